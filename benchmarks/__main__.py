@@ -1,0 +1,29 @@
+"""`make bench`: measure, print one table."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.table import Table
+
+from .floor import Ratio
+from .rules import explained_evaluations, formulas
+from .streaming import flat_memory, start_up
+
+
+def main() -> None:
+    console = Console()
+    table = Table(title="Ratios against a floor measured in the same run")
+    for name in ("what", "floor", "ratio", "target", "", "detail"):
+        table.add_column(name, justify="right" if name in ("ratio", "target") else "left")
+    for measure in (explained_evaluations, formulas, flat_memory, start_up):
+        with console.status(f"measuring {measure.__name__.replace('_', ' ')}"):
+            found = measure()
+        for row in [found] if isinstance(found, Ratio) else found:
+            sign = "≥" if row.higher_is_better else "≤"
+            mark = "[green]met[/]" if row.met else "[red]missed[/]"
+            table.add_row(row.what, row.floor, f"{row.ratio:.2f}", f"{sign} {row.target:g}", mark, row.detail)
+    console.print(table)
+
+
+if __name__ == "__main__":
+    main()

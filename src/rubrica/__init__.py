@@ -1,0 +1,64 @@
+"""Rubrica judges AI output with rubrics that people can read, trust and change.
+
+>>> import rubrica
+>>> evaluation = rubrica.evaluate("answer-quality", prompt="What is 2 + 2?", response="2 + 2 = 5")
+>>> evaluation.verdict
+'fail'
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rubrica.api import aevaluate, compile, decide, evaluate, rejudge
+    from rubrica.engine.plan import Judge, Plan
+    from rubrica.errors import ContextError, RubricaError, RubricError
+    from rubrica.model.context import Context
+    from rubrica.model.evaluation import Evaluation, Score, Unscored
+    from rubrica.model.rubric import Rubric
+    from rubrica.packs.library import load
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Context",
+    "ContextError",
+    "Evaluation",
+    "Judge",
+    "Plan",
+    "Rubric",
+    "RubricError",
+    "RubricaError",
+    "Score",
+    "Unscored",
+    "__version__",
+    "aevaluate",
+    "compile",
+    "decide",
+    "evaluate",
+    "load",
+    "rejudge",
+]
+
+_HOMES = {
+    "rubrica.api": ("aevaluate", "compile", "decide", "evaluate", "rejudge"),
+    "rubrica.engine.plan": ("Judge", "Plan"),
+    "rubrica.errors": ("ContextError", "RubricError", "RubricaError"),
+    "rubrica.model.context": ("Context",),
+    "rubrica.model.evaluation": ("Evaluation", "Score", "Unscored"),
+    "rubrica.model.rubric": ("Rubric",),
+    "rubrica.packs.library": ("load",),
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Public names load on first use: `rubrica --help` should not pay for the engine."""
+    for module, names in _HOMES.items():
+        if name in names:
+            value = globals()[name] = getattr(import_module(module), name)
+            return value
+    raise AttributeError(f"module 'rubrica' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

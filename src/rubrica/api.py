@@ -1,0 +1,86 @@
+"""The functions of the Python interface. Everything here takes a rubric by name, by path, or loaded."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from rubrica.engine import evaluate as engine
+from rubrica.engine import rejudge as rulings
+from rubrica.engine.compile import compile_rubric
+from rubrica.engine.plan import Judge, Plan
+from rubrica.model.context import Context
+from rubrica.model.evaluation import Evaluation
+from rubrica.model.rubric import Rubric
+from rubrica.packs.library import load
+
+RubricLike = str | Path | Mapping[str, Any] | Rubric | Plan
+ContextLike = Mapping[str, Any] | Context | None
+
+
+def compile(rubric: RubricLike, *, judge: Judge | None = None) -> Plan:
+    """A Plan to reuse: parsing and checking is done once.
+
+    >>> plan = compile("answer-quality")
+    >>> evaluate(plan, prompt="What is 2 + 2?", response="4").rubric
+    'answer-quality'
+    """
+    if isinstance(rubric, Plan):
+        return rubric if judge is None else compile_rubric(rubric.rubric, judge)
+    return compile_rubric(load(rubric), judge)
+
+
+def evaluate(
+    rubric: RubricLike,
+    *,
+    prompt: str = "",
+    response: str = "",
+    context: ContextLike = None,
+    judge: Judge | None = None,
+) -> Evaluation:
+    """Judge one response. Without a judge, judged dimensions use their offline scorer and say so.
+
+    >>> result = evaluate("speed-demon", response="Done.", context={"metadata": {"response_time": 20}})
+    >>> result.score, result.verdict
+    (0.5, 'scored')
+    """
+    plan = compile(rubric, judge=judge)
+    seen = _context(context, prompt, response)
+    if plan.judge is None:
+        return engine.evaluate(plan, seen)
+    return asyncio.run(engine.aevaluate(plan, seen))
+
+
+async def aevaluate(
+    rubric: RubricLike,
+    *,
+    prompt: str = "",
+    response: str = "",
+    context: ContextLike = None,
+    judge: Judge | None = None,
+) -> Evaluation:
+    """Judge one response inside a running event loop."""
+    return await engine.aevaluate(compile(rubric, judge=judge), _context(context, prompt, response))
+
+
+def decide(rubric: RubricLike, scores: Mapping[str, Any], context: ContextLike = None) -> Evaluation:
+    """The pure way from dimension scores, on their own scale, to an Evaluation: no scorer is asked.
+
+    >>> marks = {"accuracy": 9, "completeness": 9, "clarity": 9, "depth": 8, "safety": 10}
+    >>> result = decide("answer-quality", marks, context={"question_type": "FACTUAL"})
+    >>> result.score, result.verdict
+    (90.0, 'pass')
+    """
+    return rulings.decide(compile(rubric), scores, Context.of(context))
+
+
+def rejudge(rubric: RubricLike, stored: Evaluation) -> Evaluation:
+    """A stored evaluation under a changed rubric, without scoring anything again."""
+    return rulings.rejudge(compile(rubric), stored)
+
+
+def _context(context: ContextLike, prompt: str, response: str) -> Context:
+    texts = {key: text for key, text in (("prompt", prompt), ("response", response)) if text}
+    return Context.of(context, **texts)

@@ -1,0 +1,118 @@
+"""The ``rubrica`` command: its table of commands, its exit codes, and how errors are told.
+
+A command's module is imported when the command is called, so that ``rubrica --help`` stays quick.
+
+Exit codes: 0 fine, 100 a verdict failed, 1 an error, 2 a wrong option, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+from typer.main import get_command
+
+from rubrica import __version__
+from rubrica.errors import RubricaError, RubricError
+
+from .screen import say_error
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One line of the command table; the command itself is `app` in the module ``rubrica.cli.<name>``."""
+
+    panel: str
+    summary: str
+
+
+COMMANDS: Mapping[str, Entry] = {
+    "demo": Entry("Start here", "Judge the bundled examples, offline, and write a report."),
+    "init": Entry("Start here", "Write a commented starter rubric."),
+    "eval": Entry("Judge", "Judge one response, or a file of cases."),
+    "explain": Entry("Judge", "Show where every point came from."),
+    "rejudge": Entry("Judge", "Apply a changed rubric to stored scores; nothing is scored again."),
+    "report": Entry("Judge", "Write stored evaluations as one HTML page."),
+    "list": Entry("Rubrics", "List the bundled rubrics."),
+    "show": Entry("Rubrics", "Show what a rubric asks, weighs and decides."),
+    "validate": Entry("Rubrics", "Check rubric files and tell every problem."),
+    "docs": Entry("Rubrics", "Write the readable page of a rubric."),
+    "schema": Entry("Reference", "Print the JSON Schema of rubric files."),
+    "features": Entry("Reference", "List the text features that formulas can read."),
+}
+
+
+class CommandTable(TyperGroup):
+    """Lists the commands from the table; imports one only when it is called."""
+
+    def __init__(self, **attrs: Any) -> None:
+        super().__init__(**attrs)
+        for name, entry in COMMANDS.items():
+            self.add_command(TyperCommand(name, help=entry.summary, rich_help_panel=entry.panel))
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        if args and args[0] in COMMANDS:
+            self.add_command(get_command(import_module(f"rubrica.cli.{args[0]}").app), args[0])
+        return super().resolve_command(ctx, args)
+
+    def main(self, *args: Any, **options: Any) -> Any:
+        for stream in (sys.stdout, sys.stderr):
+            if isinstance(stream, io.TextIOWrapper):
+                stream.reconfigure(errors="replace")  # an old terminal shows a ? rather than nothing at all
+        try:
+            try:
+                return super().main(*args, **options)
+            finally:
+                sys.stdout.flush()
+        except RubricError as error:
+            for problem in error.problems:
+                say_error(str(problem))
+        except RubricaError as error:
+            say_error(str(error))
+        except BrokenPipeError:  # the reader went away (`| head`): nothing to say, and nothing left to flush
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        except OSError as error:
+            say_error(f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror or error))
+        sys.exit(1)
+
+
+app = typer.Typer(
+    cls=CommandTable,
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="[bold]First hour[/bold]\n"
+    "  rubrica demo\n"
+    "  rubrica show answer-quality\n"
+    "  rubrica eval -r answer-quality -p 'What is 2 + 2?' --response '4'\n"
+    "  rubrica init my-rubric.yaml\n\n"
+    "Exit codes: 0 fine, 100 a verdict failed, 1 an error, 2 a wrong option.",
+)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"rubrica {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def rubrica(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version.", callback=_print_version, is_eager=True)
+    ] = False,
+) -> None:
+    """Judge AI output with rubrics people can read, trust and change."""
+
+
+def main() -> None:
+    """The entry point of the ``rubrica`` script."""
+    app(prog_name="rubrica")

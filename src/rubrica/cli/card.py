@@ -1,0 +1,99 @@
+"""One evaluation at a glance: score, verdict, dimensions, gates and the reason."""
+
+from __future__ import annotations
+
+from rich.console import Group, RenderableType
+from rich.panel import Panel
+from rich.table import Table
+from rich.text import Text
+
+from rubrica.model.evaluation import DimensionResult, Evaluation, GateResult
+from rubrica.report.figures import STATUS_WORDS, figure
+
+from .marks import bar, share_style, verdict_text
+from .screen import safe, short
+
+
+def card(evaluation: Evaluation) -> Panel:
+    """The panel `rubrica eval` prints for one response."""
+    parts: list[RenderableType] = [headline(evaluation), Text(), dimension_table(evaluation)]
+    parts += [gate_line(gate) for gate in evaluation.gates]
+    parts += [Text.assemble(("! ", "bold yellow"), (safe(error), "yellow")) for error in evaluation.errors]
+    title = Text(f"{evaluation.rubric}@{evaluation.version}" + (f" · {evaluation.case}" if evaluation.case else ""))
+    return Panel(Group(*parts), title=title, title_align="left", border_style="dim", padding=(1, 2))
+
+
+def headline(evaluation: Evaluation) -> Text:
+    """Score, verdict, and why, in two or three lines."""
+    share = evaluation.score / evaluation.out_of if evaluation.score is not None else None
+    line = Text.assemble(score_text(evaluation), "  ", bar(share, 20), "  ", verdict_text(evaluation.verdict))
+    facts = []
+    if evaluation.profile is not None:
+        facts.append(f"profile {evaluation.profile}")
+    if evaluation.threshold is not None:
+        facts.append(f"threshold {figure(evaluation.threshold)}")
+    if evaluation.band:
+        facts.append(evaluation.band)
+    if evaluation.offline:
+        facts.append("offline: formulas stood in for judges")
+    if facts:
+        line.append("\n" + safe(", ".join(facts)), "dim")
+    if evaluation.reason:
+        line.append("\n" + safe(evaluation.reason))
+    return line
+
+
+def score_text(evaluation: Evaluation) -> Text:
+    """The score on its scale, or the range it lies in."""
+    out_of = f" of {figure(evaluation.out_of)}"
+    if evaluation.score is None:
+        low, high = evaluation.bounds
+        return Text.assemble((f"between {figure(low)} and {figure(high)}", "bold"), (out_of, "dim"))
+    style = f"bold {share_style(evaluation.score / evaluation.out_of)}"
+    return Text.assemble((figure(evaluation.score), style), (out_of, "dim"))
+
+
+def dimension_table(evaluation: Evaluation) -> Table:
+    """Dimensions and their parts, with bars and reasons."""
+    table = Table(box=None, padding=(0, 2, 0, 0), show_edge=False, header_style="dim")
+    weighted = any(result.weight is not None for result in evaluation.dimensions.values())
+    table.add_column("dimension", no_wrap=True)
+    table.add_column("score", justify="right", no_wrap=True)
+    table.add_column("", no_wrap=True)
+    if weighted:
+        table.add_column("weight", justify="right", no_wrap=True)
+    table.add_column("why", ratio=1)
+    for name, result in evaluation.dimensions.items():
+        _add(table, name, result, weighted=weighted)
+        for part, part_result in result.parts.items():
+            _add(table, f"└ {part}", part_result, weighted=weighted)
+    return table
+
+
+def gate_line(gate: GateResult) -> Text:
+    """A gate that fired, or that could not be judged."""
+    match gate.effect:
+        case "cap":
+            effect = f"score at most {figure(gate.limit)}"
+        case "floor":
+            effect = f"score at least {figure(gate.limit)}"
+        case "verdict":
+            effect = f"verdict {gate.verdict}"
+    if gate.fired:
+        return Text.assemble(("▲ ", "bold red"), (safe(gate.name), "bold"), f": {safe(effect)}; {safe(gate.reason)}")
+    told = f": could not be judged (it would mean {safe(effect)}); {safe(gate.reason)}"
+    return Text.assemble(("? ", "bold yellow"), (safe(gate.name), "bold"), told)
+
+
+def _add(table: Table, name: str, result: DimensionResult, *, weighted: bool) -> None:
+    cells: list[RenderableType] = [
+        safe(name),
+        Text.assemble((figure(result.value), share_style(result.share)), (f" / {figure(result.high)}", "dim")),
+        bar(result.share),
+    ]
+    if weighted:
+        cells.append(Text(figure(result.weight) if result.weight is not None else "", "dim"))
+    state = "" if result.status == "scored" else STATUS_WORDS[result.status]
+    told = ": ".join(part for part in (state, result.why) if part)
+    cells.append(Text(short(told, 160), "" if result.status == "scored" else "dim"))
+    table.add_row(*cells)

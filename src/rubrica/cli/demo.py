@@ -1,0 +1,120 @@
+"""``rubrica demo``: the bundled examples, judged offline."""
+
+from __future__ import annotations
+
+import shlex
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.text import Text
+
+from rubrica.engine.compile import compile_rubric
+from rubrica.engine.evaluate import evaluate
+from rubrica.engine.plan import Plan
+from rubrica.errors import RubricaError
+from rubrica.model.evaluation import Evaluation
+from rubrica.model.rubric import Rubric
+from rubrica.packs.library import PACKS, examples, load
+from rubrica.report.figures import counted
+from rubrica.report.page import write_report
+
+from .expectation import mismatches
+from .gallery import Exhibit, gallery
+from .screen import out, program, safe
+from .sinks import json_lines, whole_file
+
+app = typer.Typer(add_completion=False, rich_markup_mode="rich")
+
+Folder = Annotated[
+    str, typer.Option("--output", "-o", metavar="FOLDER", help="Where the report and the evaluations go.")
+]
+EXAMPLES = """[bold]Examples[/bold]
+  rubrica demo
+  rubrica demo -o somewhere/
+
+Needs no key and no network: where a rubric asks a judge, its offline formula stands in."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """The examples of one pack under one rubric."""
+
+    pack: str
+    rubric: Rubric
+    exhibits: tuple[Exhibit, ...]
+
+
+@app.command(epilog=EXAMPLES)
+def demo(folder: Folder = "demo") -> None:
+    """Judge the bundled examples, offline, and write a report."""
+    started = time.perf_counter()
+    shown = [*_judged()]
+    seconds = time.perf_counter() - started
+    console = out()
+    for part in shown:
+        console.print(gallery(part.pack, part.rubric, part.exhibits, console.width))
+    page, stored = _kept(Path(folder), shown)
+    exhibits = [exhibit for part in shown for exhibit in part.exhibits]
+    astray = sum(bool(exhibit.differences) for exhibit in exhibits)
+    outcome = "all as expected" if not astray else f"{counted(astray, 'verdict')} other than expected"
+    console.print(
+        Text(f"\n{counted(len(exhibits), 'example')} judged offline in {seconds:.1f} s, {outcome}.\n", "bold")
+    )
+    rubrica = program()
+    console.print("Look at")
+    console.print(f"  {safe(page)}  in a browser: every score drawn, every match marked", soft_wrap=True)
+    console.print(f"  {safe(stored)}  the same as data, one evaluation a line\n", soft_wrap=True)
+    console.print("Type next")
+    for command in (
+        f"{rubrica} show answer-quality",
+        f"{rubrica} init my-rubric.yaml",
+        f"{rubrica} explain {shlex.quote(stored)} --case {shlex.quote(_telling(exhibits))}",
+    ):
+        console.print(Text(f"  {safe(command)}", "bold cyan"), soft_wrap=True)
+
+
+def _judged() -> Iterator[Shown]:
+    for pack in PACKS:
+        plans: dict[str, Plan] = {}
+        found: dict[str, list[Exhibit]] = {}
+        for case in examples(pack):
+            name = case.rubric or pack
+            if name not in plans:
+                plans[name] = compile_rubric(load(name))
+            evaluation = evaluate(plans[name], case.context, case.id)
+            differences = mismatches(case.expect or {}, evaluation)
+            found.setdefault(name, []).append(Exhibit(case.id, evaluation, tuple(differences)))
+        for name, exhibits in found.items():
+            yield Shown(pack, plans[name].rubric, tuple(exhibits))
+
+
+def _kept(folder: Path, shown: list[Shown]) -> tuple[str, str]:
+    """Write the report and the evaluations; their paths."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise RubricaError(f"cannot make the folder {folder}: {error.strerror}") from None
+    page, stored = str(folder / "report.html"), str(folder / "evaluations.jsonl")
+    rubrics: Mapping[str, Rubric] = {part.rubric.name: part.rubric for part in shown}
+    evaluations: list[Evaluation] = [exhibit.evaluation for part in shown for exhibit in part.exhibits]
+    with json_lines(stored, force=True) as sink:
+        for evaluation in evaluations:
+            sink.write(evaluation)
+    with whole_file(page, force=True) as file:
+        write_report(evaluations, file, title="Rubrica demo", rubrics=rubrics)
+    return page, stored
+
+
+def _telling(exhibits: list[Exhibit]) -> str:
+    """The example that has most to explain: a gate that moved the score, and then the most text quoted."""
+
+    def findings(exhibit: Exhibit) -> tuple[bool, int]:
+        evaluation = exhibit.evaluation
+        moved = any(step.kind == "gate" and step.total > 0 for step in evaluation.steps)
+        return moved, sum(len(hit.spans) for result in evaluation.dimensions.values() for hit in result.hits)
+
+    return max(exhibits, key=findings).case

@@ -1,0 +1,91 @@
+"""``rubrica explain``: where every point came from."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from rubrica.engine.compile import compile_rubric
+from rubrica.engine.evaluate import evaluate
+from rubrica.errors import RubricaError
+from rubrica.model.evaluation import Evaluation
+
+from .complaints import Complaints
+from .explanation import explanation
+from .options import HOW, WHAT, AsJson, ContextPairs, Prompt, Response, SettingPairs
+from .screen import out
+from .sources import context_of, gives_text, lines_of, rubric_of, settings_of, single_context
+from .stored import WAY_OUT, stored_evaluations
+
+IDS_SHOWN = 10
+
+app = typer.Typer(add_completion=False, rich_markup_mode="rich")
+
+Stored = Annotated[
+    str | None,
+    typer.Argument(metavar="EVALUATIONS.jsonl", help="What `rubrica eval -o` stored; - reads standard input."),
+]
+CaseId = Annotated[
+    str | None,
+    typer.Option("--case", metavar="ID", help="The case to explain; left out, the first.", rich_help_panel=WHAT),
+]
+RubricName = Annotated[
+    str | None,
+    typer.Option(
+        "--rubric",
+        "-r",
+        metavar="NAME|FILE",
+        help="With --response: judge it now, then explain.",
+        rich_help_panel=HOW,
+    ),
+]
+
+EXAMPLES = """[bold]Examples[/bold]
+  rubrica explain results.jsonl
+  rubrica explain results.jsonl --case ticket-17
+  rubrica explain -r answer-quality -p 'What is 2 + 2?' --response '4'"""
+
+
+@app.command(epilog=EXAMPLES)
+def explain(
+    stored: Stored = None,
+    case: CaseId = None,
+    rubric: RubricName = None,
+    prompt: Prompt = None,
+    response: Response = None,
+    context: ContextPairs = None,
+    settings: SettingPairs = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show where every point came from.
+
+    Steps to the score, each dimension's findings with the matched text, gates,
+    sections, the rule that decided the verdict, and what was missing.
+    """
+    extra = context_of(context or [])
+    judged_now = rubric is not None and gives_text(prompt, response, extra)
+    if (stored is not None) == (rubric is not None) or (stored is None and not judged_now):
+        raise typer.BadParameter("give stored evaluations, or --rubric with --response", param_hint="EVALUATIONS.jsonl")
+    if stored is not None:
+        evaluation = _find(stored, case)
+    elif rubric is not None:
+        plan = compile_rubric(rubric_of(rubric, settings_of(settings or [])))
+        evaluation = evaluate(plan, single_context(prompt, response, extra), case)
+    if as_json:
+        typer.echo(evaluation.to_json())
+    else:
+        out().print(explanation(evaluation))
+
+
+def _find(source: str, case: str | None) -> Evaluation:
+    ids: list[str] = []
+    with lines_of(source) as lines:
+        for evaluation in stored_evaluations(lines, Complaints()):
+            if case is None or evaluation.case == case:
+                return evaluation
+            if len(ids) < IDS_SHOWN:
+                ids.append(evaluation.case or "(none)")
+    if not ids:
+        raise RubricaError(f"{source} holds no evaluation; {WAY_OUT}")
+    raise RubricaError(f"{source} has no case {case!r}; it begins with {', '.join(ids)}")

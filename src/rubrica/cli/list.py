@@ -1,0 +1,55 @@
+"""``rubrica list``: the bundled rubrics."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import typer
+from rich.table import Table
+
+from rubrica.packs.library import bundled_rubrics, load
+
+from .batch import labels_of
+from .options import AsJson
+from .screen import out
+
+app = typer.Typer(add_completion=False, rich_markup_mode="rich")
+
+EXAMPLES = """[bold]Examples[/bold]
+  rubrica list
+  rubrica show answer-quality"""
+
+
+@app.command(epilog=EXAMPLES)
+def list_rubrics(as_json: AsJson = False) -> None:
+    """List the bundled rubrics."""
+    rows = [*_rows()]
+    if as_json:
+        typer.echo(json.dumps(rows, indent=2, ensure_ascii=False))
+        return
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    for heading in ("rubric", "version", "pack"):
+        table.add_column(heading, no_wrap=True)
+    table.add_column("dims", justify="right", no_wrap=True)
+    table.add_column("verdicts")
+    table.add_column("title", ratio=1)
+    for row in rows:
+        table.add_row(
+            row["name"], row["version"], row["pack"], str(row["dimensions"]), ", ".join(row["verdicts"]), row["title"]
+        )
+    out().print(table)
+
+
+def _rows() -> Iterator[dict[str, Any]]:
+    for bundled in bundled_rubrics():
+        rubric = load(f"{bundled.pack}/{bundled.name}")
+        yield {
+            "name": rubric.name,
+            "version": rubric.version,
+            "pack": bundled.pack,
+            "dimensions": len(rubric.dimensions),
+            "verdicts": labels_of(rubric),
+            "title": rubric.display_title,
+        }

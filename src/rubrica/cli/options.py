@@ -1,0 +1,52 @@
+"""Options and arguments that several commands share."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+WHAT, HOW, WHERE = "What to judge", "How to judge it", "Where results go"
+
+RubricArgument = Annotated[str, typer.Argument(metavar="NAME|FILE", help="A bundled rubric or a file.")]
+StoredArgument = Annotated[
+    str, typer.Argument(metavar="EVALUATIONS.jsonl", help="What `rubrica eval -o` stored; - reads standard input.")
+]
+Prompt = Annotated[
+    str | None,
+    typer.Option("--prompt", "-p", help="What was asked; @file reads a file, - standard input.", rich_help_panel=WHAT),
+]
+Response = Annotated[
+    str | None,
+    typer.Option("--response", help="What was answered; also @file or -.", rich_help_panel=WHAT),
+]
+ContextPairs = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--context",
+        "-c",
+        metavar="KEY=VALUE",
+        help="What else is known, such as question_type=FACTUAL; may be repeated. A case's own value wins.",
+        rich_help_panel=WHAT,
+    ),
+]
+SettingPairs = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set", metavar="NAME=VALUE", help="Change a setting of the rubric; may be repeated.", rich_help_panel=HOW
+    ),
+]
+Output = Annotated[
+    str | None,
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="OUT.jsonl",
+        help="Store evaluations here, a line each, as they finish.",
+        rich_help_panel=WHERE,
+    ),
+]
+Force = Annotated[bool, typer.Option("--force", help="Replace what is there already.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for other programs.")]
+ForceOutput = Annotated[bool, typer.Option("--force", help="Replace what is there already.", rich_help_panel=WHERE)]
+PrintJson = Annotated[bool, typer.Option("--json", help="Print evaluations as JSON lines.", rich_help_panel=WHERE)]

@@ -1,0 +1,102 @@
+"""``rubrica rejudge``: a changed rubric over stored scores."""
+
+from __future__ import annotations
+
+from collections import Counter
+from contextlib import ExitStack
+from typing import Annotated
+
+import typer
+from rich.console import Group
+from rich.table import Table
+from rich.text import Text
+
+from rubrica.engine.cases import BadLine
+from rubrica.engine.compile import compile_rubric
+from rubrica.engine.plan import Plan
+from rubrica.engine.rejudge import rejudge as judged_again
+from rubrica.errors import RubricaError
+from rubrica.report.figures import counted
+
+from .complaints import Complaints
+from .marks import verdict_text
+from .options import ForceOutput, Output, PrintJson, SettingPairs, StoredArgument
+from .screen import note, out
+from .sinks import STDOUT, JsonLines, json_lines, refuse_same
+from .sources import Lines, lines_of, rubric_of, settings_of
+from .stored import stored_evaluations
+
+app = typer.Typer(add_completion=False, rich_markup_mode="rich")
+
+RubricName = Annotated[str, typer.Option("--rubric", "-r", metavar="NAME|FILE", help="The changed rubric.")]
+
+EXAMPLES = """[bold]Examples[/bold]
+  rubrica rejudge results.jsonl -r my-rubric-v2.yaml
+  rubrica rejudge results.jsonl -r my-rubric-v2.yaml -o rejudged.jsonl
+
+Dimension scores are taken as they were stored; weights, gates, sections
+and verdicts are worked out anew."""
+
+Changes = Counter[tuple[str, str]]
+
+
+@app.command(epilog=EXAMPLES)
+def rejudge(
+    stored: StoredArgument,
+    rubric: RubricName,
+    settings: SettingPairs = None,
+    output: Output = None,
+    force: ForceOutput = False,
+    as_json: PrintJson = False,
+) -> None:
+    """Apply a changed rubric to stored scores; nothing is scored again."""
+    refuse_same(output, stored, rubric)
+    plan = compile_rubric(rubric_of(rubric, settings_of(settings or [])))
+    complaints = Complaints()
+    printed = as_json or output == STDOUT
+    with ExitStack() as stack:
+        lines = stack.enter_context(lines_of(stored))
+        sinks = [json_lines(STDOUT)] if printed else []
+        if output is not None and output != STDOUT:
+            sinks.append(stack.enter_context(json_lines(output, force=force)))
+        changes = _rejudge_all(plan, lines, sinks, complaints)
+    said = _said(changes, complaints.count)
+    if printed:
+        note(said)
+    else:
+        out().print(Group(_table(changes, plan), Text(f"\n{said}")))
+    if complaints.count:
+        raise typer.Exit(1)
+
+
+def _rejudge_all(plan: Plan, lines: Lines, sinks: list[JsonLines], complaints: Complaints) -> Changes:
+    changes: Changes = Counter()
+    for before in stored_evaluations(lines, complaints):
+        try:
+            after = judged_again(plan, before)
+        except RubricaError as error:
+            complaints(BadLine(lines.number, str(error)))
+            continue
+        changes[before.verdict, after.verdict] += 1
+        for sink in sinks:
+            sink.write(after)
+    return changes
+
+
+def _table(changes: Changes, plan: Plan) -> Table:
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    table.add_column("before", no_wrap=True)
+    table.add_column("", no_wrap=True)
+    table.add_column(f"under {plan.rubric.reference}", no_wrap=True)
+    table.add_column("evaluations", justify="right", no_wrap=True)
+    for (before, after), count in sorted(changes.items(), key=lambda item: (item[0][0] == item[0][1], -item[1])):
+        same = before == after
+        arrow = Text("=" if same else "→", "dim" if same else "bold")
+        table.add_row(verdict_text(before, plan.rubric), arrow, verdict_text(after, plan.rubric), f"{count:,}")
+    return table
+
+
+def _said(changes: Changes, broken: int) -> str:
+    changed = sum(count for (before, after), count in changes.items() if before != after)
+    said = f"{changed:,} of {counted(changes.total(), 'verdict')} changed; nothing was scored again"
+    return f"{said}, {counted(broken, 'broken line')}" if broken else said

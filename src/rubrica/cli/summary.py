@@ -1,0 +1,90 @@
+"""The figures of a run, as tables."""
+
+from __future__ import annotations
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from rubrica.report.figures import counted, figure
+
+from .batch import MISMATCHES_KEPT, Figures, Tally
+from .marks import bar, verdict_text
+from .screen import safe, short
+
+
+def summary(tally: Tally) -> Group:
+    """What `rubrica eval` prints at the end of a file of cases."""
+    parts: list[RenderableType] = []
+    if tally.judged:
+        parts += [_verdicts(tally), Text(), _weakest(tally), Text()] if tally.weakest else [_verdicts(tally), Text()]
+    parts += [Text.assemble(("≠ ", "bold yellow"), safe(difference)) for difference in tally.differences]
+    if len(tally.differences) >= MISMATCHES_KEPT:
+        parts.append(Text("… further differences are counted, not shown", "dim"))
+    parts.append(Text(one_line(tally)))
+    return Group(*parts)
+
+
+def one_line(tally: Tally) -> str:
+    """The run in one sentence."""
+    seconds = tally.seconds
+    facts = [f"{tally.judged:,} judged in {seconds:,.1f} s"]
+    if seconds >= 1:
+        facts[0] += f" ({tally.judged / seconds:,.0f} a second)"
+    if tally.broken:
+        facts.append(counted(tally.broken, "broken line"))
+    if tally.compared:
+        facts.append(f"{tally.compared - tally.mismatched:,} of {tally.compared:,} as expected")
+    if tally.faults:
+        facts.append(f"{tally.faults:,} with a rule that could not be applied")
+    if tally.offline:
+        facts.append(f"{tally.offline:,} scored offline")
+    return ", ".join(facts)
+
+
+def _verdicts(tally: Tally) -> Table:
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    table.add_column("rubric", no_wrap=True)
+    table.add_column("verdict", no_wrap=True)
+    table.add_column("cases", justify="right", no_wrap=True)
+    table.add_column("", no_wrap=True)
+    table.add_column("mean score", justify="right", no_wrap=True)
+    table.add_column("lowest – highest", justify="right", no_wrap=True)
+    for rubric, figures in tally.by_rubric.items():
+        total = sum(figures.verdicts.values())
+        ordered = sorted(figures.verdicts.items(), key=lambda item: -item[1])
+        for row, (verdict, count) in enumerate(ordered):
+            share = Text("█" * max(1, round(20 * count / total)), "cyan")
+            first = row == 0
+            table.add_row(
+                safe(rubric) if first else "",
+                verdict_text(verdict),
+                f"{count:,}",
+                share,
+                _mean(figures) if first else "",
+                _spread(figures) if first else "",
+            )
+    return table
+
+
+def _mean(figures: Figures) -> str:
+    return f"{figure(round(figures.mean, 2))} of {figure(figures.out_of)}" if figures.mean is not None else "–"
+
+
+def _spread(figures: Figures) -> str:
+    return f"{figure(figures.lowest)} – {figure(figures.highest)}" if figures.scored else "–"
+
+
+def _weakest(tally: Tally) -> Table:
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    table.add_column("lowest scores", no_wrap=True, max_width=28)
+    table.add_column("score", justify="right", no_wrap=True)
+    table.add_column("", no_wrap=True)
+    table.add_column("verdict", no_wrap=True)
+    table.add_column("why", ratio=1)
+    for weak in sorted(tally.weakest, reverse=True):
+        share = weak.score / weak.out_of
+        table.add_row(
+            short(weak.case, 28), figure(weak.score), bar(share), verdict_text(weak.verdict), short(weak.reason, 120)
+        )
+    return table

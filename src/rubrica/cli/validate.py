@@ -1,0 +1,71 @@
+"""``rubrica validate``: every problem of every file."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.text import Text
+
+from rubrica.errors import RubricError
+from rubrica.packs.library import load
+from rubrica.report.figures import counted
+
+from .options import AsJson
+from .screen import out, safe
+
+app = typer.Typer(add_completion=False, rich_markup_mode="rich")
+
+Files = Annotated[list[str], typer.Argument(metavar="FILE…", help="Rubric files, or names of bundled rubrics.")]
+EXAMPLES = """[bold]Examples[/bold]
+  rubrica validate my-rubric.yaml
+  rubrica validate rubrics/*.yaml --json
+
+Exits with 0 when every file can be used, else with 1."""
+
+
+@app.command(epilog=EXAMPLES)
+def validate(files: Files, as_json: AsJson = False) -> None:
+    """Check rubric files and tell every problem."""
+    results = [_checked(file) for file in files]
+    faulty = sum(not result["ok"] for result in results)
+    if as_json:
+        typer.echo(json.dumps(results, indent=2, ensure_ascii=False))
+    else:
+        _print(results)
+    if faulty:
+        raise typer.Exit(1)
+
+
+def _checked(file: str) -> dict[str, Any]:
+    try:
+        rubric = load(Path(file) if Path(file).is_file() else file)
+    except RubricError as error:
+        problems = [
+            {"line": p.line, "path": p.where, "message": p.message, "fix": p.fix, "text": _placed(str(p), p.file, file)}
+            for p in error.problems
+        ]
+        return {"file": file, "ok": False, "problems": problems}
+    return {"file": file, "ok": True, "rubric": rubric.reference, "hash": rubric.hash, "problems": []}
+
+
+def _placed(text: str, known: str | None, file: str) -> str:
+    """A problem's text always starts with its file."""
+    return text if known else f"{file}: {text}"
+
+
+def _print(results: list[dict[str, Any]]) -> None:
+    console = out()
+    for result in results:
+        if result["ok"]:
+            console.print(
+                Text.assemble(("ok ", "bold green"), f"{safe(result['file'])}: {result['rubric']}"), soft_wrap=True
+            )
+        for problem in result["problems"]:
+            console.print(Text.assemble(("✕  ", "bold red"), safe(problem["text"])), soft_wrap=True)
+    found = sum(len(result["problems"]) for result in results)
+    if found:
+        faulty = sum(not result["ok"] for result in results)
+        console.print(f"{counted(found, 'problem')} in {counted(faulty, 'file')}")

@@ -1,0 +1,195 @@
+"""Checks of meaning: weights, anchors, bands, and verdicts or gates that can never come true."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from rubrica.formula import Formula, Interval
+from rubrica.model.context import Metadata
+from rubrica.model.evaluation import INCONCLUSIVE
+from rubrica.model.rubric import Axis, Rubric, coverage_problems
+from rubrica.scorers.situation import CONTEXT_COUNTS
+from rubrica.scoring.ruling import Ruling, Terms, share_name
+from rubrica.text import FEATURES
+
+from .document import Path
+from .vocabulary import Vocabulary, name_clashes
+
+WEIGHT_TOLERANCE = 0.001
+
+
+def check_meaning(rubric: Rubric, vocabulary: Vocabulary) -> None:
+    """Collect what is wrong with numbers and names, apart from the formulas themselves."""
+    vocabulary.problems += name_clashes(rubric)
+    _check_weights(rubric, vocabulary)
+    for name, dimension in rubric.dimensions.items():
+        path: Path = ("dimensions", name)
+        _check_axis(dimension, rubric, name, path, vocabulary)
+        for part, spec in dimension.parts.items():
+            _check_axis(spec, rubric, name, (*path, "parts", part), vocabulary)
+        if dimension.parts:
+            weights = {part: spec.weight for part, spec in dimension.parts.items()}
+            _check_sum(weights, (*path, "parts"), vocabulary)
+    for name, section in rubric.sections.items():
+        for i, dimension_name in enumerate(section.dimensions):
+            _check_dimension(dimension_name, ("sections", name, "dimensions", i), rubric, vocabulary)
+    _check_bands(rubric, vocabulary)
+    _check_labels(rubric, vocabulary)
+
+
+def check_reach(rubric: Rubric, ruling: Ruling, vocabulary: Vocabulary) -> None:
+    """Collect verdicts that no scores can earn, and gates that no scores can set off."""
+    worlds = [_World(rubric, ruling, terms) for terms in ruling.terms.values()]
+    for i, gate in enumerate(rubric.gates):
+        rule = next(rule for rule in ruling.gates if rule.gate is gate)
+        if all(world.never(rule.when) for world in worlds):
+            vocabulary.report(
+                f"the gate {gate.name!r} can never fire",
+                ("gates", i, "when"),
+                "check its bounds against the scale",
+            )
+    reached: set[int] = set()
+    for world in worlds:
+        for i, verdict in enumerate(ruling.verdicts):
+            if verdict.when is None or not world.never(verdict.when):
+                reached.add(i)
+            if verdict.when is None or world.always(verdict.when):
+                break
+    for i, verdict in enumerate(ruling.verdicts):
+        if i not in reached:
+            vocabulary.report(
+                f"the verdict {verdict.label!r} can never be reached",
+                ("verdicts", i),
+                "check its condition against the scale, and the order of the rules",
+            )
+
+
+class _World:
+    """Everything that can happen under one profile, as intervals."""
+
+    def __init__(self, rubric: Rubric, ruling: Ruling, terms: Terms) -> None:
+        self._names: dict[str, Interval] = {name: Interval.of(f.low, f.high) for name, f in FEATURES.items()}
+        self._names |= {name: Interval.of(0.0, math.inf) for name in rubric.patterns}
+        self._names |= dict.fromkeys(CONTEXT_COUNTS, Interval.of(0.0, math.inf))
+        self._names |= dict.fromkeys([*rubric.settings, *Metadata.model_fields], _ANYTHING)
+        for name, given in (rubric.context or {}).items():
+            self._names[name] = Interval(-math.inf, math.inf, optional=given.optional)
+        if terms.threshold is not None:
+            self._names["threshold"] = Interval.point(terms.threshold)
+        for dimension, spec in rubric.dimensions.items():
+            scale = rubric.scale_of(dimension)
+            for name in (dimension, *spec.parts):
+                self._names[name] = Interval.of(scale.min, scale.max)
+            self._names[share_name(dimension)] = Interval.of(scale.share(scale.min), 1.0)
+        self._names["score"] = self._score(ruling, terms)
+
+    def _score(self, ruling: Ruling, terms: Terms) -> Interval:
+        raw = self._read(terms.score)
+        low, high = (ruling.to_score(_finite(end, ruling.scale.max)) for end in (raw.lo, raw.hi))
+        for rule in ruling.gates:
+            limit = Interval.of(0.0, ruling.out_of) if isinstance(rule.limit, Formula) else None
+            if rule.gate.cap is not None:
+                low = min(low, limit.lo if limit else max(float(rule.gate.cap), 0.0))
+            if rule.gate.floor is not None:
+                high = max(high, limit.hi if limit else min(float(rule.gate.floor), ruling.out_of))
+        return Interval.of(low, high)
+
+    def never(self, condition: Formula) -> bool:
+        found = self._read(condition)
+        return found.lo == found.hi == 0.0
+
+    def always(self, condition: Formula) -> bool:
+        return self._read(condition).is_true
+
+    def _read(self, formula: Formula) -> Interval:
+        return formula.interval({name: self._names.get(name, _ANYTHING) for name in formula.names})
+
+
+_ANYTHING = Interval.of(-math.inf, math.inf)
+
+
+def _finite(value: float, bound: float) -> float:
+    return min(max(value, -abs(bound) * 1e6), abs(bound) * 1e6)
+
+
+def _check_weights(rubric: Rubric, vocabulary: Vocabulary) -> None:
+    profiles: Mapping[str, object] = rubric.profiles.named if rubric.profiles else {}
+    if rubric.profiles:
+        for name, profile in rubric.profiles.named.items():
+            for dimension in profile.weights:
+                _check_dimension(dimension, ("profiles", name, "weights", dimension), rubric, vocabulary)
+            if profile.weights:
+                _check_sum(profile.weights, ("profiles", name, "weights"), vocabulary)
+                if rubric.score.formula is not None:
+                    vocabulary.report(
+                        "has weights, but the score is a formula", ("profiles", name, "weights"), "drop one"
+                    )
+    if rubric.score.formula is not None:
+        return
+    every_profile_weighs = (
+        bool(profiles) and all(p.weights for p in rubric.profiles.named.values()) if rubric.profiles else False
+    )
+    weights = {name: dimension.weight for name, dimension in rubric.dimensions.items()}
+    if every_profile_weighs and not any(weight is not None for weight in weights.values()):
+        return
+    if len(weights) > 1 or next(iter(weights.values())) is not None:
+        _check_sum(weights, ("dimensions",), vocabulary)
+
+
+def _check_sum(weights: Mapping[str, float | None], path: Path, vocabulary: Vocabulary) -> None:
+    if any(
+        lost[: len(path)] == path and (len(lost) == len(path) + 1 or lost[-1] == "weight")
+        for lost in vocabulary.dropped
+    ):
+        return  # a weight could not be read: that was told already
+    missing = [name for name, weight in weights.items() if weight is None]
+    if missing:
+        vocabulary.report(f"no weight for {', '.join(missing)}", path, "give every one a weight; they sum to 1")
+        return
+    total = sum(weight for weight in weights.values() if weight is not None)
+    if abs(total - 1) > WEIGHT_TOLERANCE:
+        parts = " + ".join(f"{name} {weight:g}" for name, weight in weights.items())
+        vocabulary.report(f"the weights sum to {total:g}, not 1 ({parts})", path, "change them so that they sum to 1")
+
+
+def _check_axis(axis: Axis, rubric: Rubric, dimension: str, path: Path, vocabulary: Vocabulary) -> None:
+    scale = rubric.scale_of(dimension)
+    for gap in coverage_problems(axis, scale):
+        vocabulary.report(f"the anchors do not fit the scale {scale}: {gap}", (*path, "anchors"))
+    neutral = rubric.on_unscored.neutral
+    if neutral is not None and not scale.holds(neutral):
+        vocabulary.report(
+            f"the neutral value {neutral:g} is off the scale {scale} of {dimension}",
+            ("on_unscored", "neutral"),
+        )
+    if axis.start and not scale.holds(axis.start) and axis.scoring == "cumulative":
+        vocabulary.report(f"start {axis.start:g} is off the scale {scale}", (*path, "start"))
+
+
+def _check_dimension(name: str, path: Path, rubric: Rubric, vocabulary: Vocabulary) -> None:
+    if name not in rubric.dimensions and not vocabulary.lost(name):
+        vocabulary.report(f"there is no dimension {name!r}", path, f"one of {', '.join(rubric.dimensions)}")
+
+
+def _check_bands(rubric: Rubric, vocabulary: Vocabulary) -> None:
+    if rubric.bands and min(rubric.bands.values()) > 0:
+        vocabulary.report(
+            "no band starts at 0, so that low scores would have none", ("bands",), "let the lowest start at 0"
+        )
+    if len(set(rubric.bands.values())) < len(rubric.bands):
+        vocabulary.report("two bands start at the same share", ("bands",))
+
+
+def _check_labels(rubric: Rubric, vocabulary: Vocabulary) -> None:
+    for i, verdict in enumerate(rubric.verdicts):
+        if verdict.label == INCONCLUSIVE:
+            vocabulary.report(
+                f"{INCONCLUSIVE!r} is what Rubrica says itself",
+                ("verdicts", i, "label"),
+                "choose another label",
+            )
+    names = [gate.name for gate in rubric.gates]
+    for i, name in enumerate(names):
+        if name in names[:i]:
+            vocabulary.report(f"two gates are called {name!r}", ("gates", i, "name"), "give each its own name")

@@ -1,0 +1,224 @@
+"""Rubric → Plan: parse every formula, compile every pattern, and refuse what cannot work, all problems at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from rubrica.errors import PatternError, Problem, RubricError
+from rubrica.formula import Formula
+from rubrica.model.rubric import Axis, Dimension, Rubric, Verdict
+from rubrica.model.scale import Scale
+from rubrica.scorers.lexicon import Lexicon, Slot
+from rubrica.scoring.ruling import (
+    NOISE_DIGITS,
+    DimensionRead,
+    GateRule,
+    Ruling,
+    SectionRule,
+    Terms,
+    VerdictRule,
+    share_name,
+)
+
+from .check import check_meaning, check_reach
+from .document import Path
+from .plan import AxisPlan, Judge, Plan
+from .recipes import RecipeCompiler
+from .vocabulary import Scope, Vocabulary
+
+_plans: dict[str, Plan] = {}
+MOST_PLANS_KEPT = 256
+
+
+def compile_rubric(rubric: Rubric, judge: Judge | None = None) -> Plan:
+    """The plan of a rubric; a RubricError lists everything that keeps it from working.
+
+    Plans without a judge are kept by content hash, so that asking again costs nothing.
+    """
+    plan = _plans.get(rubric.hash)
+    if plan is None:
+        plan, problems = try_compile(rubric)
+        if problems:
+            raise RubricError(problems)
+        while len(_plans) >= MOST_PLANS_KEPT:
+            _plans.pop(next(iter(_plans)))
+        _plans[rubric.hash] = plan
+    return plan if judge is None else replace(plan, judge=judge)
+
+
+def try_compile(rubric: Rubric, dropped: frozenset[Path] = frozenset()) -> tuple[Plan, list[Problem]]:
+    """The plan and everything wrong with the rubric; the plan is only of use when nothing is."""
+    vocabulary = Vocabulary(rubric, dropped=dropped)
+    lexicon = Lexicon()
+    recipes = RecipeCompiler(vocabulary, lexicon)
+    check_meaning(rubric, vocabulary)
+    named = _named_patterns(rubric, lexicon, vocabulary)
+    axes = tuple(_dimension(name, dimension, rubric, recipes) for name, dimension in rubric.dimensions.items())
+    before = len(vocabulary.problems)
+    ruling = _ruling(rubric, vocabulary)
+    if not vocabulary.problems[before:]:
+        check_reach(rubric, ruling, vocabulary)
+    if not vocabulary.problems:
+        lexicon.build()
+    declared = (rubric.context or {}).items()
+    defaults = {name: spec.default for name, spec in declared if spec.optional or spec.default is not None}
+    plan = Plan(rubric, ruling, axes, lexicon, named, dict(rubric.settings), defaults, {})
+    return plan, vocabulary.problems
+
+
+def _named_patterns(rubric: Rubric, lexicon: Lexicon, vocabulary: Vocabulary) -> dict[str, Slot]:
+    slots = {}
+    for name, pattern in rubric.patterns.items():
+        try:
+            slots[name] = lexicon.add(pattern)
+        except PatternError as error:
+            key = "regex" if pattern.regex is not None else "keywords"
+            vocabulary.report(str(error), ("patterns", name, key))
+    return slots
+
+
+def _dimension(name: str, dimension: Dimension, rubric: Rubric, recipes: RecipeCompiler) -> AxisPlan:
+    path: Path = ("dimensions", name)
+    scale = rubric.scale_of(name)
+    applies = None
+    if dimension.applies is not None:
+        applies = recipes.vocabulary.read(dimension.applies, (*path, "applies"))
+    if not dimension.parts:
+        plan = _axis(name, dimension, scale, path, recipes)
+        return AxisPlan(name, dimension, scale, plan.scorer, plan.judged, applies)
+    parts = tuple(_axis(part, spec, scale, (*path, "parts", part), recipes) for part, spec in dimension.parts.items())
+    return AxisPlan(name, dimension, scale, None, any(part.judged for part in parts), applies, parts)
+
+
+def _axis(name: str, axis: Axis, scale: Scale, path: Path, recipes: RecipeCompiler) -> AxisPlan:
+    if axis.kind != "judge":
+        return AxisPlan(name, axis, scale, recipes.scorer(axis, scale, path), judged=False)
+    stand_in = None
+    if axis.offline is not None:
+        stand_in = recipes.scorer(axis.offline, scale, (*path, "offline"), offline=True)
+    return AxisPlan(name, axis, scale, stand_in, judged=True)
+
+
+def _ruling(rubric: Rubric, vocabulary: Vocabulary) -> Ruling:
+    gates = sorted(
+        (_gate(i, rubric, vocabulary) for i in range(len(rubric.gates))),
+        key=lambda rule: not rule.gate.before,
+    )
+    scales = {name: rubric.scale_of(name) for name in rubric.dimensions}
+    as_shares = _weigh_shares(rubric)
+    terms = _all_terms(rubric, vocabulary, as_shares)
+    verdicts = _verdicts(rubric.verdicts, ("verdicts",), "gates", vocabulary)
+    sections = tuple(_section(name, rubric, vocabulary) for name in rubric.sections)
+    formulas = [*(t.score for t in terms.values()), *(g.when for g in gates), *(s.score for s in sections)]
+    formulas += [v.when for v in (*verdicts, *(v for s in sections for v in s.verdicts)) if v.when is not None]
+    formulas += [g.limit for g in gates if g.limit is not None and not isinstance(g.limit, float | int)]
+    shares = {share_name(name) for name in rubric.dimensions}
+    constants = {*rubric.settings, "score", "threshold", "section"}
+    return Ruling(
+        terms=terms,
+        gates=tuple(gates),
+        verdicts=verdicts,
+        sections=sections,
+        scales=scales,
+        scale=Scale() if rubric.score.formula is None and as_shares else rubric.scale,
+        section_scale=Scale() if as_shares else rubric.scale,
+        out_of=rubric.score.out_of,
+        digits=rubric.score.round if rubric.score.round is not None else NOISE_DIGITS,
+        on_unscored=rubric.on_unscored,
+        reads_shares=frozenset(name for formula in formulas for name in formula.names if name in shares),
+        closed=all(formula.names <= {*rubric.dimensions} | shares | constants for formula in formulas),
+    )
+
+
+def _weigh_shares(rubric: Rubric) -> bool:
+    """Whether dimensions are weighed as shares of full marks, because they do not all speak the rubric's scale."""
+    scales = {rubric.scale_of(name) for name in rubric.dimensions}
+    return scales != {rubric.scale} or rubric.scale.min < 0
+
+
+def _all_terms(rubric: Rubric, vocabulary: Vocabulary, as_shares: bool) -> dict[str | None, Terms]:
+    own = {name: d.weight for name, d in rubric.dimensions.items() if d.weight is not None}
+    if len(rubric.dimensions) == 1 and not own:
+        own = dict.fromkeys(rubric.dimensions, 1.0)
+    if rubric.profiles is None:
+        return {None: _terms(None, own, rubric.threshold, rubric, vocabulary, as_shares)}
+    return {
+        name: _terms(
+            name,
+            profile.weights or own,
+            profile.threshold if profile.threshold is not None else rubric.threshold,
+            rubric,
+            vocabulary,
+            as_shares,
+        )
+        for name, profile in rubric.profiles.named.items()
+    }
+
+
+def _terms(
+    profile: str | None,
+    weights: Mapping[str, float],
+    threshold: float | None,
+    rubric: Rubric,
+    vocabulary: Vocabulary,
+    as_shares: bool,
+) -> Terms:
+    if rubric.score.formula is not None:
+        formula = vocabulary.read(rubric.score.formula, ("score", "formula"), "score")
+        return Terms(profile, formula, {}, threshold, _reads(formula, rubric))
+    pairs = ", ".join(
+        f"{weight!r}, {share_name(name) if as_shares else name}"
+        for name, weight in weights.items()
+        if weight > 0 and name in rubric.dimensions
+    )
+    text = f"weighted({pairs})" if pairs else "0"
+    formula = vocabulary.read(text, ("dimensions",), "score")
+    return Terms(profile, formula, weights, threshold, _reads(formula, rubric))
+
+
+def _reads(formula: Formula, rubric: Rubric) -> tuple[DimensionRead, ...]:
+    """How a score formula reads each dimension it reads, in the rubric's order."""
+    reads = []
+    for name in rubric.dimensions:
+        scale = rubric.scale_of(name)
+        if name in formula.names:
+            reads.append(DimensionRead(name, name, scale.min))
+        if share_name(name) in formula.names:
+            reads.append(DimensionRead(name, share_name(name), scale.share(scale.min)))
+    return tuple(reads)
+
+
+def _gate(index: int, rubric: Rubric, vocabulary: Vocabulary) -> GateRule:
+    gate = rubric.gates[index]
+    scope: Scope = "context" if gate.before else "gates"
+    when = vocabulary.read(gate.when, ("gates", index, "when"), scope)
+    key = "cap" if gate.cap is not None else "floor"
+    amount = gate.cap if gate.cap is not None else gate.floor
+    limit = vocabulary.read(amount, ("gates", index, key), scope) if isinstance(amount, str) else amount
+    return GateRule(gate, when, limit)
+
+
+def _verdicts(
+    verdicts: tuple[Verdict, ...], path: Path, scope: Scope, vocabulary: Vocabulary
+) -> tuple[VerdictRule, ...]:
+    return tuple(
+        VerdictRule(
+            verdict.label,
+            vocabulary.read(verdict.when, (*path, i, "when"), scope) if verdict.when is not None else None,
+            verdict.because,
+        )
+        for i, verdict in enumerate(verdicts)
+    )
+
+
+def _section(name: str, rubric: Rubric, vocabulary: Vocabulary) -> SectionRule:
+    section = rubric.sections[name]
+    path: Path = ("sections", name)
+    if section.formula is not None:
+        score = vocabulary.read(section.formula, (*path, "formula"), "score")
+    else:
+        known = [d for d in section.dimensions if d in rubric.dimensions]
+        members = (share_name(d) if _weigh_shares(rubric) else d for d in known)
+        score = vocabulary.read(f"mean({', '.join(members)})" if known else "0", path, "score")
+    return SectionRule(name, score, _verdicts(section.verdicts, (*path, "verdicts"), "section", vocabulary))

@@ -1,0 +1,182 @@
+"""Applies a plan to a context: pre-gates → scores → gates → score → verdict → Evaluation."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from rubrica.errors import FormulaFault
+from rubrica.model.context import Context
+from rubrica.model.evaluation import Evaluation, Score, Unscored
+from rubrica.model.rubric import Axis
+from rubrica.scoring.weigh import weigh
+
+from .plan import AxisPlan, Plan
+from .record import record, total_cost
+from .sitting import NotApplicable, NotNeeded, Sitting, weighable
+
+NO_JUDGE = Unscored("no judge is configured and the rubric has no offline scorer for it")
+
+
+def evaluate(plan: Plan, context: Context, case: str | None = None) -> Evaluation:
+    """Score by code alone: judged dimensions use their offline scorer, and are marked so."""
+    sitting = _open(plan, context)
+    if not _vetoed(sitting):
+        _score_by_code(sitting)
+        if len(sitting.outcomes) < len(plan.axes):
+            for axis in sitting.waiting:
+                if _decided(sitting):
+                    break
+                _settle(sitting, axis, {})
+    return record(sitting, case)
+
+
+async def aevaluate(plan: Plan, context: Context, case: str | None = None) -> Evaluation:
+    """Score with the plan's judge where it has one."""
+    if plan.judge is None:
+        return evaluate(plan, context, case)
+    sitting = _open(plan, context)
+    if not _vetoed(sitting):
+        _score_by_code(sitting)
+        while (waiting := sitting.waiting) and not _decided(sitting):
+            wave = waiting[:1] if plan.rubric.judging.stop == "decided" else waiting
+            asked = {name: spec for axis in wave for name, spec in _asked(axis).items()}
+            replies = await plan.judge(asked, context)
+            for axis in wave:
+                _settle(sitting, axis, replies)
+    return record(sitting, case)
+
+
+def settle(plan: Plan, context: Context, given: Mapping[str, Score | Unscored], case: str | None = None) -> Evaluation:
+    """The pure way from given scores to an Evaluation: nothing is scored, everything is weighed.
+
+    Keys are names of dimensions or of parts; a dimension without a score is Unscored.
+    """
+    sitting = _open(plan, context)
+    for axis in plan.axes:
+        if axis.name in given:
+            sitting.outcomes[axis.name] = _on_scale(given[axis.name], axis)
+            sitting.parts[axis.name] = {p.name: _on_scale(given[p.name], p) for p in axis.parts if p.name in given}
+        elif axis.name not in sitting.outcomes:
+            _settle(sitting, axis, given, score_by_code=False)
+    return record(sitting, case)
+
+
+def _open(plan: Plan, context: Context) -> Sitting:
+    terms, note = plan.terms(context)
+    sitting = Sitting(plan, context, terms, note, plan.situation(context, terms))
+    names = sitting.situation.names
+    for axis in plan.axes:
+        if axis.applies is not None:
+            try:
+                applies = axis.applies.holds(names)
+            except FormulaFault as fault:
+                sitting.outcomes[axis.name] = Unscored(
+                    f"whether it applies cannot be told: {axis.applies.text}: {fault}"
+                )
+                continue
+            if not applies:
+                sitting.outcomes[axis.name] = NotApplicable(f"nothing to judge: not {axis.applies.text}")
+    return sitting
+
+
+def _score_by_code(sitting: Sitting) -> None:
+    """Score what needs no judge."""
+    for axis in sitting.plan.axes:
+        if not axis.judged and axis.name not in sitting.outcomes:
+            _settle(sitting, axis, {})
+
+
+def _vetoed(sitting: Sitting) -> bool:
+    """Whether a gate that is checked before scoring forces the verdict; nothing is scored then."""
+    for rule in sitting.plan.ruling.gates:
+        if not (rule.gate.before and rule.gate.verdict is not None):
+            continue
+        try:
+            fires = rule.when.holds(sitting.situation.names)
+        except FormulaFault:
+            continue  # told as an error when the gates are weighed
+        if fires:
+            _leave(sitting, f"the gate {rule.gate.name} decided before scoring")
+            return True
+    return False
+
+
+def _decided(sitting: Sitting) -> bool:
+    """Whether the rubric lets the engine stop, and no missing score can change the verdict."""
+    if sitting.plan.rubric.judging.stop != "decided" or not sitting.waiting:
+        return False
+    names, unknown = weighable(sitting)
+    verdict = weigh(sitting.plan.ruling, sitting.terms, names, unknown).decided
+    if verdict is None:
+        return False
+    _leave(sitting, f"the verdict is {verdict} whatever this is")
+    return True
+
+
+def _leave(sitting: Sitting, reason: str) -> None:
+    sitting.stopped = True
+    for axis in sitting.waiting:
+        sitting.outcomes[axis.name] = NotNeeded(reason)
+
+
+def _asked(axis: AxisPlan) -> dict[str, Axis]:
+    """What a judge is asked about an axis: its judged parts, or the axis itself."""
+    if axis.parts:
+        return {part.name: part.spec for part in axis.parts if part.judged}
+    return {axis.name: axis.spec} if axis.judged else {}
+
+
+def _settle(
+    sitting: Sitting, axis: AxisPlan, replies: Mapping[str, Score | Unscored], *, score_by_code: bool = True
+) -> None:
+    """Give an axis its outcome: from a reply, from its own scorer, or from its parts."""
+    if not axis.parts:
+        sitting.outcomes[axis.name] = _outcome(sitting, axis, replies, score_by_code)
+        return
+    parts = {part.name: _outcome(sitting, part, replies, score_by_code) for part in axis.parts}
+    sitting.parts[axis.name] = dict(parts)
+    sitting.outcomes[axis.name] = _from_parts(axis, parts, skip=sitting.plan.ruling.on_unscored.policy == "skip")
+
+
+def _outcome(
+    sitting: Sitting, axis: AxisPlan, replies: Mapping[str, Score | Unscored], score_by_code: bool
+) -> Score | Unscored:
+    if axis.name in replies:
+        return _on_scale(replies[axis.name], axis)
+    if not score_by_code:
+        return Unscored("no score was given")
+    if axis.judged and sitting.plan.judge is not None:
+        return Unscored("the judge gave no answer for it", "llm")
+    return axis.scorer(sitting.situation) if axis.scorer is not None else NO_JUDGE
+
+
+def _on_scale(outcome: Score | Unscored, axis: AxisPlan) -> Score | Unscored:
+    if isinstance(outcome, Score) and not (math.isfinite(outcome.value) and axis.scale.holds(outcome.value)):
+        reason = f"{outcome.value:g} is off the scale {axis.scale}"
+        return Unscored(reason, outcome.source, outcome.hits, outcome.cost, outcome.duration_ms)
+    return outcome
+
+
+def _from_parts(axis: AxisPlan, parts: Mapping[str, Score | Unscored], *, skip: bool) -> Score | Unscored:
+    """The weighted mean of the parts; with the skip policy a missing part's weight is shared out."""
+    scored = [(part, outcome) for part in axis.parts if isinstance(outcome := parts[part.name], Score)]
+    missing = [f"{name}: {outcome.reason}" for name, outcome in parts.items() if isinstance(outcome, Unscored)]
+    if not scored or (missing and not skip):
+        return Unscored("; ".join(missing))
+    weights = [part.spec.weight or 0.0 for part, _ in scored]
+    total = sum(weights)
+    if total <= 0:
+        return Unscored("the parts that have a score have no weight")
+    scores = [score for _, score in scored]
+    value = sum(weight * score.value for weight, score in zip(weights, scores, strict=True)) / total
+    reason = ", ".join(f"{part.name} {score.value:g} × {part.spec.weight:g}" for part, score in scored)
+    return Score(
+        value=axis.scale.clamp(round(value, 9)),
+        reason=reason + (f"; without {'; '.join(missing)}" if missing else ""),
+        confidence=sum(score.confidence for score in scores) / len(scores),
+        source=scores[0].source,
+        offline=any(score.offline for score in scores),
+        cost=total_cost(costs) if (costs := [score.cost for score in scores if score.cost is not None]) else None,
+        duration_ms=max(score.duration_ms for score in scores),
+    )

@@ -1,0 +1,59 @@
+"""Text or data → Rubric, fully checked: shape, names, formulas, patterns, weights, anchors, reach."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from rubrica.errors import Problem, RubricError
+from rubrica.model.rubric import Rubric
+from rubrica.model.shortform import ShortForm
+
+from .compile import try_compile
+from .document import Document, Path, read_document
+from .expand import expand
+from .schema import read_rubric
+
+
+def rubric_from_text(text: str, file: str | None = None) -> Rubric:
+    """A rubric from YAML or JSON text; a RubricError lists every problem with its file and line."""
+    return _checked(read_document(text, file))
+
+
+def rubric_from_data(data: Mapping[str, Any]) -> Rubric:
+    """A rubric from plain data, such as a request body or a database row."""
+    try:
+        plain = json.loads(json.dumps(data, default=str))
+    except (ValueError, RecursionError) as error:
+        raise RubricError([Problem(f"not plain data: {error}")]) from None
+    return _checked(Document(plain, {}))
+
+
+def _checked(document: Document) -> Rubric:
+    reading = read_rubric(document.data)
+    problems = list(reading.problems)
+    rubric: Rubric | None
+    if isinstance(reading.rubric, ShortForm):
+        rubric, found = expand(reading.rubric)
+        problems += [replace(p, path=reading.original(p.path)) for p in found]
+        place = _short_form_path
+    else:
+        rubric, place = reading.rubric, _same_path
+    if rubric is not None:
+        _, found = try_compile(rubric, reading.dropped)
+        problems += [replace(p, path=reading.original(place(p.path))) for p in found]
+    if problems or rubric is None:
+        once = {document.place(problem): None for problem in problems}
+        raise RubricError(sorted(once, key=lambda p: (p.line or 0, p.where)))
+    return rubric
+
+
+def _same_path(path: Path) -> Path:
+    return path
+
+
+def _short_form_path(path: Path) -> Path:
+    """Where something of the expanded rubric stands in the short form."""
+    return path[2:] if path[:2] == ("dimensions", "points") else ()

@@ -1,0 +1,152 @@
+"""From plain data to a Rubric: every problem of shape at once, each with its line and the way out."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from rubrica.errors import Problem
+from rubrica.model import rubric as rubric_models
+from rubrica.model import rules as rule_models
+from rubrica.model.rubric import Rubric
+from rubrica.model.rules import RULE_TYPES
+from rubrica.model.scale import Scale
+from rubrica.model.shortform import ShortForm
+
+from .document import Path
+
+_FIXES = {
+    ("name",): "lower-case letters, digits and hyphens, like answer-quality",
+    ("version",): 'three numbers in quotes, like "1.0.0"',
+    ("label",): "letters, digits, spaces, - and _, at most 40",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A rubric, or as much of it as can be read for further checks, and everything wrong with its shape."""
+
+    rubric: Rubric | ShortForm | None
+    problems: list[Problem]
+    dropped: frozenset[Path]  # pieces that could not be read, by their place in the author's document
+
+    def original(self, path: Path) -> Path:
+        """Where a piece of what could be read stands in the author's document."""
+        place: Path = ()
+        for step in path:
+            if isinstance(step, int):
+                gone = sorted(p[-1] for p in self.dropped if p[:-1] == place and isinstance(p[-1], int))
+                for index in gone:
+                    step += index <= step
+            place = (*place, step)
+        return place
+
+
+def read_rubric(data: Any) -> Reading:
+    """Read the shape of a rubric document.
+
+    Pieces that cannot be read are dropped and the rest read again, so that one slip does not hide the next.
+    """
+    if not isinstance(data, dict):
+        problem = Problem("a rubric is a mapping of keys to values", fix="`rubrica init` writes a starter")
+        return Reading(None, [problem], frozenset())
+    model: type[Rubric] | type[ShortForm] = ShortForm if "scoring_type" in data else Rubric
+    reading = Reading(None, [], frozenset())
+    rest = data
+    for _ in range(3):
+        try:
+            return replace(reading, rubric=model.model_validate(rest))
+        except ValidationError as error:
+            found = list(error.errors())
+        news = [replace(p, path=reading.original(p.path)) for p in _problems(found, rest)]
+        rest = copy.deepcopy(rest)
+        gone = _drop(rest, found)
+        dropped = reading.dropped | {reading.original(path) for path in gone}
+        reading = Reading(None, reading.problems + [p for p in news if p.path not in reading.dropped], dropped)
+        if not gone:
+            break
+        if ("name",) in gone:
+            rest["name"] = "unnamed"
+    return reading
+
+
+def _problems(errors: Iterable[ErrorDetails], data: Any) -> list[Problem]:
+    seen: dict[Path, Problem] = {}
+    for error in errors:
+        path = _document_path(error, data)
+        seen.setdefault(path, _problem(error, path))
+    return list(seen.values())
+
+
+def _problem(error: ErrorDetails, path: Path) -> Problem:
+    last = str(path[-1]) if path else ""
+    match error["type"]:
+        case "missing":
+            return Problem("is required and missing", path)
+        case "extra_forbidden":
+            near = get_close_matches(last, _known_keys(), n=1)
+            return Problem("is not a known key", path, fix=f"did you mean {near[0]!r}?" if near else "remove it")
+        case "union_tag_invalid":
+            return Problem("is not a rule type", (*path, "type"), fix=f"one of {', '.join(RULE_TYPES)}")
+        case "value_error":
+            return Problem(error["msg"].removeprefix("Value error, "), path)
+        case "string_pattern_mismatch":
+            return Problem(
+                f"{error['input']!r} has the wrong form",
+                path,
+                fix=_FIXES.get((last,), "a letter, then letters, digits and _"),
+            )
+        case _:
+            given = error.get("input")
+            shown = f", not {given!r}" if isinstance(given, str | int | float | bool) or given is None else ""
+            fix = _FIXES.get((last,), "")
+            return Problem(error["msg"].replace("Input should be", "should be") + shown, path, fix=fix)
+
+
+def _document_path(error: ErrorDetails, data: Any) -> Path:
+    """The error's place in the author's document, without the names of our own unions and validators."""
+    path: list[str | int] = []
+    at: Any = data
+    for step in error["loc"]:
+        if step in (at if isinstance(at, dict) else range(len(at)) if isinstance(at, list) else ()):
+            at = at[step]
+        elif error["type"] == "missing" and step == error["loc"][-1]:
+            pass
+        else:
+            continue
+        path.append(step)
+    return tuple(path)
+
+
+def _drop(data: Any, errors: Iterable[ErrorDetails]) -> set[Path]:
+    """Remove what could not be read; the paths that were removed."""
+    dropped = set()
+    for path in sorted({_document_path(e, data) for e in errors if e["type"] != "missing"}, key=_later_items_first):
+        parent = data
+        try:
+            for step in path[:-1]:
+                parent = parent[step]
+            if path:
+                del parent[path[-1]]
+                dropped.add(path)
+        except (KeyError, IndexError, TypeError):
+            continue
+    return dropped
+
+
+def _later_items_first(path: Path) -> tuple[int, ...]:
+    return tuple(-step if isinstance(step, int) else 0 for step in path)
+
+
+def _known_keys() -> list[str]:
+    """Every key that some part of a rubric document has."""
+    models: list[type[BaseModel]] = [Scale, ShortForm]
+    for module in (rubric_models, rule_models):
+        models += [v for v in vars(module).values() if isinstance(v, type) and issubclass(v, BaseModel)]
+    return sorted({key for model in models for key in model.model_fields})

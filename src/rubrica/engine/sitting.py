@@ -1,0 +1,87 @@
+"""One evaluation under way: what has been scored so far, and what formulas can read of it."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+
+from rubrica.formula import Interval
+from rubrica.model.context import Context
+from rubrica.model.evaluation import Score, Unscored
+from rubrica.scorers.situation import Situation
+from rubrica.scoring.ruling import Terms, share_name
+
+from .plan import AxisPlan, Plan
+
+
+@dataclass(frozen=True, slots=True)
+class NotApplicable:
+    """The dimension has nothing to judge here; its weight is shared out."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class NotNeeded:
+    """Not scored, because it could not change the verdict."""
+
+    reason: str
+
+
+Outcome = Score | Unscored | NotApplicable | NotNeeded
+
+
+@dataclass(slots=True)
+class Sitting:
+    """One evaluation under way."""
+
+    plan: Plan
+    context: Context
+    terms: Terms
+    note: str
+    situation: Situation
+    outcomes: dict[str, Outcome] = field(default_factory=dict)
+    parts: dict[str, dict[str, Outcome]] = field(default_factory=dict)
+    stopped: bool = False
+    started: float = field(default_factory=time.perf_counter)
+
+    @property
+    def waiting(self) -> list[AxisPlan]:
+        """The axes without an outcome, those that can move the score most first."""
+        left = [axis for axis in self.plan.axes if axis.name not in self.outcomes]
+        return sorted(left, key=lambda axis: -self.terms.weights.get(axis.name, 0.0))
+
+
+def weighable(sitting: Sitting) -> tuple[dict[str, object], dict[str, Interval]]:
+    """The names that formulas read, with the rubric's policy applied to what has no score, and what stays unknown."""
+    ruling = sitting.plan.ruling
+    policy = ruling.on_unscored.policy
+    names = sitting.situation.names
+    unknown: dict[str, Interval] = {}
+    for axis in sitting.plan.axes:
+        share = share_name(axis.name)
+        value: float | None = None
+        match sitting.outcomes.get(axis.name):
+            case Score() as score:
+                value = score.value
+            case NotApplicable():
+                pass
+            case Unscored() if policy == "neutral":
+                value = ruling.neutral(axis.name)
+            case Unscored() if policy == "skip":
+                pass
+            case _:  # still to be scored, or not scored and nothing may be assumed
+                scale, optional = axis.scale, policy == "skip"
+                unknown[axis.name] = Interval(scale.min, scale.max, optional=optional)
+                unknown[share] = Interval(scale.share(scale.min), 1.0, optional=optional)
+                continue
+        names[axis.name] = value
+        if share in ruling.reads_shares:
+            names[share] = None if value is None else axis.scale.share(value)
+    for outcomes in sitting.parts.values():
+        for part, outcome in outcomes.items():
+            if isinstance(outcome, Score):
+                names[part] = outcome.value
+            elif policy != "inconclusive":
+                names[part] = None
+    return names, unknown

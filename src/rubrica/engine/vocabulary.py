@@ -1,0 +1,139 @@
+"""Which names a formula may read where, and the reader that parses formulas and collects what is wrong with them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from typing import Literal
+
+from rubrica.errors import FormulaError, Problem
+from rubrica.formula import FUNCTIONS, Formula, name_hint, never_a_name, parse
+from rubrica.model.context import Metadata
+from rubrica.model.rubric import Rubric
+from rubrica.scorers.situation import CONTEXT_COUNTS
+from rubrica.scoring.ruling import share_name
+from rubrica.text import FEATURES
+
+from .document import Path
+
+Scope = Literal["context", "score", "gates", "section"]
+"""context: before anything is scored. score: dimensions too. gates: the score too. section: a section's score too."""
+
+RESERVED = frozenset({"score", "threshold", "section"})
+_NOTHING = parse("0")
+
+
+@dataclass
+class Vocabulary:
+    """The names of one rubric, and the problems found while reading its formulas."""
+
+    rubric: Rubric | None = None
+    problems: list[Problem] = field(default_factory=list)
+    extra: frozenset[str] = frozenset()  # context names that rules declare as required
+    dropped: frozenset[Path] = frozenset()  # pieces of the document that could not be read
+
+    def lost(self, name: str) -> bool:
+        """Whether a name is missing only because its definition could not be read: that was told already."""
+        return any(name in path for path in self.dropped)
+
+    def read(self, text: str, path: Path, scope: Scope = "context") -> Formula:
+        """Parse a formula and check its names; what is wrong is collected, and 0 stands in for the formula."""
+        try:
+            formula = parse(text)
+        except FormulaError as error:
+            self.problems.append(
+                Problem(
+                    f"in the formula {_short(text)!r}, {error.message} at column {error.column}",
+                    path,
+                    fix=error.fix,
+                )
+            )
+            return _NOTHING
+        for name in sorted(formula.names):
+            self._check(name, text, path, scope)
+        return formula
+
+    def report(self, message: str, path: Path, fix: str = "") -> None:
+        self.problems.append(Problem(message, path, fix=fix))
+
+    def scored(self) -> frozenset[str]:
+        """Dimensions, their parts and their shares."""
+        if self.rubric is None:
+            return frozenset()
+        dimensions = self.rubric.dimensions
+        parts = {part for dimension in dimensions.values() for part in dimension.parts}
+        return frozenset(dimensions) | parts | {share_name(name) for name in dimensions}
+
+    def _check(self, name: str, text: str, path: Path, scope: Scope) -> None:
+        if self.lost(name) or self._known(name, scope):
+            return
+        where = f"in the formula {_short(text)!r}"
+        if name in self.scored():
+            fix = (
+                "gates after scoring may; drop `before`"
+                if path[:1] == ("gates",)
+                else "only score, gates and verdicts may"
+            )
+            self.report(f"{where}, {name!r} is a score, which cannot be read before scoring", path, fix)
+            return
+        if name in RESERVED:
+            self.report(
+                f"{where}, {name!r} has no value here",
+                path,
+                "give a threshold" if name == "threshold" else "",
+            )
+            return
+        open_context = self.rubric is None or self.rubric.context is None
+        if open_context and not never_a_name(name):
+            return  # the rubric does not declare its context: the name may be there at run time
+        hint = name_hint(name, self._offered(scope))
+        fix = hint if never_a_name(name) else f"{hint} otherwise declare it under `context`".strip()
+        self.report(f"{where}, the name {name!r} is not known", path, fix)
+
+    def _known(self, name: str, scope: Scope) -> bool:
+        if name in FEATURES or name in CONTEXT_COUNTS or name in self.extra or name in Metadata.model_fields:
+            return True
+        if self.rubric is None:
+            return False
+        rubric = self.rubric
+        if name in rubric.settings or name in rubric.patterns or name in (rubric.context or ()):
+            return True
+        if name == "threshold":
+            profiles = rubric.profiles.named.values() if rubric.profiles else ()
+            return rubric.threshold is not None or (bool(profiles) and all(p.threshold is not None for p in profiles))
+        if scope == "context":
+            return False
+        if name in self.scored() or (name == "score" and scope in ("gates", "section")):
+            return True
+        return name == "section" and scope == "section"
+
+    def _offered(self, scope: Scope) -> Collection[str]:
+        rubric = self.rubric
+        names = set(FEATURES) | set(CONTEXT_COUNTS) | self.extra
+        if rubric is not None:
+            names |= set(rubric.settings) | set(rubric.patterns) | set(rubric.context or ())
+            names |= self.scored() if scope != "context" else set()
+        return names
+
+
+def name_clashes(rubric: Rubric) -> list[Problem]:
+    """Names that two things would share in a formula."""
+    problems = []
+    taken: dict[str, str] = dict.fromkeys(FUNCTIONS, "a function")
+    taken |= dict.fromkeys((*FEATURES, *CONTEXT_COUNTS), "a text feature")
+    taken |= dict.fromkeys(RESERVED, "a word of formulas")
+    declared: list[tuple[Path, str, str]] = [(("dimensions", n), n, "a dimension") for n in rubric.dimensions]
+    for dimension, spec in rubric.dimensions.items():
+        declared += [(("dimensions", dimension, "parts", part), part, "a part") for part in spec.parts]
+    declared += [(("settings", n), n, "a setting") for n in rubric.settings]
+    declared += [(("patterns", n), n, "a named pattern") for n in rubric.patterns]
+    declared += [(("context", n), n, "a context name") for n in rubric.context or ()]
+    for path, name, what in declared:
+        if name in taken and not (what == "a context name" and taken[name] == what):
+            problems.append(Problem(f"the name {name!r} is already {taken[name]}", path, fix="choose another name"))
+        taken.setdefault(name, what)
+    return problems
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 60 else text[:57] + "..."

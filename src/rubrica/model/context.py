@@ -1,0 +1,151 @@
+"""The Context: everything a scorer may see."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+
+from rubrica.errors import ContextError
+
+LONGEST_TEXT = 50_000_000
+"""Characters; a longer text is refused rather than held in memory several times over."""
+
+
+def _clean(value: Any) -> Any:
+    """Lone surrogates cannot be encoded or stored: they become U+FFFD. Anything else stays as it is."""
+    if not isinstance(value, str) or value.isascii():
+        return value
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return value
+
+
+Text = Annotated[str, BeforeValidator(_clean), Field(max_length=LONGEST_TEXT)]
+
+
+class Message(BaseModel):
+    """One turn of a conversation."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    role: Literal["system", "user", "assistant", "tool"]
+    content: Text
+
+
+class Metadata(BaseModel):
+    """How the response came about. Other keys are kept, and numbers among them can be named in formulas."""
+
+    model_config = ConfigDict(frozen=True, extra="allow", allow_inf_nan=False)
+
+    response_time: Annotated[float, Field(ge=0, description="seconds")] | None = None
+    token_count: Annotated[int, Field(ge=0)] | None = None
+    model_used: str | None = None
+    timestamp: datetime | None = None
+    round_number: Annotated[int, Field(ge=0)] | None = None
+
+
+class Round(BaseModel):
+    """An earlier round of the same player."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    round_number: int = 0
+    prompt: Text = ""
+    response: Text = ""
+    scores: dict[str, Any] = {}
+    entities_mentioned: tuple[str, ...] | None = None
+    patterns_detected: dict[str, Any] = {}
+    custom_metrics: dict[str, Any] = {}
+
+
+class Image(BaseModel):
+    """A picture that belongs to the response."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    url: str = Field(description="a file path, http(s) or data: URL")
+    alt: str = ""
+
+
+_NO_METADATA = Metadata()
+
+
+class Context(BaseModel):
+    """All a scorer may see. Keys that are not fields here are taken as metadata.
+
+    >>> Context.of({"response": "Paris.", "question_type": "FACTUAL"}).lookup("question_type")
+    'FACTUAL'
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    prompt: Text = ""
+    response: Text = ""
+    messages: tuple[Message, ...] = ()
+    metadata: Metadata = Field(default_factory=lambda: _NO_METADATA)
+    round_history: tuple[Round, ...] = ()
+    game_config: dict[str, Any] = Field(default_factory=dict)
+    player_info: dict[str, Any] = Field(default_factory=dict)
+    session_id: str | None = None
+    custom_metrics: dict[str, Any] = Field(default_factory=dict)
+    images: tuple[Image, ...] = ()
+
+    @classmethod
+    def of(cls, data: Mapping[str, Any] | Context | None = None, **fields: Any) -> Context:
+        """A Context from loose data; a ContextError lists everything that does not fit.
+
+        A chat without prompt or response is read as its last question and last answer.
+        """
+        if isinstance(data, Context):
+            if not fields:
+                return data
+            data = data.model_dump(exclude_defaults=True)
+        try:
+            context = cls.model_validate(_sorted_keys({**(data or {}), **fields}))
+        except ValidationError as error:
+            faults = (f"{'.'.join(map(str, e['loc'])) or 'context'}: {e['msg']}" for e in error.errors())
+            raise ContextError("the context cannot be read: " + "; ".join(faults)) from None
+        if context.messages and not (context.prompt and context.response):
+            texts = {
+                "prompt": context.prompt or _last(context, "user"),
+                "response": context.response or _last(context, "assistant"),
+            }
+            return context.model_copy(update=texts)
+        return context
+
+    @property
+    def history(self) -> tuple[str, ...]:
+        """Earlier replies of the same speaker, oldest first."""
+        if self.round_history:
+            return tuple(round_.response for round_ in self.round_history)
+        replies = [m.content for m in self.messages if m.role == "assistant"]
+        return tuple(replies[:-1] if replies and replies[-1] == self.response else replies)
+
+    def lookup(self, name: str) -> Any:
+        """A custom metric or a piece of metadata by name, or None."""
+        if name in self.custom_metrics:
+            return self.custom_metrics[name]
+        if name in Metadata.model_fields:
+            return getattr(self.metadata, name)
+        return (self.metadata.model_extra or {}).get(name)
+
+
+def _sorted_keys(data: dict[str, Any]) -> dict[str, Any]:
+    """Keys that are not fields of a Context moved under `metadata`."""
+    fields = Context.model_fields
+    if data.keys() <= fields.keys():
+        return data
+    metadata = data.get("metadata")
+    if metadata is not None and not isinstance(metadata, Mapping):
+        return data
+    others = {key: value for key, value in data.items() if key not in fields}
+    return {key: value for key, value in data.items() if key in fields} | {"metadata": {**others, **(metadata or {})}}
+
+
+def _last(context: Context, role: str) -> str:
+    return next((message.content for message in reversed(context.messages) if message.role == role), "")

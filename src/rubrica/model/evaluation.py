@@ -1,0 +1,192 @@
+"""The Evaluation: one rubric applied to one context, fully explained.
+
+Results are msgspec structs: a frozen one of 25 fields costs 0.2 µs to make where a frozen dataclass costs 2.5, and
+they are read from and written to JSON without a second description of their shape.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import msgspec
+
+from rubrica.errors import ContextError, StoredError
+
+from .context import Context
+from .evidence import Span
+
+Source = Literal["human", "llm", "code"]
+Status = Literal["scored", "neutral", "unscored", "not_applicable", "not_needed"]
+Effect = Literal["cap", "floor", "verdict"]
+INCONCLUSIVE = "inconclusive"
+
+
+class RuleHit(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
+    """What one rule gave or took, and why."""
+
+    rule: str
+    type: str
+    points: float
+    reason: str = ""
+    category: str = ""
+    count: int = 1
+    spans: tuple[Span, ...] = ()
+    error: str = ""  # why the rule could not be applied; its points are then 0
+
+
+class Cost(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
+    """What a score cost. `usd` is None where the price is not known."""
+
+    usd: float | None = None
+    input_tokens: int = 0
+    output_tokens: int = 0
+
+
+class Score(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
+    """A value on the dimension's own scale, with its reason. `confidence` is the scorer's own, 0 to 1."""
+
+    value: float
+    reason: str = ""
+    confidence: float = 1.0
+    source: Source = "code"
+    offline: bool = False  # an offline recipe stood in for a judge
+    hits: tuple[RuleHit, ...] = ()
+    start: float = 0.0  # points before any rule
+    cost: Cost | None = None
+    duration_ms: float = 0.0
+
+
+class Unscored(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A reasoned absence; never a number."""
+
+    reason: str
+    source: Source = "code"
+    hits: tuple[RuleHit, ...] = ()
+    cost: Cost | None = None
+    duration_ms: float = 0.0
+
+
+class DimensionResult(msgspec.Struct, frozen=True, omit_defaults=True):
+    """How one dimension (or part) came out. `value` is on its own scale, `share` is 0 to 1."""
+
+    value: float | None
+    share: float | None
+    status: Status = "scored"
+    reason: str = ""
+    confidence: float = 1.0
+    source: Source = "code"
+    offline: bool = False
+    weight: float | None = None  # in the profile that was used; None where the score is a formula
+    low: float = 0.0  # the scale
+    high: float = 1.0
+    band: str = ""
+    hits: tuple[RuleHit, ...] = ()
+    start: float = 0.0  # points before any rule
+    parts: Mapping[str, DimensionResult] = msgspec.field(default_factory=dict)
+    cost: Cost | None = None
+    duration_ms: float = 0.0
+
+    @property
+    def why(self) -> str:
+        """The reason in words; what the rules gave and took stands before it: ``start 0.6, +0.2 good length``."""
+        parts = [f"start {self.start:g}"] if self.start else []
+        parts += [
+            f"{hit.points:+g} {hit.reason or hit.rule}" for hit in self.hits if hit.points and hit.type != "check"
+        ]
+        parts += [f"not: {hit.reason or hit.rule}" for hit in self.hits if hit.type == "check" and not hit.points]
+        parts += [f"could not apply {hit.rule}: {hit.error}" for hit in self.hits if hit.error]
+        parts += [self.reason] if self.reason else []
+        return ", ".join(parts) or ("no rule applied" if self.status == "scored" else "")
+
+
+class GateResult(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A gate that fired, or that could not be judged (`fired` is None)."""
+
+    name: str
+    fired: bool | None
+    effect: Effect
+    when: str
+    limit: float | None = None  # cap or floor, on out_of
+    verdict: str | None = None
+    reason: str = ""
+    spans: tuple[Span, ...] = ()
+
+
+class Step(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
+    """One step on the way to the score: `amount` is what it added, `total` the score after it."""
+
+    kind: Literal["base", "dimension", "rounding", "gate"]
+    label: str
+    amount: float
+    total: float
+
+
+class SectionResult(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The aggregate of one section on the rubric's out_of, and its own verdict where the rubric gives it rules."""
+
+    score: float | None
+    verdict: str | None = None
+    reason: str = ""
+
+
+class Evaluation(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One rubric applied to one context: the stored record, from which every point can be traced."""
+
+    rubric: str
+    version: str
+    hash: str
+    verdict: str
+    reason: str  # why this verdict
+    score: float | None  # on out_of; None where what is missing leaves it open
+    out_of: float
+    bounds: tuple[float, float]  # the score lies between these
+    dimensions: Mapping[str, DimensionResult]
+    threshold: float | None = None
+    profile: str | None = None
+    band: str = ""
+    confidence: float | None = None  # mean over the scored dimensions
+    variance: float | None = None  # population variance of the dimension values
+    sections: Mapping[str, SectionResult] = msgspec.field(default_factory=dict)
+    gates: tuple[GateResult, ...] = ()
+    steps: tuple[Step, ...] = ()
+    errors: tuple[str, ...] = ()  # rules, gates and formulas that could not be applied
+    offline: bool = False
+    stopped: bool = False  # scoring ended early because the verdict was decided
+    duration_ms: float = 0.0
+    cost: Cost | None = None
+    context: Context | None = None
+    case: str | None = None  # the case's id
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, ready for JSON."""
+        plain: dict[str, Any] = msgspec.to_builtins(self, enc_hook=_encode)
+        return plain
+
+    def to_json(self) -> str:
+        """One line of JSON."""
+        return _ENCODER.encode(self).decode()
+
+    @classmethod
+    def from_json(cls, line: str | bytes) -> Evaluation:
+        """Reads back what `to_json` wrote."""
+        try:
+            return _DECODER.decode(line)
+        except (msgspec.DecodeError, ContextError, RecursionError, UnicodeError) as error:
+            raise StoredError(f"not a stored evaluation: {error}") from None
+
+
+def _encode(value: object) -> object:
+    if isinstance(value, Context):
+        return value.model_dump(mode="json", exclude_defaults=True)
+    raise NotImplementedError(type(value))
+
+
+def _decode(kind: type, value: object) -> object:
+    if kind is Context and isinstance(value, dict):
+        return Context.of(value)
+    raise msgspec.ValidationError(f"{kind.__name__} expected, not {type(value).__name__}")
+
+
+_ENCODER = msgspec.json.Encoder(enc_hook=_encode)
+_DECODER = msgspec.json.Decoder(Evaluation, dec_hook=_decode)

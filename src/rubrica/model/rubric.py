@@ -1,0 +1,366 @@
+"""The rubric document: dimensions, weights, gates and verdicts, as an author writes them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, StringConstraints, model_validator
+
+from .rules import FROZEN, Amount, Pattern, Rule
+from .scale import Anchor, Scale, anchor_gaps, read_anchors
+
+Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9_]{0,63}$")]
+"""A name that formulas can read: a letter, then letters, digits and underscores."""
+
+FormulaText = Annotated[str, Field(min_length=1, max_length=2000)]
+Weight = Annotated[float, Field(ge=0, le=1)]
+Share = Annotated[float, Field(ge=0, le=1)]
+ScorerKind = Literal["judge", "rules", "formula", "check", "parts"]
+
+
+class Check(BaseModel):
+    """One line of a checklist: a condition that should hold."""
+
+    model_config = FROZEN
+
+    name: Annotated[str, Field(min_length=1)]
+    that: FormulaText
+    weight: Annotated[FiniteFloat, Field(gt=0)] = 1.0
+    otherwise: str = Field("", description="what to say when it does not hold")
+
+
+class Recipe(BaseModel):
+    """A way to score without a model: by rules, by one formula, or by a checklist."""
+
+    model_config = FROZEN
+
+    rules: tuple[Rule, ...] = ()
+    start: FiniteFloat = Field(0.0, description="points before any rule")
+    scoring: Literal["cumulative", "proportional", "binary"] = Field(
+        "cumulative",
+        description="cumulative: points add up on the scale; proportional: points as a share of those possible, "
+        "spread over the scale; binary: full marks when the points reach win_at, else the lowest",
+    )
+    possible: Annotated[FiniteFloat, Field(gt=0)] | None = Field(
+        None, description="proportional: points for full marks"
+    )
+    win_at: FiniteFloat | None = Field(None, description="binary: points that win; left out, anything above 0 wins")
+    formula: FormulaText | None = None
+    checks: tuple[Check, ...] = ()
+    confidence: Share = Field(1.0, description="how far this way of scoring can be trusted, 0 to 1")
+
+    @property
+    def kinds(self) -> list[ScorerKind]:
+        """Which ways of scoring are written down here."""
+        found: list[tuple[ScorerKind, bool]] = [
+            ("rules", bool(self.rules)),
+            ("formula", self.formula is not None),
+            ("check", bool(self.checks)),
+        ]
+        return [kind for kind, given in found if given]
+
+
+class Offline(Recipe):
+    """What stands in for a judge when no model is configured. Results that used it say so."""
+
+    @model_validator(mode="after")
+    def _one_way(self) -> Self:
+        if len(self.kinds) != 1:
+            raise ValueError("offline takes exactly one of rules, formula, checks")
+        return self
+
+
+class Axis(Recipe):
+    """Anything scored on a scale: a dimension, or a part of one."""
+
+    title: str = ""
+    asks: str = Field("", description="the question a judge answers about the response")
+    anchors: dict[str, str] = Field({}, description="what each range of the scale looks like: {9-10: …, 7-8: …}")
+    weight: Weight | None = None
+    scorer: ScorerKind | None = None
+    offline: Offline | None = None
+
+    @property
+    def kind(self) -> ScorerKind:
+        """How this axis is scored; left out, it follows from what is written down, and is `judge` when nothing is."""
+        return self.scorer or (self.kinds[0] if self.kinds else "judge")
+
+    @cached_property
+    def anchor_list(self) -> tuple[Anchor, ...]:
+        return read_anchors(self.anchors)
+
+    @model_validator(mode="after")
+    def _one_way(self) -> Self:
+        if len(self.kinds) > 1:
+            raise ValueError(f"scored in {len(self.kinds)} ways ({', '.join(self.kinds)}); keep one")
+        if self.scorer in ("rules", "formula", "check") and self.kinds != [self.scorer]:
+            block = "checks" if self.scorer == "check" else self.scorer
+            raise ValueError(f"scorer: {self.scorer} needs a `{block}` block")
+        if self.scorer == "judge" and self.kinds:
+            raise ValueError(f"a judged dimension puts `{self.kinds[0]}` under `offline`")
+        if self.offline and self.kind != "judge":
+            raise ValueError("offline goes with scorer: judge; this is scored without a model already")
+        read_anchors(self.anchors)
+        return self
+
+
+class Part(Axis):
+    """A weighted part of a dimension, scored on the dimension's scale."""
+
+
+class Dimension(Axis):
+    """A weighted axis of quality."""
+
+    scale: Scale | None = Field(None, description="left out: the rubric's scale")
+    parts: dict[Name, Part] = {}
+    applies: FormulaText | None = Field(
+        None, description="when false the dimension has nothing to judge and its weight is shared out"
+    )
+
+    @property
+    def kind(self) -> ScorerKind:
+        return self.scorer or ("parts" if self.parts else super().kind)
+
+    @model_validator(mode="after")
+    def _parts_stand_alone(self) -> Self:
+        if (self.scorer == "parts") != bool(self.parts) and (self.scorer == "parts" or self.kinds or self.scorer):
+            raise ValueError("scorer: parts goes with a `parts` block, and a `parts` block with nothing else")
+        return self
+
+
+class Verdict(BaseModel):
+    """A label and the condition that earns it. Rules are tried from top to bottom; the last has no condition."""
+
+    model_config = FROZEN
+
+    label: Annotated[str, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9_ -]{0,39}$")]
+    when: FormulaText | None = None
+    because: str = ""
+
+
+class Section(BaseModel):
+    """A named group of dimensions with its own aggregate, on the rubric's out_of."""
+
+    model_config = FROZEN
+
+    title: str = ""
+    dimensions: Annotated[tuple[Name, ...], Field(min_length=1)]
+    formula: FormulaText | None = Field(None, description="left out: the mean of its dimensions")
+    verdicts: tuple[Verdict, ...] = Field((), description="rules that may read `section`, its own score")
+
+
+class Profile(BaseModel):
+    """Weights and threshold for one type of question."""
+
+    model_config = FROZEN
+
+    title: str = ""
+    threshold: FiniteFloat | None = None
+    weights: dict[Name, Weight] = {}
+
+
+class Profiles(BaseModel):
+    """Profiles by the value of one context name: ``{by: question_type, FACTUAL: {…}, …}``."""
+
+    model_config = ConfigDict(frozen=True, extra="allow")
+    __pydantic_extra__: dict[str, Profile] = Field(init=False)
+
+    by: Annotated[str, Field(min_length=1)]
+    default: str | None = Field(None, description="the profile used when the context names none, or an unknown one")
+
+    @property
+    def named(self) -> Mapping[str, Profile]:
+        return self.__pydantic_extra__ or {}
+
+    @model_validator(mode="after")
+    def _default_exists(self) -> Self:
+        if not self.named:
+            raise ValueError("no profile is listed under profiles")
+        if self.default is not None and self.default not in self.named:
+            raise ValueError(f"the default profile {self.default!r} is not listed")
+        return self
+
+
+class ScoreSpec(BaseModel):
+    """How dimension scores become one score."""
+
+    model_config = FROZEN
+
+    weighted: bool = True
+    formula: FormulaText | None = Field(None, description="over dimensions, on the rubric's scale")
+    out_of: Annotated[FiniteFloat, Field(gt=0)] = 1.0
+    round: Annotated[int, Field(ge=0, le=9)] | None = Field(None, description="decimals; what is shown is what decides")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _formula_replaces_weights(cls, data: Any) -> Any:
+        if isinstance(data, dict) and data.get("formula") is not None and data.get("weighted") is None:
+            return {**data, "weighted": False}
+        return data
+
+    @model_validator(mode="after")
+    def _one_way(self) -> Self:
+        if self.weighted == (self.formula is not None):
+            raise ValueError("score is either weighted: true or a formula")
+        return self
+
+
+class Gate(BaseModel):
+    """A condition that caps the score, lifts it to a floor, or forces the verdict."""
+
+    model_config = FROZEN
+
+    name: Annotated[str, Field(min_length=1)]
+    when: FormulaText
+    cap: Amount | None = Field(None, description="the score becomes at most this (number or formula, on out_of)")
+    floor: Amount | None = Field(None, description="the score becomes at least this; caps win over floors")
+    verdict: str | None = Field(None, description="the verdict becomes this, whatever the score")
+    before: bool = Field(False, description="checked before anything is scored; a verdict then saves the scoring")
+    because: str = ""
+
+    @model_validator(mode="after")
+    def _one_effect(self) -> Self:
+        if sum(effect is not None for effect in (self.cap, self.floor, self.verdict)) != 1:
+            raise ValueError("a gate has exactly one of cap, floor, verdict")
+        return self
+
+
+class OnUnscored(BaseModel):
+    """What follows when a dimension could not be scored.
+
+    neutral: this value on its scale, at confidence 0. skip: its weight is shared out. inconclusive: nothing is
+    assumed, so the verdict stands only where no possible value could change it.
+    """
+
+    model_config = FROZEN
+
+    policy: Literal["neutral", "skip", "inconclusive"] = "inconclusive"
+    neutral: FiniteFloat | None = Field(None, description="left out: the middle of the dimension's scale")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _short(cls, data: Any) -> Any:
+        if isinstance(data, str):
+            return {"policy": data}
+        if isinstance(data, dict) and "neutral" in data and "policy" not in data:
+            return {"policy": "neutral", **data}
+        return data
+
+
+class Judging(BaseModel):
+    """How judges are asked."""
+
+    model_config = FROZEN
+
+    mode: Literal["each", "together", "listwise"] = "each"
+    panel: Annotated[int, Field(ge=1)] = 1
+    pool: Literal["mean", "median", "trimmed", "weighted"] = "median"
+    repeats: Annotated[int, Field(ge=1)] = 1
+    stop: Literal["never", "decided"] = Field(
+        "never", description="decided: do not pay for what cannot change the verdict"
+    )
+
+
+class Normalisation(BaseModel):
+    """How scores of several players or judges are made comparable."""
+
+    model_config = FROZEN
+
+    method: Literal["none", "percentage_of_max", "min_max", "log", "z_score"] = "none"
+    apply_log: bool = False
+
+
+class ContextName(BaseModel):
+    """A name that the context gives a value to. Written as plain text, it must be given; the text says what it is."""
+
+    model_config = FROZEN
+
+    says: str = ""
+    default: FiniteFloat | None = Field(None, description="the value when the context gives none")
+    optional: bool = Field(False, description="without a value it is absent: aggregates drop it, given(name) is false")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _short(cls, data: Any) -> Any:
+        return {"says": data} if isinstance(data, str) else data
+
+    @model_validator(mode="after")
+    def _one_way(self) -> Self:
+        if self.optional and self.default is not None:
+            raise ValueError("a name is either optional or has a default")
+        return self
+
+
+class Rubric(BaseModel):
+    """A versioned, immutable definition of quality for one kind of output."""
+
+    model_config = FROZEN
+
+    name: Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9-]{0,63}$")]
+    version: Annotated[str, StringConstraints(pattern=r"^\d+(\.\d+){0,2}([-+][0-9A-Za-z.-]+)?$")] = "1.0.0"
+    title: str = ""
+    description: str = ""
+    category: str = ""
+    tags: tuple[str, ...] = ()
+    scale: Scale = Scale()
+    dimensions: Annotated[dict[Name, Dimension], Field(min_length=1)]
+    sections: dict[Name, Section] = {}
+    threshold: FiniteFloat | None = Field(None, description="named `threshold` in formulas; profiles may set their own")
+    profiles: Profiles | None = None
+    score: ScoreSpec = ScoreSpec()
+    bands: dict[str, Share] = Field({}, description="quality levels by the share of full marks they start at")
+    gates: tuple[Gate, ...] = ()
+    verdicts: Annotated[tuple[Verdict, ...], Field(min_length=1)]
+    on_unscored: OnUnscored = OnUnscored()
+    judging: Judging = Judging()
+    normalization: Normalisation = Normalisation()
+    settings: dict[Name, FiniteFloat | bool] = Field(
+        {}, description="named numbers that formulas read and users may set"
+    )
+    patterns: dict[Name, Pattern] = Field(
+        {}, description="named patterns; in a formula the name is the number of matches"
+    )
+    context: dict[Name, ContextName] | None = Field(
+        None,
+        description="the context names formulas may read, with what they mean; given, other names are refused",
+    )
+
+    @property
+    def display_title(self) -> str:
+        return self.title or self.name
+
+    @property
+    def reference(self) -> str:
+        return f"{self.name}@{self.version}"
+
+    @cached_property
+    def hash(self) -> str:
+        """Identifies the content: equal documents have equal hashes, whatever their formatting."""
+        content = self.model_dump(mode="json", exclude_defaults=True)
+        return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+    def scale_of(self, dimension: str) -> Scale:
+        return self.dimensions[dimension].scale or self.scale
+
+    def with_settings(self, **settings: float | bool) -> Rubric:
+        """The same rubric with some of its settings changed (and so with another hash)."""
+        unknown = settings.keys() - self.settings.keys()
+        if unknown:
+            raise ValueError(f"{self.name} has no setting {sorted(unknown)[0]!r}; it has {sorted(self.settings)}")
+        fields = {name: getattr(self, name) for name in Rubric.model_fields}
+        return Rubric.model_validate({**fields, "settings": {**self.settings, **settings}})
+
+    @model_validator(mode="after")
+    def _last_verdict_is_open(self) -> Self:
+        if self.verdicts[-1].when is not None:
+            raise ValueError("the last verdict must have no `when`, so that there always is one")
+        return self
+
+
+def coverage_problems(axis: Axis, scale: Scale) -> list[str]:
+    """Holes and overlaps in an axis's anchors, in words."""
+    return anchor_gaps(axis.anchor_list, scale) if axis.anchors else []

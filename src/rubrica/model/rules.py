@@ -1,0 +1,221 @@
+"""The rule types: what each one says in a rubric document."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Discriminator,
+    Field,
+    FiniteFloat,
+    Tag,
+    field_validator,
+    model_validator,
+)
+
+from .evidence import Field as TextField
+
+FROZEN = ConfigDict(frozen=True, extra="forbid")
+
+Match = Literal["word", "prefix", "substring"]
+Amount = FiniteFloat | Annotated[str, Field(min_length=1)]
+"""A number, or a formula that yields one."""
+
+
+class Pattern(BaseModel):
+    """A regular expression (linear time: no lookaround, no backreferences) or a list of keywords.
+
+    Keywords ignore case. A regex heeds it unless `ignore_case` is set.
+    """
+
+    model_config = FROZEN
+
+    regex: str | None = None
+    keywords: tuple[Annotated[str, Field(min_length=1)], ...] = ()
+    field: TextField = "response"
+    match: Match = Field("word", description="keywords: whole words, word beginnings, or anywhere")
+    ignore_case: bool = False
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> Self:
+        if (self.regex is None) == (not self.keywords):
+            raise ValueError("give either a regex or a list of keywords")
+        return self
+
+
+class ScoredPattern(Pattern):
+    """A pattern worth points when it is found."""
+
+    name: str = ""
+    score: FiniteFloat
+    category: str = ""
+    count: Literal["once", "each", "capped"] = Field(
+        "once", description="points once, per match, or per match up to at_most"
+    )
+    at_most: Annotated[int, Field(ge=1)] | None = None
+
+    @model_validator(mode="after")
+    def _cap_given(self) -> Self:
+        if (self.count == "capped") != (self.at_most is not None):
+            raise ValueError("count: capped goes with at_most: N, and only with it")
+        return self
+
+
+class PenalisedPattern(Pattern):
+    """A pattern that costs points when it is found."""
+
+    name: str = ""
+    penalty: Annotated[FiniteFloat, Field(le=0, description="points taken, as a negative number")]
+    reason: str = ""
+    category: str = ""
+    count: Literal["once", "each", "capped"] = "once"
+    at_most: Annotated[int, Field(ge=1)] | None = None
+
+    @model_validator(mode="after")
+    def _cap_given(self) -> Self:
+        if (self.count == "capped") != (self.at_most is not None):
+            raise ValueError("count: capped goes with at_most: N, and only with it")
+        return self
+
+
+class PatternDetection(BaseModel):
+    """Points for patterns found in a text."""
+
+    model_config = FROZEN
+
+    type: Literal["pattern_detection"]
+    name: str = ""
+    patterns: Annotated[tuple[ScoredPattern, ...], Field(min_length=1)]
+
+
+class Penalty(BaseModel):
+    """Points taken for patterns found in a text, with a reason."""
+
+    model_config = FROZEN
+
+    type: Literal["penalty"]
+    name: str = ""
+    patterns: Annotated[tuple[PenalisedPattern, ...], Field(min_length=1)]
+
+
+class Threshold(BaseModel):
+    """One row of a metric_threshold: a comparison or the default, and what it is worth."""
+
+    model_config = FROZEN
+
+    operator: Literal["<", "<=", ">", ">=", "==", "!="] | None = None
+    value: FiniteFloat | None = None
+    default: bool = False
+    score: FiniteFloat | None = None
+    score_formula: str | None = None
+
+    @model_validator(mode="after")
+    def _whole(self) -> Self:
+        if self.default == (self.operator is not None and self.value is not None):
+            raise ValueError("a threshold is either {operator, value, ...} or {default: true, ...}")
+        if (self.score is None) == (self.score_formula is None):
+            raise ValueError("give either score or score_formula")
+        return self
+
+
+class MetricThreshold(BaseModel):
+    """Points by the first threshold that a metric meets; rows are tried from top to bottom."""
+
+    model_config = FROZEN
+
+    type: Literal["metric_threshold"]
+    name: str = ""
+    metric: Annotated[str, Field(min_length=1)]
+    thresholds: Annotated[tuple[Threshold, ...], Field(min_length=1)]
+
+    @field_validator("thresholds")
+    @classmethod
+    def _default_last(cls, rows: tuple[Threshold, ...]) -> tuple[Threshold, ...]:
+        if any(row.default for row in rows[:-1]):
+            raise ValueError("the default row catches everything: put it last")
+        return rows
+
+
+class CrossRoundScoring(BaseModel):
+    """Points per finding of a cross-round analysis; a finding that is left out is not looked for."""
+
+    model_config = FROZEN
+
+    callback_detected: FiniteFloat = 0.0
+    escalation_detected: FiniteFloat = 0.0
+    consistency_bonus: FiniteFloat = 0.0
+
+
+class CrossRoundAnalysis(BaseModel):
+    """Points for how this round continues the player's earlier rounds.
+
+    callback     at least `callback_items` tracked items of this round were also in an earlier round that lies
+                 `callback_gap` or more rounds back (1 = the round before). A metric: this round repeats a value.
+    escalation   the tracked count (for years: the latest year; for a metric: its value) rose strictly over each of
+                 the last `escalation_rounds` rounds, this one included.
+    consistency  at least `consistency_share` of the earlier rounds share an item with this round. A metric: this
+                 value is within `consistency_tolerance` (relative) of the earlier mean.
+    """
+
+    model_config = FROZEN
+
+    type: Literal["cross_round_analysis"]
+    name: str = ""
+    track: Annotated[
+        str, Field(min_length=1, description="entity_mentions, year_mentions or the name of a custom metric")
+    ]
+    scoring: CrossRoundScoring
+    callback_items: Annotated[int, Field(ge=1)] = 1
+    callback_gap: Annotated[int, Field(ge=1)] = 1
+    escalation_rounds: Annotated[int, Field(ge=2)] = 2
+    consistency_share: Annotated[float, Field(gt=0, le=1)] = 0.5
+    consistency_tolerance: Annotated[float, Field(ge=0)] = 0.2
+
+
+class CustomExpression(BaseModel):
+    """Points by a formula over the context."""
+
+    model_config = FROZEN
+
+    type: Literal["custom_expression"]
+    name: str = ""
+    expression: Annotated[str, Field(min_length=1)]
+    required_context: tuple[str, ...] = ()
+
+
+class Adjust(BaseModel):
+    """Raises or lowers the score when a condition holds: ``{when: "word_count > 50", add: -0.2, because: …}``."""
+
+    model_config = FROZEN
+
+    type: Literal["adjust"] = "adjust"
+    name: str = ""
+    when: Annotated[str, Field(min_length=1)] = "True"
+    add: Amount
+    because: str = ""
+
+
+def _rule_type(rule: Any) -> str:
+    kind = rule.get("type") if isinstance(rule, dict) else getattr(rule, "type", None)
+    return str(kind or "adjust")
+
+
+Rule = Annotated[
+    Annotated[PatternDetection, Tag("pattern_detection")]
+    | Annotated[Penalty, Tag("penalty")]
+    | Annotated[MetricThreshold, Tag("metric_threshold")]
+    | Annotated[CrossRoundAnalysis, Tag("cross_round_analysis")]
+    | Annotated[CustomExpression, Tag("custom_expression")]
+    | Annotated[Adjust, Tag("adjust")],
+    Discriminator(_rule_type),
+]
+RULE_TYPES = (
+    "pattern_detection",
+    "penalty",
+    "metric_threshold",
+    "cross_round_analysis",
+    "custom_expression",
+    "adjust",
+)

@@ -1,0 +1,35 @@
+"""The short form: a one-dimension rubric written as scoring type, rules and maximum."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
+
+from .rubric import Normalisation
+from .rules import Rule
+
+
+class ShortForm(BaseModel):
+    """``{name, scoring_type, rules, max_score, normalization_config}``: expands to a rubric with one dimension.
+
+    Columns that a database row carries along (id, created_by, …) are accepted and left out.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: Annotated[str, Field(min_length=1, max_length=255)]
+    description: str = ""
+    version: str = "1.0"
+    scoring_type: Literal["binary", "proportional", "cumulative"]
+    rules: Annotated[tuple[Rule, ...], Field(min_length=1)]
+    max_score: Annotated[FiniteFloat, Field(gt=0)] | None = None
+    win_at: FiniteFloat | None = None
+    normalization_config: Normalisation | None = None
+    category: str = ""
+    tags: tuple[str, ...] = ()
+    id: Any = None
+    created_by: Any = None
+    created_at: Any = None
+    updated_at: Any = None
+    is_public: Any = None

@@ -1,0 +1,100 @@
+"""Finds rubrics: bundled ones by name, others by path."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import cache
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from typing import Any
+
+from rubrica.engine.cases import BadLine, Case, read_cases
+from rubrica.engine.expand import slug
+from rubrica.engine.load import rubric_from_data, rubric_from_text
+from rubrica.errors import Problem, RubricError
+from rubrica.model.rubric import Rubric
+
+PACKS = ("answer-quality", "education-question", "voice-companion", "council-review", "arena")
+SUFFIXES = (".yaml", ".yml", ".json")
+MAIN = "rubric.yaml"
+
+
+@dataclass(frozen=True, slots=True)
+class Bundled:
+    """A rubric that comes with Rubrica."""
+
+    pack: str
+    name: str
+    file: Traversable
+
+
+def load(source: str | Path | Mapping[str, Any] | Rubric) -> Rubric:
+    """A rubric by pack name, by file path, or from data; a loaded one is returned as it is.
+
+    >>> load("answer-quality").reference
+    'answer-quality@1.0.0'
+    """
+    if isinstance(source, Rubric):
+        return source
+    if isinstance(source, Mapping):
+        return rubric_from_data(source)
+    if isinstance(source, str) and (bundled := find(source)) is not None:
+        return _load_bundled(bundled.pack, bundled.name)
+    path = Path(source)
+    if path.suffix not in SUFFIXES and not path.is_file():
+        names = [rubric.name for rubric in bundled_rubrics()]
+        near = get_close_matches(str(source), names, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else f"bundled: {', '.join(names)}"
+        raise RubricError([Problem(f"there is no bundled rubric and no file {str(source)!r}", fix=hint)])
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise RubricError([Problem(f"cannot be read: {error.strerror}", file=str(path))]) from None
+    except UnicodeDecodeError as error:
+        raise RubricError([Problem(f"not UTF-8 text at byte {error.start}", file=str(path))]) from None
+    return rubric_from_text(text, str(path))
+
+
+def find(name: str) -> Bundled | None:
+    """A bundled rubric by its name, `name@version`, `pack/name` or title."""
+    wanted, _, version = name.partition("@")
+    if Path(wanted).suffix in SUFFIXES:
+        return None
+    wanted = slug(wanted.rpartition("/")[2])
+    for bundled in bundled_rubrics():
+        if bundled.name == wanted and (not version or _load_bundled(bundled.pack, bundled.name).version == version):
+            return bundled
+    return None
+
+
+@cache
+def bundled_rubrics() -> tuple[Bundled, ...]:
+    """Every rubric that comes with Rubrica, pack by pack, each pack's main one first."""
+    return tuple(bundled for pack in PACKS for bundled in _rubrics_of(pack))
+
+
+def examples(pack: str) -> Iterator[Case]:
+    """The example cases of a pack, with what is expected of each."""
+    with (files(__package__) / pack / "examples.jsonl").open("rb") as lines:
+        for found in read_cases(lines):
+            if isinstance(found, BadLine):
+                raise RubricError([Problem(found.reason, line=found.line, file=f"{pack}/examples.jsonl")])
+            yield found
+
+
+def _rubrics_of(pack: str) -> list[Bundled]:
+    folder = files(__package__) / pack
+    others = sorted(
+        (item for item in folder.iterdir() if Path(item.name).suffix in SUFFIXES and item.name != MAIN),
+        key=lambda item: item.name,
+    )
+    return [Bundled(pack, pack, folder / MAIN)] + [Bundled(pack, Path(item.name).stem, item) for item in others]
+
+
+@cache
+def _load_bundled(pack: str, name: str) -> Rubric:
+    bundled = next(rubric for rubric in bundled_rubrics() if (rubric.pack, rubric.name) == (pack, name))
+    return rubric_from_text(bundled.file.read_text(encoding="utf-8"), f"{pack}/{bundled.file.name}")

@@ -1,0 +1,102 @@
+"""Numbers and names as a reader sees them."""
+
+from __future__ import annotations
+
+import math
+
+from rubrica.model.evaluation import Cost, Source, Status
+
+STATUS_WORDS: dict[Status, str] = {
+    "scored": "scored",
+    "neutral": "neutral stand-in",
+    "unscored": "not scored",
+    "not_applicable": "does not apply",
+    "not_needed": "not needed",
+}
+SOURCE_WORDS: dict[Source, str] = {"code": "code", "llm": "LLM judge", "human": "human"}
+
+
+def figure(value: float | None) -> str:
+    """A number with as many decimals as it needs, at most three.
+
+    >>> figure(92.0), figure(0.85754), figure(12345.5), figure(-0.3), figure(None)
+    ('92', '0.858', '12,345.5', '−0.3', '—')
+    """
+    if value is None:
+        return "—"
+    if math.isnan(value):
+        return "not a number"
+    if math.isinf(value):
+        return "∞" if value > 0 else "−∞"
+    text = f"{abs(value):,.3f}".rstrip("0").rstrip(".")
+    return f"−{text}" if value < 0 and text != "0" else text
+
+
+def signed(value: float) -> str:
+    """A change, with its sign.
+
+    >>> signed(0.2), signed(-15), signed(0)
+    ('+0.2', '−15', '0')
+    """
+    text = figure(value)
+    return text if text == "0" or text.startswith("−") else f"+{text}"
+
+
+def percent(share: float | None) -> str:
+    """A share of full marks; at most one decimal.
+
+    >>> percent(0.35), percent(0.125), percent(None)
+    ('35%', '12.5%', '—')
+    """
+    return "—" if share is None else f"{figure(round(share * 100, 1))}%"
+
+
+def duration(milliseconds: float) -> str:
+    """
+    >>> duration(0.2), duration(41.7), duration(2400), duration(190_000)
+    ('under 1 ms', '42 ms', '2.4 s', '3 min 10 s')
+    """
+    if milliseconds < 1:
+        return "under 1 ms"
+    if milliseconds < 999.5:
+        return f"{milliseconds:.0f} ms"
+    seconds = milliseconds / 1000
+    if seconds < 59.95:
+        return f"{figure(round(seconds, 1))} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes:,} min {rest} s"
+
+
+def price(cost: Cost | None) -> str:
+    """What something cost, or nothing where nothing was paid for.
+
+    >>> price(Cost(0.00123, 900, 40)), price(Cost(None, 900, 40)), price(None)
+    ('$0.00123 (900 tokens in, 40 out)', 'price unknown (900 tokens in, 40 out)', '')
+    """
+    if cost is None or (cost.usd is None and not cost.input_tokens and not cost.output_tokens):
+        return ""
+    tokens = f"({cost.input_tokens:,} tokens in, {cost.output_tokens:,} out)"
+    return f"price unknown {tokens}" if cost.usd is None else f"${_dollars(cost.usd)} {tokens}"
+
+
+def _dollars(usd: float) -> str:
+    """Cents where there are any; three significant digits below."""
+    return f"{usd:,.2f}" if usd == 0 or usd >= 1 else f"{usd:.{2 - math.floor(math.log10(abs(usd)))}f}"
+
+
+def headline(name: str) -> str:
+    """A name from a document as words: ``query_relevance`` → ``Query relevance``.
+
+    >>> headline("query_relevance"), headline("QA")
+    ('Query relevance', 'QA')
+    """
+    words = name.replace("_", " ").strip()
+    return words[:1].upper() + words[1:]
+
+
+def counted(number: int, noun: str) -> str:
+    """
+    >>> counted(1, "evaluation"), counted(9500, "evaluation")
+    ('1 evaluation', '9,500 evaluations')
+    """
+    return f"{number:,} {noun}" + ("" if number == 1 else "s")

@@ -1,0 +1,241 @@
+"""The readable page of a rubric, as Markdown and as one self-contained HTML file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rubrica.model.rubric import Axis, Dimension, Judging, Recipe, Rubric
+from rubrica.model.scale import Scale
+
+from .figures import counted, figure, headline, percent
+from .glossary import glossary_blocks
+from .prose import Block, Bullets, Code, Heading, Paragraph, Phrase, Strong, Table, listed, markdown, phrase
+from .rendering import TEMPLATES, stylesheet
+from .wording import gate_phrase, recipe_phrases, unscored_sentence, verdict_phrases
+
+NUMBERS_OF_WEIGHTS = frozenset({1})
+
+
+def rubric_markdown(rubric: Rubric) -> str:
+    """A rubric in words, for people who do not read YAML."""
+    return markdown(list(rubric_blocks(rubric)))
+
+
+def rubric_html(rubric: Rubric) -> str:
+    """The same words as a page."""
+    page = TEMPLATES.get_template("rubric.html.j2")
+    return page.render(title=rubric.display_title, style=stylesheet(), blocks=list(rubric_blocks(rubric)))
+
+
+def rubric_blocks(rubric: Rubric) -> Iterator[Block]:
+    """Everything the page says, in order."""
+    yield Heading(1, rubric.display_title)
+    if rubric.description:
+        yield Paragraph((rubric.description,))
+    yield from _score(rubric)
+    yield from _dimension_table(rubric)
+    yield from _profiles(rubric)
+    yield from _gates_and_verdicts(rubric)
+    yield from _sections(rubric)
+    yield Heading(2, "When something cannot be scored")
+    yield Paragraph((unscored_sentence(rubric),))
+    yield Heading(2, "The dimensions in full")
+    for name, dimension in rubric.dimensions.items():
+        yield from _dimension(name, dimension, rubric.scale_of(name))
+    yield from _judging(rubric)
+    yield from glossary_blocks(rubric)
+    yield from _identity(rubric)
+
+
+def _score(rubric: Rubric) -> Iterator[Block]:
+    out_of = figure(rubric.score.out_of)
+    yield Heading(2, "How the score is made")
+    many = len(rubric.dimensions) > 1
+    if rubric.score.formula is not None:
+        yield Paragraph(
+            phrase(
+                f"The response is scored on {counted(len(rubric.dimensions), 'dimension')}. The score is ",
+                Code(rubric.score.formula), f", on a scale whose full marks are {out_of}.",
+            )
+        )  # fmt: skip
+    elif many:
+        by = "the weights of the profile that fits" if rubric.profiles else "its weight"
+        yield Paragraph(
+            (
+                f"The response is scored on {len(rubric.dimensions)} dimensions. Each score is multiplied by {by}, "
+                f"and the products are added up. Full marks everywhere make {out_of}. "
+                "Where a dimension has nothing to judge, its weight is shared out among the others.",
+            )
+        )
+    else:
+        yield Paragraph((f"The response is scored on one dimension; full marks make {out_of}.",))
+    if rubric.score.round is not None:
+        decimals = counted(rubric.score.round, "decimal") if rubric.score.round else "a whole number"
+        yield Paragraph((f"The score is rounded to {decimals}, and the rounded score is the one that decides.",))
+    if rubric.threshold is not None:
+        yield Paragraph((f"The threshold is {figure(rubric.threshold)}; a score equal to it reaches it.",))
+    if rubric.bands:
+        rising = sorted(rubric.bands.items(), key=lambda band: -band[1])
+        bands = [phrase(Strong(label), f" from {percent(start)}") for label, start in rising]
+        yield Paragraph(phrase("Quality levels, by the share of full marks: ", listed(bands), "."))
+
+
+def _dimension_table(rubric: Rubric) -> Iterator[Block]:
+    yield Heading(2, "What is looked at")
+    weighted = any(dimension.weight is not None for dimension in rubric.dimensions.values())
+    head = ("Dimension", *(("Weight",) if weighted else ()), "Question", "Scale", "Scored by")
+    rows = []
+    for name, dimension in rubric.dimensions.items():
+        weight: tuple[Phrase, ...] = ((percent(dimension.weight),),) if weighted else ()
+        scale = str(rubric.scale_of(name))
+        rows.append(
+            (
+                (Strong(title_of(name, dimension)),),
+                *weight,
+                (dimension.asks or "—",),
+                (scale,),
+                (_scored_by(dimension),),
+            )
+        )
+    yield Table(head, tuple(rows), NUMBERS_OF_WEIGHTS if weighted else frozenset())
+
+
+def title_of(name: str, axis: Axis) -> str:
+    return axis.title or headline(name)
+
+
+def _scored_by(axis: Axis) -> str:
+    match axis.kind:
+        case "judge":
+            return "a judge" + (" (rules stand in without a model)" if axis.offline is not None else "")
+        case "rules":
+            return "rules"
+        case "formula":
+            return "a formula"
+        case "check":
+            return "a checklist"
+        case "parts":
+            return "its parts"
+
+
+def _profiles(rubric: Rubric) -> Iterator[Block]:
+    profiles = rubric.profiles
+    if profiles is None:
+        return
+    yield Heading(2, "Profiles")
+    default = f" Without it, or with another value, {profiles.default} is used." if profiles.default else ""
+    yield Paragraph(phrase("Weights and threshold depend on ", Code(profiles.by), ".", default))
+    names = list(rubric.dimensions)
+    rows = []
+    for name, profile in profiles.named.items():
+        weights = profile.weights or {n: d.weight for n, d in rubric.dimensions.items() if d.weight is not None}
+        threshold = profile.threshold if profile.threshold is not None else rubric.threshold
+        title = phrase(Strong(name), f" ({profile.title})" if profile.title else "")
+        rows.append((title, (figure(threshold),), *((percent(weights.get(n, 0.0)),) for n in names)))
+    titles = (title_of(name, dimension) for name, dimension in rubric.dimensions.items())
+    yield Table(("Profile", "Threshold", *titles), tuple(rows), frozenset(range(1, len(names) + 2)))
+
+
+def _gates_and_verdicts(rubric: Rubric) -> Iterator[Block]:
+    if rubric.gates:
+        yield Heading(2, "Gates")
+        yield Paragraph(("A gate holds whatever the other scores say.",))
+        yield Bullets(tuple(gate_phrase(gate, rubric.settings) for gate in rubric.gates))
+    yield Heading(2, "Verdicts")
+    several = len(rubric.verdicts) > 1
+    yield Paragraph(("The first that fits is the verdict:" if several else "There is one verdict:",))
+    yield Bullets(verdict_phrases(rubric.verdicts, rubric.settings), ordered=several)
+    if several:
+        yield Paragraph(
+            phrase("It is ", Strong("inconclusive"), " where what is missing leaves more than one of them possible.")
+        )
+
+
+def _sections(rubric: Rubric) -> Iterator[Block]:
+    if not rubric.sections:
+        return
+    yield Heading(2, "Sections")
+    for name, section in rubric.sections.items():
+        members = listed([Code(dimension) for dimension in section.dimensions])
+        how: Phrase = (
+            phrase("Its score is ", Code(section.formula), ".") if section.formula else ("Its score is their mean.",)
+        )
+        yield Paragraph(phrase(Strong(section.title or headline(name)), ": ", members, ". ", how))
+        if section.verdicts:
+            yield Bullets(verdict_phrases(section.verdicts, rubric.settings), ordered=True)
+
+
+def _dimension(name: str, dimension: Dimension, scale: Scale) -> Iterator[Block]:
+    yield Heading(3, title_of(name, dimension))
+    weight = f" Weight: {percent(dimension.weight)}." if dimension.weight is not None else ""
+    asks = f"{dimension.asks} " if dimension.asks else ""
+    yield Paragraph(phrase(asks, "In formulas: ", Code(name), f". Scale: {scale}.", weight))
+    if dimension.applies is not None:
+        yield Paragraph(phrase("It is scored only if ", Code(dimension.applies), "; otherwise it does not apply."))
+    yield from _axis(dimension, scale)
+    for part, spec in dimension.parts.items():
+        share = f", {percent(spec.weight)} of it" if spec.weight is not None else ""
+        yield Paragraph(phrase("Part ", Strong(title_of(part, spec)), " (", Code(part), f"{share}). ", spec.asks))
+        yield from _axis(spec, scale)
+
+
+def _axis(axis: Axis, scale: Scale) -> Iterator[Block]:
+    if axis.anchors:
+        rows = (((_range(anchor.low, anchor.high),), (anchor.text,)) for anchor in axis.anchor_list)
+        yield Table(("Score", "What it looks like"), tuple(rows))
+    if axis.kinds:
+        yield from _recipe(axis, scale, "")
+    if axis.offline is not None:
+        yield from _recipe(
+            axis.offline, scale, "Without a model, rules stand in for the judge, and the result says so. "
+        )
+
+
+def _range(low: float, high: float) -> str:
+    return figure(low) if low == high else f"{figure(low)}–{figure(high)}"
+
+
+def _recipe(recipe: Recipe, scale: Scale, lead: str) -> Iterator[Block]:
+    opening, lines = recipe_phrases(recipe, scale)
+    trust = f"Confidence in such a score: {percent(recipe.confidence)}. " if recipe.confidence != 1 else ""
+    yield Paragraph(phrase(lead, trust, opening))
+    if lines:
+        yield Bullets(lines)
+
+
+def _judging(rubric: Rubric) -> Iterator[Block]:
+    axes = [axis for d in rubric.dimensions.values() for axis in (d, *d.parts.values())]
+    if any(axis.kind == "judge" for axis in axes):
+        yield Heading(2, "How judges are asked")
+        yield Paragraph((_judging_sentence(rubric.judging),))
+    if rubric.normalization.method != "none":
+        words = {
+            "percentage_of_max": "as a share of the most points possible",
+            "min_max": "from the lowest to the highest of those compared",
+            "log": "after taking logarithms",
+            "z_score": "by their distance from the mean, in standard deviations",
+        }
+        log = ", after taking logarithms of large scores" if rubric.normalization.apply_log else ""
+        yield Paragraph((f"Scores of several players are made comparable {words[rubric.normalization.method]}{log}.",))
+
+
+def _judging_sentence(judging: Judging) -> str:
+    asked = {
+        "each": "A judge is asked about one dimension at a time",
+        "together": "A judge is asked about all dimensions at once",
+        "listwise": "A judge sees all responses side by side",
+    }[judging.mode]
+    panel = (
+        f"; {judging.panel} judges answer, and their scores are pooled ({judging.pool})" if judging.panel > 1 else ""
+    )
+    again = f"; each is asked {judging.repeats} times" if judging.repeats > 1 else ""
+    stop = " Scoring stops as soon as no missing score could change the verdict." if judging.stop == "decided" else ""
+    return f"{asked}{panel}{again}.{stop}"
+
+
+def _identity(rubric: Rubric) -> Iterator[Block]:
+    yield Heading(2, "Version")
+    about = [f"category {rubric.category}"] if rubric.category else []
+    about += [f"tags {', '.join(rubric.tags)}"] if rubric.tags else []
+    rest = f"; {'; '.join(about)}" if about else ""
+    yield Paragraph(phrase(Code(rubric.reference), ", content hash ", Code(rubric.hash[:12]), f"{rest}."))

@@ -1,0 +1,125 @@
+"""cross_round_analysis: points for how this round continues the player's earlier rounds.
+
+The three findings are defined in the docstring of the rule's model, CrossRoundAnalysis.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from statistics import fmean
+
+from rubrica.model.context import Context, Round
+from rubrica.model.evaluation import RuleHit
+from rubrica.model.rules import CrossRoundAnalysis
+from rubrica.text.entities import entity_mentions, year_mentions
+
+from .rule import Reach, both, with_nothing
+from .situation import Situation
+
+ROUNDS_READ = 200
+"""Earlier rounds that are looked at, the latest ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tracked:
+    """What one round holds of the tracked thing: its items, and the level that escalation compares."""
+
+    items: frozenset[str]
+    level: float
+
+
+@dataclass(frozen=True, slots=True)
+class CrossRoundRule:
+    """A compiled cross_round_analysis."""
+
+    rule: CrossRoundAnalysis
+
+    @property
+    def reach(self) -> Reach:
+        scoring = self.rule.scoring
+        worths = (scoring.callback_detected, scoring.escalation_detected, scoring.consistency_bonus)
+        return both([with_nothing((points, points)) for points in worths])
+
+    def __call__(self, situation: Situation) -> list[RuleHit]:
+        context = situation.context
+        label = self.rule.name or self.rule.track
+        if not context.round_history:
+            return []
+        now = self._track_now(context)
+        if now is None:
+            return [RuleHit(label, self.rule.type, 0.0, error=f"this round has no metric {self.rule.track!r}")]
+        earlier = [t for r in context.round_history[-ROUNDS_READ:] if (t := self._track_round(r)) is not None]
+        if not earlier:
+            return [RuleHit(label, self.rule.type, 0.0, error=f"no earlier round has {self.rule.track!r}")]
+        scoring = self.rule.scoring
+        findings = (
+            ("callback", scoring.callback_detected, self._callback(now, earlier)),
+            ("escalation", scoring.escalation_detected, self._escalation(now, earlier)),
+            ("consistency", scoring.consistency_bonus, self._consistency(now, earlier)),
+        )
+        return [
+            RuleHit(f"{label}: {name}", self.rule.type, points, reason, category=name)
+            for name, points, reason in findings
+            if points and reason
+        ]
+
+    def _callback(self, now: Tracked, earlier: Sequence[Tracked]) -> str:
+        far_enough = earlier[: len(earlier) - self.rule.callback_gap + 1]
+        shared = now.items & frozenset().union(*(t.items for t in far_enough))
+        if len(shared) < self.rule.callback_items:
+            return ""
+        return f"takes up {', '.join(sorted(shared)[:5])} again"
+
+    def _escalation(self, now: Tracked, earlier: Sequence[Tracked]) -> str:
+        levels = [t.level for t in earlier[-(self.rule.escalation_rounds - 1) :]] + [now.level]
+        if len(levels) < self.rule.escalation_rounds:
+            return ""
+        rising = all(before < after for before, after in pairwise(levels))
+        return f"{self.rule.track} rose: {' → '.join(f'{level:g}' for level in levels)}" if rising else ""
+
+    def _consistency(self, now: Tracked, earlier: Sequence[Tracked]) -> str:
+        if self.rule.track not in ("entity_mentions", "year_mentions"):
+            mean = fmean(t.level for t in earlier)
+            near = abs(now.level - mean) <= self.rule.consistency_tolerance * abs(mean)
+            return f"{now.level:g} stays near the earlier mean {mean:g}" if near else ""
+        sharing = sum(bool(now.items & t.items) for t in earlier)
+        if sharing == 0 or sharing / len(earlier) < self.rule.consistency_share:
+            return ""
+        return f"shares {self.rule.track} with {sharing} of {len(earlier)} earlier rounds"
+
+    def _track_now(self, context: Context) -> Tracked | None:
+        match self.rule.track:
+            case "entity_mentions":
+                return _entities(entity_mentions(context.response))
+            case "year_mentions":
+                return _years(year_mentions(context.response))
+            case metric:
+                return _metric(context.lookup(metric))
+
+    def _track_round(self, earlier: Round) -> Tracked | None:
+        match self.rule.track:
+            case "entity_mentions":
+                given = earlier.entities_mentioned
+                return _entities(entity_mentions(earlier.response) if given is None else given)
+            case "year_mentions":
+                return _years(year_mentions(earlier.response))
+            case metric:
+                return _metric(earlier.custom_metrics.get(metric, earlier.scores.get(metric)))
+
+
+def _entities(names: Sequence[str]) -> Tracked:
+    items = frozenset(name.lower() for name in names)
+    return Tracked(items, float(len(items)))
+
+
+def _years(years: Sequence[int]) -> Tracked:
+    return Tracked(frozenset(str(year) for year in years), float(max(years, default=0)))
+
+
+def _metric(value: object) -> Tracked | None:
+    if not isinstance(value, int | float) or isinstance(value, bool) or not math.isfinite(value):
+        return None
+    return Tracked(frozenset({f"{value:g}"}), float(value))

@@ -1,0 +1,112 @@
+"""metric_threshold: points by the first row of a table that a metric meets."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from rubrica.errors import FormulaFault
+from rubrica.formula import Formula, Interval
+from rubrica.model.evaluation import RuleHit
+from rubrica.model.rules import MetricThreshold, Threshold
+
+from .rule import Reach
+from .situation import Situation
+
+COMPARISONS: dict[str, Callable[[float, float], bool]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "==": operator.eq,
+    "!=": operator.ne,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One threshold with its score as a number or a formula."""
+
+    spec: Threshold
+    score: float | Formula
+
+    def meets(self, value: float) -> bool:
+        if self.spec.operator is None or self.spec.value is None:
+            return True
+        return COMPARISONS[self.spec.operator](value, self.spec.value)
+
+    def __str__(self) -> str:
+        return "otherwise" if self.spec.default else f"{self.spec.operator} {self.spec.value:g}"
+
+
+@dataclass(frozen=True, slots=True)
+class MetricRule:
+    """A compiled metric_threshold."""
+
+    label: str
+    metric: str
+    rows: tuple[Row, ...]
+
+    @property
+    def reach(self) -> Reach:
+        lows, highs = [0.0], []
+        left = (-math.inf, math.inf)  # the metric's values that no earlier row has taken
+        for row in self.rows:
+            taken, left = _split(left, row.spec)
+            if isinstance(row.score, Formula):
+                found = row.score.interval({self.metric: Interval.of(*taken)})
+                lows.append(found.lo)
+                highs.append(found.hi)
+            else:
+                lows.append(row.score)
+                highs.append(row.score)
+        return min(lows), max(highs)
+
+    def __call__(self, situation: Situation) -> list[RuleHit]:
+        try:
+            value = situation.names[self.metric]
+        except KeyError:
+            return [self._failed(f"the context has no metric {self.metric!r}")]
+        if not isinstance(value, int | float) or isinstance(value, bool) or not math.isfinite(value):
+            return [self._failed(f"the metric {self.metric!r} is {value!r}, not a number")]
+        row = next((row for row in self.rows if row.meets(value)), None)
+        if row is None:
+            return [RuleHit(self.label, "metric_threshold", 0.0, f"{self.metric} = {value:g} meets no threshold")]
+        try:
+            points = row.score.value(situation.names) if isinstance(row.score, Formula) else row.score
+        except FormulaFault as fault:
+            return [self._failed(f"{row.spec.score_formula}: {fault}")]
+        return [RuleHit(self.label, "metric_threshold", points, f"{self.metric} = {value:g} ({row})")]
+
+    def _failed(self, error: str) -> RuleHit:
+        return RuleHit(self.label, "metric_threshold", 0.0, error=error)
+
+
+def _split(left: tuple[float, float], row: Threshold) -> tuple[tuple[float, float], tuple[float, float]]:
+    """The values a row takes out of those left, and the values it leaves; both as their enclosing range."""
+    low, high = left
+    if row.operator is None or row.value is None:
+        return left, left
+    match row.operator:
+        case "<" | "<=":
+            return (low, min(high, row.value)), (max(low, row.value), high)
+        case ">" | ">=":
+            return (max(low, row.value), high), (low, min(high, row.value))
+        case "==":
+            return (row.value, row.value), left
+        case "!=":
+            return left, (row.value, row.value)
+
+
+def compile_metric(rule: MetricThreshold, read: Callable[[str, str], Formula]) -> MetricRule:
+    """`read(text, key)` parses a formula found under a key of the rule and checks its names."""
+    rows = [
+        Row(
+            row,
+            row.score if row.score is not None else read(row.score_formula or "", f"thresholds.{i}.score_formula"),
+        )
+        for i, row in enumerate(rule.thresholds)
+    ]
+    return MetricRule(rule.name or rule.metric, rule.metric, tuple(rows))

@@ -1,0 +1,113 @@
+"""Scoring without a model: by rules, by one formula, or by a checklist."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, Protocol, assert_never
+
+from rubrica.errors import FormulaFault
+from rubrica.formula import Formula
+from rubrica.model.evaluation import RuleHit, Score, Unscored
+from rubrica.model.rubric import Check
+from rubrica.model.scale import Scale
+
+from .rule import CompiledRule
+from .situation import Situation
+
+
+class Scorer(Protocol):
+    """Anything that maps a situation to a Score, or to a reasoned absence."""
+
+    def __call__(self, situation: Situation) -> Score | Unscored: ...
+
+
+@dataclass(frozen=True, slots=True)
+class RuleScorer:
+    """Adds up what the rules give and take."""
+
+    rules: tuple[CompiledRule, ...]
+    start: float
+    scale: Scale
+    scoring: Literal["cumulative", "proportional", "binary"]
+    mark: float | None  # proportional: points for full marks; binary: points that win (None: any above 0)
+    confidence: float
+    offline: bool = False
+
+    def __call__(self, situation: Situation) -> Score:
+        hits: list[RuleHit] = []
+        for rule in self.rules:
+            hits += rule(situation)
+        points = self.start
+        for hit in hits:
+            points += hit.points
+        points = round(points, 9)
+        value = self._on_scale(points)
+        reason = "" if value == points else f"{points:g} points become {value:g} on the scale"
+        return Score(value, reason, self.confidence, "code", self.offline, tuple(hits), self.start)
+
+    def _on_scale(self, points: float) -> float:
+        scale = self.scale
+        match self.scoring:
+            case "cumulative":
+                return min(max(points, scale.min), scale.max)
+            case "proportional":
+                share = min(max(points / (self.mark or 1.0), 0.0), 1.0)
+                return scale.min + share * (scale.max - scale.min)
+            case "binary":
+                won = points > 0 if self.mark is None else points >= self.mark
+                return scale.max if won else scale.min
+            case _:
+                assert_never(self.scoring)
+
+
+@dataclass(frozen=True, slots=True)
+class FormulaScorer:
+    """The value of one formula, kept on the scale."""
+
+    formula: Formula
+    scale: Scale
+    confidence: float
+    offline: bool = False
+
+    def __call__(self, situation: Situation) -> Score | Unscored:
+        try:
+            value = self.formula.value(situation.names)
+        except FormulaFault as fault:
+            return Unscored(f"{self.formula.text}: {fault}")
+        kept = min(max(value, self.scale.min), self.scale.max)
+        reason = self.formula.text if kept == value else f"{self.formula.text} = {value:g}, kept on the scale"
+        return Score(kept, reason, self.confidence, "code", self.offline)
+
+
+@dataclass(frozen=True, slots=True)
+class Checklist:
+    """The weighted share of conditions that hold, spread over the scale."""
+
+    checks: tuple[tuple[Check, Formula], ...]
+    scale: Scale
+    confidence: float
+    offline: bool = False
+
+    def __call__(self, situation: Situation) -> Score:
+        hits = [self._apply(check, condition, situation) for check, condition in self.checks]
+        share = sum(hit.points for hit in hits) / sum(check.weight for check, _ in self.checks)
+        value = self.scale.min + share * (self.scale.max - self.scale.min)
+        passed = sum(bool(hit.points) for hit in hits)
+        return Score(
+            round(value, 9),
+            f"{passed} of {len(hits)} checks hold",
+            self.confidence,
+            "code",
+            self.offline,
+            tuple(hits),
+        )
+
+    def _apply(self, check: Check, condition: Formula, situation: Situation) -> RuleHit:
+        try:
+            holds = condition.holds(situation.names)
+        except FormulaFault as fault:
+            return RuleHit(check.name, "check", 0.0, check.otherwise, error=str(fault))
+        if holds:
+            return RuleHit(check.name, "check", check.weight, condition.text)
+        spans = situation.evidence(condition.names)
+        return RuleHit(check.name, "check", 0.0, check.otherwise or f"not {condition.text}", spans=spans)

@@ -1,0 +1,34 @@
+"""What every compiled rule offers."""
+
+from __future__ import annotations
+
+import math
+from typing import Protocol
+
+from rubrica.model.evaluation import RuleHit
+
+from .situation import Situation
+
+Reach = tuple[float, float]
+"""The least and the most points a rule can give."""
+
+UNBOUNDED: Reach = (-math.inf, math.inf)
+
+
+class CompiledRule(Protocol):
+    """A rule ready to be applied. It never raises: what it cannot do is a hit with an error and 0 points."""
+
+    @property
+    def reach(self) -> Reach: ...
+
+    def __call__(self, situation: Situation) -> list[RuleHit]: ...
+
+
+def with_nothing(reach: Reach) -> Reach:
+    """The reach of something that may also give nothing."""
+    return min(reach[0], 0.0), max(reach[1], 0.0)
+
+
+def both(reaches: list[Reach]) -> Reach:
+    """The reach of several rules together."""
+    return sum(low for low, _ in reaches), sum(high for _, high in reaches)

@@ -1,0 +1,244 @@
+"""The text features: numbers that formulas read by name.
+
+A feature of one text exists twice: ``question_count`` reads the response, ``prompt_question_count`` the
+prompt. Features of several texts, at the end, exist once. All are pure and lazy, finite for every text, and
+0 for an empty one (``is_empty`` is 1).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from re import Pattern
+
+from rubrica.text import overlap, style
+from rubrica.text.lexicon import Lexicon
+from rubrica.text.patterns import Regex
+from rubrica.text.reading import Feature, Field, Span, Texts
+from rubrica.text.words import (
+    lexicon_spans,
+    pattern_spans,
+    sentence_lengths,
+    sentences,
+    spaced_words,
+    word_counts,
+    words,
+)
+
+MOST_SPANS = 20  # stretches of evidence per feature
+SPAN_TEXT = 200  # characters of each
+
+Spans = Sequence[tuple[int, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """A number read off one text; `says` has {text} where the text is named."""
+
+    name: str
+    says: str
+    value: Callable[[Texts, Field], float]
+    high: float = math.inf
+    low: float = 0.0
+    spans: Callable[[Texts, Field], Spans] | None = None
+
+    def of(self, field: Field, prefix: str) -> Feature:
+        """The feature of one field."""
+        value, spans, label = self.value, self.spans, self.name.removesuffix("_count").replace("_", " ")
+        return Feature(
+            name=prefix + self.name,
+            says=self.says.format(text=field),
+            low=self.low,
+            high=self.high,
+            compute=partial(_value, value, field),
+            evidence=None if spans is None else partial(_evidence, spans, field, label),
+        )
+
+
+def _value(value: Callable[[Texts, Field], float], field: Field, texts: Texts) -> float:
+    return float(value(texts, field))
+
+
+def _evidence(spans: Callable[[Texts, Field], Spans], field: Field, label: str, texts: Texts) -> list[Span]:
+    text = texts.of(field)
+    return [
+        Span(field, start, end, text[start : min(end, start + SPAN_TEXT)], label)
+        for start, end in spans(texts, field)[:MOST_SPANS]
+    ]
+
+
+def _counted(name: str, says: str, spans: Callable[[Texts, Field], Spans]) -> Measure:
+    return Measure(name, says, lambda texts, field: len(spans(texts, field)), spans=spans)
+
+
+def _listed(name: str, says: str, which: Lexicon) -> Measure:
+    return _counted(name, says, lambda texts, field: lexicon_spans(texts, field, which))
+
+
+def _found(name: str, says: str, pattern: Pattern[str] | Regex) -> Measure:
+    return _counted(name, says, lambda texts, field: pattern_spans(texts, field, pattern))
+
+
+def _share(name: str, says: str, value: Callable[[Texts, Field], float]) -> Measure:
+    return Measure(name, says, value, high=1.0)
+
+
+def _emotions(texts: Texts, field: Field) -> Spans:
+    return sorted({*lexicon_spans(texts, field, "distress"), *lexicon_spans(texts, field, "joy")})
+
+
+def _average_sentence_words(texts: Texts, field: Field) -> float:
+    lengths = sentence_lengths(texts, field)
+    return sum(lengths) / len(lengths) if lengths else 0.0
+
+
+def _unique_word_share(texts: Texts, field: Field) -> float:
+    total = len(words(texts, field))
+    return len(word_counts(texts, field)) / total if total else 0.0
+
+
+def _uppercase_share(texts: Texts, field: Field) -> float:
+    text = texts.of(field)
+    letters = sum(map(str.isalpha, text))
+    return sum(map(str.isupper, filter(str.isalpha, text))) / letters if letters else 0.0
+
+
+def _length_ratio(texts: Texts) -> float:
+    asked = len(spaced_words(texts, "prompt"))
+    return len(spaced_words(texts, "response")) / asked if asked else 0.0
+
+
+MEASURES: tuple[Measure, ...] = (
+    Measure("word_count", "words in the {text}, split at white space", lambda t, f: len(spaced_words(t, f))),
+    Measure("character_count", "characters in the {text}", lambda t, f: len(t.of(f))),
+    Measure("sentence_count", "sentences in the {text}", lambda t, f: len(sentences(t, f))),
+    _counted("question_count", "sentences of the {text} that end in a question mark", style.question_spans),
+    _counted(
+        "exclamation_count",
+        "sentences of the {text} that end in an exclamation mark",
+        style.exclamation_spans,
+    ),
+    _found(
+        "pronoun_count",
+        "personal pronouns in the {text}: I, you, we, he, she, they and their forms",
+        style.PRONOUN,
+    ),
+    _found("second_person_count", "you, your, yours, yourself in the {text}", style.SECOND_PERSON),
+    _found("contraction_count", "contractions in the {text}: don't, we'll, it's, gonna", style.CONTRACTION),
+    _found(
+        "formatting_count",
+        "stretches of markup in the {text} that cannot be spoken: emphasis, code, headings, hashtags, "
+        "list items, tables, quotes, links, tags",
+        style.FORMATTING,
+    ),
+    Measure("line_break_count", "line breaks in the {text}", lambda t, f: t.of(f).count("\n")),
+    _found("list_item_count", "lines of the {text} that are list items", style.LIST_ITEM),
+    _counted("code_block_count", "fenced code blocks in the {text}", style.code_block_spans),
+    _found("heading_count", "headings in the {text}: lines that begin with # to ######", style.HEADING),
+    _found("number_count", "numbers written in digits in the {text}", style.NUMBER),
+    _found("link_count", "web addresses in the {text}", style.LINK),
+    _listed("hedge_count", "hedges in the {text}: maybe, perhaps, I think", "hedges"),
+    _listed("filler_count", "fillers in the {text}: um, you know, basically", "fillers"),
+    _listed(
+        "transition_count",
+        "connecting words in the {text}: first, because, however, therefore",
+        "transitions",
+    ),
+    _listed("example_count", "phrases in the {text} that introduce an example: for instance, such as", "examples"),
+    _listed("profanity_count", "offensive or abusive words in the {text}", "profanity"),
+    _counted("emotion_count", "words of distress or joy in the {text}, negated or not", _emotions),
+    _counted(
+        "distress_count",
+        "words of distress in the {text}; 'not happy' is one, 'not sad' is none",
+        lambda t, f: style.emotion_spans(t, f, "distress"),
+    ),
+    _counted(
+        "joy_count",
+        "words of joy in the {text}, 'not happy' is none",
+        lambda t, f: style.emotion_spans(t, f, "joy"),
+    ),
+    _share("unique_word_share", "distinct words among all words of the {text}, 0 to 1", _unique_word_share),
+    Measure("average_sentence_words", "words per sentence of the {text}, on average", _average_sentence_words),
+    Measure("longest_sentence_words", "words in the longest sentence of the {text}", style.longest_sentence),
+    _share(
+        "long_word_share",
+        "words of seven letters and more among all words of the {text}, 0 to 1",
+        style.long_word_share,
+    ),
+    Measure(
+        "reading_grade",
+        "school grade needed to read the {text} (Flesch-Kincaid, English), 0 to 20",
+        style.reading_grade,
+        high=20.0,
+    ),
+    _share("formality", "how formal the {text} is, 0 casual to 1 formal", style.formality),
+    Measure("sentiment", "feeling of the {text}, -1 negative to 1 positive", style.sentiment, high=1.0, low=-1.0),
+    _share("uppercase_share", "capitals among all letters of the {text}, 0 to 1", _uppercase_share),
+    _share(
+        "repeated_sentence_share",
+        "repeated sentences among all sentences of the {text}, 0 to 1",
+        style.repeated_sentence_share,
+    ),
+    _share(
+        "repeated_trigram_share",
+        "repeated runs of three words among all such runs of the {text}, 0 to 1",
+        style.repeated_trigram_share,
+    ),
+    Measure(
+        "refusal",
+        "1 when the {text} mainly refuses to help, else 0",
+        lambda t, f: len(style.refusal_spans(t, f)),
+        high=1.0,
+        spans=style.refusal_spans,
+    ),
+    Measure("is_empty", "1 when the {text} has no words, else 0", lambda t, f: not spaced_words(t, f), high=1.0),
+)
+
+TOGETHER: tuple[Feature, ...] = (
+    Feature(
+        "prompt_overlap",
+        "content words of the prompt that the response takes up, as a share, 0 to 1",
+        0.0,
+        1.0,
+        overlap.prompt_overlap,
+    ),
+    Feature(
+        "shared_word_count",
+        "distinct words that prompt and response share, small words included",
+        0.0,
+        math.inf,
+        lambda texts: float(len(overlap.shared_words(texts))),
+        partial(overlap.shared_word_spans, most=MOST_SPANS),
+    ),
+    Feature(
+        "prompt_echo",
+        "longest run of words copied from the prompt, as a share of the response's words, 0 to 1",
+        0.0,
+        1.0,
+        overlap.prompt_echo,
+    ),
+    Feature(
+        "history_overlap",
+        "content words of the response that earlier rounds had too, as a share, 0 to 1",
+        0.0,
+        1.0,
+        overlap.history_overlap,
+    ),
+    Feature("history_length", "earlier rounds", 0.0, math.inf, lambda texts: float(len(texts.history))),
+    Feature(
+        "length_ratio",
+        "words of the response per word of the prompt; 0 without a prompt",
+        0.0,
+        math.inf,
+        _length_ratio,
+    ),
+)
+
+FEATURES: tuple[Feature, ...] = (
+    *(measure.of("response", "") for measure in MEASURES),
+    *(measure.of("prompt", "prompt_") for measure in MEASURES),
+    *TOGETHER,
+)
+"""Every feature of this module, each name once."""

@@ -1,0 +1,299 @@
+"""Patterns that authors write, matched in linear time with google-re2.
+
+One `PatternSet` tells in a single pass which of many patterns occur in a text; stretches are looked up only
+for those. What was found out about re2, and what is done about it:
+
+- ``re2.Set`` answers an empty list both for "nothing matches" and for "out of memory". Every set here carries
+  one more, always matching pattern, so an answer without it is a failure, and the patterns are then searched
+  one at a time.
+- A set never gives up when its states do not fit in memory: it rebuilds them, at about 0.1 MB/s. A single
+  pattern falls back to a slower but steady method instead, so texts over `SET_BYTES` are searched one pattern
+  at a time.
+- Finding *all* matches can scan the rest of the text once per match (``.*c|a`` in a text of a's). Patterns
+  that can do so may use `RESCAN_BUDGET` byte steps; past it they fail with a reason, rather than run on or
+  give a wrong count.
+- ``\\b``, ``\\d``, ``\\w`` and ``\\s`` of re2 know ASCII only; ``\\pL``, ``\\pN`` know every script.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import re2
+
+from rubrica.errors import PatternError
+from rubrica.text.regexsource import KeywordMatch, explain, keyword_source, outside_classes
+
+MAX_REGEX = 2_000  # characters in one author pattern
+MAX_KEYWORDS = 2_000  # keywords in one list
+MAX_KEYWORD = 200  # characters in one keyword
+PATTERN_MEMORY = 2 << 20  # bytes; bounds the program of one pattern (about 50,000 steps), so that refusing takes ~10 ms
+SET_MEMORY = 64 << 20  # bytes; a ceiling, taken only as texts call for it
+SET_PROGRAM = 200_000  # steps of all patterns of a set together; past it they are searched one at a time
+SET_BYTES = 32_000  # longest text, in bytes, that goes through the set
+RESCAN_BUDGET = 4_000_000_000  # bytes that finding all matches may scan: about six seconds
+MIN_MATCHES = 1_000  # matches that are always found, whatever the budget
+
+_SPAN_GROUP = "span"
+_PROBES = (
+    b"",
+    b"a",
+    b" ",
+    b"a ",
+    b" a",
+    b"\n",
+    b"a\na",
+    "é".encode(),
+)  # contexts in which anchors can match nothing
+_UNANCHORED = getattr(getattr(re2, "_Anchor", None), "UNANCHORED", None)
+_SURROGATES = re.compile("[\ud800-\udfff]")
+
+
+@dataclass(frozen=True, slots=True)
+class Regex:
+    """One compiled pattern and the text it was written as.
+
+    >>> compile_regex(r"\\b197[0-9]\\b").spans("born in 1974, moved in 1979")
+    [(8, 12), (23, 27)]
+    """
+
+    source: str
+    ignore_case: bool = False
+    rescans: bool = field(default=True, repr=False)  # finding all matches may scan the text more than once
+    groups: tuple[int, ...] = field(default=(), repr=False)  # groups named span…: the stretch is theirs
+    keywords: tuple[str, ...] = ()  # what was asked for, where that was a list of keywords
+    compiled: Any = field(default=None, repr=False, compare=False)
+
+    @property
+    def set_source(self) -> str:
+        """The pattern as a set must be given it: a set has one case rule for all its patterns."""
+        return f"(?i:{self.source})" if self.ignore_case else self.source
+
+    def found_in(self, text: str) -> bool:
+        """Whether the pattern occurs at all."""
+        return self.compiled.search(encoded(text)) is not None
+
+    def spans(self, text: str, limit: int | None = None) -> list[tuple[int, int]]:
+        """Where it occurs, without overlaps, in characters; at most `limit` of them."""
+        data = encoded(text)
+        found = self._byte_spans(data, limit)
+        return found if len(data) == len(text) else _in_characters(data, found)
+
+    def count(self, text: str, limit: int | None = None) -> int:
+        """How often it occurs, without overlaps; counting stops at `limit`."""
+        return len(self._byte_spans(encoded(text), limit))
+
+    def _byte_spans(self, data: bytes, limit: int | None) -> list[tuple[int, int]]:
+        size = len(data)
+        most = max(MIN_MATCHES, RESCAN_BUDGET // (size + 1)) if self.rescans else size + 1
+        left = most if limit is None else limit
+        found: list[tuple[int, int]] = []
+        position = 0
+        while len(found) < left:
+            groups = self._search(data, position, size)
+            if groups is None:
+                break
+            start, end = groups[0]
+            for group in self.groups:
+                if groups[group][0] >= 0:
+                    start, end = groups[group]
+                    break
+            position = max(end, position + 1)
+            if end <= start:
+                continue
+            found.append((start, end))
+            if len(found) > most or (len(found) == most and limit is None):
+                raise PatternError(
+                    f"pattern {shown(self.source)} has {len(found):,} or more matches in a text of "
+                    f"{size:,} bytes, and finding them all could take longer than allowed (set a limit, "
+                    "or write the pattern without open-ended repetition: {0,50} in place of *)"
+                )
+        return found
+
+    def _search(self, data: bytes, position: int, size: int) -> Sequence[tuple[int, int]] | None:
+        """The next match: the stretch of the whole, then of each group."""
+        if position > size:
+            return None
+        direct = getattr(self.compiled, "_regexp", None)
+        if direct is not None:  # the binding under re2's Python class: half the time for a short text
+            groups: Sequence[tuple[int, int]] = direct.Match(_UNANCHORED, data, position, size)
+            return groups if groups[0][0] >= 0 else None
+        match = self.compiled.search(data, position)
+        return None if match is None else [match.span(i) for i in range(self.compiled.groups + 1)]
+
+
+class PatternSet:
+    """Many patterns, one pass: which of them occur in a text.
+
+    >>> patterns = PatternSet([compile_regex("[0-9]+%"), compile_keywords(["doctor", "physician"])])
+    >>> patterns.matching("The doctor said so."), patterns.spans(1, "The doctor said so.")
+    ([1], [(4, 10)])
+    """
+
+    __slots__ = ("_match", "patterns")
+
+    def __init__(self, patterns: Sequence[Regex]) -> None:
+        self.patterns = tuple(patterns)
+        self._match = _set_match(self.patterns)
+
+    def __reduce__(self) -> tuple[type[PatternSet], tuple[tuple[Regex, ...]]]:
+        return PatternSet, (self.patterns,)  # a compiled set cannot be sent to another process; its patterns can
+
+    def __len__(self) -> int:
+        return len(self.patterns)
+
+    def matching(self, text: str) -> list[int]:
+        """The indexes of the patterns that occur in the text, in order."""
+        try:
+            data = text.encode()
+        except UnicodeEncodeError:
+            data = encoded(text)
+        if self._match is not None and len(data) <= SET_BYTES:
+            found: list[int] | None = self._match(data)
+            if found:
+                if len(found) > 1:
+                    found.sort()
+                del found[-1]  # the always matching pattern, added last
+                return found
+        return [index for index, pattern in enumerate(self.patterns) if pattern.compiled.search(data) is not None]
+
+    def spans(self, index: int, text: str, limit: int | None = None) -> list[tuple[int, int]]:
+        """Where the pattern at `index` occurs, without overlaps, in characters."""
+        return self.patterns[index].spans(text, limit)
+
+    def count(self, index: int, text: str, limit: int | None = None) -> int:
+        """How often the pattern at `index` occurs, without overlaps."""
+        return self.patterns[index].count(text, limit)
+
+
+def compile_regex(regex: str, *, ignore_case: bool = False) -> Regex:
+    """An author's pattern, or a `PatternError` that names the construct and the way out.
+
+    A group named ``span`` marks which part of the match is the evidence; without one it is the whole match.
+
+    >>> compile_regex("(?=x)")
+    Traceback (most recent call last):
+    rubrica.errors.PatternError: pattern '(?=x)': re2 has no lookahead, so that matching stays linear-time...
+    """
+    if not regex:
+        raise PatternError("the pattern is empty (write what should be found)")
+    if len(regex) > MAX_REGEX:
+        raise PatternError(
+            f"pattern {shown(regex)} has {len(regex):,} characters, the most is {MAX_REGEX:,} "
+            "(split it, or use a list of keywords)"
+        )
+    compiled = _compiled(regex, ignore_case=ignore_case, captures=f"<{_SPAN_GROUP}" in regex)
+    escapes, operators = outside_classes(regex)
+    if r"\C" in escapes:
+        raise PatternError(f"pattern {shown(regex)}: \\C matches half a character (write . or (?s:.) instead)")
+    if any(match.start() == match.end() for probe in _PROBES for match in compiled.finditer(probe)):
+        raise PatternError(
+            f"pattern {shown(regex)} matches the empty string, so it would match everywhere "
+            "(make one part of it required: + in place of *, and no lone ^, $ or \\b)"
+        )
+    rescans = re.search(r"[*+]|\{\d+,\}", operators) is not None
+    return Regex(regex, ignore_case, rescans, _span_groups(compiled), compiled=compiled)
+
+
+def keyword_regex(keywords: Sequence[str], match: KeywordMatch = "word") -> str:
+    """The pattern that finds any of the keywords, in any case; it can be shown to an author and compiled.
+
+    ``word`` finds whole words and phrases, ``prefix`` words that begin so, ``substring`` anything. White
+    space in a keyword stands for any run of white space; straight and curly apostrophes are the same. An edge
+    of a keyword that is punctuation, or of a script written without spaces, needs no word boundary.
+
+    >>> compile_keywords(["sad"], "prefix").spans("The ambassador was sadder")
+    [(19, 22)]
+    """
+    if isinstance(keywords, str):
+        raise PatternError(f"keywords must be a list, got the text {shown(keywords)} (write [{keywords[:20]}])")
+    if not keywords:
+        raise PatternError("the list of keywords is empty (give at least one)")
+    if len(keywords) > MAX_KEYWORDS:
+        raise PatternError(f"{len(keywords):,} keywords, the most is {MAX_KEYWORDS:,} (split the list)")
+    for number, keyword in enumerate(keywords):
+        if not keyword.strip():
+            raise PatternError(f"keyword {number + 1} is blank, so it would match everywhere (remove it)")
+        if len(keyword) > MAX_KEYWORD:
+            raise PatternError(f"keyword {shown(keyword)} is longer than {MAX_KEYWORD} characters (shorten it)")
+    return keyword_source([_SURROGATES.sub("\ufffd", keyword) for keyword in keywords], match, _SPAN_GROUP)
+
+
+def compile_keywords(keywords: Sequence[str], match: KeywordMatch = "word") -> Regex:
+    """`keyword_regex`, compiled; lists may be longer than an author's pattern.
+
+    >>> compile_keywords(["don't", "new york"]).spans("Don’t go to New\\n York")
+    [(0, 5), (12, 21)]
+    """
+    source = keyword_regex(keywords, match)
+    compiled = _compiled(source, ignore_case=False, captures=True, memory=SET_MEMORY)
+    return Regex(source, False, False, _span_groups(compiled), tuple(keywords), compiled)
+
+
+def encoded(text: str) -> bytes:
+    """UTF-8; half of a surrogate pair, which UTF-8 cannot hold, becomes U+FFFD and stays one character."""
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        return _SURROGATES.sub("\ufffd", text).encode()
+
+
+def shown(source: str) -> str:
+    """A pattern as errors quote it: short."""
+    return repr(source if len(source) <= 60 else source[:57] + "...")
+
+
+def _compiled(source: str, *, ignore_case: bool, captures: bool, memory: int = PATTERN_MEMORY) -> Any:
+    options = re2.Options()
+    options.log_errors = False
+    options.max_mem = memory
+    options.case_sensitive = not ignore_case
+    options.never_capture = not captures  # groups nobody reads cost a second, slower pass over each match
+    try:
+        return re2.compile(source, options)
+    except re2.error as error:
+        message = error.args[0] if error.args else b"not a pattern"
+        reason = message.decode("utf-8", "replace") if isinstance(message, bytes) else str(message)
+        raise PatternError(f"pattern {shown(source)}: {explain(reason)}") from None
+    except UnicodeEncodeError:
+        raise PatternError(f"pattern {shown(source)} holds half of a surrogate pair (remove it)") from None
+
+
+def _span_groups(compiled: Any) -> tuple[int, ...]:
+    return tuple(sorted(index for name, index in compiled.groupindex.items() if name.startswith(_SPAN_GROUP)))
+
+
+def _set_match(patterns: Sequence[Regex]) -> Any:
+    """The set's matching function, or None where the patterns are better searched one at a time."""
+    if sum(pattern.compiled.programsize for pattern in patterns) > SET_PROGRAM:
+        return None
+    options = re2.Options()
+    options.log_errors = False
+    options.max_mem = SET_MEMORY
+    options.never_capture = True
+    together = re2.Set.SearchSet(options)
+    try:
+        for pattern in patterns:
+            together.Add(pattern.set_source)
+        together.Add(r"\z")  # found at the very end only: the empty pattern would make every step a match
+        together.Compile()
+    except re2.error:
+        return None
+    # The binding under re2's Python class takes bytes alone, and spares a quarter of the time on a short
+    # text.
+    return getattr(together, "_set", together).Match
+
+
+def _in_characters(data: bytes, spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Byte offsets as character offsets, in one walk over the text."""
+    found: list[tuple[int, int]] = []
+    at_byte = at_character = 0
+    for start, end in spans:
+        first = at_character + len(data[at_byte:start].decode("utf-8", "replace"))
+        at_character = first + len(data[start:end].decode("utf-8", "replace"))
+        at_byte = end
+        found.append((first, at_character))
+    return found

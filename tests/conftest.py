@@ -1,0 +1,26 @@
+"""What holds for every test: no network but loopback, and no deadlines that a busy machine could miss."""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+from typing import Any
+
+import pytest
+from hypothesis import settings
+
+settings.register_profile("rubrica", deadline=None)
+settings.load_profile("rubrica")
+
+
+@pytest.fixture(autouse=True)
+def _only_loopback(monkeypatch: pytest.MonkeyPatch) -> None:
+    connect = socket.socket.connect
+
+    def guarded(self: socket.socket, address: Any) -> None:
+        host = address[0] if isinstance(address, tuple) else "localhost"
+        if host != "localhost" and not ipaddress.ip_address(host).is_loopback:
+            raise OSError(f"tests reach loopback only, not {host}")
+        connect(self, address)
+
+    monkeypatch.setattr(socket.socket, "connect", guarded)

@@ -1,0 +1,220 @@
+"""The numbers of the answer-quality pack: weights, thresholds, floors, fallbacks and the offline recipes."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import rubrica
+from rubrica import Evaluation
+
+PACK = "answer-quality"
+DIMENSIONS = ("accuracy", "completeness", "clarity", "depth", "safety")
+THRESHOLDS = {"FACTUAL": 85, "ANALYTICAL": 75, "TECHNICAL": 80, "CREATIVE": 70, "ETHICAL": 75}
+WEIGHTS = {  # percent, in the order of DIMENSIONS
+    "FACTUAL": (40, 30, 20, 5, 5),
+    "ANALYTICAL": (25, 20, 15, 35, 5),
+    "TECHNICAL": (35, 30, 20, 10, 5),
+    "CREATIVE": (15, 25, 25, 25, 10),
+    "ETHICAL": (20, 20, 20, 20, 20),
+}
+SUBSCRIPTIONS = "Analyze the competitive advantages of subscription vs one-time purchase business models"
+
+
+def decide(question_type: str | None, *scores: float | None) -> Evaluation:
+    context = {"question_type": question_type} if question_type else {}
+    return rubrica.decide(PACK, dict(zip(DIMENSIONS, scores, strict=True)), context)
+
+
+def ask(question_type: str, prompt: str, response: str) -> Evaluation:
+    return rubrica.evaluate(PACK, prompt=prompt, response=response, context={"question_type": question_type})
+
+
+def fired(evaluation: Evaluation) -> list[str]:
+    return [gate.name for gate in evaluation.gates if gate.fired]
+
+
+@pytest.mark.parametrize("question_type", WEIGHTS)
+def test_each_type_has_its_own_weights_and_threshold(question_type: str) -> None:
+    for at, percent in enumerate(WEIGHTS[question_type]):
+        scores: list[float | None] = [5.0] * 5
+        scores[at] = 10.0  # 5 more points of ten on one dimension move the score by half its weight
+        evaluation = decide(question_type, *scores)
+        assert evaluation.score == pytest.approx(50 + percent / 2)
+        assert evaluation.threshold == THRESHOLDS[question_type]
+        assert evaluation.profile == question_type
+
+
+@given(st.sampled_from(sorted(WEIGHTS)), st.lists(st.integers(5, 10), min_size=5, max_size=5))
+def test_the_score_is_the_weighted_mean_times_ten(question_type: str, scores: list[int]) -> None:
+    percent = sum(weight * score for weight, score in zip(WEIGHTS[question_type], scores, strict=True))
+    evaluation = decide(question_type, *scores)
+    assert evaluation.score == pytest.approx(percent / 10, abs=0.0501)  # shown with one decimal
+    assert evaluation.verdict == ("pass" if percent / 10 >= THRESHOLDS[question_type] else "fail")
+
+
+@pytest.mark.parametrize(
+    ("question_type", "scores", "score"),
+    [
+        ("FACTUAL", (8, 10, 8, 5, 8), 84.5),  # 32 + 30 + 16 + 2.5 + 4
+        ("FACTUAL", (8, 10, 8, 6, 8), 85.0),
+        ("ANALYTICAL", (9, 6, 8, 7, 8), 75.0),  # 22.5 + 12 + 12 + 24.5 + 4
+        ("TECHNICAL", (8, 8, 8, 8, 8), 80.0),
+        ("CREATIVE", (7, 7, 7, 7, 7), 70.0),
+        ("ETHICAL", (7, 8, 8, 7, 7), 74.0),
+    ],
+)
+def test_a_score_equal_to_the_threshold_passes(question_type: str, scores: tuple[float, ...], score: float) -> None:
+    evaluation = decide(question_type, *scores)
+    assert evaluation.score == pytest.approx(score)
+    assert evaluation.verdict == ("pass" if score >= THRESHOLDS[question_type] else "fail")
+
+
+@pytest.mark.parametrize("question_type", WEIGHTS)
+def test_an_unsafe_answer_fails_however_high_its_score(question_type: str) -> None:
+    evaluation = decide(question_type, 10, 10, 10, 10, 3)
+    assert evaluation.score is not None
+    assert evaluation.score >= THRESHOLDS[question_type]
+    assert evaluation.verdict == "fail"
+    assert fired(evaluation) == ["safety-floor"]
+
+
+def test_safety_above_three_leaves_the_verdict_to_the_score() -> None:
+    evaluation = decide("ANALYTICAL", 10, 10, 10, 10, 3.5)
+    assert (evaluation.verdict, fired(evaluation)) == ("pass", [])
+
+
+@pytest.mark.parametrize(("question_type", "threshold"), THRESHOLDS.items())
+def test_a_wrong_answer_is_capped_just_under_the_threshold(question_type: str, threshold: float) -> None:
+    evaluation = decide(question_type, 4, 10, 10, 10, 10)
+    weight = WEIGHTS[question_type][0]
+    assert evaluation.score == pytest.approx(min(100 - 0.6 * weight, threshold - 0.1))
+    assert evaluation.verdict == "fail"
+    assert fired(evaluation) == ["accuracy-floor"]
+
+
+def test_accuracy_of_five_is_not_capped() -> None:
+    evaluation = decide("CREATIVE", 5, 10, 10, 10, 10)
+    assert (evaluation.score, evaluation.verdict, fired(evaluation)) == (92.5, "pass", [])
+
+
+def test_an_author_can_remove_the_floors() -> None:
+    document = rubrica.load(PACK).model_dump(mode="json", exclude_defaults=True)
+    del document["gates"]
+    bare = rubrica.load(document)
+    scores = dict.fromkeys(DIMENSIONS, 10) | {"safety": 1}
+    assert rubrica.decide(bare, scores, {"question_type": "FACTUAL"}).verdict == "pass"
+
+
+@pytest.mark.parametrize("question_type", WEIGHTS)
+def test_a_grader_that_fails_as_a_whole_fails_the_answer_at_fifty(question_type: str) -> None:
+    evaluation = decide(question_type, None, None, None, None, None)
+    assert (evaluation.score, evaluation.verdict, evaluation.confidence) == (50.0, "fail", 0.0)
+    assert {result.status for result in evaluation.dimensions.values()} == {"neutral"}
+
+
+def test_one_failed_dimension_counts_as_five_without_confidence() -> None:
+    evaluation = decide("FACTUAL", 10, 10, None, 10, 10)
+    clarity = evaluation.dimensions["clarity"]
+    assert (clarity.value, clarity.confidence, clarity.status) == (5.0, 0.0, "neutral")
+    assert evaluation.score == pytest.approx(90.0)
+
+
+@pytest.mark.parametrize("question_type", [None, "GOSSIP"])
+def test_an_unknown_type_is_held_to_the_analytical_standard(question_type: str | None) -> None:
+    evaluation = decide(question_type, 8, 8, 8, 8, 8)
+    assert (evaluation.profile, evaluation.threshold) == ("ANALYTICAL", 75)
+    assert any("ANALYTICAL" in error for error in evaluation.errors)
+
+
+def test_variance_is_the_population_variance_of_the_raw_scores() -> None:
+    evaluation = decide("FACTUAL", 10, 10, 10, 2, 10)  # mean 8.4
+    assert evaluation.variance == pytest.approx((4 * 1.6**2 + 6.4**2) / 5)
+
+
+def test_a_plain_fact_in_a_sentence_passes_offline() -> None:
+    evaluation = ask("FACTUAL", "What is the capital of France?", "The capital of France is Paris.")
+    assert evaluation.verdict == "pass"
+    assert evaluation.score is not None
+    assert 90 <= evaluation.score <= 98
+    assert evaluation.offline
+    assert evaluation.confidence is not None
+    assert evaluation.confidence <= 0.5
+
+
+@pytest.mark.parametrize("answer", ["Paris", "Paris.", "It is Paris.", "It's Paris, on the river Seine."])
+def test_a_short_right_answer_is_complete(answer: str) -> None:
+    assert ask("FACTUAL", "What is the capital of France?", answer).verdict == "pass"
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "",
+        "I don't know.",
+        "I'm sorry, but I can't help with that.",
+        "What is the capital of France?",
+        "Bananas are a yellow fruit and grow in many warm places.",
+    ],
+)
+def test_what_is_no_answer_fails_offline(answer: str) -> None:
+    assert ask("FACTUAL", "What is the capital of France?", answer).verdict == "fail"
+
+
+def test_half_an_answer_to_two_questions_fails_offline() -> None:
+    asked = "When did World War II end, and where was the surrender signed?"
+    assert ask("FACTUAL", asked, "In 1945.").verdict == "fail"
+    assert ask("FACTUAL", asked, "In 1945, aboard the USS Missouri in Tokyo Bay.").verdict == "pass"
+
+
+def test_a_sum_that_does_not_work_out_sets_off_the_accuracy_floor() -> None:
+    evaluation = ask("FACTUAL", "What is 2 + 2?", "2 + 2 = 5")
+    assert evaluation.verdict == "fail"
+    assert fired(evaluation) == ["accuracy-floor"]
+    assert ask("FACTUAL", "What is 2 + 2?", "2 + 2 = 4").verdict == "pass"
+
+
+def test_a_shallow_analysis_fails_for_lack_of_depth() -> None:
+    evaluation = ask("ANALYTICAL", SUBSCRIPTIONS, "Subscriptions give steady revenue. Purchases give cash now.")
+    assert evaluation.verdict == "fail"
+    depth, clarity = (evaluation.dimensions[name].value for name in ("depth", "clarity"))
+    assert depth is not None
+    assert clarity is not None
+    assert depth < 4 < clarity
+
+
+def test_a_long_text_about_something_else_fails_offline() -> None:
+    essay = (
+        "Tomatoes need sun, because sun makes them sweet. However, too much of it burns the leaves, so gardeners "
+        "shade them at noon. For example, a light cloth lowers the temperature by 5 degrees.\n\n"
+        "Watering matters as well. First, water in the morning, then let the soil dry, since wet leaves catch blight. "
+        "In contrast, peppers like it damp. As a result, the two should not share a bed.\n\n"
+        "Finally, feed them every 14 days. Although nettle tea is cheap, compost is easier, and therefore most people "
+        "choose compost. Overall, patience is what a tomato asks for."
+    )
+    assert ask("ANALYTICAL", SUBSCRIPTIONS, essay).verdict == "fail"
+
+
+def test_repeating_an_answer_adds_no_depth() -> None:
+    once = "Revenue is steady because customers pay monthly. "
+    short = ask("ANALYTICAL", SUBSCRIPTIONS, once).dimensions
+    long = ask("ANALYTICAL", SUBSCRIPTIONS, once * 30).dimensions
+    assert (long["clarity"].value or 0) < (short["clarity"].value or 0) - 3
+    assert (long["depth"].value or 0) < 5
+
+
+def test_every_offline_point_is_listed_with_its_reason() -> None:
+    accuracy = ask("FACTUAL", "What is 2 + 2?", "2 + 2 = 5").dimensions["accuracy"]
+    assert [hit.points for hit in accuracy.hits] == [-3, -2]
+    assert all(hit.reason for hit in accuracy.hits)
+    assert accuracy.value == 9 + sum(hit.points for hit in accuracy.hits)
+
+
+@given(st.text(max_size=300), st.text(max_size=100), st.sampled_from(sorted(WEIGHTS)))
+def test_any_text_gets_a_verdict_on_the_scale(response: str, prompt: str, question_type: str) -> None:
+    evaluation = ask(question_type, prompt, response)
+    assert evaluation.verdict in ("pass", "fail")
+    assert evaluation.score is not None
+    assert 10 <= evaluation.score <= 100
+    assert all(result.status == "scored" for result in evaluation.dimensions.values())

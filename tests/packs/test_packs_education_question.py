@@ -1,0 +1,381 @@
+"""The education-question pack holds the numbers of its document: score, sections, vetoes, acceptance."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import rubrica
+
+PACK = "education-question"
+ACADEMIC = (
+    "correctness",
+    "grade_alignment",
+    "difficulty_alignment",
+    "language_quality",
+    "pedagogical_value",
+    "explanation_quality",
+    "instruction_adherence",
+    "format_compliance",
+    "query_relevance",
+)
+TEN = (*ACADEMIC, "di_compliance")
+QUESTION = (
+    "correctness",
+    "grade_alignment",
+    "difficulty_alignment",
+    "language_quality",
+    "instruction_adherence",
+    "format_compliance",
+    "query_relevance",
+)
+BOUNDED = ("correctness", "format_compliance", "query_relevance", "di_compliance")
+WITHOUT_A_BOUND = [name for name in TEN if name not in BOUNDED]
+SCAFFOLDING = ("pedagogical_value", "explanation_quality", "di_compliance")
+REQUEST = "Place value: a multiple-choice question on the value of a digit, medium."
+
+
+def question(**changed: Any) -> str:
+    """A sound question as JSON text, with some of its fields changed; None takes a field out."""
+    fields = {
+        "type": "mcq",
+        "difficulty": "medium",
+        "question": "In the number 4,726, what is the value of the digit 7?",
+        "options": ["A) 7", "B) 70", "C) 700", "D) 7,000"],
+        "answer": "C",
+        "explanation": "First, find the place of the digit 7: it is the third from the right. Next, name that place: "
+        "it is the hundreds place. So the 7 stands for seven hundreds, because each place is worth ten times the "
+        "place to its right.",
+        **changed,
+    }
+    return json.dumps({name: value for name, value in fields.items() if value is not None})
+
+
+def judged(response: str, prompt: str = REQUEST, **context: Any) -> rubrica.Evaluation:
+    return rubrica.evaluate(PACK, prompt=prompt, response=response, context={"grade": 4, **context})
+
+
+def marks(level: float = 8.0, **changed: float) -> dict[str, float]:
+    return {**dict.fromkeys(TEN, level), **changed}
+
+
+def fired(evaluation: rubrica.Evaluation) -> list[str]:
+    return [gate.name for gate in evaluation.gates if gate.fired]
+
+
+# --- the score and the sections -------------------------------------------------------------------
+
+
+def test_the_documents_sample_record_scores_as_its_formulas_say() -> None:
+    sample = {
+        "correctness": 9.5,
+        "grade_alignment": 9.0,
+        "difficulty_alignment": 8.0,
+        "language_quality": 9.2,
+        "pedagogical_value": 7.8,
+        "explanation_quality": 7.5,
+        "instruction_adherence": 8.8,
+        "format_compliance": 9.5,
+        "di_compliance": 8.2,
+        "query_relevance": 9.0,
+    }
+    result = rubrica.decide(PACK, sample)
+    assert result.score == pytest.approx(0.8575)  # 0.75 × 8.7 + 0.25 × 8.2, of 10
+    assert result.sections["question"].score == pytest.approx(0.90)  # 63 / 7, of 10
+    assert result.sections["scaffolding"].score == pytest.approx(0.783, abs=0.0005)  # 23.5 / 3, of 10
+    assert (result.verdict, result.band) == ("accept", "good")
+
+
+@given(st.fixed_dictionaries({name: st.integers(0, 100).map(lambda n: n / 10) for name in TEN}))
+def test_three_quarters_are_academic_and_one_quarter_is_direct_instruction(scores: dict[str, float]) -> None:
+    result = rubrica.decide(PACK, scores)
+    academic = sum(scores[name] for name in ACADEMIC) / 9
+    assert result.score == pytest.approx((0.75 * academic + 0.25 * scores["di_compliance"]) / 10)
+    for section, members in (("question", QUESTION), ("scaffolding", SCAFFOLDING)):
+        mean = sum(scores[name] for name in members) / len(members)
+        assert result.sections[section].score == pytest.approx(mean / 10)
+
+
+def test_parts_of_direct_instruction_weigh_forty_thirty_five_and_twenty_five() -> None:
+    parts = {"general_principles": 10, "format_alignment": 6, "grade_language": 4}
+    result = rubrica.decide(PACK, {**dict.fromkeys(ACADEMIC, 8), "di_compliance": parts})
+    assert result.dimensions["di_compliance"].value == pytest.approx(7.1)  # 4 + 2.1 + 1
+
+
+@pytest.mark.parametrize(
+    ("level", "band"),
+    [(10, "excellent"), (9, "excellent"), (8.99, "good"), (7, "good"), (6.99, "acceptable"), (5, "acceptable"),
+     (4.99, "poor"), (3, "poor"), (2.99, "unacceptable"), (0, "unacceptable")],
+)  # fmt: skip
+def test_bands_include_their_lower_end(level: float, band: str) -> None:
+    assert rubrica.decide(PACK, marks(level)).band == band
+
+
+@pytest.mark.parametrize(
+    ("level", "verdict"), [(10, "accept"), (7, "accept"), (6.9, "revise"), (4, "revise"), (3.9, "reject")]
+)
+def test_sections_have_their_own_verdicts(level: float, verdict: str) -> None:
+    sections = rubrica.decide(PACK, marks(level)).sections
+    assert (sections["question"].verdict, sections["scaffolding"].verdict) == (verdict, verdict)
+
+
+def test_a_section_is_not_blamed_for_the_other() -> None:
+    sections = rubrica.decide(PACK, marks(9, di_compliance=2)).sections
+    assert (sections["question"].verdict, sections["scaffolding"].verdict) == ("accept", "reject")
+    sections = rubrica.decide(PACK, marks(9, query_relevance=3.9)).sections
+    assert (sections["question"].verdict, sections["scaffolding"].verdict) == ("reject", "accept")
+
+
+# --- reject, accept, revise -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("dimension", "bound", "gate"),
+    [
+        ("query_relevance", 4.0, "off-topic"),
+        ("correctness", 4.0, "incorrect"),
+        ("format_compliance", 4.0, "unusable-format"),
+        ("di_compliance", 3.0, "against-direct-instruction"),
+    ],
+)
+def test_a_veto_rejects_below_its_bound_whatever_the_other_scores(dimension: str, bound: float, gate: str) -> None:
+    below = rubrica.decide(PACK, marks(10, **{dimension: bound - 0.01}))
+    assert (below.verdict, fired(below)) == ("reject", [gate])
+    at = rubrica.decide(PACK, marks(10, **{dimension: bound}))
+    assert (at.verdict, fired(at)) == ("revise", [])
+
+
+@pytest.mark.parametrize(
+    ("dimension", "bound"),
+    [("correctness", 6.0), ("format_compliance", 6.0), ("di_compliance", 7.0), ("query_relevance", 7.0)],
+)
+def test_acceptance_needs_each_bound_and_equality_is_enough(dimension: str, bound: float) -> None:
+    assert rubrica.decide(PACK, marks(9, **{dimension: bound})).verdict == "accept"
+    assert rubrica.decide(PACK, marks(9, **{dimension: bound - 0.01})).verdict == "revise"
+
+
+def test_acceptance_needs_a_score_of_seven_tenths_and_equality_is_enough() -> None:
+    assert rubrica.decide(PACK, marks(7)).verdict == "accept"
+    assert rubrica.decide(PACK, marks(7, language_quality=6.9)).verdict == "revise"
+
+
+@pytest.mark.parametrize("dimension", WITHOUT_A_BOUND)
+def test_the_other_dimensions_never_reject_alone(dimension: str) -> None:
+    assert rubrica.decide(PACK, marks(9, **{dimension: 0})).verdict == "accept"
+
+
+def test_topic_drift_alone_is_revised() -> None:
+    result = judged(question(), "Ratio and proportion: scale a recipe, medium, multiple choice, with a digit")
+    assert 4 <= (result.dimensions["query_relevance"].value or 0) < 7
+    assert result.verdict == "revise"
+
+
+# --- checks before scoring ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("changed", "gate"),
+    [
+        ({"answer": "E"}, "answer-letter-unmapped"),
+        ({"answer": "7 hundred thousand"}, "key-not-an-option"),
+        (
+            {"question": "Solve cos(x) = -1/3.", "options": ["A) 60°", "B) 90°", "C) 120°", "D) 150°"],
+             "explanation": "The cosine is negative, so the angle is obtuse."},
+            "impossible-pattern",
+        ),
+    ],
+)  # fmt: skip
+def test_a_key_that_cannot_be_right_rejects_before_anything_is_scored(changed: dict[str, Any], gate: str) -> None:
+    result = judged(question(**changed))
+    assert (result.verdict, fired(result)) == ("reject", [gate])
+    assert {result.dimensions[name].status for name in TEN} == {"not_needed"}
+
+
+def test_a_key_that_cannot_be_right_rejects_perfect_scores_too() -> None:
+    result = rubrica.decide(PACK, marks(10), context={"response": question(answer="E")})
+    assert (result.verdict, fired(result)) == ("reject", ["answer-letter-unmapped"])
+
+
+# --- critical issues ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("changed", "gate"),
+    [
+        ({"options": ["A) 7", "B) 70", "C) 700"]}, "wrong-option-count"),
+        ({"options": ["A) 7", "B) 70", "C) 700", "D) 7,000", "E) 70,000"]}, "wrong-option-count"),
+        ({"options": ["A) 7", "B) 70", "C) 700", "D) 70"]}, "duplicate-options"),
+        ({"options": ["A) 7", "B) 70", "C) 700", "D) "]}, "empty-option"),
+        ({"answer": None}, "no-answer-key"),
+        ({"explanation": "The seven is in the hundreds place, so the answer is B."}, "key-contradicted"),
+        ({"explanation": "First, 7 × 100 = 800. Next, the digit is in the hundreds place."}, "wrong-equation"),
+    ],
+)
+def test_a_critical_issue_keeps_a_perfect_question_from_being_accepted(changed: dict[str, Any], gate: str) -> None:
+    result = rubrica.decide(PACK, marks(10), context={"response": question(**changed)})
+    assert (result.verdict, fired(result)) == ("revise", [gate])
+    assert rubrica.decide(PACK, marks(10), context={"response": question()}).verdict == "accept"
+
+
+@pytest.mark.parametrize(("reported", "verdict"), [(0, "accept"), (1, "revise"), (3, "revise")])
+def test_reported_critical_issues_keep_a_question_from_being_accepted(reported: int, verdict: str) -> None:
+    assert rubrica.decide(PACK, marks(10), {"custom_metrics": {"critical_issues": reported}}).verdict == verdict
+
+
+def test_a_section_with_a_critical_issue_is_not_accepted() -> None:
+    three = {"response": question(options=["A) 7", "B) 70", "C) 700"])}
+    sections = rubrica.decide(PACK, marks(10), three).sections
+    assert (sections["question"].verdict, sections["scaffolding"].verdict) == ("revise", "accept")
+
+
+def test_a_veto_wins_over_a_critical_issue() -> None:
+    context = {"custom_metrics": {"critical_issues": 1}}
+    assert rubrica.decide(PACK, marks(10, correctness=3), context).verdict == "reject"
+
+
+def test_the_number_of_options_is_a_setting() -> None:
+    five = {"response": question(options=["A) 7", "B) 70", "C) 700", "D) 7,000", "E) 70,000"])}
+    rubric = rubrica.load(PACK)
+    assert rubric.settings["option_count"] == 4
+    assert rubrica.decide(rubric.with_settings(option_count=5), marks(10), five).verdict == "accept"
+    assert rubrica.decide(rubric, marks(10), five).verdict == "revise"
+
+
+def test_a_missing_option_lowers_the_format_and_does_not_reject() -> None:
+    whole, short = judged(question()), judged(question(options=["A) 7", "B) 70", "C) 700"]))
+    assert short.dimensions["format_compliance"].value == (whole.dimensions["format_compliance"].value or 0) - 3
+    assert (whole.verdict, short.verdict) == ("accept", "revise")
+
+
+def test_duplicate_options_are_shown() -> None:
+    result = judged(question(options=["A) 7", "B) 70", "C) 700", "D) 70"]))
+    gate = next(gate for gate in result.gates if gate.name == "duplicate-options")
+    assert [span.text for span in gate.spans] == ["70"]
+
+
+# --- what is missing ------------------------------------------------------------------------------
+
+
+def test_a_missing_score_leaves_the_verdict_open() -> None:
+    result = rubrica.decide(PACK, {name: 9 for name in TEN if name != "correctness"})
+    assert (result.verdict, result.score) == ("inconclusive", None)
+    assert "correctness" in result.reason
+
+
+def test_a_missing_score_is_no_obstacle_where_the_verdict_stands_anyway() -> None:
+    scores = {name: 9.0 for name in TEN if name != "language_quality"}
+    assert rubrica.decide(PACK, {**scores, "query_relevance": 2}).verdict == "reject"
+    assert rubrica.decide(PACK, scores).verdict == "accept"  # even a 0 for language leaves more than 0.7
+
+
+def test_without_a_grade_its_alignment_does_not_apply() -> None:
+    result = rubrica.evaluate(PACK, prompt=REQUEST, response=question())
+    assert result.dimensions["grade_alignment"].status == "not_applicable"
+    assert (result.verdict, result.errors) == ("accept", ())
+
+
+def test_without_a_request_its_relevance_has_no_score() -> None:
+    result = judged(question(), prompt="")
+    assert result.dimensions["query_relevance"].status == "unscored"
+    assert result.verdict == "inconclusive"
+
+
+# --- the image section ----------------------------------------------------------------------------
+
+
+def test_without_a_picture_the_image_section_does_not_apply() -> None:
+    section = judged(question()).sections["image"]
+    assert (section.score, section.verdict, section.reason) == (None, None, "does not apply")
+
+
+@pytest.mark.parametrize(
+    ("text", "alt", "score", "verdict"),
+    [
+        ("Look at the chart. Which digit is tallest?", "Place-value chart of 4,726", 1.0, "accept"),
+        ("Which digit is worth most?", "Place-value chart of 4,726", 0.75, "accept"),
+        ("Look at the chart. Which digit is tallest?", "", 0.5, "revise"),
+        ("Which digit is worth most?", "", 0.25, "reject"),
+    ],
+)
+def test_a_picture_is_checked_for_description_and_mention(text: str, alt: str, score: float, verdict: str) -> None:
+    result = judged(question(question=text), images=[{"url": "chart.png", "alt": alt}])
+    section = result.sections["image"]
+    assert (section.score, section.verdict) == (score, verdict)
+
+
+def test_a_picture_named_in_the_question_itself_is_checked() -> None:
+    plain = judged(question(question="Look at the chart. Which digit is tallest?", image="chart.png"))
+    described = judged(
+        question(question="Look at the chart. Which digit is tallest?", image="chart.png", alt_text="Chart of 4,726")
+    )
+    assert (plain.sections["image"].score, described.sections["image"].score) == (0.5, 1.0)
+
+
+def test_a_picture_has_no_part_in_the_overall_score() -> None:
+    without, bad = rubrica.decide(PACK, marks(9)), rubrica.decide(PACK, marks(9, image_quality=0))
+    assert (without.score, without.verdict) == (bad.score, bad.verdict) == (0.9, "accept")
+
+
+# --- without a model ------------------------------------------------------------------------------
+
+
+def test_without_a_model_a_sound_question_is_accepted_and_says_how_it_was_scored() -> None:
+    result = judged(question())
+    assert (result.verdict, result.offline) == ("accept", True)
+    assert all(result.dimensions[name].confidence <= 0.5 for name in TEN)
+
+
+def test_without_a_model_a_bare_answer_is_no_explanation() -> None:
+    result = judged(question(explanation="It is the hundreds place."))
+    assert (result.dimensions["explanation_quality"].value or 0) <= 4
+    assert result.sections["scaffolding"].verdict == "revise"
+    assert result.verdict == "revise"
+
+
+def test_without_a_model_leakage_is_flagged_with_its_words() -> None:
+    result = judged(question(explanation="First, find the 7. Next, count places: so the digit is worth 700 here."))
+    hit = next(hit for hit in result.dimensions["explanation_quality"].hits if "leakage" in hit.reason)
+    assert (hit.points, [span.text for span in hit.spans]) == (-1, ["700"])
+
+
+def test_without_a_model_words_beyond_the_grade_lower_the_alignment() -> None:
+    dense = question(
+        question="Which characterisation appropriately represents the constitutional significance of jurisdiction?",
+        explanation="Distinguish constitutional significance: jurisdictional disagreements require interpretation, "
+        "because legislative authority determines institutional responsibility throughout administrative procedures.",
+    )
+    young, old = judged(dense, grade=2), judged(dense, grade=12)
+    assert (young.dimensions["grade_alignment"].value or 0) < (old.dimensions["grade_alignment"].value or 0)
+    assert (judged(question(), grade=2).dimensions["grade_alignment"].value or 0) == 9
+
+
+def test_without_a_model_an_undeclared_difficulty_scores_low() -> None:
+    result = judged(question(difficulty=None), "Place value: a question on the value of a digit.")
+    assert result.dimensions["difficulty_alignment"].value == 2
+
+
+def test_without_a_model_another_difficulty_than_asked_for_is_noticed() -> None:
+    assert judged(question(difficulty="hard")).dimensions["difficulty_alignment"].value == 4
+
+
+def test_without_a_model_a_picture_that_is_not_there_is_a_fault_of_form() -> None:
+    result = judged(question(question="What is the value of the 7 in the number shown in the picture below?"))
+    assert result.dimensions["format_compliance"].value == 6
+
+
+@pytest.mark.parametrize("response", ["", "Decimals are fun, and we meet them every day.", "[]", "{}"])
+def test_a_response_that_is_no_question_is_rejected(response: str) -> None:
+    result = judged(response, "Write a multiple-choice question about decimals.")
+    assert (result.verdict, result.errors) == ("reject", ())
+
+
+def test_a_question_in_plain_text_is_read_too() -> None:
+    text = (
+        "What is the value of the digit 7 in 4,726?\nA) 7\nB) 70\nC) 700\nD) 7,000\nAnswer: F\n"
+        "Explanation: First, find the place. Next, name it."
+    )
+    assert fired(judged(text)) == ["answer-letter-unmapped"]

@@ -1,0 +1,40 @@
+"""Every bundled rubric loads, and every example comes out as expected, offline."""
+
+from __future__ import annotations
+
+import pytest
+
+import rubrica
+from rubrica.engine.cases import Case
+from rubrica.packs.library import PACKS, bundled_rubrics, examples
+
+CASES = [pytest.param(pack, case, id=f"{pack}-{case.id}") for pack in PACKS for case in examples(pack)]
+
+
+@pytest.mark.parametrize(("pack", "case"), CASES)
+def test_an_example_gets_its_expected_verdict(pack: str, case: Case) -> None:
+    evaluation = rubrica.evaluate(case.rubric or pack, context=case.context)
+    assert case.expect is not None
+    assert evaluation.verdict == case.expect["verdict"], evaluation.reason
+    if "score" in case.expect:
+        assert evaluation.score == pytest.approx(case.expect["score"])
+
+
+@pytest.mark.parametrize("name", [bundled.name for bundled in bundled_rubrics()])
+def test_a_bundled_rubric_is_called_by_its_file_and_loads(name: str) -> None:
+    assert rubrica.load(name).name == name
+
+
+@pytest.mark.parametrize("pack", PACKS)
+def test_the_examples_of_a_pack_have_their_own_ids_and_differ_in_verdict(pack: str) -> None:
+    cases = list(examples(pack))
+    assert len({case.id for case in cases}) == len(cases) >= 8
+    assert len({case.expect["verdict"] for case in cases if case.expect}) >= 2
+
+
+def test_a_bundled_rubric_is_found_by_title_version_and_pack() -> None:
+    assert rubrica.load("Speed Demon").name == "speed-demon"
+    assert rubrica.load("arena/speed-demon").name == "speed-demon"
+    assert rubrica.load("answer-quality@1.0.0").name == "answer-quality"
+    with pytest.raises(rubrica.RubricError):
+        rubrica.load("answer-quality@9.9.9")
