@@ -83,7 +83,11 @@ def _open(plan: Plan, context: Context) -> Sitting:
 def _score_by_code(sitting: Sitting) -> None:
     """Score what needs no judge."""
     for axis in sitting.plan.axes:
-        if not axis.judged and axis.name not in sitting.outcomes:
+        if axis.judged or axis.name in sitting.outcomes:
+            continue
+        if axis.scorer is not None:
+            sitting.outcomes[axis.name] = axis.scorer(sitting.situation)
+        else:
             _settle(sitting, axis, {})
 
 

@@ -27,25 +27,19 @@ class ExpressionRule:
         return min(found.lo, 0.0), max(found.hi, 0.0)
 
     def __call__(self, situation: Situation) -> list[RuleHit]:
-        missing = [name for name in self.required if not _given(situation, name)]
-        if missing:
-            return [self._failed(f"the context lacks {', '.join(missing)}")]
+        names = situation.names
         try:
-            points = self.formula.value(situation.names)
+            for name in self.required:
+                names[name]
+            points = self.formula.value(names)
+        except KeyError as missing:
+            return [self._failed(f"the context lacks {missing.args[0]}")]
         except FormulaFault as fault:
             return [self._failed(str(fault))]
         return [RuleHit(self.label, "custom_expression", points, self.formula.text)]
 
     def _failed(self, error: str) -> RuleHit:
         return RuleHit(self.label, "custom_expression", 0.0, error=error)
-
-
-def _given(situation: Situation, name: str) -> bool:
-    try:
-        situation.names[name]
-    except KeyError:
-        return False
-    return True
 
 
 def compile_expression(rule: CustomExpression, formula: Formula) -> ExpressionRule:

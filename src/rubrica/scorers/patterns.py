@@ -11,10 +11,11 @@ from rubrica.errors import PatternError
 from rubrica.model.evaluation import RuleHit
 from rubrica.model.evidence import Field
 from rubrica.model.rules import PatternDetection, PenalisedPattern, Penalty, ScoredPattern
+from rubrica.text.patterns import Scan
 
 from .lexicon import Lexicon
 from .rule import Reach, both, with_nothing
-from .situation import MOST_MATCHES, MOST_SPANS, Situation
+from .situation import MOST_MATCHES, MOST_SPANS, Situation, quote
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,19 +48,20 @@ class PatternRule:
     def __call__(self, situation: Situation) -> list[RuleHit]:
         hits = []
         for field, table in self.by_field.items():
-            for index in situation.matched(field):
+            scan = situation.scan(field)
+            for index in scan.found:
                 worth = table.get(index)
                 if worth is not None:
-                    hits.append(self._hit(situation, field, index, worth))
+                    hits.append(self._hit(field, scan, index, worth))
         return hits
 
-    def _hit(self, situation: Situation, field: Field, index: int, worth: PatternPoints) -> RuleHit:
+    def _hit(self, field: Field, scan: Scan, index: int, worth: PatternPoints) -> RuleHit:
         try:
-            places = situation.found(field, index, worth.limit)
+            places = scan.spans(index, worth.limit)
         except PatternError as error:
             return RuleHit(worth.label, self.type, 0.0, category=worth.category, error=str(error))
         count = len(places)
-        spans = situation.quote(field, places[:MOST_SPANS], worth.label)
+        spans = quote(field, scan.text, places[:MOST_SPANS], worth.label)
         return RuleHit(worth.label, self.type, worth.points * count, worth.reason, worth.category, count, spans)
 
 

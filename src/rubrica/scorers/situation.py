@@ -8,6 +8,7 @@ from rubrica.errors import FormulaFault, PatternError
 from rubrica.model.context import Context
 from rubrica.model.evidence import LONGEST_QUOTE, Field, Span
 from rubrica.text import FEATURES
+from rubrica.text.patterns import Scan
 from rubrica.text.reading import Texts
 
 from .lexicon import Lexicon, Slot
@@ -45,7 +46,7 @@ class Names(dict[str, object]):
 class Situation:
     """One context under one rubric's patterns, named patterns and settings."""
 
-    __slots__ = ("_defaults", "_lexicon", "_matched", "_named", "context", "names", "texts")
+    __slots__ = ("_defaults", "_lexicon", "_named", "_scans", "context", "names", "texts")
 
     def __init__(
         self,
@@ -61,31 +62,19 @@ class Situation:
         self._lexicon = lexicon
         self._named = named
         self._defaults = defaults  # of context names; None: absent when not given
-        self._matched: dict[Field, list[int]] = {}
+        self._scans: dict[Field, Scan] = {}
 
-    def matched(self, field: Field) -> list[int]:
-        """The indexes of the patterns that are found in a field."""
-        found = self._matched.get(field)
+    def scan(self, field: Field) -> Scan:
+        """The rubric's patterns that are found in a field."""
+        found = self._scans.get(field)
         if found is None:
-            found = self._matched[field] = self._lexicon.sets[field].matching(self.texts.of(field))
+            found = self._scans[field] = self._lexicon.sets[field].scan(self.texts.of(field))
         return found
-
-    def found(self, field: Field, index: int, limit: int) -> list[tuple[int, int]]:
-        """Where a pattern that matched is found, at most `limit` times."""
-        return self._lexicon.sets[field].spans(index, self.texts.of(field), limit)
 
     def places(self, slot: Slot, limit: int) -> list[tuple[int, int]]:
         """Where a pattern is found, if it is, at most `limit` times."""
-        if slot.index not in self.matched(slot.field):
-            return []
-        return self.found(slot.field, slot.index, limit)
-
-    def quote(self, field: Field, places: list[tuple[int, int]], label: str = "") -> tuple[Span, ...]:
-        """The stretches of text at some places, as evidence."""
-        text = self.texts.of(field)
-        return tuple(
-            [Span(field, start, end, text[start : min(end, start + LONGEST_QUOTE)], label) for start, end in places]
-        )
+        scan = self.scan(slot.field)
+        return scan.spans(slot.index, limit) if slot.index in scan.found else []
 
     def evidence(self, names: frozenset[str]) -> tuple[Span, ...]:
         """The stretches of text behind the named patterns and features among some names."""
@@ -93,7 +82,7 @@ class Situation:
         for name in sorted(names):
             if name in self._named:
                 slot = self._named[name]
-                spans.extend(self.quote(slot.field, self.places(slot, MOST_SPANS), name))
+                spans.extend(quote(slot.field, self.texts.of(slot.field), self.places(slot, MOST_SPANS), name))
             elif (feature := FEATURES.get(name)) is not None and feature.evidence is not None:
                 spans.extend(list(feature.evidence(self.texts))[:MOST_SPANS])
         return tuple(spans)
@@ -110,3 +99,10 @@ class Situation:
             return CONTEXT_COUNTS[name][1](self.context)
         value = self.context.lookup(name)
         return self._defaults[name] if value is None else value  # a KeyError where there is no default either
+
+
+def quote(field: Field, text: str, places: list[tuple[int, int]], label: str) -> tuple[Span, ...]:
+    """The stretches of text at some places, as evidence."""
+    return tuple(
+        [Span(field, start, end, text[start : min(end, start + LONGEST_QUOTE)], label) for start, end in places]
+    )

@@ -51,7 +51,9 @@ def find_equations(text: str) -> tuple[Equation, ...]:
     """
     found: list[Equation] = []
     left = MAX_SIGNS
-    for line in re.finditer(r"[^\n]*[=≈≅][^\n]*", text):
+    for line in re.finditer(r"[^\n]+", text):
+        if not any(sign in line[0] for sign in "=≈≅"):
+            continue
         signs = list(islice(_SIGN.finditer(line[0]), left))
         found += _of_line(line[0], line.start(), signs)
         left -= len(signs)

@@ -20,6 +20,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import re2
@@ -79,27 +80,31 @@ class Regex:
     def spans(self, text: str, limit: int | None = None) -> list[tuple[int, int]]:
         """Where it occurs, without overlaps, in characters; at most `limit` of them."""
         data = encoded(text)
-        found = self._byte_spans(data, limit)
+        found = self.byte_spans(data, limit)
         return found if len(data) == len(text) else _in_characters(data, found)
 
     def count(self, text: str, limit: int | None = None) -> int:
         """How often it occurs, without overlaps; counting stops at `limit`."""
-        return len(self._byte_spans(encoded(text), limit))
+        return len(self.byte_spans(encoded(text), limit))
 
-    def _byte_spans(self, data: bytes, limit: int | None) -> list[tuple[int, int]]:
+    def byte_spans(self, data: bytes, limit: int | None) -> list[tuple[int, int]]:
+        """Where it occurs in UTF-8, without overlaps, in bytes."""
         size = len(data)
+        # The binding under re2's Python class takes half the time on a short text.
+        direct = getattr(self.compiled, "_regexp", None)
+        search = direct.Match if direct is not None else partial(_search, self.compiled)
         most = max(MIN_MATCHES, RESCAN_BUDGET // (size + 1)) if self.rescans else size + 1
         left = most if limit is None else limit
         found: list[tuple[int, int]] = []
         position = 0
-        while len(found) < left:
-            groups = self._search(data, position, size)
-            if groups is None:
+        while len(found) < left and position <= size:
+            stretches = search(_UNANCHORED, data, position, size)
+            start, end = stretches[0]
+            if start < 0:
                 break
-            start, end = groups[0]
             for group in self.groups:
-                if groups[group][0] >= 0:
-                    start, end = groups[group]
+                if stretches[group][0] >= 0:
+                    start, end = stretches[group]
                     break
             position = max(end, position + 1)
             if end <= start:
@@ -113,16 +118,22 @@ class Regex:
                 )
         return found
 
-    def _search(self, data: bytes, position: int, size: int) -> Sequence[tuple[int, int]] | None:
-        """The next match: the stretch of the whole, then of each group."""
-        if position > size:
-            return None
-        direct = getattr(self.compiled, "_regexp", None)
-        if direct is not None:  # the binding under re2's Python class: half the time for a short text
-            groups: Sequence[tuple[int, int]] = direct.Match(_UNANCHORED, data, position, size)
-            return groups if groups[0][0] >= 0 else None
-        match = self.compiled.search(data, position)
-        return None if match is None else [match.span(i) for i in range(self.compiled.groups + 1)]
+
+class Scan:
+    """One text, and which patterns of a set occur in it."""
+
+    __slots__ = ("data", "found", "patterns", "text")
+
+    def __init__(self, text: str, data: bytes, patterns: Sequence[Regex], found: list[int]) -> None:
+        self.text = text
+        self.data = data
+        self.patterns = patterns
+        self.found = found  # indexes, in order
+
+    def spans(self, index: int, limit: int | None = None) -> list[tuple[int, int]]:
+        """Where the pattern at `index` occurs, without overlaps, in characters."""
+        places = self.patterns[index].byte_spans(self.data, limit)
+        return places if len(self.data) == len(self.text) else _in_characters(self.data, places)
 
 
 class PatternSet:
@@ -145,12 +156,15 @@ class PatternSet:
     def __len__(self) -> int:
         return len(self.patterns)
 
-    def matching(self, text: str) -> list[int]:
-        """The indexes of the patterns that occur in the text, in order."""
+    def scan(self, text: str) -> Scan:
+        """Find the patterns that occur in the text, in one pass."""
         try:
             data = text.encode()
         except UnicodeEncodeError:
             data = encoded(text)
+        return Scan(text, data, self.patterns, self._matching(data))
+
+    def _matching(self, data: bytes) -> list[int]:
         if self._match is not None and len(data) <= SET_BYTES:
             found: list[int] | None = self._match(data)
             if found:
@@ -159,6 +173,10 @@ class PatternSet:
                 del found[-1]  # the always matching pattern, added last
                 return found
         return [index for index, pattern in enumerate(self.patterns) if pattern.compiled.search(data) is not None]
+
+    def matching(self, text: str) -> list[int]:
+        """The indexes of the patterns that occur in the text, in order."""
+        return self.scan(text).found
 
     def spans(self, index: int, text: str, limit: int | None = None) -> list[tuple[int, int]]:
         """Where the pattern at `index` occurs, without overlaps, in characters."""
@@ -231,6 +249,12 @@ def compile_keywords(keywords: Sequence[str], match: KeywordMatch = "word") -> R
     source = keyword_regex(keywords, match)
     compiled = _compiled(source, ignore_case=False, captures=True, memory=SET_MEMORY)
     return Regex(source, False, False, _span_groups(compiled), tuple(keywords), compiled)
+
+
+def _search(compiled: Any, _anchor: object, data: bytes, position: int, _size: int) -> list[tuple[int, int]]:
+    """What the binding's Match gives: the stretch of the next match and of its groups, (-1, -1) for none."""
+    match = compiled.search(data, position)
+    return [(-1, -1)] if match is None else [match.span(group) for group in range(compiled.groups + 1)]
 
 
 def encoded(text: str) -> bytes:

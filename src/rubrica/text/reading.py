@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass
 
 from rubrica.model.evidence import Field, Span
 
 __all__ = ["Feature", "Field", "Span", "Texts"]
 
 
-@dataclass
 class Texts:
     """The texts of one context. Everything derived from them is computed at most once, and only when asked for."""
 
-    prompt: str = ""
-    response: str = ""
-    history: Sequence[str] = ()  # earlier replies of the same speaker, oldest first
-    derived: dict[object, object] = field(default_factory=dict)  # scratch space, keyed by the function that fills it
+    __slots__ = ("derived", "history", "prompt", "response")
 
-    @cached_property
-    def joined_history(self) -> str:
-        return "\n".join(self.history)
+    def __init__(self, prompt: str = "", response: str = "", history: Sequence[str] = ()) -> None:
+        self.prompt = prompt
+        self.response = response
+        self.history = history  # earlier replies of the same speaker, oldest first
+        self.derived: dict[object, object] = {}  # scratch space, keyed by the function that fills it
 
     def of(self, name: Field) -> str:
         """The text of one field."""
@@ -32,7 +29,7 @@ class Texts:
             case "response":
                 return self.response
             case "history":
-                return self.joined_history
+                return "\n".join(self.history)
 
 
 @dataclass(frozen=True, slots=True)
