@@ -45,17 +45,18 @@ def _calls(children: st.SearchStrategy[Node]) -> st.SearchStrategy[Node]:
     )
 
 
-def _usable(exponent: Node) -> bool:
-    """Whether an exponent can be in range for some values of its names; otherwise the formula is refused."""
-    reach = bounds(exponent, {})
-    return reach.lo <= 64 and reach.hi >= -64
+def _exponent(node: Node) -> Node:
+    """Half of a tree, or 2 when that is out of range for all values of its names: such a formula is refused."""
+    half = Binary("/", node, Number(2.0))
+    reach = bounds(half, {})
+    return half if reach.lo <= 64 and reach.hi >= -64 else Number(2.0)
 
 
 def _extended(children: st.SearchStrategy[Node]) -> st.SearchStrategy[Node]:
     comparison = st.sampled_from(["<", "<=", ">", ">=", "==", "!="])
     rest = st.lists(st.tuples(comparison, children), min_size=1, max_size=3).map(tuple)
     several = st.lists(children, min_size=2, max_size=3).map(tuple)
-    exponents = whole_numbers | names | children.map(lambda node: Binary("/", node, Number(2.0))).filter(_usable)
+    exponents = whole_numbers | names | children.map(_exponent)
     return st.one_of(
         st.builds(Unary, st.sampled_from(["-", "+"]), children),
         st.builds(Binary, st.sampled_from(["+", "-", "*", "/", "//", "%"]), children, children),

@@ -250,7 +250,11 @@ def _weighted(weights: Sequence[float], given: Sequence[Interval]) -> Interval:
     divisor = arithmetic.scale(weights)
     if divisor == 0:
         return UNKNOWN
-    terms = [interval.multiply(Interval(w, w), a) for w, a in zip(weights, given, strict=True)]
+    # A weight of zero times "however large" is zero: the values themselves are finite.
+    terms = [
+        interval.computed(w * a.lo, w * a.hi, sure=True) if w else Interval(0.0, 0.0)
+        for w, a in zip(weights, given, strict=True)
+    ]
     return interval.divide(reduce(interval.add, terms), Interval(divisor, divisor))
 
 

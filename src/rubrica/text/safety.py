@@ -102,7 +102,7 @@ def _options() -> Any:
 def _compiled_source(row: str, words: dict[str, str]) -> str:
     """One row of words as one regular expression.
 
-    >>> _compiled_source("<how> <near> hack", {"how": "(?:how to)"}).startswith(r"\\\\b(?:how to)(?:")
+    >>> _compiled_source("<how> <near> hack", {"how": "(?:how to)"}).startswith("\\\\b(?:how to)(?:")
     True
     """
     source = ""
