@@ -242,7 +242,7 @@ def test_the_context_chooses_the_profile() -> None:
 def test_an_unknown_profile_falls_back_to_the_default_and_says_so() -> None:
     evaluation = rubrica.decide(rubric(profiles=PROFILES), {"accuracy": 8, "style": 2}, context={"kind": "odd"})
     assert evaluation.profile == "long"
-    assert any("'odd'" in error for error in evaluation.errors)
+    assert any("'odd'" in note for note in evaluation.notes)
 
 
 def test_without_a_default_an_unknown_profile_is_an_error_that_lists_them() -> None:

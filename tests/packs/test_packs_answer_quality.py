@@ -125,7 +125,7 @@ def test_one_failed_dimension_counts_as_five_without_confidence() -> None:
 def test_an_unknown_type_is_held_to_the_analytical_standard(question_type: str | None) -> None:
     evaluation = decide(question_type, 8, 8, 8, 8, 8)
     assert (evaluation.profile, evaluation.threshold) == ("ANALYTICAL", 75)
-    assert any("ANALYTICAL" in error for error in evaluation.errors)
+    assert any("ANALYTICAL" in note for note in evaluation.notes)
 
 
 def test_variance_is_the_population_variance_of_the_raw_scores() -> None:

@@ -19,6 +19,7 @@ def card(evaluation: Evaluation) -> Panel:
     parts: list[RenderableType] = [headline(evaluation), Text(), dimension_table(evaluation)]
     parts += [gate_line(gate) for gate in evaluation.gates]
     parts += [Text.assemble(("! ", "bold yellow"), (safe(error), "yellow")) for error in evaluation.errors]
+    parts += [Text(safe(note), style="dim") for note in evaluation.notes]
     title = Text(f"{evaluation.rubric}@{evaluation.version}" + (f" · {evaluation.case}" if evaluation.case else ""))
     return Panel(Group(*parts), title=title, title_align="left", border_style="dim", padding=(1, 2))
 

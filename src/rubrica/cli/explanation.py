@@ -173,6 +173,7 @@ def _missing(evaluation: Evaluation) -> list[Text]:
         if result.status not in ("scored", "not_applicable")
     ]
     lines += [Text.assemble(("! ", "bold yellow"), safe(error)) for error in evaluation.errors]
+    lines += [Text(safe(note), style="dim") for note in evaluation.notes]
     if evaluation.score is None:
         low, high = (figure(end) for end in evaluation.bounds)
         lines.append(Text(f"The score lies between {low} and {high}."))

@@ -36,7 +36,10 @@ def record(sitting: Sitting, case: str | None) -> Evaluation:
     rubric, out_of = plan.rubric, plan.ruling.out_of
     end = _conclusion(sitting)
     dimensions = {}
-    values, confidences, costs, errors = [], [], [], [sitting.note] if sitting.note else []
+    values: list[float] = []
+    confidences: list[float] = []
+    costs: list[Cost] = []
+    errors: list[str] = []
     offline = False
     for axis in plan.axes:
         result = dimensions[axis.name] = _result(sitting, axis)
@@ -66,6 +69,7 @@ def record(sitting: Sitting, case: str | None) -> Evaluation:
         gates=end.gates,
         steps=end.steps,
         errors=(*errors, *end.errors),
+        notes=(sitting.note,) if sitting.note else (),
         offline=offline,
         stopped=sitting.stopped,
         duration_ms=(time.perf_counter() - sitting.started) * 1000,

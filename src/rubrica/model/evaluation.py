@@ -151,6 +151,7 @@ class Evaluation(msgspec.Struct, frozen=True, omit_defaults=True):
     gates: tuple[GateResult, ...] = ()
     steps: tuple[Step, ...] = ()
     errors: tuple[str, ...] = ()  # rules, gates and formulas that could not be applied
+    notes: tuple[str, ...] = ()  # what was assumed, such as a default profile
     offline: bool = False
     stopped: bool = False  # scoring ended early because the verdict was decided
     duration_ms: float = 0.0
