@@ -154,9 +154,9 @@ def test_helpfulness_gives_the_amounts_of_the_document(prompt: str, response: st
     assert value(reply(response, prompt), "helpfulness") == pytest.approx(expected)
 
 
-def test_small_words_in_common_do_not_make_a_reply_relevant() -> None:
-    result = reply("The bread is in the oven for the evening.", "What is the capital of the country?")
-    assert value(result, "helpfulness") == 0.5
+def test_a_reply_that_shares_no_word_with_the_user_is_less_helpful() -> None:
+    assert value(reply("Bread bakes slowly.", "What is the capital?"), "helpfulness") == 0.5
+    assert value(reply("Bread is baked slowly.", "What is the capital?"), "helpfulness") == 0.8
 
 
 @pytest.mark.parametrize(

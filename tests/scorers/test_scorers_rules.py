@@ -163,6 +163,11 @@ def test_an_entity_of_an_earlier_round_is_a_callback_and_consistent() -> None:
     assert found(score(cross("entity_mentions"), "Then nobody came by.", round_history=rounds)) == []
 
 
+def test_a_part_of_a_name_recalls_it() -> None:
+    rounds = [{"response": "My cousin Gerald Fitzwilliam sold boats."}]
+    assert "callback" in found(score(cross("entity_mentions"), "Gerald ran off.", round_history=rounds))
+
+
 def test_given_entities_are_taken_before_the_text_is_read() -> None:
     rounds = [{"response": "nothing here", "entities_mentioned": ["Gerald Fitzwilliam"]}]
     assert "callback" in found(score(cross("entity_mentions"), "Then Gerald Fitzwilliam came.", round_history=rounds))

@@ -45,11 +45,10 @@ class Pattern(BaseModel):
         return self
 
 
-class ScoredPattern(Pattern):
-    """A pattern worth points when it is found."""
+class CountedPattern(Pattern):
+    """A pattern whose matches count."""
 
     name: str = ""
-    score: FiniteFloat
     category: str = ""
     count: Literal["once", "each", "capped"] = Field(
         "once", description="points once, per match, or per match up to at_most"
@@ -63,21 +62,17 @@ class ScoredPattern(Pattern):
         return self
 
 
-class PenalisedPattern(Pattern):
+class ScoredPattern(CountedPattern):
+    """A pattern worth points when it is found."""
+
+    score: FiniteFloat
+
+
+class PenalisedPattern(CountedPattern):
     """A pattern that costs points when it is found."""
 
-    name: str = ""
     penalty: Annotated[FiniteFloat, Field(le=0, description="points taken, as a negative number")]
     reason: str = ""
-    category: str = ""
-    count: Literal["once", "each", "capped"] = "once"
-    at_most: Annotated[int, Field(ge=1)] | None = None
-
-    @model_validator(mode="after")
-    def _cap_given(self) -> Self:
-        if (self.count == "capped") != (self.at_most is not None):
-            raise ValueError("count: capped goes with at_most: N, and only with it")
-        return self
 
 
 class PatternDetection(BaseModel):
@@ -152,7 +147,8 @@ class CrossRoundAnalysis(BaseModel):
     """Points for how this round continues the player's earlier rounds.
 
     callback     at least `callback_items` tracked items of this round were also in an earlier round that lies
-                 `callback_gap` or more rounds back (1 = the round before). A metric: this round repeats a value.
+                 `callback_gap` or more rounds back (1 = the round before). Of a name, a part is enough: "Gerald"
+                 recalls "Gerald Fitzwilliam". A metric: this round repeats a value.
     escalation   the tracked count (for years: the latest year; for a metric: its value) rose strictly over each of
                  the last `escalation_rounds` rounds, this one included.
     consistency  at least `consistency_share` of the earlier rounds share an item with this round. A metric: this

@@ -14,7 +14,7 @@ from statistics import fmean
 from rubrica.model.context import Context, Round
 from rubrica.model.evaluation import RuleHit
 from rubrica.model.rules import CrossRoundAnalysis
-from rubrica.text.entities import entity_mentions, year_mentions
+from rubrica.text.entities import entity_mentions, recurring_mentions, year_mentions
 
 from .rule import Reach, both, with_nothing
 from .situation import Situation
@@ -48,12 +48,12 @@ class CrossRoundRule:
         label = self.rule.name or self.rule.track
         if not context.round_history:
             return []
-        now = self._track_now(context)
-        if now is None:
-            return [RuleHit(label, self.rule.type, 0.0, error=f"this round has no metric {self.rule.track!r}")]
         earlier = [t for r in context.round_history[-ROUNDS_READ:] if (t := self._track_round(r)) is not None]
         if not earlier:
             return [RuleHit(label, self.rule.type, 0.0, error=f"no earlier round has {self.rule.track!r}")]
+        now = self._track_now(context, frozenset().union(*(t.items for t in earlier)))
+        if now is None:
+            return [RuleHit(label, self.rule.type, 0.0, error=f"this round has no metric {self.rule.track!r}")]
         scoring = self.rule.scoring
         findings = (
             ("callback", scoring.callback_detected, self._callback(now, earlier)),
@@ -68,7 +68,7 @@ class CrossRoundRule:
 
     def _callback(self, now: Tracked, earlier: Sequence[Tracked]) -> str:
         far_enough = earlier[: len(earlier) - self.rule.callback_gap + 1]
-        shared = now.items & frozenset().union(*(t.items for t in far_enough))
+        shared = self._shared(now, frozenset().union(*(t.items for t in far_enough)))
         if len(shared) < self.rule.callback_items:
             return ""
         return f"takes up {', '.join(sorted(shared)[:5])} again"
@@ -85,15 +85,23 @@ class CrossRoundRule:
             mean = fmean(t.level for t in earlier)
             near = abs(now.level - mean) <= self.rule.consistency_tolerance * abs(mean)
             return f"{now.level:g} stays near the earlier mean {mean:g}" if near else ""
-        sharing = sum(bool(now.items & t.items) for t in earlier)
+        sharing = sum(bool(self._shared(now, t.items)) for t in earlier)
         if sharing == 0 or sharing / len(earlier) < self.rule.consistency_share:
             return ""
         return f"shares {self.rule.track} with {sharing} of {len(earlier)} earlier rounds"
 
-    def _track_now(self, context: Context) -> Tracked | None:
+    def _shared(self, now: Tracked, items: frozenset[str]) -> frozenset[str]:
+        """The items of this round that were there before; of a name, a part of it is enough."""
+        if self.rule.track == "entity_mentions":
+            return frozenset(recurring_mentions(items, sorted(now.items)))
+        return now.items & items
+
+    def _track_now(self, context: Context, known: frozenset[str]) -> Tracked | None:
         match self.rule.track:
             case "entity_mentions":
-                return _entities(entity_mentions(context.response))
+                return _entities(
+                    entity_mentions(context.response, known | {part for name in known for part in name.split()})
+                )
             case "year_mentions":
                 return _years(year_mentions(context.response))
             case metric:
