@@ -6,9 +6,11 @@ import math
 from collections.abc import Mapping
 
 from rubrica.errors import FormulaFault
+from rubrica.formula import Interval
 from rubrica.model.context import Context
 from rubrica.model.evaluation import Evaluation, Score, Unscored
 from rubrica.model.rubric import Axis
+from rubrica.scoring.ruling import share_name
 from rubrica.scoring.weigh import weigh
 
 from .plan import AxisPlan, Plan
@@ -39,7 +41,7 @@ async def aevaluate(plan: Plan, context: Context, case: str | None = None) -> Ev
     if not _vetoed(sitting):
         _score_by_code(sitting)
         while (waiting := sitting.waiting) and not _decided(sitting):
-            wave = waiting[:1] if plan.rubric.judging.stop == "decided" else waiting
+            wave = _wave(sitting, waiting) if plan.rubric.judging.stop == "decided" else waiting
             asked = {name: spec for axis in wave for name, spec in _asked(axis).items()}
             replies = await plan.judge(asked, context)
             for axis in wave:
@@ -116,6 +118,24 @@ def _decided(sitting: Sitting) -> bool:
         return False
     _leave(sitting, f"the verdict is {verdict} whatever this is")
     return True
+
+
+def _wave(sitting: Sitting, waiting: list[AxisPlan]) -> list[AxisPlan]:
+    """The fewest axes that could decide the verdict together: asking fewer at once only costs time.
+
+    They could when the verdict is settled with all of them at one end of their scale.
+    """
+    names, unknown = weighable(sitting)
+    for count in range(1, len(waiting)):
+        for end in ("min", "max"):
+            trial = dict(unknown)
+            for axis in waiting[:count]:
+                at = axis.scale.min if end == "min" else axis.scale.max
+                trial[axis.name] = Interval.point(at)
+                trial[share_name(axis.name)] = Interval.point(axis.scale.share(at))
+            if weigh(sitting.plan.ruling, sitting.terms, names, trial).decided is not None:
+                return waiting[:count]
+    return waiting
 
 
 def _leave(sitting: Sitting, reason: str) -> None:
