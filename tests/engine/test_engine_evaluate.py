@@ -301,6 +301,17 @@ def test_rejudging_under_a_changed_rubric_scores_nothing_again() -> None:
     assert stricter.version == "2.0.0"
 
 
+def test_rejudging_under_the_same_rubric_changes_nothing() -> None:
+    for name, prompt, response in (
+        ("voice-companion", "I had pasta for lunch.", "Oh nice, pasta is great for lunch. What did you have with it?"),
+        ("answer-quality", "What is the capital of France?", "The capital of France is Paris."),
+        ("education-question", "Write a question about fractions.", "not a question"),
+    ):
+        stored = rubrica.evaluate(name, prompt=prompt, response=response)
+        again = rubrica.rejudge(name, Evaluation.from_json(stored.to_json()))
+        assert (again.verdict, again.score, again.reason) == (stored.verdict, stored.score, stored.reason)
+
+
 def test_rejudging_with_a_new_dimension_says_that_it_has_no_score() -> None:
     stored = rubrica.decide(rubric(), {"accuracy": 8, "style": 6})
     dimensions = {"accuracy": {"weight": 0.5}, "depth": {"weight": 0.5}}

@@ -78,6 +78,18 @@ def test_problems_of_shape_do_not_hide_problems_of_meaning() -> None:
     assert any("verdicts[0].when" in line for line in found)
 
 
+def test_a_gate_that_cannot_be_read_does_not_hide_a_bad_verdict() -> None:
+    gates = "gates: [{name: g, when: 5, cap: 3}, {when: 'accuracy < 3', cap: 3}]\ncontext: {}\nthreshold: 70"
+    found = problems(changed("threshold: 70", gates).replace("score >= threshold", "scoer >= 3"))
+    assert [line.split(": ")[1] for line in found] == ["gates[0].when", "gates[1].name", "verdicts[0].when"]
+    assert "did you mean 'score'?" in found[-1]
+
+
+def test_a_long_value_is_quoted_short() -> None:
+    found = problems(changed("clamp(word_count, 1, 10)", "1 + " * 3000 + "1"))
+    assert all(len(line) < 400 for line in found)
+
+
 def test_a_dropped_list_item_does_not_shift_the_places_of_the_others() -> None:
     rules = "rules:\n      - {type: zap}\n      - {when: 'x >', add: 1}"
     found = problems(changed('formula: "clamp(word_count, 1, 10)"', rules))

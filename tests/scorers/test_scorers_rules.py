@@ -181,6 +181,13 @@ def test_a_callback_gap_asks_for_an_older_round() -> None:
     assert "callback" in found(score(rule, "Then Gerald Fitzwilliam came.", round_history=oldest))
 
 
+def test_a_gap_longer_than_the_history_finds_no_callback() -> None:
+    rounds = [{"response": "We saw Gerald Fitzwilliam."}] * 3
+    for gap in (4, 5, 6):
+        rule = cross("entity_mentions", callback_gap=gap)
+        assert "callback" not in found(score(rule, "Then Gerald Fitzwilliam came.", round_history=rounds))
+
+
 def test_rising_years_escalate() -> None:
     rounds = [{"response": "Back in 1971."}, {"response": "Back in 1974."}]
     assert "escalation" in found(score(cross("year_mentions"), "By 1979 it was over.", round_history=rounds))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 
-from rubrica.model.evaluation import Cost, DimensionResult, Evaluation, Score, Unscored
+from rubrica.model.evaluation import Cost, DimensionResult, Evaluation, Score, Status, Unscored
 from rubrica.scoring.conclude import Conclusion, conclude
 from rubrica.scoring.normalise import population_variance
 
@@ -133,30 +133,26 @@ def _axis_result(
                 outcome.cost,
                 outcome.duration_ms,
             )
-        case Unscored() if sitting.plan.ruling.on_unscored.policy == "neutral" and axis.name in sitting.outcomes:
-            value = sitting.plan.ruling.neutral(axis.name)
-            reason = f"{outcome.reason}: the neutral value {value:g} stands in"
-            return DimensionResult(
-                value, scale.share(value), "neutral", reason, 0.0, outcome.source, False, weight, scale.min, scale.max,
-                hits=outcome.hits, parts=parts, cost=outcome.cost, duration_ms=outcome.duration_ms,
-            )  # fmt: skip
         case Unscored():
+            neutral = sitting.plan.ruling.on_unscored.policy == "neutral" and axis.name in sitting.outcomes
+            value = sitting.plan.ruling.neutral(axis.name) if neutral else None
             return DimensionResult(
-                None, None, "unscored", outcome.reason, 0.0, outcome.source, False, weight, scale.min, scale.max,
-                hits=outcome.hits, parts=parts, cost=outcome.cost, duration_ms=outcome.duration_ms,
-            )  # fmt: skip
-        case NotApplicable():
-            return DimensionResult(
-                None,
-                None,
-                "not_applicable",
-                outcome.reason,
-                0.0,
+                value=value,
+                share=None if value is None else scale.share(value),
+                status="neutral" if neutral else "unscored",
+                reason=outcome.reason,
+                confidence=0.0,
+                source=outcome.source,
                 weight=weight,
                 low=scale.min,
                 high=scale.max,
+                hits=outcome.hits,
+                parts=parts,
+                cost=outcome.cost,
+                duration_ms=outcome.duration_ms,
             )
-        case NotNeeded():
+        case NotApplicable() | NotNeeded():
+            status: Status = "not_applicable" if isinstance(outcome, NotApplicable) else "not_needed"
             return DimensionResult(
-                None, None, "not_needed", outcome.reason, 0.0, weight=weight, low=scale.min, high=scale.max
+                None, None, status, outcome.reason, confidence=0.0, weight=weight, low=scale.min, high=scale.max
             )

@@ -35,6 +35,8 @@ def rejudge(plan: Plan, stored: Evaluation) -> Evaluation:
                 f"the stored evaluation ({stored.rubric}@{stored.version}) has no such dimension"
             )
             continue
+        if result.status == "not_applicable" and axis.applies is not None:
+            continue  # whether it applies is told anew, from the context
         parts = {part.name: _stored(result.parts[part.name]) for part in axis.parts if part.name in result.parts}
         given |= parts
         if len(parts) < len(axis.parts) or not axis.parts:

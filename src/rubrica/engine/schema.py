@@ -59,7 +59,7 @@ def read_rubric(data: Any) -> Reading:
     model: type[Rubric] | type[ShortForm] = ShortForm if "scoring_type" in data else Rubric
     reading = Reading(None, [], frozenset())
     rest = data
-    for _ in range(3):
+    for _ in range(4):
         try:
             return replace(reading, rubric=model.model_validate(rest))
         except ValidationError as error:
@@ -98,13 +98,14 @@ def _problem(error: ErrorDetails, path: Path) -> Problem:
             return Problem(error["msg"].removeprefix("Value error, "), path)
         case "string_pattern_mismatch":
             return Problem(
-                f"{error['input']!r} has the wrong form",
+                f"{_short(repr(error['input']))} has the wrong form",
                 path,
                 fix=_FIXES.get((last,), "a letter, then letters, digits and _"),
             )
         case _:
             given = error.get("input")
-            shown = f", not {given!r}" if isinstance(given, str | int | float | bool) or given is None else ""
+            plain = isinstance(given, str | int | float | bool) or given is None
+            shown = f", not {_short(repr(given))}" if plain else ""
             fix = _FIXES.get((last,), "")
             return Problem(error["msg"].replace("Input should be", "should be") + shown, path, fix=fix)
 
@@ -127,7 +128,9 @@ def _document_path(error: ErrorDetails, data: Any) -> Path:
 def _drop(data: Any, errors: Iterable[ErrorDetails]) -> set[Path]:
     """Remove what could not be read; the paths that were removed."""
     dropped = set()
-    for path in sorted({_document_path(e, data) for e in errors if e["type"] != "missing"}, key=_later_items_first):
+    faulty = ((e["type"], _document_path(e, data)) for e in errors)
+    paths = {path[:-1] if kind == "missing" else path for kind, path in faulty}  # what lacks a key goes as a whole
+    for path in sorted(paths, key=_later_items_first):
         parent = data
         try:
             for step in path[:-1]:
@@ -142,6 +145,10 @@ def _drop(data: Any, errors: Iterable[ErrorDetails]) -> set[Path]:
 
 def _later_items_first(path: Path) -> tuple[int, ...]:
     return tuple(-step if isinstance(step, int) else 0 for step in path)
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 60 else text[:57] + "..."
 
 
 def _known_keys() -> list[str]:

@@ -19,6 +19,7 @@ from .document import Path
 Scope = Literal["context", "score", "gates", "section"]
 """context: before anything is scored. score: dimensions too. gates: the score too. section: a section's score too."""
 
+DECLARE = "declare it under `context`"
 RESERVED = frozenset({"score", "threshold", "section"})
 _NOTHING = parse("0")
 
@@ -87,7 +88,7 @@ class Vocabulary:
         if open_context and not never_a_name(name):
             return  # the rubric does not declare its context: the name may be there at run time
         hint = name_hint(name, self._offered(scope))
-        fix = hint if never_a_name(name) else f"{hint} otherwise declare it under `context`".strip()
+        fix = hint if never_a_name(name) else f"{hint} otherwise declare it under `context`" if hint else DECLARE
         self.report(f"{where}, the name {name!r} is not known", path, fix)
 
     def _known(self, name: str, scope: Scope) -> bool:
@@ -113,6 +114,7 @@ class Vocabulary:
         if rubric is not None:
             names |= set(rubric.settings) | set(rubric.patterns) | set(rubric.context or ())
             names |= self.scored() if scope != "context" else set()
+            names |= {word for word in RESERVED if self._known(word, scope)}
         return names
 
 

@@ -97,6 +97,7 @@ class DimensionResult(msgspec.Struct, frozen=True, omit_defaults=True):
         parts += [f"not: {hit.reason or hit.rule}" for hit in self.hits if hit.type == "check" and not hit.points]
         parts += [f"could not apply {hit.rule}: {hit.error}" for hit in self.hits if hit.error]
         parts += [self.reason] if self.reason else []
+        parts += ["the neutral value stands in"] if self.status == "neutral" else []
         return ", ".join(parts) or ("no rule applied" if self.status == "scored" else "")
 
 

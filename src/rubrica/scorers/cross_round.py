@@ -67,7 +67,7 @@ class CrossRoundRule:
         ]
 
     def _callback(self, now: Tracked, earlier: Sequence[Tracked]) -> str:
-        far_enough = earlier[: len(earlier) - self.rule.callback_gap + 1]
+        far_enough = earlier[: max(0, len(earlier) - self.rule.callback_gap + 1)]
         shared = self._shared(now, frozenset().union(*(t.items for t in far_enough)))
         if len(shared) < self.rule.callback_items:
             return ""

@@ -70,12 +70,12 @@ def compile_patterns(rule: PatternDetection | Penalty, lexicon: Lexicon) -> Patt
     tables: dict[Field, dict[int, PatternPoints]] = {}
     for pattern in rule.patterns:
         slot = lexicon.add(pattern)
-        tables.setdefault(slot.field, {})[slot.index] = _worth(pattern)
+        tables.setdefault(slot.field, {})[slot.index] = _worth(pattern, rule.name)
     return PatternRule(rule.type, tables)
 
 
-def _worth(pattern: ScoredPattern | PenalisedPattern) -> PatternPoints:
-    label = pattern.name or pattern.regex or ", ".join(pattern.keywords[:4])
+def _worth(pattern: ScoredPattern | PenalisedPattern, rule_name: str) -> PatternPoints:
+    label = pattern.name or rule_name or pattern.regex or ", ".join(pattern.keywords[:4])
     limit = 1 if pattern.count == "once" else pattern.at_most or MOST_MATCHES
     if isinstance(pattern, ScoredPattern):
         return PatternPoints(label, pattern.score, f"found {label}", pattern.category, limit)
