@@ -108,6 +108,12 @@ def test_a_dropped_list_item_does_not_shift_the_places_of_the_others() -> None:
         ("5-8: mixed", "8-5: mixed", "runs backwards"),
         ("score >= threshold", "score >= 700", "can never be reached"),
         ("score >= threshold", "score >= 0", "'fail' can never be reached"),
+        ("- {label: fail}", "- {label: best, when: score >= 90}\n  - {label: fail}", "'best' can never be reached"),
+        (
+            '- {label: pass, when: "score >= threshold"}',
+            "- {label: low, when: accuracy < 7}\n  - {label: worse, when: accuracy < 5}",
+            "'worse' can never be reached",
+        ),
         ("- {label: fail}", "- {label: fail, when: 'score < 3'}", "last verdict must have no `when`"),
         ("label: pass", "label: inconclusive", "what Rubrica says itself"),
         ('version: "1.0.0"', "version: 1.0", "in quotes"),

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from copy import copy
+from itertools import pairwise
 
 from rubrica.formula import Formula, Interval
+from rubrica.formula.nodes import Number, walk
 from rubrica.model.context import Metadata
 from rubrica.model.evaluation import INCONCLUSIVE
 from rubrica.model.rubric import Axis, Rubric, coverage_problems
 from rubrica.scorers.situation import CONTEXT_COUNTS
-from rubrica.scoring.ruling import Ruling, Terms, share_name
+from rubrica.scoring.ruling import Ruling, Terms, VerdictRule, share_name
 from rubrica.text import FEATURES
 
 from .document import Path
@@ -49,13 +52,7 @@ def check_reach(rubric: Rubric, ruling: Ruling, vocabulary: Vocabulary) -> None:
                 ("gates", i, "when"),
                 "check its bounds against the scale",
             )
-    reached: set[int] = set()
-    for world in worlds:
-        for i, verdict in enumerate(ruling.verdicts):
-            if verdict.when is None or not world.never(verdict.when):
-                reached.add(i)
-            if verdict.when is None or world.always(verdict.when):
-                break
+    reached = set().union(*(_reached(world, ruling.verdicts) for world in worlds))
     for i, verdict in enumerate(ruling.verdicts):
         if i not in reached:
             vocabulary.report(
@@ -63,6 +60,29 @@ def check_reach(rubric: Rubric, ruling: Ruling, vocabulary: Vocabulary) -> None:
                 ("verdicts", i),
                 "check its condition against the scale, and the order of the rules",
             )
+
+
+def _reached(world: _World, rules: tuple[VerdictRule, ...]) -> set[int]:
+    """The verdict rules that may be the first to hold.
+
+    The values of one name at a time are cut at the numbers that the rules compare with, so that a rule in the shadow
+    of an earlier one is found: after ``score >= 50``, nothing is left for ``score >= 90``.
+    """
+    conditions = [rule.when for rule in rules if rule.when is not None]
+    reached = set(range(len(rules)))
+    for name in frozenset().union(*(condition.names for condition in conditions)):
+        reached &= {i for part in world.cut(name, conditions) for i in _first_in(part, rules)}
+    return reached
+
+
+def _first_in(world: _World, rules: tuple[VerdictRule, ...]) -> set[int]:
+    found = set()
+    for i, rule in enumerate(rules):
+        if rule.when is None or not world.never(rule.when):
+            found.add(i)
+        if rule.when is None or world.always(rule.when):
+            break
+    return found
 
 
 class _World:
@@ -79,10 +99,28 @@ class _World:
             self._names["threshold"] = Interval.point(terms.threshold)
         for dimension, spec in rubric.dimensions.items():
             scale = rubric.scale_of(dimension)
+            absent = spec.applies is not None or rubric.on_unscored.policy == "skip"
             for name in (dimension, *spec.parts):
-                self._names[name] = Interval.of(scale.min, scale.max)
-            self._names[share_name(dimension)] = Interval.of(scale.share(scale.min), 1.0)
+                self._names[name] = Interval(scale.min, scale.max, optional=absent)
+            self._names[share_name(dimension)] = Interval(scale.share(scale.min), 1.0, optional=absent)
         self._names["score"] = self._score(ruling, terms)
+
+    def cut(self, name: str, conditions: list[Formula]) -> list[_World]:
+        """The same world in parts: by single values of a name, and by the stretches between them."""
+        whole = self._names.get(name, _ANYTHING)
+        threshold = self._names.get("threshold")
+        numbers = {node.value for condition in conditions for node in walk(condition.root) if isinstance(node, Number)}
+        numbers |= {threshold.lo} if threshold is not None else set()
+        cuts = sorted({whole.lo, whole.hi, *(number for number in numbers if whole.lo < number < whole.hi)})
+        parts = [Interval(at, at, optional=whole.optional) for at in cuts if math.isfinite(at)]
+        between = ((math.nextafter(low, math.inf), math.nextafter(high, -math.inf)) for low, high in pairwise(cuts))
+        parts += [Interval(low, high, optional=whole.optional) for low, high in between if low <= high]
+        return [self._with(name, part) for part in parts]
+
+    def _with(self, name: str, values: Interval) -> _World:
+        part = copy(self)
+        part._names = {**self._names, name: values}
+        return part
 
     def _score(self, ruling: Ruling, terms: Terms) -> Interval:
         raw = self._read(terms.score)
