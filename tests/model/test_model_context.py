@@ -27,6 +27,14 @@ def test_a_chat_is_read_as_its_last_question_and_answer() -> None:
     assert context.history == ("Hello",)
 
 
+def test_a_question_may_be_given_as_an_object_and_a_picture_as_its_address() -> None:
+    context = Context.of({"response": {"question": "¿2 + 2?", "options": ["3", "4"]}, "images": ["plot.png"]})
+    assert context.response == '{"question": "¿2 + 2?", "options": ["3", "4"]}'
+    assert context.images[0].url == "plot.png"
+    with pytest.raises(ContextError, match="not plain data"):
+        Context.of({"response": {"question": object()}})
+
+
 def test_a_lone_surrogate_becomes_a_replacement_character() -> None:
     context = Context.of({"response": "a\ud800b"})
     assert context.response == "a\ufffdb"

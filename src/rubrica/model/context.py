@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from rubrica.errors import ContextError
 
@@ -71,6 +72,11 @@ class Image(BaseModel):
     url: str = Field(description="a file path, http(s) or data: URL")
     alt: str = ""
 
+    @model_validator(mode="before")
+    @classmethod
+    def _short(cls, data: Any) -> Any:
+        return {"url": data} if isinstance(data, str) else data
+
 
 _NO_METADATA = Metadata()
 
@@ -99,14 +105,18 @@ class Context(BaseModel):
     def of(cls, data: Mapping[str, Any] | Context | None = None, **fields: Any) -> Context:
         """A Context from loose data; a ContextError lists everything that does not fit.
 
-        A chat without prompt or response is read as its last question and last answer.
+        A chat without prompt or response is read as its last question and last answer. A response that is an object
+        or a list, such as a question with its options, is read as its JSON text.
         """
         if isinstance(data, Context):
             if not fields:
                 return data
             data = data.model_dump(exclude_defaults=True)
+        loose = {**(data or {}), **fields}
+        if isinstance(loose.get("response"), dict | list):
+            loose["response"] = _json_text(loose["response"])
         try:
-            context = cls.model_validate(_sorted_keys({**(data or {}), **fields}))
+            context = cls.model_validate(_sorted_keys(loose))
         except ValidationError as error:
             faults = (f"{'.'.join(map(str, e['loc'])) or 'context'}: {e['msg']}" for e in error.errors())
             raise ContextError("the context cannot be read: " + "; ".join(faults)) from None
@@ -145,6 +155,13 @@ def _sorted_keys(data: dict[str, Any]) -> dict[str, Any]:
         return data
     others = {key: value for key, value in data.items() if key not in fields}
     return {key: value for key, value in data.items() if key in fields} | {"metadata": {**others, **(metadata or {})}}
+
+
+def _json_text(value: Any) -> str:
+    try:
+        return json.dumps(value, ensure_ascii=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ContextError(f"the response is not plain data: {error}") from None
 
 
 def _last(context: Context, role: str) -> str:
