@@ -54,9 +54,7 @@ class Plan:
 
     def situation(self, context: Context, terms: Terms) -> Situation:
         """A context as this rubric's scorers and formulas see it."""
-        known = dict(self.settings)
-        if terms.threshold is not None:
-            known["threshold"] = terms.threshold
+        known = self.settings if terms.threshold is None else {**self.settings, "threshold": terms.threshold}
         return Situation(context, self.lexicon, self.named, known, self.defaults)
 
     def terms(self, context: Context) -> tuple[Terms, str]:

@@ -41,7 +41,8 @@ class RuleScorer:
         for hit in hits:
             points += hit.points
         points = round(points, 9)
-        value = self._on_scale(points)
+        scale = self.scale
+        value = points if self.scoring == "cumulative" and scale.min <= points <= scale.max else self._on_scale(points)
         reason = "" if value == points else f"{points:g} points become {value:g} on the scale"
         return Score(value, reason, self.confidence, "code", self.offline, tuple(hits), self.start)
 

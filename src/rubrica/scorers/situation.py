@@ -57,7 +57,8 @@ class Situation:
         defaults: Mapping[str, float | None],
     ) -> None:
         self.context = context
-        self.texts = Texts(context.prompt, context.response, context.history)
+        earlier = context.history if context.round_history or context.messages else ()
+        self.texts = Texts(context.prompt, context.response, earlier)
         self.names = Names(known, self._resolve)
         self._lexicon = lexicon
         self._named = named
