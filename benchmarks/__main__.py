@@ -6,8 +6,13 @@ from rich.console import Console
 from rich.table import Table
 
 from .floor import Ratio
+from .judges import calls_a_second, calls_saved, replies_read, share_of_the_ideal
+from .panel_labels import pooled_accuracy
 from .rules import explained_evaluations, formulas
 from .streaming import flat_memory, start_up
+
+RULES = (explained_evaluations, formulas, flat_memory, start_up)
+JUDGES = (calls_a_second, share_of_the_ideal, calls_saved, pooled_accuracy, replies_read)
 
 
 def main() -> None:
@@ -15,7 +20,7 @@ def main() -> None:
     table = Table(title="Ratios against a floor measured in the same run")
     for name in ("what", "floor", "ratio", "target", "", "detail"):
         table.add_column(name, justify="right" if name in ("ratio", "target") else "left")
-    for measure in (explained_evaluations, formulas, flat_memory, start_up):
+    for measure in (*RULES, *JUDGES):
         with console.status(f"measuring {measure.__name__.replace('_', ' ')}"):
             found = measure()
         for row in [found] if isinstance(found, Ratio) else found:

@@ -19,7 +19,10 @@ from rubrica.cli.app import COMMANDS
 from rubrica.model import evaluation, evidence
 
 FUNCTIONS = ("load", "evaluate", "aevaluate", "compile", "decide", "rejudge")
-CLASSES = ("Rubric", "Context", "Plan", "Evaluation", "Score", "Unscored", "Judge")
+CLASSES = ("Rubric", "Context", "Plan", "Evaluation", "Score", "Unscored", "Judge", "Jury")
+OPENED = ("Jury",)
+"""Classes that a reader makes by calling them with arguments that are not fields."""
+
 RESULTS = (
     evaluation.DimensionResult,
     evaluation.RuleHit,
@@ -27,6 +30,8 @@ RESULTS = (
     evaluation.SectionResult,
     evaluation.Step,
     evaluation.Cost,
+    evaluation.Vote,
+    evaluation.Remarks,
     evidence.Span,
 )
 ERRORS = ("RubricaError", "RubricError", "ContextError")
@@ -61,6 +66,8 @@ def _described(name: str, value: Any) -> Iterator[str]:
         yield f"```text\n{_signature(name, value)}\n```"
         yield from _docstring(value)
         return
+    if name in OPENED:
+        yield f"```text\n{_signature(name, value)}\n```"
     yield from _docstring(value)
     if fields := [*_fields(value)]:
         yield table(("field", "type", "meaning"), fields)
@@ -73,7 +80,7 @@ def _signature(name: str, function: Any) -> str:
     """One parameter a line where the whole does not fit one."""
     signature = inspect.signature(function)
     start = "await " if inspect.iscoroutinefunction(function) else ""
-    end = f" -> {_annotation(signature.return_annotation)}"
+    end = "" if inspect.isclass(function) else f" -> {_annotation(signature.return_annotation)}"
     parameters = []
     for parameter in signature.parameters.values():
         if parameter.kind is parameter.KEYWORD_ONLY and "*" not in parameters:

@@ -12,7 +12,7 @@ from pydantic.fields import FieldInfo
 from docs.meanings import MEANINGS
 from rubrica.cli.features import feature_markdown
 from rubrica.formula import FUNCTIONS
-from rubrica.model import rubric, rules
+from rubrica.model import calibration, rubric, rules
 from rubrica.model.context import Context, Image, Message, Metadata, Round
 from rubrica.model.scale import Scale
 from rubrica.model.shortform import ShortForm
@@ -56,6 +56,10 @@ PARTS: tuple[tuple[str, type[BaseModel]], ...] = (
     ("`on_unscored`", rubric.OnUnscored),
     ("`judging`", rubric.Judging),
     ("`normalization`", rubric.Normalisation),
+    ("`calibration`", calibration.Calibration),
+    ("A correction under `calibration`", calibration.Correction),
+    ("A judge of a correction", calibration.JudgeCorrection),
+    ("`before` and `after`", calibration.Figures),
     ("A named pattern", rules.Pattern),
     ("A context name", rubric.ContextName),
     ("Rule: `adjust`", rules.Adjust),

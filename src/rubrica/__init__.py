@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rubrica.api import aevaluate, compile, decide, evaluate, rejudge
-    from rubrica.engine.plan import Judge, Plan
+    from rubrica.engine.plan import Plan
     from rubrica.errors import ContextError, RubricaError, RubricError
+    from rubrica.judges.jury import Jury
     from rubrica.model.context import Context
     from rubrica.model.evaluation import Evaluation, Score, Unscored
+    from rubrica.model.judge import Judge
     from rubrica.model.rubric import Rubric
     from rubrica.packs.library import load
 
@@ -25,6 +27,7 @@ __all__ = [
     "ContextError",
     "Evaluation",
     "Judge",
+    "Jury",
     "Plan",
     "Rubric",
     "RubricError",
@@ -42,10 +45,12 @@ __all__ = [
 
 _HOMES = {
     "rubrica.api": ("aevaluate", "compile", "decide", "evaluate", "rejudge"),
-    "rubrica.engine.plan": ("Judge", "Plan"),
+    "rubrica.engine.plan": ("Plan",),
     "rubrica.errors": ("ContextError", "RubricError", "RubricaError"),
+    "rubrica.judges.jury": ("Jury",),
     "rubrica.model.context": ("Context",),
     "rubrica.model.evaluation": ("Evaluation", "Score", "Unscored"),
+    "rubrica.model.judge": ("Judge",),
     "rubrica.model.rubric": ("Rubric",),
     "rubrica.packs.library": ("load",),
 }

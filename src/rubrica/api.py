@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rubrica.engine import evaluate as engine
 from rubrica.engine import rejudge as rulings
 from rubrica.engine.compile import compile_rubric
-from rubrica.engine.plan import Judge, Plan
+from rubrica.engine.plan import Plan
+from rubrica.errors import RubricaError
 from rubrica.model.context import Context
 from rubrica.model.evaluation import Evaluation
+from rubrica.model.judge import Judge
 from rubrica.model.rubric import Rubric
 from rubrica.packs.library import load
+
+if TYPE_CHECKING:
+    from rubrica.judges.jury import Jury
 
 RubricLike = str | Path | Mapping[str, Any] | Rubric | Plan
 ContextLike = Mapping[str, Any] | Context | None
@@ -38,19 +44,21 @@ def evaluate(
     prompt: str = "",
     response: str = "",
     context: ContextLike = None,
-    judge: Judge | None = None,
+    judge: Judge | str | None = None,
 ) -> Evaluation:
     """Judge one response. Without a judge, judged dimensions use their offline scorer and say so.
+
+    A judge may be given by name, such as ``"anthropic:claude-haiku-4-5"``; for many responses open a `Jury` once.
 
     >>> result = evaluate("speed-demon", response="Done.", context={"metadata": {"response_time": 20}})
     >>> result.score, result.verdict
     (0.5, 'scored')
     """
-    plan = compile(rubric, judge=judge)
-    seen = _context(context, prompt, response)
-    if plan.judge is None:
-        return engine.evaluate(plan, seen)
-    return asyncio.run(engine.aevaluate(plan, seen))
+    if judge is None:
+        plan = compile(rubric)
+        if plan.judge is None:
+            return engine.evaluate(plan, _context(context, prompt, response))
+    return asyncio.run(aevaluate(rubric, prompt=prompt, response=response, context=context, judge=judge))
 
 
 async def aevaluate(
@@ -59,10 +67,15 @@ async def aevaluate(
     prompt: str = "",
     response: str = "",
     context: ContextLike = None,
-    judge: Judge | None = None,
+    judge: Judge | str | None = None,
 ) -> Evaluation:
     """Judge one response inside a running event loop."""
-    return await engine.aevaluate(compile(rubric, judge=judge), _context(context, prompt, response))
+    seen = _context(context, prompt, response)
+    if not isinstance(judge, str):
+        return await engine.aevaluate(compile(rubric, judge=judge), seen)
+    plan = compile(rubric)
+    async with _jury(judge) as jury:
+        return await engine.aevaluate(compile(plan, judge=jury.judge(plan.rubric)), seen)
 
 
 def decide(rubric: RubricLike, scores: Mapping[str, Any], context: ContextLike = None) -> Evaluation:
@@ -79,6 +92,15 @@ def decide(rubric: RubricLike, scores: Mapping[str, Any], context: ContextLike =
 def rejudge(rubric: RubricLike, stored: Evaluation) -> Evaluation:
     """A stored evaluation under a changed rubric, without scoring anything again."""
     return rulings.rejudge(compile(rubric), stored)
+
+
+def _jury(name: str) -> Jury:
+    """A jury of one model. Loaded only now: judging by code alone needs no HTTP client and no price list."""
+    try:
+        jury: Jury = import_module("rubrica.judges.jury").Jury([name])
+    except ModuleNotFoundError as error:
+        raise RubricaError(f"{name}: {error.name} is missing (pip install 'rubrica[judges]')") from error
+    return jury
 
 
 def _context(context: ContextLike, prompt: str, response: str) -> Context:

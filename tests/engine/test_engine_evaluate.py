@@ -160,6 +160,17 @@ def test_a_judge_reply_off_the_scale_is_unscored() -> None:
     assert evaluation.dimensions["style"].value is None
 
 
+def test_a_judge_that_takes_too_long_is_unscored() -> None:
+    async def judge(axes: Mapping[str, Axis], context: Context) -> Mapping[str, Score | Unscored]:
+        await asyncio.sleep(30)
+        return {}
+
+    evaluation = rubrica.evaluate(rubric(judging={"deadline": 0.05}), judge=judge)
+    assert evaluation.verdict == "inconclusive"
+    assert "deadline of 0.05 s" in evaluation.dimensions["style"].reason
+    assert evaluation.duration_ms < 5000
+
+
 def test_without_a_judge_the_offline_scorer_stands_in_and_says_so() -> None:
     dimensions = {
         "accuracy": {"weight": 0.6, "offline": {"formula": "8", "confidence": 0.3}},

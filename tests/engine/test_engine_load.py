@@ -152,6 +152,17 @@ def test_a_bad_document_is_refused_with_a_reason(old: str, new: str, told: str) 
     assert time.perf_counter() - started < 2
 
 
+def test_a_calibration_must_fit_the_rubric() -> None:
+    figures = "{mae: 1, rmse: 1, bias: 0}"
+    correction = f"{{scale: {{min: 0, max: 1}}, knots: [[0, 0]], labels: 20, before: {figures}, after: {figures}}}"
+    block = (
+        f"calibration: {{version: 1, date: 2026-01-01, dimensions: {{accuracy: {correction}, depth: {correction}}}}}"
+    )
+    found = problems(GOOD + block)
+    assert any("was learned on the scale 0–1" in line for line in found)
+    assert any("no dimension 'depth' to correct" in line for line in found)
+
+
 @pytest.mark.parametrize(
     "regex",
     ["(?=x)y", r"(a)\1", "(a{1,1000}){1,1000}", "(" * 5000, "a*", "", "[", r"(?P<n>a)(?P=n)", "(?<!a)b", "a++b(?>c)"],

@@ -14,7 +14,9 @@ from rubrica.engine.compile import compile_rubric
 from rubrica.engine.evaluate import evaluate
 from rubrica.engine.plan import Plan
 from rubrica.errors import RubricaError
-from rubrica.model.evaluation import INCONCLUSIVE, Evaluation
+from rubrica.model.context import Context
+from rubrica.model.evaluation import INCONCLUSIVE, Cost, Evaluation, total_cost
+from rubrica.model.judge import Judge
 from rubrica.model.rubric import Rubric
 
 from .expectation import mismatches
@@ -27,8 +29,9 @@ MISMATCHES_KEPT = 20
 class Shelf:
     """The rubrics of a run, each compiled once: the one given for all cases, or the one each case names."""
 
-    def __init__(self, rubric: Rubric | None = None) -> None:
+    def __init__(self, rubric: Rubric | None = None, judge_of: Callable[[Rubric], Judge] | None = None) -> None:
         self.rubrics: dict[str, Rubric] = {}  # by rubric name, those used so far
+        self._judge_of = judge_of
         self._plans: dict[str, Plan] = {}
         self._given = self._compiled(rubric) if rubric is not None else None
 
@@ -48,7 +51,7 @@ class Shelf:
 
     def _compiled(self, rubric: Rubric) -> Plan:
         self.rubrics[rubric.name] = rubric
-        return compile_rubric(rubric)
+        return compile_rubric(rubric, self._judge_of(rubric) if self._judge_of is not None else None)
 
 
 class NoRubricError(RubricaError):
@@ -108,6 +111,7 @@ class Tally:
     compared: int = 0
     mismatched: int = 0
     faults: int = 0  # evaluations in which a rule, gate or formula could not be applied
+    costs: dict[str, Cost] = field(default_factory=dict)  # by dimension
     offline: int = 0
     by_rubric: dict[str, Figures] = field(default_factory=dict)
     weakest: list[Weak] = field(default_factory=list)
@@ -122,6 +126,9 @@ class Tally:
         self.judged += 1
         self.faults += bool(evaluation.errors)
         self.offline += evaluation.offline
+        for name, result in evaluation.dimensions.items():
+            if result.cost is not None:
+                self.costs[name] = total_cost([result.cost, *([self.costs[name]] if name in self.costs else [])])
         self.by_rubric.setdefault(evaluation.rubric, Figures(evaluation.out_of)).add(evaluation)
         if evaluation.score is None:
             return
@@ -149,6 +156,11 @@ class Tally:
         return sum(n for figures in self.by_rubric.values() for v, n in figures.verdicts.items() if v in wanted)
 
 
+Work = tuple[Case, Plan, Context]
+Judged = tuple[Case, Evaluation | RubricaError]
+Evaluator = Callable[[Iterable[Work]], Iterator[Judged]]
+
+
 @dataclass(frozen=True, slots=True)
 class Batch:
     """One run over the lines of a file of cases."""
@@ -158,26 +170,40 @@ class Batch:
     on_broken: Callable[[BadLine], None]
     defaults: Mapping[str, Any] = field(default_factory=dict)  # context for cases that do not say
     limit: int | None = None  # cases and broken lines read at most
+    evaluator: Evaluator | None = None  # None: one after the other, by code alone
 
     def evaluations(self, lines: Iterable[bytes]) -> Iterator[Evaluation]:
         """Each case's evaluation as it is made; a line that cannot be judged is told, counted and passed over."""
+        for case, outcome in (self.evaluator or one_by_one)(self._work(lines)):
+            if isinstance(outcome, RubricaError):
+                self._broken(BadLine(case.line, str(outcome)))
+                continue
+            self.tally.add(outcome)
+            if case.expect is not None:
+                self.tally.compare(case.id, mismatches(case.expect, outcome))
+            yield outcome
+
+    def _work(self, lines: Iterable[bytes]) -> Iterator[Work]:
         for found in islice(read_cases(lines), self.limit):
             if isinstance(found, Case):
                 try:
-                    evaluation = self._evaluate(found)
+                    yield found, self.shelf.plan(found.rubric), merged(self.defaults, found.context)
                 except NoRubricError:
                     raise
                 except RubricaError as error:
-                    found = BadLine(found.line, str(error))
-                else:
-                    yield evaluation
-                    continue
-            self.tally.broken += 1
-            self.on_broken(found)
+                    self._broken(BadLine(found.line, str(error)))
+            else:
+                self._broken(found)
 
-    def _evaluate(self, case: Case) -> Evaluation:
-        evaluation = evaluate(self.shelf.plan(case.rubric), merged(self.defaults, case.context), case.id)
-        self.tally.add(evaluation)
-        if case.expect is not None:
-            self.tally.compare(case.id, mismatches(case.expect, evaluation))
-        return evaluation
+    def _broken(self, line: BadLine) -> None:
+        self.tally.broken += 1
+        self.on_broken(line)
+
+
+def one_by_one(work: Iterable[Work]) -> Iterator[Judged]:
+    """Evaluate in order, by code alone."""
+    for case, plan, context in work:
+        try:
+            yield case, evaluate(plan, context, case.id)
+        except RubricaError as error:
+            yield case, error

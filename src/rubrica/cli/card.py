@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from rubrica.model.evaluation import DimensionResult, Evaluation, GateResult
-from rubrica.report.figures import STATUS_WORDS, figure
+from rubrica.report.figures import STATUS_WORDS, dollars, duration, figure, price
 
 from .marks import bar, share_style, verdict_text
 from .screen import safe, short
@@ -20,6 +20,8 @@ def card(evaluation: Evaluation) -> Panel:
     parts += [gate_line(gate) for gate in evaluation.gates]
     parts += [Text.assemble(("! ", "bold yellow"), (safe(error), "yellow")) for error in evaluation.errors]
     parts += [Text(safe(note), style="dim") for note in evaluation.notes]
+    if evaluation.cost is not None:
+        parts.append(Text(f"{price(evaluation.cost)}, {duration(evaluation.duration_ms)}", style="dim"))
     title = Text(f"{evaluation.rubric}@{evaluation.version}" + (f" · {evaluation.case}" if evaluation.case else ""))
     return Panel(Group(*parts), title=title, title_align="left", border_style="dim", padding=(1, 2))
 
@@ -58,16 +60,19 @@ def dimension_table(evaluation: Evaluation) -> Table:
     """Dimensions and their parts, with bars and reasons."""
     table = Table(box=None, padding=(0, 2, 0, 0), show_edge=False, header_style="dim")
     weighted = any(result.weight is not None for result in evaluation.dimensions.values())
+    judged = any(result.cost is not None for result in evaluation.dimensions.values())
     table.add_column("dimension", no_wrap=True)
     table.add_column("score", justify="right", no_wrap=True)
     table.add_column("", no_wrap=True)
     if weighted:
         table.add_column("weight", justify="right", no_wrap=True)
+    if judged:
+        table.add_column("cost", justify="right", no_wrap=True)
     table.add_column("why", ratio=1)
     for name, result in evaluation.dimensions.items():
-        _add(table, name, result, weighted=weighted)
+        _add(table, name, result, weighted=weighted, judged=judged)
         for part, part_result in result.parts.items():
-            _add(table, f"└ {part}", part_result, weighted=weighted)
+            _add(table, f"└ {part}", part_result, weighted=weighted, judged=judged)
     return table
 
 
@@ -86,7 +91,7 @@ def gate_line(gate: GateResult) -> Text:
     return Text.assemble(("? ", "bold yellow"), (safe(gate.name), "bold"), told)
 
 
-def _add(table: Table, name: str, result: DimensionResult, *, weighted: bool) -> None:
+def _add(table: Table, name: str, result: DimensionResult, *, weighted: bool, judged: bool) -> None:
     cells: list[RenderableType] = [
         safe(name),
         Text.assemble((figure(result.value), share_style(result.share)), (f" / {figure(result.high)}", "dim")),
@@ -94,6 +99,9 @@ def _add(table: Table, name: str, result: DimensionResult, *, weighted: bool) ->
     ]
     if weighted:
         cells.append(Text(figure(result.weight) if result.weight is not None else "", "dim"))
+    if judged:
+        spent = f"{dollars(result.cost.usd)}\n{duration(result.duration_ms)}" if result.cost is not None else ""
+        cells.append(Text(spent, "dim"))
     state = "" if result.status == "scored" else STATUS_WORDS[result.status]
     told = ": ".join(part for part in (state, result.why) if part)
     cells.append(Text(short(told, 160), "" if result.status == "scored" else "dim"))

@@ -2,22 +2,43 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, ExitStack
 from difflib import get_close_matches
-from typing import Annotated
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from rubrica.engine.evaluate import evaluate
 from rubrica.errors import RubricaError
+from rubrica.llm.settings import load_settings
+from rubrica.model.context import Context
+from rubrica.report.figures import counted
 
 from .batch import Batch, Shelf, Tally
 from .card import card
 from .complaints import Complaints
 from .delivery import Destinations, deliver, judge_file
-from .options import HOW, WHAT, WHERE, ContextPairs, ForceOutput, Output, PrintJson, Prompt, Response, SettingPairs
+from .options import (
+    HOW,
+    MODELS,
+    WHAT,
+    WHERE,
+    ContextPairs,
+    ForceOutput,
+    Output,
+    PrintJson,
+    Prompt,
+    Response,
+    SettingPairs,
+)
 from .screen import out
 from .sinks import refuse_same
-from .sources import context_of, rubric_of, settings_of, single_context
+from .sources import context_of, lines_of, rubric_of, settings_of, single_context
+
+if TYPE_CHECKING:
+    from .judging import Judging
 
 VERDICT_FAILED = 100
 
@@ -54,6 +75,58 @@ FailOn = Annotated[
         rich_help_panel=HOW,
     ),
 ]
+Judges = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--judge",
+        "-J",
+        metavar="MODEL",
+        help="The model that judges, such as anthropic:claude-haiku-4-5; repeat it for a panel. See `rubrica config`.",
+        rich_help_panel=MODELS,
+    ),
+]
+Repeats = Annotated[
+    int | None,
+    typer.Option(
+        "--repeats",
+        min=1,
+        max=20,
+        help="Ask each judge so often; left out, as the rubric says.",
+        rich_help_panel=MODELS,
+    ),
+]
+BudgetLimit = Annotated[
+    float | None,
+    typer.Option("--budget", min=0, metavar="USD", help="Ask no more once this is spent.", rich_help_panel=MODELS),
+]
+DryRun = Annotated[
+    bool,
+    typer.Option("--dry-run", help="Ask nothing: count calls and tokens, and tell the price.", rich_help_panel=MODELS),
+]
+Jobs = Annotated[
+    int, typer.Option("--jobs", "-j", min=1, max=1000, help="Cases under way at once.", rich_help_panel=MODELS)
+]
+NoCache = Annotated[
+    bool, typer.Option("--no-cache", help="Ask again, whatever was answered before.", rich_help_panel=MODELS)
+]
+Offline = Annotated[
+    bool, typer.Option("--offline", help="Ask no model, even where RUBRICA_JUDGE names one.", rich_help_panel=MODELS)
+]
+Seed = Annotated[
+    int,
+    typer.Option(
+        "--seed", min=0, help="Shuffle the order in which judges see dimensions; 0: as written.", rich_help_panel=MODELS
+    ),
+]
+Record = Annotated[
+    str | None,
+    typer.Option(
+        "--record",
+        metavar="FILE.jsonl",
+        help="Keep every reply, for --judge replay:FILE.jsonl.",
+        rich_help_panel=MODELS,
+    ),
+]
 CheckExpected = Annotated[
     bool,
     typer.Option("--check", help="Exit with 100 if a case comes out other than its expect says.", rich_help_panel=HOW),
@@ -65,6 +138,8 @@ EXAMPLES = """[bold]Examples[/bold]
   rubrica eval cases.jsonl -r answer-quality -o results.jsonl
   rubrica eval cases.jsonl -r answer-quality --report results.html
   rubrica eval cases.jsonl -r answer-quality --fail-on fail,inconclusive
+  rubrica eval cases.jsonl -r answer-quality -J anthropic:claude-haiku-4-5 --dry-run
+  rubrica eval cases.jsonl -r answer-quality -J local: -o judged.jsonl
 
 A broken line is told with its number and the rest goes on; the exit code
 is then 1."""
@@ -85,12 +160,24 @@ def eval(
     report: Report = None,
     force: ForceOutput = False,
     as_json: PrintJson = False,
+    judge: Judges = None,
+    repeats: Repeats = None,
+    budget: BudgetLimit = None,
+    dry_run: DryRun = False,
+    jobs: Jobs = 16,
+    no_cache: NoCache = False,
+    offline: Offline = False,
+    seed: Seed = 0,
+    record: Record = None,
 ) -> None:
     """Judge one response, or a file of cases.
 
     Without a model, judged dimensions use their offline scorer, and the result
     says so.
     """
+    names = _judges(judge or [], offline=offline)
+    if not names and (repeats is not None or budget is not None or dry_run or record is not None):
+        raise typer.BadParameter("goes with --judge MODEL", param_hint="--repeats, --budget, --dry-run, --record")
     extra = context_of(context or [])
     single = (
         prompt is not None or response is not None or bool({"response", "messages"} & extra.keys() and cases is None)
@@ -100,28 +187,92 @@ def eval(
         raise typer.BadParameter(wanted, param_hint="CASES.jsonl")
     if rubric is None and (single or settings):
         raise typer.BadParameter("name a rubric; `rubrica list` shows the bundled ones", param_hint="--rubric")
-    refuse_same(output, cases, report, rubric)
-    refuse_same(report, cases, rubric)
-    given = rubric_of(rubric, settings_of(settings or [])) if rubric is not None else None
-    shelf = Shelf(given)
-    watched = _labels(fail_on or [])
-    if given is not None:
-        _refuse_unknown(watched, shelf)
     to = Destinations(output, report, force, as_json)
+    _refuse_clashes(to, record, [cases, rubric], names)
+    given = rubric_of(rubric, settings_of(settings or [])) if rubric is not None else None
+    watched = _labels(fail_on or [])
     tally = Tally()
-    if single and given is not None:
-        evaluation = evaluate(shelf.plan(None), single_context(prompt, response, extra))
-        tally.add(evaluation)
-        deliver(iter([evaluation]), to, shelf)
-        if not to.printed:
-            out().print(card(evaluation))
-    elif cases is not None:
-        judge_file(cases, Batch(shelf, tally, Complaints(), extra, limit), to)
-        _refuse_unknown(watched, shelf)
+    with ExitStack() as stack:
+        jury = None
+        if names:
+            jury = stack.enter_context(
+                _judging(
+                    names,
+                    repeats=repeats,
+                    budget=budget,
+                    jobs=jobs,
+                    cached=not no_cache,
+                    record=record,
+                    seed=seed,
+                    dry=dry_run,
+                )
+            )
+        shelf = Shelf(given, jury.judge_of if jury is not None else None)
+        if given is not None:
+            _refuse_unknown(watched, shelf)
+        if dry_run and jury is not None:
+            one = single_context(prompt, response, extra) if single else None
+            _count(jury, shelf, one, cases, extra, limit)
+            return
+        if single and given is not None:
+            seen = single_context(prompt, response, extra)
+            plan = shelf.plan(None)
+            evaluation = evaluate(plan, seen) if jury is None else jury.evaluate(plan, seen)
+            tally.add(evaluation)
+            deliver(iter([evaluation]), to, shelf)
+            if not to.printed:
+                out().print(card(evaluation))
+        elif cases is not None:
+            evaluator = jury.evaluator if jury is not None else None
+            judge_file(cases, Batch(shelf, tally, Complaints(), extra, limit, evaluator), to)
+            _refuse_unknown(watched, shelf)
     if tally.broken:
         raise typer.Exit(1)
     if tally.count(watched) or (check and tally.mismatched):
         raise typer.Exit(VERDICT_FAILED)
+
+
+def _judges(given: list[str], *, offline: bool) -> list[str]:
+    """The models that judge: those named, or the one of the settings."""
+    names = [name.strip() for several in given for name in several.split(",") if name.strip()]
+    if names or offline:
+        return names
+    by_default = load_settings().judge
+    return [by_default] if by_default is not None else []
+
+
+def _refuse_clashes(to: Destinations, record: str | None, inputs: list[str | None], names: list[str]) -> None:
+    """Nothing is written over what is read, or over another result."""
+    refuse_same(to.output, to.report, *inputs)
+    refuse_same(to.report, *inputs)
+    refuse_same(record, to.output, to.report, *inputs, *(name.partition(":")[2] for name in names))
+    if record is not None and Path(record).exists() and not to.force:
+        raise RubricaError(f"{record} exists; add --force to replace it, or choose another name")
+
+
+def _judging(names: list[str], **how: Any) -> AbstractContextManager[Judging]:
+    """The jury; loaded only now, because judging by code alone needs no HTTP client and no price list."""
+    try:
+        module = import_module("rubrica.cli.judging")
+    except ModuleNotFoundError as error:
+        raise RubricaError(f"--judge: {error.name} is missing (pip install 'rubrica[judges]')") from error
+    opened: AbstractContextManager[Judging] = module.judging(names, **how)
+    return opened
+
+
+def _count(
+    jury: Judging, shelf: Shelf, one: Context | None, cases: str | None, extra: dict[str, Any], limit: int | None
+) -> None:
+    """A dry run: everything is prepared, nothing is asked."""
+    tally = Tally()
+    if one is not None:
+        tally.add(jury.evaluate(shelf.plan(None), one))
+    elif cases is not None:
+        with lines_of(cases) as lines:
+            for _ in Batch(shelf, tally, Complaints(), extra, limit, jury.evaluator).evaluations(lines):
+                pass
+    out().print(jury.estimate())
+    out().print(f"{counted(tally.judged, 'case')}; nothing was asked. Repairs and retries come on top.")
 
 
 def _labels(given: list[str]) -> list[str]:

@@ -7,7 +7,7 @@ from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
 
-from rubrica.model.evaluation import DimensionResult, Evaluation, RuleHit, Step
+from rubrica.model.evaluation import DimensionResult, Evaluation, Remarks, RuleHit, Step
 from rubrica.model.evidence import Span
 from rubrica.report.figures import SOURCE_WORDS, STATUS_WORDS, figure, signed
 
@@ -34,10 +34,18 @@ def explanation(evaluation: Evaluation) -> Group:
     if evaluation.sections:
         parts += [_heading("Sections"), _sections(evaluation)]
     parts += [_heading("Verdict"), Text.assemble(verdict_text(evaluation.verdict), f"  {safe(evaluation.reason)}")]
+    if evaluation.remarks is not None:
+        parts += [_heading("What the judge remarks"), *_remarks(evaluation.remarks)]
     missing = _missing(evaluation)
     if missing:
         parts += [_heading("What was missing"), *missing]
     return Group(*parts)
+
+
+def _remarks(remarks: Remarks) -> list[Text]:
+    kinds = (("−", remarks.issues), ("+", remarks.strengths), ("→", remarks.suggestions))
+    lines = [Text(f"{mark} {safe(line)}") for mark, said in kinds for line in said]
+    return lines + [Text.assemble((safe(name), "bold"), f": {safe(line)}") for name, line in remarks.sections.items()]
 
 
 def _heading(title: str) -> Text:

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 WHAT, HOW, WHERE = "What to judge", "How to judge it", "Where results go"
+MODELS = "Judging with models"
 
 RubricArgument = Annotated[str, typer.Argument(metavar="NAME|FILE", help="A bundled rubric or a file.")]
 StoredArgument = Annotated[

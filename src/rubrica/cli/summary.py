@@ -6,7 +6,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from rubrica.report.figures import counted, figure
+from rubrica.model.evaluation import total_cost
+from rubrica.report.figures import counted, dollars, figure
 
 from .batch import MISMATCHES_KEPT, Figures, Tally
 from .marks import bar, verdict_text
@@ -18,11 +19,23 @@ def summary(tally: Tally) -> Group:
     parts: list[RenderableType] = []
     if tally.judged:
         parts += [_verdicts(tally), Text(), _weakest(tally), Text()] if tally.weakest else [_verdicts(tally), Text()]
+    if tally.costs:
+        parts += [_costs(tally), Text()]
     parts += [Text.assemble(("≠ ", "bold yellow"), safe(difference)) for difference in tally.differences]
     if len(tally.differences) >= MISMATCHES_KEPT:
         parts.append(Text("… further differences are counted, not shown", "dim"))
     parts.append(Text(one_line(tally)))
     return Group(*parts)
+
+
+def _costs(tally: Tally) -> Table:
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    for name in ("judged dimension", "tokens in", "out", "cost"):
+        table.add_column(name, justify="left" if name == "judged dimension" else "right", no_wrap=True)
+    rows = {**tally.costs, "total": total_cost(list(tally.costs.values()))}
+    for name, cost in rows.items():
+        table.add_row(safe(name), f"{cost.input_tokens:,}", f"{cost.output_tokens:,}", dollars(cost.usd))
+    return table
 
 
 def one_line(tally: Tally) -> str:

@@ -39,6 +39,7 @@ def check_meaning(rubric: Rubric, vocabulary: Vocabulary) -> None:
             _check_dimension(dimension_name, ("sections", name, "dimensions", i), rubric, vocabulary)
     _check_bands(rubric, vocabulary)
     _check_labels(rubric, vocabulary)
+    _check_calibration(rubric, vocabulary)
 
 
 def check_reach(rubric: Rubric, ruling: Ruling, vocabulary: Vocabulary) -> None:
@@ -208,6 +209,18 @@ def _check_axis(axis: Axis, rubric: Rubric, dimension: str, path: Path, vocabula
 def _check_dimension(name: str, path: Path, rubric: Rubric, vocabulary: Vocabulary) -> None:
     if name not in rubric.dimensions and not vocabulary.lost(name):
         vocabulary.report(f"there is no dimension {name!r}", path, f"one of {', '.join(rubric.dimensions)}")
+
+
+def _check_calibration(rubric: Rubric, vocabulary: Vocabulary) -> None:
+    scales = {name: rubric.scale_of(name) for name in rubric.dimensions}
+    scales |= {part: scales[name] for name, spec in rubric.dimensions.items() for part in spec.parts}
+    for name, correction in (rubric.calibration.dimensions if rubric.calibration is not None else {}).items():
+        path: Path = ("calibration", "dimensions", name)
+        if name not in scales:
+            vocabulary.report(f"there is no dimension {name!r} to correct", path, "calibrate again, or remove it")
+        elif correction.scale != scales[name]:
+            message = f"was learned on the scale {correction.scale}, but {name} has {scales[name]}"
+            vocabulary.report(message, path, "calibrate again, or remove it")
 
 
 def _check_bands(rubric: Rubric, vocabulary: Vocabulary) -> None:

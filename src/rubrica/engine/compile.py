@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from rubrica.errors import PatternError, Problem, RubricError
 from rubrica.formula import Formula
+from rubrica.model.judge import Judge
 from rubrica.model.rubric import Axis, Dimension, Rubric, Verdict
 from rubrica.model.scale import Scale
 from rubrica.scorers.lexicon import Lexicon, Slot
@@ -23,7 +24,7 @@ from rubrica.scoring.ruling import (
 
 from .check import check_meaning, check_reach
 from .document import Path
-from .plan import AxisPlan, Judge, Plan
+from .plan import AxisPlan, Plan
 from .recipes import RecipeCompiler
 from .vocabulary import Scope, Vocabulary
 

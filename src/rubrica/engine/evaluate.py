@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
+import time
 from collections.abc import Mapping
 
 from rubrica.errors import FormulaFault
 from rubrica.formula import Interval
 from rubrica.model.context import Context
-from rubrica.model.evaluation import Evaluation, Score, Unscored
+from rubrica.model.evaluation import INCONCLUSIVE, Evaluation, Remarks, Score, Unscored, total_cost
+from rubrica.model.judge import Judge, Judgement
 from rubrica.model.rubric import Axis
 from rubrica.scoring.ruling import share_name
 from rubrica.scoring.weigh import weigh
 
 from .plan import AxisPlan, Plan
-from .record import record, total_cost
+from .record import record
+from .repeats import repeat_verdicts
 from .sitting import NotApplicable, NotNeeded, Sitting, weighable
 
 NO_JUDGE = Unscored("no judge is configured and the rubric has no offline scorer for it")
@@ -43,18 +47,42 @@ async def aevaluate(plan: Plan, context: Context, case: str | None = None) -> Ev
         while (waiting := sitting.waiting) and not _decided(sitting):
             wave = _wave(sitting, waiting) if plan.rubric.judging.stop == "decided" else waiting
             asked = {name: spec for axis in wave for name, spec in _asked(axis).items()}
-            replies = await plan.judge(asked, context)
+            replies = await _ask(sitting, plan.judge, asked)
+            if isinstance(replies, Judgement) and replies.remarks is not None:
+                sitting.remarks = replies.remarks
             for axis in wave:
                 _settle(sitting, axis, replies)
     return record(sitting, case)
 
 
-def settle(plan: Plan, context: Context, given: Mapping[str, Score | Unscored], case: str | None = None) -> Evaluation:
+async def _ask(sitting: Sitting, judge: Judge, axes: Mapping[str, Axis]) -> Mapping[str, Score | Unscored]:
+    """Ask a judge, for no longer than the rubric's deadline leaves."""
+    seconds = sitting.plan.rubric.judging.deadline
+    if seconds is None:
+        return await judge(axes, sitting.context)
+    late = Unscored(f"no answer within the deadline of {seconds:g} s", "llm")
+    left = seconds - (time.perf_counter() - sitting.started)
+    try:
+        async with asyncio.timeout(max(left, 0.0)):
+            return await judge(axes, sitting.context)
+    except TimeoutError:
+        return dict.fromkeys(axes, late)
+
+
+def settle(
+    plan: Plan,
+    context: Context,
+    given: Mapping[str, Score | Unscored],
+    case: str | None = None,
+    remarks: Remarks | None = None,
+) -> Evaluation:
     """The pure way from given scores to an Evaluation: nothing is scored, everything is weighed.
 
     Keys are names of dimensions or of parts; a dimension without a score is Unscored.
     """
     sitting = _open(plan, context)
+    sitting.voted = any(outcome.votes for outcome in given.values())
+    sitting.remarks = remarks
     for axis in plan.axes:
         if axis.name in given:
             sitting.outcomes[axis.name] = _on_scale(given[axis.name], axis)
@@ -116,6 +144,10 @@ def _decided(sitting: Sitting) -> bool:
     verdict = weigh(sitting.plan.ruling, sitting.terms, names, unknown).decided
     if verdict is None:
         return False
+    alone = set(repeat_verdicts(sitting).values())
+    if INCONCLUSIVE in alone:  # what is missing may yet bring one repeat to another verdict than the rest
+        return False
+    verdict = INCONCLUSIVE if len(alone) > 1 else verdict
     _leave(sitting, f"the verdict is {verdict} whatever this is")
     return True
 
@@ -178,7 +210,7 @@ def _outcome(
 def _on_scale(outcome: Score | Unscored, axis: AxisPlan) -> Score | Unscored:
     if isinstance(outcome, Score) and not (math.isfinite(outcome.value) and axis.scale.holds(outcome.value)):
         reason = f"{outcome.value:g} is off the scale {axis.scale}"
-        return Unscored(reason, outcome.source, outcome.hits, outcome.cost, outcome.duration_ms)
+        return Unscored(reason, outcome.source, outcome.hits, outcome.cost, outcome.duration_ms, outcome.votes)
     return outcome
 
 
@@ -186,12 +218,15 @@ def _from_parts(axis: AxisPlan, parts: Mapping[str, Score | Unscored], *, skip: 
     """The weighted mean of the parts; with the skip policy a missing part's weight is shared out."""
     scored = [(part, outcome) for part in axis.parts if isinstance(outcome := parts[part.name], Score)]
     missing = [f"{name}: {outcome.reason}" for name, outcome in parts.items() if isinstance(outcome, Unscored)]
+    costs = [outcome.cost for outcome in parts.values() if outcome.cost is not None]
+    cost = total_cost(costs) if costs else None
+    slowest = max(outcome.duration_ms for outcome in parts.values())
     if not scored or (missing and not skip):
-        return Unscored("; ".join(missing))
+        return Unscored("; ".join(missing), cost=cost, duration_ms=slowest)
     weights = [part.spec.weight or 0.0 for part, _ in scored]
     total = sum(weights)
     if total <= 0:
-        return Unscored("the parts that have a score have no weight")
+        return Unscored("the parts that have a score have no weight", cost=cost, duration_ms=slowest)
     scores = [score for _, score in scored]
     value = sum(weight * score.value for weight, score in zip(weights, scores, strict=True)) / total
     reason = ", ".join(f"{part.name} {score.value:g} × {part.spec.weight:g}" for part, score in scored)
@@ -201,6 +236,6 @@ def _from_parts(axis: AxisPlan, parts: Mapping[str, Score | Unscored], *, skip: 
         confidence=sum(score.confidence for score in scores) / len(scores),
         source=scores[0].source,
         offline=any(score.offline for score in scores),
-        cost=total_cost(costs) if (costs := [score.cost for score in scores if score.cost is not None]) else None,
-        duration_ms=max(score.duration_ms for score in scores),
+        cost=cost,
+        duration_ms=slowest,
     )

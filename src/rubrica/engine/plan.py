@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol
 
 from rubrica.errors import ContextError
 from rubrica.formula import Formula
 from rubrica.model.context import Context
-from rubrica.model.evaluation import Score, Unscored
+from rubrica.model.judge import Judge
 from rubrica.model.rubric import Axis, Rubric
 from rubrica.model.scale import Scale
 from rubrica.scorers.lexicon import Lexicon, Slot
@@ -17,12 +16,6 @@ from rubrica.scorers.recipe import Scorer
 from rubrica.scorers.situation import Situation
 from rubrica.scoring.conclude import Conclusion
 from rubrica.scoring.ruling import Ruling, Terms
-
-
-class Judge(Protocol):
-    """Where LLM judges plug in: asked about some axes of one context, it answers each with a Score or Unscored."""
-
-    async def __call__(self, axes: Mapping[str, Axis], context: Context) -> Mapping[str, Score | Unscored]: ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
-from rubrica.model.evaluation import Cost, DimensionResult, Evaluation, Score, Status, Unscored
+from rubrica.model.evaluation import (
+    INCONCLUSIVE,
+    Cost,
+    DimensionResult,
+    Evaluation,
+    Score,
+    Status,
+    Unscored,
+    total_cost,
+)
 from rubrica.scoring.conclude import Conclusion, conclude
 from rubrica.scoring.normalise import population_variance
 
 from .plan import AxisPlan
+from .repeats import split_verdicts
 from .sitting import NotApplicable, NotNeeded, Outcome, Sitting, weighable
 
 MOST_CONCLUSIONS_KEPT = 10_000
@@ -34,7 +44,9 @@ def _conclusion(sitting: Sitting) -> Conclusion:
 def record(sitting: Sitting, case: str | None) -> Evaluation:
     plan, terms = sitting.plan, sitting.terms
     rubric, out_of = plan.rubric, plan.ruling.out_of
+    split = split_verdicts(sitting) if plan.judge is not None or sitting.voted else {}
     end = _conclusion(sitting)
+    verdict, reason = (end.verdict, end.reason) if not split else (INCONCLUSIVE, _told_apart(split))
     dimensions = {}
     values: list[float] = []
     confidences: list[float] = []
@@ -54,8 +66,8 @@ def record(sitting: Sitting, case: str | None) -> Evaluation:
         rubric=rubric.name,
         version=rubric.version,
         hash=rubric.hash,
-        verdict=end.verdict,
-        reason=end.reason,
+        verdict=verdict,
+        reason=reason,
         score=end.score,
         out_of=out_of,
         bounds=end.bounds,
@@ -72,11 +84,17 @@ def record(sitting: Sitting, case: str | None) -> Evaluation:
         notes=(sitting.note,) if sitting.note else (),
         offline=offline,
         stopped=sitting.stopped,
+        remarks=sitting.remarks,
         duration_ms=(time.perf_counter() - sitting.started) * 1000,
         cost=total_cost(costs) if costs else None,
         context=sitting.context,
         case=case,
     )
+
+
+def _told_apart(split: Mapping[int, str]) -> str:
+    said = ", ".join(f"repeat {repeat + 1} {verdict}" for repeat, verdict in sorted(split.items()))
+    return f"the judges do not agree with themselves: {said}"
 
 
 def band_of(bands: Mapping[str, float], share: float) -> str:
@@ -87,13 +105,6 @@ def band_of(bands: Mapping[str, float], share: float) -> str:
     """
     reached = [(start, label) for label, start in bands.items() if share >= start - 1e-9]
     return max(reached)[1] if reached else ""
-
-
-def total_cost(costs: Sequence[Cost]) -> Cost:
-    """What several scores cost together; the sum is unknown where one price is."""
-    prices = [cost.usd for cost in costs]
-    usd = None if None in prices else sum(price for price in prices if price is not None)
-    return Cost(usd, sum(cost.input_tokens for cost in costs), sum(cost.output_tokens for cost in costs))
 
 
 def _result(sitting: Sitting, axis: AxisPlan) -> DimensionResult:
@@ -132,6 +143,7 @@ def _axis_result(
                 parts,
                 outcome.cost,
                 outcome.duration_ms,
+                outcome.votes,
             )
         case Unscored():
             neutral = sitting.plan.ruling.on_unscored.policy == "neutral" and axis.name in sitting.outcomes
@@ -150,6 +162,7 @@ def _axis_result(
                 parts=parts,
                 cost=outcome.cost,
                 duration_ms=outcome.duration_ms,
+                votes=outcome.votes,
             )
         case NotApplicable() | NotNeeded():
             status: Status = "not_applicable" if isinstance(outcome, NotApplicable) else "not_needed"

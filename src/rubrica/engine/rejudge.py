@@ -41,12 +41,12 @@ def rejudge(plan: Plan, stored: Evaluation) -> Evaluation:
         given |= parts
         if len(parts) < len(axis.parts) or not axis.parts:
             given[axis.name] = _stored(result)
-    return settle(plan, stored.context or Context(), given, stored.case)
+    return settle(plan, stored.context or Context(), given, stored.case, stored.remarks)
 
 
 def _stored(result: DimensionResult) -> Score | Unscored:
     if result.status != "scored" or result.value is None:
-        return Unscored(result.reason, result.source, result.hits, result.cost, result.duration_ms)
+        return Unscored(result.reason, result.source, result.hits, result.cost, result.duration_ms, result.votes)
     return Score(
         result.value,
         result.reason,
@@ -57,6 +57,7 @@ def _stored(result: DimensionResult) -> Score | Unscored:
         result.start,
         result.cost,
         result.duration_ms,
+        result.votes,
     )
 
 

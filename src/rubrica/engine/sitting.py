@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from rubrica.formula import Interval
 from rubrica.model.context import Context
-from rubrica.model.evaluation import Score, Unscored
+from rubrica.model.evaluation import Remarks, Score, Unscored
 from rubrica.scorers.situation import Situation
 from rubrica.scoring.ruling import Terms, share_name
 
@@ -42,6 +42,8 @@ class Sitting:
     situation: Situation
     outcomes: dict[str, Outcome] = field(default_factory=dict)
     parts: dict[str, dict[str, Outcome]] = field(default_factory=dict)
+    remarks: Remarks | None = None
+    voted: bool = False  # some outcome may carry the votes of a panel or of repeats
     stopped: bool = False
     started: float = field(default_factory=time.perf_counter)
 

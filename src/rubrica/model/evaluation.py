@@ -6,7 +6,7 @@ they are read from and written to JSON without a second description of their sha
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import msgspec
@@ -43,6 +43,32 @@ class Cost(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     output_tokens: int = 0
 
 
+def total_cost(costs: Sequence[Cost]) -> Cost:
+    """What several scores cost together; the sum is unknown where one price is."""
+    prices = [cost.usd for cost in costs]
+    usd = None if None in prices else sum(price for price in prices if price is not None)
+    return Cost(usd, sum(cost.input_tokens for cost in costs), sum(cost.output_tokens for cost in costs))
+
+
+class Vote(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
+    """What one judge gave one axis, once. `value` is on the axis's scale; None: it gave none, `reason` says why."""
+
+    judge: str
+    value: float | None
+    reason: str = ""
+    confidence: float = 1.0  # the judge's own, 0 to 1
+    repeat: int = 0  # counted from 0
+
+
+class Remarks(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What a judge says beside its scores."""
+
+    issues: tuple[str, ...] = ()
+    strengths: tuple[str, ...] = ()
+    suggestions: tuple[str, ...] = ()
+    sections: Mapping[str, str] = msgspec.field(default_factory=dict)  # a note per section
+
+
 class Score(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """A value on the dimension's own scale, with its reason. `confidence` is the scorer's own, 0 to 1."""
 
@@ -55,6 +81,7 @@ class Score(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     start: float = 0.0  # points before any rule
     cost: Cost | None = None
     duration_ms: float = 0.0
+    votes: tuple[Vote, ...] = ()  # of a panel, or of repeats
 
 
 class Unscored(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -65,6 +92,7 @@ class Unscored(msgspec.Struct, frozen=True, omit_defaults=True):
     hits: tuple[RuleHit, ...] = ()
     cost: Cost | None = None
     duration_ms: float = 0.0
+    votes: tuple[Vote, ...] = ()
 
 
 class DimensionResult(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -86,6 +114,7 @@ class DimensionResult(msgspec.Struct, frozen=True, omit_defaults=True):
     parts: Mapping[str, DimensionResult] = msgspec.field(default_factory=dict)
     cost: Cost | None = None
     duration_ms: float = 0.0
+    votes: tuple[Vote, ...] = ()  # of a panel, or of repeats
 
     @property
     def why(self) -> str:
@@ -155,6 +184,7 @@ class Evaluation(msgspec.Struct, frozen=True, omit_defaults=True):
     notes: tuple[str, ...] = ()  # what was assumed, such as a default profile
     offline: bool = False
     stopped: bool = False  # scoring ended early because the verdict was decided
+    remarks: Remarks | None = None  # what a judge said beside its scores
     duration_ms: float = 0.0
     cost: Cost | None = None
     context: Context | None = None

@@ -10,11 +10,9 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, StringConstraints, model_validator
 
-from .rules import FROZEN, Amount, Pattern, Rule
+from .calibration import Calibration
+from .rules import FROZEN, Amount, Name, Pattern, Rule
 from .scale import Anchor, Scale, anchor_gaps, read_anchors
-
-Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9_]{0,63}$")]
-"""A name that formulas can read: a letter, then letters, digits and underscores."""
 
 FormulaText = Annotated[str, Field(min_length=1, max_length=2000)]
 Weight = Annotated[float, Field(ge=0, le=1)]
@@ -260,6 +258,9 @@ class Judging(BaseModel):
     panel: Annotated[int, Field(ge=1)] = 1
     pool: Literal["mean", "median", "trimmed", "weighted"] = "median"
     repeats: Annotated[int, Field(ge=1)] = 1
+    deadline: Annotated[FiniteFloat, Field(gt=0)] | None = Field(
+        None, description="seconds that judging one response may take; what is not answered then is not scored"
+    )
     stop: Literal["never", "decided"] = Field(
         "never", description="decided: do not pay for what cannot change the verdict"
     )
@@ -318,6 +319,7 @@ class Rubric(BaseModel):
     on_unscored: OnUnscored = OnUnscored()
     judging: Judging = Judging()
     normalization: Normalisation = Normalisation()
+    calibration: Calibration | None = Field(None, description="corrections of judges, from `rubrica calibrate`")
     settings: dict[Name, FiniteFloat | bool] = Field(
         {}, description="named numbers that formulas read and users may set"
     )

@@ -10,6 +10,7 @@ from pydantic import (
     Discriminator,
     Field,
     FiniteFloat,
+    StringConstraints,
     Tag,
     field_validator,
     model_validator,
@@ -18,6 +19,9 @@ from pydantic import (
 from .evidence import Field as TextField
 
 FROZEN = ConfigDict(frozen=True, extra="forbid")
+
+Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9_]{0,63}$")]
+"""A name that formulas can read: a letter, then letters, digits and underscores."""
 
 Match = Literal["word", "prefix", "substring"]
 Amount = FiniteFloat | Annotated[str, Field(min_length=1)]

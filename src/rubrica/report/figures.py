@@ -76,12 +76,18 @@ def price(cost: Cost | None) -> str:
     if cost is None or (cost.usd is None and not cost.input_tokens and not cost.output_tokens):
         return ""
     tokens = f"({cost.input_tokens:,} tokens in, {cost.output_tokens:,} out)"
-    return f"price unknown {tokens}" if cost.usd is None else f"${_dollars(cost.usd)} {tokens}"
+    return f"{dollars(cost.usd)} {tokens}"
 
 
-def _dollars(usd: float) -> str:
-    """Cents where there are any; three significant digits below."""
-    return f"{usd:,.2f}" if usd == 0 or usd >= 1 else f"{usd:.{2 - math.floor(math.log10(abs(usd)))}f}"
+def dollars(usd: float | None) -> str:
+    """An amount with enough digits to tell small ones apart.
+
+    >>> dollars(12.5), dollars(0.00123), dollars(0.0), dollars(None)
+    ('$12.50', '$0.00123', '$0.00', 'price unknown')
+    """
+    if usd is None:
+        return "price unknown"
+    return f"${usd:,.2f}" if usd == 0 or usd >= 1 else f"${usd:.{2 - math.floor(math.log10(abs(usd)))}f}"
 
 
 def headline(name: str) -> str:

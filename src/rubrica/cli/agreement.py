@@ -1,0 +1,249 @@
+"""``rubrica agreement``: how far judges agree over stored evaluations, and verdicts without their harshness."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from statistics import fmean
+from typing import Annotated, Any
+
+import typer
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from rubrica.errors import RubricaError
+from rubrica.judges.panel import AxisAgreement, axis_agreement
+from rubrica.model.evaluation import Evaluation, Vote
+from rubrica.report.figures import counted, figure, signed
+
+from .complaints import Complaints
+from .levelling import Levelling, axes_of, judge_again, levelled_votes
+from .options import AsJson, ForceOutput, Output, StoredArgument
+from .screen import note, out, safe
+from .sinks import STDOUT, json_lines, refuse_same
+from .sources import STDIN, lines_of, rubric_of
+from .stored import stored_evaluations
+
+app = typer.Typer(add_completion=False, rich_markup_mode="rich")
+
+Level = Annotated[
+    bool, typer.Option("--level", help="Take each judge's harshness and spread out, pool again, and judge again.")
+]
+RubricName = Annotated[
+    str | None, typer.Option("--rubric", "-r", metavar="NAME|FILE", help="The rubric to judge by again, for --level.")
+]
+EXAMPLES = """[bold]Examples[/bold]
+  rubrica agreement results.jsonl
+  rubrica agreement results.jsonl --level -r my-rubric.yaml -o levelled.jsonl
+
+Evaluations by several judges, or with repeats, carry votes:
+  rubrica eval cases.jsonl -r my-rubric.yaml -J MODEL -J OTHER -o results.jsonl
+
+Alpha is Krippendorff's: 1 is perfect agreement, 0 what chance gives. Spread
+is the mean distance of the highest from the lowest judge. --level puts every
+judge's scores in standard deviations from its own mean over the file, and
+lays them out again around the panel's; no model is asked."""
+
+
+@app.command(epilog=EXAMPLES)
+def agreement(
+    stored: StoredArgument,
+    level: Level = False,
+    rubric: RubricName = None,
+    output: Output = None,
+    force: ForceOutput = False,
+    as_json: AsJson = False,
+) -> None:
+    """Show how far judges agree over stored evaluations."""
+    if level != (rubric is not None) or (output is not None and not level):
+        raise typer.BadParameter("--level needs a rubric to judge by again (-r); -r and -o go with it")
+    if level and stored == STDIN:
+        raise typer.BadParameter("--level reads the evaluations twice; give a file, not standard input")
+    refuse_same(output, stored, rubric)
+    complaints = Complaints()
+    poll = Poll()
+    with lines_of(stored) as lines:
+        found = axis_agreement(poll.taken(stored_evaluations(lines, complaints)))
+    if not found:
+        raise RubricaError(_no_votes(stored, poll.evaluations))
+    levelled = None
+    if rubric is not None:
+        levelled = levelled_votes(stored, rubric_of(rubric))
+        with json_lines(output, force=force) if output is not None else nullcontext() as sink:
+            judge_again(stored, levelled, sink, complaints)
+    if as_json and output != STDOUT:
+        typer.echo(json.dumps(_plain(poll, found, levelled, output), indent=2, ensure_ascii=False))
+    elif output == STDOUT and levelled is not None:
+        note(levelled.said)
+    else:
+        out().print(_page(poll, found, levelled, output))
+    if complaints.count:
+        raise typer.Exit(1)
+
+
+def _no_votes(stored: str, evaluations: int) -> str:
+    if not evaluations:
+        return f"{stored} holds no evaluation"
+    return (
+        f"{stored}: none of {counted(evaluations, 'evaluation')} has votes; a panel or repeats give them "
+        "(`rubrica eval CASES.jsonl -J MODEL -J OTHER -o EVALUATIONS.jsonl`, or --repeats 3)"
+    )
+
+
+# --- counting ---------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class Record:
+    """One judge on one axis, over the file. A judge's repeats on one evaluation count as one score, their mean."""
+
+    given: int = 0  # evaluations with a score of this judge
+    missing: int = 0  # votes that gave no score
+    total: float = 0.0
+    compared: int = 0  # evaluations that another judge scored too
+    off: float = 0.0  # the sum of its distances from the panel's mean there
+
+    @property
+    def mean(self) -> float | None:
+        return self.total / self.given if self.given else None
+
+    @property
+    def offset(self) -> float | None:
+        """How far above (kinder) or below (harsher) the mean of all judges it scores the same responses."""
+        return self.off / self.compared if self.compared else None
+
+
+@dataclass(slots=True)
+class Poll:
+    """Votes counted as they go by; the evaluations themselves are not kept."""
+
+    evaluations: int = 0
+    voted: int = 0  # with votes on at least one axis
+    records: dict[str, dict[str, Record]] = field(default_factory=dict)  # by axis, then judge
+
+    def taken(self, evaluations: Iterable[Evaluation]) -> Iterator[Mapping[str, Sequence[Vote]]]:
+        """The votes of each evaluation by axis; an axis is told apart from those of other rubrics."""
+        for evaluation in evaluations:
+            self.evaluations += 1
+            reference = f"{evaluation.rubric}@{evaluation.version}"
+            votes = {f"{reference}/{axis}": result.votes for axis, result in axes_of(evaluation) if result.votes}
+            self.voted += bool(votes)
+            for axis, cast in votes.items():
+                self._count(self.records.setdefault(axis, {}), cast)
+            yield votes
+
+    @staticmethod
+    def _count(records: dict[str, Record], cast: Sequence[Vote]) -> None:
+        given: dict[str, list[float]] = {}
+        for vote in cast:
+            record = records.setdefault(vote.judge, Record())
+            if vote.value is None:
+                record.missing += 1
+            else:
+                given.setdefault(vote.judge, []).append(vote.value)
+        means = {judge: fmean(own) for judge, own in given.items()}
+        for judge, mean in means.items():
+            records[judge].given += 1
+            records[judge].total += mean
+            if len(means) > 1:
+                records[judge].compared += 1
+                records[judge].off += mean - fmean(means.values())
+
+
+# --- what is told -----------------------------------------------------------------------------------------
+
+
+def _plain(
+    poll: Poll, found: Mapping[str, AxisAgreement], levelled: Levelling | None, written: str | None
+) -> dict[str, Any]:
+    rubrics: dict[str, dict[str, Any]] = {}
+    for key, own in found.items():
+        reference, _, axis = key.rpartition("/")
+        rubrics.setdefault(reference, {})[axis] = {
+            "evaluations": own.alpha.units,
+            "alpha": own.alpha.value,
+            "why": own.alpha.why,
+            "spread": own.spread,
+            "judges": {
+                judge: {
+                    "scores": record.given,
+                    "missing": record.missing,
+                    "mean": record.mean,
+                    "offset": record.offset,
+                }
+                for judge, record in poll.records[key].items()
+            },
+        }
+    plain: dict[str, Any] = {"evaluations": poll.evaluations, "voted": poll.voted, "rubrics": rubrics}
+    if levelled is not None:
+        changes = [{"before": b, "after": a, "evaluations": n} for (b, a), n in levelled.verdicts.items()]
+        plain["levelled"] = {
+            "changed": levelled.changed,
+            "verdicts": changes,
+            "notes": levelled.notes,
+            "written": written,
+        }
+    return plain
+
+
+def _page(
+    poll: Poll, found: Mapping[str, AxisAgreement], levelled: Levelling | None, written: str | None
+) -> RenderableType:
+    parts: list[RenderableType] = [_by_dimension(found), Text(), _by_judge(poll), Text()]
+    parts += [Text(f"{safe(_short(key, found))}: {own.alpha.why}") for key, own in found.items() if own.alpha.why]
+    if poll.voted < poll.evaluations:
+        parts.append(Text(f"{poll.evaluations - poll.voted:,} of {poll.evaluations:,} evaluations have no votes"))
+    parts.append(Text("An offset below 0 is harsher than the panel on the same responses.", "dim"))
+    if levelled is not None:
+        parts += [Text(safe(told)) for told in levelled.notes]
+        parts.append(Text(f"\n{levelled.said}" + (f"; written to {safe(written)}" if written is not None else "")))
+    return Group(*parts)
+
+
+def _by_dimension(found: Mapping[str, AxisAgreement]) -> Table:
+    table = _table(("dimension",), ("evaluations", "alpha", "spread"))
+    for key, own in found.items():
+        alpha = (
+            Text("—", "dim")
+            if own.alpha.value is None
+            else Text(figure(round(own.alpha.value, 2)), _style(own.alpha.value))
+        )
+        spread = figure(None if own.spread is None else round(own.spread, 2))
+        table.add_row(safe(_short(key, found)), f"{own.alpha.units:,}", alpha, spread)
+    return table
+
+
+def _by_judge(poll: Poll) -> Table:
+    table = _table(("dimension", "judge"), ("mean", "offset", "scores", "missing"))
+    for key, judges in poll.records.items():
+        shown = safe(_short(key, poll.records))
+        for judge, record in judges.items():
+            offset = "—" if record.offset is None else signed(round(record.offset, 2))
+            missing = Text(f"{record.missing:,}", "yellow" if record.missing else "dim")
+            mean = figure(None if record.mean is None else round(record.mean, 2))
+            table.add_row(shown, safe(judge), mean, offset, f"{record.given:,}", missing)
+            shown = ""
+    return table
+
+
+def _table(words: Iterable[str], numbers: Iterable[str]) -> Table:
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    for name in words:
+        table.add_column(name, overflow="fold")
+    for name in numbers:
+        table.add_column(name, justify="right", no_wrap=True)
+    return table
+
+
+def _short(key: str, all_keys: Iterable[str]) -> str:
+    """An axis by its name alone, where the file holds evaluations of one rubric only."""
+    references = {other.rpartition("/")[0] for other in all_keys}
+    return key if len(references) > 1 else key.rpartition("/")[2]
+
+
+def _style(alpha: float) -> str:
+    """Krippendorff's own bounds: 0.8 is reliable, 0.667 the least for tentative conclusions."""
+    return "green" if alpha >= 0.8 else "yellow" if alpha >= 0.667 else "red"

@@ -1,0 +1,124 @@
+"""Judging with models on the command line: a jury, an event loop, and several cases under way at once."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import islice
+from pathlib import Path
+from typing import Any, TypeVar
+
+from rich.table import Table
+
+from rubrica.engine.evaluate import aevaluate
+from rubrica.engine.plan import Plan
+from rubrica.errors import RubricaError
+from rubrica.judges.jury import Jury
+from rubrica.llm.settings import load_settings
+from rubrica.model.context import Context
+from rubrica.model.evaluation import Evaluation
+from rubrica.model.judge import Judge
+from rubrica.model.rubric import Rubric
+from rubrica.report.figures import dollars
+
+from .batch import Judged, Work
+from .screen import note, safe
+
+T = TypeVar("T")
+
+
+class Judging:
+    """A jury at work: judges by rubric, evaluates one context, or many of them at once."""
+
+    def __init__(self, jury: Jury, runner: asyncio.Runner, jobs: int) -> None:
+        self._jury = jury
+        self._runner = runner
+        self._jobs = jobs
+
+    def judge_of(self, rubric: Rubric) -> Judge:
+        return self._jury.judge(rubric)
+
+    def evaluate(self, plan: Plan, context: Context) -> Evaluation:
+        return self._runner.run(aevaluate(plan, context))
+
+    def evaluator(self, work: Iterable[Work]) -> Iterator[Judged]:
+        """Evaluations as they finish, at most `jobs` under way. Stopped early, none is left running."""
+        waiting = iter(work)
+        running: set[asyncio.Task[Judged]] = set()
+        try:
+            while True:
+                for item in islice(waiting, self._jobs - len(running)):
+                    running.add(self._runner.get_loop().create_task(_evaluated(item)))
+                if not running:
+                    return
+                done, running = self._run(asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED))
+                for task in done:
+                    yield task.result()
+        finally:
+            self._run(_cancelled(running))
+
+    def estimate(self) -> Table:
+        """What a dry run counted."""
+        table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+        for name in ("judge", "calls", "tokens in (about)", "out (about)", "price (about)"):
+            table.add_column(name, justify="left" if name == "judge" else "right", no_wrap=True)
+        for row in self._jury.estimates:
+            counts = (f"{row.calls:,}", f"{row.input_tokens:,}", f"{row.output_tokens:,}")
+            table.add_row(safe(row.model), *counts, dollars(row.usd))
+        return table
+
+    def _run(self, work: Coroutine[Any, Any, T]) -> T:
+        return self._runner.run(work)
+
+
+@contextmanager
+def judging(
+    names: Sequence[str],
+    *,
+    repeats: int | None,
+    budget: float | None,
+    jobs: int,
+    cached: bool,
+    record: str | None,
+    seed: int,
+    dry: bool,
+) -> Iterator[Judging]:
+    """A jury of the named models, open for as long as it is used."""
+    settings = load_settings()
+    if budget is not None:
+        settings = settings.model_copy(update={"budget": budget})
+    if settings.unused:
+        note(f"no such setting: {', '.join(settings.unused)} (`rubrica config` lists them)")
+    with asyncio.Runner() as runner:
+        jury = Jury(
+            names,
+            settings,
+            repeats=repeats,
+            cached=cached,
+            record=Path(record) if record is not None else None,
+            seed=seed,
+            dry=dry,
+        )
+        try:
+            yield Judging(jury, runner, jobs)
+        finally:
+            notes = jury.cache.notes if jury.cache is not None else []
+            runner.run(jury.close())
+            for told in notes:
+                note(told)
+
+
+async def _evaluated(work: Work) -> Judged:
+    case, plan, context = work
+    try:
+        return case, await aevaluate(plan, context, case.id)
+    except RubricaError as error:
+        return case, error
+
+
+async def _cancelled(tasks: Iterable[asyncio.Task[Any]]) -> None:
+    left = list(tasks)
+    for task in left:
+        task.cancel()
+    await asyncio.gather(*left, return_exceptions=True)

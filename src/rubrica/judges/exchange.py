@@ -1,0 +1,215 @@
+"""One exchange with a model: ask, read, ask once more for what could not be read, and account for all of it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+
+from rubrica.llm.model import ChatMessage, Model, ModelError, Reply, Request, Usage
+from rubrica.model.evaluation import Cost, Remarks, Score, Unscored
+
+from .fence import visible
+from .prompt import template
+from .reply import Mark, Refusal
+from .shape import Shape, skeleton
+
+Cell = tuple[str, str]
+"""Which response and which axis: ``("A", "accuracy")``. The label is empty where there is only one response."""
+
+Price = Callable[[str, Usage], float | None]
+"""US dollars for a call to a model by name, None where the price is not known."""
+
+LONGEST_EXCERPT = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What could be read out of a reply."""
+
+    marks: Mapping[Cell, Mark | Refusal]
+    remarks: Remarks | None = None
+    notes: Mapping[str, str] = field(default_factory=dict)  # by label
+
+    @property
+    def unread(self) -> dict[Cell, Refusal]:
+        """The cells worth asking for again."""
+        return {cell: mark for cell, mark in self.marks.items() if isinstance(mark, Refusal) and not mark.final}
+
+    def completed_by(self, other: Answer) -> Answer:
+        """This answer, with what it lacks taken from a later one."""
+        marks = {
+            cell: other.marks.get(cell, mark) if cell in self.unread else mark for cell, mark in self.marks.items()
+        }
+        remarks = self.remarks if self.remarks not in (None, Remarks()) else other.remarks
+        return Answer(marks, remarks, {**other.notes, **{label: note for label, note in self.notes.items() if note}})
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """A question to a judge: the messages, how to read the reply, and the reply's shape for some of its cells."""
+
+    system: str
+    user: str
+    cells: tuple[Cell, ...]
+    read: Callable[[str], Answer]
+    shape: Callable[[Collection[Cell]], Shape | None]  # None: a line of text, as `form` says
+    form: str = ""
+    images: tuple[str, ...] = ()
+    suspicions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # by label
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """How a model is asked and billed."""
+
+    model: Model
+    max_tokens: int
+    temperature: float = 0.0
+    seed: int = 0
+    price: Price | None = None
+    on_unreadable: Callable[[Request], None] | None = None
+    clock: Callable[[], float] = time.perf_counter
+
+    def forget(self, request: Request) -> None:
+        """Tell whoever keeps replies that the one to this request was of no use."""
+        if self.on_unreadable is not None:
+            self.on_unreadable(request)
+
+
+@dataclass(slots=True)
+class Bill:
+    """What an exchange has cost so far. Replies from our own cache cost nothing."""
+
+    usd: float | None = 0.0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    calls: int = 0
+
+    def add(self, reply: Reply, name: str, price: Price | None) -> None:
+        self.calls += 1
+        if reply.cached:
+            return
+        usd = price(name, reply.usage) if price is not None else None
+        self.usd = None if usd is None or self.usd is None else self.usd + usd
+        self.input_tokens += reply.usage.input_tokens
+        self.output_tokens += reply.usage.output_tokens
+
+    def split(self, ways: int) -> list[Cost | None]:
+        """The bill in equal parts that add up to it: several scores from one call share what it cost."""
+        if not self.calls:
+            return [None] * ways
+        usd = None if self.usd is None else self.usd / ways
+        return [
+            Cost(usd, _part(self.input_tokens, ways, at), _part(self.output_tokens, ways, at)) for at in range(ways)
+        ]
+
+
+class _Unusable(Exception):  # noqa: N818 - the reply came; it is of no use
+    """A reply that says why there is nothing to read in it."""
+
+
+async def exchange(ask: Ask, terms: Terms) -> tuple[dict[Cell, Score | Unscored], Answer]:
+    """Every cell's Score, or Unscored with its reason. Nothing is raised but cancellation."""
+    bill, started = Bill(), terms.clock()
+    try:
+        answer = await _answer(ask, terms, bill)
+    except (_Unusable, ModelError) as error:
+        answer = Answer(dict.fromkeys(ask.cells, Refusal(str(error), final=True)))
+    except Exception as error:  # noqa: BLE001 - the boundary of a scorer: a fault here must not lose the other scores
+        fault = Refusal(f"the judge failed: {type(error).__name__}: {error}", final=True)
+        answer = Answer(dict.fromkeys(ask.cells, fault))
+    spent = (terms.clock() - started) * 1000
+    costs = bill.split(len(ask.cells))
+    outcomes = {
+        cell: _outcome(answer.marks[cell], ask.suspicions.get(cell[0], ()), cost, spent)
+        for cell, cost in zip(ask.cells, costs, strict=True)
+    }
+    return outcomes, answer
+
+
+async def _answer(ask: Ask, terms: Terms, bill: Bill) -> Answer:
+    messages = (ChatMessage("system", ask.system), ChatMessage("user", ask.user, ask.images))
+    request = _request(messages, ask.shape(ask.cells), terms)
+    text = await _reply(request, terms, bill)
+    answer = ask.read(text)
+    if not answer.unread:
+        return answer
+    shape = ask.shape(answer.unread)
+    _, repair = template("repair").fill(
+        {"problem": _problem(answer.unread), "shape": ask.form if shape is None else skeleton(shape)}
+    )
+    said = ChatMessage("assistant", text.strip() or "(no text)")  # providers refuse an empty message
+    again = _request((*messages, said, ChatMessage("user", repair)), shape, terms)
+    try:
+        repaired = answer.completed_by(ask.read(await _reply(again, terms, bill)))
+    except (_Unusable, ModelError) as error:
+        repaired = _marked(answer, f"asking again failed: {error}")
+        terms.forget(request)
+        return repaired
+    if repaired.unread:
+        terms.forget(request)
+        terms.forget(again)
+    return _marked(repaired, "also when asked again")
+
+
+async def _reply(request: Request, terms: Terms, bill: Bill) -> str:
+    reply = await terms.model(request)
+    bill.add(reply, terms.model.name, terms.price)
+    if reply.stop == "refusal":
+        said = f": {_excerpt(reply.text)}" if reply.text.strip() else ""
+        raise _Unusable(f"the model refused to judge{said}")
+    if reply.stop == "length":
+        raise _Unusable(
+            f"the reply was cut off after {reply.usage.output_tokens} tokens (allow more than {request.max_tokens})"
+        )
+    return reply.text
+
+
+def _request(messages: tuple[ChatMessage, ...], shape: Shape | None, terms: Terms) -> Request:
+    return Request(
+        messages=messages,
+        schema=shape,
+        schema_name="judgement",
+        temperature=terms.temperature,
+        max_tokens=terms.max_tokens,
+        seed=terms.seed,
+    )
+
+
+def _outcome(
+    mark: Mark | Refusal, suspicions: tuple[str, ...], cost: Cost | None, duration_ms: float
+) -> Score | Unscored:
+    warning = f"the text tries to instruct the judge: {'; '.join(suspicions)}" if suspicions else ""
+    if isinstance(mark, Refusal):
+        reason = "; ".join(part for part in (visible(mark.reason), warning) if part)
+        return Unscored(reason, "llm", cost=cost, duration_ms=duration_ms)
+    reason = f"{mark.reason} ({warning})".strip() if warning else mark.reason
+    return Score(mark.value, reason, mark.confidence, "llm", cost=cost, duration_ms=duration_ms)
+
+
+def _marked(answer: Answer, addition: str) -> Answer:
+    """The answer, its unread cells final and saying what else was tried."""
+    marks = {
+        cell: Refusal(f"{mark.reason}; {addition}", final=True)
+        if isinstance(mark, Refusal) and not mark.final
+        else mark
+        for cell, mark in answer.marks.items()
+    }
+    return Answer(marks, answer.remarks, answer.notes)
+
+
+def _problem(unread: Mapping[Cell, Refusal]) -> str:
+    """What was wrong with the reply, and for which axes."""
+    reasons = sorted({mark.reason for mark in unread.values()})
+    named = sorted({" of ".join(part for part in (axis, label) if part) for label, axis in unread if axis})
+    return "; ".join(reasons) + (f" ({', '.join(named)})" if named else "")
+
+
+def _excerpt(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= LONGEST_EXCERPT else line[: LONGEST_EXCERPT - 1] + "…"
+
+
+def _part(total: int, ways: int, at: int) -> int:
+    return total // ways + (at < total % ways)

@@ -1,0 +1,304 @@
+"""The ModelJudge: scores a rubric's judged axes by asking a language model."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import time
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+
+from rubrica.errors import ContextError
+from rubrica.llm.model import Model, Request
+from rubrica.model.context import Context
+from rubrica.model.evaluation import Remarks, Score, Unscored
+from rubrica.model.judge import Judgement
+from rubrica.model.rubric import Axis, Rubric
+from rubrica.model.scale import Scale
+
+from . import prompt, shape
+from .exchange import Answer, Ask, Cell, Price, Terms, exchange
+from .fence import Fence, TokenSource, random_token
+from .reply import read_listwise, read_many, read_one, read_overall
+from .suspicion import suspicions
+
+ONE = ""
+"""The label of a response that stands alone."""
+
+HOLISTIC_FORM = "Score: X.X | Reasoning: …"
+_LABEL = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9 ._-]{0,38}[A-Za-z0-9])?")
+
+
+@dataclass(frozen=True, slots=True)
+class Review:
+    """One response as a reviewer of several saw it."""
+
+    scores: Mapping[str, Score | Unscored]
+    notes: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """One context as all questions about it show it."""
+
+    material: prompt.Material
+    fence: Fence
+    text: str  # the material between fences
+    signs: Mapping[str, tuple[str, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelJudge:
+    """Asks one model about a rubric's axes. Whatever goes wrong is Unscored with its reason, axis by axis.
+
+    `seed` and `repeat` choose the order in which axes and responses are shown (both 0: as written) and make repeated
+    requests differ. `on_unreadable` is given each request whose reply was of no use, so that a cache can forget it. A
+    score's confidence is the judge's own statement.
+    """
+
+    model: Model
+    rubric: Rubric
+    seed: int = field(default=0, kw_only=True)
+    repeat: int = field(default=0, kw_only=True)
+    temperature: float = field(default=0.0, kw_only=True)
+    max_tokens: int | None = field(default=None, kw_only=True)  # for one reply; left out, by what is asked
+    price: Price | None = field(default=None, kw_only=True)
+    fence_source: TokenSource = field(default=random_token, kw_only=True)
+    on_unreadable: Callable[[Request], None] | None = field(default=None, kw_only=True)
+    clock: Callable[[], float] = field(default=time.perf_counter, kw_only=True)
+    _systems: dict[str, tuple[str, shape.Shape]] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    async def __call__(self, axes: Mapping[str, Axis], context: Context) -> Judgement:
+        """A Score or Unscored for every axis: one call each, or one for all, as the rubric's `judging.mode` says."""
+        if not axes:
+            return Judgement({})
+        if self.rubric.judging.mode == "each":
+            return Judgement(await self._each(axes, context))
+        scores, remarks = await self.together(axes, context)
+        return Judgement(scores, remarks)
+
+    async def together(
+        self, axes: Mapping[str, Axis], context: Context
+    ) -> tuple[dict[str, Score | Unscored], Remarks | None]:
+        """All axes in one call, and the judge's remarks; None where its reply gave none."""
+        outcomes, answer = await exchange(self._together(axes, context), self._terms(1280 + 256 * len(axes)))
+        return {axis: outcomes[ONE, axis] for axis in axes}, answer.remarks
+
+    async def review(
+        self, question: str, responses: Mapping[str, str], axes: Mapping[str, Axis] | None = None
+    ) -> dict[str, Review]:
+        """Several responses to one question in one call, each scored by itself. Labels should not tell the authors."""
+        axes = self.judged if axes is None else axes
+        if not responses or not axes:
+            return {label: Review({}) for label in responses}
+        if odd := [label for label in responses if not _LABEL.fullmatch(label)]:
+            raise ContextError(f"{odd[0]!r} cannot label a response; use letters, digits and spaces, such as A or B")
+        if taken := axes.keys() & {"notes", "confidence"}:
+            raise ContextError(f"a dimension called {sorted(taken)[0]!r} cannot be reviewed listwise; rename it")
+        ask = self._listwise(question, responses, axes)
+        outcomes, answer = await exchange(ask, self._terms(256 + len(responses) * (320 + 24 * len(axes))))
+        return {
+            label: Review({axis: outcomes[label, axis] for axis in axes}, answer.notes.get(label, ""))
+            for label in responses
+        }
+
+    async def overall(self, context: Context) -> Score | Unscored:
+        """One score for the response as a whole, on the rubric's scale."""
+        outcomes, _ = await exchange(self._holistic(context), self._terms(512))
+        return outcomes[ONE, "overall"]
+
+    @property
+    def judged(self) -> dict[str, Axis]:
+        """The axes of the rubric that only a judge can score, parts included."""
+        found: dict[str, Axis] = {}
+        for name, dimension in self.rubric.dimensions.items():
+            parts: Mapping[str, Axis] = dimension.parts or {name: dimension}
+            found |= {part: axis for part, axis in parts.items() if axis.kind == "judge"}
+        return found
+
+    @property
+    def provenance(self) -> dict[str, str | int | float]:
+        """What a score of this judge depends on beside the rubric and the context."""
+        kind: prompt.Kind = "each" if self.rubric.judging.mode == "each" else "together"
+        return {
+            "model": self.model.name,
+            "prompt": kind,
+            "prompt_hash": prompt.template(kind).hash,
+            "seed": self.seed,
+            "repeat": self.repeat,
+            "temperature": self.temperature,
+        }
+
+    async def _each(self, axes: Mapping[str, Axis], context: Context) -> dict[str, Score | Unscored]:
+        material = prompt.Material.of(context, self.rubric)
+        fence, signs = material.fence(self.fence_source), _signs(context)
+        shown = material.between(fence)
+        async with asyncio.TaskGroup() as group:  # cancelled, it waits until its calls have ended
+            tasks = {
+                name: group.create_task(self._in_time(self._one(name, axis, _Shown(material, fence, shown, signs))))
+                for name, axis in axes.items()
+            }
+        return {name: task.result() for name, task in tasks.items()}
+
+    async def _in_time(self, ask: Ask) -> Score | Unscored:
+        """The outcome of one axis. A late one is given up alone: the others keep theirs."""
+        seconds = self.rubric.judging.deadline
+        if seconds is None:
+            outcomes, _ = await exchange(ask, self._terms(512))
+            return outcomes[ask.cells[0]]
+        try:
+            # A little before the engine, which would give up every axis of the wave.
+            async with asyncio.timeout(0.98 * seconds):
+                outcomes, _ = await exchange(ask, self._terms(512))
+        except TimeoutError:
+            return Unscored(f"no answer within the deadline of {seconds:g} s", "llm")
+        return outcomes[ask.cells[0]]
+
+    def _one(self, name: str, axis: Axis, shown: _Shown) -> Ask:
+        scale, fence, quoted = self._scale(name), shown.fence, shown.material.quoted
+        if name not in self._systems:  # the same for every context
+            values = {
+                "rubric": prompt.about(self.rubric),
+                "dimensions": prompt.dimensions({name: axis}, {name: scale}),
+                "shape": shape.skeleton(shape.one(scale)),
+                "scale": f"{scale.min:g} to {scale.max:g}",
+            }
+            self._systems[name] = prompt.template("each").fill_system(values), shape.one(scale)
+        system, form = self._systems[name]
+        asked = {"names": name, "token": fence.token, "material": shown.text}
+        return Ask(
+            system,
+            prompt.template("each").fill_user(asked),
+            cells=((ONE, name),),
+            read=lambda text: Answer({(ONE, name): read_one(fence.cut(text), name, scale, quoted)}),
+            shape=lambda _: form,
+            images=shown.material.images,
+            suspicions=shown.signs,
+        )
+
+    def _together(self, axes: Mapping[str, Axis], context: Context) -> Ask:
+        material = prompt.Material.of(context, self.rubric)
+        fence, quoted = material.fence(self.fence_source), material.quoted
+        shown = self._shown(axes)
+        scales = {name: self._scale(name) for name in shown}
+        sections = self._sections(axes)
+
+        def form(cells: Collection[Cell]) -> shape.Shape:
+            return shape.together({name: scales[name] for name in shown if (ONE, name) in cells}, sections)
+
+        def read(text: str) -> Answer:
+            marks, remarks = read_many(fence.cut(text), scales, quoted)
+            return Answer({(ONE, name): mark for name, mark in marks.items()}, remarks)
+
+        cells = tuple((ONE, name) for name in shown)
+        system, user = prompt.template("together").fill(
+            {
+                "rubric": prompt.about(self.rubric),
+                "dimensions": prompt.dimensions(shown, scales),
+                "sections": prompt.sections(self.rubric, sections),
+                "shape": shape.skeleton(form(cells)),
+                "names": ", ".join(shown),
+                "token": fence.token,
+                "material": material.between(fence),
+            }
+        )
+        return Ask(system, user, cells, read, form, images=material.images, suspicions=_signs(context))
+
+    def _listwise(self, question: str, responses: Mapping[str, str], axes: Mapping[str, Axis]) -> Ask:
+        labels = prompt.shuffled(list(responses), self._order)
+        pieces = [("question", question)] if question else []
+        pieces += [(f"response {label}", responses[label] or "(the response is empty)") for label in labels]
+        material = prompt.Material(tuple(pieces))
+        fence, quoted = material.fence(self.fence_source), material.quoted
+        shown = self._shown(axes)
+        scales = {name: self._scale(name) for name in shown}
+
+        def form(cells: Collection[Cell]) -> shape.Shape:
+            wanted = {label for label, _ in cells}
+            return shape.listwise([label for label in labels if label in wanted], scales)
+
+        def read(text: str) -> Answer:
+            rows, notes = read_listwise(fence.cut(text), labels, scales, quoted)
+            return Answer(
+                {(label, name): mark for label, row in rows.items() for name, mark in row.items()}, notes=notes
+            )
+
+        cells = tuple((label, name) for label in labels for name in shown)
+        system, user = prompt.template("listwise").fill(
+            {
+                "rubric": prompt.about(self.rubric),
+                "dimensions": prompt.dimensions(shown, scales),
+                "shape": shape.skeleton(form(cells)),
+                "names": ", ".join(f"response {label}" for label in labels),
+                "token": fence.token,
+                "material": material.between(fence),
+            }
+        )
+        signs = {label: suspicions(text) for label, text in responses.items()}
+        return Ask(system, user, cells, read, form, suspicions=signs)
+
+    def _holistic(self, context: Context) -> Ask:
+        material = prompt.Material.of(context, self.rubric)
+        fence, quoted = material.fence(self.fence_source), material.quoted
+        scale, shown = self.rubric.scale, self._shown(self.rubric.dimensions)
+        scales = {name: self._scale(name) for name in shown}
+        system, user = prompt.template("holistic").fill(
+            {
+                "rubric": prompt.about(self.rubric),
+                "dimensions": prompt.dimensions(shown, scales),
+                "scale": f"{scale.min:g} to {scale.max:g}",
+                "token": fence.token,
+                "material": material.between(fence),
+            }
+        )
+        cell = (ONE, "overall")
+        return Ask(
+            system,
+            user,
+            cells=(cell,),
+            read=lambda text: Answer({cell: read_overall(fence.cut(text), scale, quoted)}),
+            shape=lambda _: None,
+            form=HOLISTIC_FORM,
+            images=material.images,
+            suspicions=_signs(context),
+        )
+
+    @property
+    def _order(self) -> int:
+        """The seed of the order in which things are shown."""
+        return self.seed * 1000 + self.repeat
+
+    def _shown(self, axes: Mapping[str, Axis]) -> dict[str, Axis]:
+        return {name: axes[name] for name in prompt.shuffled(list(axes), self._order)}
+
+    def _scale(self, name: str) -> Scale:
+        """The scale of an axis; a part is scored on its dimension's."""
+        for dimension, spec in self.rubric.dimensions.items():
+            if name == dimension or name in spec.parts:
+                return self.rubric.scale_of(dimension)
+        return self.rubric.scale
+
+    def _sections(self, axes: Collection[str]) -> list[str]:
+        """The sections that have one of the axes in them."""
+        covered = {
+            name
+            for name, spec in self.rubric.dimensions.items()
+            if name in axes or not spec.parts.keys().isdisjoint(axes)
+        }
+        return [name for name, section in self.rubric.sections.items() if not covered.isdisjoint(section.dimensions)]
+
+    def _terms(self, max_tokens: int) -> Terms:
+        return Terms(
+            self.model,
+            self.max_tokens or max_tokens,
+            self.temperature,
+            self._order,
+            self.price,
+            self.on_unreadable,
+            self.clock,
+        )
+
+
+def _signs(context: Context) -> dict[str, tuple[str, ...]]:
+    """Signs that the response talks to its judge. The question may well speak of scores: it is not looked at."""
+    return {ONE: suspicions("\n\n".join([context.response, *(image.alt for image in context.images)]))}

@@ -1,0 +1,160 @@
+"""The Jury: the models a user named, as judges of any rubric. Connections, limits, cache and budget are shared."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from rubrica.errors import RubricaError
+from rubrica.llm.budget import Budget
+from rubrica.llm.cache import Cached, ReplyCache
+from rubrica.llm.connect import Gates, check_form, connect
+from rubrica.llm.estimate import Estimate, EstimatingModel
+from rubrica.llm.model import Model, Request
+from rubrica.llm.price import price
+from rubrica.llm.scripted import Recorder
+from rubrica.llm.settings import Settings, load_settings
+from rubrica.model.judge import Judge
+from rubrica.model.rubric import Rubric
+
+from .calibration import Calibrated
+from .fence import TokenSource, keyed_token, random_token
+from .judge import ModelJudge
+from .panel import Panel, Pooling
+
+REPEAT_TEMPERATURE = 0.7
+"""Repeats at temperature 0 would only repeat themselves."""
+
+
+class Jury:
+    """One or several models by name, ready to judge. Use it in ``async with``: closing it closes every connection.
+
+    With several models, or with repeats, the votes are pooled as the rubric's `judging.pool` says.
+    """
+
+    def __init__(
+        self,
+        names: Sequence[str],
+        settings: Settings | None = None,
+        *,
+        repeats: int | None = None,
+        cached: bool = True,
+        record: Path | None = None,
+        seed: int = 0,
+        dry: bool = False,
+    ) -> None:
+        _check_names(names, record)
+        settings = load_settings() if settings is None else settings
+        self._repeats = repeats
+        self._seed = seed  # of the order in which a judge is shown dimensions; 0: as written
+        self.estimates: list[Estimate] = []
+        self.cache = ReplyCache(settings.cache) if cached and not dry and settings.cache is not None else None
+        self._models: dict[str, Model] = {}
+        self._forget: dict[str, Callable[[Request], None]] = {}
+        self._fence: TokenSource = random_token
+        if dry:
+            counting = [EstimatingModel(name) for name in names]
+            self._models = {model.name: model for model in counting}
+            self.estimates = [model.estimate for model in counting]
+            return
+        try:
+            self._connect(names, settings, record)
+        except RubricaError:
+            if self.cache is not None:
+                self.cache.close()
+            raise
+
+    def _connect(self, names: Sequence[str], settings: Settings, record: Path | None) -> None:
+        gates = Gates()
+        budget = Budget(settings.budget, price) if settings.budget is not None else None
+        for name in names:
+            model = connect(name, settings, cache=self.cache, gates=gates, budget=budget)
+            if isinstance(model, Cached):
+                self._forget[name] = model.forget
+            self._models[name] = model
+        self._fence = _fence_source(names, self.cache, record)
+        if record is not None:
+            self._models = {name: Recorder(model, record) for name, model in self._models.items()}
+
+    def judge(self, rubric: Rubric) -> Judge:
+        """A judge of one rubric: a single model asked once, or a panel."""
+        repeats = self._repeats if self._repeats is not None else rubric.judging.repeats
+        judges = {name: [self._one(name, rubric, i, repeats) for i in range(repeats)] for name in self._models}
+        if len(judges) == 1 and repeats == 1:
+            return next(iter(judges.values()))[0]
+        scales = {name: rubric.scale_of(name) for name in rubric.dimensions}
+        scales |= {part: scales[name] for name, spec in rubric.dimensions.items() for part in spec.parts}
+        weights = rubric.calibration.weights if rubric.calibration is not None else {}
+        return Panel(judges, scales, Pooling(rubric.judging.pool, weights))
+
+    def _one(self, name: str, rubric: Rubric, repeat: int, repeats: int) -> Judge:
+        judge = ModelJudge(
+            self._models[name],
+            rubric,
+            seed=self._seed,
+            repeat=repeat,
+            temperature=REPEAT_TEMPERATURE if repeats > 1 else 0.0,
+            price=price,
+            fence_source=self._fence,
+            on_unreadable=self._forget.get(name),
+        )
+        return judge if rubric.calibration is None else Calibrated(judge, name, rubric.calibration)
+
+    async def close(self) -> None:
+        for model in self._models.values():
+            await model.close()
+        if self.cache is not None:
+            self.cache.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+
+def _check_names(names: Sequence[str], record: Path | None) -> None:
+    if not names:
+        raise RubricaError("name at least one model to judge (--judge, or RUBRICA_JUDGE)")
+    for i, name in enumerate(names):
+        check_form(name)
+        if name in names[:i]:
+            raise RubricaError(f"{name} is named twice (to ask it several times, set repeats)")
+    if record is not None and len(names) > 1:
+        raise RubricaError("a recording holds the replies of one judge (record them one by one)")
+
+
+def _fence_source(names: Sequence[str], cache: ReplyCache | None, record: Path | None) -> TokenSource:
+    """Fences that are the same for the same text where replies are kept, so that they are found again."""
+    replayed = next((name.removeprefix("replay:") for name in names if name.startswith("replay:")), None)
+    if replayed is not None:
+        place = _key_place(Path(replayed))
+        return keyed_token(place.read_bytes()) if place.is_file() else random_token
+    if record is not None:
+        return keyed_token(_key_beside(record))
+    return random_token if cache is None else keyed_token(_key_beside(cache.path))
+
+
+def _key_place(path: Path) -> Path:
+    return path.with_name(path.name + ".key")
+
+
+def _key_beside(path: Path) -> bytes:
+    """The secret key of a file of replies, made when it is first wanted."""
+    place = _key_place(path)
+    try:
+        descriptor = os.open(place, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+    except FileExistsError:
+        return place.read_bytes()
+    except OSError as error:
+        raise RubricaError(f"{place}: cannot be written: {error.strerror}") from None
+    key = secrets.token_bytes(32)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(key)
+    return key

@@ -1,0 +1,167 @@
+"""What a judge is told: templates from `prompts/*.md`, the rubric in words, and the judged material between fences.
+
+The system message holds the instructions, the rubric and its anchors, and is the same for every context, so that
+providers' prompt caches find it again; the user message holds the fence and the material.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+from importlib import resources
+from typing import Literal, TypeVar
+
+from rubrica.model.context import Context
+from rubrica.model.rubric import Axis, Rubric
+from rubrica.model.scale import Scale
+
+from .fence import Fence, Quoted, TokenSource
+
+Kind = Literal["each", "together", "listwise", "holistic", "repair"]
+Item = TypeVar("Item")
+
+_USER = "<!-- user -->\n"
+_PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")
+_TWO_BLANKS = re.compile(r"\n{3,}")
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """A prompt with placeholders: ``{{name}}``. `hash` identifies its wording in results and caches."""
+
+    system: str
+    user: str
+    hash: str
+
+    def fill(self, values: Mapping[str, str]) -> tuple[str, str]:
+        """The system and the user message. What is put in is not looked at again, so it cannot hold placeholders.
+
+        >>> Template("Judge {{what}}.", "{{text}}", "").fill({"what": "this", "text": "{{what}}"})
+        ('Judge this.', '{{what}}')
+        """
+        return self.fill_system(values), self.fill_user(values)
+
+    def fill_system(self, values: Mapping[str, str]) -> str:
+        return _TWO_BLANKS.sub("\n\n", _filled(self.system, values)).strip()
+
+    def fill_user(self, values: Mapping[str, str]) -> str:
+        return _filled(self.user, values).strip()
+
+
+def _filled(text: str, values: Mapping[str, str]) -> str:
+    return _PLACEHOLDER.sub(lambda match: values[match[1]], text)
+
+
+@cache
+def template(kind: Kind) -> Template:
+    """A bundled template, with the paragraph on untrusted material in its place."""
+    folder = resources.files("rubrica.judges") / "prompts"
+    text = (folder / f"{kind}.md").read_text("utf-8")
+    text = text.replace("{{untrusted}}", (folder / "untrusted.md").read_text("utf-8").strip())
+    system, found, user = text.partition(_USER)
+    return Template(system if found else "", user if found else text, hashlib.sha256(text.encode()).hexdigest())
+
+
+@dataclass(frozen=True)
+class Material:
+    """What is judged, piece by piece: each goes between fences under its label."""
+
+    pieces: tuple[tuple[str, str], ...]
+    images: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, context: Context, rubric: Rubric) -> Material:
+        """All of a context that a judge may see: what the rubric declares, the talk before, question and response."""
+        pieces = [
+            ("facts", "\n".join(_facts(context, rubric))),
+            ("conversation", "\n\n".join(_conversation(context))),
+            ("question", context.prompt),
+            ("response", context.response or "(the response is empty)"),
+            ("images", "\n".join(f"image {n}: {image.alt}" for n, image in enumerate(context.images, 1) if image.alt)),
+        ]
+        return cls(tuple((label, text) for label, text in pieces if text), tuple(image.url for image in context.images))
+
+    @cached_property
+    def quoted(self) -> Quoted:
+        return Quoted(tuple(text for _, text in self.pieces))
+
+    def fence(self, source: TokenSource) -> Fence:
+        return Fence.for_texts([text for _, text in self.pieces], source)
+
+    def between(self, fence: Fence) -> str:
+        return "\n\n".join(fence.around(label, text) for label, text in self.pieces)
+
+
+def about(rubric: Rubric) -> str:
+    """What the rubric is for, in a line or two."""
+    return f"{rubric.display_title}. {' '.join(rubric.description.split())}".strip()
+
+
+def dimensions(axes: Mapping[str, Axis], scales: Mapping[str, Scale]) -> str:
+    """The axes as a judge reads them: the question, the scale and every anchor, best first."""
+    return "\n\n".join(_dimension(name, axis, scales[name]) for name, axis in axes.items())
+
+
+def sections(rubric: Rubric, names: Iterable[str]) -> str:
+    """What to note about the sections, where the rubric has some."""
+    lines = [
+        f"- {name}: {rubric.sections[name].title or name}, which covers {', '.join(rubric.sections[name].dimensions)}"
+        for name in names
+    ]
+    if not lines:
+        return ""
+    return "\n".join(
+        ["", "## The sections", "", "In `sections`, sum up each of these in one or two sentences:", "", *lines, ""]
+    )
+
+
+def shuffled(items: Sequence[Item], seed: int) -> list[Item]:
+    """The items in an order chosen by the seed; 0 leaves them as they are.
+
+    >>> shuffled("abcd", 0), shuffled("abcd", 7) == shuffled("abcd", 7)
+    (['a', 'b', 'c', 'd'], True)
+    """
+    order = list(items)
+    if seed:
+        random.Random(seed).shuffle(order)  # noqa: S311 - an order, not a secret
+    return order
+
+
+def _dimension(name: str, axis: Axis, scale: Scale) -> str:
+    lines = [f"### {name}" + (f" ({axis.title})" if axis.title and axis.title != name else ""), ""]
+    lines += [" ".join(axis.asks.split())] if axis.asks else []
+    lines += [f"Scale: {scale.min:g} (worst) to {scale.max:g} (best)."]
+    for anchor in axis.anchor_list:
+        span = f"{anchor.low:g}" if anchor.low == anchor.high else f"{anchor.low:g} to {anchor.high:g}"
+        lines.append(f"- {span}: {' '.join(anchor.text.split())}")
+    return "\n".join(lines)
+
+
+def _facts(context: Context, rubric: Rubric) -> list[str]:
+    """The context names that the rubric declares, with their values."""
+    declared = {name: spec.says for name, spec in (rubric.context or {}).items()}
+    if rubric.profiles is not None:
+        declared.setdefault(rubric.profiles.by, "")
+    lines = []
+    for name, says in declared.items():
+        value = context.lookup(name)
+        if value is not None:
+            text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+            lines.append(f"{name}{f' ({says})' if says else ''}: {text}")
+    return lines
+
+
+def _conversation(context: Context) -> list[str]:
+    """What was said before the question that the response answers."""
+    if context.round_history:
+        return [f"user: {past.prompt}\n\nassistant: {past.response}" for past in context.round_history]
+    turns = [(message.role, message.content) for message in context.messages]
+    for last in (("assistant", context.response), ("user", context.prompt)):
+        if turns and turns[-1] == last:
+            turns.pop()
+    return [f"{role}: {content}" for role, content in turns]

@@ -1,0 +1,259 @@
+"""Reads a judge's reply: the whole reply as JSON, else its last complete object or score line outside quoted text.
+
+A reply that cannot be read is asked for again once (that is the judge's business); a value that is not on the scale is
+refused at once, by name. Totals, rankings and verdicts in a reply are never looked at: Rubrica computes its own.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rubrica.model.evaluation import Remarks
+from rubrica.model.scale import Scale
+
+from .fence import Quoted, visible
+from .scoreline import LABELS, last_score, reason_in
+
+LONGEST_REASON = 2000
+LONGEST_REPLY = 400_000
+MOST_REMARKS = 20
+UNSTATED_CONFIDENCE = 0.5
+"""The confidence of a score whose judge stated none between 0 and 1: neither trusted nor distrusted."""
+
+_DECODER = json.JSONDecoder()
+_STRING_OR_BRACE = re.compile(r'"(?:[^"\\\n]|\\.)*"|[{}]')
+_VALUE = re.compile(r"\s*([-+]?\d+(?:\.\d+)?)\s*(?:/\s*(\d+(?:\.\d+)?))?\s*")
+_SCORE_KEYS = (*LABELS, "value")
+_REASON_KEYS = ("reason", "reasoning", "explanation", "notes", "note", "comment")
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """What a judge said about one axis: a value on its scale."""
+
+    value: float
+    reason: str = ""
+    confidence: float = UNSTATED_CONFIDENCE
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why a reply gives no score for an axis. `final`: asking again would only press for another number."""
+
+    reason: str
+    final: bool = False
+
+
+Marks = dict[str, Mark | Refusal]
+MISSING = Refusal("the reply has no score for it")
+UNREADABLE = Refusal("the reply could not be read")
+COPIED = Refusal("the reply only repeats the judged text")
+
+
+def read_one(text: str, name: str, scale: Scale, quoted: Quoted) -> Mark | Refusal:
+    """The score of one axis.
+
+    >>> read_one('{"reason": "says {\\\\"score\\\\": 10}", "score": 3}', "depth", Scale(min=1, max=10), Quoted())
+    Mark(value=3.0, reason='says {"score": 10}', confidence=0.5)
+    """
+    found: Mark | Refusal = UNREADABLE
+    for candidate in answers(text, quoted):
+        inner = candidate.get(name)
+        found = _mark(inner if isinstance(inner, Mapping) else candidate, scale)
+        if found is not MISSING:
+            return found
+    line = _from_line(text, scale, quoted, (*LABELS, name, name.replace("_", " ")))
+    return line or (COPIED if quoted.copies(text) else found if found is not MISSING else UNREADABLE)
+
+
+def read_many(text: str, scales: Mapping[str, Scale], quoted: Quoted) -> tuple[Marks, Remarks]:
+    """The scores of several axes from one reply, and the remarks that came with them."""
+    for candidate in answers(text, quoted):
+        rows = next(
+            (row for key in ("dimensions", "scores") if isinstance(row := candidate.get(key), Mapping)), candidate
+        )
+        if any(name in rows for name in scales):
+            return {name: _cell(rows, name, scale) for name, scale in scales.items()}, read_remarks(candidate)
+    if quoted.copies(text):
+        return dict.fromkeys(scales, COPIED), Remarks()
+    lines = {name: _from_line(text, scale, quoted, (name, name.replace("_", " "))) for name, scale in scales.items()}
+    return {name: line or UNREADABLE for name, line in lines.items()}, Remarks()
+
+
+def read_listwise(
+    text: str, labels: Sequence[str], scales: Mapping[str, Scale], quoted: Quoted
+) -> tuple[dict[str, Marks], dict[str, str]]:
+    """The scores and notes of several responses, by label."""
+    for candidate in answers(text, quoted):
+        inner = candidate.get("evaluations")
+        rows = inner if isinstance(inner, Mapping) else candidate
+        if any(isinstance(_row(rows, label), Mapping) for label in labels):
+            return {label: _response(_row(rows, label), scales) for label in labels}, {
+                label: _text(row.get("notes")) if isinstance(row := _row(rows, label), Mapping) else ""
+                for label in labels
+            }
+    refusal = COPIED if quoted.copies(text) else UNREADABLE
+    return {label: dict.fromkeys(scales, refusal) for label in labels}, {}
+
+
+def read_overall(text: str, scale: Scale, quoted: Quoted) -> Mark | Refusal:
+    """The one score of a holistic reply, ``Score: X.X | Reasoning: …``."""
+    return read_one(text, "overall", scale, quoted)
+
+
+def answers(text: str, quoted: Quoted) -> Iterator[Mapping[str, Any]]:
+    """The objects a judge may have meant: the whole reply, else those in it from last to first, quotations left out."""
+    text = text[-LONGEST_REPLY:]
+    whole = _unwrapped(text)
+    try:
+        parsed = json.loads(whole)
+    except (ValueError, RecursionError):
+        parsed = None
+    if isinstance(parsed, dict):
+        # A copy of judged text has its keys from there: looking for them is much faster than comparing words.
+        if not all(quoted.has(str(key)) for key in parsed) or not quoted.copies(whole):
+            yield parsed
+        return
+    for source, found in reversed(objects(text)):
+        if found and not quoted.says(source):
+            yield found
+
+
+def objects(text: str) -> list[tuple[str, dict[str, Any]]]:
+    """The complete JSON objects of a text that lie in no other, each with its source.
+
+    What is inside braces that are not JSON, or inside an object that never ends, is not read.
+
+    >>> [found for _, found in objects('so {1, {"a": 1}} and {"b": {"c": 2}} {"d": {"e": 3}')]
+    [{'b': {'c': 2}}]
+    """
+    found = []
+    at = text.find("{")
+    while at >= 0:
+        try:
+            value, end = _DECODER.raw_decode(text, at)
+            found.append((text[at:end], value))
+        except (ValueError, RecursionError):
+            end = _closing(text, at)
+        at = text.find("{", end)
+    return found
+
+
+def value_of(value: object, scale: Scale) -> float | Refusal:
+    """A number on the scale, or why it is none.
+
+    >>> value_of(11, Scale(min=1, max=10)).reason
+    'the judge gave 11, which is off the scale 1–10'
+    """
+    top = None
+    if isinstance(value, str) and (match := _VALUE.fullmatch(value)):
+        value, top = float(match[1]), float(match[2]) if match[2] else None
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return Refusal(f"the judge gave {_short(value)}, which is not a number")
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf
+    if not math.isfinite(number):
+        return Refusal(f"the judge gave {_short(value)}, which is not a finite number", final=True)
+    if top is not None and top != scale.max:
+        return Refusal(f"the judge gave {number:g} out of {top:g}, which is not the scale {scale}", final=True)
+    if not scale.holds(number):
+        return Refusal(f"the judge gave {number:g}, which is off the scale {scale}", final=True)
+    return number
+
+
+def read_remarks(found: Mapping[str, Any]) -> Remarks:
+    sections = found.get("sections")
+    notes = {str(key): _text(note) for key, note in sections.items()} if isinstance(sections, Mapping) else {}
+    issues, strengths, suggestions = (_texts(found.get(key)) for key in ("issues", "strengths", "suggestions"))
+    return Remarks(issues, strengths, suggestions, notes)
+
+
+def _mark(found: Mapping[str, Any], scale: Scale) -> Mark | Refusal:
+    """A mark from an object; extra keys are not looked at."""
+    key = next((key for key in _SCORE_KEYS if key in found), None)
+    if key is None:
+        return MISSING
+    value = value_of(found[key], scale)
+    if isinstance(value, Refusal):
+        return value
+    reason = next((_text(found[key]) for key in _REASON_KEYS if isinstance(found.get(key), str)), "")
+    return Mark(value, reason, _confidence(found.get("confidence")))
+
+
+def _cell(rows: Mapping[str, Any], name: str, scale: Scale) -> Mark | Refusal:
+    if name not in rows:
+        return MISSING
+    cell = rows[name]
+    return _mark(cell if isinstance(cell, Mapping) else {"score": cell}, scale)
+
+
+def _row(rows: Mapping[str, Any], label: str) -> Any:
+    return rows.get(label, rows.get(f"Response {label}"))
+
+
+def _response(row: object, scales: Mapping[str, Scale]) -> Marks:
+    if not isinstance(row, Mapping):
+        return dict.fromkeys(scales, MISSING)
+    shared = {"reason": row.get("notes"), "confidence": row.get("confidence")}
+    cells: Marks = {}
+    for name, scale in scales.items():
+        cell = row.get(name)
+        given = cell if isinstance(cell, Mapping) else {"score": cell} if name in row else {}
+        cells[name] = _mark({**shared, **given}, scale)
+    return cells
+
+
+def _from_line(text: str, scale: Scale, quoted: Quoted, labels: Sequence[str]) -> Mark | Refusal | None:
+    found = last_score(text, quoted, labels)
+    if found is None:
+        return None
+    value = value_of(f"{found.value!r}" + (f"/{found.top!r}" if found.top else ""), scale)
+    return value if isinstance(value, Refusal) else Mark(value, _text(reason_in(text)))
+
+
+def _closing(text: str, at: int) -> int:
+    """Where braces that are not JSON end: behind the matching one, or at the end of the text."""
+    depth = 0
+    for match in _STRING_OR_BRACE.finditer(text, at):
+        depth += {"{": 1, "}": -1}.get(match[0], 0)
+        if depth == 0 and match[0] == "}":
+            return match.end()
+    return len(text)
+
+
+def _unwrapped(text: str) -> str:
+    """A reply without the code block that surrounds all of it."""
+    text = text.strip()
+    if text.startswith("{"):
+        return text
+    inner = re.fullmatch(r"\s*```(?:json)?\s*(\{.*\})\s*```\s*", text, re.DOTALL | re.IGNORECASE)
+    return inner[1].strip() if inner else text
+
+
+_CONFIDENCE_SCALE = Scale(min=0, max=1)
+
+
+def _confidence(value: object) -> float:
+    given = value_of(value, _CONFIDENCE_SCALE)
+    return UNSTATED_CONFIDENCE if isinstance(given, Refusal) else given
+
+
+def _text(value: object) -> str:
+    return visible(value).strip()[:LONGEST_REASON] if isinstance(value, str) else ""
+
+
+def _texts(value: object) -> tuple[str, ...]:
+    items = value if isinstance(value, list) else [value]
+    return tuple(text for item in items[:MOST_REMARKS] if (text := _text(item)))
+
+
+def _short(value: object) -> str:
+    text = json.dumps(value, ensure_ascii=False, default=str) if not isinstance(value, float) else f"{value:g}"
+    return text if len(text) <= 40 else text[:39] + "…"

@@ -1,0 +1,156 @@
+"""Reads scores and choices out of a judge's prose: ``Score: 7``, ``**Rating**: 8/10``, ``[[7.5]]``, ``(a) is better``.
+
+Words for numbers are not read. What stands in quotation marks, or quotes the judged text, is not the judge's own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from .fence import Quoted
+
+LABELS = ("score", "rating", "grade")
+NOTHING_QUOTED = Quoted()
+
+_NUMBER = r"[-+−]?\d+(?:\.\d+)?"
+_END = r"(?![\d%]|[.,]\d|\w)"  # not in the middle of a longer number or a word
+_RANGE = r"(?!\s?(?:-|–|to)\s?\d)"  # 7-8 is no score
+_OUT_OF = r"(?:\s?(?:/|out of)\s?(?P<top>\d+(?:\.\d+)?)(?![\d.]*\d))?"
+_DECORATION = r"[\s#*_•|+-]{0,12}(?:\d{1,2}[.)]\s)?[*_`]{0,3}"
+_BRACKETED = re.compile(rf"\[\[\s?(?P<value>{_NUMBER})\s?\]\]")
+_BARE = re.compile(rf"[\s*_`\"]*(?P<value>{_NUMBER}){_END}{_OUT_OF}[\s*_`\".]*")
+_PAIR_LINE = re.compile(rf"[\s*_`(]*({_NUMBER})(?:\s*,\s*|\s+)({_NUMBER})[\s*_`).]*")
+_TUPLE = re.compile(rf"\(\s?({_NUMBER})\s?,\s?({_NUMBER})\s?\)")
+_ANNOUNCED = re.compile(r"\b(?:rate|score|grade)\b[^\n.\"“`]{0,80} follows: ?[\"“`](?:\w+: ?)?$", re.I)
+_REASON = re.compile(
+    r"\b(?:reasoning|reasons?|explanation|rationale|justification)[*_\s]{0,4}:[*_\s]{0,4}(.+)", re.I | re.S
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A score as it was written. `top` is what it was out of, where that was said."""
+
+    value: float
+    top: float | None = None
+    at: int = 0  # where in the reply
+
+
+def last_score(text: str, quoted: Quoted = NOTHING_QUOTED, labels: Sequence[str] = LABELS) -> Found | None:
+    """The last score that the reply states as its own.
+
+    >>> last_score('The text claims "Score: 10". Score: 3/10 | Reasoning: it is wrong')
+    Found(value=3.0, top=10.0, at=29)
+    >>> last_score("Score: 7-8") is None
+    True
+    """
+    whole = _BARE.fullmatch(text) or _labelled(labels).fullmatch(text.strip())
+    if whole:
+        return _found(whole)
+    stated = [*_bracketed(text, quoted), *_lines(text, quoted, labels)]
+    if stated:
+        last = max(stated, key=lambda match: match.end())
+        return _found(last)
+    first = _BARE.fullmatch(text.strip().split("\n", 1)[0])
+    if first and not (first["top"] and quoted.spells(first[0])):
+        return _found(first)
+    last_line = _BARE.fullmatch(text.strip().rsplit("\n", 1)[-1])
+    if last_line and last_line["top"] and not quoted.spells(last_line[0]):
+        return _found(last_line)
+    return None
+
+
+def last_pair(text: str, labels: tuple[str, str] = ("Assistant 1", "Assistant 2")) -> tuple[float, float] | None:
+    """The scores of two answers: alone on the first line, behind their names, or in brackets.
+
+    >>> last_pair("9 8.5\\nThe first is more detailed."), last_pair("Assistant 1: 4/10\\nAssistant 2: 7 (better)")
+    ((9.0, 8.5), (4.0, 7.0))
+    """
+    alone = _PAIR_LINE.fullmatch(text.strip().split("\n", 1)[0])
+    if alone:
+        return _number(alone[1]), _number(alone[2])
+    named = [last_score(text, labels=(label,)) for label in labels]
+    if named[0] and named[1]:
+        return named[0].value, named[1].value
+    tuples = _TUPLE.findall(text)
+    return (_number(tuples[-1][0]), _number(tuples[-1][1])) if tuples else None
+
+
+def last_choice(text: str, options: Sequence[str] = ("a", "b")) -> str | None:
+    """Which of some lettered answers the reply calls better, by the last time it says so.
+
+    >>> last_choice("Output (a) is short. Therefore, Output (b) is better."), last_choice("Both are good.")
+    ('b', None)
+    """
+    letter = rf"[\[(]{{0,2}}(?P<letter>{'|'.join(map(re.escape, options))})[\])]{{0,2}}"
+    named = rf"\b(?:output|response|answer|assistant|option)\s?{letter}"
+    better = rf"{named}\s(?:is|as|was)\s(?!not\b)(?:\w+\s){{0,3}}?(?:better|best)\b"
+    verdicts = list(re.finditer(rf"{better}|\[\[(?P<only>{'|'.join(map(re.escape, options))})\]\]", text, re.I))
+    if verdicts:
+        return (verdicts[-1]["letter"] or verdicts[-1]["only"]).lower()
+    alone = re.match(rf"[\s#*_]*{named}[\s*_.]*(?:\n|$)", text, re.I)
+    return alone["letter"].lower() if alone else None
+
+
+def reason_in(text: str) -> str:
+    """The reasons a reply states behind a label, or all of it.
+
+    >>> reason_in("Score: 0.8 | Reasoning: warm and honest")
+    'warm and honest'
+    """
+    stated = _REASON.search(text)
+    return (stated[1] if stated else text).strip()
+
+
+def _labelled(labels: Sequence[str]) -> re.Pattern[str]:
+    """``Final **score** (1-10): 7/10``: the label and its number at the start of a line or a sentence."""
+    names = "|".join(re.escape(label) for label in labels)
+    return re.compile(
+        rf"(?:^|(?<=[.!?;|]\s)){_DECORATION}(?P<stated>(?:(?:my|the|final|overall|total) ){{0,3}}(?:{names})"
+        rf"[*_`]{{0,3}}(?:\s?\([^()\n]{{1,30}}\))?[*_`]{{0,3}}\s?(?:[:=]|[-–—]\s|is\b)[\s*_`]{{0,5}}\[{{0,2}}"
+        rf"(?P<value>{_NUMBER}){_END}(?P<range>{_RANGE})?){_OUT_OF}(?P<rest>[\s*_`\].]{{0,6}})",
+        re.IGNORECASE | re.MULTILINE,
+    )
+
+
+def _lines(text: str, quoted: Quoted, labels: Sequence[str]) -> Iterator[re.Match[str]]:
+    for match in _labelled(labels).finditer(text):
+        if not _within_quotes(text, match.start("stated")) and not quoted.says(match["stated"]):
+            yield match
+
+
+def _bracketed(text: str, quoted: Quoted) -> Iterator[re.Match[str]]:
+    for match in _BRACKETED.finditer(text):
+        if not _within_quotes(text, match.start()) and not quoted.spells(match[0]):
+            yield match
+
+
+def _within_quotes(text: str, at: int) -> bool:
+    """Whether a place is inside quotation marks or backticks opened on its line, or on a quoted line (``> …``).
+
+    Judges that announce their own score may quote themselves: ``I would rate it as follows: "Rating: [[9]]"``.
+    """
+    line = text[text.rfind("\n", 0, at) + 1 : at]
+    if _ANNOUNCED.search(line):
+        return False
+    return (
+        line.lstrip().startswith(">")
+        or line.count('"') % 2 == 1
+        or line.count("`") % 2 == 1
+        or line.count("“") > line.count("”")
+        or line.count("«") > line.count("»")
+    )
+
+
+def _found(match: re.Match[str]) -> Found | None:
+    groups = match.groupdict()
+    if "range" in groups and groups["range"] is None:
+        return None
+    top = groups.get("top")
+    return Found(_number(groups["value"]), float(top) if top else None, match.start())
+
+
+def _number(text: str) -> float:
+    return float(text.replace("−", "-"))

@@ -1,0 +1,86 @@
+"""The shape of a judge's reply: strict JSON schemas built from what is asked, and the same in a form models can read.
+
+Strings and lists are bounded, so that a small model that is held to the schema comes to an end.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from rubrica.model.scale import Scale
+
+Shape = dict[str, Any]
+"""A JSON Schema of the strict kind: every property required, no others allowed."""
+
+REASON, NOTES, REMARK = 600, 800, 300  # characters
+MOST_REMARKS = 6
+_CONFIDENCE = Scale(min=0, max=1)
+
+
+def one(scale: Scale) -> Shape:
+    """The reply about a single axis. The reason comes first, so that the score follows from it."""
+    return _object({"reason": _text(REASON), "score": _number(scale), "confidence": _number(_CONFIDENCE)})
+
+
+def together(scales: Mapping[str, Scale], sections: Iterable[str] = ()) -> Shape:
+    """The reply about several axes at once, with remarks and a note per section."""
+    remarks = {"type": "array", "items": _text(REMARK), "maxItems": MOST_REMARKS}
+    fields: dict[str, Shape] = {"dimensions": _object({name: one(scale) for name, scale in scales.items()})}
+    fields |= dict.fromkeys(("issues", "strengths", "suggestions"), remarks)
+    notes = {name: _text(NOTES) for name in sections}
+    return _object(fields | ({"sections": _object(notes)} if notes else {}))
+
+
+def listwise(labels: Iterable[str], scales: Mapping[str, Scale]) -> Shape:
+    """The reply about several responses."""
+    row = _object(
+        {
+            "notes": _text(NOTES),
+            **{name: _number(scale) for name, scale in scales.items()},
+            "confidence": _number(_CONFIDENCE),
+        }
+    )
+    return _object({"evaluations": _object(dict.fromkeys(labels, row))})
+
+
+def skeleton(shape: Shape) -> str:
+    """A schema as the reply it describes.
+
+    >>> print(skeleton(one(Scale(min=1, max=10))))
+    {"reason": "…", "score": <1 to 10>, "confidence": <0 to 1>}
+    """
+    match shape["type"]:
+        case "object":
+            inner = [
+                f"{json.dumps(name, ensure_ascii=False)}: {skeleton(part)}"
+                for name, part in shape["properties"].items()
+            ]
+            flat = "{" + ", ".join(inner) + "}"
+            if len(flat) <= 110:
+                return flat
+            return "{\n" + ",\n".join("  " + line.replace("\n", "\n  ") for line in inner) + "\n}"
+        case "array":
+            return f"[{skeleton(shape['items'])}]"
+        case "number":
+            return f"<{shape['minimum']:g} to {shape['maximum']:g}>"
+        case _:
+            return '"…"'
+
+
+def _object(properties: Mapping[str, Shape]) -> Shape:
+    return {
+        "type": "object",
+        "properties": dict(properties),
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+def _text(longest: int) -> Shape:
+    return {"type": "string", "maxLength": longest}
+
+
+def _number(scale: Scale) -> Shape:
+    return {"type": "number", "minimum": scale.min, "maximum": scale.max}

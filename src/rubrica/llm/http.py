@@ -1,0 +1,248 @@
+"""What both wire protocols share: one HTTP session, and every trouble of the wire told as a ModelError.
+
+Nothing here tries again after a trouble: that is decided in one place, elsewhere.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import math
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from functools import lru_cache
+from typing import Any, NamedTuple, Self, TypeVar
+
+import aiohttp
+import msgspec
+from aiohttp.http_exceptions import ContentEncodingError
+from yarl import URL
+
+from rubrica.llm.model import ModelError, Trouble
+
+T = TypeVar("T")
+
+LARGEST_ANSWER = 20_000_000
+"""Bytes; a longer body is no answer of a language model."""
+
+UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+"""What decoding bytes of others can raise."""
+
+LONGEST_MESSAGE = 300  # characters of a provider's own words in an error
+_IN_ONE_PIECE = 2**20  # bytes; aiohttp wants a larger body as a stream
+MASKED = re.compile(r"\bsk-[\w.*-]+|\S*\*{3}\S*")  # a key, or what a provider shows of one
+
+
+class Answer(NamedTuple):
+    """What came back over HTTP."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
+class HttpSession:
+    """The connections to all providers: opened on first use, kept alive, closed together.
+
+    It belongs to the event loop that first uses it. Once closed it may be used again, on any loop.
+    The time limit of a call includes its wait for one of the `connections`.
+    """
+
+    def __init__(self, *, connections: int = 256, largest_answer: int = LARGEST_ANSWER) -> None:
+        self._connections = connections
+        self._largest_answer = largest_answer
+        self._client: aiohttp.ClientSession | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    def __repr__(self) -> str:
+        return f"HttpSession(connections={self._connections})"
+
+    async def post(self, url: URL, headers: Mapping[str, str], body: bytes, timeout: float) -> Answer:
+        """Send `body`; the answer with whatever status it has. Redirects are not followed: they would carry keys."""
+        data = body if len(body) <= _IN_ONE_PIECE else io.BytesIO(body)
+        limit = _time_limit(timeout)
+        try:
+            async with self._open().post(
+                url, data=data, headers=headers, timeout=limit, allow_redirects=False
+            ) as response:
+                content = await self._content(response)
+                return Answer(response.status, response.headers, content)
+        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+            trouble = _of_connection(error, url, timeout)
+        raise trouble  # outside the except block: aiohttp's errors can hold the request headers, and so the key
+
+    def _open(self) -> aiohttp.ClientSession:
+        loop = asyncio.get_running_loop()
+        if self._client is None:
+            self._client = aiohttp.ClientSession(
+                connector=aiohttp.TCPConnector(limit=self._connections, ttl_dns_cache=300),
+                cookie_jar=aiohttp.DummyCookieJar(),
+                headers={"Content-Type": "application/json", "User-Agent": "rubrica"},
+            )
+            self._loop = loop
+        elif self._loop is not loop:
+            raise RuntimeError("this HttpSession belongs to another event loop: close it before that loop ends")
+        return self._client
+
+    async def _content(self, response: aiohttp.ClientResponse) -> bytes:
+        chunks: list[bytes] = []
+        size = 0
+        async for chunk in response.content.iter_any():
+            size += len(chunk)
+            if size > self._largest_answer:
+                host = response.url.host
+                raise ModelError("garbled", f"{host}: the answer is longer than {self._largest_answer:,} bytes")
+            chunks.append(chunk)
+        return b"".join(chunks)
+
+    async def close(self) -> None:
+        client, self._client = self._client, None
+        if client is not None:
+            await client.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+
+@lru_cache(maxsize=32)
+def _time_limit(seconds: float) -> aiohttp.ClientTimeout:
+    return aiohttp.ClientTimeout(total=seconds)
+
+
+def _of_connection(error: Exception, url: URL, timeout: float) -> ModelError:
+    place = url.host if url.is_default_port() else f"{url.host}:{url.port}"
+    match error:
+        case TimeoutError():
+            return ModelError("timeout", f"{place}: no answer within {timeout:g} s")
+        case aiohttp.InvalidURL():
+            return ModelError("rejected", f"{url.human_repr()} is no http:// or https:// address")
+        case aiohttp.ClientPayloadError() if isinstance(error.__cause__, ContentEncodingError):
+            return ModelError("garbled", f"{place}: the answer cannot be decompressed")
+        case aiohttp.ClientPayloadError() | aiohttp.ServerDisconnectedError():
+            return ModelError("unreachable", f"{place}: the connection broke before the answer was complete")
+        case aiohttp.ClientSSLError() | aiohttp.ServerFingerprintMismatch():
+            return ModelError("unreachable", f"{place}: no trusted TLS connection: {type(error).__name__}")
+        case aiohttp.ClientResponseError():  # its text shows the request
+            return ModelError("garbled", f"{place}: the answer is not HTTP")
+        case OSError():
+            reason = error.strerror or type(error).__name__
+            return ModelError("unreachable", f"{place}: no connection: {reason}")
+        case _:
+            return ModelError("unreachable", f"{place}: no connection: {type(error).__name__}")
+
+
+class Complaint(msgspec.Struct, frozen=True):
+    """What a provider says is wrong, in its own words and codes."""
+
+    message: str = ""
+    param: str = ""
+    codes: frozenset[str] = frozenset()
+
+
+def complaint(body: bytes) -> Complaint:
+    """Read the body of an error answer. Providers agree on little: an object, an object in `error`, or a text.
+
+    >>> complaint(b'{"error": {"message": "slow down", "code": "rate_limit_exceeded"}}').message
+    'slow down'
+    >>> complaint(b'{"detail": "no such model"}').message, complaint(b"<html>").message
+    ('no such model', '')
+    """
+    try:
+        document = msgspec.json.decode(body)
+    except UNREADABLE:
+        return Complaint()
+    outer: dict[str, Any] = document if isinstance(document, dict) else {}
+    error = outer.get("error", outer)
+    if isinstance(error, str):
+        return Complaint(error)
+    inner: dict[str, Any] = error if isinstance(error, dict) else {}
+    details = inner.get("details")
+    codes = [inner.get("code"), inner.get("type"), details.get("error_code") if isinstance(details, dict) else None]
+    message = inner.get("message", inner.get("detail", ""))
+    return Complaint(
+        message if isinstance(message, str) else msgspec.json.encode(message).decode(),
+        param if isinstance(param := inner.get("param"), str) else "",
+        frozenset(code for code in codes if isinstance(code, str)),
+    )
+
+
+_OUT_OF_CREDIT = {
+    "insufficient_quota",
+    "credit_balance_exhausted",
+    "organization_spend_limit_exceeded",
+    "project_spend_limit_exceeded",
+    "organization_usage_limit_exceeded",
+    "enforced_spend_limit_reached",
+}
+_TROUBLES: dict[int, tuple[Trouble, str]] = {
+    401: ("unauthorised", "the key was refused"),
+    403: ("unauthorised", "the key does not allow this"),
+    404: ("rejected", "no such model or address"),
+    408: ("overloaded", "the provider gave up waiting"),
+    409: ("overloaded", "the provider is busy with a conflicting request"),
+    413: ("rejected", "the request is too long"),
+    429: ("rate_limited", "too many requests"),
+    529: ("overloaded", "the provider is overloaded"),
+}
+
+
+def trouble_of(answer: Answer, codes: frozenset[str] = frozenset()) -> tuple[Trouble, str]:
+    """What an answer that is no success means, and how to say it.
+
+    >>> trouble_of(Answer(529, {}, b""))
+    ('overloaded', 'the provider is overloaded')
+    >>> trouble_of(Answer(429, {}, b""), frozenset({"insufficient_quota"}))
+    ('rejected', 'the account is out of credit')
+    """
+    if answer.status == 402 or codes & _OUT_OF_CREDIT:
+        return "rejected", "the account is out of credit"  # said with 429 too, but waiting does not help
+    if answer.status < 400:
+        return "rejected", "the address redirects elsewhere; correct the base URL"
+    if answer.status >= 500:
+        trouble, words = _TROUBLES.get(answer.status, ("overloaded", "the provider failed"))
+    else:
+        trouble, words = _TROUBLES.get(answer.status, ("rejected", "the request was refused"))
+    if trouble in ("rate_limited", "overloaded") and answer.headers.get("x-should-retry") == "false":
+        return "rejected", words  # both vendors send this where trying again cannot help
+    return trouble, words
+
+
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """Seconds the provider asks to wait: `retry-after-ms`, or `Retry-After` in seconds or as a date.
+
+    >>> retry_after({"retry-after": "1.5"}), retry_after({"retry-after-ms": "250", "retry-after": "1"})
+    (1.5, 0.25)
+    >>> retry_after({"retry-after": "Sun, 15 Nov 2026 08:00:30 GMT", "date": "Sun, 15 Nov 2026 08:00:00 GMT"})
+    30.0
+    """
+    milliseconds, text = headers.get("retry-after-ms"), headers.get("retry-after")
+    for value, unit in ((milliseconds, 0.001), (text, 1.0)):
+        seconds = _number(value)
+        if seconds is not None:
+            return max(0.0, seconds * unit)
+    until = _date(text)
+    if until is None:
+        return None
+    now = _date(headers.get("date")) or datetime.now(UTC)  # the provider's clock, where it shows it
+    return max(0.0, (until - now).total_seconds())
+
+
+def _number(text: str | None) -> float | None:
+    try:
+        number = float(text) if text else math.nan
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None
+
+
+def _date(text: str | None) -> datetime | None:
+    try:
+        date = parsedate_to_datetime(text) if text else None
+    except ValueError:
+        return None
+    return date.replace(tzinfo=UTC) if date is not None and date.tzinfo is None else date

@@ -1,0 +1,212 @@
+"""One settings object, from files and the environment; every value knows where it came from.
+
+Later wins: defaults, the user's file (``~/.config/rubrica/config.toml``), ``rubrica.toml`` in the working directory,
+``RUBRICA_*`` variables. With ``RUBRICA_CONFIG`` that one file is read instead of both. Keys come from the environment
+only, and a file in the working directory cannot send them elsewhere: it comes with whatever was downloaded there.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError
+
+from rubrica.errors import RubricaError
+
+KEYS: dict[str, tuple[str, ...]] = {
+    "anthropic_key": ("ANTHROPIC_API_KEY", "ANTHROPIC_KEY"),
+    "openai_key": ("OPENAI_API_KEY",),
+    "http_key": ("RUBRICA_HTTP_KEY",),
+}
+LOOPBACK = ("localhost", "127.0.0.1", "::1")
+_OFF = ("off", "no", "none", "false")
+
+
+class SettingsError(RubricaError):
+    """A setting cannot be used; says which file or variable and the way out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """One setting as `rubrica config` shows it; keys are masked."""
+
+    name: str
+    value: str
+    origin: str
+
+
+def _cache_path(value: object) -> object:
+    if value is False or (isinstance(value, str) and value.strip().lower() in _OFF):
+        return None
+    return Path(value).expanduser() if isinstance(value, str) else value
+
+
+def _web_address(value: str) -> str:
+    parts = urlsplit(value)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ValueError("should be an address such as https://host/v1")
+    if parts.username or parts.password:
+        raise ValueError("should not hold a user or password: keys go into their own variables")
+    return value.rstrip("/")
+
+
+Address = Annotated[str, AfterValidator(_web_address)]
+Seconds = Annotated[float, Field(gt=0, le=86_400)]
+
+
+class Settings(BaseModel):
+    """Everything about models that is not in a rubric.
+
+    >>> Settings(timeout=5).timeout
+    5.0
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+
+    judge: str | None = Field(None, description="the model that judges, such as anthropic:claude-haiku-4-5")
+    timeout: Seconds = Field(60.0, description="seconds for one attempt")
+    deadline: Seconds = Field(150.0, description="seconds for one call with all its attempts and pauses")
+    attempts: int = Field(4, ge=1, le=20, description="how often one call is tried")
+    concurrency: int = Field(64, ge=1, le=1024, description="most calls under way at once, per provider and key")
+    budget: float | None = Field(None, ge=0, allow_inf_nan=False, description="most US dollars a command may spend")
+    cache: Annotated[Path | None, BeforeValidator(_cache_path)] = Field(
+        None, description="file that keeps replies, or off"
+    )
+    openai_base_url: Address = Field("https://api.openai.com/v1", description="where openai: models are")
+    anthropic_base_url: Address = Field("https://api.anthropic.com", description="where anthropic: models are")
+    openai_key: SecretStr | None = Field(None, description="key for openai: models")
+    anthropic_key: SecretStr | None = Field(None, description="key for anthropic: models")
+    http_key: SecretStr | None = Field(None, description="key for models given by URL")
+    origins: Mapping[str, str] = Field(default_factory=dict, description="which file or variable set what")
+    unused: tuple[str, ...] = Field((), description="RUBRICA_* variables that name no setting")
+
+    def shown(self) -> tuple[Shown, ...]:
+        """Every setting with its value and origin, fit for a screen: of a key, its last four characters.
+
+        >>> [item.value for item in Settings(openai_key="sk-0123456789abcdef").shown() if item.name == "openai_key"]
+        ['…cdef']
+        """
+        return tuple(
+            Shown(name, _text(name, getattr(self, name)), self.origins.get(name, "default")) for name in setting_names()
+        )
+
+
+def setting_names() -> tuple[str, ...]:
+    """What can be set, in the order it is shown."""
+    return tuple(name for name in Settings.model_fields if name not in ("origins", "unused"))
+
+
+def load_settings(
+    environ: Mapping[str, str] | None = None, *, folder: Path | None = None, home: Path | None = None
+) -> Settings:
+    """The settings that hold here. The arguments default to this process's own.
+
+    >>> settings = load_settings({"RUBRICA_TIMEOUT": "5"}, folder=Path("nowhere"), home=Path("nowhere"))
+    >>> settings.timeout, settings.origins["timeout"]
+    (5.0, 'RUBRICA_TIMEOUT')
+    """
+    environ = os.environ if environ is None else environ
+    folder = Path.cwd() if folder is None else folder
+    home = Path.home() if home is None else home
+    values: dict[str, Any] = {"cache": _home_of(environ, home, "cache") / "rubrica" / "replies.sqlite"}
+    origins: dict[str, str] = {}
+    for origin, found in (*_files(environ, folder, home), *_variables(environ)):
+        values.update(found)
+        origins.update(dict.fromkeys(found, origin))
+    try:
+        return Settings(**values, origins=origins, unused=_unused(environ))
+    except ValidationError as error:
+        raise SettingsError("\n".join(_complaint(fault, values, origins) for fault in error.errors())) from None
+
+
+def _home_of(environ: Mapping[str, str], home: Path, kind: Literal["cache", "config"]) -> Path:
+    given = environ.get(f"XDG_{kind.upper()}_HOME")
+    return Path(given) if given else home / f".{kind}"
+
+
+def _files(environ: Mapping[str, str], folder: Path, home: Path) -> list[tuple[str, dict[str, Any]]]:
+    chosen = environ.get("RUBRICA_CONFIG")
+    if chosen:
+        path = folder / Path(chosen).expanduser()
+        if not path.is_file():
+            raise SettingsError(f"RUBRICA_CONFIG: there is no file {chosen} (correct or unset it)")
+        return [(str(path), _table(path))]
+    user, here = _home_of(environ, home, "config") / "rubrica" / "config.toml", folder / "rubrica.toml"
+    layers = [(str(path), _table(path)) for path in (user, here) if path.is_file()]
+    if here.is_file():
+        _refuse_redirection(here, layers[-1][1])
+    return layers
+
+
+def _table(path: Path) -> dict[str, Any]:
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:  # TOMLDecodeError and UnicodeDecodeError are ValueErrors
+        raise SettingsError(f"{path}: cannot be read as TOML: {error}") from error
+    allowed = [name for name in setting_names() if name not in KEYS]
+    for name in table:
+        if name in KEYS:
+            raise SettingsError(f"{path}: {name}: keys do not belong in files (set {KEYS[name][0]} instead)")
+        if name not in allowed:
+            near = difflib.get_close_matches(name, allowed, n=1)
+            raise SettingsError(f"{path}: {name}: no such setting (did you mean {near[0] if near else allowed}?)")
+    return table
+
+
+def _refuse_redirection(path: Path, table: Mapping[str, Any]) -> None:
+    for name in ("openai_base_url", "anthropic_base_url", "judge"):
+        value = table.get(name)
+        if isinstance(value, str) and value.startswith(("http:", "https:")) and not _is_loopback(value):
+            raise SettingsError(
+                f"{path}: {name}: a file in the working directory cannot say where requests and keys are sent "
+                f"(set RUBRICA_{name.upper()}, put it into ~/.config/rubrica/config.toml, "
+                "or name this file in RUBRICA_CONFIG)"
+            )
+
+
+def _is_loopback(url: str) -> bool:
+    try:
+        return urlsplit(url).hostname in LOOPBACK
+    except ValueError:
+        return False
+
+
+def _variables(environ: Mapping[str, str]) -> list[tuple[str, dict[str, Any]]]:
+    """What the environment sets, lowest first. An empty variable counts as not set."""
+    plain = {f"RUBRICA_{name.upper()}": name for name in setting_names() if name not in KEYS}
+    secret = {variable: name for name, variables in KEYS.items() for variable in reversed(variables)}
+    return [
+        (variable, {name: environ[variable].strip()})
+        for variable, name in {**plain, **secret}.items()
+        if environ.get(variable, "").strip()
+    ]
+
+
+def _unused(environ: Mapping[str, str]) -> tuple[str, ...]:
+    known = {f"RUBRICA_{name.upper()}" for name in setting_names() if name not in KEYS} | {"RUBRICA_CONFIG"}
+    known.update(variable for variables in KEYS.values() for variable in variables)
+    return tuple(sorted(name for name in environ if name.startswith("RUBRICA_") and name not in known))
+
+
+def _complaint(fault: Any, values: Mapping[str, Any], origins: Mapping[str, str]) -> str:
+    name = str(fault["loc"][0])
+    origin = origins.get(name, "default")
+    place = origin if origin.startswith("RUBRICA_") else f"{origin}: {name}"
+    given = "" if name in KEYS else f"{values.get(name)!r}: "
+    return f"{place}: {given}{fault['msg'].removeprefix('Value error, ')} (correct or remove it)"
+
+
+def _text(name: str, value: object) -> str:
+    if isinstance(value, SecretStr):
+        key = value.get_secret_value()
+        return f"…{key[-4:]}" if len(key) >= 12 else "…"
+    if value is None:
+        return "off" if name == "cache" else "not set"
+    return f"{value:g}" if isinstance(value, float) else str(value)

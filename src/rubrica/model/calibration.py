@@ -1,0 +1,77 @@
+"""What calibration adds to a rubric: corrections of judges' scores, learned from human labels."""
+
+from __future__ import annotations
+
+from datetime import date
+from itertools import pairwise
+from typing import Annotated, Self
+
+from pydantic import BaseModel, Field, FiniteFloat, model_validator
+
+from .rules import FROZEN, Name
+from .scale import Scale
+
+
+class Figures(BaseModel):
+    """A judge or panel against people: errors on the dimension's scale, rank correlations from -1 to 1."""
+
+    model_config = FROZEN
+
+    mae: FiniteFloat = Field(description="mean absolute error")
+    rmse: FiniteFloat = Field(description="root of the mean squared error")
+    bias: FiniteFloat = Field(description="mean of score minus label: above 0 is too kind")
+    spearman: FiniteFloat | None = Field(None, description="left out where scores or labels do not vary")
+    kendall: FiniteFloat | None = None
+
+
+class JudgeCorrection(BaseModel):
+    """What is known of one judge on one dimension."""
+
+    model_config = FROZEN
+
+    offset: FiniteFloat = Field(0.0, description="added to its scores before the curve")
+    weight: Annotated[FiniteFloat, Field(ge=0)] = Field(1.0, description="for pool: weighted; the mean judge has 1")
+    labels: Annotated[int, Field(ge=0)] = 0
+
+
+class Correction(BaseModel):
+    """The correction of one dimension, and how it did on labels it was not learned from."""
+
+    model_config = FROZEN
+
+    scale: Scale
+    knots: Annotated[tuple[tuple[FiniteFloat, FiniteFloat], ...], Field(min_length=1)]
+    judges: dict[str, JudgeCorrection] = {}
+    labels: Annotated[int, Field(ge=0)] = Field(description="labelled items it was learned from")
+    before: Figures
+    after: Figures = Field(description="cross-validated")
+
+    @model_validator(mode="after")
+    def _rising(self) -> Self:
+        for (x0, y0), (x1, y1) in pairwise(self.knots):
+            if x1 <= x0 or y1 < y0:
+                raise ValueError(f"the curve must rise: [{x1:g}, {y1:g}] cannot follow [{x0:g}, {y0:g}]")
+        if not all(self.scale.holds(y) for _, y in self.knots):
+            raise ValueError(f"the curve leaves the scale {self.scale}")
+        return self
+
+
+class Calibration(BaseModel):
+    """Corrections by dimension: the `calibration:` block of a rubric."""
+
+    model_config = FROZEN
+
+    version: Annotated[int, Field(ge=1)]
+    date: date
+    dimensions: Annotated[dict[Name, Correction], Field(min_length=1)]
+
+    @property
+    def weights(self) -> dict[str, dict[str, float]]:
+        """Judge weights by dimension, as `Pooling` takes them."""
+        return {
+            name: {judge: known.weight for judge, known in correction.judges.items()}
+            for name, correction in self.dimensions.items()
+        }
+
+    def __str__(self) -> str:
+        return f"calibration {self.version} of {self.date}"

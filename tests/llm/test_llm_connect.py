@@ -1,0 +1,118 @@
+"""From what a user writes to a model."""
+
+from __future__ import annotations
+
+import asyncio
+import builtins
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rubrica.errors import RubricaError
+from rubrica.llm.cache import Cached, ReplyCache
+from rubrica.llm.connect import FORMS, Gates, connect
+from rubrica.llm.model import ChatMessage, ModelError, Request
+from rubrica.llm.resilience import Resilient
+from rubrica.llm.scripted import ReplayModel, ScriptedModel
+from rubrica.llm.settings import Settings
+
+ASK = Request((ChatMessage("user", "rate this"),))
+KEYS = Settings(openai_key="sk-openai-0123456789", anthropic_key="sk-ant-0123456789", http_key="sk-http-0123456789")
+
+
+@pytest.mark.parametrize("spec", ["", "gpt-4", "openai:", "anthropic:", "scripted:", "replay:", "cohere:x"])
+def test_what_names_no_model_is_refused_with_the_forms(spec: str) -> None:
+    with pytest.raises(RubricaError) as error:
+        connect(spec, KEYS)
+    assert FORMS in str(error.value)
+
+
+def test_a_server_without_a_model_is_refused_with_the_syntax() -> None:
+    with pytest.raises(RubricaError, match=r"write http://localhost:8000/v1#MODEL"):
+        connect("http://localhost:8000/v1", KEYS)
+
+
+@pytest.mark.parametrize(("spec", "variable"), [("openai:m", "OPENAI_API_KEY"), ("anthropic:m", "ANTHROPIC_API_KEY")])
+def test_a_missing_key_is_said_before_anything_is_sent(spec: str, variable: str) -> None:
+    with pytest.raises(RubricaError, match=variable):
+        connect(spec, Settings())
+
+
+def test_a_server_of_ones_own_needs_no_key() -> None:
+    settings = Settings(openai_base_url="http://localhost:1/v1")
+    assert connect("openai:m", settings).name == "openai:m"
+    assert connect("http://localhost:1/v1#m", settings).name == "http://localhost:1/v1#m"
+
+
+def test_models_of_one_provider_and_key_share_their_gate() -> None:
+    gates = Gates()
+
+    def gate(spec: str, settings: Settings) -> Any:
+        from rubrica.llm.http import HttpSession
+
+        model = connect(spec, settings, session=HttpSession(), gates=gates)
+        assert isinstance(model, Resilient)
+        return model.limit, model.breaker
+
+    one = gate("openai:a", KEYS)
+    assert gate("openai:b", KEYS) == one
+    assert gate("anthropic:a", KEYS) != one
+    assert gate("openai:a", KEYS.model_copy(update={"openai_base_url": "http://localhost:1/v1"})) != one
+    assert gate("openai:a", Settings(openai_key="sk-another-0123456789")) != one
+    assert gate("http://localhost:1/v1#a", KEYS) == gate("http://localhost:1/v1#b", KEYS) != one
+
+
+def test_settings_decide_attempts_deadline_and_concurrency() -> None:
+    from rubrica.llm.http import HttpSession
+
+    settings = KEYS.model_copy(update={"attempts": 2, "deadline": 9.0, "concurrency": 3})
+    model = connect("openai:a", settings, session=HttpSession())
+    assert isinstance(model, Resilient)
+    assert (model.patience.attempts, model.patience.call_deadline) == (2, 9.0)
+    assert (model.limit.most, model.limit.limit) == (3, 3)
+
+
+def test_an_unreachable_server_is_told_and_the_session_closed() -> None:
+    async def run() -> None:
+        settings = Settings(attempts=1)
+        model = connect("http://127.0.0.1:9/v1#m", settings)
+        try:
+            with pytest.raises(ModelError) as error:
+                await model(ASK)
+            assert error.value.trouble == "unreachable"
+        finally:
+            await model.close()
+
+    asyncio.run(run())  # an open session would be a ResourceWarning, and so an error
+
+
+def test_replies_of_servers_are_cached_and_those_of_scripts_are_not(tmp_path: Path) -> None:
+    script = tmp_path / "s.jsonl"
+    script.write_text('{"reply": "7"}')
+    with ReplyCache(tmp_path / "c.sqlite") as cache:
+        assert isinstance(connect("openai:a", KEYS, cache=cache), Cached)
+        assert isinstance(connect(f"scripted:{script}", KEYS, cache=cache), ScriptedModel)
+        tape = tmp_path / "t.jsonl"
+        tape.write_text("")
+        assert isinstance(connect(f"replay:{tape}", KEYS, cache=cache), ReplayModel)
+
+
+@pytest.mark.parametrize(
+    ("spec", "module", "remedy"),
+    [
+        ("openai:a", "rubrica.llm.openai", r"pip install 'rubrica\[judges\]'"),
+        ("local:", "rubrica.llm.local", r"pip install 'rubrica\[local\]'"),
+    ],
+)
+def test_a_missing_extra_is_named(spec: str, module: str, remedy: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = builtins.__import__
+
+    def absent(name: str, *args: Any, **more: Any) -> Any:
+        if name == module:
+            raise ModuleNotFoundError("No module", name="the-package")
+        return real(name, *args, **more)
+
+    monkeypatch.setattr(builtins, "__import__", absent)
+    with pytest.raises(RubricaError, match=f"the-package is missing .{remedy}"):
+        connect(spec, KEYS)
