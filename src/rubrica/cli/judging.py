@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from collections.abc import Coroutine, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
@@ -100,6 +101,7 @@ def judging(
             seed=seed,
             dry=dry,
         )
+        gc.freeze()  # what is loaded stays: scanning it again and again took a fifth of a judge call's time
         try:
             yield Judging(jury, runner, jobs)
         finally:

@@ -59,6 +59,8 @@ def visible(text: str) -> str:
     >>> visible("gr\u200beat \x1b[31m")
     'gr‹U+200B›eat ‹U+001B›[31m'
     """
+    if _plain_ascii(text):
+        return text
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     flags = [match.span() for match in _FLAG.finditer(text)]
     right_to_left = _RIGHT_TO_LEFT.search(text) is not None
@@ -171,9 +173,14 @@ class Quoted:
 
 def plain(text: str) -> str:
     """The text as it is read aloud: compatible characters made equal, invisible ones gone, in lower case."""
-    if not text.isascii():
-        text = unicodedata.normalize("NFKC", text)
-    return (_DROPPED.sub("", text) if _DROPPED.search(text) else text).casefold()
+    if _plain_ascii(text):
+        return text.lower()
+    return _DROPPED.sub("", unicodedata.normalize("NFKC", text)).casefold()
+
+
+def _plain_ascii(text: str) -> bool:
+    """Whether there is nothing to make visible or equal; most texts are so, and this is much faster than looking."""
+    return text.isascii() and text.replace("\n", "").replace("\t", "").isprintable()
 
 
 def _words(text: str) -> str:
