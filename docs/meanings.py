@@ -48,7 +48,7 @@ MEANINGS: Mapping[str, str] = {
     "Verdict.because": "the reason that is shown",
     "OnUnscored.policy": "see above",
     "Judging.mode": "one call per dimension, or one for all; see [judge](../words/judge.md#modes)",
-    "Judging.panel": "how many judges the rubric is meant for; as many answer as are named",
+    "Judging.panel": "how many judges must be named at least",
     "Judging.pool": "how votes become one value; see [judge](../words/judge.md#panel-and-repeats)",
     "Judging.repeats": "how often each judge is asked; `--repeats` wins",
     "Calibration.version": "counts up with each calibration",

@@ -528,6 +528,17 @@ def test_a_recording_is_of_one_judge(tmp_path: Path) -> None:
     assert not (tmp_path / "replies.jsonl").exists()
 
 
+def test_a_rubric_that_asks_for_a_panel_refuses_fewer_judges(tmp_path: Path) -> None:
+    document = Rubric.model_validate({**rubric().model_dump(exclude_defaults=True), "judging": {"panel": 2}})
+
+    async def work() -> None:
+        async with Jury([steady(tmp_path, "a", 8)], Settings(cache=None)) as jury:
+            jury.judge(document)
+
+    with pytest.raises(RubricaError, match="a panel of 2 judges"):
+        asyncio.run(work())
+
+
 def test_a_judge_named_twice_is_refused(tmp_path: Path) -> None:
     with pytest.raises(RubricaError, match="named twice"):
         once([steady(tmp_path, "a", 8)] * 2)

@@ -82,6 +82,9 @@ class Jury:
 
     def judge(self, rubric: Rubric) -> Judge:
         """A judge of one rubric: a single model asked once, or a panel."""
+        if rubric.judging.panel > len(self._models):
+            named = ", ".join(self._models)
+            raise RubricaError(f"{rubric.name} asks for a panel of {rubric.judging.panel} judges; named: {named}")
         repeats = self._repeats if self._repeats is not None else rubric.judging.repeats
         judges = {name: [self._one(name, rubric, i, repeats) for i in range(repeats)] for name in self._models}
         if len(judges) == 1 and repeats == 1:

@@ -223,7 +223,7 @@ def _judging_sentence(judging: Judging) -> str:
     asked = {
         "each": "A judge is asked about one dimension at a time",
         "together": "A judge is asked about all dimensions at once",
-        "listwise": "A judge sees all responses side by side",
+        "listwise": "A judge sees competing responses side by side, and a response alone in one question",
     }[judging.mode]
     panel = (
         f"; {judging.panel} judges answer, and their scores are pooled ({judging.pool})" if judging.panel > 1 else ""
