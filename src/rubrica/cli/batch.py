@@ -111,7 +111,8 @@ class Tally:
     compared: int = 0
     mismatched: int = 0
     faults: int = 0  # evaluations in which a rule, gate or formula could not be applied
-    costs: dict[str, Cost] = field(default_factory=dict)  # by dimension
+    costs: dict[str, Cost] = field(default_factory=dict)  # by judged dimension
+    times: dict[str, tuple[int, float]] = field(default_factory=dict)  # by judged dimension: how many, milliseconds
     offline: int = 0
     by_rubric: dict[str, Figures] = field(default_factory=dict)
     weakest: list[Weak] = field(default_factory=list)
@@ -129,6 +130,8 @@ class Tally:
         for name, result in evaluation.dimensions.items():
             if result.cost is not None:
                 self.costs[name] = total_cost([result.cost, *([self.costs[name]] if name in self.costs else [])])
+                count, spent = self.times.get(name, (0, 0.0))
+                self.times[name] = count + 1, spent + result.duration_ms
         self.by_rubric.setdefault(evaluation.rubric, Figures(evaluation.out_of)).add(evaluation)
         if evaluation.score is None:
             return

@@ -7,7 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from rubrica.model.evaluation import total_cost
-from rubrica.report.figures import counted, dollars, figure
+from rubrica.report.figures import counted, dollars, duration, figure
 
 from .batch import MISMATCHES_KEPT, Figures, Tally
 from .marks import bar, verdict_text
@@ -30,11 +30,13 @@ def summary(tally: Tally) -> Group:
 
 def _costs(tally: Tally) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
-    for name in ("judged dimension", "tokens in", "out", "cost"):
+    for name in ("judged dimension", "tokens in", "out", "cost", "mean time"):
         table.add_column(name, justify="left" if name == "judged dimension" else "right", no_wrap=True)
     rows = {**tally.costs, "total": total_cost(list(tally.costs.values()))}
     for name, cost in rows.items():
-        table.add_row(safe(name), f"{cost.input_tokens:,}", f"{cost.output_tokens:,}", dollars(cost.usd))
+        count, spent = tally.times.get(name, (0, 0.0))
+        mean = duration(spent / count) if count else ""
+        table.add_row(safe(name), f"{cost.input_tokens:,}", f"{cost.output_tokens:,}", dollars(cost.usd), mean)
     return table
 
 

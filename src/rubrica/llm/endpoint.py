@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from dataclasses import field as dataclass_field
+from functools import lru_cache
 from typing import Any, TypeVar
 
 import msgspec
@@ -163,6 +164,7 @@ def address(base_url: str, path: str) -> URL:
     return base.with_path(base.path.rstrip("/") + path).with_query(base.query) if base.host else base
 
 
+@lru_cache(maxsize=256)
 def schema_name(name: str) -> str:
     """A name both providers accept for a schema: letters, digits, `_` and `-`, at most 64.
 
