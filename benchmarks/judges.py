@@ -160,7 +160,8 @@ async def _judged(url: str, rubric: Rubric, contexts: Iterable[Context]) -> floa
             scores = await judge(axes, context)
             assert all(isinstance(score, Score) for score in scores.values()), scores
 
-        return await _timed(one, contexts, -(-CONCURRENCY // len(axes)))  # each context makes a call per axis
+        # A context makes a call per axis, and ends with its slowest: twice as many keep all calls under way busy.
+        return await _timed(one, contexts, 2 * CONCURRENCY // len(axes))
 
 
 async def _posted(url: str, bodies: Iterable[bytes], headers: Mapping[str, str]) -> float:
