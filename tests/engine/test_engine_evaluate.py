@@ -171,6 +171,15 @@ def test_a_judge_that_takes_too_long_is_unscored() -> None:
     assert evaluation.duration_ms < 5000
 
 
+def test_a_judge_that_raises_leaves_its_dimensions_unscored() -> None:
+    async def judge(axes: Mapping[str, Axis], context: Context) -> Mapping[str, Score | Unscored]:
+        raise ZeroDivisionError("oops")
+
+    evaluation = rubrica.evaluate(rubric(on_unscored={"neutral": 5}), judge=judge)
+    assert evaluation.score == 50.0
+    assert evaluation.dimensions["style"].reason == "the judge failed: ZeroDivisionError: oops"
+
+
 def test_without_a_judge_the_offline_scorer_stands_in_and_says_so() -> None:
     dimensions = {
         "accuracy": {"weight": 0.6, "offline": {"formula": "8", "confidence": 0.3}},

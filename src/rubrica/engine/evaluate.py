@@ -56,17 +56,16 @@ async def aevaluate(plan: Plan, context: Context, case: str | None = None) -> Ev
 
 
 async def _ask(sitting: Sitting, judge: Judge, axes: Mapping[str, Axis]) -> Mapping[str, Score | Unscored]:
-    """Ask a judge, for no longer than the rubric's deadline leaves."""
+    """Ask a judge, for no longer than the rubric's deadline leaves. Whatever it raises is its failure, not ours."""
     seconds = sitting.plan.rubric.judging.deadline
-    if seconds is None:
-        return await judge(axes, sitting.context)
-    late = Unscored(f"no answer within the deadline of {seconds:g} s", "llm")
-    left = seconds - (time.perf_counter() - sitting.started)
+    left = None if seconds is None else max(seconds - (time.perf_counter() - sitting.started), 0.0)
     try:
-        async with asyncio.timeout(max(left, 0.0)):
+        async with asyncio.timeout(left) as limit:
             return await judge(axes, sitting.context)
-    except TimeoutError:
-        return dict.fromkeys(axes, late)
+    except Exception as error:  # noqa: BLE001 - the boundary of a scorer: a judge of anyone's may fail in any way
+        if limit.expired():
+            return dict.fromkeys(axes, Unscored(f"no answer within the deadline of {seconds:g} s", "llm"))
+        return dict.fromkeys(axes, Unscored(f"the judge failed: {type(error).__name__}: {error}", "llm"))
 
 
 def settle(
