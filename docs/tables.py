@@ -9,7 +9,6 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from docs.meanings import MEANINGS
 from rubrica.cli.features import feature_markdown
 from rubrica.formula import FUNCTIONS
 from rubrica.model import calibration, rubric, rules
@@ -131,12 +130,7 @@ def field_page() -> str:
 
 def _rows(model: type[BaseModel]) -> Iterable[tuple[str, str, str, str]]:
     for name, field in model.model_fields.items():
-        yield f"`{name}`", _kind(field), _default(field), field.description or _meaning(model, name)
-
-
-def _meaning(model: type[BaseModel], name: str) -> str:
-    keys = (f"{parent.__name__}.{name}" for parent in model.__mro__)
-    return next((MEANINGS[key] for key in keys if key in MEANINGS), "")
+        yield f"`{name}`", _kind(field), _default(field), field.description or ""
 
 
 def _summary(model: type[BaseModel]) -> str:

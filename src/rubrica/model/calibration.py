@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import date
+import datetime
 from itertools import pairwise
 from typing import Annotated, Self
 
@@ -21,7 +21,7 @@ class Figures(BaseModel):
     rmse: FiniteFloat = Field(description="root of the mean squared error")
     bias: FiniteFloat = Field(description="mean of score minus label: above 0 is too kind")
     spearman: FiniteFloat | None = Field(None, description="left out where scores or labels do not vary")
-    kendall: FiniteFloat | None = None
+    kendall: FiniteFloat | None = Field(None, description="the same by pairs (tau-b)")
 
 
 class JudgeCorrection(BaseModel):
@@ -31,7 +31,7 @@ class JudgeCorrection(BaseModel):
 
     offset: FiniteFloat = Field(0.0, description="added to its scores before the curve")
     weight: Annotated[FiniteFloat, Field(ge=0)] = Field(1.0, description="for pool: weighted; the mean judge has 1")
-    labels: Annotated[int, Field(ge=0)] = 0
+    labels: Annotated[int, Field(ge=0)] = Field(0, description="labels of this judge")
 
 
 class Correction(BaseModel):
@@ -39,11 +39,13 @@ class Correction(BaseModel):
 
     model_config = FROZEN
 
-    scale: Scale
-    knots: Annotated[tuple[tuple[FiniteFloat, FiniteFloat], ...], Field(min_length=1)]
-    judges: dict[str, JudgeCorrection] = {}
+    scale: Scale = Field(description="of the dimension when it was learned")
+    knots: Annotated[tuple[tuple[FiniteFloat, FiniteFloat], ...], Field(min_length=1)] = Field(
+        description="the curve: pairs of a score and what it becomes, straight in between"
+    )
+    judges: dict[str, JudgeCorrection] = Field({}, description="by the judge's name")
     labels: Annotated[int, Field(ge=0)] = Field(description="labelled items it was learned from")
-    before: Figures
+    before: Figures = Field(description="how the judges' mean did")
     after: Figures = Field(description="cross-validated")
 
     @model_validator(mode="after")
@@ -61,9 +63,9 @@ class Calibration(BaseModel):
 
     model_config = FROZEN
 
-    version: Annotated[int, Field(ge=1)]
-    date: date
-    dimensions: Annotated[dict[Name, Correction], Field(min_length=1)]
+    version: Annotated[int, Field(ge=1)] = Field(description="counts up with each calibration")
+    date: datetime.date = Field(description="when it was learned")
+    dimensions: Annotated[dict[Name, Correction], Field(min_length=1)] = Field(description="by dimension or part")
 
     @property
     def weights(self) -> dict[str, dict[str, float]]:

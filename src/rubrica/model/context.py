@@ -58,10 +58,10 @@ class Round(BaseModel):
     round_number: int = 0
     prompt: Text = ""
     response: Text = ""
-    scores: dict[str, Any] = {}
-    entities_mentioned: tuple[str, ...] | None = None
+    scores: dict[str, Any] = Field({}, description="looked at when `custom_metrics` has no such name")
+    entities_mentioned: tuple[str, ...] | None = Field(None, description="left out: read off the response")
     patterns_detected: dict[str, Any] = {}
-    custom_metrics: dict[str, Any] = {}
+    custom_metrics: dict[str, Any] = Field({}, description="for `cross_round_analysis`")
 
 
 class Image(BaseModel):
@@ -90,16 +90,16 @@ class Context(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    prompt: Text = ""
-    response: Text = ""
-    messages: tuple[Message, ...] = ()
-    metadata: Metadata = Field(default_factory=lambda: _NO_METADATA)
-    round_history: tuple[Round, ...] = ()
+    prompt: Text = Field("", description="what was asked")
+    response: Text = Field("", description="what is judged")
+    messages: tuple[Message, ...] = Field((), description="a chat; gives prompt and response when they are left out")
+    metadata: Metadata = Field(default_factory=lambda: _NO_METADATA, description="how the response came about")
+    round_history: tuple[Round, ...] = Field((), description="earlier rounds of the same player, oldest first")
     game_config: dict[str, Any] = Field(default_factory=dict)
     player_info: dict[str, Any] = Field(default_factory=dict)
     session_id: str | None = None
-    custom_metrics: dict[str, Any] = Field(default_factory=dict)
-    images: tuple[Image, ...] = ()
+    custom_metrics: dict[str, Any] = Field(default_factory=dict, description="numbers that formulas read by name")
+    images: tuple[Image, ...] = Field((), description="pictures that belong to the response")
 
     @classmethod
     def of(cls, data: Mapping[str, Any] | Context | None = None, **fields: Any) -> Context:

@@ -25,9 +25,9 @@ class Check(BaseModel):
 
     model_config = FROZEN
 
-    name: Annotated[str, Field(min_length=1)]
-    that: FormulaText
-    weight: Annotated[FiniteFloat, Field(gt=0)] = 1.0
+    name: Annotated[str, Field(min_length=1)] = Field(description="shown in the result")
+    that: FormulaText = Field(description="the condition")
+    weight: Annotated[FiniteFloat, Field(gt=0)] = Field(1.0, description="beside the other checks")
     otherwise: str = Field("", description="what to say when it does not hold")
 
 
@@ -36,7 +36,7 @@ class Recipe(BaseModel):
 
     model_config = FROZEN
 
-    rules: tuple[Rule, ...] = ()
+    rules: tuple[Rule, ...] = Field((), description="each gives or takes points")
     start: FiniteFloat = Field(0.0, description="points before any rule")
     scoring: Literal["cumulative", "proportional", "binary"] = Field(
         "cumulative",
@@ -47,8 +47,8 @@ class Recipe(BaseModel):
         None, description="proportional: points for full marks"
     )
     win_at: FiniteFloat | None = Field(None, description="binary: points that win; left out, anything above 0 wins")
-    formula: FormulaText | None = None
-    checks: tuple[Check, ...] = ()
+    formula: FormulaText | None = Field(None, description="the score on the scale")
+    checks: tuple[Check, ...] = Field((), description="conditions; the weighted share that holds is the score")
     confidence: Share = Field(1.0, description="how far this way of scoring can be trusted, 0 to 1")
 
     @property
@@ -75,12 +75,14 @@ class Offline(Recipe):
 class Axis(Recipe):
     """Anything scored on a scale: a dimension, or a part of one."""
 
-    title: str = ""
+    title: str = Field("", description="shown in place of the name")
     asks: str = Field("", description="the question a judge answers about the response")
     anchors: dict[str, str] = Field({}, description="what each range of the scale looks like: {9-10: …, 7-8: …}")
-    weight: Weight | None = None
-    scorer: ScorerKind | None = None
-    offline: Offline | None = None
+    weight: Weight | None = Field(
+        None, description="0 to 1; the weights of a rubric, or of a dimension's parts, sum to 1"
+    )
+    scorer: ScorerKind | None = Field(None, description="left out, it follows from the other keys")
+    offline: Offline | None = Field(None, description="what stands in for a judge when there is none")
 
     @property
     def kind(self) -> ScorerKind:
@@ -114,7 +116,7 @@ class Dimension(Axis):
     """A weighted axis of quality."""
 
     scale: Scale | None = Field(None, description="left out: the rubric's scale")
-    parts: dict[Name, Part] = {}
+    parts: dict[Name, Part] = Field({}, description="weighted parts, each scored on the dimension's scale")
     applies: FormulaText | None = Field(
         None, description="when false the dimension has nothing to judge and its weight is shared out"
     )
@@ -135,9 +137,11 @@ class Verdict(BaseModel):
 
     model_config = FROZEN
 
-    label: Annotated[str, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9_ -]{0,39}$")]
-    when: FormulaText | None = None
-    because: str = ""
+    label: Annotated[str, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9_ -]{0,39}$")] = Field(
+        description="letters, digits, spaces, - and _"
+    )
+    when: FormulaText | None = Field(None, description="the condition")
+    because: str = Field("", description="the reason that is shown")
 
 
 class Section(BaseModel):
@@ -145,8 +149,8 @@ class Section(BaseModel):
 
     model_config = FROZEN
 
-    title: str = ""
-    dimensions: Annotated[tuple[Name, ...], Field(min_length=1)]
+    title: str = Field("", description="shown in place of the name")
+    dimensions: Annotated[tuple[Name, ...], Field(min_length=1)] = Field(description="names of dimensions")
     formula: FormulaText | None = Field(None, description="left out: the mean of its dimensions")
     verdicts: tuple[Verdict, ...] = Field((), description="rules that may read `section`, its own score")
 
@@ -156,9 +160,9 @@ class Profile(BaseModel):
 
     model_config = FROZEN
 
-    title: str = ""
-    threshold: FiniteFloat | None = None
-    weights: dict[Name, Weight] = {}
+    title: str = Field("", description="shown in place of the name")
+    threshold: FiniteFloat | None = Field(None, description="named `threshold` in formulas")
+    weights: dict[Name, Weight] = Field({}, description="by dimension; left out: the dimensions' own")
 
 
 class Profiles(BaseModel):
@@ -167,7 +171,9 @@ class Profiles(BaseModel):
     model_config = ConfigDict(frozen=True, extra="allow")
     __pydantic_extra__: dict[str, Profile] = Field(init=False)
 
-    by: Annotated[str, Field(min_length=1)]
+    by: Annotated[str, Field(min_length=1)] = Field(
+        description="the context name whose value chooses; every other key is a profile"
+    )
     default: str | None = Field(None, description="the profile used when the context names none, or an unknown one")
 
     @property
@@ -188,9 +194,9 @@ class ScoreSpec(BaseModel):
 
     model_config = FROZEN
 
-    weighted: bool = True
+    weighted: bool = Field(True, description="the weighted mean of the dimensions")
     formula: FormulaText | None = Field(None, description="over dimensions, on the rubric's scale")
-    out_of: Annotated[FiniteFloat, Field(gt=0)] = 1.0
+    out_of: Annotated[FiniteFloat, Field(gt=0)] = Field(1.0, description="full marks")
     round: Annotated[int, Field(ge=0, le=9)] | None = Field(None, description="decimals; what is shown is what decides")
 
     @model_validator(mode="before")
@@ -212,13 +218,13 @@ class Gate(BaseModel):
 
     model_config = FROZEN
 
-    name: Annotated[str, Field(min_length=1)]
-    when: FormulaText
+    name: Annotated[str, Field(min_length=1)] = Field(description="shown in the result; each gate has its own")
+    when: FormulaText = Field(description="the condition")
     cap: Amount | None = Field(None, description="the score becomes at most this (number or formula, on out_of)")
     floor: Amount | None = Field(None, description="the score becomes at least this; caps win over floors")
     verdict: str | None = Field(None, description="the verdict becomes this, whatever the score")
     before: bool = Field(False, description="checked before anything is scored; a verdict then saves the scoring")
-    because: str = ""
+    because: str = Field("", description="the reason that is shown")
 
     @model_validator(mode="after")
     def _one_effect(self) -> Self:
@@ -236,7 +242,9 @@ class OnUnscored(BaseModel):
 
     model_config = FROZEN
 
-    policy: Literal["neutral", "skip", "inconclusive"] = "inconclusive"
+    policy: Literal["neutral", "skip", "inconclusive"] = Field(
+        "inconclusive", description="assume nothing, count a neutral value, or share the weight out"
+    )
     neutral: FiniteFloat | None = Field(None, description="left out: the middle of the dimension's scale")
 
     @model_validator(mode="before")
@@ -254,10 +262,14 @@ class Judging(BaseModel):
 
     model_config = FROZEN
 
-    mode: Literal["each", "together", "listwise"] = "each"
-    panel: Annotated[int, Field(ge=1)] = 1
-    pool: Literal["mean", "median", "trimmed", "weighted"] = "median"
-    repeats: Annotated[int, Field(ge=1)] = 1
+    mode: Literal["each", "together", "listwise"] = Field(
+        "each", description="one call per dimension, one call for all, or several responses side by side"
+    )
+    panel: Annotated[int, Field(ge=1)] = Field(1, description="how many judges must be named at least")
+    pool: Literal["mean", "median", "trimmed", "weighted"] = Field(
+        "median", description="how the votes of a panel become one value"
+    )
+    repeats: Annotated[int, Field(ge=1)] = Field(1, description="how often each judge is asked; `--repeats` wins")
     deadline: Annotated[FiniteFloat, Field(gt=0)] | None = Field(
         None, description="seconds that judging one response may take; what is not answered then is not scored"
     )
@@ -271,8 +283,10 @@ class Normalisation(BaseModel):
 
     model_config = FROZEN
 
-    method: Literal["none", "percentage_of_max", "min_max", "log", "z_score"] = "none"
-    apply_log: bool = False
+    method: Literal["none", "percentage_of_max", "min_max", "log", "z_score"] = Field(
+        "none", description="how the scores of one game are laid out between 0 and 1"
+    )
+    apply_log: bool = Field(False, description="take logarithms first")
 
 
 class ContextName(BaseModel):
@@ -280,7 +294,7 @@ class ContextName(BaseModel):
 
     model_config = FROZEN
 
-    says: str = ""
+    says: str = Field("", description="what the name means")
     default: FiniteFloat | None = Field(None, description="the value when the context gives none")
     optional: bool = Field(False, description="without a value it is absent: aggregates drop it, given(name) is false")
 
@@ -301,24 +315,32 @@ class Rubric(BaseModel):
 
     model_config = FROZEN
 
-    name: Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9-]{0,63}$")]
-    version: Annotated[str, StringConstraints(pattern=r"^\d+(\.\d+){0,2}([-+][0-9A-Za-z.-]+)?$")] = "1.0.0"
-    title: str = ""
-    description: str = ""
-    category: str = ""
-    tags: tuple[str, ...] = ()
-    scale: Scale = Scale()
-    dimensions: Annotated[dict[Name, Dimension], Field(min_length=1)]
-    sections: dict[Name, Section] = {}
+    name: Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9-]{0,63}$")] = Field(
+        description="lower-case letters, digits and hyphens"
+    )
+    version: Annotated[str, StringConstraints(pattern=r"^\d+(\.\d+){0,2}([-+][0-9A-Za-z.-]+)?$")] = Field(
+        "1.0.0", description="one to three numbers"
+    )
+    title: str = Field("", description="shown in place of the name")
+    description: str = Field("", description="what good means here, in a sentence or two")
+    category: str = Field("", description="for lists")
+    tags: tuple[str, ...] = Field((), description="for lists")
+    scale: Scale = Field(Scale(), description="what dimensions are scored on; 0 to 1 when left out")
+    dimensions: Annotated[dict[Name, Dimension], Field(min_length=1)] = Field(description="at least one")
+    sections: dict[Name, Section] = Field({}, description="named groups of dimensions")
     threshold: FiniteFloat | None = Field(None, description="named `threshold` in formulas; profiles may set their own")
-    profiles: Profiles | None = None
-    score: ScoreSpec = ScoreSpec()
+    profiles: Profiles | None = Field(None, description="weights and thresholds by a value of the context")
+    score: ScoreSpec = Field(ScoreSpec(), description="how dimensions become one score")
     bands: dict[str, Share] = Field({}, description="quality levels by the share of full marks they start at")
-    gates: tuple[Gate, ...] = ()
-    verdicts: Annotated[tuple[Verdict, ...], Field(min_length=1)]
-    on_unscored: OnUnscored = OnUnscored()
-    judging: Judging = Judging()
-    normalization: Normalisation = Normalisation()
+    gates: tuple[Gate, ...] = Field((), description="conditions that cap the score, lift it or force the verdict")
+    verdicts: Annotated[tuple[Verdict, ...], Field(min_length=1)] = Field(
+        description="tried from top to bottom; the last has no condition"
+    )
+    on_unscored: OnUnscored = Field(OnUnscored(), description="also written as one word: `on_unscored: skip`")
+    judging: Judging = Field(Judging(), description="how judges are asked")
+    normalization: Normalisation = Field(
+        Normalisation(), description="how scores of several players are to be compared"
+    )
     calibration: Calibration | None = Field(None, description="corrections of judges, from `rubrica calibrate`")
     settings: dict[Name, FiniteFloat | bool] = Field(
         {}, description="named numbers that formulas read and users may set"

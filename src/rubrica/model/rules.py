@@ -36,11 +36,11 @@ class Pattern(BaseModel):
 
     model_config = FROZEN
 
-    regex: str | None = None
-    keywords: tuple[Annotated[str, Field(min_length=1)], ...] = ()
-    field: TextField = "response"
+    regex: str | None = Field(None, description="in the syntax of RE2")
+    keywords: tuple[Annotated[str, Field(min_length=1)], ...] = Field((), description="words and phrases, in any case")
+    field: TextField = Field("response", description="the text it is looked for in")
     match: Match = Field("word", description="keywords: whole words, word beginnings, or anywhere")
-    ignore_case: bool = False
+    ignore_case: bool = Field(False, description="of a regex")
 
     @model_validator(mode="after")
     def _one_kind(self) -> Self:
@@ -52,12 +52,14 @@ class Pattern(BaseModel):
 class CountedPattern(Pattern):
     """A pattern whose matches count."""
 
-    name: str = ""
-    category: str = ""
+    name: str = Field("", description="shown in the result")
+    category: str = Field("", description="kept in the result")
     count: Literal["once", "each", "capped"] = Field(
         "once", description="points once, per match, or per match up to at_most"
     )
-    at_most: Annotated[int, Field(ge=1)] | None = None
+    at_most: Annotated[int, Field(ge=1)] | None = Field(
+        None, description="with `count: capped`, the matches that count"
+    )
 
     @model_validator(mode="after")
     def _cap_given(self) -> Self:
@@ -69,14 +71,14 @@ class CountedPattern(Pattern):
 class ScoredPattern(CountedPattern):
     """A pattern worth points when it is found."""
 
-    score: FiniteFloat
+    score: FiniteFloat = Field(description="points when it is found")
 
 
 class PenalisedPattern(CountedPattern):
     """A pattern that costs points when it is found."""
 
     penalty: Annotated[FiniteFloat, Field(le=0, description="points taken, as a negative number")]
-    reason: str = ""
+    reason: str = Field("", description="the reason that is shown")
 
 
 class PatternDetection(BaseModel):
@@ -105,10 +107,10 @@ class Threshold(BaseModel):
     model_config = FROZEN
 
     operator: Literal["<", "<=", ">", ">=", "==", "!="] | None = None
-    value: FiniteFloat | None = None
-    default: bool = False
-    score: FiniteFloat | None = None
-    score_formula: str | None = None
+    value: FiniteFloat | None = Field(None, description="what the metric is compared with")
+    default: bool = Field(False, description="meets everything; comes last")
+    score: FiniteFloat | None = Field(None, description="points")
+    score_formula: str | None = Field(None, description="a formula that gives the points")
 
     @model_validator(mode="after")
     def _whole(self) -> Self:
@@ -126,7 +128,7 @@ class MetricThreshold(BaseModel):
 
     type: Literal["metric_threshold"]
     name: str = ""
-    metric: Annotated[str, Field(min_length=1)]
+    metric: Annotated[str, Field(min_length=1)] = Field(description="a context name, a text feature or a named pattern")
     thresholds: Annotated[tuple[Threshold, ...], Field(min_length=1)]
 
     @field_validator("thresholds")
@@ -166,12 +168,20 @@ class CrossRoundAnalysis(BaseModel):
     track: Annotated[
         str, Field(min_length=1, description="entity_mentions, year_mentions or the name of a custom metric")
     ]
-    scoring: CrossRoundScoring
-    callback_items: Annotated[int, Field(ge=1)] = 1
-    callback_gap: Annotated[int, Field(ge=1)] = 1
-    escalation_rounds: Annotated[int, Field(ge=2)] = 2
-    consistency_share: Annotated[float, Field(gt=0, le=1)] = 0.5
-    consistency_tolerance: Annotated[float, Field(ge=0)] = 0.2
+    scoring: CrossRoundScoring = Field(description="points per finding")
+    callback_items: Annotated[int, Field(ge=1)] = Field(1, description="items that must recur for a callback")
+    callback_gap: Annotated[int, Field(ge=1)] = Field(
+        1, description="rounds that a callback must reach back, 1 being the round before"
+    )
+    escalation_rounds: Annotated[int, Field(ge=2)] = Field(
+        2, description="rounds over which the level must rise, this one included"
+    )
+    consistency_share: Annotated[float, Field(gt=0, le=1)] = Field(
+        0.5, description="share of earlier rounds that must share an item with this one"
+    )
+    consistency_tolerance: Annotated[float, Field(ge=0)] = Field(
+        0.2, description="for a metric: how far from the earlier mean it may lie, relative to that mean"
+    )
 
 
 class CustomExpression(BaseModel):
@@ -181,8 +191,8 @@ class CustomExpression(BaseModel):
 
     type: Literal["custom_expression"]
     name: str = ""
-    expression: Annotated[str, Field(min_length=1)]
-    required_context: tuple[str, ...] = ()
+    expression: Annotated[str, Field(min_length=1)] = Field(description="a formula that gives the points")
+    required_context: tuple[str, ...] = Field((), description="names without which the rule is reported as not applied")
 
 
 class Adjust(BaseModel):
@@ -192,9 +202,9 @@ class Adjust(BaseModel):
 
     type: Literal["adjust"] = "adjust"
     name: str = ""
-    when: Annotated[str, Field(min_length=1)] = "True"
-    add: Amount
-    because: str = ""
+    when: Annotated[str, Field(min_length=1)] = Field("True", description="the condition; left out, it always holds")
+    add: Amount = Field(description="points, or a formula that gives them")
+    because: str = Field("", description="the reason that is shown")
 
 
 def _rule_type(rule: Any) -> str:

@@ -21,10 +21,14 @@ class ShortForm(BaseModel):
     name: Annotated[str, Field(min_length=1, max_length=255)]
     description: str = ""
     version: str = "1.0"
-    scoring_type: Literal["binary", "proportional", "cumulative"]
+    scoring_type: Literal["binary", "proportional", "cumulative"] = Field(
+        description="won or lost, a share of what is possible, or points that add up"
+    )
     rules: Annotated[tuple[Rule, ...], Field(min_length=1)]
-    max_score: Annotated[FiniteFloat, Field(gt=0)] | None = None
-    win_at: FiniteFloat | None = None
+    max_score: Annotated[FiniteFloat, Field(gt=0)] | None = Field(
+        None, description="the most points possible; left out, worked out from the rules"
+    )
+    win_at: FiniteFloat | None = Field(None, description="`binary`: points that win")
     normalization_config: Normalisation | None = None
     category: str = ""
     tags: tuple[str, ...] = ()
