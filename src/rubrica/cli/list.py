@@ -30,15 +30,13 @@ def list_rubrics(as_json: AsJson = False) -> None:
         typer.echo(json.dumps(rows, indent=2, ensure_ascii=False))
         return
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
-    for heading in ("rubric", "version", "pack"):
-        table.add_column(heading, no_wrap=True)
+    table.add_column("rubric", no_wrap=True)
     table.add_column("dims", justify="right", no_wrap=True)
-    table.add_column("verdicts")
-    table.add_column("title", ratio=1)
+    table.add_column("title and verdicts", ratio=1)
     for row in rows:
-        table.add_row(
-            row["name"], row["version"], row["pack"], str(row["dimensions"]), ", ".join(row["verdicts"]), row["title"]
-        )
+        nested = "  " if row["name"] != row["pack"] else ""  # beside the main rubric of its pack
+        told = f"{row['title']}\n[dim]{', '.join(row['verdicts'])}[/dim]"
+        table.add_row(f"{nested}{row['name']}@{row['version']}", str(row["dimensions"]), told)
     out().print(table)
 
 
