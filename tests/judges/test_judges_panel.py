@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rubrica.errors import ContextError, RubricaError
-from rubrica.judges.panel import Panel, Pooling, axis_agreement, straddles, verdicts
+from rubrica.judges.panel import Panel, Pooling, axis_agreement, verdicts
 from rubrica.model.context import Context
 from rubrica.model.evaluation import Cost, Score, Unscored, Vote
 from rubrica.model.judge import Judge
@@ -188,6 +188,10 @@ def test_a_cancelled_panel_leaves_no_judge_running() -> None:
         return len(asyncio.all_tasks())
 
     assert asyncio.run(run()) == 1
+
+
+def straddles(*votes: Any, **how: Any) -> bool:
+    return len(set(verdicts(*votes, **how).values())) > 1
 
 
 def _passes_at_6(scores: Mapping[str, float]) -> str:

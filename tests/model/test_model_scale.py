@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rubrica.model.scale import Scale, anchor_for, anchor_gaps, read_anchors
+from rubrica.model.scale import Scale, anchor_gaps, read_anchors
 
 
 @pytest.mark.parametrize(
@@ -23,17 +23,6 @@ from rubrica.model.scale import Scale, anchor_for, anchor_gaps, read_anchors
 def test_anchors_cover_the_scale_once(ranges: list[str], scale: tuple[float, float], gaps: int) -> None:
     anchors = read_anchors(dict.fromkeys(ranges, "x"))
     assert len(anchor_gaps(anchors, Scale(min=scale[0], max=scale[1]))) == gaps
-
-
-def test_a_value_between_two_ranges_belongs_to_the_lower_one() -> None:
-    anchors = read_anchors({"9-10": "best", "7-8": "good", "1-6": "rest"})
-    assert [a.text for v in (10, 9, 8.9, 7, 6.5) if (a := anchor_for(anchors, v))] == [
-        "best",
-        "best",
-        "good",
-        "good",
-        "rest",
-    ]
 
 
 def test_a_scale_below_zero_has_its_lowest_value_as_zero() -> None:

@@ -19,7 +19,7 @@ WEIGHTS = {  # percent, in the order of DIMENSIONS
     "CREATIVE": (15, 25, 25, 25, 10),
     "ETHICAL": (20, 20, 20, 20, 20),
 }
-SUBSCRIPTIONS = "Analyze the competitive advantages of subscription vs one-time purchase business models"
+SUBSCRIPTIONS = "Weigh up the competitive advantages of selling software by subscription against selling it once"
 
 
 def decide(question_type: str | None, *scores: float | None) -> Evaluation:

@@ -17,7 +17,6 @@ from rubrica.scoring.agreement import (
     errors,
     kendall,
     krippendorff_alpha,
-    pairwise_agreement,
     spearman,
     spread,
 )
@@ -102,14 +101,6 @@ def test_alpha_says_why_it_is_undefined() -> None:
     assert one_judge.value is None
     assert str(one_judge) == NO_PAIRS
     assert str(krippendorff_alpha([(3, 3), (3, None), (3, 3)])) == NO_VARIATION
-
-
-def test_pairwise_agreement_counts_pairs_within_a_distance() -> None:
-    rows = [(7, 8, 4), (5, 5, None), (9, None, None)]
-    assert pairwise_agreement(rows).value == pytest.approx(1 / 4)
-    assert pairwise_agreement(rows, within=1).value == pytest.approx(2 / 4)
-    assert pairwise_agreement(rows, within=10).value == 1.0
-    assert pairwise_agreement([(1,), ()]).why == NO_PAIRS
 
 
 def test_spread_is_range_and_population_deviation() -> None:

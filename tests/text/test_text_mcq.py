@@ -22,8 +22,8 @@ QUESTION: dict[str, Any] = {
 PLACE_VALUE = {  # the shape of record that the education evaluator takes
     "type": "mcq",
     "difficulty": "medium",
-    "question": "Which number has 3 thousands, 5 hundreds, 2 tens and 7 ones?",
-    "options": ["A) 3,257", "B) 3,527", "C) 5,327", "D) 2,537"],
+    "question": "Four towers hold 4 thousands, 6 hundreds, 1 ten and 8 ones. Which number is it?",
+    "options": ["A) 4,168", "B) 4,618", "C) 6,418", "D) 1,648"],
     "answer": "B",
     "explanation": "...",
     "detailed_explanation": {},
@@ -47,7 +47,7 @@ def test_a_sound_record_reads_clean() -> None:
     assert values(PLACE_VALUE)["has_explanation"] == 0
     question = read_question(json.dumps(PLACE_VALUE))
     assert question is not None
-    assert question.key == "3,527"
+    assert question.key == "4,618"
 
 
 @pytest.mark.parametrize("answer", ["C", "c)", "(C)", "Option C", "24", "C) 24", 24])

@@ -118,7 +118,9 @@ def _axis_line(name: str, result: DimensionResult, gain: float | None) -> Text:
 
 def _provenance(result: DimensionResult) -> list[str]:
     facts = [STATUS_WORDS[result.status]] if result.status != "scored" else []
-    facts.append("offline in a judge’s place" if result.offline else f"by {SOURCE_WORDS[result.source]}")
+    facts.append(
+        "offline in a judge’s place" if result.offline else f"by {safe(result.judge) or SOURCE_WORDS[result.source]}"
+    )
     if result.confidence < 1:
         facts.append(f"scorer’s confidence {figure(result.confidence)}")
     return facts

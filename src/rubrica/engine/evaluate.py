@@ -209,7 +209,9 @@ def _outcome(
 def _on_scale(outcome: Score | Unscored, axis: AxisPlan) -> Score | Unscored:
     if isinstance(outcome, Score) and not (math.isfinite(outcome.value) and axis.scale.holds(outcome.value)):
         reason = f"{outcome.value:g} is off the scale {axis.scale}"
-        return Unscored(reason, outcome.source, outcome.hits, outcome.cost, outcome.duration_ms, outcome.votes)
+        return Unscored(
+            reason, outcome.source, outcome.hits, outcome.cost, outcome.duration_ms, outcome.votes, outcome.judge
+        )
     return outcome
 
 
@@ -237,4 +239,5 @@ def _from_parts(axis: AxisPlan, parts: Mapping[str, Score | Unscored], *, skip: 
         offline=any(score.offline for score in scores),
         cost=cost,
         duration_ms=slowest,
+        judge=scores[0].judge,
     )

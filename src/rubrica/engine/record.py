@@ -144,6 +144,7 @@ def _axis_result(
                 outcome.cost,
                 outcome.duration_ms,
                 outcome.votes,
+                outcome.judge,
             )
         case Unscored():
             neutral = sitting.plan.ruling.on_unscored.policy == "neutral" and axis.name in sitting.outcomes
@@ -163,6 +164,7 @@ def _axis_result(
                 cost=outcome.cost,
                 duration_ms=outcome.duration_ms,
                 votes=outcome.votes,
+                judge=outcome.judge,
             )
         case NotApplicable() | NotNeeded():
             status: Status = "not_applicable" if isinstance(outcome, NotApplicable) else "not_needed"

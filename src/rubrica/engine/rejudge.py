@@ -46,7 +46,9 @@ def rejudge(plan: Plan, stored: Evaluation) -> Evaluation:
 
 def _stored(result: DimensionResult) -> Score | Unscored:
     if result.status != "scored" or result.value is None:
-        return Unscored(result.reason, result.source, result.hits, result.cost, result.duration_ms, result.votes)
+        return Unscored(
+            result.reason, result.source, result.hits, result.cost, result.duration_ms, result.votes, result.judge
+        )
     return Score(
         result.value,
         result.reason,
@@ -58,6 +60,7 @@ def _stored(result: DimensionResult) -> Score | Unscored:
         result.cost,
         result.duration_ms,
         result.votes,
+        result.judge,
     )
 
 

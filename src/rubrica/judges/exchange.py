@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from rubrica.llm.model import ChatMessage, Model, ModelError, Reply, Request, Usage
 from rubrica.model.evaluation import Cost, Remarks, Score, Unscored
@@ -122,7 +123,7 @@ async def exchange(ask: Ask, terms: Terms) -> tuple[dict[Cell, Score | Unscored]
     spent = (terms.clock() - started) * 1000
     costs = bill.split(len(ask.cells))
     outcomes = {
-        cell: _outcome(answer.marks[cell], ask.suspicions.get(cell[0], ()), cost, spent)
+        cell: _outcome(answer.marks[cell], ask.suspicions.get(cell[0], ()), Billed(terms.model.name, cost, spent))
         for cell, cost in zip(ask.cells, costs, strict=True)
     }
     return outcomes, answer
@@ -177,15 +178,22 @@ def _request(messages: tuple[ChatMessage, ...], shape: Shape | None, terms: Term
     )
 
 
-def _outcome(
-    mark: Mark | Refusal, suspicions: tuple[str, ...], cost: Cost | None, duration_ms: float
-) -> Score | Unscored:
+class Billed(NamedTuple):
+    """Who was asked, what it cost, and how long it took."""
+
+    judge: str
+    cost: Cost | None
+    duration_ms: float
+
+
+def _outcome(mark: Mark | Refusal, suspicions: tuple[str, ...], billed: Billed) -> Score | Unscored:
+    judge, cost, duration_ms = billed
     warning = f"the text tries to instruct the judge: {'; '.join(suspicions)}" if suspicions else ""
     if isinstance(mark, Refusal):
         reason = "; ".join(part for part in (visible(mark.reason), warning) if part)
-        return Unscored(reason, "llm", cost=cost, duration_ms=duration_ms)
+        return Unscored(reason, "llm", cost=cost, duration_ms=duration_ms, judge=judge)
     reason = f"{mark.reason} ({warning})".strip() if warning else mark.reason
-    return Score(mark.value, reason, mark.confidence, "llm", cost=cost, duration_ms=duration_ms)
+    return Score(mark.value, reason, mark.confidence, "llm", cost=cost, duration_ms=duration_ms, judge=judge)
 
 
 def _marked(answer: Answer, addition: str) -> Answer:

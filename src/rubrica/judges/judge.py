@@ -116,19 +116,6 @@ class ModelJudge:
             found |= {part: axis for part, axis in parts.items() if axis.kind == "judge"}
         return found
 
-    @property
-    def provenance(self) -> dict[str, str | int | float]:
-        """What a score of this judge depends on beside the rubric and the context."""
-        kind: prompt.Kind = "each" if self.rubric.judging.mode == "each" else "together"
-        return {
-            "model": self.model.name,
-            "prompt": kind,
-            "prompt_hash": prompt.template(kind).hash,
-            "seed": self.seed,
-            "repeat": self.repeat,
-            "temperature": self.temperature,
-        }
-
     async def _each(self, axes: Mapping[str, Axis], context: Context) -> dict[str, Score | Unscored]:
         material = prompt.Material.of(context, self.rubric)
         fence, signs = material.fence(self.fence_source), _signs(context)

@@ -112,6 +112,7 @@ class Panel:
         cast = [vote for vote in votes if vote.value is not None]
         present = {vote.judge for vote in cast}
         value = self.pooling.value(axis, cast)
+        named = ", ".join(self.judges)
         given = list(outcomes.values())
         costs = [outcome.cost for outcome in given if outcome.cost is not None]
         cost = total_cost(costs) if costs else None
@@ -123,7 +124,7 @@ class Panel:
             lack = "the judges that gave a value have no weight"
         if value is None or apart is None or len(present) < self.quorum:
             reason = f"{lack}: {'; '.join(_in_words(votes))}"
-            return Unscored(reason, "llm", cost=cost, duration_ms=slowest, votes=votes)
+            return Unscored(reason, "llm", cost=cost, duration_ms=slowest, votes=votes, judge=named)
         nearest = min(cast, key=lambda vote: (abs((vote.value or 0.0) - value), -vote.confidence))
         reason = f"{', '.join(_in_words(votes))}: {self.pooling.called(axis)} {value:.4g}, spread {apart.range:.4g}"
         agreement = max(0.0, 1.0 - 2 * apart.std / (scale.max - scale.min))
@@ -136,6 +137,7 @@ class Panel:
             cost=cost,
             duration_ms=slowest,
             votes=votes,
+            judge=named,
         )
 
 
@@ -204,22 +206,6 @@ def verdicts(
         alone = {axis: value for axis, cast in own.items() if (value := pooling.value(axis, cast)) is not None}
         found[key] = decide({**overall, **alone})
     return found
-
-
-def straddles(
-    votes: Mapping[str, Sequence[Vote]],
-    decide: Callable[[Mapping[str, float]], str],
-    *,
-    by: Literal["repeat", "judge"] = "repeat",
-    pooling: Pooling = Pooling(),  # noqa: B008 - frozen
-) -> bool:
-    """Whether repeats (or judges) alone would come to different verdicts, so that the verdict hangs on chance.
-
-    >>> votes = {"tone": [Vote("a", 7, repeat=0), Vote("a", 5, repeat=1)]}
-    >>> straddles(votes, lambda scores: "pass" if scores["tone"] >= 6 else "fail")
-    True
-    """
-    return len(set(verdicts(votes, decide, by=by, pooling=pooling).values())) > 1
 
 
 @dataclass(frozen=True, slots=True)

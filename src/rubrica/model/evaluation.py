@@ -82,6 +82,7 @@ class Score(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     cost: Cost | None = None
     duration_ms: float = 0.0
     votes: tuple[Vote, ...] = ()  # of a panel, or of repeats
+    judge: str = ""  # the model that was asked
 
 
 class Unscored(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -93,6 +94,7 @@ class Unscored(msgspec.Struct, frozen=True, omit_defaults=True):
     cost: Cost | None = None
     duration_ms: float = 0.0
     votes: tuple[Vote, ...] = ()
+    judge: str = ""  # the model that was asked
 
 
 class DimensionResult(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -115,6 +117,7 @@ class DimensionResult(msgspec.Struct, frozen=True, omit_defaults=True):
     cost: Cost | None = None
     duration_ms: float = 0.0
     votes: tuple[Vote, ...] = ()  # of a panel, or of repeats
+    judge: str = ""  # the model that was asked
 
     @property
     def why(self) -> str:

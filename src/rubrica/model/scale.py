@@ -104,8 +104,3 @@ def anchor_gaps(anchors: tuple[Anchor, ...], scale: Scale) -> list[str]:
     if rising[-1].high > scale.max:
         gaps.append(f"the anchor up to {rising[-1].high:g} ends above the scale's max {scale.max:g}")
     return gaps
-
-
-def anchor_for(anchors: tuple[Anchor, ...], value: float) -> Anchor | None:
-    """The anchor that describes a value; between two whole-number ranges the lower one does."""
-    return next((anchor for anchor in anchors if anchor.low <= value), None)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Protocol
 
 from rubrica.model.evaluation import RuleHit
@@ -11,8 +10,6 @@ from .situation import Situation
 
 Reach = tuple[float, float]
 """The least and the most points a rule can give."""
-
-UNBOUNDED: Reach = (-math.inf, math.inf)
 
 
 class CompiledRule(Protocol):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -64,22 +64,6 @@ def krippendorff_alpha(units: Iterable[Unit], level: Level = "interval") -> Agre
     observed = math.fsum(_disagreement(Counter(unit), level) / (len(unit) - 1) for unit in paired)
     expected = _disagreement(counts, level) / (total - 1)
     return Agreement(1.0 - observed / expected, units=len(paired))
-
-
-def pairwise_agreement(units: Iterable[Unit], within: float = 0.0) -> Agreement:
-    """The share of pairs of scores on the same item that lie within `within` of each other.
-
-    >>> pairwise_agreement([(7, 8, 4), (5, 5, None)], within=1).value
-    0.5
-    """
-    paired = _paired(units)
-    close = pairs = 0
-    for unit in paired:
-        rising = sorted(unit)
-        for place, value in enumerate(rising):
-            close += bisect_right(rising, value + within, place) - place - 1
-        pairs += len(unit) * (len(unit) - 1) // 2
-    return Agreement(close / pairs, units=len(paired)) if pairs else Agreement(None, NO_PAIRS)
 
 
 def spread(values: Iterable[float | None]) -> Spread | None:

@@ -73,10 +73,6 @@ class Regex:
         """The pattern as a set must be given it: a set has one case rule for all its patterns."""
         return f"(?i:{self.source})" if self.ignore_case else self.source
 
-    def found_in(self, text: str) -> bool:
-        """Whether the pattern occurs at all."""
-        return self.compiled.search(encoded(text)) is not None
-
     def spans(self, text: str, limit: int | None = None) -> list[tuple[int, int]]:
         """Where it occurs, without overlaps, in characters; at most `limit` of them."""
         data = encoded(text)

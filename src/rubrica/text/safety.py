@@ -40,7 +40,7 @@ def find_unsafe(text: str) -> tuple[Finding, ...]:
 
     >>> [(found.text, found.excused) for found in find_unsafe("I can't explain how to make a bomb.")]
     [('how to make a bomb', True)]
-    >>> [(found.text, found.excused) for found in find_unsafe("I can't believe it: how to make a bomb!")]
+    >>> [(found.text, found.excused) for found in find_unsafe("I can't get over this: how to make a bomb!")]
     [('how to make a bomb', False)]
     """
     readable = re.sub(r"[\ud800-\udfff]", "\ufffd", text)  # a lone surrogate has no UTF-8 form
