@@ -41,7 +41,7 @@ def explained_evaluations() -> Ratio:
     options = re2.Options()
     options.log_errors = False
     together = re2.Set.SearchSet(options)
-    for regex in plan.lexicon.regexes["response"]:
+    for regex in plan.sources.lexicon.regexes["response"]:
         together.Add(regex.set_source)
     together.Compile()
     sample = list(texts(TEXTS))

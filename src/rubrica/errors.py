@@ -72,3 +72,27 @@ class ContextError(RubricaError):
 
 class StoredError(RubricaError):
     """A stored evaluation or case cannot be read back."""
+
+
+class StoreError(RubricaError):
+    """The database cannot be used now: not reachable, full, or locked for too long. Nothing was half-written."""
+
+
+class MissingError(RubricaError):
+    """There is no such thing, or not for whoever asks."""
+
+
+class DeniedError(RubricaError):
+    """Whoever asks may see it, but may not do this; says who may."""
+
+
+class ConflictError(RubricaError):
+    """What is asked clashes with what is there: a name that is taken, a version that is kept."""
+
+
+class StaleError(ConflictError):
+    """Somebody else changed it since it was read; read it again and apply the change to that."""
+
+
+class InputError(RubricaError):
+    """A request cannot be used as it is; says what is wrong and the way out."""

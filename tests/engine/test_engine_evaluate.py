@@ -7,6 +7,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
 import pytest
 
 import rubrica
@@ -351,3 +352,41 @@ def test_a_changed_setting_changes_the_hash() -> None:
 def test_the_same_document_in_another_order_has_the_same_hash() -> None:
     shuffled = dict(reversed(list(rubric().items())))
     assert rubrica.load(shuffled).hash == rubrica.load(rubric()).hash
+
+
+@pytest.mark.parametrize("policy", ["neutral", "skip", "inconclusive"])
+def test_a_plan_used_before_concludes_as_a_fresh_one(policy: str) -> None:
+    document = rubric(on_unscored=policy, bands={"good": 0.7, "poor": 0.0})
+    document["dimensions"]["style"]["applies"] = "given(tone)"
+    used = rubrica.compile(document)
+    levels = (1, 5, 10, None)
+    cases = [
+        ({"accuracy": accuracy, "style": style} if tone is not None else {"accuracy": accuracy}, {"tone": tone})
+        for accuracy in levels
+        for style in levels
+        for tone in (1, None)
+    ]
+    for scores, metrics in cases * 2:
+        document["description"] = f"fresh {scores} {metrics}"  # another hash, so another plan
+        again = rubrica.decide(used, scores, context={"custom_metrics": metrics})
+        fresh = rubrica.decide(document, scores, context={"custom_metrics": metrics})
+        assert msgspec.structs.replace(again, duration_ms=0.0, hash="") == msgspec.structs.replace(
+            fresh, duration_ms=0.0, hash=""
+        )
+
+
+def test_a_metric_never_stands_in_for_what_a_rubric_works_out_itself() -> None:
+    document = {
+        "name": "names",
+        "settings": {"most": 3},
+        "patterns": {"shouted": {"keywords": ["wow"]}},
+        "context": {"extra": {"default": 7}},
+        "dimensions": {"points": {"formula": "word_count + 10 * shouted + 100 * most + 1000 * extra"}},
+        "scale": {"min": 0, "max": 10_000},
+        "verdicts": [{"label": "done"}],
+    }
+    misleading = {"word_count": 50, "shouted": 60, "most": 70, "points": 80, "score": 90, "extra": None}
+    evaluation = rubrica.evaluate(document, response="oh wow", context={"custom_metrics": misleading})
+    assert evaluation.dimensions["points"].value == 2 + 10 + 300 + 7000
+    given = rubrica.evaluate(document, response="oh wow", context={"custom_metrics": {"extra": 1}})
+    assert given.dimensions["points"].value == 2 + 10 + 300 + 1000

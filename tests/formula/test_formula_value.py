@@ -117,6 +117,12 @@ def test_a_missing_name_is_a_fault_that_names_it() -> None:
     assert fault("mean(a, b)", a=1.0) == "no value for 'b'"
 
 
+@pytest.mark.parametrize("text", ["a", "a + 1", "-a", "a > 1", "1 / a", "abs(a)", "min(a, 1)", "mean(a, b)"])
+def test_an_integer_is_read_as_a_float_or_faults_by_name_where_none_is_so_large(text: str) -> None:
+    assert parse(text).value({"a": 3, "b": 5}) == parse(text).value({"a": 3.0, "b": 5.0})
+    assert fault(text, a=10**400, b=5) == "'a' is too large for a formula"
+
+
 def test_division_by_zero_is_a_fault_that_shows_the_division() -> None:
     assert fault("1 + (a + b) / (a - b) * 2", a=1.0, b=1.0) == "division by zero in (a + b) / (a - b)"
     assert fault("a // b", a=1.0, b=0) == "division by zero in a // b"

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from pydantic import ValidationError
 
 import rubrica
 from rubrica import Context, ContextError
 from rubrica.engine.cases import BadLine, Case, read_cases
+from rubrica.model.context import LONGEST_TEXT
 
 
 def test_keys_that_are_not_fields_become_metadata() -> None:
@@ -39,6 +41,25 @@ def test_a_lone_surrogate_becomes_a_replacement_character() -> None:
     context = Context.of({"response": "a\ud800b"})
     assert context.response == "a\ufffdb"
     context.response.encode()
+
+
+def test_a_context_made_by_its_constructor_is_checked_and_cleaned_too() -> None:
+    context = Context(prompt="\udfff", messages=({"role": "user", "content": "a\ud800"},))  # type: ignore[arg-type]
+    assert (context.prompt, context.messages[0].content) == ("\ufffd", "a\ufffd")
+    with pytest.raises(ValidationError, match="Input should be a valid string"):
+        Context(response=None)  # type: ignore[arg-type]
+    with pytest.raises(ValidationError, match="at most 50000000 characters"):
+        Context(response="a" * (LONGEST_TEXT + 1))
+    with pytest.raises(ValidationError, match="frozen"):
+        context.prompt = "x"
+    with pytest.raises(ValidationError, match="not permitted"):
+        Context(answer="x")  # type: ignore[call-arg]
+
+
+def test_the_schema_of_a_context_says_how_long_a_text_may_be() -> None:
+    schema = Context.model_json_schema()
+    texts = [schema["properties"]["prompt"], schema["$defs"]["Message"]["properties"]["content"]]
+    assert [(text["type"], text["maxLength"]) for text in texts] == [("string", LONGEST_TEXT)] * 2
 
 
 def test_everything_that_does_not_fit_is_told_at_once() -> None:

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import rubrica
 from rubrica import Evaluation
+from rubrica.model.evidence import Span
+from rubrica.text.patterns import compile_regex
 
 
 def score(rules: list[dict[str, Any]], response: str = "", **context: Any) -> Evaluation:
@@ -37,6 +43,42 @@ def test_a_hit_quotes_the_text_it_found() -> None:
     evaluation = score(patterns({"name": "year", "regex": r"\b197[0-9]\b", "score": 10}), "Ångström moved in 1974.")
     (span,) = evaluation.dimensions["points"].hits[0].spans
     assert (span.field, span.text, span.start, span.end) == ("response", "1974", 18, 22)
+
+
+COUNTS: list[dict[str, Any]] = [{}, {"count": "each"}, {"count": "capped", "at_most": 2}]
+
+
+@given(st.text(alphabet="abé😀 \n", max_size=60), st.sampled_from(COUNTS))
+def test_spans_of_a_hit_are_all_the_matches_that_count(text: str, count: dict[str, Any]) -> None:
+    evaluation = score(patterns({"name": "n", "regex": "ab?|é", "score": 1, **count}), text)
+    places = compile_regex("ab?|é").spans(text, {"each": None, "capped": 2}.get(count.get("count", ""), 1))
+    spans = [Span("response", start, end, text[start:end], "n") for start, end in places]
+    hits = evaluation.dimensions["points"].hits
+    assert [(hit.count, hit.points, hit.spans) for hit in hits] == (
+        [(len(places), float(len(places)), tuple(spans[:20]))] if places else []
+    )
+
+
+def test_a_match_that_marks_nothing_does_not_count() -> None:
+    rule = patterns({"name": "n", "regex": "a(?P<span>b?)", "score": 5})
+    (nothing,) = score(rule, "a a").dimensions["points"].hits
+    assert (nothing.points, nothing.count, nothing.spans) == (0.0, 0, ())
+    (second,) = score(rule, "a ab").dimensions["points"].hits
+    assert (second.points, second.count, [span.text for span in second.spans]) == (5.0, 1, ["b"])
+
+
+def test_a_stored_evaluation_is_read_back_with_its_spans() -> None:
+    specs = [{"name": word, "keywords": [word], "score": 1, **count} for word, count in zip("abc", COUNTS, strict=True)]
+    evaluation = score(patterns(*specs), "a é a b b b c c c")
+    for stored in (
+        Evaluation.from_json(evaluation.to_json()),
+        pickle.loads(pickle.dumps(evaluation)),  # noqa: S301
+        copy.deepcopy(evaluation),
+    ):
+        assert stored == evaluation
+        assert all(type(hit.spans) is tuple for hit in stored.dimensions["points"].hits)
+    hits = evaluation.to_dict()["dimensions"]["points"]["hits"]
+    assert [[span["start"] for span in hit["spans"]] for hit in hits] == [[0], [6, 8, 10], [12, 14]]
 
 
 def test_keywords_ignore_case_and_match_whole_words() -> None:

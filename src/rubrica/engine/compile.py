@@ -10,7 +10,8 @@ from rubrica.formula import Formula
 from rubrica.model.judge import Judge
 from rubrica.model.rubric import Axis, Dimension, Rubric, Verdict
 from rubrica.model.scale import Scale
-from rubrica.scorers.lexicon import Lexicon, Slot
+from rubrica.scorers.lexicon import Lexicon
+from rubrica.scorers.situation import Sources
 from rubrica.scoring.ruling import (
     NOISE_DIGITS,
     DimensionRead,
@@ -54,7 +55,7 @@ def try_compile(rubric: Rubric, dropped: frozenset[Path] = frozenset()) -> tuple
     lexicon = Lexicon()
     recipes = RecipeCompiler(vocabulary, lexicon)
     check_meaning(rubric, vocabulary)
-    named = _named_patterns(rubric, lexicon, vocabulary)
+    _name_patterns(rubric, lexicon, vocabulary)
     axes = tuple(_dimension(name, dimension, rubric, recipes) for name, dimension in rubric.dimensions.items())
     before = len(vocabulary.problems)
     ruling = _ruling(rubric, vocabulary)
@@ -64,19 +65,27 @@ def try_compile(rubric: Rubric, dropped: frozenset[Path] = frozenset()) -> tuple
         lexicon.build()
     declared = (rubric.context or {}).items()
     defaults = {name: spec.default for name, spec in declared if spec.optional or spec.default is not None}
-    plan = Plan(rubric, ruling, axes, lexicon, named, dict(rubric.settings), defaults, {})
+    plan = Plan(
+        rubric=rubric,
+        identity=(rubric.name, rubric.version, rubric.hash),
+        profiles=rubric.profiles,
+        ruling=ruling,
+        axes=axes,
+        judged=any(axis.judged for axis in axes),
+        conditions=tuple((axis.name, axis.applies) for axis in axes if axis.applies is not None),
+        sources=Sources(lexicon, vocabulary.metrics(), defaults),
+        conclusions={},
+    )
     return plan, vocabulary.problems
 
 
-def _named_patterns(rubric: Rubric, lexicon: Lexicon, vocabulary: Vocabulary) -> dict[str, Slot]:
-    slots = {}
+def _name_patterns(rubric: Rubric, lexicon: Lexicon, vocabulary: Vocabulary) -> None:
     for name, pattern in rubric.patterns.items():
         try:
-            slots[name] = lexicon.add(pattern)
+            lexicon.named[name] = lexicon.add(pattern)
         except PatternError as error:
             key = "regex" if pattern.regex is not None else "keywords"
             vocabulary.report(str(error), ("patterns", name, key))
-    return slots
 
 
 def _dimension(name: str, dimension: Dimension, rubric: Rubric, recipes: RecipeCompiler) -> AxisPlan:
@@ -87,18 +96,19 @@ def _dimension(name: str, dimension: Dimension, rubric: Rubric, recipes: RecipeC
         applies = recipes.vocabulary.read(dimension.applies, (*path, "applies"))
     if not dimension.parts:
         plan = _axis(name, dimension, scale, path, recipes)
-        return AxisPlan(name, dimension, scale, plan.scorer, plan.judged, applies)
+        return replace(plan, applies=applies)
     parts = tuple(_axis(part, spec, scale, (*path, "parts", part), recipes) for part, spec in dimension.parts.items())
-    return AxisPlan(name, dimension, scale, None, any(part.judged for part in parts), applies, parts)
+    judged = any(part.judged for part in parts)
+    return AxisPlan(name, dimension, scale, scale.ends, dimension.weight, None, judged, applies, parts)
 
 
 def _axis(name: str, axis: Axis, scale: Scale, path: Path, recipes: RecipeCompiler) -> AxisPlan:
     if axis.kind != "judge":
-        return AxisPlan(name, axis, scale, recipes.scorer(axis, scale, path), judged=False)
+        return AxisPlan(name, axis, scale, scale.ends, axis.weight, recipes.scorer(axis, scale, path), judged=False)
     stand_in = None
     if axis.offline is not None:
         stand_in = recipes.scorer(axis.offline, scale, (*path, "offline"), offline=True)
-    return AxisPlan(name, axis, scale, stand_in, judged=True)
+    return AxisPlan(name, axis, scale, scale.ends, axis.weight, stand_in, judged=True)
 
 
 def _ruling(rubric: Rubric, vocabulary: Vocabulary) -> Ruling:
@@ -119,12 +129,14 @@ def _ruling(rubric: Rubric, vocabulary: Vocabulary) -> Ruling:
     return Ruling(
         terms=terms,
         gates=tuple(gates),
+        vetoes=tuple(rule for rule in gates if rule.gate.before and rule.gate.verdict is not None),
         verdicts=verdicts,
         sections=sections,
         scales=scales,
         scale=Scale() if rubric.score.formula is None and as_shares else rubric.scale,
         section_scale=Scale() if as_shares else rubric.scale,
         out_of=rubric.score.out_of,
+        bands=rubric.bands,
         digits=rubric.score.round if rubric.score.round is not None else NOISE_DIGITS,
         on_unscored=rubric.on_unscored,
         reads_shares=frozenset(name for formula in formulas for name in formula.names if name in shares),
@@ -165,9 +177,10 @@ def _terms(
     vocabulary: Vocabulary,
     as_shares: bool,
 ) -> Terms:
+    constants = {**rubric.settings, **({} if threshold is None else {"threshold": threshold})}
     if rubric.score.formula is not None:
         formula = vocabulary.read(rubric.score.formula, ("score", "formula"), "score")
-        return Terms(profile, formula, {}, threshold, _reads(formula, rubric))
+        return Terms(profile, formula, {}, threshold, constants, _reads(formula, rubric))
     pairs = ", ".join(
         f"{weight!r}, {share_name(name) if as_shares else name}"
         for name, weight in weights.items()
@@ -175,7 +188,7 @@ def _terms(
     )
     text = f"weighted({pairs})" if pairs else "0"
     formula = vocabulary.read(text, ("dimensions",), "score")
-    return Terms(profile, formula, weights, threshold, _reads(formula, rubric))
+    return Terms(profile, formula, weights, threshold, constants, _reads(formula, rubric))
 
 
 def _reads(formula: Formula, rubric: Rubric) -> tuple[DimensionRead, ...]:

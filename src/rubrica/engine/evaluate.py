@@ -13,6 +13,7 @@ from rubrica.model.context import Context
 from rubrica.model.evaluation import INCONCLUSIVE, Evaluation, Remarks, Score, Unscored, total_cost
 from rubrica.model.judge import Judge, Judgement
 from rubrica.model.rubric import Axis
+from rubrica.scorers.situation import Situation
 from rubrica.scoring.ruling import share_name
 from rubrica.scoring.weigh import weigh
 
@@ -26,14 +27,12 @@ NO_JUDGE = Unscored("no judge is configured and the rubric has no offline scorer
 
 def evaluate(plan: Plan, context: Context, case: str | None = None) -> Evaluation:
     """Score by code alone: judged dimensions use their offline scorer, and are marked so."""
-    sitting = _open(plan, context)
-    if not _vetoed(sitting):
-        _score_by_code(sitting)
-        if len(sitting.outcomes) < len(plan.axes):
-            for axis in sitting.waiting:
-                if _decided(sitting):
-                    break
-                _settle(sitting, axis, {})
+    sitting = _begin(plan, context)
+    if plan.judged:
+        for axis in sitting.waiting:
+            if _decided(sitting):
+                break
+            _settle(sitting, axis, {})
     return record(sitting, case)
 
 
@@ -41,17 +40,15 @@ async def aevaluate(plan: Plan, context: Context, case: str | None = None) -> Ev
     """Score with the plan's judge where it has one."""
     if plan.judge is None:
         return evaluate(plan, context, case)
-    sitting = _open(plan, context)
-    if not _vetoed(sitting):
-        _score_by_code(sitting)
-        while (waiting := sitting.waiting) and not _decided(sitting):
-            wave = _wave(sitting, waiting) if plan.rubric.judging.stop == "decided" else waiting
-            asked = {name: spec for axis in wave for name, spec in _asked(axis).items()}
-            replies = await _ask(sitting, plan.judge, asked)
-            if isinstance(replies, Judgement) and replies.remarks is not None:
-                sitting.remarks = replies.remarks
-            for axis in wave:
-                _settle(sitting, axis, replies)
+    sitting = _begin(plan, context)
+    while (waiting := sitting.waiting) and not _decided(sitting):
+        wave = _wave(sitting, waiting) if plan.rubric.judging.stop == "decided" else waiting
+        asked = {name: spec for axis in wave for name, spec in _asked(axis).items()}
+        replies = await _ask(sitting, plan.judge, asked)
+        if isinstance(replies, Judgement) and replies.remarks is not None:
+            sitting.remarks = replies.remarks
+        for axis in wave:
+            _settle(sitting, axis, replies)
     return record(sitting, case)
 
 
@@ -91,42 +88,40 @@ def settle(
     return record(sitting, case)
 
 
-def _open(plan: Plan, context: Context) -> Sitting:
-    terms, note = plan.terms(context)
-    sitting = Sitting(plan, context, terms, note, plan.situation(context, terms))
-    names = sitting.situation.names
+def _begin(plan: Plan, context: Context) -> Sitting:
+    """A sitting with all scored that needs no judge, or with nothing left to score where a gate decides before."""
+    sitting = _open(plan, context)
+    if plan.ruling.vetoes and _vetoed(sitting):
+        return sitting
+    outcomes, situation = sitting.outcomes, sitting.situation
     for axis in plan.axes:
-        if axis.applies is not None:
-            try:
-                applies = axis.applies.holds(names)
-            except FormulaFault as fault:
-                sitting.outcomes[axis.name] = Unscored(
-                    f"whether it applies cannot be told: {axis.applies.text}: {fault}"
-                )
-                continue
-            if not applies:
-                sitting.outcomes[axis.name] = NotApplicable(f"nothing to judge: not {axis.applies.text}")
+        if axis.judged or axis.name in outcomes:
+            continue
+        if axis.scorer is not None:
+            outcomes[axis.name] = axis.scorer(situation)
+        else:
+            _settle(sitting, axis, {})
     return sitting
 
 
-def _score_by_code(sitting: Sitting) -> None:
-    """Score what needs no judge."""
-    for axis in sitting.plan.axes:
-        if axis.judged or axis.name in sitting.outcomes:
-            continue
-        if axis.scorer is not None:
-            sitting.outcomes[axis.name] = axis.scorer(sitting.situation)
-        else:
-            _settle(sitting, axis, {})
+def _open(plan: Plan, context: Context) -> Sitting:
+    terms = plan.terms(context)
+    situation = Situation(context, plan.sources, terms.constants)
+    sitting = Sitting(plan, context, terms, situation)
+    for name, applies in plan.conditions:
+        try:
+            if not applies.holds(situation):
+                sitting.outcomes[name] = NotApplicable(f"nothing to judge: not {applies.text}")
+        except FormulaFault as fault:
+            sitting.outcomes[name] = Unscored(f"whether it applies cannot be told: {applies.text}: {fault}")
+    return sitting
 
 
 def _vetoed(sitting: Sitting) -> bool:
     """Whether a gate that is checked before scoring forces the verdict; nothing is scored then."""
-    for rule in sitting.plan.ruling.gates:
-        if not (rule.gate.before and rule.gate.verdict is not None):
-            continue
+    for rule in sitting.plan.ruling.vetoes:
         try:
-            fires = rule.when.holds(sitting.situation.names)
+            fires = rule.when.holds(sitting.situation)
         except FormulaFault:
             continue  # told as an error when the gates are weighed
         if fires:

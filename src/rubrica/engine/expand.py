@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 import re
+import unicodedata
 
 from rubrica.errors import Problem
 from rubrica.model.rubric import Dimension, Normalisation, Rubric, ScoreSpec, Verdict
@@ -67,13 +69,19 @@ def short_names(short: ShortForm) -> frozenset[str]:
 
 
 def slug(name: str) -> str:
-    """A title as a rubric name.
+    """A title as a rubric name. Letters of other scripts give way to a digest, so that two titles still differ.
 
-    >>> slug("Norm MacDonald Classic")
-    'norm-macdonald-classic'
+    >>> slug("Norm MacDonald Classic"), slug("Über Zäune")
+    ('norm-macdonald-classic', 'uber-zaune')
+    >>> slug("速度 2"), slug("速度") == slug("幽默")
+    ('2-7c222f6d', False)
     """
-    words = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
-    return words[:64].rstrip("-") or "rubric"
+    plain = unicodedata.normalize("NFKD", name)
+    words = re.sub(r"[^a-z0-9]+", "-", plain.encode("ascii", "ignore").decode().lower()).strip("-")
+    if words and not any(letter.isalpha() and not letter.isascii() for letter in plain):
+        return words[:64].rstrip("-")
+    digest = hashlib.sha256(name.encode("utf-8", "replace")).hexdigest()[:8]
+    return f"{words[:55].rstrip('-') or 'rubric'}-{digest}"
 
 
 def _most_points(short: ShortForm, most: float, vocabulary: Vocabulary) -> float:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+
+import msgspec
 
 from rubrica.formula import Interval
 from rubrica.model.context import Context
@@ -31,21 +33,19 @@ class NotNeeded:
 Outcome = Score | Unscored | NotApplicable | NotNeeded
 
 
-@dataclass(slots=True)
-class Sitting:
+class Sitting(msgspec.Struct, eq=False, gc=False):
     """One evaluation under way."""
 
     plan: Plan
     context: Context
     terms: Terms
-    note: str
     situation: Situation
-    outcomes: dict[str, Outcome] = field(default_factory=dict)
-    parts: dict[str, dict[str, Outcome]] = field(default_factory=dict)
+    outcomes: dict[str, Outcome] = msgspec.field(default_factory=dict)
+    parts: dict[str, dict[str, Outcome]] = msgspec.field(default_factory=dict)
     remarks: Remarks | None = None
     voted: bool = False  # some outcome may carry the votes of a panel or of repeats
     stopped: bool = False
-    started: float = field(default_factory=time.perf_counter)
+    started: float = msgspec.field(default_factory=time.perf_counter)
 
     @property
     def waiting(self) -> list[AxisPlan]:
@@ -58,7 +58,7 @@ def weighable(sitting: Sitting) -> tuple[dict[str, object], dict[str, Interval]]
     """The names that formulas read, with the rubric's policy applied to what has no score, and what stays unknown."""
     ruling = sitting.plan.ruling
     policy = ruling.on_unscored.policy
-    names = sitting.situation.names
+    names = sitting.situation
     unknown: dict[str, Interval] = {}
     for axis in sitting.plan.axes:
         share = share_name(axis.name)

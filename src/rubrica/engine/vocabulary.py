@@ -32,6 +32,7 @@ class Vocabulary:
     problems: list[Problem] = field(default_factory=list)
     extra: frozenset[str] = frozenset()  # context names that rules declare as required
     dropped: frozenset[Path] = frozenset()  # pieces of the document that could not be read
+    names: set[str] = field(default_factory=set)  # all that was read
 
     def lost(self, name: str) -> bool:
         """Whether a name is missing only because its definition could not be read: that was told already."""
@@ -52,7 +53,15 @@ class Vocabulary:
             return _NOTHING
         for name in sorted(formula.names):
             self._check(name, text, path, scope)
+        self.names |= formula.names
         return formula
+
+    def metrics(self) -> tuple[str, ...]:
+        """The names read so far that only a context can give."""
+        others = {*FEATURES, *CONTEXT_COUNTS, *RESERVED, *self.scored()}
+        if self.rubric is not None:
+            others |= {*self.rubric.settings, *self.rubric.patterns}
+        return tuple(sorted(self.names - others))
 
     def report(self, message: str, path: Path, fix: str = "") -> None:
         self.problems.append(Problem(message, path, fix=fix))

@@ -70,6 +70,7 @@ _SCOPE: Final[Mapping[str, object]] = {
     "errors": (KeyError, ZeroDivisionError, OverflowError),
     "type": type,
     "float": float,
+    "int": int,
     "number": arithmetic.number,
     "argument": arithmetic.argument,
     "overflow": arithmetic.overflow,
@@ -127,6 +128,8 @@ def _fault(places: tuple[Node, ...], error: Exception, names: Names) -> FormulaF
     place = places[trace.tb_lineno - 1] if trace is not None else places[0]
     if isinstance(error, KeyError) and isinstance(place, Name):
         return FormulaFault(f"no value for '{place.name}'")
+    if isinstance(error, OverflowError) and isinstance(place, Name) and isinstance(names.get(place.name), int):
+        return FormulaFault(f"'{place.name}' is too large for a formula")
     if isinstance(error, ZeroDivisionError):
         return FormulaFault(f"division by zero in {text_of(place)}")
     for node in walk(place):
@@ -215,7 +218,10 @@ class _Writer:
 
     def read(self, node: Name, *, finite: bool, otherwise: str = "number") -> ast.expr:
         tests, name = self.is_float(node, finite=finite)
-        return _choose(_all_of(tests), _load(name), _call(otherwise, _load(name), _constant(node.name)))
+        is_int = _compare(_call("type", _load(name)), ast.Is(), _load("int"))
+        as_float = self.placed(_call("float", _load(name)), node)
+        other = _choose(is_int, as_float, _call(otherwise, _load(name), _constant(node.name)))
+        return _choose(_all_of(tests), _load(name), other)
 
     def checked(self, expression: ast.expr, node: Node) -> ast.expr:
         keeping, name = self.kept(expression)

@@ -7,7 +7,17 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    GetCoreSchemaHandler,
+    GetPydanticSchema,
+    ValidationError,
+    WithJsonSchema,
+    model_validator,
+)
+from pydantic_core import core_schema
 
 from rubrica.errors import ContextError
 
@@ -26,7 +36,19 @@ def _clean(value: Any) -> Any:
     return value
 
 
-Text = Annotated[str, BeforeValidator(_clean), Field(max_length=LONGEST_TEXT)]
+def _text_schema(_source: Any, _handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
+    """A text as it is, or else cleaned: that way Python code runs for odd texts only."""
+    text = core_schema.str_schema(max_length=LONGEST_TEXT)
+    cleaned = core_schema.no_info_before_validator_function(_clean, core_schema.str_schema())
+    either = core_schema.union_schema([text, cleaned], mode="left_to_right", custom_error_type="string_type")
+    return core_schema.chain_schema([either, text])
+
+
+Text = Annotated[
+    str,
+    GetPydanticSchema(_text_schema),
+    WithJsonSchema({"type": "string", "maxLength": LONGEST_TEXT}),
+]
 
 
 class Message(BaseModel):
@@ -78,9 +100,6 @@ class Image(BaseModel):
         return {"url": data} if isinstance(data, str) else data
 
 
-_NO_METADATA = Metadata()
-
-
 class Context(BaseModel):
     """All a scorer may see. Keys that are not fields here are taken as metadata.
 
@@ -93,7 +112,7 @@ class Context(BaseModel):
     prompt: Text = Field("", description="what was asked")
     response: Text = Field("", description="what is judged")
     messages: tuple[Message, ...] = Field((), description="a chat; gives prompt and response when they are left out")
-    metadata: Metadata = Field(default_factory=lambda: _NO_METADATA, description="how the response came about")
+    metadata: Metadata = Field(Metadata(), description="how the response came about")
     round_history: tuple[Round, ...] = Field((), description="earlier rounds of the same player, oldest first")
     game_config: dict[str, Any] = Field(default_factory=dict)
     player_info: dict[str, Any] = Field(default_factory=dict)
@@ -133,13 +152,16 @@ class Context(BaseModel):
         """Earlier replies of the same speaker, oldest first."""
         if self.round_history:
             return tuple(round_.response for round_ in self.round_history)
+        if not self.messages:
+            return ()
         replies = [m.content for m in self.messages if m.role == "assistant"]
         return tuple(replies[:-1] if replies and replies[-1] == self.response else replies)
 
     def lookup(self, name: str) -> Any:
         """A custom metric or a piece of metadata by name, or None."""
-        if name in self.custom_metrics:
-            return self.custom_metrics[name]
+        metrics = self.custom_metrics
+        if name in metrics:
+            return metrics[name]
         if name in Metadata.model_fields:
             return getattr(self.metadata, name)
         return (self.metadata.model_extra or {}).get(name)

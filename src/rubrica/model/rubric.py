@@ -363,8 +363,8 @@ class Rubric(BaseModel):
 
     @cached_property
     def hash(self) -> str:
-        """Identifies the content: equal documents have equal hashes, whatever their formatting."""
-        content = self.model_dump(mode="json", exclude_defaults=True)
+        """Identifies the content: equal documents have equal hashes, however written or listed."""
+        content = self.model_dump(mode="json", exclude_defaults=True, exclude={"category", "tags"})
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
     def scale_of(self, dimension: str) -> Scale:

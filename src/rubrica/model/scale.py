@@ -31,6 +31,11 @@ class Scale(BaseModel):
             raise ValueError(f"the scale's min {self.min:g} must be below its max {self.max:g}")
         return self
 
+    @property
+    def ends(self) -> tuple[float, float]:
+        """From where to where: plain numbers, for where a scale is read for every text."""
+        return self.min, self.max
+
     def holds(self, value: float) -> bool:
         return self.min <= value <= self.max
 
@@ -42,12 +47,17 @@ class Scale(BaseModel):
 
         A scale that starts below zero has no natural zero, so there its lowest value is the zero.
         """
-        if self.min >= 0:
-            return value / self.max
-        return (value - self.min) / (self.max - self.min)
+        return share_of(value, *self.ends)
 
     def __str__(self) -> str:
         return f"{self.min:g}–{self.max:g}"
+
+
+def share_of(value: float, low: float, high: float) -> float:
+    """`Scale.share` on the scale from `low` to `high`."""
+    if low >= 0:
+        return value / high
+    return (value - low) / (high - low)
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,9 +31,9 @@ class AdjustRule:
 
     def __call__(self, situation: Situation) -> list[RuleHit]:
         try:
-            if not self.when.holds(situation.names):
+            if not self.when.holds(situation):
                 return []
-            points = self.add.value(situation.names) if isinstance(self.add, Formula) else self.add
+            points = self.add.value(situation) if isinstance(self.add, Formula) else self.add
         except FormulaFault as fault:
             return [RuleHit(self.label, "adjust", 0.0, error=str(fault))]
         return [

@@ -27,11 +27,10 @@ class ExpressionRule:
         return min(found.lo, 0.0), max(found.hi, 0.0)
 
     def __call__(self, situation: Situation) -> list[RuleHit]:
-        names = situation.names
         try:
             for name in self.required:
-                names[name]
-            points = self.formula.value(names)
+                situation[name]
+            points = self.formula.value(situation)
         except KeyError as missing:
             return [self._failed(f"the context lacks {missing.args[0]}")]
         except FormulaFault as fault:

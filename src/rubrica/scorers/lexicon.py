@@ -22,6 +22,7 @@ class Lexicon:
     """Collects patterns at compile time; `sets` are then built once and only read."""
 
     regexes: dict[Field, list[Regex]] = field(default_factory=dict)
+    named: dict[str, Slot] = field(default_factory=dict)  # the patterns that formulas read by name
     sets: dict[Field, PatternSet] = field(default_factory=dict)
 
     def add(self, pattern: Pattern) -> Slot:

@@ -66,7 +66,7 @@ class MetricRule:
 
     def __call__(self, situation: Situation) -> list[RuleHit]:
         try:
-            value = situation.names[self.metric]
+            value = situation[self.metric]
         except KeyError:
             return [self._failed(f"the context has no metric {self.metric!r}")]
         if not isinstance(value, int | float) or isinstance(value, bool) or not math.isfinite(value):
@@ -75,7 +75,7 @@ class MetricRule:
         if row is None:
             return [RuleHit(self.label, "metric_threshold", 0.0, f"{self.metric} = {value:g} meets no threshold")]
         try:
-            points = row.score.value(situation.names) if isinstance(row.score, Formula) else row.score
+            points = row.score.value(situation) if isinstance(row.score, Formula) else row.score
         except FormulaFault as fault:
             return [self._failed(f"{row.spec.score_formula}: {fault}")]
         return [RuleHit(self.label, "metric_threshold", points, f"{self.metric} = {value:g} ({row})")]

@@ -9,9 +9,9 @@ from typing import Literal
 
 from rubrica.errors import PatternError
 from rubrica.model.evaluation import RuleHit
-from rubrica.model.evidence import Field
+from rubrica.model.evidence import Field, Span, spans_on_demand
 from rubrica.model.rules import PatternDetection, PenalisedPattern, Penalty, ScoredPattern
-from rubrica.text.patterns import Scan
+from rubrica.text.patterns import Regex, Scan
 
 from .lexicon import Lexicon
 from .rule import Reach, both, with_nothing
@@ -27,11 +27,18 @@ class PatternPoints:
     reason: str
     category: str
     limit: int  # matches that count
+    counted: bool  # whether its matches must be found to know how many count, not only that there is one
+    field: Field
+    regex: Regex
 
     @property
     def reach(self) -> Reach:
         times = math.inf if self.limit == MOST_MATCHES else self.limit
         return with_nothing((self.points * times, self.points * times)) if self.points else (0.0, 0.0)
+
+    def spans_in(self, text: str) -> tuple[Span, ...]:
+        """The matches that count, as evidence."""
+        return quote(self.field, text, self.regex.spans(text, min(self.limit, MOST_SPANS)), self.label)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,17 +58,21 @@ class PatternRule:
             scan = situation.scan(field)
             for index in scan.found:
                 worth = table.get(index)
-                if worth is not None:
-                    hits.append(self._hit(field, scan, index, worth))
+                if worth is None:
+                    continue
+                if worth.counted:
+                    hits.append(self._counted(worth, scan))
+                else:
+                    spans = spans_on_demand(worth, scan.text)
+                    hits.append(RuleHit(worth.label, self.type, worth.points, worth.reason, worth.category, 1, spans))
         return hits
 
-    def _hit(self, field: Field, scan: Scan, index: int, worth: PatternPoints) -> RuleHit:
+    def _counted(self, worth: PatternPoints, scan: Scan) -> RuleHit:
         try:
-            places = scan.spans(index, worth.limit)
+            count = len(worth.regex.byte_spans(scan.data, worth.limit))
         except PatternError as error:
             return RuleHit(worth.label, self.type, 0.0, category=worth.category, error=str(error))
-        count = len(places)
-        spans = quote(field, scan.text, places[:MOST_SPANS], worth.label)
+        spans = spans_on_demand(worth, scan.text) if count else ()
         return RuleHit(worth.label, self.type, worth.points * count, worth.reason, worth.category, count, spans)
 
 
@@ -70,13 +81,15 @@ def compile_patterns(rule: PatternDetection | Penalty, lexicon: Lexicon) -> Patt
     tables: dict[Field, dict[int, PatternPoints]] = {}
     for pattern in rule.patterns:
         slot = lexicon.add(pattern)
-        tables.setdefault(slot.field, {})[slot.index] = _worth(pattern, rule.name)
+        regex = lexicon.regexes[slot.field][slot.index]
+        tables.setdefault(slot.field, {})[slot.index] = _worth(pattern, rule.name, regex)
     return PatternRule(rule.type, tables)
 
 
-def _worth(pattern: ScoredPattern | PenalisedPattern, rule_name: str) -> PatternPoints:
+def _worth(pattern: ScoredPattern | PenalisedPattern, rule_name: str, regex: Regex) -> PatternPoints:
     label = pattern.name or rule_name or pattern.regex or ", ".join(pattern.keywords[:4])
     limit = 1 if pattern.count == "once" else pattern.at_most or MOST_MATCHES
-    if isinstance(pattern, ScoredPattern):
-        return PatternPoints(label, pattern.score, f"found {label}", pattern.category, limit)
-    return PatternPoints(label, pattern.penalty, pattern.reason or f"found {label}", pattern.category, limit)
+    points, reason = (pattern.score, "") if isinstance(pattern, ScoredPattern) else (pattern.penalty, pattern.reason)
+    counted = limit > 1 or regex.may_mark_nothing
+    category, field = pattern.category, pattern.field
+    return PatternPoints(label, points, reason or f"found {label}", category, limit, counted, field, regex)

@@ -2,32 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, Protocol, assert_never
+from typing import Literal, assert_never
 
 from rubrica.errors import FormulaFault
 from rubrica.formula import Formula
 from rubrica.model.evaluation import RuleHit, Score, Unscored
 from rubrica.model.rubric import Check
-from rubrica.model.scale import Scale
 
-from .rule import CompiledRule
 from .situation import Situation
 
-
-class Scorer(Protocol):
-    """Anything that maps a situation to a Score, or to a reasoned absence."""
-
-    def __call__(self, situation: Situation) -> Score | Unscored: ...
+Scorer = Callable[[Situation], Score | Unscored]
+"""Anything that maps a situation to a Score, or to a reasoned absence."""
 
 
 @dataclass(frozen=True, slots=True)
 class RuleScorer:
     """Adds up what the rules give and take."""
 
-    rules: tuple[CompiledRule, ...]
+    rules: tuple[Callable[[Situation], list[RuleHit]], ...]
     start: float
-    scale: Scale
+    ends: tuple[float, float]  # of the scale
     scoring: Literal["cumulative", "proportional", "binary"]
     mark: float | None  # proportional: points for full marks; binary: points that win (None: any above 0)
     confidence: float
@@ -40,23 +36,26 @@ class RuleScorer:
         points = self.start
         for hit in hits:
             points += hit.points
-        points = round(points, 9)
-        scale = self.scale
-        value = points if self.scoring == "cumulative" and scale.min <= points <= scale.max else self._on_scale(points)
-        reason = "" if value == points else f"{points:g} points become {value:g} on the scale"
+        if not points.is_integer():
+            points = round(points, 9)
+        low, high = self.ends
+        value, reason = points, ""
+        if self.scoring != "cumulative" or not low <= points <= high:
+            value = self._on_scale(points)
+            reason = "" if value == points else f"{points:g} points become {value:g} on the scale"
         return Score(value, reason, self.confidence, "code", self.offline, tuple(hits), self.start)
 
     def _on_scale(self, points: float) -> float:
-        scale = self.scale
+        low, high = self.ends
         match self.scoring:
             case "cumulative":
-                return min(max(points, scale.min), scale.max)
+                return min(max(points, low), high)
             case "proportional":
                 share = min(max(points / (self.mark or 1.0), 0.0), 1.0)
-                return scale.min + share * (scale.max - scale.min)
+                return low + share * (high - low)
             case "binary":
                 won = points > 0 if self.mark is None else points >= self.mark
-                return scale.max if won else scale.min
+                return high if won else low
             case _:
                 assert_never(self.scoring)
 
@@ -66,16 +65,17 @@ class FormulaScorer:
     """The value of one formula, kept on the scale."""
 
     formula: Formula
-    scale: Scale
+    ends: tuple[float, float]  # of the scale
     confidence: float
     offline: bool = False
 
     def __call__(self, situation: Situation) -> Score | Unscored:
         try:
-            value = self.formula.value(situation.names)
+            value = self.formula.value(situation)
         except FormulaFault as fault:
             return Unscored(f"{self.formula.text}: {fault}")
-        kept = min(max(value, self.scale.min), self.scale.max)
+        low, high = self.ends
+        kept = min(max(value, low), high)
         reason = self.formula.text if kept == value else f"{self.formula.text} = {value:g}, kept on the scale"
         return Score(kept, reason, self.confidence, "code", self.offline)
 
@@ -85,14 +85,15 @@ class Checklist:
     """The weighted share of conditions that hold, spread over the scale."""
 
     checks: tuple[tuple[Check, Formula], ...]
-    scale: Scale
+    ends: tuple[float, float]  # of the scale
     confidence: float
     offline: bool = False
 
     def __call__(self, situation: Situation) -> Score:
         hits = [self._apply(check, condition, situation) for check, condition in self.checks]
         share = sum(hit.points for hit in hits) / sum(check.weight for check, _ in self.checks)
-        value = self.scale.min + share * (self.scale.max - self.scale.min)
+        low, high = self.ends
+        value = low + share * (high - low)
         passed = sum(bool(hit.points) for hit in hits)
         return Score(
             round(value, 9),
@@ -105,7 +106,7 @@ class Checklist:
 
     def _apply(self, check: Check, condition: Formula, situation: Situation) -> RuleHit:
         try:
-            holds = condition.holds(situation.names)
+            holds = condition.holds(situation)
         except FormulaFault as fault:
             return RuleHit(check.name, "check", 0.0, check.otherwise, error=str(fault))
         if holds:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 from rubrica.errors import FormulaFault, PatternError
 from rubrica.model.context import Context
@@ -29,47 +30,50 @@ MOST_SPANS = 20
 """Matches of one pattern that are kept as evidence."""
 
 
-class Names(dict[str, object]):
-    """What formulas read: known values, and features, patterns and metrics that are worked out on first use."""
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """Where the names in one rubric's formulas come from."""
 
-    __slots__ = ("_resolve",)
+    lexicon: Lexicon
+    metrics: tuple[str, ...]  # the names that only a context can give
+    defaults: Mapping[str, float | None]  # of context names that need not be given
 
-    def __init__(self, known: Mapping[str, object], resolve: Callable[[str], object]) -> None:
-        super().__init__(known)
-        self._resolve = resolve
+
+class Situation(dict[str, object]):
+    """A context as formulas read it, by name; features and patterns are worked out on first use."""
+
+    __slots__ = ("_scans", "_sources", "_texts", "context")
+
+    def __init__(self, context: Context, sources: Sources, known: Mapping[str, object]) -> None:
+        dict.__init__(self, known)
+        given = context.custom_metrics
+        for name in sources.metrics:  # fetched at once: a name that is missing when it is read costs several times this
+            value = given.get(name)
+            if value is not None:
+                self[name] = value
+        self.context = context
+        self._sources = sources
+        self._texts: Texts | None = None
+        self._scans: dict[Field, Scan] = {}
 
     def __missing__(self, name: str) -> object:
-        value = self[name] = self._resolve(name)
+        value = self[name] = self._read(name)
         return value
 
-
-class Situation:
-    """One context under one rubric's patterns, named patterns and settings."""
-
-    __slots__ = ("_defaults", "_lexicon", "_named", "_scans", "context", "names", "texts")
-
-    def __init__(
-        self,
-        context: Context,
-        lexicon: Lexicon,
-        named: Mapping[str, Slot],
-        known: Mapping[str, object],
-        defaults: Mapping[str, float | None],
-    ) -> None:
-        self.context = context
-        earlier = context.history if context.round_history or context.messages else ()
-        self.texts = Texts(context.prompt, context.response, earlier)
-        self.names = Names(known, self._resolve)
-        self._lexicon = lexicon
-        self._named = named
-        self._defaults = defaults  # of context names; None: absent when not given
-        self._scans: dict[Field, Scan] = {}
+    @property
+    def texts(self) -> Texts:
+        """The texts that features read."""
+        if self._texts is None:
+            context = self.context
+            self._texts = Texts(context.prompt, context.response, context.history)
+        return self._texts
 
     def scan(self, field: Field) -> Scan:
         """The rubric's patterns that are found in a field."""
         found = self._scans.get(field)
         if found is None:
-            found = self._scans[field] = self._lexicon.sets[field].scan(self.texts.of(field))
+            text = self.context.response if field == "response" else self.texts.of(field)
+            found = self._scans[field] = self._sources.lexicon.sets[field].scan(text)
         return found
 
     def places(self, slot: Slot, limit: int) -> list[tuple[int, int]]:
@@ -81,17 +85,18 @@ class Situation:
         """The stretches of text behind the named patterns and features among some names."""
         spans: list[Span] = []
         for name in sorted(names):
-            if name in self._named:
-                slot = self._named[name]
+            slot = self._sources.lexicon.named.get(name)
+            if slot is not None:
                 spans.extend(quote(slot.field, self.texts.of(slot.field), self.places(slot, MOST_SPANS), name))
             elif (feature := FEATURES.get(name)) is not None and feature.evidence is not None:
                 spans.extend(list(feature.evidence(self.texts))[:MOST_SPANS])
         return tuple(spans)
 
-    def _resolve(self, name: str) -> object:
-        if name in self._named:
+    def _read(self, name: str) -> object:
+        slot = self._sources.lexicon.named.get(name)
+        if slot is not None:
             try:
-                return float(len(self.places(self._named[name], MOST_MATCHES)))
+                return float(len(self.places(slot, MOST_MATCHES)))
             except PatternError as error:
                 raise FormulaFault(str(error)) from None
         if name in FEATURES:
@@ -99,7 +104,7 @@ class Situation:
         if name in CONTEXT_COUNTS:
             return CONTEXT_COUNTS[name][1](self.context)
         value = self.context.lookup(name)
-        return self._defaults[name] if value is None else value  # a KeyError where there is no default either
+        return self._sources.defaults[name] if value is None else value  # a KeyError where there is no default either
 
 
 def quote(field: Field, text: str, places: list[tuple[int, int]], label: str) -> tuple[Span, ...]:

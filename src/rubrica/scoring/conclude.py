@@ -11,6 +11,7 @@ from rubrica.formula import Formula, Interval, conjuncts
 from rubrica.model.evaluation import INCONCLUSIVE, Effect, GateResult, SectionResult, Step
 from rubrica.model.evidence import Span
 
+from .normalise import population_variance
 from .ruling import GateRule, Ruling, Terms, VerdictRule
 from .weigh import GateReading, Reader, Weighing, first_holding, weigh
 
@@ -25,6 +26,8 @@ class Conclusion(msgspec.Struct, frozen=True):
     reason: str
     score: float | None
     bounds: tuple[float, float]
+    band: str
+    variance: float | None  # of the dimensions' values
     gates: tuple[GateResult, ...]
     steps: tuple[Step, ...]
     sections: Mapping[str, SectionResult]
@@ -43,11 +46,14 @@ def conclude(
     low, high = weighing.bounds
     known = low == high
     verdict = weighing.decided
+    values = [names.get(name) for name in ruling.scales if name not in unknown]
     return Conclusion(
         verdict=verdict if verdict is not None else INCONCLUSIVE,
         reason=_why(weighing, ruling, names, unknown),
         score=low if known else None,
         bounds=weighing.bounds,
+        band=ruling.band(low / ruling.out_of) if known else "",
+        variance=population_variance([value for value in values if isinstance(value, int | float)]),
         gates=tuple(_gate_result(reading, names, evidence) for reading in weighing.gates),
         steps=_steps(ruling, terms, names, weighing) if known and not unknown else (),
         sections=_sections(ruling, names, unknown) if ruling.sections else {},

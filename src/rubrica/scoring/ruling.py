@@ -30,7 +30,9 @@ class Terms:
     score: Formula
     weights: Mapping[str, float]  # empty where the score is a formula of the author's
     threshold: float | None
+    constants: Mapping[str, object]  # the rubric's settings and the threshold, as formulas read them
     reads: tuple[DimensionRead, ...]
+    note: str = ""  # why this profile, where the context did not ask for it
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +64,14 @@ class Ruling:
 
     terms: Mapping[str | None, Terms]
     gates: tuple[GateRule, ...]
+    vetoes: tuple[GateRule, ...]  # the gates that can force the verdict before anything is scored
     verdicts: tuple[VerdictRule, ...]
     sections: tuple[SectionRule, ...]
     scales: Mapping[str, Scale]  # per dimension
     scale: Scale  # the scale the score formula speaks
     section_scale: Scale  # the scale section formulas speak
     out_of: float
+    bands: Mapping[str, float]  # labels by the share of full marks they start at
     digits: int
     on_unscored: OnUnscored
     reads_shares: frozenset[str]  # the NAME_share names that some formula reads
@@ -85,6 +89,11 @@ class Ruling:
         out_of = self.out_of
         score = value * (out_of / scale.max) if scale.min >= 0 else scale.share(value) * out_of
         return round(0.0 if score < 0 else out_of if score > out_of else score, self.digits)
+
+    def band(self, share: float) -> str:
+        """The highest band that a share of full marks reaches; empty where the rubric has none."""
+        reached = [(start, label) for label, start in self.bands.items() if share >= start - 1e-9]
+        return max(reached)[1] if reached else ""
 
     def neutral(self, dimension: str) -> float:
         """The value an unscored dimension takes under the neutral policy."""

@@ -23,6 +23,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+import msgspec
 import re2
 
 from rubrica.errors import PatternError
@@ -73,6 +74,11 @@ class Regex:
         """The pattern as a set must be given it: a set has one case rule for all its patterns."""
         return f"(?i:{self.source})" if self.ignore_case else self.source
 
+    @property
+    def may_mark_nothing(self) -> bool:
+        """Whether a match may be no evidence, as with an author's group ``(?P<span>x?)``: it then does not count."""
+        return bool(self.groups) and not self.keywords
+
     def spans(self, text: str, limit: int | None = None) -> list[tuple[int, int]]:
         """Where it occurs, without overlaps, in characters; at most `limit` of them."""
         data = encoded(text)
@@ -115,16 +121,13 @@ class Regex:
         return found
 
 
-class Scan:
+class Scan(msgspec.Struct, frozen=True, eq=False, gc=False):
     """One text, and which patterns of a set occur in it."""
 
-    __slots__ = ("data", "found", "patterns", "text")
-
-    def __init__(self, text: str, data: bytes, patterns: Sequence[Regex], found: list[int]) -> None:
-        self.text = text
-        self.data = data
-        self.patterns = patterns
-        self.found = found  # indexes, in order
+    text: str
+    data: bytes  # the text in UTF-8
+    patterns: Sequence[Regex]
+    found: list[int]  # indexes, in order
 
     def spans(self, index: int, limit: int | None = None) -> list[tuple[int, int]]:
         """Where the pattern at `index` occurs, without overlaps, in characters."""
@@ -140,11 +143,12 @@ class PatternSet:
     ([1], [(4, 10)])
     """
 
-    __slots__ = ("_match", "patterns")
+    __slots__ = ("_longest", "_match", "patterns")
 
     def __init__(self, patterns: Sequence[Regex]) -> None:
         self.patterns = tuple(patterns)
         self._match = _set_match(self.patterns)
+        self._longest = -1 if self._match is None else SET_BYTES  # bytes of a text that goes through the set
 
     def __reduce__(self) -> tuple[type[PatternSet], tuple[tuple[Regex, ...]]]:
         return PatternSet, (self.patterns,)  # a compiled set cannot be sent to another process; its patterns can
@@ -158,17 +162,13 @@ class PatternSet:
             data = text.encode()
         except UnicodeEncodeError:
             data = encoded(text)
-        return Scan(text, data, self.patterns, self._matching(data))
-
-    def _matching(self, data: bytes) -> list[int]:
-        if self._match is not None and len(data) <= SET_BYTES:
-            found: list[int] | None = self._match(data)
-            if found:
-                if len(found) > 1:
-                    found.sort()
-                del found[-1]  # the always matching pattern, added last
-                return found
-        return [index for index, pattern in enumerate(self.patterns) if pattern.compiled.search(data) is not None]
+        found: list[int] | None = self._match(data) if len(data) <= self._longest else None
+        if found:
+            found.sort()
+            found.pop()  # the always matching pattern, added last
+        else:
+            found = [index for index, pattern in enumerate(self.patterns) if pattern.compiled.search(data) is not None]
+        return Scan(text, data, self.patterns, found)
 
     def matching(self, text: str) -> list[int]:
         """The indexes of the patterns that occur in the text, in order."""
