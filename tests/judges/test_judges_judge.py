@@ -378,6 +378,29 @@ def test_a_cancelled_judge_leaves_nothing_running(mode: str) -> None:
     asyncio.run(scene())
 
 
+class HangsOnTone(ScriptedModel):
+    """Answers about accuracy, says something unreadable about tone, and nothing more when asked again."""
+
+    async def __call__(self, request: Request) -> Reply:
+        if len(request.messages) > 2:
+            await asyncio.Event().wait()
+        return await super().__call__(request)
+
+
+def test_a_late_axis_is_given_up_alone_and_its_finished_calls_are_paid() -> None:
+    model = HangsOnTone(
+        {
+            "for accuracy alone": Line(reply=CELL, usage=Usage(90, 9)),
+            "for tone alone": Line(reply="Well.", usage=Usage(50, 5)),
+        }
+    )
+    judge = ModelJudge(model, rubric(judging={"mode": "each", "deadline": 0.2}), price=lambda *_: 0.5)
+    outcomes = asyncio.run(judge(judge.judged, CONTEXT))
+    assert score(outcomes["accuracy"]).value == 8
+    assert reason(outcomes["tone"]) == "no answer within the deadline of 0.2 s"
+    assert outcomes["tone"].cost == Cost(0.5, 50, 5)
+
+
 def test_a_judge_fits_the_engine() -> None:
     found = rubrica.load("answer-quality")
     model = ScriptedModel(lambda _: json.dumps(CELL))

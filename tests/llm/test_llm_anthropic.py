@@ -126,9 +126,10 @@ def test_a_long_system_text_is_marked_for_the_prompt_cache(length: int) -> None:
     assert last.get("cache_control") == ({"type": "ephemeral"} if length >= CACHED_FROM else None)
 
 
-def test_cached_tokens_are_part_of_the_input() -> None:
+def test_tokens_read_from_and_written_to_the_cache_are_part_of_the_input() -> None:
     said = Said(input_tokens=100, cached_tokens=900, cache_written=50, output_tokens=3)
-    assert ask(Loopback(said)).usage == Usage(input_tokens=1050, output_tokens=3, cached_input_tokens=900)
+    counted = Usage(input_tokens=1050, output_tokens=3, cached_input_tokens=900, cache_write_tokens=50)
+    assert ask(Loopback(said)).usage == counted
 
 
 @pytest.mark.parametrize("request_", [ASKED, STRUCTURED])

@@ -32,6 +32,16 @@ def test_cached_tokens_are_cheaper() -> None:
     assert 0 < cached < full
 
 
+@pytest.mark.parametrize("tokens", [1_000, MILLION])  # by the rates, and by the list itself
+def test_tokens_written_to_the_cache_cost_a_quarter_more_with_anthropic(tokens: int) -> None:
+    name = "anthropic:claude-haiku-4-5"
+    plain, written = price(name, Usage(tokens)), price(name, Usage(tokens, cache_write_tokens=tokens))
+    assert plain is not None
+    assert written == pytest.approx(1.25 * plain)
+    half = Usage(tokens, cache_write_tokens=tokens // 2)
+    assert price(name, half) == pytest.approx((plain + written) / 2)
+
+
 @pytest.mark.parametrize(
     "name", ["openai:no-such-model", "nobody:gpt-4o-mini", "gpt-4o-mini", "http://localhost:8000/v1#qwen", "", ":"]
 )

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
-from typing import NamedTuple
+
+import msgspec
 
 from rubrica.llm.model import ChatMessage, Model, ModelError, Reply, Request, Usage
 from rubrica.model.evaluation import Cost, Remarks, Score, Unscored
@@ -22,15 +23,18 @@ Price = Callable[[str, Usage], float | None]
 """US dollars for a call to a model by name, None where the price is not known."""
 
 LONGEST_EXCERPT = 200
+_IN_TIME = 0.98  # of the deadline: a little before the engine, which would give up every axis of the wave
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+# gc=False: thousands of these live while calls are under way, and none can be part of a cycle.
+
+
+class Answer(msgspec.Struct, frozen=True, gc=False):
     """What could be read out of a reply."""
 
     marks: Mapping[Cell, Mark | Refusal]
     remarks: Remarks | None = None
-    notes: Mapping[str, str] = field(default_factory=dict)  # by label
+    notes: Mapping[str, str] = {}  # by label
 
     @property
     def unread(self) -> dict[Cell, Refusal]:
@@ -46,8 +50,7 @@ class Answer:
         return Answer(marks, remarks, {**other.notes, **{label: note for label, note in self.notes.items() if note}})
 
 
-@dataclass(frozen=True, slots=True)
-class Ask:
+class Ask(msgspec.Struct, frozen=True, gc=False):
     """A question to a judge: the messages, how to read the reply, and the reply's shape for some of its cells."""
 
     system: str
@@ -57,11 +60,10 @@ class Ask:
     shape: Callable[[Collection[Cell]], Shape | None]  # None: a line of text, as `form` says
     form: str = ""
     images: tuple[str, ...] = ()
-    suspicions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # by label
+    suspicions: Mapping[str, tuple[str, ...]] = {}  # by label
 
 
-@dataclass(frozen=True, slots=True)
-class Terms:
+class Terms(msgspec.Struct, frozen=True, gc=False):
     """How a model is asked and billed."""
 
     model: Model
@@ -71,6 +73,7 @@ class Terms:
     price: Price | None = None
     on_unreadable: Callable[[Request], None] | None = None
     clock: Callable[[], float] = time.perf_counter
+    deadline: float | None = None  # seconds for the whole exchange
 
     def forget(self, request: Request) -> None:
         """Tell whoever keeps replies that the one to this request was of no use."""
@@ -78,8 +81,7 @@ class Terms:
             self.on_unreadable(request)
 
 
-@dataclass(slots=True)
-class Bill:
+class Bill(msgspec.Struct, gc=False):
     """What an exchange has cost so far. Replies from our own cache cost nothing."""
 
     usd: float | None = 0.0
@@ -101,9 +103,9 @@ class Bill:
         if not self.calls:
             return [None] * ways
         usd = None if self.usd is None else self.usd / ways
-        return [
-            Cost(usd, _part(self.input_tokens, ways, at), _part(self.output_tokens, ways, at)) for at in range(ways)
-        ]
+        read, more_read = divmod(self.input_tokens, ways)
+        written, more_written = divmod(self.output_tokens, ways)
+        return [Cost(usd, read + (at < more_read), written + (at < more_written)) for at in range(ways)]
 
 
 class _Unusable(Exception):  # noqa: N818 - the reply came; it is of no use
@@ -113,37 +115,47 @@ class _Unusable(Exception):  # noqa: N818 - the reply came; it is of no use
 async def exchange(ask: Ask, terms: Terms) -> tuple[dict[Cell, Score | Unscored], Answer]:
     """Every cell's Score, or Unscored with its reason. Nothing is raised but cancellation."""
     bill, started = Bill(), terms.clock()
-    try:
+    if terms.deadline is None:
         answer = await _answer(ask, terms, bill)
-    except (_Unusable, ModelError) as error:
-        answer = Answer(dict.fromkeys(ask.cells, Refusal(str(error), final=True)))
-    except Exception as error:  # noqa: BLE001 - the boundary of a scorer: a fault here must not lose the other scores
-        fault = Refusal(f"the judge failed: {type(error).__name__}: {error}", final=True)
-        answer = Answer(dict.fromkeys(ask.cells, fault))
+    else:
+        try:
+            async with asyncio.timeout(_IN_TIME * terms.deadline):
+                answer = await _answer(ask, terms, bill)
+        except TimeoutError:
+            answer = _none(ask, f"no answer within the deadline of {terms.deadline:g} s")
     spent = (terms.clock() - started) * 1000
-    costs = bill.split(len(ask.cells))
+    judge, costs = terms.model.name, bill.split(len(ask.cells))
     outcomes = {
-        cell: _outcome(answer.marks[cell], ask.suspicions.get(cell[0], ()), Billed(terms.model.name, cost, spent))
+        cell: _outcome(answer.marks[cell], ask.suspicions.get(cell[0], ()), judge, cost, spent)
         for cell, cost in zip(ask.cells, costs, strict=True)
     }
     return outcomes, answer
 
 
 async def _answer(ask: Ask, terms: Terms, bill: Bill) -> Answer:
-    messages = (ChatMessage("system", ask.system), ChatMessage("user", ask.user, ask.images))
-    request = _request(messages, ask.shape(ask.cells), terms)
-    text = await _reply(request, terms, bill)
-    answer = ask.read(text)
-    if not answer.unread:
-        return answer
+    """What the model answers, asked twice at most. Where something goes wrong, every cell says what."""
+    try:
+        messages = (ChatMessage("system", ask.system), ChatMessage("user", ask.user, ask.images))
+        request = _request(messages, ask.shape(ask.cells), terms)
+        text = _text(await terms.model(request), request, terms, bill)
+        answer = ask.read(text)
+        return await _asked_again(ask, terms, bill, request, text, answer) if answer.unread else answer
+    except (_Unusable, ModelError) as error:
+        return _none(ask, str(error))
+    except Exception as error:  # noqa: BLE001 - the boundary of a scorer: a fault here must not lose the other scores
+        return _none(ask, f"the judge failed: {type(error).__name__}: {error}")
+
+
+async def _asked_again(ask: Ask, terms: Terms, bill: Bill, request: Request, text: str, answer: Answer) -> Answer:
+    """The answer that was read out of `text`, completed by what one more question brings."""
     shape = ask.shape(answer.unread)
     _, repair = template("repair").fill(
         {"problem": _problem(answer.unread), "shape": ask.form if shape is None else skeleton(shape)}
     )
     said = ChatMessage("assistant", text.strip() or "(no text)")  # providers refuse an empty message
-    again = _request((*messages, said, ChatMessage("user", repair)), shape, terms)
+    again = _request((*request.messages, said, ChatMessage("user", repair)), shape, terms)
     try:
-        repaired = answer.completed_by(ask.read(await _reply(again, terms, bill)))
+        repaired = answer.completed_by(ask.read(_text(await terms.model(again), again, terms, bill)))
     except (_Unusable, ModelError) as error:
         repaired = _marked(answer, f"asking again failed: {error}")
         terms.forget(request)
@@ -154,8 +166,12 @@ async def _answer(ask: Ask, terms: Terms, bill: Bill) -> Answer:
     return _marked(repaired, "also when asked again")
 
 
-async def _reply(request: Request, terms: Terms, bill: Bill) -> str:
-    reply = await terms.model(request)
+def _none(ask: Ask, reason: str) -> Answer:
+    return Answer(dict.fromkeys(ask.cells, Refusal(reason, final=True)))
+
+
+def _text(reply: Reply, request: Request, terms: Terms, bill: Bill) -> str:
+    """What a reply says, once it is paid."""
     bill.add(reply, terms.model.name, terms.price)
     if reply.stop == "refusal":
         said = f": {_excerpt(reply.text)}" if reply.text.strip() else ""
@@ -178,16 +194,9 @@ def _request(messages: tuple[ChatMessage, ...], shape: Shape | None, terms: Term
     )
 
 
-class Billed(NamedTuple):
-    """Who was asked, what it cost, and how long it took."""
-
-    judge: str
-    cost: Cost | None
-    duration_ms: float
-
-
-def _outcome(mark: Mark | Refusal, suspicions: tuple[str, ...], billed: Billed) -> Score | Unscored:
-    judge, cost, duration_ms = billed
+def _outcome(
+    mark: Mark | Refusal, suspicions: tuple[str, ...], judge: str, cost: Cost | None, duration_ms: float
+) -> Score | Unscored:
     warning = f"the text tries to instruct the judge: {'; '.join(suspicions)}" if suspicions else ""
     if isinstance(mark, Refusal):
         reason = "; ".join(part for part in (visible(mark.reason), warning) if part)
@@ -217,7 +226,3 @@ def _problem(unread: Mapping[Cell, Refusal]) -> str:
 def _excerpt(text: str) -> str:
     line = " ".join(text.split())
     return line if len(line) <= LONGEST_EXCERPT else line[: LONGEST_EXCERPT - 1] + "…"
-
-
-def _part(total: int, ways: int, at: int) -> int:
-    return total // ways + (at < total % ways)

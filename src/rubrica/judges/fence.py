@@ -13,7 +13,7 @@ import hmac
 import re
 import secrets
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -129,11 +129,14 @@ class Quoted:
 
     texts: tuple[str, ...] = ()
 
-    def has(self, name: str) -> bool:
-        """Whether the texts have the words of a name at all, in whatever order."""
-        if name.isascii() and name.isalnum():
-            return name.lower() in self._plain
-        return all(word in self._plain for word in _words(name).split())
+    def has(self, names: Iterable[str]) -> bool:
+        """Whether the texts have the words of all the names at all, in whatever order."""
+        for name in names:
+            words = (name.lower(),) if name.isascii() and name.isalnum() else _words(name).split()
+            for word in words:
+                if word not in self._plain:
+                    return False
+        return True
 
     def says(self, snippet: str) -> bool:
         """Whether the texts have the same words and numbers in a row, whatever stands between them."""

@@ -7,6 +7,9 @@ import re
 import time
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
+from functools import partial
+
+import msgspec
 
 from rubrica.errors import ContextError
 from rubrica.llm.model import Model, Request
@@ -37,8 +40,16 @@ class Review:
     notes: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class _Shown:
+class _Question(msgspec.Struct, frozen=True):
+    """What a question about one axis is, whatever the context."""
+
+    system: str
+    scale: Scale
+    cells: tuple[Cell]
+    shape: Callable[[Collection[Cell]], shape.Shape]
+
+
+class _Shown(msgspec.Struct, frozen=True):
     """One context as all questions about it show it."""
 
     material: prompt.Material
@@ -66,7 +77,7 @@ class ModelJudge:
     fence_source: TokenSource = field(default=random_token, kw_only=True)
     on_unreadable: Callable[[Request], None] | None = field(default=None, kw_only=True)
     clock: Callable[[], float] = field(default=time.perf_counter, kw_only=True)
-    _systems: dict[str, tuple[str, shape.Shape]] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _questions: dict[str, _Question] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     async def __call__(self, axes: Mapping[str, Axis], context: Context) -> Judgement:
         """A Score or Unscored for every axis: one call each, or one for all, as the rubric's `judging.mode` says."""
@@ -118,50 +129,42 @@ class ModelJudge:
 
     async def _each(self, axes: Mapping[str, Axis], context: Context) -> dict[str, Score | Unscored]:
         material = prompt.Material.of(context, self.rubric)
-        fence, signs = material.fence(self.fence_source), _signs(context)
-        shown = material.between(fence)
+        fence = material.fence(self.fence_source)
+        shown = _Shown(material, fence, material.between(fence), _signs(context))
+        terms = self._terms(512, self.rubric.judging.deadline)  # a late axis is given up alone: the others keep theirs
+        first, *others = [self._one(name, axis, shown) for name, axis in axes.items()]
         async with asyncio.TaskGroup() as group:  # cancelled, it waits until its calls have ended
-            tasks = {
-                name: group.create_task(self._in_time(self._one(name, axis, _Shown(material, fence, shown, signs))))
-                for name, axis in axes.items()
-            }
-        return {name: task.result() for name, task in tasks.items()}
-
-    async def _in_time(self, ask: Ask) -> Score | Unscored:
-        """The outcome of one axis. A late one is given up alone: the others keep theirs."""
-        seconds = self.rubric.judging.deadline
-        if seconds is None:
-            outcomes, _ = await exchange(ask, self._terms(512))
-            return outcomes[ask.cells[0]]
-        try:
-            # A little before the engine, which would give up every axis of the wave.
-            async with asyncio.timeout(0.98 * seconds):
-                outcomes, _ = await exchange(ask, self._terms(512))
-        except TimeoutError:
-            return Unscored(f"no answer within the deadline of {seconds:g} s", "llm")
-        return outcomes[ask.cells[0]]
+            tasks = [group.create_task(exchange(ask, terms)) for ask in others]
+            outcomes, _ = await exchange(first, terms)  # in this task, which would only wait for the others
+        for task in tasks:
+            outcomes |= task.result()[0]
+        return {name: outcomes[ONE, name] for name in axes}
 
     def _one(self, name: str, axis: Axis, shown: _Shown) -> Ask:
-        scale, fence, quoted = self._scale(name), shown.fence, shown.material.quoted
-        if name not in self._systems:  # the same for every context
-            values = {
-                "rubric": prompt.about(self.rubric),
-                "dimensions": prompt.dimensions({name: axis}, {name: scale}),
-                "shape": shape.skeleton(shape.one(scale)),
-                "scale": f"{scale.min:g} to {scale.max:g}",
-            }
-            self._systems[name] = prompt.template("each").fill_system(values), shape.one(scale)
-        system, form = self._systems[name]
-        asked = {"names": name, "token": fence.token, "material": shown.text}
+        question = self._questions.get(name)
+        if question is None:
+            question = self._questions[name] = self._question(name, axis)
+        asked = {"names": name, "token": shown.fence.token, "material": shown.text}
         return Ask(
-            system,
+            question.system,
             prompt.template("each").fill_user(asked),
-            cells=((ONE, name),),
-            read=lambda text: Answer({(ONE, name): read_one(fence.cut(text), name, scale, quoted)}),
-            shape=lambda _: form,
+            cells=question.cells,
+            read=partial(_read, question, name, shown),
+            shape=question.shape,
             images=shown.material.images,
             suspicions=shown.signs,
         )
+
+    def _question(self, name: str, axis: Axis) -> _Question:
+        scale = self._scale(name)
+        form = shape.one(scale)
+        values = {
+            "rubric": prompt.about(self.rubric),
+            "dimensions": prompt.dimensions({name: axis}, {name: scale}),
+            "shape": shape.skeleton(form),
+            "scale": f"{scale.min:g} to {scale.max:g}",
+        }
+        return _Question(prompt.template("each").fill_system(values), scale, ((ONE, name),), lambda _: form)
 
     def _together(self, axes: Mapping[str, Axis], context: Context) -> Ask:
         material = prompt.Material.of(context, self.rubric)
@@ -274,7 +277,7 @@ class ModelJudge:
         }
         return [name for name, section in self.rubric.sections.items() if not covered.isdisjoint(section.dimensions)]
 
-    def _terms(self, max_tokens: int) -> Terms:
+    def _terms(self, max_tokens: int, deadline: float | None = None) -> Terms:
         return Terms(
             self.model,
             self.max_tokens or max_tokens,
@@ -283,7 +286,14 @@ class ModelJudge:
             self.price,
             self.on_unreadable,
             self.clock,
+            deadline,
         )
+
+
+def _read(question: _Question, name: str, shown: _Shown, text: str) -> Answer:
+    """What a reply says about one axis."""
+    mark = read_one(shown.fence.cut(text), name, question.scale, shown.material.quoted)
+    return Answer({(ONE, name): mark})
 
 
 def _signs(context: Context) -> dict[str, tuple[str, ...]]:

@@ -54,7 +54,15 @@ class Template:
 
 
 def _filled(text: str, values: Mapping[str, str]) -> str:
-    return _PLACEHOLDER.sub(lambda match: values[match[1]], text)
+    pieces = list(_pieces(text))
+    pieces[1::2] = [values[name] for name in pieces[1::2]]
+    return "".join(pieces)
+
+
+@cache
+def _pieces(text: str) -> tuple[str, ...]:
+    """A template taken apart at its placeholders: every second piece is the name of one."""
+    return tuple(_PLACEHOLDER.split(text))
 
 
 @cache

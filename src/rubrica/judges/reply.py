@@ -10,8 +10,9 @@ import json
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from rubrica.model.evaluation import Remarks
 from rubrica.model.scale import Scale
@@ -29,11 +30,11 @@ _DECODER = json.JSONDecoder()
 _STRING_OR_BRACE = re.compile(r'"(?:[^"\\\n]|\\.)*"|[{}]')
 _VALUE = re.compile(r"\s*([-+]?\d+(?:\.\d+)?)\s*(?:/\s*(\d+(?:\.\d+)?))?\s*")
 _SCORE_KEYS = (*LABELS, "value")
+_NUMBERS = (int, float)
 _REASON_KEYS = ("reason", "reasoning", "explanation", "notes", "note", "comment")
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
+class Mark(msgspec.Struct, frozen=True, gc=False):
     """What a judge said about one axis: a value on its scale."""
 
     value: float
@@ -41,8 +42,7 @@ class Mark:
     confidence: float = UNSTATED_CONFIDENCE
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
+class Refusal(msgspec.Struct, frozen=True, gc=False):
     """Why a reply gives no score for an axis. `final`: asking again would only press for another number."""
 
     reason: str
@@ -64,7 +64,7 @@ def read_one(text: str, name: str, scale: Scale, quoted: Quoted) -> Mark | Refus
     found: Mark | Refusal = UNREADABLE
     for candidate in answers(text, quoted):
         inner = candidate.get(name)
-        found = _mark(inner if isinstance(inner, Mapping) else candidate, scale)
+        found = _mark(inner if isinstance(inner, dict) else candidate, scale)
         if found is not MISSING:
             return found
     line = _from_line(text, scale, quoted, (*LABELS, name, name.replace("_", " ")))
@@ -110,13 +110,10 @@ def answers(text: str, quoted: Quoted) -> Iterator[Mapping[str, Any]]:
     """The objects a judge may have meant: the whole reply, else those in it from last to first, quotations left out."""
     text = text[-LONGEST_REPLY:]
     whole = _unwrapped(text)
-    try:
-        parsed = json.loads(whole)
-    except (ValueError, RecursionError):
-        parsed = None
+    parsed = _parsed(whole)
     if isinstance(parsed, dict):
         # A copy of judged text has its keys from there: looking for them is much faster than comparing words.
-        if not all(quoted.has(str(key)) for key in parsed) or not quoted.copies(whole):
+        if not quoted.has(parsed) or not quoted.copies(whole):
             yield parsed
         return
     for source, found in reversed(objects(text)):
@@ -153,7 +150,7 @@ def value_of(value: object, scale: Scale) -> float | Refusal:
     top = None
     if isinstance(value, str) and (match := _VALUE.fullmatch(value)):
         value, top = float(match[1]), float(match[2]) if match[2] else None
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    if isinstance(value, bool) or not isinstance(value, _NUMBERS):
         return Refusal(f"the judge gave {_short(value)}, which is not a number")
     try:
         number = float(value)
@@ -177,14 +174,20 @@ def read_remarks(found: Mapping[str, Any]) -> Remarks:
 
 def _mark(found: Mapping[str, Any], scale: Scale) -> Mark | Refusal:
     """A mark from an object; extra keys are not looked at."""
-    key = next((key for key in _SCORE_KEYS if key in found), None)
-    if key is None:
-        return MISSING
-    value = value_of(found[key], scale)
-    if isinstance(value, Refusal):
-        return value
-    reason = next((_text(found[key]) for key in _REASON_KEYS if isinstance(found.get(key), str)), "")
-    return Mark(value, reason, _confidence(found.get("confidence")))
+    for key in _SCORE_KEYS:
+        if key in found:
+            value = value_of(found[key], scale)
+            if isinstance(value, Refusal):
+                return value
+            return Mark(value, _reason(found), _confidence(found.get("confidence")))
+    return MISSING
+
+
+def _reason(found: Mapping[str, Any]) -> str:
+    for key in _REASON_KEYS:
+        if isinstance(reason := found.get(key), str):
+            return _text(reason)
+    return ""
 
 
 def _cell(rows: Mapping[str, Any], name: str, scale: Scale) -> Mark | Refusal:
@@ -226,6 +229,18 @@ def _closing(text: str, at: int) -> int:
         if depth == 0 and match[0] == "}":
             return match.end()
     return len(text)
+
+
+def _parsed(text: str) -> object:
+    """A text that is JSON, read; None where it is not. What msgspec refuses, such as NaN, may still be read slowly."""
+    try:
+        return msgspec.json.decode(text)
+    except (msgspec.DecodeError, ValueError, RecursionError):
+        pass
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
 
 
 def _unwrapped(text: str) -> str:

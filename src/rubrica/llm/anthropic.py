@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import msgspec
+from yarl import URL
 
-from rubrica.llm.endpoint import Access, Endpoint, OptionalField, address, schema_name
-from rubrica.llm.http import HttpSession
-from rubrica.llm.images import Picture, pictures
+from rubrica.llm.endpoint import HttpModel, OptionalField, address, schema_name
+from rubrica.llm.images import Picture
 from rubrica.llm.model import ChatMessage, Reply, Request, StopReason, Usage
 
 VERSION = "2023-06-01"
@@ -34,26 +33,28 @@ _OPTIONAL = (
 )
 
 
-class _Block(msgspec.Struct):
+class _Block(msgspec.Struct, gc=False):
     type: str
     text: str = ""
     input: msgspec.Raw = msgspec.Raw(b"null")
 
 
-class _Usage(msgspec.Struct):
+class TokenCounts(msgspec.Struct, gc=False):
+    """Tokens of one call, as this protocol counts them."""
+
     input_tokens: int | None = None
     output_tokens: int | None = None
     cache_read_input_tokens: int | None = None
     cache_creation_input_tokens: int | None = None
 
 
-class _StopDetails(msgspec.Struct):
+class _StopDetails(msgspec.Struct, gc=False):
     explanation: str | None = None
 
 
-class _Message(msgspec.Struct):
+class _Message(msgspec.Struct, gc=False):
     content: list[_Block]
-    usage: _Usage
+    usage: TokenCounts
     stop_reason: str | None
     model: str | None = None
     stop_details: _StopDetails | None = None
@@ -62,63 +63,35 @@ class _Message(msgspec.Struct):
 _message = msgspec.json.Decoder(_Message)
 
 
-class AnthropicModel:
+class AnthropicModel(HttpModel):
     """One Claude model.
 
     A schema is enforced by a tool that must be called; its input is the reply. Models that always think refuse a
     forced tool: they get the schema as their output format instead. Such a model also refuses a temperature. What it
     refused is left out from then on, and `left_out` names it. There is no seed and no logprobs in this protocol.
 
+    >>> from rubrica.llm.http import HttpSession
     >>> session = HttpSession()
     >>> AnthropicModel("anthropic:claude-haiku-4-5", "claude-haiku-4-5", key="sk-ant-secret", session=session)
     AnthropicModel('anthropic:claude-haiku-4-5')
     """
 
-    def __init__(
-        self,
-        name: str,
-        model: str,
-        *,
-        base_url: str = "https://api.anthropic.com",
-        key: str | None,
-        session: HttpSession,
-        timeout: float = 60.0,  # seconds for one HTTP call
-        extra_headers: Mapping[str, str] | None = None,
-        key_variable: str = "ANTHROPIC_API_KEY",  # named in errors
-    ) -> None:
-        self.name = name
-        self._model = model
-        url = address(base_url.rstrip("/").removesuffix("/v1"), "/v1/messages")
-        secret = {"x-api-key": key or None, **(extra_headers or {})}
-        access = Access(secret, key_variable, {"anthropic-version": VERSION})
-        self._endpoint = Endpoint(name, url, access, session=session, timeout=timeout, optional=_OPTIONAL)
+    base_url = "https://api.anthropic.com"
+    key_variable = "ANTHROPIC_API_KEY"
 
-    def __repr__(self) -> str:
-        return f"AnthropicModel({self.name!r})"
+    def _address(self, base_url: str) -> URL:
+        return address(base_url.rstrip("/").removesuffix("/v1"), "/v1/messages")
 
-    @property
-    def left_out(self) -> frozenset[str]:
-        """Fields of the request this model turned out not to take."""
-        return frozenset(self._endpoint.left_out)
+    def _secret(self, key: str | None) -> dict[str, str | None]:
+        return {"x-api-key": key or None}
 
-    async def __call__(self, request: Request) -> Reply:
-        started = time.perf_counter()
-        images = await pictures(request)
-        body = await self._endpoint.ask(lambda left_out: self._body(request, images, left_out))
-        message = self._endpoint.read(body, _message)
-        stop = _STOPS.get(message.stop_reason, "other")
-        return Reply(
-            text=_text(message, stop),
-            model=message.model or self._model,
-            usage=_usage(message.usage),
-            stop=stop,
-            duration_ms=(time.perf_counter() - started) * 1000,
-        )
+    def _public(self) -> dict[str, str]:
+        return {"anthropic-version": VERSION}
 
-    async def close(self) -> None:
-        """Nothing to do: the session belongs to whoever made it."""
+    def _optional_fields(self) -> tuple[OptionalField, ...]:
+        return _OPTIONAL
 
-    def _body(self, request: Request, images: Mapping[str, Picture], left_out: set[str]) -> dict[str, Any]:
+    def _body(self, request: Request, images: Mapping[str, Picture]) -> dict[str, Any]:
         system = _system(request)
         body: dict[str, Any] = {
             "model": self._model,
@@ -130,11 +103,22 @@ class AnthropicModel:
                 if message.role != "system"
             ],
         }
-        if "temperature" not in left_out:
+        if "temperature" not in self._left_out:
             body["temperature"] = request.temperature
         if request.schema is not None:
-            body |= _structure(request, request.schema, left_out)
+            body |= _structure(request, request.schema, self._left_out)
         return body
+
+    def _reply(self, body: bytes, request: Request, duration_ms: float) -> Reply:  # noqa: ARG002
+        message = self.read(body, _message)
+        stop = _STOPS.get(message.stop_reason, "other")
+        return Reply(
+            text=_text(message, stop),
+            model=message.model or self._model,
+            usage=usage_of(message.usage),
+            stop=stop,
+            duration_ms=duration_ms,
+        )
 
 
 def _system(request: Request) -> list[dict[str, Any]]:
@@ -149,17 +133,18 @@ def _system(request: Request) -> list[dict[str, Any]]:
 def _content(message: ChatMessage, images: Mapping[str, Picture]) -> str | list[dict[str, Any]]:
     if not message.images:
         return message.content
-    shown = [{"type": "image", "source": _source(images[image])} for image in message.images]
+    shown = [{"type": "image", "source": source_of(images[image])} for image in message.images]
     return [*shown, {"type": "text", "text": message.content}]
 
 
-def _source(picture: Picture) -> dict[str, str]:
+def source_of(picture: Picture) -> dict[str, str]:
+    """A picture as this protocol has it."""
     if picture.url:
         return {"type": "url", "url": picture.url}
     return {"type": "base64", "media_type": picture.media_type, "data": picture.base64}
 
 
-def _structure(request: Request, schema: Mapping[str, Any], left_out: set[str]) -> dict[str, Any]:
+def _structure(request: Request, schema: Mapping[str, Any], left_out: Collection[str]) -> dict[str, Any]:
     name = schema_name(request.schema_name)
     if "tool_choice" not in left_out:
         tool = {"name": name, "description": "Give your answer with this tool.", "input_schema": schema}
@@ -180,8 +165,8 @@ def _text(message: _Message, stop: StopReason) -> str:
     return text or (details.explanation if details is not None else None) or ""
 
 
-def _usage(usage: _Usage) -> Usage:
+def usage_of(usage: TokenCounts) -> Usage:
+    """The same as we count them."""
     # This protocol counts what was read from and written to the cache apart from input_tokens.
-    cached = usage.cache_read_input_tokens or 0
-    fresh = (usage.input_tokens or 0) + (usage.cache_creation_input_tokens or 0)
-    return Usage(fresh + cached, usage.output_tokens or 0, cached)
+    read, written = usage.cache_read_input_tokens or 0, usage.cache_creation_input_tokens or 0
+    return Usage((usage.input_tokens or 0) + read + written, usage.output_tokens or 0, read, written)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Literal, NamedTuple
+from typing import Literal
+
+import msgspec
 
 from rubrica.llm.model import ModelError, Trouble
 
@@ -12,7 +14,7 @@ State = Literal["closed", "open", "half-open"]
 DOWN: frozenset[Trouble] = frozenset({"overloaded", "timeout", "unreachable"})  # what says that the provider is ill
 
 
-class Ticket(NamedTuple):
+class Ticket(msgspec.Struct, frozen=True, gc=False):
     """A call that was let through: in which epoch, and as the how manieth."""
 
     epoch: int

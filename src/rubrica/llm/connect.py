@@ -7,10 +7,10 @@ and a scripted model needs neither.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Coroutine
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from pydantic import SecretStr
 
@@ -25,7 +25,11 @@ from rubrica.llm.scripted import ReplayModel, ScriptedModel
 from rubrica.llm.settings import Settings
 
 if TYPE_CHECKING:
+    from rubrica.llm.endpoint import HttpModel
     from rubrica.llm.http import HttpSession
+    from rubrica.llm.local import LocalModel
+
+C = TypeVar("C", bound=Model)
 
 _ANTHROPIC = Settings.model_fields["anthropic_base_url"].default
 _OPENAI = Settings.model_fields["openai_base_url"].default
@@ -78,12 +82,10 @@ def connect(
     scheme, rest = check_form(spec)
     gates = gates or Gates()
     match scheme:
-        case "anthropic" | "openai":
-            return _remote(_provider(spec, scheme, rest, settings), settings, session, cache, gates, budget)
-        case "http" | "https":
-            return _remote(_by_url(spec, settings), settings, session, cache, gates, budget)
+        case "anthropic" | "openai" | "http" | "https":
+            return _remote(spec, settings, session, cache, gates, budget)
         case "local":
-            return _local(spec, rest, settings, cache, gates)
+            return _local(spec, settings, cache, gates)
         case "scripted":
             return ScriptedModel.from_file(rest)
         case _:
@@ -99,6 +101,19 @@ def check_form(spec: str) -> tuple[str, str]:
 
 
 @dataclass(frozen=True, slots=True)
+class Reached(Generic[C]):
+    """The client of a model, which makes one attempt a call, and what every call to it goes through."""
+
+    client: C
+    limit: AdaptiveLimit
+    breaker: Breaker
+    patience: Patience
+
+    def resilient(self) -> Resilient:
+        return Resilient(self.client, limiter=self.limit, breaker=self.breaker, patience=self.patience)
+
+
+@dataclass(frozen=True, slots=True)
 class _Place:
     """Where a model is and what opens the door."""
 
@@ -110,7 +125,10 @@ class _Place:
     key_variable: str
 
 
-def _provider(spec: str, provider: str, model: str, settings: Settings) -> _Place:
+def _place(spec: str, settings: Settings) -> _Place:
+    provider, _, model = spec.partition(":")
+    if provider in ("http", "https"):
+        return _by_url(spec, settings)
     if provider == "anthropic":
         url, key, variable = settings.anthropic_base_url, settings.anthropic_key, "ANTHROPIC_API_KEY"
     else:
@@ -130,8 +148,47 @@ def _open(key: SecretStr | None) -> str | None:
     return None if key is None else key.get_secret_value()
 
 
+def reach(spec: str, settings: Settings, session: HttpSession, gates: Gates) -> Reached[HttpModel]:
+    """A model behind HTTP."""
+    try:
+        from rubrica.llm.anthropic import AnthropicModel
+        from rubrica.llm.openai import OpenAIModel
+    except ModuleNotFoundError as error:
+        raise _missing(spec, error, "judges") from error
+    place = _place(spec, settings)
+    if not place.key and place.base_url in (_ANTHROPIC, _OPENAI):
+        raise RubricaError(f"{place.name}: there is no key (set {place.key_variable})")
+    kind: type[HttpModel] = AnthropicModel if place.provider == "anthropic" else OpenAIModel
+    client = kind(
+        place.name,
+        place.model,
+        base_url=place.base_url,
+        key=place.key,
+        session=session,
+        timeout=settings.timeout,
+        key_variable=place.key_variable,
+    )
+    limit, breaker = gates.of(place.provider, place.base_url, place.key or "", settings.concurrency)
+    return Reached(client, limit, breaker, Patience(attempts=settings.attempts, call_deadline=settings.deadline))
+
+
+def reach_file(spec: str, settings: Settings, gates: Gates) -> Reached[LocalModel]:
+    """A model in this process."""
+    try:
+        from rubrica.llm.local import LocalModel as Local
+    except ModuleNotFoundError as error:
+        raise _missing(spec, error, "local") from error
+    client = Local(spec.removeprefix("local:") or None, name=spec)
+    limit, breaker = gates.of("local", str(client.path), "", 1)  # a file's calls run one by one
+    return Reached(client, limit, breaker, Patience(attempts=1, call_deadline=settings.deadline))
+
+
+def _missing(spec: str, error: ModuleNotFoundError, extra: str) -> RubricaError:
+    return RubricaError(f"{spec}: {error.name} is missing (pip install 'rubrica[{extra}]')")
+
+
 def _remote(
-    place: _Place,
+    spec: str,
     settings: Settings,
     session: HttpSession | None,
     cache: ReplyCache | None,
@@ -139,44 +196,23 @@ def _remote(
     budget: Budget | None,
 ) -> Model:
     try:
-        from rubrica.llm.anthropic import AnthropicModel
         from rubrica.llm.http import HttpSession as Session
-        from rubrica.llm.openai import OpenAIModel
     except ModuleNotFoundError as error:
-        raise RubricaError(f"{place.name}: {error.name} is missing (pip install 'rubrica[judges]')") from error
-    if not place.key and place.base_url in (_ANTHROPIC, _OPENAI):
-        raise RubricaError(f"{place.name}: there is no key (set {place.key_variable})")
+        raise _missing(spec, error, "judges") from error
     shared = session or Session()
-    kind: Callable[..., Model] = AnthropicModel if place.provider == "anthropic" else OpenAIModel
-    client = kind(
-        place.name,
-        place.model,
-        base_url=place.base_url,
-        key=place.key,
-        session=shared,
-        timeout=settings.timeout,
-        key_variable=place.key_variable,
-    )
-    limit, breaker = gates.of(place.provider, place.base_url, place.key or "", settings.concurrency)
-    patience = Patience(attempts=settings.attempts, call_deadline=settings.deadline)
-    model: Model = Resilient(client, limiter=limit, breaker=breaker, patience=patience)
+    reached = reach(spec, settings, shared, gates)
+    model: Model = reached.resilient()
     if budget is not None:
         model = Budgeted(model, budget)
     if session is None:
         model = _WithSession(model, shared)
-    return model if cache is None else Cached(model, cache, identity=f"{place.name} at {place.base_url}")
+    return model if cache is None else Cached(model, cache, identity=f"{spec} at {_place(spec, settings).base_url}")
 
 
-def _local(spec: str, path: str, settings: Settings, cache: ReplyCache | None, gates: Gates) -> Model:
-    try:
-        from rubrica.llm.local import LocalModel
-    except ModuleNotFoundError as error:
-        raise RubricaError(f"{spec}: {error.name} is missing (pip install 'rubrica[local]')") from error
-    local = LocalModel(path or None, name=spec)
-    limit, breaker = gates.of("local", str(local.path), "", 1)  # a file's calls run one by one
-    patience = Patience(attempts=1, call_deadline=settings.deadline)
-    model = Resilient(local, limiter=limit, breaker=breaker, patience=patience)
-    return model if cache is None else Cached(model, cache, identity=_weights(local.path))
+def _local(spec: str, settings: Settings, cache: ReplyCache | None, gates: Gates) -> Model:
+    reached = reach_file(spec, settings, gates)
+    model = reached.resilient()
+    return model if cache is None else Cached(model, cache, identity=_weights(reached.client.path))
 
 
 def _weights(path: Path) -> str:
@@ -198,8 +234,8 @@ class _WithSession:
     def name(self) -> str:
         return self._model.name
 
-    async def __call__(self, request: Request) -> Reply:
-        return await self._model(request)
+    def __call__(self, request: Request) -> Coroutine[Any, Any, Reply]:
+        return self._model(request)
 
     async def close(self) -> None:
         await self._model.close()

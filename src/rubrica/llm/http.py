@@ -12,14 +12,14 @@ import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from functools import lru_cache
-from typing import Any, NamedTuple, Self, TypeVar
+from typing import Any, Self, TypeVar
 
 import aiohttp
 import msgspec
 from aiohttp.http_exceptions import ContentEncodingError
 from yarl import URL
 
+from rubrica.llm.deadlines import Deadlines
 from rubrica.llm.model import ModelError, Trouble
 
 T = TypeVar("T")
@@ -32,10 +32,12 @@ UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 LONGEST_MESSAGE = 300  # characters of a provider's own words in an error
 _IN_ONE_PIECE = 2**20  # bytes; aiohttp wants a larger body as a stream
+_LONGEST_ERROR = 2**20  # bytes
+_STREAMED = {"Accept": "text/event-stream", "Accept-Encoding": "identity"}  # compressed, events would come in lumps
 MASKED = re.compile(r"\bsk-[\w.*-]+|\S*\*{3}\S*")  # a key, or what a provider shows of one
 
 
-class Answer(NamedTuple):
+class Answer(msgspec.Struct, frozen=True, gc=False):
     """What came back over HTTP."""
 
     status: int
@@ -53,6 +55,7 @@ class HttpSession:
     def __init__(self, *, connections: int = 256, largest_answer: int = LARGEST_ANSWER) -> None:
         self._connections = connections
         self._largest_answer = largest_answer
+        self._deadlines = Deadlines()
         self._client: aiohttp.ClientSession | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
 
@@ -62,16 +65,28 @@ class HttpSession:
     async def post(self, url: URL, headers: Mapping[str, str], body: bytes, timeout: float) -> Answer:
         """Send `body`; the answer with whatever status it has. Redirects are not followed: they would carry keys."""
         data = body if len(body) <= _IN_ONE_PIECE else io.BytesIO(body)
-        limit = _time_limit(timeout)
         try:
-            async with self._open().post(
-                url, data=data, headers=headers, timeout=limit, allow_redirects=False
-            ) as response:
-                content = await self._content(response)
-                return Answer(response.status, response.headers, content)
+            with self._deadlines.within(timeout):
+                response = await self._open().post(url, data=data, headers=headers, allow_redirects=False)
+                try:
+                    return Answer(response.status, response.headers, await self._content(response))
+                finally:
+                    response.release()  # the connection, for the next call; it is closed where the answer is not read
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             trouble = _of_connection(error, url, timeout)
         raise trouble  # outside the except block: aiohttp's errors can hold the request headers, and so the key
+
+    async def open(self, url: URL, headers: Mapping[str, str], body: bytes, timeout: float) -> Incoming:
+        """Send `body`; the answer as soon as it begins. Whoever opens it closes it."""
+        data = body if len(body) <= _IN_ONE_PIECE else io.BytesIO(body)
+        sent = {**headers, **_STREAMED}
+        try:
+            with self._deadlines.within(timeout):
+                response = await self._open().post(url, data=data, headers=sent, allow_redirects=False)
+                return Incoming(response, self._deadlines, timeout)
+        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+            trouble = _of_connection(error, url, timeout)
+        raise trouble  # outside the except block, as above
 
     def _open(self) -> aiohttp.ClientSession:
         loop = asyncio.get_running_loop()
@@ -79,6 +94,7 @@ class HttpSession:
             self._client = aiohttp.ClientSession(
                 connector=aiohttp.TCPConnector(limit=self._connections, ttl_dns_cache=300),
                 cookie_jar=aiohttp.DummyCookieJar(),
+                timeout=aiohttp.ClientTimeout(total=None, sock_connect=None),  # the limit is kept here, for less
                 headers={"Content-Type": "application/json", "User-Agent": "rubrica"},
             )
             self._loop = loop
@@ -87,15 +103,17 @@ class HttpSession:
         return self._client
 
     async def _content(self, response: aiohttp.ClientResponse) -> bytes:
-        chunks: list[bytes] = []
-        size = 0
-        async for chunk in response.content.iter_any():
-            size += len(chunk)
-            if size > self._largest_answer:
-                host = response.url.host
-                raise ModelError("garbled", f"{host}: the answer is longer than {self._largest_answer:,} bytes")
-            chunks.append(chunk)
-        return b"".join(chunks)
+        stream = response.content
+        content = await stream.readany()
+        if not stream.at_eof():
+            whole = bytearray(content)
+            while len(whole) <= self._largest_answer and (chunk := await stream.readany()):
+                whole += chunk
+            content = bytes(whole)
+        if len(content) > self._largest_answer:
+            host = response.url.host
+            raise ModelError("garbled", f"{host}: the answer is longer than {self._largest_answer:,} bytes")
+        return content
 
     async def close(self) -> None:
         client, self._client = self._client, None
@@ -109,9 +127,50 @@ class HttpSession:
         await self.close()
 
 
-@lru_cache(maxsize=32)
-def _time_limit(seconds: float) -> aiohttp.ClientTimeout:
-    return aiohttp.ClientTimeout(total=seconds)
+class Incoming:
+    """An answer whose body is still on its way."""
+
+    __slots__ = ("_content", "_deadlines", "_response", "_timeout", "headers", "status")
+
+    def __init__(self, response: aiohttp.ClientResponse, deadlines: Deadlines, timeout: float) -> None:
+        self.status: int = response.status
+        self.headers: Mapping[str, str] = response.headers
+        self._response, self._content = response, response.content
+        self._deadlines, self._timeout = deadlines, timeout  # seconds without a sign of life
+
+    async def some(self) -> bytes:
+        """What has come since the last time, as soon as that is anything; nothing at the end."""
+        try:
+            with self._deadlines.within(self._timeout):
+                return await self._content.readany()
+        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+            trouble = _of_connection(error, self._response.url, self._timeout)
+        raise trouble
+
+    async def whole(self) -> Answer:
+        """All of it, or as much as an error can be long; then it is closed."""
+        body = bytearray()
+        try:
+            while len(body) < _LONGEST_ERROR and (chunk := await self.some()):
+                body += chunk
+        finally:
+            self.close()
+        return Answer(self.status, self.headers, bytes(body))
+
+    async def drain(self, seconds: float) -> None:
+        """Wait for the end of a body of which nothing more matters, so that the connection can be used again."""
+        try:
+            with self._deadlines.within(seconds):
+                while await self._content.readany():
+                    pass
+        except (aiohttp.ClientError, TimeoutError, OSError):
+            pass  # it is not used again
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        """End the connection, unless the body has ended: then it is free for others already."""
+        self._response.close()
 
 
 def _of_connection(error: Exception, url: URL, timeout: float) -> ModelError:

@@ -40,17 +40,27 @@ async def pictures(request: Request) -> dict[str, Picture]:
 
 
 async def _picture(image: str) -> Picture:
+    return linked(image) or await asyncio.to_thread(_from_file, Path(image))
+
+
+def linked(image: str) -> Picture | None:
+    """The picture behind an http(s) or data: URL; None where it is neither.
+
+    >>> linked("data:image/png;base64,AAAA")
+    Picture(url='', media_type='image/png', base64='AAAA')
+    >>> linked("/etc/passwd")
+    """
     scheme = image[:8].lower()
     if scheme.startswith(("http://", "https://")):
         return Picture(url=image)
-    if scheme.startswith("data:"):
-        head, comma, data = image[5:].partition(",")
-        kind, _, encoding = head.partition(";")
-        if not comma or not kind.startswith("image/"):
-            raise ModelError("rejected", "an image's data: URL must start with data:image/")
-        packed = data if encoding.endswith("base64") else base64.b64encode(unquote_to_bytes(data)).decode()
-        return Picture(media_type=kind, base64=packed)
-    return await asyncio.to_thread(_from_file, Path(image))
+    if not scheme.startswith("data:"):
+        return None
+    head, comma, data = image[5:].partition(",")
+    kind, _, encoding = head.partition(";")
+    if not comma or not kind.startswith("image/"):
+        raise ModelError("rejected", "an image's data: URL must start with data:image/")
+    packed = data if encoding.endswith("base64") else base64.b64encode(unquote_to_bytes(data)).decode()
+    return Picture(media_type=kind, base64=packed)
 
 
 def _from_file(path: Path) -> Picture:

@@ -61,10 +61,16 @@ class AdaptiveLimit:
         """A place for one call: ``async with limit.slot() as slot``."""
         return Slot(self)
 
-    async def enter(self, *, first: bool = False) -> None:
-        """Wait for a slot; with `first`, ahead of everyone who has not had one yet."""
+    def take(self, *, first: bool = False) -> bool:
+        """Take a slot if there is one now; with `first`, ahead of everyone who has not had one yet."""
         if self.in_flight < int(self._level) and (first or not self._waiting):
             self.in_flight += 1
+            return True
+        return False
+
+    async def enter(self, *, first: bool = False) -> None:
+        """Take a slot, as soon as there is one."""
+        if self.take(first=first):
             return
         future = asyncio.get_running_loop().create_future()
         if first:
@@ -139,7 +145,7 @@ class Slot:
         self._limit.strain(self._epoch)
 
     def step_out(self) -> None:
-        """Give the slot up for a while, so that others can use it."""
+        """Give the slot up, perhaps for a while, so that others can use it."""
         if self._held:
             self._held = False
             self._limit.leave()
@@ -151,7 +157,8 @@ class Slot:
             self._held = True
 
     async def __aenter__(self) -> Slot:
-        await self._limit.enter()
+        if not self._limit.take():  # most often there is one: nothing to wait for
+            await self._limit.enter()
         self._held = True
         self._epoch = self._limit.epoch
         return self
@@ -159,6 +166,4 @@ class Slot:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._held:
-            self._held = False
-            self._limit.leave()
+        self.step_out()

@@ -11,6 +11,7 @@ import importlib.util
 import secrets
 import threading
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,9 @@ import xllamacpp  # type: ignore[import-untyped]
 
 from rubrica.errors import RubricaError
 from rubrica.llm.model import ModelError, Reply, Request, StopReason, TokenChance, Usage
+
+Receive = Callable[[dict[str, Any]], bool]
+"""Gets one chunk of an answer, in the model's own thread; whether that is enough."""
 
 EMBEDDED = "SmolLM2-135M-Instruct.Q4_1.gguf"
 _JSON_STARTS = ("", *'{["-0123456789tfn')
@@ -65,6 +69,13 @@ class LocalModel:
             stop.set()  # the thread gives up before its next token
             raise
 
+    def generate(self, body: dict[str, Any], receive: Receive) -> asyncio.Future[None]:
+        """Have a request of OpenAI's protocol answered by the model's thread, which hands every chunk to `receive`.
+
+        It ends early when `receive` returns true.
+        """
+        return asyncio.get_running_loop().run_in_executor(self._engine.thread, self._engine.generate, body, receive)
+
     async def close(self) -> None:
         """Nothing to do: the weights are freed with the last model that uses them."""
 
@@ -93,8 +104,6 @@ class _Engine:
         if stop.is_set():
             raise ModelError("timeout", "given up before it began")
         began = time.perf_counter()
-        if self._server is None:
-            self._server = self._load()
         chunks: list[dict[str, Any]] = []
 
         def receive(chunk: dict[str, Any]) -> bool:
@@ -102,14 +111,23 @@ class _Engine:
             return stop.is_set()  # true ends the generation
 
         try:
-            self._server.handle_chat_completions(_body(request), receive)
+            body = _body(request)
         except (ValueError, RuntimeError) as error:  # such as a schema that is no JSON Schema
             raise ModelError("rejected", f"{self._path.name}: {error}") from error
+        self.generate(body, receive)
         reply = _reply(chunks, self._path, (time.perf_counter() - began) * 1000)
         if request.schema is not None and not _keeps_to_json(reply):
             # llama.cpp drops a grammar it cannot build without a word.
             raise ModelError("rejected", f"{self._path.name}: llama.cpp cannot enforce the schema of this request")
         return reply
+
+    def generate(self, body: dict[str, Any], receive: Receive) -> None:
+        if self._server is None:
+            self._server = self._load()
+        try:
+            self._server.handle_chat_completions(body, receive)
+        except (ValueError, RuntimeError) as error:
+            raise ModelError("rejected", f"{self._path.name}: {error}") from error
 
     def _load(self) -> Any:
         params = xllamacpp.CommonParams()

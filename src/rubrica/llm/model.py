@@ -24,7 +24,7 @@ Trouble = Literal[
 ]
 
 
-class ChatMessage(msgspec.Struct, frozen=True):
+class ChatMessage(msgspec.Struct, frozen=True, gc=False):
     """One message of a request. `images` are file paths, http(s) or data: URLs."""
 
     role: Role
@@ -32,7 +32,7 @@ class ChatMessage(msgspec.Struct, frozen=True):
     images: tuple[str, ...] = ()
 
 
-class Request(msgspec.Struct, frozen=True):
+class Request(msgspec.Struct, frozen=True, gc=False):
     """What a model is asked. Everything here is part of the cache key."""
 
     messages: tuple[ChatMessage, ...]
@@ -44,15 +44,16 @@ class Request(msgspec.Struct, frozen=True):
     top_logprobs: int = 0  # alternatives per token, where offered
 
 
-class Usage(msgspec.Struct, frozen=True):
+class Usage(msgspec.Struct, frozen=True, gc=False):
     """Tokens as the provider counted them."""
 
     input_tokens: int = 0
     output_tokens: int = 0
     cached_input_tokens: int = 0  # part of input_tokens that the provider had cached
+    cache_write_tokens: int = 0  # part of input_tokens that the provider put into its cache, for a price of its own
 
 
-class TokenChance(msgspec.Struct, frozen=True):
+class TokenChance(msgspec.Struct, frozen=True, gc=False):
     """One generated token and the alternatives it had, by log-probability."""
 
     token: str
@@ -60,7 +61,7 @@ class TokenChance(msgspec.Struct, frozen=True):
     alternatives: Mapping[str, float]
 
 
-class Reply(msgspec.Struct, frozen=True):
+class Reply(msgspec.Struct, frozen=True, gc=False):
     """What a model answered."""
 
     text: str

@@ -2,65 +2,73 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from typing import Annotated, Any
 
 import msgspec
+from yarl import URL
 
-from rubrica.llm.endpoint import Access, Endpoint, OptionalField, address, schema_name
-from rubrica.llm.http import UNREADABLE, HttpSession
-from rubrica.llm.images import Picture, pictures
+from rubrica.llm.endpoint import HttpModel, OptionalField, address, schema_name
+from rubrica.llm.http import UNREADABLE
+from rubrica.llm.images import Picture
 from rubrica.llm.model import ChatMessage, Reply, Request, StopReason, TokenChance, Usage
 
 _STOPS: dict[str | None, StopReason] = {"stop": "end", "length": "length", "content_filter": "refusal"}
 
 
-class _Details(msgspec.Struct):
+class _Details(msgspec.Struct, gc=False):
     cached_tokens: int | None = None
 
 
-class _Usage(msgspec.Struct):
+class TokenCounts(msgspec.Struct, gc=False):
+    """Tokens of one call, as this protocol counts them."""
+
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
     prompt_tokens_details: _Details | None = None
 
 
-class _Message(msgspec.Struct):
+class _Message(msgspec.Struct, gc=False):
     content: str | None = None
     refusal: str | None = None
 
 
-class _Choice(msgspec.Struct):
+class _Choice(msgspec.Struct, gc=False):
     message: _Message
     finish_reason: str | None = None
     logprobs: msgspec.Raw = msgspec.Raw(b"null")
 
 
-class _Completion(msgspec.Struct):
+class _Completion(msgspec.Struct, gc=False):
     choices: Annotated[list[_Choice], msgspec.Meta(min_length=1)]
     model: str | None = None
-    usage: _Usage | None = None
+    usage: TokenCounts | None = None
 
 
-class _Alternative(msgspec.Struct):
+class _Alternative(msgspec.Struct, gc=False):
     token: str
     logprob: float
 
 
-class _Token(_Alternative):
+class _Token(_Alternative, gc=False):
     top_logprobs: list[_Alternative] = []
 
 
-class _Logprobs(msgspec.Struct):
+class _Logprobs(msgspec.Struct, gc=False):
     content: list[_Token] | None = None
 
 
+_OPTIONAL = (
+    OptionalField("response_format", ("response_format", "response format", "json_schema"), any_fault=True),
+    OptionalField("logprobs", ("logprobs",)),
+    OptionalField("temperature", ("temperature",)),
+    OptionalField("seed", ("seed",)),
+)
 _completion = msgspec.json.Decoder(_Completion)
 _logprobs = msgspec.json.Decoder(_Logprobs | None)
 
 
-class OpenAIModel:
+class OpenAIModel(HttpModel):
     """One model of one server.
 
     Where a model refuses structured output, a temperature, a seed or logprobs, the refused field is left out from
@@ -68,62 +76,39 @@ class OpenAIModel:
     reasoning models demand; elsewhere it is `max_tokens`, as other servers know it; where the one is refused, the other
     takes its place.
 
+    >>> from rubrica.llm.http import HttpSession
     >>> session = HttpSession()
     >>> OpenAIModel("openai:gpt-4o-mini", "gpt-4o-mini", key="sk-secret", session=session)
     OpenAIModel('openai:gpt-4o-mini')
     """
 
-    def __init__(
-        self,
-        name: str,
-        model: str,
-        *,
-        base_url: str = "https://api.openai.com/v1",
-        key: str | None,
-        session: HttpSession,
-        timeout: float = 60.0,  # seconds for one HTTP call
-        extra_headers: Mapping[str, str] | None = None,
-        key_variable: str = "OPENAI_API_KEY",  # named in errors
-    ) -> None:
-        url = address(base_url, "/chat/completions")
-        limits = ("max_completion_tokens", "max_tokens")
-        self._limit, self._other_limit = limits if url.host == "api.openai.com" else limits[::-1]
-        optional = (
-            OptionalField("response_format", ("response_format", "response format", "json_schema"), any_fault=True),
-            OptionalField("logprobs", ("logprobs",)),
-            OptionalField("temperature", ("temperature",)),
-            OptionalField("seed", ("seed",)),
-            OptionalField(self._limit, (self._limit,)),
-        )
-        self.name = name
-        self._model = model
-        secret = {"Authorization": f"Bearer {key.strip()}" if key else None, **(extra_headers or {})}
-        access = Access(secret, key_variable)
-        self._endpoint = Endpoint(name, url, access, session=session, timeout=timeout, optional=optional)
+    base_url = "https://api.openai.com/v1"
+    key_variable = "OPENAI_API_KEY"
 
-    def __repr__(self) -> str:
-        return f"OpenAIModel({self.name!r})"
+    def _address(self, base_url: str) -> URL:
+        return address(base_url, "/chat/completions")
+
+    def _secret(self, key: str | None) -> dict[str, str | None]:
+        return {"Authorization": f"Bearer {key.strip()}" if key else None}
+
+    def _optional_fields(self) -> tuple[OptionalField, ...]:
+        limit, _ = self._limits
+        return (*_OPTIONAL, OptionalField(limit, (limit,)))
 
     @property
-    def left_out(self) -> frozenset[str]:
-        """Fields of the request this model turned out not to take."""
-        return frozenset(self._endpoint.left_out)
+    def _limits(self) -> tuple[str, str]:
+        """What the length limit is called here, and what else it may be called."""
+        if self._url.host == "api.openai.com":
+            return "max_completion_tokens", "max_tokens"
+        return "max_tokens", "max_completion_tokens"
 
-    async def __call__(self, request: Request) -> Reply:
-        started = time.perf_counter()
-        images = await pictures(request)
-        body = await self._endpoint.ask(lambda left_out: self._body(request, images, left_out))
-        completion = self._endpoint.read(body, _completion)
-        return self._reply(completion, request, (time.perf_counter() - started) * 1000)
-
-    async def close(self) -> None:
-        """Nothing to do: the session belongs to whoever made it."""
-
-    def _body(self, request: Request, images: Mapping[str, Picture], left_out: set[str]) -> dict[str, Any]:
+    def _body(self, request: Request, images: Mapping[str, Picture]) -> dict[str, Any]:
+        left_out = self._left_out
+        limit, other_limit = self._limits
         body: dict[str, Any] = {
             "model": self._model,
             "messages": [{"role": message.role, "content": _content(message, images)} for message in request.messages],
-            self._other_limit if self._limit in left_out else self._limit: request.max_tokens,
+            other_limit if limit in left_out else limit: request.max_tokens,
         }
         if "temperature" not in left_out:
             body["temperature"] = request.temperature
@@ -136,13 +121,14 @@ class OpenAIModel:
             body |= {"logprobs": True, "top_logprobs": request.top_logprobs}
         return body
 
-    def _reply(self, completion: _Completion, request: Request, duration_ms: float) -> Reply:
+    def _reply(self, body: bytes, request: Request, duration_ms: float) -> Reply:
+        completion = self.read(body, _completion)
         choice = completion.choices[0]
         refusal = choice.message.refusal
         return Reply(
             text=refusal or choice.message.content or "",
             model=completion.model or self._model,
-            usage=_usage(completion.usage),
+            usage=usage_of(completion.usage),
             stop="refusal" if refusal else _STOPS.get(choice.finish_reason, "other"),
             duration_ms=duration_ms,
             chances=_chances(choice.logprobs) if request.top_logprobs else (),
@@ -156,7 +142,8 @@ def _content(message: ChatMessage, images: Mapping[str, Picture]) -> str | list[
     return [{"type": "text", "text": message.content}, *shown]
 
 
-def _usage(usage: _Usage | None) -> Usage:
+def usage_of(usage: TokenCounts | None) -> Usage:
+    """The same as we count them."""
     if usage is None:
         return Usage()
     details = usage.prompt_tokens_details

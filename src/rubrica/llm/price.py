@@ -36,20 +36,21 @@ def price(model_name: str, usage: Usage) -> float | None:
     rates = _rates(model_name)
     if rates is None:
         return None
-    fresh = max(usage.input_tokens - usage.cached_input_tokens, 0)
-    return fresh * rates[0] + usage.cached_input_tokens * rates[1] + usage.output_tokens * rates[2]
+    read, written = usage.cached_input_tokens, usage.cache_write_tokens
+    fresh = max(usage.input_tokens - read - written, 0)
+    return fresh * rates[0] + read * rates[1] + written * rates[2] + usage.output_tokens * rates[3]
 
 
 @lru_cache(maxsize=256)
-def _rates(model_name: str) -> tuple[float, float, float] | None:
-    """Dollars for one fresh input token, one cached and one of output. Looking them up takes 70 µs, using them none."""
+def _rates(model_name: str) -> tuple[float, ...] | None:
+    """Dollars for one token of fresh input, read from the provider's cache, written to it, and of output.
+
+    Looking them up takes 70 µs, using them none.
+    """
     many = 1000
-    calls = (Usage(many, 0), Usage(many, 0, many), Usage(0, many))
+    calls = (Usage(many), Usage(many, 0, many), Usage(many, 0, 0, many), Usage(0, many))
     costs = [_listed(model_name, usage) for usage in calls]
-    if any(cost is None for cost in costs):
-        return None
-    fresh, cached, output = (cost / many for cost in costs if cost is not None)
-    return fresh, cached, output
+    return None if None in costs else tuple(cost / many for cost in costs if cost is not None)
 
 
 def _listed(model_name: str, usage: Usage) -> float | None:
@@ -60,9 +61,10 @@ def _listed(model_name: str, usage: Usage) -> float | None:
     if provider in UNBILLED:
         return 0.0
     tokens = genai_prices.Usage(
-        input_tokens=max(usage.input_tokens, usage.cached_input_tokens),
+        input_tokens=max(usage.input_tokens, usage.cached_input_tokens + usage.cache_write_tokens),
         output_tokens=usage.output_tokens,
         cache_read_tokens=usage.cached_input_tokens,
+        cache_write_tokens=usage.cache_write_tokens,
     )
     try:
         if provider in ("http", "https"):

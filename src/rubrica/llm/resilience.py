@@ -9,12 +9,17 @@ from __future__ import annotations
 import asyncio
 import random
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
-from rubrica.llm.breaker import Breaker
+from rubrica.llm.breaker import Breaker, Ticket
+from rubrica.llm.deadlines import Deadlines
 from rubrica.llm.limits import AdaptiveLimit, Slot
 from rubrica.llm.model import Model, ModelError, Reply, Request
+
+A = TypeVar("A")
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,79 +49,93 @@ class Patience:
         return whole * (0.5 + 0.5 * self.random())
 
 
-class Resilient:
-    """A Model that tries again where that can help, and never longer than its deadline.
+class Persistence:
+    """Runs an operation of one provider: again where that can help, and never longer than the deadline.
 
-    A call that was rate limited keeps its slot while it waits, so that the calls behind it do not run into the same
+    An operation that was rate limited keeps its slot while it waits, so that those behind it do not run into the same
     wall; after any other failure others may use the slot meanwhile.
+
+    >>> async def double(number: int) -> int:
+    ...     return 2 * number
+    >>> asyncio.run(Persistence("the provider").run(double, 21))
+    42
     """
 
-    __slots__ = ("_model", "breaker", "limit", "patience")
+    __slots__ = ("_deadlines", "breaker", "limit", "name", "patience")
 
     def __init__(
         self,
-        model: Model,
+        name: str,
         *,
         limiter: AdaptiveLimit | None = None,
         breaker: Breaker | None = None,
         patience: Patience | None = None,
     ) -> None:
-        self._model = model
+        self.name = name
+        self._deadlines = Deadlines()
         self.limit = limiter or AdaptiveLimit()
-        self.breaker = breaker or Breaker(model.name)
+        self.breaker = breaker or Breaker(name)
         self.patience = patience or Patience()
 
-    @property
-    def name(self) -> str:
-        return self._model.name
-
-    async def __call__(self, request: Request) -> Reply:
+    async def run(self, ask: Callable[[A], Awaitable[T]], about: A) -> T:
+        """What ``ask(about)`` gives, after as many attempts as it takes."""
         self.breaker.check()
+        async with self.limit.slot() as slot:
+            return await self._persist(ask, about, slot)
+
+    async def hold(self, ask: Callable[[A], Awaitable[T]], about: A) -> tuple[T, Slot]:
+        """As `run`, for what only begins: its slot stays taken until whoever ends it steps out."""
+        self.breaker.check()
+        slot = await self.limit.slot().__aenter__()
+        try:
+            return await self._persist(ask, about, slot), slot
+        except BaseException:
+            slot.step_out()
+            raise
+
+    async def _persist(self, ask: Callable[[A], Awaitable[T]], about: A, slot: Slot) -> T:
         left = self.patience.call_deadline
         attempt = 1
-        async with self.limit.slot() as slot:
-            while True:
-                began = self.patience.clock()
-                try:
-                    return await self._attempt(request, slot, left)
-                except ModelError as error:
-                    left -= self.patience.clock() - began
-                    pause = self._pause(attempt, error, left)
-                    keep = error.trouble == "rate_limited"
-                await self._wait(slot, pause, keep)
-                left -= pause
-                attempt += 1
+        while True:
+            began = self.patience.clock()
+            try:
+                return await self._attempt(ask, about, slot, left)
+            except ModelError as error:
+                left -= self.patience.clock() - began
+                pause = self._pause(attempt, error, left)
+                keep = error.trouble == "rate_limited"
+            await self._wait(slot, pause, keep)
+            left -= pause
+            attempt += 1
 
-    async def close(self) -> None:
-        await self._model.close()
-
-    async def _attempt(self, request: Request, slot: Slot, left: float) -> Reply:
+    async def _attempt(self, ask: Callable[[A], Awaitable[T]], about: A, slot: Slot, left: float) -> T:
         """One attempt within `left` seconds, its outcome told to the limit and the breaker."""
         ticket = self.breaker.admit()
         slot.begin()
         try:
-            reply = await self._within(request, left)
+            with self._deadlines.within(left):
+                answer = await ask(about)
         except ModelError as error:
-            self.breaker.settle(ticket, error.trouble, str(error))
-            if error.trouble == "rate_limited":
-                slot.congested()
-            elif error.trouble == "overloaded":
-                slot.strained()
+            self._failed(error, ticket, slot)
             raise
+        except TimeoutError as late:
+            deadline = self.patience.call_deadline
+            hung = ModelError("timeout", f"{self.name} gave no answer within {deadline:g} s in all")
+            self._failed(hung, ticket, slot)
+            raise hung from late
         except BaseException:  # cancelled, or a fault of ours: no news about the provider
             self.breaker.abandon(ticket)
             raise
         self.breaker.settle(ticket, None)
         slot.healthy()
-        return reply
+        return answer
 
-    async def _within(self, request: Request, left: float) -> Reply:
-        try:
-            async with asyncio.timeout(left):
-                return await self._model(request)
-        except TimeoutError as error:
-            deadline = self.patience.call_deadline
-            raise ModelError("timeout", f"{self.name} gave no answer within {deadline:g} s in all") from error
+    def _failed(self, error: ModelError, ticket: Ticket, slot: Slot) -> None:
+        self.breaker.settle(ticket, error.trouble, str(error))
+        if error.trouble == "rate_limited":
+            slot.congested()
+        elif error.trouble == "overloaded":
+            slot.strained()
 
     def _pause(self, attempt: int, error: ModelError, left: float) -> float:
         """Seconds until the next attempt; raises the error again where there is to be none."""
@@ -134,3 +153,26 @@ class Resilient:
         slot.step_out()
         await self.patience.sleep(pause)
         await slot.step_in()
+
+
+class Resilient(Persistence):
+    """A Model that tries again where that can help, and never longer than its deadline."""
+
+    __slots__ = ("_model",)
+
+    def __init__(
+        self,
+        model: Model,
+        *,
+        limiter: AdaptiveLimit | None = None,
+        breaker: Breaker | None = None,
+        patience: Patience | None = None,
+    ) -> None:
+        super().__init__(model.name, limiter=limiter, breaker=breaker, patience=patience)
+        self._model = model
+
+    def __call__(self, request: Request) -> Coroutine[Any, Any, Reply]:
+        return self.run(self._model, request)
+
+    async def close(self) -> None:
+        await self._model.close()

@@ -25,6 +25,9 @@ KEYS: dict[str, tuple[str, ...]] = {
     "openai_key": ("OPENAI_API_KEY",),
     "http_key": ("RUBRICA_HTTP_KEY",),
 }
+OPTION_VARIABLES = ("RUBRICA_CONFIG", "RUBRICA_DB", "RUBRICA_SERVER", "RUBRICA_API_KEY")
+"""Variables that are read elsewhere, by options of commands."""
+
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 _OFF = ("off", "no", "none", "false")
 
@@ -190,7 +193,7 @@ def _variables(environ: Mapping[str, str]) -> list[tuple[str, dict[str, Any]]]:
 
 
 def _unused(environ: Mapping[str, str]) -> tuple[str, ...]:
-    known = {f"RUBRICA_{name.upper()}" for name in setting_names() if name not in KEYS} | {"RUBRICA_CONFIG"}
+    known = {f"RUBRICA_{name.upper()}" for name in setting_names() if name not in KEYS} | set(OPTION_VARIABLES)
     known.update(variable for variables in KEYS.values() for variable in variables)
     return tuple(sorted(name for name in environ if name.startswith("RUBRICA_") and name not in known))
 
