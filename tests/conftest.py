@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
+pytest_plugins = ["databases"]  # the fixtures `database`, `database_url` and what they stand on
+
 settings.register_profile("rubrica", deadline=None)
 settings.load_profile("rubrica")
 

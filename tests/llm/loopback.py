@@ -20,33 +20,38 @@ from email.utils import format_datetime
 from typing import Any, Literal, Self
 
 from aiohttp import web
+from loopback_streams import StreamFault, events_of, send_events
 
 Protocol = Literal["openai", "anthropic"]
-Fault = Literal[
-    "rate_limited",  # 429, Retry-After in seconds
-    "rate_limited_until",  # 429, Retry-After as an HTTP date
-    "rate_limited_ms",  # 429, retry-after-ms
-    "out_of_credit",  # 429 that no waiting cures
-    "error",  # 500
-    "unavailable",  # 503, an HTML page
-    "overloaded",  # 529
-    "refused",  # 400
-    "redirect",  # 307
-    "hang",  # until the client goes or the server closes
-    "drop",  # the connection breaks in the middle of the body
-    "truncated",  # half of the JSON, in good order otherwise
-    "garbled",  # bytes that are no JSON
-    "misencoded",  # says gzip, is not
-    "wrong_shape",  # JSON of another shape
-    "error_in_200",  # an error body with status 200
-    "huge",  # a body of 3 MB
-    "refusal",  # the model declines
-    "length",  # the reply stops at max_tokens
-    "wrong_type",  # a good body sent as text/html
-]
+Fault = (
+    StreamFault
+    | Literal[
+        "rate_limited",  # 429, Retry-After in seconds
+        "rate_limited_until",  # 429, Retry-After as an HTTP date
+        "rate_limited_ms",  # 429, retry-after-ms
+        "out_of_credit",  # 429 that no waiting cures
+        "error",  # 500
+        "unavailable",  # 503, an HTML page
+        "overloaded",  # 529
+        "refused",  # 400
+        "redirect",  # 307
+        "hang",  # until the client goes or the server closes
+        "drop",  # the connection breaks in the middle of the body
+        "truncated",  # half of the JSON, in good order otherwise
+        "garbled",  # bytes that are no JSON
+        "misencoded",  # says gzip, is not
+        "wrong_shape",  # JSON of another shape
+        "error_in_200",  # an error body with status 200
+        "huge",  # a body of 3 MB
+        "refusal",  # the model declines
+        "length",  # the reply stops at max_tokens
+        "wrong_type",  # a good body sent as text/html
+    ]
+)
 FAULTS_WORTH_RETRYING: tuple[Fault, ...] = (
     *("rate_limited", "error", "unavailable", "overloaded", "drop", "truncated", "garbled", "wrong_shape"),
 )
+_WHOLE = ("drop", "truncated", "garbled", "misencoded", "wrong_shape", "error_in_200", "huge", "wrong_type")
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
@@ -75,6 +80,7 @@ class Said:
     cache_written: int = 0  # Anthropic's protocol only
     output_tokens: int = 5
     logprobs: Sequence[tuple[str, float, Mapping[str, float]]] = ()  # token, logprob, alternatives
+    calls: Sequence[tuple[str, Mapping[str, Any]]] = ()  # tools that are called, with what
     model: str = "loopback-2026-11-15"
 
 
@@ -105,9 +111,12 @@ class Loopback:
     retry_after: float = 1.0  # seconds
     key: str | None = "sk-loopback-5up3r53cr3t"  # None: any key or none will do
     refuses: Collection[str] = ()  # optional fields this model does not take
+    knows: Collection[str] = ()  # fields this server takes beyond those of its protocol
+    pace: float = 0.0  # seconds between the events of a stream
     seen: list[Seen] = field(default_factory=list)
     requests: int = 0  # all of them, refused ones too
     failed: int = 0  # how many got a fault
+    left: int = 0  # how many clients went before their answer was complete
     port: int = 0
     _runner: web.AppRunner | None = None
     _closing: asyncio.Event = field(default_factory=asyncio.Event)
@@ -152,6 +161,13 @@ class Loopback:
         return await self._answer(request, "anthropic")
 
     async def _answer(self, request: web.Request, protocol: Protocol) -> web.StreamResponse:
+        try:
+            return await self._answered(request, protocol)
+        except (asyncio.CancelledError, ConnectionError):
+            self.left += not self._closing.is_set()
+            raise
+
+    async def _answered(self, request: web.Request, protocol: Protocol) -> web.StreamResponse:
         self.requests += 1
         raw = await request.read()
         if self.latency:
@@ -167,8 +183,11 @@ class Loopback:
             return _refused(refusal, protocol)
         if fault == "hang":
             await self._closing.wait()
-        body = json.dumps(_spoken(seen, self._said(seen), fault)).encode()
-        return await _sent(request, body, fault)
+        spoken = _spoken(seen, self._said(seen), fault)
+        if seen.body.get("stream") and fault not in _WHOLE:
+            events = events_of(spoken, seen.body)
+            return await send_events(request, events, fault, self.pace, self._closing)
+        return await _sent(request, json.dumps(spoken).encode(), fault)
 
     def _fault(self) -> Fault | None:
         if self.fault_rate is None:
@@ -197,7 +216,7 @@ class Loopback:
         except ValueError:
             raise _Refusal(400, "invalid_request_error", "the body is not valid JSON") from None
         check = _check_openai if protocol == "openai" else _check_anthropic
-        check(body, headers)
+        check({name: value for name, value in body.items() if name not in self.knows}, headers)
         for name in self.refuses:
             if name in body:
                 raise _not_taken(name, protocol)
@@ -235,12 +254,15 @@ def _demand(holds: object, message: str, param: str | None = None) -> None:
 
 def _check_openai(body: dict[str, Any], _: Mapping[str, str]) -> None:
     known = {"model", "messages", "temperature", "max_tokens", "max_completion_tokens", "seed", "response_format"}
-    for name in body.keys() - known - {"logprobs", "top_logprobs"}:
+    known |= {"logprobs", "top_logprobs", "top_p", "stop", "n", "user", "stream", "stream_options"}
+    known |= {"tools", "tool_choice", "parallel_tool_calls"}
+    for name in body.keys() - known:
         _demand(False, f"Unrecognized request argument supplied: {name}", name)
     _demand(isinstance(body.get("model"), str), "you must provide a model parameter", "model")
     _demand(isinstance(body.get("messages"), list) and body["messages"], "messages must not be empty", "messages")
     for message in body["messages"]:
-        _demand(message.get("role") in ("system", "user", "assistant"), "unknown role", "messages")
+        roles = ("system", "developer", "user", "assistant", "tool")
+        _demand(message.get("role") in roles, "unknown role", "messages")
         for part in message["content"] if isinstance(message["content"], list) else ():
             _demand(part.get("type") in ("text", "image_url"), "unknown content part", "messages")
             url = part.get("image_url", {}).get("url", "https://")
@@ -249,7 +271,9 @@ def _check_openai(body: dict[str, Any], _: Mapping[str, str]) -> None:
     _demand(0 <= body.get("temperature", 1) <= 2, "temperature must be between 0 and 2", "temperature")
     _demand(body.get("logprobs") or "top_logprobs" not in body, "top_logprobs needs logprobs", "top_logprobs")
     _demand(0 <= body.get("top_logprobs", 0) <= 20, "top_logprobs must be between 0 and 20", "top_logprobs")
-    if "response_format" in body:
+    options = "The 'stream_options' parameter is only allowed when 'stream' is enabled."
+    _demand(body.get("stream") or "stream_options" not in body, options, "stream_options")
+    if "json_schema" in body.get("response_format", {}):
         schema = body["response_format"]["json_schema"]
         _demand(_NAME.fullmatch(schema["name"]), "the schema's name has other characters", "response_format")
         closed = schema["schema"].get("additionalProperties") is False
@@ -259,6 +283,7 @@ def _check_openai(body: dict[str, Any], _: Mapping[str, str]) -> None:
 def _check_anthropic(body: dict[str, Any], headers: Mapping[str, str]) -> None:
     _demand(headers.get("anthropic-version") == "2023-06-01", "anthropic-version: header is required")
     known = {"model", "messages", "system", "temperature", "max_tokens", "tools", "tool_choice", "output_config"}
+    known |= {"top_p", "stop_sequences", "metadata", "stream", "thinking"}
     for name in body.keys() - known:
         _demand(False, f"{name}: Extra inputs are not permitted")
     for name in ("model", "messages", "max_tokens"):
@@ -268,13 +293,34 @@ def _check_anthropic(body: dict[str, Any], headers: Mapping[str, str]) -> None:
         _demand(message["content"], "messages: text content blocks must be non-empty")
         for part in message["content"] if isinstance(message["content"], list) else ():
             source = part.get("source", {})
-            _demand(part["type"] in ("text", "image"), "messages: unknown content block")
+            kinds = ("text", "image", "document", "tool_use", "tool_result")
+            _demand(part["type"] in kinds, "messages: unknown content block")
+            _demand(part.get("text", "-").strip(), "messages: text content blocks must contain non-whitespace text")
+            _demand(
+                _NAME.fullmatch(part.get("id", part.get("tool_use_id", "-"))), "messages: id should match a pattern"
+            )
             _demand(part["type"] != "image" or source.get("data") or source.get("url"), "source: Field required")
     _demand(0 <= body.get("temperature", 1) <= 1, "temperature: range: 0..1")
+    both = "`temperature` and `top_p` cannot both be specified for this model. Please use only one."
+    _demand(not {"temperature", "top_p"} <= body.keys(), both)
+    _check_turns(body["messages"], known_tools=bool(body.get("tools")))
+    _demand(all(text.strip() for text in body.get("stop_sequences", ())), "stop_sequences: must contain non-whitespace")
     names = [tool["name"] for tool in body.get("tools", ())]
     _demand(all(map(_NAME.fullmatch, names)), "tools: name should match the pattern")
     _demand(all(tool["input_schema"]["type"] == "object" for tool in body.get("tools", ())), "input_schema: object")
     _demand(body.get("tool_choice", {}).get("name") in (*names, None), "tool_choice: no such tool")
+
+
+def _check_turns(messages: Sequence[Mapping[str, Any]], *, known_tools: bool) -> None:
+    """Roles take turns, and every call of a tool has its result in the turn after it."""
+    open_calls: set[str] = set()
+    for before, message in zip((None, *messages), messages, strict=False):
+        _demand(before is None or before["role"] != message["role"], "messages: roles must alternate")
+        parts = message["content"] if isinstance(message["content"], list) else ()
+        results = {part["tool_use_id"] for part in parts if part["type"] == "tool_result"}
+        _demand(results == open_calls, "messages: tool_use ids were found without tool_result blocks after")
+        open_calls = {part["id"] for part in parts if part["type"] == "tool_use"}
+        _demand(known_tools or not open_calls, "tools: must be given where messages hold tool_use blocks")
 
 
 def _fail(fault: Fault, retry_after: float) -> None:
@@ -329,6 +375,12 @@ def _spoken(seen: Seen, said: Said, fault: Fault | None) -> dict[str, Any]:
 def _completion(seen: Seen, said: Said, fault: Fault | None) -> dict[str, Any]:
     message: dict[str, Any] = {"role": "assistant", "content": said.text, "refusal": None}
     finish = "stop"
+    if said.calls:
+        message["content"], finish = said.text or None, "tool_calls"
+        message["tool_calls"] = [
+            {"id": f"call_{place}", "type": "function", "function": {"name": name, "arguments": json.dumps(given)}}
+            for place, (name, given) in enumerate(said.calls)
+        ]
     if fault == "refusal":
         message |= {"content": None, "refusal": "I can't help with that."}
     elif fault == "length":
@@ -354,7 +406,10 @@ def _completion(seen: Seen, said: Said, fault: Fault | None) -> dict[str, Any]:
         "object": "chat.completion",
         "created": 1_763_000_000,
         "model": said.model,
-        "choices": [{"index": 0, "message": message, "logprobs": logprobs, "finish_reason": finish}],
+        "choices": [
+            {"index": index, "message": message, "logprobs": logprobs, "finish_reason": finish}
+            for index in range(seen.body.get("n") or 1)
+        ],
         "usage": {
             "prompt_tokens": prompt_tokens,
             "completion_tokens": said.output_tokens,
@@ -367,7 +422,14 @@ def _completion(seen: Seen, said: Said, fault: Fault | None) -> dict[str, Any]:
 def _message(seen: Seen, said: Said, fault: Fault | None) -> dict[str, Any]:
     content: list[dict[str, Any]] = [{"type": "text", "text": said.text}]
     stop, details = "end_turn", None
-    if "tool_choice" in seen.body:
+    if said.calls:
+        content = content if said.text else []
+        content += [
+            {"type": "tool_use", "id": f"toolu_{place}", "name": name, "input": dict(given)}
+            for place, (name, given) in enumerate(said.calls)
+        ]
+        stop = "tool_use"
+    elif seen.body.get("tool_choice", {}).get("type") == "tool":
         name = seen.body["tool_choice"]["name"]
         content = [{"type": "tool_use", "id": "toolu_loopback", "name": name, "input": _tool_input(said.text)}]
         stop = "tool_use"

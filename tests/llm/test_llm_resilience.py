@@ -16,7 +16,7 @@ from rubrica.errors import RubricaError
 from rubrica.llm.breaker import Breaker
 from rubrica.llm.limits import AdaptiveLimit
 from rubrica.llm.model import ChatMessage, ModelError, Reply, Request, Trouble
-from rubrica.llm.resilience import Patience, Resilient
+from rubrica.llm.resilience import Patience, Persistence, Resilient
 from rubrica.llm.scripted import ScriptedModel
 
 ASK = Request((ChatMessage("user", "rate this"),))
@@ -500,5 +500,55 @@ def test_a_cancelled_probe_through_the_whole_stack_does_not_block_the_provider()
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
         breaker.check()
+
+    asyncio.run(run())
+
+
+# --- operations of any kind ------------------------------------------------------------------------------------------
+
+
+def test_any_operation_is_tried_again_and_what_only_begins_keeps_its_slot() -> None:
+    clock, asked = Clock(), 0
+
+    async def begin(what: str) -> str:
+        nonlocal asked
+        asked += 1
+        if asked < 3:
+            raise ModelError("overloaded", "not yet")
+        return f"{what} has begun"
+
+    async def run() -> None:
+        persistence = Persistence("p", patience=patience(clock))
+        begun, slot = await persistence.hold(begin, "it")
+        assert (begun, asked, len(clock.slept)) == ("it has begun", 3, 2)
+        assert persistence.limit.in_flight == 1
+        assert await persistence.run(begin, "another") == "another has begun"
+        assert persistence.limit.in_flight == 1
+        slot.step_out()
+        slot.step_out()
+        assert persistence.limit.in_flight == 0
+
+    asyncio.run(run())
+
+
+def test_what_could_not_begin_or_was_cancelled_keeps_no_slot() -> None:
+    async def refuse(_: None) -> None:
+        raise ModelError("rejected", "no")
+
+    async def hang(_: None) -> None:
+        await asyncio.sleep(60)
+
+    async def run() -> None:
+        persistence = Persistence("p")
+        with pytest.raises(ModelError):
+            await persistence.hold(refuse, None)
+        task = asyncio.create_task(persistence.hold(hang, None))
+        await asyncio.sleep(0)
+        assert persistence.limit.in_flight == 1
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert persistence.limit.in_flight == 0
+        assert persistence.breaker.state == "closed"
 
     asyncio.run(run())

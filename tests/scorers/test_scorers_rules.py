@@ -294,3 +294,10 @@ def test_a_checklist_is_the_share_of_conditions_that_hold() -> None:
     assert evaluation.dimensions["form"].value == 6.0
     assert "does not ask" in evaluation.dimensions["form"].why
     assert any("latency" in error for error in evaluation.errors)
+
+
+def test_a_metric_beyond_what_a_float_holds_is_reported_and_gives_nothing() -> None:
+    result = rubrica.evaluate("speed-demon", response="Hi", context={"custom_metrics": {"response_time": 10**400}})
+    (hit,) = result.dimensions["points"].hits
+    assert hit.points == 0
+    assert "not a number" in hit.error

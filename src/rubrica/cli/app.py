@@ -31,6 +31,7 @@ class Entry:
 
     panel: str
     summary: str
+    extra: str = ""  # what has to be installed for it, as in ``rubrica[server]``
 
 
 COMMANDS: Mapping[str, Entry] = {
@@ -48,6 +49,11 @@ COMMANDS: Mapping[str, Entry] = {
     "calibrate": Entry("Rubrics", "Correct judges by what people gave the same responses."),
     "config": Entry("Models", "Show every setting, its value and where it came from."),
     "cache": Entry("Models", "Show or clear the kept replies of models."),
+    "serve": Entry("Server", "Serve rubrics, games and scores over a REST API.", "server"),
+    "db": Entry("Server", "Bring a server's database up to date, or show how far it is.", "server"),
+    "keys": Entry("Server", "Make, list and revoke the keys of a server.", "server"),
+    "push": Entry("Server", "Store rubric files on a server, each change as a new version.", "server"),
+    "pull": Entry("Server", "Write a rubric of a server to a file, as its author wrote it.", "server"),
     "schema": Entry("Reference", "Print the JSON Schema of rubric files."),
     "features": Entry("Reference", "List the text features that formulas can read."),
 }
@@ -63,7 +69,7 @@ class CommandTable(TyperGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         if args and args[0] in COMMANDS:
-            self.add_command(get_command(import_module(f"rubrica.cli.{args[0]}").app), args[0])
+            self.add_command(get_command(_module(args[0]).app), args[0])
         return super().resolve_command(ctx, args)
 
     def main(self, *args: Any, **options: Any) -> Any:
@@ -85,6 +91,17 @@ class CommandTable(TyperGroup):
         except OSError as error:
             say_error(f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror or error))
         sys.exit(1)
+
+
+def _module(name: str) -> Any:
+    """A command's module; where it needs an extra that is not installed, an error that says so."""
+    try:
+        return import_module(f"rubrica.cli.{name}")
+    except ModuleNotFoundError as error:
+        if not COMMANDS[name].extra or (error.name or "").partition(".")[0] == "rubrica":
+            raise
+        message = f"rubrica {name}: {error.name} is missing (pip install 'rubrica[{COMMANDS[name].extra}]')"
+        raise RubricaError(message) from error
 
 
 app = typer.Typer(

@@ -23,6 +23,7 @@ from .delivery import Destinations, deliver, judge_file
 from .options import (
     HOW,
     MODELS,
+    SERVER,
     WHAT,
     WHERE,
     ContextPairs,
@@ -39,6 +40,7 @@ from .sources import context_of, lines_of, rubric_of, settings_of, single_contex
 
 if TYPE_CHECKING:
     from .judging import Judging
+    from .remote import RemoteJudging
 
 VERDICT_FAILED = 100
 
@@ -131,6 +133,16 @@ CheckExpected = Annotated[
     bool,
     typer.Option("--check", help="Exit with 100 if a case comes out other than its expect says.", rich_help_panel=HOW),
 ]
+Server = Annotated[
+    str | None,
+    typer.Option(
+        "--server",
+        metavar="URL",
+        help="Judge on a Rubrica server, by its rubric and its judges; RUBRICA_API_KEY is the key.",
+        rich_help_panel=SERVER,
+    ),
+]
+Keep = Annotated[bool, typer.Option("--keep", help="Store the scores on the server too.", rich_help_panel=SERVER)]
 
 EXAMPLES = """[bold]Examples[/bold]
   rubrica eval -r answer-quality -p 'What is 2 + 2?' --response '4'
@@ -140,6 +152,7 @@ EXAMPLES = """[bold]Examples[/bold]
   rubrica eval cases.jsonl -r answer-quality --fail-on fail,inconclusive
   rubrica eval cases.jsonl -r answer-quality -J anthropic:claude-haiku-4-5 --dry-run
   rubrica eval cases.jsonl -r answer-quality -J local: -o judged.jsonl
+  rubrica eval cases.jsonl -r speed-demon --server http://localhost:8000
 
 A broken line is told with its number and the rest goes on; the exit code
 is then 1."""
@@ -169,13 +182,22 @@ def eval(
     offline: Offline = False,
     seed: Seed = 0,
     record: Record = None,
+    server: Server = None,
+    keep: Keep = False,
 ) -> None:
     """Judge one response, or a file of cases.
 
     Without a model, judged dimensions use their offline scorer, and the result
     says so.
     """
-    names = _judges(judge or [], offline=offline)
+    if server is None:
+        names = _judges(judge or [], offline=offline)
+    else:
+        names = []
+        if judge or offline or settings:
+            raise typer.BadParameter("the server's rubric and judges are used", param_hint="--judge, --offline, --set")
+    if keep and server is None:
+        raise typer.BadParameter("goes with --server URL", param_hint="--keep")
     if not names and (repeats is not None or budget is not None or dry_run or record is not None):
         raise typer.BadParameter("goes with --judge MODEL", param_hint="--repeats, --budget, --dry-run, --record")
     extra = context_of(context or [])
@@ -185,15 +207,21 @@ def eval(
     if single == (cases is not None):
         wanted = "give --response TEXT, or a file of cases" + (", not both" if single else "")
         raise typer.BadParameter(wanted, param_hint="CASES.jsonl")
-    if rubric is None and (single or settings):
+    if rubric is None and (single or settings or server is not None):
         raise typer.BadParameter("name a rubric; `rubrica list` shows the bundled ones", param_hint="--rubric")
     to = Destinations(output, report, force, as_json)
     _refuse_clashes(to, record, [cases, rubric], names)
-    given = rubric_of(rubric, settings_of(settings or [])) if rubric is not None else None
     watched = _labels(fail_on or [])
     tally = Tally()
     with ExitStack() as stack:
         jury = None
+        there = None
+        given = None
+        if server is not None and rubric is not None:
+            there = stack.enter_context(_serving(server, rubric, jobs, keep))
+            given = there.rubric()
+        elif rubric is not None:
+            given = rubric_of(rubric, settings_of(settings or []))
         if names:
             jury = stack.enter_context(
                 _judging(
@@ -214,16 +242,17 @@ def eval(
             one = single_context(prompt, response, extra) if single else None
             _count(jury, shelf, one, cases, extra, limit)
             return
+        asked = jury or there
         if single and given is not None:
             seen = single_context(prompt, response, extra)
             plan = shelf.plan(None)
-            evaluation = evaluate(plan, seen) if jury is None else jury.evaluate(plan, seen)
+            evaluation = evaluate(plan, seen) if asked is None else asked.evaluate(plan, seen)
             tally.add(evaluation)
             deliver(iter([evaluation]), to, shelf)
             if not to.printed:
                 out().print(card(evaluation))
         elif cases is not None:
-            evaluator = jury.evaluator if jury is not None else None
+            evaluator = asked.evaluator if asked is not None else None
             judge_file(cases, Batch(shelf, tally, Complaints(), extra, limit, evaluator), to)
             _refuse_unknown(watched, shelf)
     if tally.broken:
@@ -252,12 +281,21 @@ def _refuse_clashes(to: Destinations, record: str | None, inputs: list[str | Non
 
 def _judging(names: list[str], **how: Any) -> AbstractContextManager[Judging]:
     """The jury; loaded only now, because judging by code alone needs no HTTP client and no price list."""
-    try:
-        module = import_module("rubrica.cli.judging")
-    except ModuleNotFoundError as error:
-        raise RubricaError(f"--judge: {error.name} is missing (pip install 'rubrica[judges]')") from error
-    opened: AbstractContextManager[Judging] = module.judging(names, **how)
+    opened: AbstractContextManager[Judging] = _loaded("judging", "--judge", "judges").judging(names, **how)
     return opened
+
+
+def _serving(url: str, reference: str, jobs: int, keep: bool) -> AbstractContextManager[RemoteJudging]:
+    loaded = _loaded("remote", "--server", "server")
+    opened: AbstractContextManager[RemoteJudging] = loaded.remote_judging(url, reference, jobs, keep=keep)
+    return opened
+
+
+def _loaded(module: str, option: str, extra: str) -> Any:
+    try:
+        return import_module(f"rubrica.cli.{module}")
+    except ModuleNotFoundError as error:
+        raise RubricaError(f"{option}: {error.name} is missing (pip install 'rubrica[{extra}]')") from error
 
 
 def _count(

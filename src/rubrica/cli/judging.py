@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import gc
-from collections.abc import Coroutine, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import islice
 from pathlib import Path
-from typing import Any, TypeVar
 
 from rich.table import Table
 
@@ -24,9 +22,8 @@ from rubrica.model.rubric import Rubric
 from rubrica.report.figures import dollars
 
 from .batch import Judged, Work
+from .flight import in_flight
 from .screen import note, safe
-
-T = TypeVar("T")
 
 
 class Judging:
@@ -45,19 +42,7 @@ class Judging:
 
     def evaluator(self, work: Iterable[Work]) -> Iterator[Judged]:
         """Evaluations as they finish, at most `jobs` under way. Stopped early, none is left running."""
-        waiting = iter(work)
-        running: set[asyncio.Task[Judged]] = set()
-        try:
-            while True:
-                for item in islice(waiting, self._jobs - len(running)):
-                    running.add(self._runner.get_loop().create_task(_evaluated(item)))
-                if not running:
-                    return
-                done, running = self._run(asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED))
-                for task in done:
-                    yield task.result()
-        finally:
-            self._run(_cancelled(running))
+        return in_flight(self._runner, work, _evaluated, self._jobs)
 
     def estimate(self) -> Table:
         """What a dry run counted."""
@@ -68,9 +53,6 @@ class Judging:
             counts = (f"{row.calls:,}", f"{row.input_tokens:,}", f"{row.output_tokens:,}")
             table.add_row(safe(row.model), *counts, dollars(row.usd))
         return table
-
-    def _run(self, work: Coroutine[Any, Any, T]) -> T:
-        return self._runner.run(work)
 
 
 @contextmanager
@@ -117,10 +99,3 @@ async def _evaluated(work: Work) -> Judged:
         return case, await aevaluate(plan, context, case.id)
     except RubricaError as error:
         return case, error
-
-
-async def _cancelled(tasks: Iterable[asyncio.Task[Any]]) -> None:
-    left = list(tasks)
-    for task in left:
-        task.cancel()
-    await asyncio.gather(*left, return_exceptions=True)

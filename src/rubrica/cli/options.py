@@ -8,6 +8,7 @@ import typer
 
 WHAT, HOW, WHERE = "What to judge", "How to judge it", "Where results go"
 MODELS = "Judging with models"
+SERVER = "Judging on a server"
 
 RubricArgument = Annotated[str, typer.Argument(metavar="NAME|FILE", help="A bundled rubric or a file.")]
 StoredArgument = Annotated[
@@ -51,3 +52,9 @@ Force = Annotated[bool, typer.Option("--force", help="Replace what is there alre
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for other programs.")]
 ForceOutput = Annotated[bool, typer.Option("--force", help="Replace what is there already.", rich_help_panel=WHERE)]
 PrintJson = Annotated[bool, typer.Option("--json", help="Print evaluations as JSON lines.", rich_help_panel=WHERE)]
+ServerAddress = Annotated[
+    str,
+    typer.Option(
+        "--server", metavar="URL", envvar="RUBRICA_SERVER", help="A Rubrica server, such as http://localhost:8000."
+    ),
+]

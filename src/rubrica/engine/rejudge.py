@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from difflib import get_close_matches
 
 from rubrica.errors import ContextError
 from rubrica.model.context import Context
 from rubrica.model.evaluation import DimensionResult, Evaluation, Score, Unscored
+from rubrica.scorers.situation import is_number
 
 from .evaluate import settle
 from .plan import Plan
@@ -83,7 +83,7 @@ def _given(plan: Plan, name: str, value: object) -> Score | Unscored:
         return value
     if value is None:
         return Unscored("no score was given")
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    if not is_number(value):
         raise ContextError(f"the score of {name} is {value!r}, not a number")
     scale = next(a.scale for axis in plan.axes for a in (axis, *axis.parts) if a.name == name)
     if not scale.holds(value):

@@ -40,7 +40,10 @@ async def pictures(request: Request) -> dict[str, Picture]:
 
 
 async def _picture(image: str) -> Picture:
-    return linked(image) or await asyncio.to_thread(_from_file, Path(image))
+    found = linked(image)
+    if found is not None:
+        return found
+    return await asyncio.to_thread(_from_file, Path(image))
 
 
 def linked(image: str) -> Picture | None:

@@ -132,6 +132,7 @@ class _Engine:
     def _load(self) -> Any:
         params = xllamacpp.CommonParams()
         params.model.path = str(self._path)
+        params.model_alias = {self._path.stem}  # it would name itself by its whole path
         params.n_ctx = self._context
         params.n_parallel = 1
         params.cpuparams.n_threads = params.cpuparams_batch.n_threads = self._threads

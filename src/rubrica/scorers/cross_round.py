@@ -5,7 +5,6 @@ The three findings are defined in the docstring of the rule's model, CrossRoundA
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -17,7 +16,7 @@ from rubrica.model.rules import CrossRoundAnalysis
 from rubrica.text.entities import entity_mentions, recurring_mentions, year_mentions
 
 from .rule import Reach, both, with_nothing
-from .situation import Situation
+from .situation import Situation, is_number
 
 ROUNDS_READ = 200
 """Earlier rounds that are looked at, the latest ones."""
@@ -128,6 +127,6 @@ def _years(years: Sequence[int]) -> Tracked:
 
 
 def _metric(value: object) -> Tracked | None:
-    if not isinstance(value, int | float) or isinstance(value, bool) or not math.isfinite(value):
+    if not is_number(value):
         return None
     return Tracked(frozenset({f"{value:g}"}), float(value))

@@ -13,7 +13,7 @@ from rubrica.model.evaluation import RuleHit
 from rubrica.model.rules import MetricThreshold, Threshold
 
 from .rule import Reach
-from .situation import Situation
+from .situation import Situation, is_number
 
 COMPARISONS: dict[str, Callable[[float, float], bool]] = {
     "<": operator.lt,
@@ -69,8 +69,8 @@ class MetricRule:
             value = situation[self.metric]
         except KeyError:
             return [self._failed(f"the context has no metric {self.metric!r}")]
-        if not isinstance(value, int | float) or isinstance(value, bool) or not math.isfinite(value):
-            return [self._failed(f"the metric {self.metric!r} is {value!r}, not a number")]
+        if not is_number(value):
+            return [self._failed(f"the metric {self.metric!r} is {str(value)[:60]!r}, not a number")]
         row = next((row for row in self.rows if row.meets(value)), None)
         if row is None:
             return [RuleHit(self.label, "metric_threshold", 0.0, f"{self.metric} = {value:g} meets no threshold")]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import TypeGuard
 
 from rubrica.errors import FormulaFault, PatternError
 from rubrica.model.context import Context
@@ -105,6 +107,15 @@ class Situation(dict[str, object]):
             return CONTEXT_COUNTS[name][1](self.context)
         value = self.context.lookup(name)
         return self._sources.defaults[name] if value is None else value  # a KeyError where there is no default either
+
+
+def is_number(value: object) -> TypeGuard[int | float]:
+    """Whether a value can be reckoned with: finite, no truth value, and no integer beyond what a float holds.
+
+    >>> [is_number(value) for value in (1, 0.5, True, "1", float("nan"), 10**400)]
+    [True, True, False, False, False, False]
+    """
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
 
 
 def quote(field: Field, text: str, places: list[tuple[int, int]], label: str) -> tuple[Span, ...]:

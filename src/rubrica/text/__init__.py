@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from . import arithmetic, features, mcq, pii, safety
+from . import arithmetic, ending, features, mcq, pii, safety, solution
 from .reading import Feature
 
 FEATURES: Mapping[str, Feature] = {
-    feature.name: feature for module in (features, safety, pii, arithmetic, mcq) for feature in module.FEATURES
+    feature.name: feature
+    for module in (features, safety, pii, arithmetic, solution, ending, mcq)
+    for feature in module.FEATURES
 }
 """Every text feature, by the name formulas use."""

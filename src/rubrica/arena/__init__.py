@@ -1,0 +1,1 @@
+"""The arena: who may do what with evaluations, games, scores and the marketplace, as functions of a connection."""

@@ -1,0 +1,59 @@
+"""Who asks, and what they may do. Policy only: how a key is recognised is the server's business."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+from uuid import UUID
+
+from rubrica.errors import DeniedError
+
+Role = Literal["viewer", "player", "author", "admin"]
+"""Each may do what those before it may. viewer: read, and try rubrics out. player: execute, play, rate. author: create
+and change rubrics and games. admin: everything, with others' private things, what is featured, and keys."""
+
+ROLES: tuple[Role, ...] = get_args(Role)
+_RANK = {role: rank for rank, role in enumerate(ROLES)}
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Whoever a request comes from.
+
+    >>> ann = Caller(UUID(int=7), "ann", "author")
+    >>> ann.may("player"), ann.may("admin")
+    (True, False)
+    """
+
+    user_id: UUID
+    name: str
+    role: Role
+    key_id: UUID | None = None  # None: no key was needed
+
+    def may(self, role: Role) -> bool:
+        """Whether this caller has at least that role."""
+        return _RANK[self.role] >= _RANK[role]
+
+    @property
+    def is_admin(self) -> bool:
+        return self.role == "admin"
+
+    def owns(self, user_id: UUID | None) -> bool:
+        """Whether what `user_id` made is this caller's own. What came with Rubrica (None) is nobody's."""
+        return user_id is not None and user_id == self.user_id
+
+
+LOCAL = Caller(UUID(int=1), "local", "admin")
+"""Everybody, on a server without keys, which serves its own machine only. Its row in users is made at start-up."""
+
+
+def require(caller: Caller, role: Role, what: str) -> None:
+    """Refuse a caller who lacks a role.
+
+    >>> require(Caller(UUID(int=7), "ann", "viewer"), "author", "creating an evaluation")
+    Traceback (most recent call last):
+        ...
+    rubrica.errors.DeniedError: creating an evaluation needs the role author; this key has viewer
+    """
+    if not caller.may(role):
+        raise DeniedError(f"{what} needs the role {role}; this key has {caller.role}")

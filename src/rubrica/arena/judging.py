@@ -1,0 +1,265 @@
+"""Judging turns: every round by everything that is attached, beside the player's own earlier rounds.
+
+Nothing here touches the database. What comes out is ready to be kept in one transaction, and to be told.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import msgspec
+
+from rubrica.engine.plan import Plan
+from rubrica.model.context import Context, Round
+from rubrica.model.evaluation import Evaluation
+from rubrica.store.columns import new_id
+from rubrica.store.games import Attachment
+from rubrica.store.rounds import PlayedRound
+from rubrica.store.scores import NewScore
+from rubrica.text.entities import entity_mentions
+
+from . import executions
+from .composite import Composite, Part, compose
+from .executions import DimensionScore, Outcome, RuleLine
+from .overrides import overridden, overridden_hash
+from .turns import Mark, Marks, Sheet, Turn
+
+PlanOf = Callable[[Mapping[str, Any], str], Plan]
+"""The compiled plan of a definition, by its hash."""
+
+PATTERN_RULES = ("pattern_detection", "penalty")
+FOUND = ("entities_mentioned", "patterns_detected")
+"""What is worked out once when a round is kept, and stands beside what was sent."""
+
+
+class ScoreGiven(msgspec.Struct, frozen=True):
+    """One score of a round, as it is told."""
+
+    id: UUID
+    attachment_id: UUID
+    evaluation_id: UUID
+    evaluation: str  # its slug
+    version: str
+    dimension: str
+    weight: float
+    raw_score: float | None
+    normalized_score: float | None
+    bounds: tuple[float, float]  # the normalised score lies between these
+    verdict: str
+    reason: str
+    rule_breakdown: list[RuleLine]
+    dimension_scores: dict[str, DimensionScore]
+
+
+class RoundGiven(msgspec.Struct, frozen=True):
+    """A round that was judged, as it is told."""
+
+    player_id: UUID
+    player: str
+    round_number: int
+    scores: list[ScoreGiven]
+    composite: Composite
+
+
+@dataclass(frozen=True, slots=True)
+class Execution:
+    """One round under one attached evaluation."""
+
+    evaluation: Evaluation
+    outcome: Outcome
+    snapshot: Mapping[str, Any]  # the context as it is kept
+
+
+@dataclass(slots=True)
+class Judged:
+    """Everything that one request adds."""
+
+    turns: Sequence[Turn]
+    rounds: list[PlayedRound] = field(default_factory=list)
+    scores: list[NewScore] = field(default_factory=list)
+    told: list[RoundGiven] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """What judging needs beside the turns: compiled plans, who asked, and the time."""
+
+    plan_of: PlanOf
+    by: UUID
+    now: datetime
+
+
+async def judge_turns(turns: Sequence[Turn], bench: Bench) -> Judged:
+    """Judge every round of some turns, each player's in the order of their numbers."""
+    judged = Judged(turns)
+    for turn in turns:
+        for sheet in turn.sheets:
+            await _judge_sheet(judged, turn, sheet, bench)
+            await asyncio.sleep(0)  # many short rounds must not keep others waiting
+    return judged
+
+
+def composite_of(attachments: Sequence[Attachment], marks: Marks) -> Composite:
+    """The composite of one round, from what each attached evaluation gave it."""
+    unjudged = Mark(None, (0.0, 1.0), "not judged yet")
+    parts = []
+    for attachment in attachments:
+        mark = marks.get(attachment.id, unjudged)
+        parts.append(
+            Part(
+                attachment.id,
+                attachment.slug,
+                attachment.dimension,
+                attachment.weight,
+                mark.share,
+                mark.bounds,
+                mark.reason,
+            )
+        )
+    return compose(parts)
+
+
+def context_of(turn: Turn, sheet: Sheet) -> Context:
+    """A round as scorers see it: what was sent, and what the game knows."""
+    content = {key: value for key, value in sheet.content.items() if key not in FOUND}
+    metadata = content.get("metadata")
+    if metadata is None or isinstance(metadata, dict):
+        content["metadata"] = {**(metadata or {}), "round_number": sheet.number}
+    return Context.of(
+        content,
+        round_history=history(turn, sheet.number),
+        game_config=turn.game.config,
+        player_info=turn.entrant.player.info,
+        session_id=str(turn.game.id),
+    )
+
+
+def history(turn: Turn, number: int | None) -> tuple[Round, ...]:
+    """The player's own earlier rounds, oldest first: those before a number, or all that were read."""
+    return tuple(_earlier(turn, earlier) for earlier in turn.before(number))
+
+
+def kept_context(context: Context) -> dict[str, Any]:
+    """The context as its score keeps it. Earlier rounds are kept themselves; what is kept of each here is its number,
+    and the scores it had at the time."""
+    plain = executions.snapshot(context)
+    if context.round_history:
+        plain["round_history"] = [
+            {"round_number": round_.round_number, "scores": round_.scores} for round_ in context.round_history
+        ]
+    return plain
+
+
+async def _judge_sheet(judged: Judged, turn: Turn, sheet: Sheet, bench: Bench) -> None:
+    context = context_of(turn, sheet)
+    plans = [_plan(turn, attachment, bench.plan_of) for attachment in sheet.lacking]
+    evaluations = await asyncio.gather(*(executions.judge(plan, context) for plan, _ in plans))
+    marks = turn.marks.setdefault(sheet.number, {})
+    snapshot = kept_context(context)
+    given = []
+    for attachment, (_, short), evaluation in zip(sheet.lacking, plans, evaluations, strict=True):
+        execution = Execution(evaluation, executions.outcome(evaluation, short=short), snapshot)
+        row = _row(turn, sheet, attachment, execution, bench)
+        judged.scores.append(row)
+        given.append(_given(row.id, attachment, execution.outcome))
+        marks[attachment.id] = _mark(execution.outcome)
+    player = turn.entrant.player
+    if not sheet.stored:
+        content = _content(context, evaluations)
+        turn.contents[sheet.number] = content
+        judged.rounds.append(PlayedRound(new_id(bench.now), turn.game.id, player.id, sheet.number, content, bench.now))
+    whole = composite_of(turn.attachments, marks)
+    judged.told.append(RoundGiven(player.id, player.name, sheet.number, given, whole))
+
+
+def _plan(turn: Turn, attachment: Attachment, plan_of: PlanOf) -> tuple[Plan, bool]:
+    """The plan of an attached evaluation with its overrides, and whether it is written in the short form."""
+    version = turn.definitions[attachment.version_id]
+    definition = overridden(version.definition, attachment.config_overrides)
+    plan = plan_of(definition, overridden_hash(version.hash, attachment.config_overrides))
+    return plan, executions.is_short(definition)
+
+
+def _earlier(turn: Turn, number: int) -> Round:
+    content = turn.contents[number]
+    whole = composite_of(turn.attachments, turn.marks.get(number, {}))
+    known = {"composite": whole.score, **whole.by_dimension}
+    return Round(
+        round_number=number,
+        prompt=content.get("prompt", ""),
+        response=content.get("response", ""),
+        scores={name: value for name, value in known.items() if value is not None},
+        entities_mentioned=tuple(content.get("entities_mentioned", ())),
+        patterns_detected=content.get("patterns_detected", {}),
+        custom_metrics=content.get("custom_metrics", {}),
+    )
+
+
+def _content(context: Context, evaluations: Sequence[Evaluation]) -> dict[str, Any]:
+    """What is kept of a round: what was sent, the named things in it, and the patterns that were found."""
+    known = {name for round_ in context.round_history for name in round_.entities_mentioned or ()}
+    known |= {part for name in known for part in name.split()}
+    found: dict[str, int] = {}
+    for evaluation in evaluations:
+        for result in evaluation.dimensions.values():
+            for hit in result.hits:
+                if hit.type in PATTERN_RULES and not hit.error:
+                    found[hit.rule] = max(hit.count, found.get(hit.rule, 0))
+    sent = context.model_copy(update={"round_history": (), "game_config": {}, "player_info": {}, "session_id": None})
+    return {
+        **executions.snapshot(sent),
+        "entities_mentioned": list(entity_mentions(context.response, known)),
+        "patterns_detected": found,
+    }
+
+
+def _mark(outcome: Outcome) -> Mark:
+    return Mark(
+        outcome.normalized_score, outcome.bounds, "" if outcome.normalized_score is not None else outcome.reason
+    )
+
+
+def _row(turn: Turn, sheet: Sheet, attachment: Attachment, execution: Execution, bench: Bench) -> NewScore:
+    outcome = execution.outcome
+    return NewScore(
+        new_id(bench.now),
+        turn.game.id,
+        turn.entrant.player.id,
+        attachment.evaluation_id,
+        attachment.version_id,
+        attachment.id,
+        sheet.number,
+        outcome.raw_score,
+        outcome.normalized_score,
+        outcome.verdict,
+        outcome.rule_breakdown,
+        outcome.dimension_scores,
+        execution.snapshot,
+        executions.record(execution.evaluation),
+        bench.by,
+        bench.now,
+    )
+
+
+def _given(score_id: UUID, attachment: Attachment, outcome: Outcome) -> ScoreGiven:
+    return ScoreGiven(
+        score_id,
+        attachment.id,
+        attachment.evaluation_id,
+        attachment.slug,
+        attachment.version,
+        attachment.dimension,
+        attachment.weight,
+        outcome.raw_score,
+        outcome.normalized_score,
+        outcome.bounds,
+        outcome.verdict,
+        outcome.reason,
+        outcome.rule_breakdown,
+        outcome.dimension_scores,
+    )

@@ -1,0 +1,77 @@
+"""``rubrica db``: bring a server's database up to date, or show how far it is."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Annotated, Literal, assert_never
+
+import typer
+
+from rubrica.store.address import address
+from rubrica.store.upgrade import Status, status, upgrade
+
+from .options import AsJson
+from .screen import out, safe
+
+app = typer.Typer(add_completion=False, rich_markup_mode="rich")
+
+DEFAULT_DATABASE = "rubrica.db"
+DatabasePlace = Annotated[
+    str,
+    typer.Option(
+        "--db",
+        metavar="FILE|URL",
+        envvar="RUBRICA_DB",
+        show_envvar=False,
+        help="A SQLite file, or postgresql://USER:PASSWORD@HOST/NAME; RUBRICA_DB names another default.",
+    ),
+]
+Action = Annotated[
+    Literal["upgrade", "status"],
+    typer.Argument(metavar="upgrade|status", help="upgrade: apply what is pending; status: only say what is."),
+]
+EXAMPLES = """[bold]Examples[/bold]
+  rubrica db status
+  rubrica db upgrade --db postgresql://ann@db.example/rubrica
+
+`rubrica serve` upgrades its database by itself. An upgrade happens as a whole or
+not at all."""
+
+
+@app.command(epilog=EXAMPLES)
+def db(action: Action, place: DatabasePlace = DEFAULT_DATABASE, as_json: AsJson = False) -> None:
+    """Bring a server's database up to date, or show how far it is."""
+    match action:
+        case "upgrade":
+            before = asyncio.run(upgrade(place))
+            found = Status(before.head, before.head, ())
+            applied = before.pending
+        case "status":
+            found = _status(place)
+            applied = ()
+        case _:
+            assert_never(action)
+    if as_json:
+        told = {"database": address(place).shown, "revision": found.current, "newest": found.head}
+        typer.echo(json.dumps({**told, "pending": found.pending, "applied": applied}, indent=2, ensure_ascii=False))
+    else:
+        out().print(safe(f"{address(place).shown}: {_sentence(found, applied)}"), soft_wrap=True, markup=False)
+
+
+def _status(place: str) -> Status:
+    """How far a database is. Looking makes no file."""
+    file = address(place).file
+    if file is not None and not file.exists():
+        return Status(None, "", ())
+    return asyncio.run(status(place))
+
+
+def _sentence(found: Status, applied: tuple[str, ...]) -> str:
+    if applied:
+        return f"upgraded to revision {found.head} ({', '.join(applied)})"
+    if found.current is None and not found.pending:
+        return "not there yet (rubrica db upgrade makes it)"
+    if found.pending:
+        return f"to be upgraded: {', '.join(found.pending)} (rubrica db upgrade)"
+    return f"up to date, at revision {found.current}"

@@ -1,0 +1,166 @@
+"""``rubrica keys``: make, list and revoke the keys of a server."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from datetime import UTC, datetime
+from typing import Annotated, Concatenate, Literal, ParamSpec, TypeVar, assert_never
+
+import typer
+from rich.table import Table
+from rich.text import Text
+from sqlalchemy import Connection
+
+from rubrica.arena.access import Role
+from rubrica.arena.keys import MOST_PER_MINUTE, PER_MINUTE, Wish, issue, named_key
+from rubrica.errors import MissingError
+from rubrica.store.address import address
+from rubrica.store.database import Database
+from rubrica.store.keys import Key, list_keys, revoke_key
+from rubrica.store.upgrade import upgrade
+
+from .db import DEFAULT_DATABASE, DatabasePlace
+from .options import AsJson
+from .screen import note, out, safe
+
+app = typer.Typer(add_completion=False, rich_markup_mode="rich")
+
+P = ParamSpec("P")
+T = TypeVar("T")
+NEW = "For create"
+MOST_LISTED = 100_000
+
+Action = Annotated[
+    Literal["create", "list", "revoke"],
+    typer.Argument(metavar="create|list|revoke", help="create: print a new key, once; revoke: end one."),
+]
+Which = Annotated[str | None, typer.Argument(metavar="[KEY]", help="For revoke: the beginning of a key, or its id.")]
+WantedRole = Annotated[
+    Role | None,
+    typer.Option(
+        "--role",
+        help="Each may do what those before it may: viewer reads, player plays, author writes, admin does everything.",
+        rich_help_panel=NEW,
+    ),
+]
+User = Annotated[
+    str | None,
+    typer.Option(
+        "--user",
+        metavar="NAME",
+        help="Whose key it is. Left out: the local user for an admin, somebody new for any other role.",
+        rich_help_panel=NEW,
+    ),
+]
+Label = Annotated[str, typer.Option("--label", metavar="TEXT", help="What it is for.", rich_help_panel=NEW)]
+PerMinute = Annotated[
+    int,
+    typer.Option("--per-minute", min=1, max=MOST_PER_MINUTE, help="Requests a minute.", rich_help_panel=NEW),
+]
+EXAMPLES = """[bold]Examples[/bold]
+  rubrica keys create --role admin
+  rubrica keys create --role player --user ann --label "summer cup"
+  rubrica keys list
+  rubrica keys revoke rk_3fA9xQ2b
+
+A key is printed once and kept as a digest only. Programs send it as
+`Authorization: Bearer KEY`. A revoked key stops working within a second."""
+
+
+@app.command(epilog=EXAMPLES)
+def keys(
+    action: Action,
+    which: Which = None,
+    role: WantedRole = None,
+    user: User = None,
+    label: Label = "",
+    per_minute: PerMinute = PER_MINUTE,
+    place: DatabasePlace = DEFAULT_DATABASE,
+    as_json: AsJson = False,
+) -> None:
+    """Make, list and revoke the keys of a server."""
+    if which is not None and action != "revoke":
+        raise typer.BadParameter("goes with revoke", param_hint="KEY")
+    match action:
+        case "create":
+            if role is None:
+                raise typer.BadParameter("a key needs a role", param_hint="--role")
+            _create(place, Wish(role, user, label, per_minute), as_json)
+        case "list":
+            _list(place, as_json)
+        case "revoke":
+            if which is None:
+                raise typer.BadParameter("name the key to revoke", param_hint="KEY")
+            _revoke(place, which, as_json)
+        case _:
+            assert_never(action)
+
+
+def _create(place: str, wish: Wish, as_json: bool) -> None:
+    asyncio.run(upgrade(place))  # the first key may come before anything else
+    issued = _write(place, issue, wish, datetime.now(UTC))
+    if as_json:
+        typer.echo(json.dumps({**_shown(issued.key), "key": issued.secret}, indent=2, ensure_ascii=False))
+        return
+    typer.echo(issued.secret)
+    note(f"a key of the role {issued.key.role} for {issued.key.user}; keep it: it is not shown again")
+
+
+def _list(place: str, as_json: bool) -> None:
+    found: Sequence[Key] = _write(place, list_keys, limit=MOST_LISTED)
+    if as_json:
+        typer.echo(json.dumps([_shown(key) for key in found], indent=2, ensure_ascii=False))
+        return
+    if not found:
+        note("there are no keys: a server over this database serves its own machine only")
+        return
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    for column in ("key", "role", "user", "label", "a minute", "made", "last used", "revoked"):
+        table.add_column(column, no_wrap=column in ("key", "role"), justify="right" if column == "a minute" else "left")
+    for key in found:
+        figures = (f"{key.per_minute:,}", _day(key.created_at), _day(key.last_used_at), _day(key.revoked_at))
+        cells = (f"{key.prefix}…", key.role, key.user, key.label, *figures)
+        table.add_row(*(Text(safe(cell)) for cell in cells), style="dim" if key.revoked_at is not None else "")
+    out().print(table)
+
+
+def _revoke(place: str, which: str, as_json: bool) -> None:
+    def end(conn: Connection) -> Key:
+        key = named_key(conn, which)
+        revoke_key(conn, key.id, datetime.now(UTC))
+        return named_key(conn, str(key.id))
+
+    ended = _write(place, end)
+    if as_json:
+        typer.echo(json.dumps(_shown(ended), indent=2, ensure_ascii=False))
+    else:
+        note(f"revoked {ended.prefix}… of {ended.user}; a running server refuses it within a second")
+
+
+def _write(place: str, query: Callable[Concatenate[Connection, P], T], *args: P.args, **options: P.kwargs) -> T:
+    """Run one query on a database that is there, and is brought up to date first."""
+    file = address(place).file
+    if file is not None and not file.exists():
+        raise MissingError(f"{file}: there is no such database (rubrica keys create --role admin makes it)")
+
+    async def whole() -> T:
+        await upgrade(place)
+        async with Database.open(place) as database:
+            return await database.write(query, *args, **options)
+
+    return asyncio.run(whole())
+
+
+def _shown(key: Key) -> dict[str, object]:
+    return {name: str(value) if name in ("id", "user_id") else _plain(value) for name, value in asdict(key).items()}
+
+
+def _plain(value: object) -> object:
+    return value.isoformat() if isinstance(value, datetime) else value
+
+
+def _day(moment: datetime | None) -> str:
+    return "" if moment is None else f"{moment:%Y-%m-%d %H:%M}"

@@ -1,0 +1,60 @@
+"""``rubrica pull``: a rubric from a server into a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+from urllib.parse import quote
+
+import msgspec
+import typer
+import yaml
+
+from .options import Force, ServerAddress
+from .remote import remote
+from .screen import note
+from .sinks import STDOUT, whole_file
+
+app = typer.Typer(add_completion=False, rich_markup_mode="rich")
+
+Reference = Annotated[str, typer.Argument(metavar="NAME[@VERSION]", help="A rubric there: slug, slug@version or id.")]
+Output = Annotated[str | None, typer.Option("--output", "-o", metavar="FILE", help="Left out: NAME.yaml; - prints it.")]
+Form = Annotated[Literal["yaml", "json"] | None, typer.Option("--format", help="Left out: as the file's name says.")]
+Bundle = Annotated[bool, typer.Option("--bundle", help="With its examples and where it comes from.")]
+EPILOG = """[bold]Examples[/bold]
+  rubrica pull speed-demon --server http://localhost:8000
+  rubrica pull answer-quality@1.1.0 -o mine.json
+  rubrica pull speed-demon --bundle -o - | less
+
+RUBRICA_SERVER names the server, RUBRICA_API_KEY the key."""
+
+
+@app.command(epilog=EPILOG)
+def pull(
+    reference: Reference,
+    server: ServerAddress,
+    output: Output = None,
+    form: Form = None,
+    bundle: Bundle = False,
+    force: Force = False,
+) -> None:
+    """Write a rubric of a server to a file, as its author wrote it."""
+    with remote(server) as (there, runner):
+        path = f"/api/evaluations/{quote(reference, safe='@')}/export?format=json"
+        found: dict[str, Any] = runner.run(there.get(path)).data
+    came_from = found["provenance"]
+    target = output if output is not None else f"{came_from['name']}.{form or 'yaml'}"
+    chosen = form or ("json" if Path(target).suffix == ".json" else "yaml")
+    text = _written(found if bundle else found["rubric"], chosen)
+    if target == STDOUT:
+        typer.echo(text, nl=False)
+        return
+    with whole_file(target, force=force) as file:
+        file.write(text)
+    note(f"{came_from['name']}@{came_from['version']} is in {target}")
+
+
+def _written(data: Any, form: Literal["yaml", "json"]) -> str:
+    if form == "json":
+        return msgspec.json.format(msgspec.json.encode(data), indent=2).decode() + "\n"
+    return str(yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=110))

@@ -1,0 +1,172 @@
+"""A Rubrica server as commands use it: requests tried again where that is safe, and errors in the server's words."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+from urllib.parse import quote, urlsplit
+from uuid import uuid4
+
+import aiohttp
+import msgspec
+
+from rubrica.engine.load import rubric_from_data
+from rubrica.engine.plan import Plan
+from rubrica.errors import Problem, RubricaError, RubricError
+from rubrica.llm.http import retry_after
+from rubrica.model.context import Context
+from rubrica.model.evaluation import Evaluation
+from rubrica.model.rubric import Rubric
+
+from .batch import Judged, Work
+from .flight import in_flight
+
+KEY_VARIABLE = "RUBRICA_API_KEY"
+ATTEMPTS = 5
+FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0  # seconds
+TIMEOUT = aiohttp.ClientTimeout(total=300, sock_connect=10)
+PASSING = (429, 502, 503, 504)
+
+
+class Found(NamedTuple):
+    """What a server answered."""
+
+    status: int
+    headers: Mapping[str, str]
+    data: Any
+
+
+class Remote:
+    """One server, as one user."""
+
+    def __init__(self, url: str, key: str | None, session: aiohttp.ClientSession) -> None:
+        self.url = url.rstrip("/")
+        self._headers = {"Authorization": f"Bearer {key}"} if key else {}
+        self._session = session
+
+    async def get(self, path: str, *, missing: bool = False) -> Found:
+        """Read something; with `missing`, a 404 is an answer."""
+        return await self._ask("GET", path, None, {}, (404,) if missing else ())
+
+    async def post(self, path: str, data: Any) -> Found:
+        """Make something. Tried again, it is made once."""
+        return await self._ask("POST", path, data, {"Idempotency-Key": str(uuid4())})
+
+    async def put(self, path: str, data: Any, tag: str) -> Found:
+        """Change something that was read with that ETag."""
+        return await self._ask("PUT", path, data, {"If-Match": tag})
+
+    async def _ask(
+        self, method: str, path: str, data: Any, headers: Mapping[str, str], answers: tuple[int, ...] = ()
+    ) -> Found:
+        body = None if data is None else msgspec.json.encode(data)
+        sent = {**self._headers, **headers, "Accept": "application/json", "Content-Type": "application/json"}
+        pause = FIRST_PAUSE
+        for attempt in range(1, ATTEMPTS + 1):
+            try:
+                async with self._session.request(method, self.url + path, data=body, headers=sent) as response:
+                    found = Found(response.status, response.headers, _read(await response.read()))
+            except (aiohttp.ClientError, TimeoutError, OSError) as error:
+                trouble = RubricaError(f"{self.url} cannot be reached: {error or type(error).__name__}")
+            else:
+                if found.status < 300 or found.status in answers:
+                    return found
+                trouble = self._trouble(found)
+                if found.status not in PASSING:
+                    raise trouble
+                pause = retry_after(found.headers) or pause
+            if attempt < ATTEMPTS:
+                await asyncio.sleep(min(pause, LONGEST_PAUSE))
+                pause *= 2
+        raise trouble
+
+    def _trouble(self, found: Found) -> RubricaError:
+        """A problem as the server describes it."""
+        told: dict[str, Any] = found.data if isinstance(found.data, dict) else {}
+        problems = told.get("problems")
+        if isinstance(problems, list) and problems:
+            return RubricError([_problem(item) for item in problems if isinstance(item, dict)])
+        detail = told.get("detail") or told.get("title") or f"it answered with {found.status}"
+        hint = f" (set {KEY_VARIABLE})" if found.status == 401 else ""
+        return RubricaError(f"{self.url}: {detail}{hint}")
+
+
+class RemoteJudging:
+    """Judging on a server, by its rubrics and its judges."""
+
+    def __init__(self, remote: Remote, runner: asyncio.Runner, reference: str, jobs: int, *, keep: bool) -> None:
+        self._remote, self._runner, self._jobs, self._keep = remote, runner, jobs, keep
+        self._path = f"/api/evaluations/{quote(reference, safe='@')}"
+
+    def rubric(self) -> Rubric:
+        """The rubric as the server has it."""
+        return rubric_from_data(self._runner.run(self._definition()))
+
+    async def _definition(self) -> dict[str, Any]:
+        bundle: dict[str, Any] = (await self._remote.get(f"{self._path}/export?format=json")).data
+        rubric: dict[str, Any] = bundle["rubric"]
+        return rubric
+
+    def evaluate(self, _plan: Plan, context: Context) -> Evaluation:
+        return self._runner.run(self._judged(context))
+
+    def evaluator(self, work: Iterable[Work]) -> Iterator[Judged]:
+        """Evaluations as they come back, at most `jobs` under way."""
+        return in_flight(self._runner, work, self._outcome, self._jobs)
+
+    async def _outcome(self, work: Work) -> Judged:
+        case, _, context = work
+        try:
+            return case, msgspec.structs.replace(await self._judged(context), case=case.id)
+        except RubricaError as error:
+            return case, error
+
+    async def _judged(self, context: Context) -> Evaluation:
+        asked = {"context": context.model_dump(mode="json", exclude_defaults=True)}
+        if self._keep:
+            score = (await self._remote.post(f"{self._path}/execute", asked)).data["id"]
+            told = (await self._remote.get(f"/api/scores/{score}")).data["record"]
+        else:
+            told = (await self._remote.post(f"{self._path}/test", asked)).data["evaluation"]
+        return msgspec.structs.replace(Evaluation.from_json(msgspec.json.encode(told)), context=context)
+
+
+@contextmanager
+def remote(url: str) -> Iterator[tuple[Remote, asyncio.Runner]]:
+    """A server by its address, as the user whose key is in RUBRICA_API_KEY."""
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise RubricaError(f"--server: {url!r} is no address such as http://localhost:8000")
+    with asyncio.Runner() as runner:
+        session = runner.run(_session())
+        try:
+            yield Remote(url, os.environ.get(KEY_VARIABLE, "").strip() or None, session), runner
+        finally:
+            runner.run(session.close())
+
+
+async def _session() -> aiohttp.ClientSession:
+    return aiohttp.ClientSession(timeout=TIMEOUT, cookie_jar=aiohttp.DummyCookieJar())
+
+
+def _read(body: bytes) -> Any:
+    try:
+        return msgspec.json.decode(body) if body else None
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None
+
+
+def _problem(item: Mapping[str, Any]) -> Problem:
+    steps = item.get("path")
+    path = tuple(step for step in steps if isinstance(step, str | int)) if isinstance(steps, list) else ()
+    return Problem(str(item.get("message", "")), path, fix=str(item.get("fix") or ""))
+
+
+@contextmanager
+def remote_judging(url: str, reference: str, jobs: int, *, keep: bool) -> Iterator[RemoteJudging]:
+    """Judging on a server; with `keep` it stores the scores."""
+    with remote(url) as (there, runner):
+        yield RemoteJudging(there, runner, reference, jobs, keep=keep)

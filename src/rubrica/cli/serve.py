@@ -1,0 +1,191 @@
+"""``rubrica serve``: the REST API on this machine, or for others once there are keys."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import re
+import socket
+from collections.abc import Callable
+from contextlib import suppress
+from importlib import import_module
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+import uvicorn
+from rich.table import Table
+from rich.text import Text
+
+from rubrica.errors import RubricaError
+from rubrica.llm.settings import load_settings
+from rubrica.server.app import create_app
+from rubrica.server.listening import listen
+from rubrica.server.service import Service
+from rubrica.server.settings import ServerSettings
+from rubrica.server.signin import is_loopback
+from rubrica.store.address import address
+from rubrica.store.database import Database
+from rubrica.store.keys import any_key
+from rubrica.store.upgrade import upgrade
+
+from .db import DEFAULT_DATABASE, DatabasePlace
+from .options import MODELS
+from .screen import out, program, safe
+
+if TYPE_CHECKING:
+    from rubrica.judges.jury import Jury
+
+app = typer.Typer(add_completion=False, rich_markup_mode="rich")
+
+LEAST_BODY, MOST_BODY = 1_000, 100_000_000
+GRACE = 30
+"""Seconds that requests under way are given to finish when the server is stopped."""
+
+YOUNG = 10_000
+"""New objects before the collector looks for cycles among them. A request makes hundreds, hardly ever in a cycle."""
+
+_SIZE = re.compile(r"(\d{1,12})\s*(k|kb|m|mb)?", re.IGNORECASE)
+_UNITS = {"": 1, "k": 1_000, "m": 1_000_000}
+
+Host = Annotated[str, typer.Option("--host", help="Where to listen; others than this machine need keys first.")]
+Port = Annotated[int, typer.Option("--port", min=0, max=65535, help="0 takes a free one.")]
+MaxBody = Annotated[str, typer.Option("--max-body", metavar="SIZE", help="Most bytes of a request, such as 500kB.")]
+Judges = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--judge",
+        "-J",
+        metavar="MODEL",
+        help="The model that judges, such as anthropic:claude-haiku-4-5; repeat it for a panel. See `rubrica config`.",
+        rich_help_panel=MODELS,
+    ),
+]
+Offline = Annotated[
+    bool, typer.Option("--offline", help="Ask no model, even where RUBRICA_JUDGE names one.", rich_help_panel=MODELS)
+]
+EXAMPLES = """[bold]Examples[/bold]
+  rubrica serve
+  rubrica serve --db postgresql://ann@db.example/rubrica --judge anthropic:claude-haiku-4-5
+  rubrica keys create --role admin
+  rubrica serve --host 0.0.0.0 --port 80
+
+The database is made or upgraded by itself, and the bundled rubrics are in it.
+Without keys the server serves its own machine, and everybody there is an admin."""
+
+
+@app.command(epilog=EXAMPLES)
+def serve(
+    host: Host = "127.0.0.1",
+    port: Port = 8000,
+    place: DatabasePlace = DEFAULT_DATABASE,
+    judge: Judges = None,
+    offline: Offline = False,
+    max_body: MaxBody = "2MB",
+) -> None:
+    """Serve rubrics, games and scores over a REST API.
+
+    It ends with Ctrl+C, once the requests under way are answered.
+    """
+    judges = _judges(judge or [], offline=offline)
+    settings = ServerSettings(place, judges, size_of(max_body))
+    keyed = asyncio.run(_prepared(place))
+    if not keyed and not is_loopback(host):
+        raise RubricaError(
+            f"{host}: without keys everybody is an admin, so only this machine can be served "
+            f"({program()} keys create --role admin makes the first key; or leave out --host)"
+        )
+    jury = _jury(judges) if judges else None
+    with listen(host, port) as listening:
+        service = Service.open(settings, jury=jury)
+        config = uvicorn.Config(
+            create_app(service),
+            log_level="warning",
+            access_log=False,
+            server_header=False,
+            lifespan="on",
+            ws="none",
+            timeout_graceful_shutdown=GRACE,
+        )
+        told = _banner(url_of(host, listening.getsockname()[1]), settings, keyed=keyed)
+        server = Announced(config, lambda: out().print(told))
+        with suppress(KeyboardInterrupt):
+            server.run([listening])
+    if not server.started:
+        raise typer.Exit(1)  # uvicorn has told why
+
+
+class Announced(uvicorn.Server):
+    """A server that says when it is ready."""
+
+    def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._ready = ready
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self.started:
+            gc.collect()
+            gc.freeze()  # what is loaded stays: scanning it again and again took an eighth of a request's time
+            gc.set_threshold(YOUNG, *gc.get_threshold()[1:])
+            self._ready()
+
+
+async def _prepared(place: str) -> bool:
+    """Upgrade the database; whether there are keys. What is wrong with it is told before anything is served."""
+    await upgrade(place)
+    async with Database.open(place) as database:
+        return await database.read(any_key)
+
+
+def _judges(given: list[str], *, offline: bool) -> tuple[str, ...]:
+    """The models that judge: those named, or the one of the settings."""
+    names = tuple(name.strip() for several in given for name in several.split(",") if name.strip())
+    if names or offline:
+        return names
+    by_default = load_settings().judge
+    return (by_default,) if by_default is not None else ()
+
+
+def _jury(names: tuple[str, ...]) -> Jury:
+    """The judges; loaded only now, because a server without them needs no price list."""
+    try:
+        jury: Jury = import_module("rubrica.judges.jury").Jury(names)
+    except ModuleNotFoundError as error:
+        raise RubricaError(f"--judge: {error.name} is missing (pip install 'rubrica[judges]')") from error
+    return jury
+
+
+def url_of(host: str, port: int) -> str:
+    """The address to open in a browser.
+
+    >>> url_of("::1", 8000)
+    'http://[::1]:8000'
+    """
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def _banner(url: str, settings: ServerSettings, *, keyed: bool) -> Table:
+    table = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
+    table.add_column(style="dim", no_wrap=True)
+    table.add_column(overflow="fold")
+    keys = (
+        "required" if keyed else f"none: everybody on this machine is an admin ({program()} keys create --role admin)"
+    )
+    judges = ", ".join(settings.judges) or "none: judged dimensions use their offline scorer (--judge MODEL)"
+    rows = {"serving": url, "docs": f"{url}/docs", "database": address(settings.database).shown, "keys": keys}
+    for name, value in {**rows, "judge": judges, "stop": "Ctrl+C"}.items():
+        table.add_row(name, Text(safe(value)))
+    return table
+
+
+def size_of(text: str) -> int:
+    """Bytes, written as people do.
+
+    >>> size_of("2MB"), size_of("500 kB"), size_of("64000")
+    (2000000, 500000, 64000)
+    """
+    found = _SIZE.fullmatch(text.strip())
+    size = int(found[1]) * _UNITS[(found[2] or "").lower().removesuffix("b")] if found else 0
+    if not LEAST_BODY <= size <= MOST_BODY:
+        raise typer.BadParameter(f"{text!r} is no size from 1kB to 100MB (write 500kB or 2MB)", param_hint="--max-body")
+    return size

@@ -1,0 +1,1 @@
+"""The REST service: FastAPI routes over the arena, and what stands around every request."""

@@ -1,0 +1,110 @@
+"""The application: routes, what stands around them, and what happens when it starts and stops."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from fastapi import FastAPI
+
+from rubrica import __version__
+from rubrica.arena.seed import seed_packs
+from rubrica.errors import StoreError
+from rubrica.store.replies import forget
+from rubrica.store.upgrade import upgrade
+
+from . import problems
+from .envelope import Envelope
+from .limits import BodyLimit
+from .once import Once
+from .openapi import DESCRIPTION, TAGS, describe
+from .routes import (
+    evaluations,
+    execute,
+    games,
+    health,
+    keys,
+    leaderboards,
+    marketplace,
+    players,
+    rounds,
+    scores,
+    versions,
+)
+from .service import Service
+from .signin import Door, SignIn
+
+LOG = logging.getLogger("rubrica.server")
+CLEANED = 3600.0
+"""Seconds between two clean-ups of replies that are too old."""
+
+ROUTERS = (
+    execute.router,  # first, because it is asked most and routes are tried in order
+    rounds.router,
+    evaluations.router,
+    versions.router,
+    marketplace.router,
+    games.router,
+    leaderboards.router,
+    players.router,
+    scores.router,
+    keys.router,
+    health.router,
+)
+
+
+def create_app(service: Service) -> FastAPI:
+    """The API over one service: it brings the database up to date when it starts, and closes the service at its end."""
+    door = Door(service)
+    app = FastAPI(
+        title="Rubrica",
+        version=__version__,
+        summary="Judge AI output with rubrics people can read, trust and change.",
+        description=DESCRIPTION,
+        openapi_tags=TAGS,
+        docs_url=None,
+        redoc_url=None,
+        lifespan=lambda _: _life(service, door),
+    )
+    app.state.service = service
+    for router in ROUTERS:
+        app.router.routes.extend(router.routes)  # as they are: including a router would match every request twice
+    problems.install(app)
+    describe(app)
+    # the last added stands outermost
+    app.add_middleware(Once, service=service)
+    app.add_middleware(SignIn, door=door)
+    app.add_middleware(BodyLimit, most=service.settings.max_body)
+    app.add_middleware(Envelope)
+    return app
+
+
+@asynccontextmanager
+async def _life(service: Service, door: Door) -> AsyncIterator[None]:
+    await prepare(service)
+    cleaning = asyncio.get_running_loop().create_task(_clean(service))
+    try:
+        yield
+    finally:
+        cleaning.cancel()
+        await door.settle()
+        await service.close()
+
+
+async def prepare(service: Service) -> None:
+    """Bring the database up to date: its tables, the bundled rubrics, and no replies that nobody can ask for."""
+    await upgrade(service.settings.database)
+    if service.settings.preload:
+        await service.database.write(seed_packs, service.clock())
+    await service.database.write(forget, service.clock())
+
+
+async def _clean(service: Service) -> None:
+    while True:
+        await asyncio.sleep(CLEANED)
+        try:
+            await service.database.write(forget, service.clock())
+        except StoreError as error:
+            LOG.warning("old replies were not dropped: %s", error)

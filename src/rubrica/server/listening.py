@@ -1,0 +1,29 @@
+"""The socket a server listens on."""
+
+from __future__ import annotations
+
+import socket
+
+from rubrica.errors import RubricaError
+
+WAITING = 2048
+"""Connections that may wait to be accepted."""
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A socket that listens at a host, by name or address; port 0 takes a free one.
+
+    >>> with listen("127.0.0.1", 0) as listening:
+    ...     listening.getsockname()[0]
+    '127.0.0.1'
+    """
+    # asyncio looks at the protocol before it turns Nagle's algorithm off; with 0, the default, replies wait 40 ms
+    listening = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, proto=socket.IPPROTO_TCP)
+    try:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind((host, port))
+        listening.listen(WAITING)
+    except OSError as error:
+        listening.close()
+        raise RubricaError(f"{host} port {port}: {error.strerror or error} (choose another with --port)") from None
+    return listening

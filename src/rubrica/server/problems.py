@@ -1,0 +1,158 @@
+"""Every error as a problem detail (RFC 9457): what, where, and the way out; never what goes on inside."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from http import HTTPStatus
+from typing import Any
+
+import msgspec
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.routing import Match, Route
+from starlette.types import Scope
+
+from rubrica.errors import (
+    ConflictError,
+    ContextError,
+    DeniedError,
+    InputError,
+    MissingError,
+    Problem,
+    RubricaError,
+    RubricError,
+    StaleError,
+    StoredError,
+    StoreError,
+)
+
+MEDIA_TYPE = "application/problem+json"
+TYPES = "urn:rubrica:problem:"
+LOG = logging.getLogger("rubrica.server")
+
+KINDS: Mapping[type[RubricaError], tuple[int, str]] = {
+    StaleError: (412, "stale"),
+    ConflictError: (409, "conflict"),
+    MissingError: (404, "missing"),
+    DeniedError: (403, "denied"),
+    StoreError: (503, "unavailable"),
+    RubricError: (422, "rubric"),
+    ContextError: (422, "context"),
+    InputError: (422, "input"),
+    StoredError: (500, "internal"),
+    RubricaError: (422, "input"),
+}
+"""Status and type by error; the first that an error is an instance of."""
+
+_BY_STATUS = {400: "malformed", 401: "unauthenticated", 403: "denied", 404: "missing", 405: "method"}
+_BY_STATUS |= {409: "conflict", 412: "stale", 413: "too-large", 415: "media-type", 422: "input"}
+_BY_STATUS |= {428: "precondition", 429: "too-many", 500: "internal", 503: "unavailable"}
+
+INTERNAL = "something went wrong here, not with the request; the server's log has it under this request_id"
+
+
+def refusal(
+    scope: Mapping[str, Any],
+    status: int,
+    detail: str,
+    *,
+    kind: str | None = None,
+    problems: Sequence[Problem] = (),
+    headers: Mapping[str, str] | None = None,
+) -> Response:
+    """A problem detail as a response; `scope` is the ASGI scope of the request it answers."""
+    body: dict[str, object] = {
+        "type": TYPES + (kind or _BY_STATUS.get(status, "other")),
+        "title": _title(status),
+        "status": status,
+        "detail": detail,
+        "instance": scope.get("path", ""),
+    }
+    if request_id := scope.get("state", {}).get("request_id"):
+        body["request_id"] = request_id
+    if problems:
+        body["problems"] = [_told(problem) for problem in problems]
+    return Response(msgspec.json.encode(body), status, dict(headers or {}), MEDIA_TYPE)
+
+
+def refusal_of(scope: Mapping[str, Any], error: Exception) -> Response:
+    """The problem detail of any error. What nobody foresaw is logged, and told without its insides."""
+    if isinstance(error, RubricaError):
+        status, kind = next(told for known, told in KINDS.items() if isinstance(error, known))
+        if status == 500:
+            return _unforeseen(scope, error)
+        if isinstance(error, StoreError):
+            LOG.error("%s: %s", scope.get("state", {}).get("request_id"), error)
+            detail = "the database cannot be used now; nothing was half-written (try again)"
+            return refusal(scope, status, detail, kind=kind, headers={"Retry-After": "1"})
+        problems = error.problems if isinstance(error, RubricError) else ()
+        return refusal(scope, status, str(error), kind=kind, problems=problems)
+    if isinstance(error, HTTPException):
+        if error.status_code >= 500 and error.status_code != 503:
+            return _unforeseen(scope, error)
+        return refusal(scope, error.status_code, _detail(error), headers=error.headers)
+    if isinstance(error, RequestValidationError):
+        return _invalid(scope, error)
+    return _unforeseen(scope, error)
+
+
+def install(app: FastAPI) -> None:
+    """Make an app answer every error this way."""
+
+    async def answer(request: Request, error: Exception) -> Response:
+        if isinstance(error, HTTPException) and error.status_code == 405:
+            allowed = ", ".join(_methods(app, request.scope))
+            return refusal(request.scope, 405, f"this path takes {allowed}", headers={"Allow": allowed})
+        return refusal_of(request.scope, error)
+
+    for kind in (RubricaError, HTTPException, RequestValidationError):
+        app.add_exception_handler(kind, answer)
+
+
+def _unforeseen(scope: Mapping[str, Any], error: Exception) -> Response:
+    request_id = scope.get("state", {}).get("request_id")
+    LOG.error("%s: %s %s", request_id, scope.get("method"), scope.get("path"), exc_info=error)
+    return refusal(scope, 500, INTERNAL)
+
+
+def _invalid(scope: Mapping[str, Any], error: RequestValidationError) -> Response:
+    """What FastAPI and pydantic found wrong with a body, a query or a path."""
+    problems = []
+    for fault in error.errors():
+        place, *path = fault["loc"] or ("body",)
+        message = str(fault["msg"]).removeprefix("Value error, ")
+        if fault["type"] == "json_invalid":
+            return refusal(scope, 400, f"the body is not JSON: {fault['ctx']['error']}")
+        problems.append(Problem(message, tuple(path) if place == "body" else (place, *path)))
+    detail = "\n".join(str(problem) for problem in problems)
+    return refusal(scope, 422, detail, problems=problems)
+
+
+def _told(problem: Problem) -> dict[str, object]:
+    told: dict[str, object] = {"message": problem.message, "path": list(problem.path), "where": problem.where}
+    if problem.fix:
+        told["fix"] = problem.fix
+    if problem.line is not None:
+        told["line"] = problem.line
+    return told
+
+
+def _detail(error: HTTPException) -> str:
+    if error.status_code == 404 and error.detail == "Not Found":
+        return "there is no such path here (GET /docs lists them)"
+    return str(error.detail)
+
+
+def _methods(app: FastAPI, scope: Scope) -> list[str]:
+    """What a path takes: its routes are one for each method."""
+    fitting = [route for route in app.routes if isinstance(route, Route) and route.matches(scope)[0] != Match.NONE]
+    return sorted({method for route in fitting for method in route.methods or ()})
+
+
+def _title(status: int) -> str:
+    try:
+        return HTTPStatus(status).phrase
+    except ValueError:
+        return "Refused"

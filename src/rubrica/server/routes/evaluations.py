@@ -1,0 +1,204 @@
+"""Evaluations: create, list, read, change, delete, and try out without storing anything."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+import msgspec
+from fastapi import APIRouter, Body, Header, Path, Query, Request, Response
+from pydantic import BaseModel, Field, WithJsonSchema
+
+from rubrica.arena import catalogue, executions
+from rubrica.arena.access import require
+from rubrica.arena.draft import LONGEST_CATEGORY, LONGEST_TAG, MOST_TAGS, read_draft
+from rubrica.arena.entry import ANYTHING, Entry
+from rubrica.arena.plain import plain_text
+from rubrica.errors import InputError
+from rubrica.model.context import Context
+from rubrica.server.answers import Answer, decode_cursor, encode_cursor, etag, page, render
+from rubrica.server.bodies import JsonRoute
+from rubrica.server.depends import Serving, Signed
+from rubrica.server.evaluation_shapes import (
+    CONTEXTS,
+    DEFINITION,
+    DEFINITIONS,
+    EvaluationPage,
+    EvaluationShown,
+    ScoringType,
+    Tryout,
+)
+from rubrica.server.once import stored
+from rubrica.server.preconditions import must_have_seen, seen, unchanged
+from rubrica.store.evaluations import Listing, Order, Wanted
+
+router = APIRouter(prefix="/api/evaluations", route_class=JsonRoute, tags=["evaluations"])
+PAGE, MOST = 50, 200
+LONGEST_QUERY = 200
+"""Characters."""
+
+Reference = Annotated[str, Path(description="An id, a slug, or slug@version.", examples=["speed-demon"])]
+IfMatch = Annotated[str | None, Header(description="The ETag that GET gave; `*` overwrites whatever is there.")]
+Definition = Annotated[dict[str, Any], WithJsonSchema(DEFINITION), Body(openapi_examples=DEFINITIONS)]
+
+
+class Sought(BaseModel):
+    """What a list is narrowed down to."""
+
+    q: str = Field("", max_length=LONGEST_QUERY, description="Words that occur in name, description, category or tag.")
+    category: str | None = Field(None, max_length=LONGEST_CATEGORY)
+    tag: list[str] = Field([], max_length=MOST_TAGS, description="May be given several times: every one of them.")
+    scoring_type: ScoringType | None = None
+    mine: bool = Field(False, description="Your own only.")
+    sort: Order = "newest"
+    limit: int = Field(PAGE, ge=1, le=MOST, description="Items of a page.")
+    cursor: str | None = Field(None, description="`next` of the page before, with the same `sort`.")
+
+    def wanted(self) -> Wanted:
+        return Wanted(
+            plain_text(self.q, "q", LONGEST_QUERY),
+            None if self.category is None else plain_text(self.category, "category", LONGEST_CATEGORY),
+            tuple(plain_text(tag, "tag", LONGEST_TAG) for tag in self.tag),
+            self.scoring_type,
+            self.mine,
+            self.sort,
+            None if self.cursor is None else decode_cursor(self.cursor, str, UUID),
+        )
+
+
+@router.post("", status_code=201, response_model=EvaluationShown, summary="Create an evaluation")
+async def create(request: Request, body: Definition, caller: Signed, service: Serving) -> Response:
+    """Authors. A definition that cannot work comes back (422) with everything wrong with it. It is private unless it
+    says `is_public: true`."""
+    require(caller, "author", "creating an evaluation")
+    draft = await asyncio.to_thread(read_draft, body)
+    return await stored(request, created, catalogue.create, caller, draft, service.clock())
+
+
+@router.get("", response_model=EvaluationPage, summary="List evaluations")
+async def listed(caller: Signed, service: Serving, sought: Annotated[Sought, Query()]) -> Response:
+    """What is public, and your own. An admin sees everybody's."""
+    wanted, limit = sought.wanted(), sought.limit
+    found = await service.database.read(catalogue.browse, caller, wanted, limit + 1)
+    last = found[limit - 1] if len(found) > limit else None
+    following = None if last is None else encode_cursor([last.slug, last.id])
+    return render(Answer(page([row(listing) for listing in found[:limit]], following)))
+
+
+@router.get("/{reference}", response_model=EvaluationShown, summary="Read an evaluation")
+async def read(
+    reference: Reference,
+    caller: Signed,
+    service: Serving,
+    if_none_match: Annotated[str | None, Header(description="An ETag; 304 if nothing changed.")] = None,
+) -> Response:
+    """By id, slug or slug@version. A slug is your own evaluation, else the bundled one, else the only public one; if
+    several are public, 409 lists their ids."""
+    found = await service.database.read(catalogue.entry, caller, reference)
+    status = 304 if unchanged(if_none_match, found.tag) else 200
+    return render(Answer(found.shown(), status, {"ETag": etag(found.tag)}))
+
+
+@router.put("/{reference}", response_model=EvaluationShown, summary="Change an evaluation")
+async def change(
+    reference: Reference, body: Definition, caller: Signed, service: Serving, if_match: IfMatch = None
+) -> Response:
+    """Its author, or an admin. Send what GET gave, changed, with its ETag as If-Match (or its `revision` left in).
+
+    A changed definition, or changed examples, are a new version. Unless you change `version` yourself its last number
+    is counted up. `category`, `tags` and `is_public` are changed in place; what you leave out stays as it is.
+    """
+    require(caller, "author", "changing an evaluation")
+    draft = await asyncio.to_thread(read_draft, body)
+    read = must_have_seen(if_match, draft.revision)
+    changed = await service.database.write(catalogue.update, caller, reference, draft, read, service.clock())
+    return render(whole(changed))
+
+
+@router.delete("/{reference}", status_code=204, summary="Delete an evaluation")
+async def delete(reference: Reference, caller: Signed, service: Serving, if_match: IfMatch = None) -> Response:
+    """Its author, or an admin. Games and scores keep the versions they use."""
+    read = seen(if_match) or ANYTHING
+    await service.database.write(catalogue.delete, caller, reference, read, service.clock())
+    return render(Answer(None, 204))
+
+
+@router.post("/{reference}/test", response_model=Tryout, summary="Try an evaluation out")
+async def try_out(
+    reference: Reference,
+    caller: Signed,
+    service: Serving,
+    body: Annotated[
+        dict[str, Any],
+        Body(
+            description="A context; or `{context, definition}`, to try a definition that is not saved.",
+            openapi_examples=CONTEXTS,
+        ),
+    ],
+) -> Response:
+    """Everybody who sees it. Nothing is stored."""
+    given, definition = _tryout(body)
+    found = await service.database.read(catalogue.entry, caller, reference)
+    name, version, hash_ = found.listing.slug, found.version.version, found.version.hash
+    context = Context.of(given)
+    if definition is None:
+        definition = found.version.definition
+    else:
+        draft = await asyncio.to_thread(read_draft, definition)
+        definition = draft.definition
+        name, version, hash_ = draft.rubric.name, draft.rubric.version, draft.rubric.hash
+    plan = await asyncio.to_thread(service.plans.of, definition, hash_)
+    evaluation = await executions.judge(plan, context)
+    outcome = executions.outcome(evaluation, short=executions.is_short(definition))
+    told = {
+        "slug": name,
+        "version": version,
+        "hash": hash_,
+        **msgspec.structs.asdict(outcome),
+        "evaluation": executions.record(evaluation),
+    }
+    return render(Answer(told))
+
+
+def _tryout(body: Mapping[str, Any]) -> tuple[Mapping[str, Any], Mapping[str, Any] | None]:
+    """The context and the unsaved definition in a body; a body that has neither key is a context itself."""
+    if not body or not body.keys() <= {"context", "definition"}:
+        return body, None
+    context, definition = body.get("context") or {}, body.get("definition")
+    if not isinstance(context, Mapping):
+        raise InputError("context should be an object with at least a response")
+    if definition is not None and not isinstance(definition, Mapping):
+        raise InputError("definition should be a rubric document")
+    return context, definition
+
+
+def row(listing: Listing) -> dict[str, Any]:
+    """An evaluation as a list shows it."""
+    return {
+        "id": listing.id,
+        "slug": listing.slug,
+        "name": listing.name,
+        "description": listing.description,
+        "version": listing.version,
+        "revision": listing.revision,
+        "scoring_type": listing.scoring_type,
+        "category": listing.category,
+        "tags": listing.tags,
+        "is_public": listing.is_public,
+        "created_by": listing.created_by,
+        "created_at": listing.created_at,
+        "updated_at": listing.updated_at,
+    }
+
+
+def whole(entry: Entry, status: Literal[200, 201] = 200) -> Answer:
+    """An evaluation with its ETag."""
+    return Answer(entry.shown(), status, {"ETag": etag(entry.tag)})
+
+
+def created(entry: Entry) -> Answer:
+    """The answer to what made an evaluation."""
+    headers = {"ETag": etag(entry.tag), "Location": f"/api/evaluations/{entry.listing.id}"}
+    return Answer(entry.shown(), 201, headers)

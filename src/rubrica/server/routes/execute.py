@@ -1,0 +1,115 @@
+"""Executing an evaluation. Nothing is asked for more often, so it takes the shortest way through the framework."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from fastapi import APIRouter, Request, Response
+from fastapi.routing import APIRoute
+from starlette.exceptions import HTTPException
+from starlette.routing import request_response
+
+from rubrica.arena import executions
+from rubrica.arena.access import Caller
+from rubrica.arena.executing import (
+    NOWHERE,
+    ScoreGiven,
+    context_of,
+    execution_of,
+    keep_execution,
+    open_surroundings,
+    read_execution,
+)
+from rubrica.arena.turns import MovedError
+from rubrica.server.answers import Answer
+from rubrica.server.bodies import is_json, read_json
+from rubrica.server.evaluation_shapes import CONTEXTS
+from rubrica.server.once import stored
+from rubrica.server.score_shapes import ScoreMade
+from rubrica.server.service import Service
+from rubrica.server.shared import Targets, shared
+
+TRIES = 5
+"""How often an evaluation may change while it is executed."""
+
+REFERENCE = {
+    "name": "reference",
+    "in": "path",
+    "required": True,
+    "description": "An id, a slug, or slug@version.",
+    "schema": {"type": "string", "examples": ["speed-demon"]},
+}
+BODY = {
+    "required": True,
+    "content": {
+        "application/json": {
+            "schema": {
+                "type": "object",
+                "description": "A context, with `game_id` and `player_id` beside it if it belongs to a game; or the "
+                "three of them under `context`, `game_id` and `player_id`.",
+            },
+            "examples": {
+                "context": CONTEXTS["context"],
+                "game": {
+                    "summary": "In a game: the player's earlier rounds there are looked at too",
+                    "value": {
+                        "response": "In 1974 my doctor had a moth.",
+                        "metadata": {"round_number": 2},
+                        "game_id": "01a1de08-5f03-7395-9a18-1e4f56cf4987",
+                        "player_id": "01a1de08-6ed3-759c-bd56-35b841c36cef",
+                    },
+                },
+            },
+        }
+    },
+}
+
+
+class LeanRoute(APIRoute):
+    """Calls its endpoint with the request and nothing else. What it takes and gives is declared for readers only."""
+
+    def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
+        super().__init__(path, endpoint, **options)
+        self.app = request_response(endpoint)
+
+
+router = APIRouter(prefix="/api/evaluations", route_class=LeanRoute, tags=["evaluations"])
+
+
+@router.post(
+    "/{reference}/execute",
+    status_code=201,
+    response_model=ScoreMade,
+    summary="Execute an evaluation",
+    openapi_extra={"parameters": [REFERENCE], "requestBody": BODY},
+)
+async def execute(request: Request) -> Response:
+    """Players. Judges a context and stores the score, with where every point came from. In a game, what the context
+    does not bring along comes from there: `game_config`, `player_info` and the player's own earlier rounds."""
+    scope = request.scope
+    caller: Caller = scope["state"]["caller"]
+    service: Service = scope["app"].state.service
+    body = await request.body()
+    if body and not is_json(request.headers.get("content-type", "")):
+        raise HTTPException(415, "this path takes JSON (send it with Content-Type: application/json)")
+    draft = read_execution(read_json(body))
+    targets = shared(scope["app"], Targets)
+    tries = 0
+    while True:
+        tries += 1
+        ready = await targets.of(service, caller, scope["path_params"]["reference"])
+        around = await service.database.read(open_surroundings, caller, draft) if draft.in_game else NOWHERE
+        context = context_of(draft, around)
+        evaluation = await executions.judge(ready.plan, context)
+        execution = execution_of(ready.target, context, around, evaluation, caller.user_id, service.clock())
+        try:
+            return await stored(request, _told, keep_execution, caller, ready.target, execution)
+        except MovedError:
+            targets.forget(ready.target.evaluation_id)
+            if tries == TRIES:
+                raise
+
+
+def _told(score: ScoreGiven) -> Answer:
+    return Answer(score, 201, {"Location": f"/api/scores/{score.id}"})

@@ -1,0 +1,169 @@
+"""Games: make, list, read and change them, and attach evaluations to them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Annotated, Any
+from uuid import UUID
+
+import msgspec
+from fastapi import APIRouter, Body, Path, Query, Request, Response
+from fastapi.exceptions import RequestValidationError
+from pydantic import ValidationError
+
+from rubrica.arena import attachments, games
+from rubrica.arena.access import Caller
+from rubrica.arena.attachments import Attached, Weights
+from rubrica.arena.games import GameView
+from rubrica.server.answers import Answer, decode_cursor, encode_cursor, page, render
+from rubrica.server.bodies import JsonRoute
+from rubrica.server.depends import Serving, Signed
+from rubrica.server.game_shapes import (
+    AttachedShown,
+    Attaching,
+    AttachingAll,
+    AttachingOne,
+    GameChange,
+    GamePage,
+    GameShown,
+    NewGame,
+)
+from rubrica.server.once import stored
+from rubrica.server.service import Service
+from rubrica.store.games import NewAttachment
+
+ONE_OR_SEVERAL = {
+    "content": {
+        "application/json": {
+            "schema": {"anyOf": [{"$ref": "#/components/schemas/AttachingAll"}, AttachingOne.model_json_schema()]}
+        }
+    }
+}
+router = APIRouter(prefix="/api/games", route_class=JsonRoute, tags=["games"])
+PAGE, MOST = 50, 200
+
+GameId = Annotated[UUID, Path(description="The game's id.")]
+Limit = Annotated[int, Query(ge=1, le=MOST, description="Items of a page.")]
+Cursor = Annotated[str | None, Query(description="`next` of the page before.")]
+Scaling = Annotated[Weights, Query(description="renormalise: scale all of the game's weights so that they sum to 1.")]
+
+
+@router.post("", status_code=201, response_model=GameShown, summary="Make a game")
+async def make(request: Request, body: NewGame, caller: Signed, service: Serving) -> Response:
+    """Authors."""
+    wanted = (body.name, body.config, body.is_public)
+    return await stored(request, _made, games.create_game, caller, *wanted, service.clock())
+
+
+@router.get("", response_model=GamePage, summary="List games")
+async def listed(
+    caller: Signed,
+    service: Serving,
+    mine: Annotated[bool, Query(description="Those you made only.")] = False,
+    limit: Limit = PAGE,
+    cursor: Cursor = None,
+) -> Response:
+    """Public ones, your own, and those you play in, newest first. An admin sees everybody's."""
+    before = None if cursor is None else decode_cursor(cursor, UUID)[0]
+    found = await service.database.read(games.list_games, caller, mine, before, limit + 1)
+    following = encode_cursor([found[limit - 1].id]) if len(found) > limit else None
+    return render(Answer(page(found[:limit], following)))
+
+
+@router.get("/{game_id}", response_model=GameShown, summary="Read a game")
+async def read(game_id: GameId, caller: Signed, service: Serving) -> Response:
+    """The game, and what is attached to it."""
+    return render(_shown(await service.database.read(games.view_game, caller, game_id)))
+
+
+@router.patch("/{game_id}", response_model=GameShown, summary="Change a game")
+async def change(game_id: GameId, body: GameChange, caller: Signed, service: Serving) -> Response:
+    """Whoever made it, or an admin. Rounds that were scored before stay as they are."""
+    changes = {key: value for key, value in body.model_dump(exclude_unset=True).items() if value is not None}
+    return render(_shown(await service.database.write(games.change_game, caller, game_id, changes)))
+
+
+@router.get("/{game_id}/evaluations", response_model=AttachedShown, summary="List what is attached to a game")
+async def attached(game_id: GameId, caller: Signed, service: Serving) -> Response:
+    """The attached evaluations, each at its version, and the sum of their weights."""
+    return render(Answer(await service.database.read(attachments.attached, caller, game_id)))
+
+
+@router.post(
+    "/{game_id}/evaluations",
+    status_code=201,
+    response_model=AttachedShown,
+    summary="Attach evaluations",
+    openapi_extra={"requestBody": ONE_OR_SEVERAL},
+)
+async def attach(
+    request: Request,
+    game_id: GameId,
+    caller: Signed,
+    service: Serving,
+    body: Annotated[dict[str, Any], Body(description="One evaluation, or several under `evaluations`.")],
+    weights: Scaling = "exact",
+) -> Response:
+    """Whoever made the game, or an admin: one evaluation, or `{"evaluations": […]}`, beside those that are there.
+
+    Afterwards all attached weights sum to 1 (± 0.001), or nothing is attached (422), unless `weights` says
+    `renormalise`. The game stays at the version it is given, whatever becomes of the evaluation later.
+    """
+    read = _read(body)
+    new = await _checked(service, caller, game_id, [read] if isinstance(read, AttachingOne) else read.evaluations)
+    scaling: Weights = "renormalise" if "renormalise" in (weights, read.weights) else "exact"
+    return await stored(request, _attached, attachments.attach, caller, game_id, new, scaling, service.clock())
+
+
+@router.put("/{game_id}/evaluations", response_model=AttachedShown, summary="Replace what is attached")
+async def replace(
+    game_id: GameId, body: AttachingAll, caller: Signed, service: Serving, weights: Scaling = "exact"
+) -> Response:
+    """Whoever made the game, or an admin: exactly these. What was attached just so before stays, with its scores."""
+    new = await _checked(service, caller, game_id, body.evaluations)
+    scaling: Weights = "renormalise" if "renormalise" in (weights, body.weights) else "exact"
+    done = await service.database.write(attachments.replace, caller, game_id, new, scaling, service.clock())
+    return render(Answer(done))
+
+
+@router.delete("/{game_id}/evaluations/{attachment_id}", response_model=AttachedShown, summary="Take an evaluation off")
+async def detach(
+    game_id: GameId,
+    attachment_id: Annotated[UUID, Path(description="The `id` in the list of what is attached.")],
+    caller: Signed,
+    service: Serving,
+    weights: Scaling = "exact",
+) -> Response:
+    """Whoever made the game, or an admin. Its scores stay, and count no more. The rest has to sum to 1, or is scaled
+    with `weights=renormalise`."""
+    arguments = (caller, game_id, attachment_id, weights, service.clock())
+    return render(Answer(await service.database.write(attachments.detach, *arguments)))
+
+
+def _read(body: dict[str, Any]) -> AttachingAll | AttachingOne:
+    try:
+        return (AttachingAll if "evaluations" in body else AttachingOne).model_validate(body)
+    except ValidationError as error:
+        raise RequestValidationError([{**fault, "loc": ("body", *fault["loc"])} for fault in error.errors()]) from None
+
+
+async def _checked(service: Service, caller: Caller, game_id: UUID, wanted: Sequence[Attaching]) -> list[NewAttachment]:
+    wishes = [item.wish() for item in wanted]
+    resolved = await service.database.read(attachments.resolve, caller, game_id, wishes)
+    several = not any(isinstance(item, AttachingOne) for item in wanted)
+    return await asyncio.to_thread(attachments.checked, resolved, several=several)
+
+
+def _made(view: GameView) -> Answer:
+    answer = _shown(view)
+    return Answer(answer.data, 201, {"Location": f"/api/games/{view.game.id}"})
+
+
+def _shown(view: GameView) -> Answer:
+    shown: dict[str, Any] = msgspec.structs.asdict(view.game)
+    return Answer({**shown, "evaluations": view.attachments})
+
+
+def _attached(attached: Attached) -> Answer:
+    return Answer(attached, 201)

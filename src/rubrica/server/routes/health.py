@@ -1,0 +1,62 @@
+"""Whether the server lives, and who one is to it."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import HTMLResponse, RedirectResponse
+from pydantic import BaseModel
+from sqlalchemy import Connection, literal, select
+
+from rubrica import __version__
+from rubrica.server.answers import Answer, render
+from rubrica.server.bodies import JsonRoute
+from rubrica.server.depends import Serving, Signed
+from rubrica.server.reference import reference_page
+
+router = APIRouter(route_class=JsonRoute, tags=["server"])
+
+
+class Health(BaseModel):
+    """A server that can work."""
+
+    status: str = "ok"
+    version: str = __version__
+
+
+class Identity(BaseModel):
+    """Who a key belongs to, and what it may do."""
+
+    user_id: str
+    name: str
+    role: str
+    key_id: str | None
+
+
+@router.get("/", include_in_schema=False)
+async def start() -> Response:
+    return RedirectResponse("/docs")
+
+
+@router.get("/docs", include_in_schema=False)
+async def docs(request: Request) -> Response:
+    """This API, for people."""
+    return HTMLResponse(reference_page(request.app.openapi()))
+
+
+@router.get("/healthz", response_model=Health, summary="Whether the server and its database work")
+async def healthz(service: Serving) -> Response:
+    """Needs no key. 503 while the database cannot be reached."""
+    await service.database.read(_reach)
+    return render(Answer(Health()))
+
+
+@router.get("/api/whoami", response_model=Identity, summary="Who this key belongs to")
+async def whoami(caller: Signed) -> Response:
+    """The user and role behind the key of this request; on a server without keys, the local admin."""
+    return render(
+        Answer({"user_id": caller.user_id, "name": caller.name, "role": caller.role, "key_id": caller.key_id})
+    )
+
+
+def _reach(conn: Connection) -> None:
+    conn.execute(select(literal(1))).scalar_one()

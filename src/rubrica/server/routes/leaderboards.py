@@ -1,0 +1,49 @@
+"""Leaderboards: of one game, and across games."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Response
+
+from rubrica.arena import standing
+from rubrica.arena.attachments import LONGEST_DIMENSION
+from rubrica.arena.leaderboard import Way
+from rubrica.server.answers import Answer, render
+from rubrica.server.bodies import JsonRoute
+from rubrica.server.depends import Serving, Signed
+from rubrica.server.game_shapes import LeaderboardShown
+
+from .games import GameId
+
+router = APIRouter(prefix="/api", route_class=JsonRoute, tags=["games"])
+PAGE, MOST = 100, 1_000
+
+Axis = Annotated[
+    str | None, Query(max_length=LONGEST_DIMENSION, description="Rank by this dimension; left out: overall.")
+]
+Limit = Annotated[int, Query(ge=1, le=MOST, description="Players that are listed.")]
+
+
+@router.get("/games/{game_id}/leaderboard", response_model=LeaderboardShown, summary="Who stands where in a game")
+async def of_game(
+    game_id: GameId,
+    caller: Signed,
+    service: Serving,
+    by: Annotated[
+        Way, Query(description="composite: shares of full marks by weight. korgym: against the other players.")
+    ] = "composite",
+    dimension: Axis = None,
+    limit: Limit = PAGE,
+) -> Response:
+    """Per dimension and overall. Players with the same score share a rank, and are told to be tied."""
+    board = await service.database.read(standing.of_game, caller, game_id, by, dimension)
+    return render(Answer(board.first(limit)))
+
+
+@router.get("/leaderboard", response_model=LeaderboardShown, summary="Who stands where across games")
+async def across_games(caller: Signed, service: Serving, dimension: Axis = None, limit: Limit = PAGE) -> Response:
+    """Over all games that you see. Per evaluation of a game: ln(1 + S) if the largest S exceeds 1, then the lowest is
+    0, the highest 1, all equal 0.5. A dimension is the mean over its games, overall is the mean over dimensions."""
+    board = await service.database.read(standing.across_games, caller, dimension)
+    return render(Answer(board.first(limit)))

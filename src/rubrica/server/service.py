@@ -1,0 +1,44 @@
+"""What every route works with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from rubrica.store.database import Database
+
+from .plans import Plans
+from .settings import ServerSettings
+
+if TYPE_CHECKING:  # a server without judges needs no model client and no price list
+    from rubrica.judges.jury import Jury
+
+
+def utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """One running service: its database, its compiled rubrics, its judges, its clock."""
+
+    database: Database
+    plans: Plans
+    jury: Jury | None = None
+    clock: Callable[[], datetime] = utc_now
+    settings: ServerSettings = field(default_factory=ServerSettings)
+
+    @classmethod
+    def open(
+        cls, settings: ServerSettings, *, clock: Callable[[], datetime] = utc_now, jury: Jury | None = None
+    ) -> Service:
+        """A service over the database that the settings name. Whoever serves it closes it."""
+        return cls(Database.open(settings.database), Plans(jury), jury, clock, settings)
+
+    async def close(self) -> None:
+        """Finish what is being written, and let go of the database and the judges."""
+        if self.jury is not None:
+            await self.jury.close()
+        await self.database.close()

@@ -1,0 +1,18 @@
+"""What a server is started with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+MAX_BODY = 2_000_000
+"""Bytes of a request body."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServerSettings:
+    """Chosen on the command line, and the same for as long as the server runs."""
+
+    database: str = "rubrica.db"  # a SQLAlchemy URL, or the path of a SQLite file
+    judges: tuple[str, ...] = ()  # models by name; none: judged dimensions use their offline scorer
+    max_body: int = MAX_BODY  # bytes
+    preload: bool = True  # the bundled rubrics

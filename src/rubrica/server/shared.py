@@ -1,0 +1,86 @@
+"""What the requests of one running server share beside the service, made when it is first wanted."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from typing import TypeVar, cast
+from uuid import UUID
+from weakref import WeakValueDictionary
+
+from fastapi import FastAPI
+
+from rubrica.arena import catalogue, executing
+from rubrica.arena.access import Caller, require
+from rubrica.arena.executing import Target
+from rubrica.engine.plan import Plan
+
+from .service import Service
+
+T = TypeVar("T")
+MOST_TARGETS = 1_000
+
+
+def shared(app: FastAPI, kind: Callable[[], T]) -> T:
+    """The one thing of a kind that an app's requests share."""
+    name = f"shared_{kind.__name__}"
+    if not hasattr(app.state, name):
+        setattr(app.state, name, kind())
+    return cast("T", getattr(app.state, name))
+
+
+class Turnstile:
+    """Lets requests about the same thing through one at a time, so that they need not be judged twice."""
+
+    def __init__(self) -> None:
+        self._locks: WeakValueDictionary[Hashable, asyncio.Lock] = WeakValueDictionary()
+
+    def of(self, key: Hashable) -> asyncio.Lock:
+        """The lock of one thing; it lasts for as long as somebody holds it or waits for it."""
+        lock = self._locks.get(key)
+        if lock is None:
+            lock = self._locks[key] = asyncio.Lock()
+        return lock
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """An evaluation that can be executed at once."""
+
+    target: Target
+    plan: Plan
+
+
+class Targets:
+    """Evaluations that were executed last, by id. They may have changed since: whoever keeps a score makes sure.
+
+    A slug can come to mean another evaluation at any time, so it is looked up each time.
+    """
+
+    def __init__(self) -> None:
+        self._known: OrderedDict[str, Ready] = OrderedDict()
+
+    async def of(self, service: Service, caller: Caller, reference: str) -> Ready:
+        """The evaluation a reference means, ready to be executed."""
+        require(caller, "player", "executing an evaluation")
+        known = self._known.get(reference)
+        if known is not None and known.plan.judge is None:  # a judge is not paid before it is known who may ask it
+            return known
+        if "@" not in reference:
+            listing = await service.database.lookup(catalogue.find, caller, reference)
+            known = self._known.get(str(listing.id))
+            if known is not None and known.target.revision == listing.revision:
+                return known
+        target, version = await service.database.read(executing.open_target, caller, reference)
+        ready = Ready(target, await asyncio.to_thread(service.plans.of, version.definition, version.hash))
+        if target.newest:
+            self._known[str(target.evaluation_id)] = ready
+            while len(self._known) > MOST_TARGETS:
+                self._known.popitem(last=False)
+        return ready
+
+    def forget(self, evaluation_id: UUID) -> None:
+        """Read an evaluation anew next time: it has changed."""
+        self._known.pop(str(evaluation_id), None)

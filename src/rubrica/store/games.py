@@ -1,0 +1,191 @@
+"""Games, and the evaluations that are attached to them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import msgspec
+from sqlalchemy import ColumnElement, Connection, and_, exists, insert, or_, select, update
+
+from .columns import new_id
+from .tables import evaluation_versions, evaluations, game_evaluations, games, players, rounds
+
+
+class Game(msgspec.Struct, frozen=True):
+    """A game: a name, what it is set to, and who may see it."""
+
+    id: UUID
+    name: str
+    config: dict[str, Any]
+    is_public: bool
+    created_by: UUID | None
+    created_at: datetime
+
+
+class Attachment(msgspec.Struct, frozen=True):
+    """One version of an evaluation in a game, with its weight. Later versions do not reach the game."""
+
+    id: UUID
+    game_id: UUID
+    evaluation_id: UUID
+    version_id: UUID
+    slug: str
+    name: str
+    version: str
+    revision: int
+    weight: float  # 0 to 1
+    dimension: str
+    config_overrides: dict[str, Any]
+    created_at: datetime
+
+
+class NewAttachment(msgspec.Struct, frozen=True):
+    """What is to be attached."""
+
+    evaluation_id: UUID
+    version_id: UUID
+    weight: float
+    dimension: str
+    config_overrides: Mapping[str, Any]
+
+
+class Definition(msgspec.Struct, frozen=True):
+    """What a version says, by the hash of its content."""
+
+    definition: dict[str, Any]
+    hash: str
+
+
+def add_game(conn: Connection, name: str, config: Mapping[str, Any], is_public: bool, by: UUID, now: datetime) -> Game:
+    """Keep a new game."""
+    game = Game(new_id(now), name, dict(config), is_public, by, now)
+    conn.execute(insert(games).values(msgspec.structs.asdict(game)))
+    return game
+
+
+def game_by_id(conn: Connection, game_id: UUID) -> Game | None:
+    row = conn.execute(select(games).where(games.c.id == game_id)).mappings().first()
+    return None if row is None else Game(**row)
+
+
+def hold_game(conn: Connection, game_id: UUID) -> None:
+    """Let nobody else change what is attached to a game before this transaction ends."""
+    # key_share: rounds of the game may be kept meanwhile, for its id does not change
+    conn.execute(select(games.c.id).where(games.c.id == game_id).with_for_update(key_share=True)).all()
+
+
+def change_game(conn: Connection, game_id: UUID, changes: Mapping[str, Any]) -> None:
+    """Set some of name, config and is_public."""
+    if changes:
+        conn.execute(update(games).where(games.c.id == game_id).values(**changes))
+
+
+def list_games(
+    conn: Connection, seen_by: UUID | None, *, mine: bool = False, before: UUID | None = None, limit: int = 50
+) -> list[Game]:
+    """Games, newest first, after the one called `before`; those a user may see, or all for None."""
+    query = select(games).order_by(games.c.id.desc()).limit(limit)
+    if before is not None:
+        query = query.where(games.c.id < before)
+    if mine:
+        query = query.where(games.c.created_by == seen_by)
+    elif seen_by is not None:
+        query = query.where(visible(seen_by))
+    return [Game(**row) for row in conn.execute(query).mappings()]
+
+
+def visible(user_id: UUID) -> ColumnElement[bool]:
+    """The games a user may see: public ones, their own, and those they play in."""
+    return or_(games.c.is_public.is_(True), games.c.created_by == user_id, _plays(user_id))
+
+
+def is_game(game_id: UUID) -> ColumnElement[bool]:
+    """One game."""
+    return games.c.id == game_id
+
+
+def plays_in(conn: Connection, user_id: UUID, game_id: UUID) -> bool:
+    """Whether a player of this user has a round in the game."""
+    return bool(conn.execute(select(exists().where(games.c.id == game_id, _plays(user_id)))).scalar())
+
+
+def _plays(user_id: UUID) -> ColumnElement[bool]:
+    """From the user's few players to the game's many rounds, not the other way round."""
+    played = select(1).where(rounds.c.game_session_id == games.c.id, rounds.c.player_id == players.c.id)
+    own = select(1).where(players.c.user_id == user_id, played.correlate(games, players).exists())
+    return own.correlate(games).exists()
+
+
+# --- attached evaluations ---------------------------------------------------------------------------------
+
+
+def attachments(
+    conn: Connection, game_ids: Sequence[UUID] | None = None, seen_by: UUID | None = None
+) -> list[Attachment]:
+    """What is attached to some games now, or to every game a user may see, in the order it was attached."""
+    chosen: ColumnElement[bool] = game_evaluations.c.detached_at.is_(None)
+    if game_ids is not None:
+        chosen = and_(chosen, game_evaluations.c.game_session_id.in_(game_ids))
+    if seen_by is not None:
+        chosen = and_(
+            chosen, select(1).where(games.c.id == game_evaluations.c.game_session_id, visible(seen_by)).exists()
+        )
+    return _attachments(conn, chosen)
+
+
+def attachment_by_id(conn: Connection, game_id: UUID, attachment_id: UUID) -> Attachment | None:
+    """Something that is attached to a game now."""
+    table = game_evaluations.c
+    chosen = and_(table.game_session_id == game_id, table.id == attachment_id, table.detached_at.is_(None))
+    return next(iter(_attachments(conn, chosen)), None)
+
+
+def attach(conn: Connection, game_id: UUID, new: Sequence[NewAttachment], now: datetime) -> list[UUID]:
+    """Attach evaluations to a game; their ids, in the same order."""
+    ids = sorted(new_id(now) for _ in new)
+    rows = [
+        msgspec.structs.asdict(item) | {"id": id, "game_session_id": game_id, "created_at": now}
+        for id, item in zip(ids, new, strict=True)
+    ]
+    if rows:
+        conn.execute(insert(game_evaluations), rows)
+    return ids
+
+
+def detach(conn: Connection, attachment_ids: Sequence[UUID], now: datetime) -> None:
+    """Take evaluations off their game. Their scores stay, and count no more."""
+    chosen = game_evaluations.c.id.in_(attachment_ids)
+    conn.execute(update(game_evaluations).where(chosen).values(detached_at=now))
+
+
+def set_weight(conn: Connection, attachment_id: UUID, weight: float) -> None:
+    conn.execute(update(game_evaluations).where(game_evaluations.c.id == attachment_id).values(weight=weight))
+
+
+def definitions(conn: Connection, version_ids: Sequence[UUID]) -> dict[UUID, Definition]:
+    """What some versions say."""
+    table = evaluation_versions.c
+    rows = conn.execute(select(table.id, table.definition, table.hash).where(table.id.in_(version_ids)))
+    return {id: Definition(definition, hash) for id, definition, hash in rows}
+
+
+def _attachments(conn: Connection, chosen: ColumnElement[bool]) -> list[Attachment]:
+    table = game_evaluations
+    query = (
+        select(
+            *(column for column in table.c if column.name not in ("game_session_id", "detached_at")),
+            table.c.game_session_id.label("game_id"),
+            evaluations.c.slug,
+            evaluations.c.name,
+            evaluation_versions.c.version,
+            evaluation_versions.c.revision,
+        )
+        .join(evaluations, evaluations.c.id == table.c.evaluation_id)
+        .join(evaluation_versions, evaluation_versions.c.id == table.c.version_id)
+        .where(chosen)
+        .order_by(table.c.id)
+    )
+    return [Attachment(**row) for row in conn.execute(query).mappings()]

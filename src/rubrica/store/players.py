@@ -1,0 +1,109 @@
+"""Players: people and models that take part in games."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import msgspec
+from sqlalchemy import ColumnElement, Connection, insert, or_, select
+from sqlalchemy.exc import IntegrityError
+
+from rubrica.errors import ConflictError
+
+from .tables import players, rounds, users
+
+MOST_PARAMETERS = 10_000
+"""Values in one statement; databases take some ten thousand."""
+
+
+class Player(msgspec.Struct, frozen=True):
+    """Who plays. `user_id` is the person behind it; None: a model, or nobody with a key."""
+
+    id: UUID
+    name: str
+    info: dict[str, Any]
+    user_id: UUID | None
+    created_by: UUID | None
+    created_at: datetime
+
+
+def add_player(conn: Connection, player: Player) -> None:
+    """Keep a new player; a ConflictError where its maker has one of that name."""
+    try:
+        with conn.begin_nested():  # PostgreSQL gives up the whole transaction after a refused statement
+            conn.execute(insert(players).values(msgspec.structs.asdict(player)))
+    except IntegrityError:
+        raise ConflictError(f"you already have a player called {player.name!r}") from None
+
+
+def player_by_id(conn: Connection, player_id: UUID) -> Player | None:
+    return _first(conn, players.c.id == player_id)
+
+
+def players_by_id(conn: Connection, player_ids: Collection[UUID]) -> dict[UUID, Player]:
+    """Some players by id."""
+    return {player.id: player for player in _all(conn, players.c.id.in_(list(player_ids)))}
+
+
+def player_by_name(conn: Connection, created_by: UUID, name: str) -> Player | None:
+    """The player of that name that somebody made."""
+    return _first(conn, (players.c.created_by == created_by) & (players.c.name == name))
+
+
+def players_in_game(conn: Connection, game_id: UUID, name: str) -> list[Player]:
+    """The players of that name that have played in a game."""
+    played = select(1).where(rounds.c.game_session_id == game_id, rounds.c.player_id == players.c.id).exists()
+    return _all(conn, (players.c.name == name) & played)
+
+
+def players_of_user(conn: Connection, user_id: UUID, game_id: UUID | None = None) -> list[Player]:
+    """The players a person stands behind, oldest first; only those that have played in a game, where one is given."""
+    chosen: ColumnElement[bool] = players.c.user_id == user_id
+    if game_id is not None:
+        chosen &= select(1).where(rounds.c.game_session_id == game_id, rounds.c.player_id == players.c.id).exists()
+    return _all(conn, chosen)
+
+
+def list_players(
+    conn: Connection, seen_by: UUID | None, *, before: UUID | None = None, limit: int = 50
+) -> list[Player]:
+    """Players, newest first: those a user made or stands behind, or all for None."""
+    query = select(players).order_by(players.c.id.desc()).limit(limit)
+    if seen_by is not None:
+        query = query.where(or_(players.c.user_id == seen_by, players.c.created_by == seen_by))
+    if before is not None:
+        query = query.where(players.c.id < before)
+    return [Player(**row) for row in conn.execute(query).mappings()]
+
+
+def names_of(conn: Connection, player_ids: Collection[UUID]) -> dict[UUID, str]:
+    """The names of some players."""
+    ids = list(player_ids)
+    found: dict[UUID, str] = {}
+    for at in range(0, len(ids), MOST_PARAMETERS):
+        some = players.c.id.in_(ids[at : at + MOST_PARAMETERS])
+        found |= {row.id: row.name for row in conn.execute(select(players.c.id, players.c.name).where(some))}
+    return found
+
+
+def hold_players(conn: Connection, player_ids: Collection[UUID]) -> None:
+    """Let nobody else add rounds of these players before this transaction ends."""
+    chosen = select(players.c.id).where(players.c.id.in_(sorted(player_ids))).order_by(players.c.id)
+    conn.execute(chosen.with_for_update(key_share=True)).all()  # key_share: what refers to them is left alone
+
+
+def user_by_name(conn: Connection, name: str) -> UUID | None:
+    """The person of that name."""
+    return conn.execute(select(users.c.id).where(users.c.name == name)).scalar()
+
+
+def _first(conn: Connection, chosen: ColumnElement[bool]) -> Player | None:
+    return next(iter(_all(conn, chosen)), None)
+
+
+def _all(conn: Connection, chosen: ColumnElement[bool]) -> list[Player]:
+    query = select(players).where(chosen).order_by(players.c.id)
+    return [Player(**row) for row in conn.execute(query).mappings()]

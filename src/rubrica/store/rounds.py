@@ -1,0 +1,134 @@
+"""Rounds of games: what each player was asked and said, numbered by player."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import msgspec
+from sqlalchemy import ColumnElement, Connection, and_, func, insert, or_, select
+
+from .tables import evaluation_scores, players, rounds
+
+Place = tuple[UUID, int]
+"""Where a page ended: the player and the number of its last round."""
+
+
+class PlayedRound(msgspec.Struct, frozen=True):
+    """One round of one player, as it was kept."""
+
+    id: UUID
+    game_id: UUID
+    player_id: UUID
+    round_number: int
+    content: dict[str, Any]  # prompt, response, metadata, custom_metrics, and what was found in it
+    created_at: datetime
+
+
+class Progress(msgspec.Struct, frozen=True):
+    """How far a player has come in a game: rounds kept, and the highest number among them."""
+
+    count: int = 0
+    last: int = 0
+
+
+class Whose(msgspec.Struct, frozen=True):
+    """Whose rounds are meant: one player's, those of a user's players, or everybody's."""
+
+    player_id: UUID | None = None
+    user_id: UUID | None = None
+
+
+_COLUMNS = (
+    rounds.c.id,
+    rounds.c.game_session_id.label("game_id"),
+    rounds.c.player_id,
+    rounds.c.round_number,
+    rounds.c.content,
+    rounds.c.created_at,
+)
+
+
+def add_rounds(conn: Connection, new: Sequence[PlayedRound]) -> None:
+    """Keep rounds. Their numbers must be free: whoever adds some holds the player."""
+    rows = [msgspec.structs.asdict(round_) for round_ in new]
+    for row in rows:
+        row["game_session_id"] = row.pop("game_id")
+    if rows:
+        conn.execute(insert(rounds), rows)
+
+
+def progress(conn: Connection, game_id: UUID, player_id: UUID) -> Progress:
+    """How far a player has come."""
+    count, last = conn.execute(
+        select(func.count(), func.max(rounds.c.round_number)).where(_of(game_id, player_id))
+    ).one()
+    return Progress(count, last or 0)
+
+
+def round_by_number(conn: Connection, game_id: UUID, player_id: UUID, number: int) -> PlayedRound | None:
+    query = select(*_COLUMNS).where(_of(game_id, player_id), rounds.c.round_number == number)
+    row = conn.execute(query).mappings().first()
+    return None if row is None else PlayedRound(**row)
+
+
+def numbers_taken(conn: Connection, game_id: UUID, player_id: UUID, numbers: Collection[int]) -> list[int]:
+    """Which of some numbers a player has used."""
+    query = select(rounds.c.round_number).where(_of(game_id, player_id), rounds.c.round_number.in_(list(numbers)))
+    return sorted(conn.execute(query).scalars())
+
+
+def rounds_before(conn: Connection, game_id: UUID, player_id: UUID, number: int, limit: int) -> list[PlayedRound]:
+    """A player's last rounds below a number, oldest first."""
+    query = (
+        select(*_COLUMNS)
+        .where(_of(game_id, player_id), rounds.c.round_number < number)
+        .order_by(rounds.c.round_number.desc())
+        .limit(limit)
+    )
+    return [PlayedRound(**row) for row in conn.execute(query).mappings()][::-1]
+
+
+def list_rounds(
+    conn: Connection, game_id: UUID, player_id: UUID | None = None, *, after: Place | None = None, limit: int = 50
+) -> list[PlayedRound]:
+    """Rounds of a game, player by player, each by number."""
+    query = select(*_COLUMNS).where(rounds.c.game_session_id == game_id)
+    if player_id is not None:
+        query = query.where(rounds.c.player_id == player_id)
+    if after is not None:
+        player, number = after
+        later = and_(rounds.c.player_id == player, rounds.c.round_number > number)
+        query = query.where(or_(rounds.c.player_id > player, later), rounds.c.player_id >= player)
+    query = query.order_by(rounds.c.player_id, rounds.c.round_number).limit(limit)
+    return [PlayedRound(**row) for row in conn.execute(query).mappings()]
+
+
+def rounds_to_score(
+    conn: Connection, game_id: UUID, attachment_ids: Sequence[UUID], whose: Whose, limit: int
+) -> list[PlayedRound]:
+    """Rounds that lack a score of something attached, player by player, each by number."""
+    scored = (
+        select(func.count())
+        .where(
+            evaluation_scores.c.attachment_id.in_(list(attachment_ids)),
+            evaluation_scores.c.player_id == rounds.c.player_id,
+            evaluation_scores.c.round_number == rounds.c.round_number,
+        )
+        .correlate(rounds)
+        .scalar_subquery()
+    )
+    query = select(*_COLUMNS).where(rounds.c.game_session_id == game_id, scored < len(attachment_ids))
+    if whose.player_id is not None:
+        query = query.where(rounds.c.player_id == whose.player_id)
+    if whose.user_id is not None:
+        own = select(1).where(players.c.id == rounds.c.player_id, players.c.user_id == whose.user_id)
+        query = query.where(own.exists())
+    query = query.order_by(rounds.c.player_id, rounds.c.round_number).limit(limit)
+    return [PlayedRound(**row) for row in conn.execute(query).mappings()]
+
+
+def _of(game_id: UUID, player_id: UUID) -> ColumnElement[bool]:
+    return and_(rounds.c.game_session_id == game_id, rounds.c.player_id == player_id)

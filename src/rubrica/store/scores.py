@@ -1,0 +1,270 @@
+"""Scores: one evaluation of one text, with where every point came from. They are written once and never changed."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import msgspec
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Insert,
+    Integer,
+    Select,
+    Uuid,
+    and_,
+    bindparam,
+    func,
+    insert,
+    or_,
+    select,
+)
+
+from .prepared import Prepared
+from .tables import evaluation_scores, evaluation_versions, evaluations, game_evaluations, games, players
+
+_scores = evaluation_scores.c
+
+
+class NewScore(msgspec.Struct, frozen=True):
+    """A score to be kept; the documents are anything that becomes JSON."""
+
+    id: UUID
+    game_session_id: UUID | None
+    player_id: UUID | None
+    evaluation_id: UUID
+    version_id: UUID
+    attachment_id: UUID | None
+    round_number: int | None
+    raw_score: float | None
+    normalized_score: float | None
+    verdict: str
+    rule_breakdown: object
+    dimension_scores: object
+    context_snapshot: object
+    record: object
+    created_by: UUID | None
+    created_at: datetime
+
+
+class ScoreLine(msgspec.Struct, frozen=True):
+    """A score as lists show it. It names the version it was made by."""
+
+    id: UUID
+    game_id: UUID | None
+    player_id: UUID | None
+    player: str | None  # its name
+    evaluation_id: UUID
+    evaluation: str  # its slug
+    version: str
+    revision: int
+    attachment_id: UUID | None
+    round_number: int | None
+    raw_score: float | None  # points as the rubric counts them
+    normalized_score: float | None  # 0 to 1
+    verdict: str
+    created_by: UUID | None
+    created_at: datetime
+
+
+class StoredScore(ScoreLine, frozen=True):
+    """A score with all that was kept of it."""
+
+    rule_breakdown: list[dict[str, Any]]
+    dimension_scores: dict[str, Any]
+    context_snapshot: dict[str, Any]
+    record: dict[str, Any]  # the Evaluation without its context
+
+
+class GameScore(msgspec.Struct, frozen=True):
+    """A score as a game counts it."""
+
+    id: UUID
+    attachment_id: UUID
+    player_id: UUID
+    round_number: int
+    normalized_score: float | None
+    bounds: tuple[float, float] = (0.0, 1.0)  # the normalised score lies between these; told where it is None
+    reason: str = ""  # why it is None
+
+
+class Standing(msgspec.Struct, frozen=True):
+    """A player's scores under one attached evaluation, taken together over the rounds."""
+
+    game_id: UUID
+    attachment_id: UUID
+    player_id: UUID
+    raw_mean: float | None  # over the rounds that have a score
+    normalized_mean: float | None
+    rounds: int
+    scored: int  # of these, how many have a score
+
+
+@dataclass(frozen=True, slots=True)
+class Narrowed:
+    """What a list of scores is narrowed down to."""
+
+    created_by: UUID | None = None
+    evaluation_id: UUID | None = None
+    game_id: UUID | None = None
+    player_id: UUID | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """What an evaluation must still be for a score of it to be kept."""
+
+    evaluation_id: UUID
+    revision: int | None  # None: any
+    seen_by: UUID | None  # public, or this user's own; None: anybody's
+
+
+def add_scores(conn: Connection, new: Sequence[NewScore]) -> None:
+    """Keep scores."""
+    if new:
+        conn.execute(_INSERT, [msgspec.structs.asdict(score) for score in new])
+
+
+def add_score_if(conn: Connection, score: NewScore, origin: Origin) -> bool:
+    """Keep a score if its evaluation is still what it was judged by; one statement, for it is made very often."""
+    values = msgspec.structs.asdict(score) | {"revision": origin.revision, "seen_by": origin.seen_by}
+    return _INSERT_IF[origin.revision is not None, origin.seen_by is not None].run(conn, values) == 1
+
+
+def _insert_if(*, revision: bool, seen_by: bool) -> Insert:
+    there = select(1).where(
+        evaluations.c.id == bindparam("evaluation_id", type_=Uuid), evaluations.c.deleted_at.is_(None)
+    )
+    if revision:
+        there = there.where(evaluations.c.revision == bindparam("revision", type_=Integer))
+    if seen_by:
+        own = evaluations.c.created_by == bindparam("seen_by", type_=Uuid)
+        there = there.where(or_(evaluations.c.is_public, own))
+    columns = list(evaluation_scores.c)
+    values = select(*(bindparam(column.name, type_=column.type) for column in columns)).where(there.exists())
+    return insert(evaluation_scores).from_select(columns, values)
+
+
+_INSERT = insert(evaluation_scores)
+_INSERT_IF = {
+    (revision, seen_by): Prepared(_insert_if(revision=revision, seen_by=seen_by))
+    for revision in (True, False)
+    for seen_by in (True, False)
+}
+
+
+def score_by_id(conn: Connection, score_id: UUID) -> StoredScore | None:
+    row = conn.execute(_full().where(_scores.id == score_id)).mappings().first()
+    return None if row is None else StoredScore(**row)
+
+
+def list_scores(
+    conn: Connection, narrowed: Narrowed, *, before: UUID | None = None, limit: int = 50
+) -> list[ScoreLine]:
+    """Scores, newest first, after the one called `before`."""
+    query = _lines().order_by(_scores.id.desc()).limit(limit)
+    columns = {"game_id": _scores.game_session_id}
+    for name in Narrowed.__dataclass_fields__:
+        if (value := getattr(narrowed, name)) is not None:
+            query = query.where(columns.get(name, _scores.get(name)) == value)
+    if before is not None:
+        query = query.where(_scores.id < before)
+    return [ScoreLine(**row) for row in conn.execute(query).mappings()]
+
+
+def scores_of_round(
+    conn: Connection, attachment_ids: Sequence[UUID], player_id: UUID, number: int
+) -> list[StoredScore]:
+    """The scores of one round under what is attached, in full."""
+    query = _full().where(
+        _scores.attachment_id.in_(list(attachment_ids)), _scores.player_id == player_id, _scores.round_number == number
+    )
+    return [StoredScore(**row) for row in conn.execute(query.order_by(_scores.attachment_id)).mappings()]
+
+
+def game_scores(
+    conn: Connection, attachment_ids: Sequence[UUID], player_id: UUID, numbers: Collection[int]
+) -> list[GameScore]:
+    """The scores of some rounds of a player under what is attached."""
+    if not numbers or not attachment_ids:
+        return []
+    query = select(
+        _scores.id, _scores.attachment_id, _scores.player_id, _scores.round_number, _scores.normalized_score
+    ).where(
+        _scores.attachment_id.in_(list(attachment_ids)),
+        _scores.player_id == player_id,
+        _scores.round_number.between(min(numbers), max(numbers)),
+    )
+    wanted = set(numbers)
+    found = [GameScore(*row) for row in conn.execute(query) if row.round_number in wanted]
+    return _explained(conn, found)
+
+
+def standings(conn: Connection, chosen: ColumnElement[bool]) -> list[Standing]:
+    """Every player's mean under every evaluation that is attached now, of the games chosen."""
+    query = (
+        select(
+            game_evaluations.c.game_session_id,
+            _scores.attachment_id,
+            _scores.player_id,
+            func.avg(_scores.raw_score),
+            func.avg(_scores.normalized_score),
+            func.count(),
+            func.count(_scores.normalized_score),
+        )
+        .join(game_evaluations, game_evaluations.c.id == _scores.attachment_id)
+        .join(games, games.c.id == game_evaluations.c.game_session_id)
+        .where(and_(game_evaluations.c.detached_at.is_(None), chosen))
+        .group_by(game_evaluations.c.game_session_id, _scores.attachment_id, _scores.player_id)
+    )
+    return [Standing(*row) for row in conn.execute(query)]
+
+
+def _explained(conn: Connection, found: Sequence[GameScore]) -> list[GameScore]:
+    """The same scores; those that are open say why, and between what they lie, as their records have it."""
+    open_ends = [score.id for score in found if score.normalized_score is None]
+    query = select(_scores.id, _scores.record).where(_scores.id.in_(open_ends))
+    records: dict[UUID, dict[str, Any]] = {row.id: row.record for row in conn.execute(query)} if open_ends else {}
+    explained = []
+    for score in found:
+        if score.id in records:
+            record = records[score.id]
+            low, high = (min(max(end / record["out_of"], 0.0), 1.0) for end in record["bounds"])
+            explained.append(msgspec.structs.replace(score, bounds=(low, high), reason=record["reason"]))
+        else:
+            explained.append(score)
+    return explained
+
+
+def _lines() -> Select[Any]:
+    return (
+        select(
+            _scores.id,
+            _scores.game_session_id.label("game_id"),
+            _scores.player_id,
+            players.c.name.label("player"),
+            _scores.evaluation_id,
+            evaluations.c.slug.label("evaluation"),
+            evaluation_versions.c.version,
+            evaluation_versions.c.revision,
+            _scores.attachment_id,
+            _scores.round_number,
+            _scores.raw_score,
+            _scores.normalized_score,
+            _scores.verdict,
+            _scores.created_by,
+            _scores.created_at,
+        )
+        .join(evaluations, evaluations.c.id == _scores.evaluation_id)
+        .join(evaluation_versions, evaluation_versions.c.id == _scores.version_id)
+        .outerjoin(players, players.c.id == _scores.player_id)
+    )
+
+
+def _full() -> Select[Any]:
+    documents = (_scores.rule_breakdown, _scores.dimension_scores, _scores.context_snapshot, _scores.record)
+    return _lines().add_columns(*documents)

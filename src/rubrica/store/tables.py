@@ -1,0 +1,341 @@
+"""The tables. Migrations bring a database to this shape; a test holds the two against each other."""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    CheckConstraint,
+    Column,
+    Double,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    String,
+    Table,
+    Text,
+    UniqueConstraint,
+    Uuid,
+    and_,
+    false,
+)
+
+from .columns import Document, Moment, Words
+
+metadata = MetaData(
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "ck": "ck_%(table_name)s_%(constraint_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+)
+
+users = Table(
+    "users",
+    metadata,
+    Column("id", Uuid, primary_key=True),
+    Column("name", String(100), nullable=False, unique=True),
+    Column("created_at", Moment, nullable=False),
+)
+
+api_keys = Table(
+    "api_keys",
+    metadata,
+    Column("id", Uuid, primary_key=True),
+    Column("user_id", ForeignKey("users.id"), nullable=False, index=True),
+    Column("role", String(20), nullable=False),
+    Column("label", String(100), nullable=False, server_default=""),
+    Column("prefix", String(16), nullable=False),  # what a list shows of the key
+    Column("digest", LargeBinary(32), nullable=False, unique=True),  # SHA-256; the key itself is kept nowhere
+    Column("per_minute", Integer, nullable=False),
+    Column("created_at", Moment, nullable=False),
+    Column("last_used_at", Moment),
+    Column("revoked_at", Moment),
+    Column("allowances", Document),  # what the gateway lets it choose and spend; None: what the gateway lets everybody
+    CheckConstraint("role IN ('admin', 'author', 'player', 'viewer')", name="role"),
+    CheckConstraint("per_minute > 0", name="per_minute"),
+)
+
+evaluations = Table(
+    "evaluations",
+    metadata,
+    Column("id", Uuid, primary_key=True),
+    Column("slug", String(64), nullable=False),  # the rubric's name, as in name@version
+    Column("name", String(255), nullable=False),  # as its author wrote it
+    Column("description", Text, nullable=False, server_default=""),
+    Column("version", String(50), nullable=False),  # of the newest revision
+    Column("revision", Integer, nullable=False),  # the newest, counted from 1
+    Column("scoring_type", String(50)),  # None: a rubric in the long form
+    Column("category", String(100), nullable=False, server_default=""),
+    Column("tags", Words, nullable=False),
+    Column("search", Text, nullable=False),  # what `q` looks in, folded: store.search.searched makes it
+    Column("is_public", Boolean, nullable=False, server_default=false()),
+    Column("created_by", ForeignKey("users.id")),  # None: it came with Rubrica
+    Column("forked_from", Uuid),  # the version it was copied from; no foreign key, for versions point back here
+    Column("created_at", Moment, nullable=False),
+    Column("updated_at", Moment, nullable=False),
+    Column("deleted_at", Moment),
+    CheckConstraint("scoring_type IN ('binary', 'proportional', 'cumulative')", name="scoring_type"),
+)
+Index("ix_evaluations_owner", evaluations.c.created_by, evaluations.c.id)
+Index("ix_evaluations_own_private", evaluations.c.created_by, evaluations.c.is_public, evaluations.c.id)
+Index("ix_evaluations_public", evaluations.c.is_public, evaluations.c.id)
+Index("ix_evaluations_category", evaluations.c.category, evaluations.c.id)
+Index("ix_evaluations_slug", evaluations.c.slug, evaluations.c.id)
+Index("ix_evaluations_public_slug", evaluations.c.is_public, evaluations.c.slug, evaluations.c.id)
+Index("ix_evaluations_origin", evaluations.c.forked_from)  # who copied it
+Index("ix_evaluations_tags", evaluations.c.tags, postgresql_using="gin").ddl_if(dialect="postgresql")
+_kept = evaluations.c.deleted_at.is_(None)
+Index(
+    "uq_evaluations_owner_slug",
+    evaluations.c.created_by,
+    evaluations.c.slug,
+    unique=True,
+    sqlite_where=_kept,
+    postgresql_where=_kept,
+)
+_bundled = and_(evaluations.c.created_by.is_(None), _kept)  # to a unique index, every NULL is another owner
+Index(
+    "uq_evaluations_bundled_slug",
+    evaluations.c.slug,
+    unique=True,
+    sqlite_where=_bundled,
+    postgresql_where=_bundled,
+)
+
+evaluation_versions = Table(
+    "evaluation_versions",
+    metadata,
+    Column("id", Uuid, primary_key=True),
+    Column("evaluation_id", ForeignKey("evaluations.id"), nullable=False),
+    Column("revision", Integer, nullable=False),
+    Column("version", String(50), nullable=False),
+    Column("definition", Document, nullable=False),  # as its author wrote it
+    Column("examples", Document, nullable=False),  # cases that show what it does
+    Column("hash", String(64), nullable=False),
+    Column("note", Text, nullable=False, server_default=""),  # why it was changed
+    Column("created_by", ForeignKey("users.id")),
+    Column("created_at", Moment, nullable=False),
+    UniqueConstraint("evaluation_id", "revision"),
+    UniqueConstraint("evaluation_id", "version"),
+)
+
+evaluation_templates = Table(
+    "evaluation_templates",
+    metadata,
+    Column("id", Uuid, primary_key=True),
+    Column("evaluation_id", ForeignKey("evaluations.id"), nullable=False, unique=True),
+    Column("downloads", Integer, nullable=False, server_default="0"),
+    Column("rating", Double),  # the mean of its reviews, 1 to 5; None: no review yet
+    Column("reviews", Integer, nullable=False, server_default="0"),
+    Column("featured", Boolean, nullable=False, server_default=false()),
+    Column("trend", Double, nullable=False),  # see store.market: comparable at any time without being touched
+    Column("listed", Boolean, nullable=False),  # false once it is private again or deleted
+    Column("created_at", Moment, nullable=False),
+)
+_template = evaluation_templates.c
+Index("ix_evaluation_templates_newest", _template.listed, _template.id)
+Index("ix_evaluation_templates_downloads", _template.listed, _template.downloads, _template.id)
+Index("ix_evaluation_templates_featured", _template.listed, _template.featured, _template.id)
+Index("ix_evaluation_templates_rating", _template.listed, _template.rating, _template.reviews, _template.id)
+Index("ix_evaluation_templates_trend", _template.listed, _template.trend, _template.id)
+
+evaluation_reviews = Table(
+    "evaluation_reviews",
+    metadata,
+    Column("id", Uuid, primary_key=True),
+    Column("evaluation_id", ForeignKey("evaluations.id"), nullable=False),
+    Column("user_id", ForeignKey("users.id"), nullable=False),
+    Column("rating", Integer, nullable=False),
+    Column("review", Text, nullable=False, server_default=""),
+    Column("created_at", Moment, nullable=False),
+    Column("updated_at", Moment, nullable=False),
+    UniqueConstraint("evaluation_id", "user_id"),  # a second review of the same person replaces the first
+    CheckConstraint("rating BETWEEN 1 AND 5", name="rating"),
+)
+Index("ix_evaluation_reviews_newest", evaluation_reviews.c.evaluation_id, evaluation_reviews.c.updated_at)
+
+games = Table(
+    "games",
+    metadata,
+    Column("id", Uuid, primary_key=True),  # what other tables call the game session
+    Column("name", String(255), nullable=False),
+    Column("config", Document, nullable=False),  # game_config of every context
+    Column("is_public", Boolean, nullable=False),
+    Column("created_by", ForeignKey("users.id"), index=True),
+    Column("created_at", Moment, nullable=False),
+)
+
+game_evaluations = Table(
+    "game_evaluations",
+    metadata,
+    Column("id", Uuid, primary_key=True),
+    Column("game_session_id", ForeignKey("games.id"), nullable=False),
+    Column("evaluation_id", ForeignKey("evaluations.id"), nullable=False),
+    Column("version_id", ForeignKey("evaluation_versions.id"), nullable=False),  # later changes do not reach the game
+    Column("weight", Double, nullable=False),
+    Column("dimension", String(100), nullable=False),
+    Column("config_overrides", Document, nullable=False),
+    Column("created_at", Moment, nullable=False),
+    Column("detached_at", Moment),  # its scores stay
+    CheckConstraint("weight >= 0 AND weight <= 1", name="weight"),
+)
+Index("ix_game_evaluations_game", game_evaluations.c.game_session_id)
+
+players = Table(
+    "players",
+    metadata,
+    Column("id", Uuid, primary_key=True),
+    Column("name", String(255), nullable=False),
+    Column("info", Document, nullable=False),  # player_info of every context
+    Column("user_id", ForeignKey("users.id")),  # the person behind it; None: a model, or nobody with a key
+    Column("created_by", ForeignKey("users.id")),
+    Column("created_at", Moment, nullable=False),
+    UniqueConstraint("created_by", "name"),
+)
+Index("ix_players_user", players.c.user_id)
+
+rounds = Table(
+    "rounds",
+    metadata,
+    Column("id", Uuid, primary_key=True),
+    Column("game_session_id", ForeignKey("games.id"), nullable=False),
+    Column("player_id", ForeignKey("players.id"), nullable=False),
+    Column("round_number", Integer, nullable=False),
+    Column("content", Document, nullable=False),  # prompt, response, metadata, custom_metrics, what was found in it
+    Column("created_at", Moment, nullable=False),
+    UniqueConstraint("game_session_id", "player_id", "round_number"),
+)
+
+evaluation_scores = Table(
+    "evaluation_scores",
+    metadata,
+    Column("id", Uuid, primary_key=True),
+    Column("game_session_id", ForeignKey("games.id")),  # None: executed outside any game
+    Column("player_id", ForeignKey("players.id")),
+    Column("evaluation_id", ForeignKey("evaluations.id"), nullable=False),
+    Column("version_id", ForeignKey("evaluation_versions.id"), nullable=False),
+    Column("attachment_id", ForeignKey("game_evaluations.id")),
+    Column("round_number", Integer),
+    Column("raw_score", Double),  # points as the rubric counts them; None: what is missing leaves it open
+    Column("normalized_score", Double),  # 0 to 1
+    Column("verdict", String(40), nullable=False),
+    Column("rule_breakdown", Document, nullable=False),
+    Column("dimension_scores", Document, nullable=False),
+    Column("context_snapshot", Document, nullable=False),
+    Column("record", Document, nullable=False),  # the Evaluation without its context
+    Column("created_by", ForeignKey("users.id")),
+    Column("created_at", Moment, nullable=False),
+    UniqueConstraint("attachment_id", "player_id", "round_number"),
+)
+for _name, _whose in (("game", evaluation_scores.c.game_session_id), ("player", evaluation_scores.c.player_id)):
+    _in_game = _whose.is_not(None)  # what is executed outside any game, which is most, costs these indexes nothing
+    Index(
+        f"ix_evaluation_scores_{_name}",
+        _whose,
+        evaluation_scores.c.id,
+        sqlite_where=_in_game,
+        postgresql_where=_in_game,
+    )
+Index("ix_evaluation_scores_user", evaluation_scores.c.created_by, evaluation_scores.c.id)
+Index("ix_evaluation_scores_evaluation", evaluation_scores.c.evaluation_id, evaluation_scores.c.id)
+
+replies = Table(
+    "replies",  # to requests that carried an idempotency key
+    metadata,
+    Column("user_id", Uuid, primary_key=True),
+    Column("key", String(255), primary_key=True),
+    Column("request", LargeBinary(32), nullable=False),  # digest of method, path and body
+    Column("holder", Uuid, nullable=False),  # the request that works on it: nobody else may write the reply
+    Column("status", Integer),  # None: still under way
+    Column("headers", Document, nullable=False),
+    Column("body", LargeBinary),
+    Column("created_at", Moment, nullable=False, index=True),
+)
+
+gateway_requests = Table(
+    "gateway_requests",
+    metadata,
+    Column("trace", Uuid, primary_key=True),
+    Column("at", Moment, nullable=False, index=True),  # when it came
+    Column("key_id", Uuid),  # no foreign key: what was spent is kept whatever becomes of the key
+    Column("conversation", BigInteger),  # a digest; requests of one conversation share it
+    Column("variant", String(40), nullable=False),  # the arm of an experiment; empty: there was none
+    Column("chosen", String(200), nullable=False),  # by headers: force=tier-1, threshold=60
+    Column("status", Integer, nullable=False),  # of HTTP
+    Column("stream", Boolean, nullable=False),
+    Column("cached", String(10), nullable=False),  # exact or semantic; empty: it was answered anew
+    Column("degraded", String(20), nullable=False),  # what was missing for the answer that was wanted; empty: nothing
+    Column("failed_steps", String(60), nullable=False),
+    Column("tier", String(10)),  # None: there was no answer
+    Column("model", String(200)),
+    Column("question_type", String(64)),  # None: nothing was classified
+    Column("classified_by", String(20)),
+    Column("classification_confidence", Double),
+    Column("rubric", String(120)),  # name@version
+    Column("passed", Boolean),  # None: nothing was graded
+    Column("score", Double),  # of tier-0's answer, 0 to 100; None: not graded, or no number came of it
+    Column("threshold", Double),
+    Column("gated", Boolean),  # a gate took part in the grade, so that the score alone did not decide
+    Column("grade_confidence", Double),
+    Column("variance", Double),
+    Column("dimension_scores", Document),
+    Column("tier0_usd", Double),  # None, of these: some price is not known
+    Column("tier1_usd", Double),
+    Column("classification_usd", Double),
+    Column("grading_usd", Double),
+    Column("total_usd", Double),
+    Column("baseline_usd", Double),  # tier-1 alone
+    Column("tier0_ms", Double),  # None, of these: it was not done
+    Column("tier1_ms", Double),
+    Column("classification_ms", Double),
+    Column("grading_ms", Double),
+    Column("first_byte_ms", Double),  # of a stream
+    Column("total_ms", Double, nullable=False),
+    Column("input_tokens", Integer, nullable=False),  # of all models together
+    Column("output_tokens", Integer, nullable=False),
+    Column("answer_tokens", Integer, nullable=False),  # of the answer that was given
+    Column("prompt_digest", LargeBinary(32)),  # keyed, where digests are kept
+    Column("answer_digest", LargeBinary(32)),
+    Column("shadow_score", Double),  # of tier-1's answer to the same request, under the same grader
+    Column("shadow_difference", Double),  # that minus `score`
+    Column("shadow_better", Boolean),  # whether tier-1's answer is clearly better
+    Column("shadow_failure", String(20)),  # why a comparison has no score; empty: it has; None: there was none
+    Column("shadow_usd", Double),  # not part of total_usd: no client asked for it
+)
+_compared = gateway_requests.c.shadow_failure.isnot(None)
+Index(
+    "ix_gateway_requests_shadow",
+    gateway_requests.c.at,
+    sqlite_where=_compared,
+    postgresql_where=_compared,
+)
+
+gateway_texts = Table(
+    "gateway_texts",  # apart from the figures: these are long, private, and the first thing to be deleted
+    metadata,
+    Column("trace", ForeignKey("gateway_requests.trace"), primary_key=True),
+    Column("prompt", Text, nullable=False),  # with personal data masked
+    Column("answer", Text, nullable=False),
+)
+
+gateway_feedback = Table(
+    "gateway_feedback",
+    metadata,
+    Column("id", Uuid, primary_key=True),
+    Column("trace", ForeignKey("gateway_requests.trace"), nullable=False),
+    Column("user_id", ForeignKey("users.id"), nullable=False),
+    Column("rating", Integer),  # None: only a thumb
+    Column("liked", Boolean),  # a thumb, or what the rating says; None: a rating in the middle
+    Column("scores", Document),  # by dimension, on its scale, where somebody took the trouble
+    Column("comment", Text, nullable=False),  # with personal data masked
+    Column("created_at", Moment, nullable=False),
+    Column("updated_at", Moment, nullable=False),
+    UniqueConstraint("trace", "user_id"),  # a second opinion of the same person replaces the first
+    CheckConstraint("rating BETWEEN 1 AND 5", name="rating"),
+    CheckConstraint("rating IS NOT NULL OR liked IS NOT NULL", name="says_something"),
+)

@@ -1,0 +1,122 @@
+"""Versions of an evaluation: what it said at each revision. They are written once and never changed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import ColumnElement, Connection, insert, select
+
+from .tables import evaluation_versions, evaluations
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """One revision of an evaluation."""
+
+    id: UUID
+    evaluation_id: UUID
+    revision: int  # counted from 1
+    version: str  # the label, such as 1.0.1; each revision has its own
+    definition: Mapping[str, Any]  # as its author wrote it
+    examples: Sequence[Mapping[str, Any]]  # cases that show what it does
+    hash: str  # of the rubric that the definition stands for
+    note: str  # why it was changed
+    created_by: UUID | None
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Edition:
+    """One line of a history: a version without what it says."""
+
+    id: UUID
+    revision: int
+    version: str
+    hash: str
+    note: str
+    created_by: UUID | None
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """The version that something was copied from, and how the evaluation it belongs to stands now."""
+
+    version_id: UUID
+    version: str
+    revision: int
+    evaluation_id: UUID
+    slug: str
+    name: str
+    is_public: bool
+    created_by: UUID | None
+    deleted_at: datetime | None
+    forked_from: UUID | None  # where that one was copied from in turn
+
+
+_VERSION = tuple(evaluation_versions.c[name] for name in Version.__dataclass_fields__)
+_EDITION = tuple(evaluation_versions.c[name] for name in Edition.__dataclass_fields__)
+_ORIGIN = (
+    *(evaluation_versions.c[name] for name in ("id", "version", "revision")),
+    *(evaluations.c[name] for name in ("id", "slug", "name", "is_public", "created_by", "deleted_at", "forked_from")),
+)
+
+
+def add(conn: Connection, version: Version) -> None:
+    """Keep a version. Its revision and its label must be free: whoever adds one holds the evaluation locked."""
+    conn.execute(insert(evaluation_versions).values({name: getattr(version, name) for name in Version.__slots__}))
+
+
+def by_id(conn: Connection, version_id: UUID) -> Version | None:
+    return _one(conn, evaluation_versions.c.id == version_id)
+
+
+def by_revision(conn: Connection, evaluation_id: UUID, revision: int) -> Version | None:
+    return _one(conn, evaluation_versions.c.evaluation_id == evaluation_id, evaluation_versions.c.revision == revision)
+
+
+def by_label(conn: Connection, evaluation_id: UUID, label: str) -> Version | None:
+    return _one(conn, evaluation_versions.c.evaluation_id == evaluation_id, evaluation_versions.c.version == label)
+
+
+def newest_bundled(conn: Connection, evaluation_id: UUID) -> Version | None:
+    """The last version that came with Rubrica, whatever was made of it since."""
+    query = (
+        select(*_VERSION)
+        .where(evaluation_versions.c.evaluation_id == evaluation_id, evaluation_versions.c.created_by.is_(None))
+        .order_by(evaluation_versions.c.revision.desc())
+        .limit(1)
+    )
+    row = conn.execute(query).first()
+    return None if row is None else Version(*row)
+
+
+def labels(conn: Connection, evaluation_id: UUID) -> set[str]:
+    """The labels that are taken."""
+    query = select(evaluation_versions.c.version).where(evaluation_versions.c.evaluation_id == evaluation_id)
+    return set(conn.execute(query).scalars())
+
+
+def history(conn: Connection, evaluation_id: UUID, before: int | None, limit: int) -> list[Edition]:
+    """Versions of an evaluation, newest first, those below a revision."""
+    query = select(*_EDITION).where(evaluation_versions.c.evaluation_id == evaluation_id)
+    if before is not None:
+        query = query.where(evaluation_versions.c.revision < before)
+    rows = conn.execute(query.order_by(evaluation_versions.c.revision.desc()).limit(limit))
+    return [Edition(*row) for row in rows]
+
+
+def origin(conn: Connection, version_id: UUID) -> Origin | None:
+    """What a version belongs to."""
+    query = select(*_ORIGIN).join_from(evaluation_versions, evaluations).where(evaluation_versions.c.id == version_id)
+    row = conn.execute(query).first()
+    return None if row is None else Origin(*row)
+
+
+def _one(conn: Connection, *conditions: ColumnElement[bool]) -> Version | None:
+    row = conn.execute(select(*_VERSION).where(*conditions)).first()
+    return None if row is None else Version(*row)
