@@ -46,6 +46,7 @@ def test_the_embedded_model_judges_offline_and_its_reply_is_kept(tmp_path: Path)
         embedded_weights()
     except RubricaError as error:
         pytest.skip(str(error))
+    (tmp_path / "replies.sqlite.key").write_bytes(bytes(32))  # the same fence, and so the same reply, every time
     first = asyncio.run(judged(tmp_path / "replies.sqlite"))
     accuracy = first.dimensions["accuracy"]
     assert accuracy.status == "scored", accuracy.reason

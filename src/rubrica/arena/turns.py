@@ -80,7 +80,9 @@ def open_turn(conn: Connection, caller: Caller, game_id: UUID, submission: Submi
     game = visible_game(conn, caller, game_id)
     turn = _turn(conn, game, entrant(conn, caller, game, submission.player, now))
     numbers = numbered(submission.rounds, turn.progress.last)
-    refuse_taken(conn, turn, numbers)
+    # Only numbers that were asked for: a number counted on from what was read may be taken by now, and is counted anew.
+    asked = [draft.number for draft in submission.rounds if draft.number is not None]
+    refuse_taken(conn, turn, asked, numbers)
     pairs = sorted(zip(numbers, submission.rounds, strict=True), key=lambda pair: pair[0])
     turn.sheets = [Sheet(number, draft.content, tuple(turn.attachments)) for number, draft in pairs]
     if not turn.entrant.new:
@@ -133,10 +135,10 @@ def numbered(drafts: Sequence[RoundDraft], last: int) -> list[int]:
     return numbers
 
 
-def refuse_taken(conn: Connection, turn: Turn, numbers: Sequence[int]) -> None:
-    """Refuse numbers that the player has used already, or that would be used twice."""
+def refuse_taken(conn: Connection, turn: Turn, asked: Sequence[int], numbers: Sequence[int] = ()) -> None:
+    """Refuse numbers asked for that the player has used already, and any that would be used twice."""
     who, game_id = turn.entrant.player, turn.game.id
-    taken = rounds.numbers_taken(conn, game_id, who.id, numbers) if numbers and not turn.entrant.new else []
+    taken = rounds.numbers_taken(conn, game_id, who.id, asked) if asked and not turn.entrant.new else []
     taken = taken or sorted({number for number in numbers if numbers.count(number) > 1})
     if taken:
         told = ", ".join(map(str, taken[:5]))

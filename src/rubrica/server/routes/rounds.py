@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from functools import partial
+from random import random
 from typing import Annotated, Any
 from uuid import UUID
 
@@ -24,6 +26,9 @@ from .games import MOST, PAGE, Cursor, GameId
 router = APIRouter(prefix="/api/games", route_class=JsonRoute, tags=["games"])
 TRIES = 10
 """How often somebody else may be quicker before a request is turned away."""
+
+PAUSE = 0.02
+"""Seconds; at random up to so many times the tries, so that two servers do not keep running into each other."""
 
 PlayerName = Annotated[
     str, Path(min_length=1, max_length=255, description="A player's id, or their name in this game.")
@@ -85,6 +90,7 @@ async def evaluate(
             except MovedError:
                 if tries == TRIES:
                     raise
+                await asyncio.sleep(PAUSE * tries * random())  # noqa: S311 - not a secret
 
 
 @router.get("/{game_id}/rounds", response_model=RoundPage, summary="List rounds")
