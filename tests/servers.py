@@ -30,6 +30,7 @@ from fastapi import APIRouter, FastAPI
 from rubrica.arena.access import ROLES, Role
 from rubrica.arena.keys import Issued, Wish, issue
 from rubrica.server.app import create_app
+from rubrica.server.connection import Connection, serving_config
 from rubrica.server.listening import listen
 from rubrica.server.service import Service, utc_now
 from rubrica.server.settings import ServerSettings
@@ -178,6 +179,7 @@ def serving(
     settings: ServerSettings | None = None,
     clock: Callable[[], datetime] = utc_now,
     extra: APIRouter | None = None,
+    http: type[Connection] = Connection,
 ) -> Iterator[Running]:
     """Serve a database on a free port. Unless told otherwise the bundled rubrics are left out, which is quicker.
 
@@ -190,7 +192,7 @@ def serving(
     service = Service.open(settings, clock=clock)
     app = create_app(service)
     app.router.routes.extend(extra.routes if extra is not None else [])
-    thread = threading.Thread(target=_serve, args=(app, service, listening, ready, stop), daemon=True)
+    thread = threading.Thread(target=_serve, args=(app, service, listening, ready, stop, http), daemon=True)
     thread.start()
     try:
         running = ready.result(PATIENCE)
@@ -205,16 +207,35 @@ def serving(
         listening.close()
 
 
+class Prompt(uvicorn.Server):
+    """A server that ends as soon as it is told to, and not at its next tick."""
+
+    def __init__(self, config: uvicorn.Config, stop: threading.Event) -> None:
+        super().__init__(config)
+        self._stop = stop
+        self.session: aiohttp.ClientSession | None = None
+
+    async def main_loop(self) -> None:
+        await self.on_tick(0)  # this sets the Date header
+        while not self._stop.is_set():
+            await asyncio.sleep(0.005)
+        if self.session is not None:
+            await self.session.close()  # or it would wait for the client to hang up
+        for _ in range(100):
+            if self.server_state.connections:  # those of a test that opened some by itself are closed after this
+                await asyncio.sleep(0.001)
+
+
 def _serve(
     app: FastAPI,
     service: Service,
     listening: socket.socket,
     ready: Future[Running],
     stop: threading.Event,
+    http: type[Connection],
 ) -> None:
     async def main() -> None:
-        config = uvicorn.Config(app, log_level="warning", access_log=False, lifespan="on", ws="none")
-        server = uvicorn.Server(config)
+        server = Prompt(serving_config(app, http=http), stop)
         work = asyncio.create_task(server.serve([listening]))
         while not server.started:
             if work.done():
@@ -222,11 +243,9 @@ def _serve(
             await asyncio.sleep(0.005)
         url = f"http://127.0.0.1:{listening.getsockname()[1]}"
         async with aiohttp.ClientSession(auto_decompress=True) as session:
+            server.session = session
             ready.set_result(Running(url, service, asyncio.get_running_loop(), session))
-            while not stop.is_set():
-                await asyncio.sleep(0.01)
-        server.should_exit = True
-        await work
+            await work
 
     try:
         asyncio.run(main())

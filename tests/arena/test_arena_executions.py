@@ -13,7 +13,7 @@ import pytest
 
 import rubrica
 from rubrica.arena import executions
-from rubrica.arena.executions import LONGEST_INLINE, judge, outcome, record, snapshot
+from rubrica.arena.executions import judge, judge_all, outcome, record, snapshot
 from rubrica.engine.plan import Plan
 from rubrica.model.context import Context
 from rubrica.model.evaluation import Evaluation, Score
@@ -117,28 +117,59 @@ def test_what_is_kept_can_be_read_back() -> None:
     assert Context.of(json.loads(json.dumps(snapshot(context)))) == context
 
 
-@pytest.mark.parametrize(("length", "threads"), [(10, 0), (LONGEST_INLINE + 1, 1)])
-def test_only_a_long_text_is_judged_in_a_thread(length: int, threads: int) -> None:
-    class Counting(ThreadPoolExecutor):
-        jobs = 0
+class Counting(ThreadPoolExecutor):
+    """Counts what threads are given to do."""
 
-        def submit(self, *args: Any, **options: Any) -> Any:
-            self.jobs += 1
-            return super().submit(*args, **options)
+    jobs = 0
 
-    async def judged() -> Evaluation:
+    def submit(self, *args: Any, **options: Any) -> Any:
+        self.jobs += 1
+        return super().submit(*args, **options)
+
+
+class Kind:
+    """A judge that gives 9 to everything."""
+
+    async def __call__(self, axes: Mapping[str, Axis], context: Context) -> Mapping[str, Score]:
+        return {name: Score(9.0, "good", source="llm") for name in axes}
+
+
+def with_patterns(count: int) -> Plan:
+    patterns = [{"name": f"p{number}", "regex": f"x{number}y", "score": 1} for number in range(count)]
+    rules = [{"type": "pattern_detection", "patterns": patterns}]
+    return rubrica.compile(
+        {"name": "Many", "scoring_type": "cumulative", "max_score": 10, "rules": rules}, judge=Kind()
+    )
+
+
+@pytest.mark.parametrize(
+    ("patterns", "length", "threads"), [(1, 10, 0), (1, 4_000, 0), (1, 6_000, 1), (900, 200, 0), (900, 400, 1)]
+)
+def test_what_takes_long_is_judged_in_a_thread_also_where_there_is_a_judge(
+    patterns: int, length: int, threads: int
+) -> None:
+    plan, context, executor = with_patterns(patterns), Context.of({"response": "x0y " + "x" * length}), Counting(1)
+
+    async def judged() -> list[Evaluation]:
         asyncio.get_running_loop().set_default_executor(executor)
-        return await judge(rubrica.compile("norm-macdonald-classic"), Context.of({"response": "1974 " + "x" * length}))
+        return [await judge(plan, context), *await judge_all([plan], context)]
 
-    executor = Counting(1)
-    assert (asyncio.run(judged()).score, executor.jobs) == (0.1, threads)
+    assert [found.score for found in asyncio.run(judged())] == [0.1, 0.1]
+    assert executor.jobs == 2 * threads
+
+
+def test_several_plans_judge_in_their_own_order_some_with_a_judge() -> None:
+    judged: Plan = rubrica.compile("answer-quality", judge=Kind())
+    coded = rubrica.compile("norm-macdonald-classic")
+    for response in ("In 1974.", "In 1974. " * 1_000):
+        context = Context.of({"prompt": "Why?", "response": response, "question_type": "FACTUAL"})
+        found = asyncio.run(judge_all([coded, judged, coded], context))
+        assert [each.rubric for each in found] == ["norm-macdonald-classic", "answer-quality", "norm-macdonald-classic"]
+        assert [found[0].score, found[2].score] == [0.1, 0.1]
+        assert found[1].dimensions["clarity"].source == "llm"
 
 
 def test_a_judge_is_asked_where_the_plan_has_one() -> None:
-    class Kind:
-        async def __call__(self, axes: Mapping[str, Axis], context: Context) -> Mapping[str, Score]:
-            return {name: Score(9.0, "good", source="llm") for name in axes}
-
     plan: Plan = rubrica.compile("answer-quality", judge=Kind())
     found = asyncio.run(judge(plan, Context.of({"prompt": "Why?", "response": "So.", "question_type": "FACTUAL"})))
     assert outcome(found, short=False).normalized_score == pytest.approx(0.89, abs=0.02)

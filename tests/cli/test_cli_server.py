@@ -203,6 +203,16 @@ def test_keys_that_cannot_be_are_refused(cli: Cli, tmp_path: Path, args: tuple[s
     assert cli("keys", *args).exit_code == code
 
 
+def test_a_key_is_told_what_it_may_choose_and_spend(cli: Cli) -> None:
+    key = cli("keys", "create", "--role", "player").stdout.strip()
+    told = cli("keys", "allow", key[:11], "--usd-per-day", "5", "--control", "debug", "--json")
+    assert json.loads(told.stdout)["allowances"] == {"controls": ["debug"], "models": [], "usd_per_day": 5.0}
+    assert "lets everybody" in cli("keys", "allow", key[:11]).stderr
+    refused = cli("keys", "allow", key[:11], "--control", "everything")
+    assert refused.exit_code == 2
+    assert "'debug'" in refused.stderr
+
+
 def test_a_short_beginning_revokes_nothing(cli: Cli) -> None:
     cli("keys", "create", "--role", "admin")
     assert cli("keys", "revoke", "rk_").exit_code == 1

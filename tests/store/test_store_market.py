@@ -262,6 +262,14 @@ def test_a_second_review_replaces_the_first_and_comes_to_the_top(database: Opene
     assert database.read(market.mean_rating, evaluation_id) == (4.5, 2)
 
 
+def test_a_mean_has_two_decimals_and_a_half_is_rounded_up(database: Opened) -> None:
+    evaluation_id = database.write(add, "Speed")
+    for number, stars in enumerate((4, 4, 4, 4, 4, 4, 4, 5)):
+        user = database.write(ensure_user, f"reader {number}", NOW)
+        database.write(market.put_review, evaluation_id, user.id, stars, "", NOW)
+    assert database.read(market.mean_rating, evaluation_id) == (4.13, 8)  # of 4.125
+
+
 def test_without_reviews_there_is_no_mean(database: Opened) -> None:
     assert database.read(market.mean_rating, database.write(add, "Speed")) == (None, 0)
 

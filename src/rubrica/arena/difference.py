@@ -128,7 +128,8 @@ def _pairs(before: Sequence[Any], after: Sequence[Any]) -> dict[int, int]:
     """Which item of the older list each item of the newer one was, by index."""
     pairs: dict[int, int] = {}
     for keys in (_names, _contents):
-        old = {key: index for index, key in keys(before).items() if index not in set(pairs.values())}
+        taken = set(pairs.values())
+        old = {key: index for index, key in keys(before).items() if index not in taken}
         for index, key in keys(after).items():
             if index not in pairs and key in old:
                 pairs[index] = old.pop(key)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -16,8 +16,15 @@ from rubrica.model.context import Context
 from rubrica.model.evaluation import DimensionResult, Evaluation, Status
 from rubrica.model.evidence import Span
 
-LONGEST_INLINE = 64_000
-"""Characters of text that are judged at once; more of it is judged in a thread, so that nobody else waits."""
+MOST_INLINE = 250_000
+"""How much is judged at once: characters of text times what each costs, some five milliseconds' worth. More of it is
+judged in a thread, so that nobody else waits."""
+
+OF_FEATURES = 50
+"""What one character costs beside the patterns it is compared with, in patterns: the text features may all be read."""
+
+LONG_TEXT = MOST_INLINE // OF_FEATURES
+"""Characters of a text that anything else is done with in a thread."""
 
 NOISE_DIGITS = 9
 """Decimals that mean something; the rest is the noise of binary fractions."""
@@ -106,10 +113,41 @@ def snapshot(context: Context) -> dict[str, Any]:
 
 
 async def judge(plan: Plan, context: Context) -> Evaluation:
-    """Judge one context, with the plan's judge where it has one. A long text does not keep the event loop busy."""
-    if plan.judge is None and length(context) > LONGEST_INLINE:
-        return await asyncio.to_thread(evaluate, plan, context)
-    return await aevaluate(plan, context)
+    """Judge one context, with the plan's judge where it is wanted. Nobody else waits for what takes long."""
+    if _asks(plan):
+        return await aevaluate(plan, context)
+    if _takes_long((plan,), context):
+        return await asyncio.to_thread(_looked_into, plan, context)
+    return evaluate(plan, context)
+
+
+async def judge_all(plans: Sequence[Plan], context: Context) -> list[Evaluation]:
+    """Judge one context by several plans: by code one after the other, then by models at the same time."""
+    coded = [plan for plan in plans if not _asks(plan)]
+    if _takes_long(coded, context):
+        by_code = await asyncio.to_thread(lambda: [_looked_into(plan, context) for plan in coded])
+    else:
+        by_code = [evaluate(plan, context) for plan in coded]
+    by_models = await asyncio.gather(*(aevaluate(plan, context) for plan in plans if _asks(plan)))
+    done = {True: iter(by_models), False: iter(by_code)}
+    return [next(done[_asks(plan)]) for plan in plans]
+
+
+def _asks(plan: Plan) -> bool:
+    """Whether a model is asked."""
+    return plan.judge is not None and plan.judged
+
+
+def _takes_long(plans: Sequence[Plan], context: Context) -> bool:
+    patterns = sum(len(regexes) for plan in plans for regexes in plan.sources.lexicon.regexes.values())
+    return length(context) * (OF_FEATURES * len(plans) + patterns) > MOST_INLINE
+
+
+def _looked_into(plan: Plan, context: Context) -> Evaluation:
+    """An evaluation whose evidence has been looked for already: finding it takes time, too."""
+    evaluation = evaluate(plan, context)
+    list(_lines(evaluation.dimensions))
+    return evaluation
 
 
 def length(context: Context) -> int:

@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -31,6 +32,9 @@ from .turns import Mark, Marks, Sheet, Turn
 
 PlanOf = Callable[[Mapping[str, Any], str], Plan]
 """The compiled plan of a definition, by its hash."""
+
+PlansOf = Mapping[UUID, tuple[Plan, bool]]
+"""The plan of each attached evaluation, and whether it is written in the short form."""
 
 PATTERN_RULES = ("pattern_detection", "penalty")
 FOUND = ("entities_mentioned", "patterns_detected")
@@ -98,8 +102,9 @@ async def judge_turns(turns: Sequence[Turn], bench: Bench) -> Judged:
     """Judge every round of some turns, each player's in the order of their numbers."""
     judged = Judged(turns)
     for turn in turns:
+        plans = await asyncio.to_thread(_plans, turn, bench.plan_of)  # compiling may take long
         for sheet in turn.sheets:
-            await _judge_sheet(judged, turn, sheet, bench)
+            await _judge_sheet(judged, turn, sheet, plans, bench)
             await asyncio.sleep(0)  # many short rounds must not keep others waiting
     return judged
 
@@ -155,14 +160,14 @@ def kept_context(context: Context) -> dict[str, Any]:
     return plain
 
 
-async def _judge_sheet(judged: Judged, turn: Turn, sheet: Sheet, bench: Bench) -> None:
+async def _judge_sheet(judged: Judged, turn: Turn, sheet: Sheet, plans: PlansOf, bench: Bench) -> None:
     context = context_of(turn, sheet)
-    plans = [_plan(turn, attachment, bench.plan_of) for attachment in sheet.lacking]
-    evaluations = await asyncio.gather(*(executions.judge(plan, context) for plan, _ in plans))
+    asked = [plans[attachment.id] for attachment in sheet.lacking]
+    evaluations = await executions.judge_all([plan for plan, _ in asked], context)
     marks = turn.marks.setdefault(sheet.number, {})
     snapshot = kept_context(context)
     given = []
-    for attachment, (_, short), evaluation in zip(sheet.lacking, plans, evaluations, strict=True):
+    for attachment, (_, short), evaluation in zip(sheet.lacking, asked, evaluations, strict=True):
         execution = Execution(evaluation, executions.outcome(evaluation, short=short), snapshot)
         row = _row(turn, sheet, attachment, execution, bench)
         judged.scores.append(row)
@@ -170,19 +175,23 @@ async def _judge_sheet(judged: Judged, turn: Turn, sheet: Sheet, bench: Bench) -
         marks[attachment.id] = _mark(execution.outcome)
     player = turn.entrant.player
     if not sheet.stored:
-        content = _content(context, evaluations)
+        work = partial(_content, context, evaluations)
+        content = await asyncio.to_thread(work) if len(context.response) > executions.LONG_TEXT else work()
         turn.contents[sheet.number] = content
         judged.rounds.append(PlayedRound(new_id(bench.now), turn.game.id, player.id, sheet.number, content, bench.now))
     whole = composite_of(turn.attachments, marks)
     judged.told.append(RoundGiven(player.id, player.name, sheet.number, given, whole))
 
 
-def _plan(turn: Turn, attachment: Attachment, plan_of: PlanOf) -> tuple[Plan, bool]:
-    """The plan of an attached evaluation with its overrides, and whether it is written in the short form."""
-    version = turn.definitions[attachment.version_id]
-    definition = overridden(version.definition, attachment.config_overrides)
-    plan = plan_of(definition, overridden_hash(version.hash, attachment.config_overrides))
-    return plan, executions.is_short(definition)
+def _plans(turn: Turn, plan_of: PlanOf) -> PlansOf:
+    """Every attached evaluation with its overrides."""
+    plans = {}
+    for attachment in turn.attachments:
+        version = turn.definitions[attachment.version_id]
+        definition = overridden(version.definition, attachment.config_overrides)
+        plan = plan_of(definition, overridden_hash(version.hash, attachment.config_overrides))
+        plans[attachment.id] = plan, executions.is_short(definition)
+    return plans
 
 
 def _earlier(turn: Turn, number: int) -> Round:

@@ -50,6 +50,9 @@ COMMANDS: Mapping[str, Entry] = {
     "config": Entry("Models", "Show every setting, its value and where it came from."),
     "cache": Entry("Models", "Show or clear the kept replies of models."),
     "serve": Entry("Server", "Serve rubrics, games and scores over a REST API.", "server"),
+    "gateway": Entry(
+        "Server", "Answer with the cheap model when it is good enough, else with the better one.", "gateway"
+    ),
     "db": Entry("Server", "Bring a server's database up to date, or show how far it is.", "server"),
     "keys": Entry("Server", "Make, list and revoke the keys of a server.", "server"),
     "push": Entry("Server", "Store rubric files on a server, each change as a new version.", "server"),

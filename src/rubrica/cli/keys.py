@@ -7,9 +7,10 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
-from typing import Annotated, Concatenate, Literal, ParamSpec, TypeVar, assert_never
+from typing import Annotated, Concatenate, Literal, ParamSpec, TypeVar, assert_never, get_args
 
 import typer
+from pydantic import ValidationError
 from rich.table import Table
 from rich.text import Text
 from sqlalchemy import Connection
@@ -17,8 +18,10 @@ from sqlalchemy import Connection
 from rubrica.arena.access import Role
 from rubrica.arena.keys import MOST_PER_MINUTE, PER_MINUTE, Wish, issue, named_key
 from rubrica.errors import MissingError
+from rubrica.gateway.controls import Allowance, Control
 from rubrica.store.address import address
 from rubrica.store.database import Database
+from rubrica.store.gateway import set_allowances
 from rubrica.store.keys import Key, list_keys, revoke_key
 from rubrica.store.upgrade import upgrade
 
@@ -31,13 +34,19 @@ app = typer.Typer(add_completion=False, rich_markup_mode="rich")
 P = ParamSpec("P")
 T = TypeVar("T")
 NEW = "For create"
+ALLOW = "For allow"
 MOST_LISTED = 100_000
 
 Action = Annotated[
-    Literal["create", "list", "revoke"],
-    typer.Argument(metavar="create|list|revoke", help="create: print a new key, once; revoke: end one."),
+    Literal["create", "list", "revoke", "allow"],
+    typer.Argument(
+        metavar="create|list|revoke|allow",
+        help="create: print a new key, once; revoke: end one; allow: what one may choose and spend in a gateway.",
+    ),
 ]
-Which = Annotated[str | None, typer.Argument(metavar="[KEY]", help="For revoke: the beginning of a key, or its id.")]
+Which = Annotated[
+    str | None, typer.Argument(metavar="[KEY]", help="For revoke and allow: the beginning of a key, or its id.")
+]
 WantedRole = Annotated[
     Role | None,
     typer.Option(
@@ -60,11 +69,31 @@ PerMinute = Annotated[
     int,
     typer.Option("--per-minute", min=1, max=MOST_PER_MINUTE, help="Requests a minute.", rich_help_panel=NEW),
 ]
+Controls = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--control",
+        metavar="NAME",
+        help=f"What its requests may choose: {', '.join(get_args(Control))}, or none. May be repeated.",
+        rich_help_panel=ALLOW,
+    ),
+]
+Models = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--model", help="A model that its requests may name as a tier; may be repeated.", rich_help_panel=ALLOW
+    ),
+]
+PerDay = Annotated[
+    float | None,
+    typer.Option("--usd-per-day", metavar="USD", help="Most it may spend a day (UTC).", rich_help_panel=ALLOW),
+]
 EXAMPLES = """[bold]Examples[/bold]
   rubrica keys create --role admin
   rubrica keys create --role player --user ann --label "summer cup"
   rubrica keys list
   rubrica keys revoke rk_3fA9xQ2b
+  rubrica keys allow rk_3fA9xQ2b --usd-per-day 5 --control debug
 
 A key is printed once and kept as a digest only. Programs send it as
 `Authorization: Bearer KEY`. A revoked key stops working within a second."""
@@ -78,12 +107,15 @@ def keys(
     user: User = None,
     label: Label = "",
     per_minute: PerMinute = PER_MINUTE,
+    controls: Controls = None,
+    models: Models = None,
+    per_day: PerDay = None,
     place: DatabasePlace = DEFAULT_DATABASE,
     as_json: AsJson = False,
 ) -> None:
     """Make, list and revoke the keys of a server."""
-    if which is not None and action != "revoke":
-        raise typer.BadParameter("goes with revoke", param_hint="KEY")
+    if which is not None and action not in ("revoke", "allow"):
+        raise typer.BadParameter("goes with revoke and allow", param_hint="KEY")
     match action:
         case "create":
             if role is None:
@@ -95,6 +127,10 @@ def keys(
             if which is None:
                 raise typer.BadParameter("name the key to revoke", param_hint="KEY")
             _revoke(place, which, as_json)
+        case "allow":
+            if which is None:
+                raise typer.BadParameter("name the key", param_hint="KEY")
+            _allow(place, which, _allowance(controls, models, per_day), as_json)
         case _:
             assert_never(action)
 
@@ -138,6 +174,42 @@ def _revoke(place: str, which: str, as_json: bool) -> None:
         typer.echo(json.dumps(_shown(ended), indent=2, ensure_ascii=False))
     else:
         note(f"revoked {ended.prefix}… of {ended.user}; a running server refuses it within a second")
+
+
+def _allowance(controls: list[str] | None, models: list[str] | None, per_day: float | None) -> Allowance | None:
+    """What is to be allowed; None, where nothing is said: what a gateway lets everybody."""
+    given: dict[str, object] = {}
+    if controls is not None:
+        given["controls"] = [control for control in controls if control != "none"]
+    if models:
+        given["models"] = models
+        given.setdefault("controls", list(get_args(Control)))
+    if per_day is not None:
+        given["usd_per_day"] = per_day
+    try:
+        return Allowance.model_validate(given) if given else None
+    except ValidationError as error:
+        faults = "; ".join(f"{fault['loc'][0]}: {fault['msg']}" for fault in error.errors())
+        raise typer.BadParameter(faults, param_hint="--control, --model, --usd-per-day") from None
+
+
+def _allow(place: str, which: str, allowance: Allowance | None, as_json: bool) -> None:
+    document = None if allowance is None else allowance.model_dump(mode="json")
+
+    def set_it(conn: Connection) -> Key:
+        key = named_key(conn, which)
+        set_allowances(conn, key.id, document)
+        return key
+
+    key = _write(place, set_it)
+    if as_json:
+        typer.echo(json.dumps({"id": str(key.id), "allowances": document}, indent=2, ensure_ascii=False))
+    elif document is None:
+        note(f"{key.prefix}… of {key.user} may do what a gateway lets everybody")
+    else:
+        chosen = ", ".join(sorted(document["controls"])) or "nothing"
+        spent = "as much as there is" if document["usd_per_day"] is None else f"${document['usd_per_day']:g} a day"
+        note(f"{key.prefix}… of {key.user} may choose {chosen}, and spend {spent}")
 
 
 def _write(place: str, query: Callable[Concatenate[Connection, P], T], *args: P.args, **options: P.kwargs) -> T:

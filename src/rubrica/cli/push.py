@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import quote
@@ -11,6 +10,7 @@ import msgspec
 import typer
 
 from rubrica.engine.document import read_document
+from rubrica.engine.expand import slug
 from rubrica.engine.load import rubric_from_text
 from rubrica.errors import Problem, RubricaError, RubricError
 from rubrica.report.figures import counted
@@ -92,13 +92,11 @@ def _cases(path: Path) -> list[Any]:
 
 async def _push(there: Remote, path: Path, draft: dict[str, Any]) -> bool:
     """Store one rubric; whether that made a version."""
-    name, me = str(draft["name"]), asyncio.create_task(there.get("/api/whoami"))
-    mine = await there.get(f"/api/evaluations?mine=true&limit=200&q={quote(name)}")
-    user = (await me).data["user_id"]
-    own = [row for row in mine.data["items"] if row["name"] == name and row["created_by"] == user]
-    if own:
-        before = await there.get(f"/api/evaluations/{own[0]['id']}")
-        after = await there.put(f"/api/evaluations/{own[0]['id']}", draft, before.headers["ETag"])
+    me, name = await there.get("/api/whoami"), str(draft["name"])
+    path = f"/api/evaluations/{slug(name) if 'scoring_type' in draft else quote(name, safe='')}"
+    before = await there.get(path, answers=(404, 409))  # 409: several others have made one of that name public
+    if before.status == 200 and before.data["created_by"] == me.data["user_id"]:
+        after = await there.put(f"/api/evaluations/{before.data['id']}", draft, before.headers["ETag"])
         changed = bool(after.data["revision"] != before.data["revision"])
     else:
         after = await there.post("/api/evaluations", draft)

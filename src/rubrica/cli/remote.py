@@ -47,9 +47,9 @@ class Remote:
         self._headers = {"Authorization": f"Bearer {key}"} if key else {}
         self._session = session
 
-    async def get(self, path: str, *, missing: bool = False) -> Found:
-        """Read something; with `missing`, a 404 is an answer."""
-        return await self._ask("GET", path, None, {}, (404,) if missing else ())
+    async def get(self, path: str, *, answers: tuple[int, ...] = ()) -> Found:
+        """Read something; other statuses than those of success may be answers, too."""
+        return await self._ask("GET", path, None, {}, answers)
 
     async def post(self, path: str, data: Any) -> Found:
         """Make something. Tried again, it is made once."""
@@ -75,9 +75,10 @@ class Remote:
                 if found.status < 300 or found.status in answers:
                     return found
                 trouble = self._trouble(found)
-                if found.status not in PASSING:
+                under_way = found.status == 409 and "Retry-After" in found.headers  # an earlier try of ours
+                if found.status not in PASSING and not under_way:
                     raise trouble
-                pause = retry_after(found.headers) or pause
+                pause = max(retry_after(found.headers) or 0.0, pause)
             if attempt < ATTEMPTS:
                 await asyncio.sleep(min(pause, LONGEST_PAUSE))
                 pause *= 2

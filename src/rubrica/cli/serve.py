@@ -19,6 +19,7 @@ from rich.text import Text
 from rubrica.errors import RubricaError
 from rubrica.llm.settings import load_settings
 from rubrica.server.app import create_app
+from rubrica.server.connection import serving_config
 from rubrica.server.listening import listen
 from rubrica.server.service import Service
 from rubrica.server.settings import ServerSettings
@@ -97,15 +98,7 @@ def serve(
     jury = _jury(judges) if judges else None
     with listen(host, port) as listening:
         service = Service.open(settings, jury=jury)
-        config = uvicorn.Config(
-            create_app(service),
-            log_level="warning",
-            access_log=False,
-            server_header=False,
-            lifespan="on",
-            ws="none",
-            timeout_graceful_shutdown=GRACE,
-        )
+        config = serving_config(create_app(service), timeout_graceful_shutdown=GRACE)
         told = _banner(url_of(host, listening.getsockname()[1]), settings, keyed=keyed)
         server = Announced(config, lambda: out().print(told))
         with suppress(KeyboardInterrupt):

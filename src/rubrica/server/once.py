@@ -122,7 +122,7 @@ class Once:
         try:
             await self._service.database.write(release, claim.slot)
         except StoreError as error:
-            LOG.warning("an idempotency key stays reserved for a minute: %s", error)
+            LOG.warning("an idempotency key stays reserved for a while: %s", error)
 
     async def _renew(self, slot: Slot) -> None:
         while True:

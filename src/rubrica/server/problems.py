@@ -47,7 +47,7 @@ KINDS: Mapping[type[RubricaError], tuple[int, str]] = {
 """Status and type by error; the first that an error is an instance of."""
 
 _BY_STATUS = {400: "malformed", 401: "unauthenticated", 403: "denied", 404: "missing", 405: "method"}
-_BY_STATUS |= {409: "conflict", 412: "stale", 413: "too-large", 415: "media-type", 422: "input"}
+_BY_STATUS |= {408: "timeout", 409: "conflict", 412: "stale", 413: "too-large", 415: "media-type", 422: "input"}
 _BY_STATUS |= {428: "precondition", 429: "too-many", 500: "internal", 503: "unavailable"}
 
 INTERNAL = "something went wrong here, not with the request; the server's log has it under this request_id"

@@ -39,15 +39,17 @@ class Moment(TypeDecorator[datetime]):
         return value.replace(tzinfo=UTC) if value is not None and value.tzinfo is None else value
 
 
-def new_id(now: datetime) -> UUID:
+def new_id(now: datetime, noise: int | None = None) -> UUID:
     """A UUID of version 7: its order is the order in which ids were made, so that lists need no second key.
+
+    `noise` are 74 random bits of the caller's own, for who makes so many that drawing them one by one takes too long.
 
     >>> early, late = (new_id(datetime(2026, 1, day, tzinfo=UTC)) for day in (1, 2))
     >>> early.version, early < late
     (7, True)
     """
     milliseconds = int(now.timestamp() * 1000) & 0xFFFF_FFFF_FFFF
-    noise = secrets.randbits(74)
+    noise = secrets.randbits(74) if noise is None else noise
     return UUID(int=milliseconds << 80 | 7 << 76 | (noise >> 62) << 64 | 0b10 << 62 | noise & (1 << 62) - 1)
 
 

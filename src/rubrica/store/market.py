@@ -26,7 +26,7 @@ class Standing:
     """What the marketplace counts for one evaluation."""
 
     downloads: int  # people who imported it
-    rating: float | None  # the mean of its reviews, 1 to 5; None: nobody rated it
+    rating: float | None  # the mean of its reviews, 1 to 5, to two decimals; None: nobody rated it
     reviews: int
     featured: bool
     trend: float  # as kept: see arena.trend
@@ -95,10 +95,13 @@ def put_review(conn: Connection, evaluation_id: UUID, user_id: UUID, rating: int
 
 
 def mean_rating(conn: Connection, evaluation_id: UUID) -> tuple[float | None, int]:
-    """The mean of an evaluation's reviews, and how many there are."""
+    """The mean of an evaluation's reviews to two decimals, and how many there are.
+
+    It is kept as it is shown, so that what is shown as 4.67 is found by asking for at least 4.67.
+    """
     query = select(func.count(), func.sum(reviews.c.rating)).where(reviews.c.evaluation_id == evaluation_id)
     count, total = conn.execute(query).one()
-    return (total / count if count else None), count
+    return ((200 * total + count) // (2 * count) / 100 if count else None), count  # a half is rounded up
 
 
 def reviews_of(

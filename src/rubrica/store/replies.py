@@ -17,8 +17,9 @@ from .tables import replies
 KEPT = timedelta(hours=24)
 """How long a reply is given again."""
 
-ABANDONED = timedelta(seconds=60)
-"""A reservation that nobody has renewed for so long is of a server that is gone; the next request takes it over."""
+ABANDONED = timedelta(seconds=15)
+"""A reservation that nobody has renewed for so long is of a server that is gone; the next request takes it over. Were
+that server only slow, its effect would be undone where it writes its reply."""
 
 
 @dataclass(frozen=True, slots=True)

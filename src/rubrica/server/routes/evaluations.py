@@ -19,7 +19,7 @@ from rubrica.arena.plain import plain_text
 from rubrica.errors import InputError
 from rubrica.model.context import Context
 from rubrica.server.answers import Answer, decode_cursor, encode_cursor, etag, page, render
-from rubrica.server.bodies import JsonRoute
+from rubrica.server.bodies import JsonRoute, apart
 from rubrica.server.depends import Serving, Signed
 from rubrica.server.evaluation_shapes import (
     CONTEXTS,
@@ -127,6 +127,7 @@ async def delete(reference: Reference, caller: Signed, service: Serving, if_matc
 
 @router.post("/{reference}/test", response_model=Tryout, summary="Try an evaluation out")
 async def try_out(
+    request: Request,
     reference: Reference,
     caller: Signed,
     service: Serving,
@@ -142,7 +143,7 @@ async def try_out(
     given, definition = _tryout(body)
     found = await service.database.read(catalogue.entry, caller, reference)
     name, version, hash_ = found.listing.slug, found.version.version, found.version.hash
-    context = Context.of(given)
+    context = await apart(await request.body(), Context.of, given)
     if definition is None:
         definition = found.version.definition
     else:

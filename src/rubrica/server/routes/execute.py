@@ -10,7 +10,7 @@ from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 from starlette.routing import request_response
 
-from rubrica.arena import executions
+from rubrica.arena import catalogue, executions
 from rubrica.arena.access import Caller
 from rubrica.arena.executing import (
     NOWHERE,
@@ -22,8 +22,9 @@ from rubrica.arena.executing import (
     read_execution,
 )
 from rubrica.arena.turns import MovedError
+from rubrica.errors import ContextError
 from rubrica.server.answers import Answer
-from rubrica.server.bodies import is_json, read_json
+from rubrica.server.bodies import apart, is_json, read_json
 from rubrica.server.evaluation_shapes import CONTEXTS
 from rubrica.server.once import stored
 from rubrica.server.score_shapes import ScoreMade
@@ -93,16 +94,21 @@ async def execute(request: Request) -> Response:
     body = await request.body()
     if body and not is_json(request.headers.get("content-type", "")):
         raise HTTPException(415, "this path takes JSON (send it with Content-Type: application/json)")
-    draft = read_execution(read_json(body))
-    targets = shared(scope["app"], Targets)
+    draft = await apart(body, lambda: read_execution(read_json(body)))
+    targets, reference = shared(scope["app"], Targets), scope["path_params"]["reference"]
     tries = 0
     while True:
         tries += 1
-        ready = await targets.of(service, caller, scope["path_params"]["reference"])
+        ready = await targets.of(service, caller, reference)
         around = await service.database.read(open_surroundings, caller, draft) if draft.in_game else NOWHERE
-        context = context_of(draft, around)
-        evaluation = await executions.judge(ready.plan, context)
-        execution = execution_of(ready.target, context, around, evaluation, caller.user_id, service.clock())
+        try:
+            context = await apart(body, context_of, draft, around)
+            evaluation = await executions.judge(ready.plan, context)
+        except ContextError:  # it says what the rubric wants: for those only who may see it
+            await service.database.lookup(catalogue.find, caller, reference)
+            raise
+        now = service.clock()
+        execution = await apart(body, execution_of, ready.target, context, around, evaluation, caller.user_id, now)
         try:
             return await stored(request, _told, keep_execution, caller, ready.target, execution)
         except MovedError:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 from pydantic import BaseModel
@@ -40,7 +42,10 @@ async def start() -> Response:
 @router.get("/docs", include_in_schema=False)
 async def docs(request: Request) -> Response:
     """This API, for people."""
-    return HTMLResponse(reference_page(request.app.openapi()))
+    state = request.app.state
+    if not hasattr(state, "reference"):  # it never changes, and everybody may ask for it
+        state.reference = await asyncio.to_thread(lambda: reference_page(request.app.openapi()))
+    return HTMLResponse(state.reference)
 
 
 @router.get("/healthz", response_model=Health, summary="Whether the server and its database work")

@@ -15,7 +15,7 @@ from rubrica.arena.judging import Bench, RoundGiven, judge_turns
 from rubrica.arena.submission import HIGHEST_NUMBER, MOST_ROUNDS, read_submission
 from rubrica.arena.turns import MovedError, open_catch_up, open_turn
 from rubrica.server.answers import Answer, decode_cursor, encode_cursor, page, render
-from rubrica.server.bodies import JsonRoute
+from rubrica.server.bodies import JsonRoute, apart
 from rubrica.server.depends import Serving, Signed
 from rubrica.server.game_shapes import RoundPage, RoundShown, RoundsJudged
 from rubrica.server.once import stored
@@ -72,7 +72,7 @@ async def evaluate(
     scores: all or nothing. A number that is taken is refused (409). Without rounds, those that were stored before and
     lack a score of something attached are judged.
     """
-    submission = read_submission(body or {})
+    submission = await apart(await request.body(), read_submission, body or {})
     what = submission.player or caller.user_id if submission.rounds else None
     tries = 0
     async with shared(request.app, Turnstile).of((game_id, what)):

@@ -19,7 +19,7 @@ from rubrica.arena.plain import plain_text
 from rubrica.errors import InputError
 from rubrica.report.rubric_page import rubric_html, rubric_markdown
 from rubrica.server.answers import Answer, decode_cursor, encode_cursor, etag, page, render
-from rubrica.server.bodies import JsonRoute, read_json
+from rubrica.server.bodies import JsonRoute, read_document
 from rubrica.server.depends import Serving, Signed
 from rubrica.server.evaluation_shapes import (
     SPEED,
@@ -91,7 +91,8 @@ async def compare(reference: Reference, which: Which, other: Which, caller: Sign
     """What changed from the first to the second, place by place, and in words. Named things in lists are compared with
     their namesakes wherever they stand; examples are compared too."""
     old, new = await service.database.read(_both, caller, reference, which, other)
-    changes = difference(*({**version.definition, "examples": list(version.examples)} for version in (old, new)))
+    said = [{**version.definition, "examples": list(version.examples)} for version in (old, new)]
+    changes = await asyncio.to_thread(difference, *said)
     told = {
         "from": _edition(old),
         "to": _edition(new),
@@ -210,8 +211,9 @@ async def docs(
     plan = await asyncio.to_thread(service.plans.of, found.version.definition, found.version.hash)
     headers = {"ETag": etag(found.tag), "Vary": "Accept"}
     if form == "markdown" or (form is None and "text/markdown" in accept.lower()):
-        return Response(rubric_markdown(plan.rubric) + "\n", 200, headers, "text/markdown")
-    return Response(rubric_html(plan.rubric), 200, headers, "text/html")
+        text = await asyncio.to_thread(rubric_markdown, plan.rubric)
+        return Response(text + "\n", 200, headers, "text/markdown")
+    return Response(await asyncio.to_thread(rubric_html, plan.rubric), 200, headers, "text/html")
 
 
 def _both(conn: Connection, caller: Caller, reference: str, which: str, other: str) -> tuple[Version, Version]:
@@ -245,7 +247,7 @@ def _name(name: str) -> str:
 def _read(body: bytes, media_type: str) -> Draft:
     kind = media_type.partition(";")[0].strip().lower()
     if kind == "application/json":
-        return draft_of(read_json(body))
+        return draft_of(read_document(body))
     if kind not in YAML:
         raise HTTPException(415, "a bundle is JSON or YAML (send Content-Type: application/json or application/yaml)")
     try:

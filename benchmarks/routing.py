@@ -1,0 +1,179 @@
+"""Routing by offline grades against random and length-based routing: ``python -m benchmarks.routing``.
+
+The recorded answers of a weak and a strong model to the same word problems are replayed as the gateway would route
+them: the question is classified offline, the weak answer graded offline with `answer-quality`, and what stays below the
+threshold of its type goes to the strong model. The data are not part of the project: they are looked for in
+``$RUBRICA_DATA``, else in ``../shared/data``. Without them nothing is measured.
+
+Routing is judged by its APGR, the average performance gap recovered (RouteLLM, arXiv 2406.18665): with the share of
+calls that may go to the strong model growing from 0 to 1, worst grades first, the share of the accuracy gap between
+the two models that is closed, averaged over all shares. Random routing gives 0.5; 0 is never better than the weak
+model until all is sent; knowing every outcome beforehand gives a little over 1, because the weak model is sometimes
+the one that is right. Equal grades count as shuffled.
+
+*Length* is the best of four: long or short questions or answers first, chosen in hindsight.
+
+The recipes were written with one half of the records in view, *seen*; the *unseen* half tells more.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+import rubrica
+from rubrica.engine.compile import compile_rubric
+from rubrica.engine.evaluate import evaluate
+from rubrica.gateway.classifier import OfflineClassifier
+from rubrica.model.context import Context
+
+from .floor import Ratio
+
+FILE = "routing_gsm8k.jsonl.gz"
+TARGET = 1.1  # how much better than the best floor
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A question, its weak answer, and which model was right."""
+
+    id: str
+    prompt: str
+    answer: str
+    weak: bool
+    strong: bool
+
+    @property
+    def seen(self) -> bool:
+        return hashlib.sha256(self.id.encode()).digest()[0] % 2 == 0
+
+
+@dataclass(frozen=True, slots=True)
+class Routing:
+    """What a way of routing achieves: its APGR, and its accuracy at the share that is sent to the strong model."""
+
+    apgr: float
+    share: float
+    accuracy: float
+
+
+def routing() -> list[Ratio]:
+    """The row for `make bench`."""
+    records = load()
+    if records is None:
+        return []
+    found = compared(records, margins(records))
+    offline = found["offline grading"].apgr
+    other = {name: each.apgr for name, each in found.items() if name in ("random", "length")}
+    best = max(other, key=other.__getitem__)
+    detail = f"APGR {offline:.3f} against " + ", ".join(f"{name} {apgr:.3f}" for name, apgr in other.items())
+    return [Ratio("routing by offline grades", f"{best}, the best other way", offline / other[best], TARGET, detail)]
+
+
+def load() -> list[Record] | None:
+    """The records, or None where the data are not on this machine."""
+    path = Path(os.environ.get("RUBRICA_DATA") or Path(__file__).parents[2] / "shared" / "data") / FILE
+    if not path.exists():
+        print(f"routing: skipped, {path.name} is not here (set RUBRICA_DATA to its folder)")
+        return None
+    with gzip.open(path, "rt", encoding="utf-8") as lines:
+        return [_record(json.loads(line)) for line in lines]
+
+
+def _record(row: Mapping[str, Any]) -> Record:
+    return Record(str(row["id"]), row["prompt"], row["weak_response"], row["weak_correct"], row["strong_correct"])
+
+
+def margins(records: Sequence[Record]) -> list[float]:
+    """How far each weak answer's score is above the threshold of its question's type; below 0 it is escalated."""
+    rubric = rubrica.load("answer-quality")
+    plan, classify = compile_rubric(rubric), OfflineClassifier()
+    found = []
+    for record in records:
+        kind = classify(record.prompt).type
+        context = Context(prompt=record.prompt, response=record.answer, metadata={"question_type": kind})
+        evaluation = evaluate(plan, context)
+        assert evaluation.score is not None
+        assert evaluation.threshold is not None
+        found.append(evaluation.score - evaluation.threshold)
+    return found
+
+
+def compared(records: Sequence[Record], grades: Sequence[float]) -> dict[str, Routing]:
+    """Each way of routing at the share that grading sends to the strong model."""
+    share = fmean(grade < 0 for grade in grades)
+    lengths = [
+        [sign * len(text) for text in texts]
+        for texts in ([record.prompt for record in records], [record.answer for record in records])
+        for sign in (1, -1)
+    ]
+    return {
+        "weak alone": Routing(0.0, 0.0, fmean(record.weak for record in records)),
+        "random": routed(records, [0.0] * len(records), share),
+        "length": max((routed(records, order, share) for order in lengths), key=lambda each: each.apgr),
+        "offline grading": routed(records, grades, share),
+        "strong alone": Routing(1.0, 1.0, fmean(record.strong for record in records)),
+    }
+
+
+def routed(records: Sequence[Record], grades: Sequence[float], share: float) -> Routing:
+    """Routing the lowest grades first to the strong model."""
+    points = gains(records, grades)
+    gap = points[-1][1]
+    area = sum((right - left) * (low + high) / 2 for (left, low), (right, high) in pairwise(points))
+    return Routing(area / gap, share, fmean(record.weak for record in records) + _at(points, share))
+
+
+def gains(records: Sequence[Record], grades: Sequence[float]) -> list[tuple[float, float]]:
+    """The accuracy gained for each share that is sent to the strong model; between these points it grows evenly."""
+    by_grade: dict[float, list[int]] = {}
+    for record, grade in zip(records, grades, strict=True):
+        by_grade.setdefault(grade, []).append(record.strong - record.weak)
+    points, sent, gained = [(0.0, 0.0)], 0, 0
+    for grade in sorted(by_grade):
+        sent, gained = sent + len(by_grade[grade]), gained + sum(by_grade[grade])
+        points.append((sent / len(records), gained / len(records)))
+    return points
+
+
+def _at(points: Sequence[tuple[float, float]], share: float) -> float:
+    for (left, low), (right, high) in pairwise(points):
+        if share <= right:
+            return low + (high - low) * (share - left) / (right - left)
+    return points[-1][1]
+
+
+def main() -> None:
+    records = load()
+    if records is None:
+        return
+    grades = margins(records)
+    console = Console()
+    for title, kept in (
+        ("all", lambda _record: True),
+        ("seen", lambda record: record.seen),
+        ("unseen", lambda record: not record.seen),
+    ):
+        chosen = [(record, grade) for record, grade in zip(records, grades, strict=True) if kept(record)]
+        table = Table(title=f"{title}: {len(chosen)} questions")
+        for name in ("routing", "to the strong model", "accuracy", "APGR"):
+            table.add_column(name, justify="left" if name == "routing" else "right")
+        for name, each in compared(*map(list, zip(*chosen, strict=True))).items():
+            apgr = "" if name.endswith("alone") else f"{each.apgr:.3f}"
+            table.add_row(name, f"{each.share:.1%}", f"{each.accuracy:.3f}", apgr)
+        console.print(table)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,189 @@
+"""``rubrica gateway``: OpenAI's protocol in front of two models, and what comes of it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shlex
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+import uvicorn
+from rich.table import Table
+from rich.text import Text
+
+from rubrica.errors import RubricaError
+from rubrica.gateway.gateway import Gateway
+from rubrica.gateway.settings import GatewaySettings, settings_from_text
+from rubrica.gateway.starter import starter
+from rubrica.llm.settings import Settings, load_settings
+from rubrica.server.gateway.app import create_app
+from rubrica.server.listening import listen
+from rubrica.server.signin import is_loopback
+from rubrica.store.address import address
+from rubrica.store.database import Database
+from rubrica.store.keys import any_key
+from rubrica.store.upgrade import upgrade
+
+from . import gateway_books
+from .db import DEFAULT_DATABASE, DatabasePlace
+from .options import Force
+from .screen import out, program, safe
+from .serve import GRACE, Announced, url_of
+from .sinks import whole_file
+
+MODELS = "Models"
+EXAMPLES = """[bold]Examples[/bold]
+  rubrica gateway
+  rubrica gateway --tier0 openai:gpt-4o-mini --tier1 openai:gpt-4o
+  rubrica gateway init
+  rubrica gateway --config gateway.yaml --port 8080
+  rubrica gateway stats
+  rubrica gateway tune --config gateway.yaml
+
+Point any OpenAI client at http://localhost:3000/v1. Without options tier-0
+is the embedded model, answers are graded offline, and there is nobody to
+escalate to. Without keys the gateway serves its own machine only;
+rubrica keys create --role player makes one."""
+
+Tier0 = Annotated[
+    str | None,
+    typer.Option("--tier0", metavar="MODEL", help="The cheap model, asked first.", rich_help_panel=MODELS),
+]
+Tier1 = Annotated[
+    str | None,
+    typer.Option(
+        "--tier1", metavar="MODEL", help="The better model, for what tier-0 does not manage.", rich_help_panel=MODELS
+    ),
+]
+Graders = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--grader", metavar="MODEL", help="The model that grades; repeat it for a panel.", rich_help_panel=MODELS
+    ),
+]
+Config = Annotated[
+    Path | None, typer.Option("--config", "-c", metavar="FILE", help="A gateway.yaml; options win over it.")
+]
+Host = Annotated[str, typer.Option("--host", help="Where to listen; others than this machine need keys first.")]
+Port = Annotated[int, typer.Option("--port", min=0, max=65535, help="0 takes a free one.")]
+Target = Annotated[str, typer.Argument(metavar="PATH", help="The file to write.")]
+
+app = typer.Typer(add_completion=False, rich_markup_mode="rich", invoke_without_command=True)
+app.command("stats")(gateway_books.stats)
+app.command("tune")(gateway_books.tune)
+app.command("labels")(gateway_books.print_labels)
+
+
+@app.callback(epilog=EXAMPLES)
+def gateway(
+    context: typer.Context,
+    tier0: Tier0 = None,
+    tier1: Tier1 = None,
+    grader: Graders = None,
+    config: Config = None,
+    host: Host = "127.0.0.1",
+    port: Port = 3000,
+    place: DatabasePlace = DEFAULT_DATABASE,
+) -> None:
+    """Answer with the cheap model when it is good enough, else with the better one.
+
+    It ends with Ctrl+C, once the requests under way are answered.
+    """
+    if context.invoked_subcommand is not None:
+        return
+    chosen = {"tier0": tier0, "tier1": tier1, "grader": tuple(grader) if grader else None}
+    settings = chosen_settings(config, {key: value for key, value in chosen.items() if value is not None})
+    keyed = asyncio.run(_prepared(place))
+    if not keyed and not is_loopback(host):
+        raise RubricaError(
+            f"{host}: without keys everybody could spend your money, so only this machine can be served "
+            f"({program()} keys create --role player makes the first key; or leave out --host)"
+        )
+    _serve(settings, host, port, place, keyed=keyed)
+
+
+@app.command()
+def init(path: Target = "gateway.yaml", force: Force = False) -> None:
+    """Write a commented gateway.yaml with every setting."""
+    with whole_file(path, force=force) as file:
+        file.write(starter())
+    console = out()
+    console.print(Text.assemble("wrote ", (safe(path), "bold"), "\n\nNext:"))
+    console.print(f"  {program()} gateway --config {shlex.quote(path)}", markup=False, soft_wrap=True)
+
+
+def chosen_settings(config: Path | None, options: Mapping[str, Any]) -> GatewaySettings:
+    """What a file says, and options over it."""
+    settings = GatewaySettings()
+    if config is not None:
+        try:
+            text = config.read_text(encoding="utf-8")
+        except UnicodeDecodeError as error:
+            raise RubricaError(f"{config}: not UTF-8 text at byte {error.start}") from None
+        settings = settings_from_text(text, str(config))
+    return settings.model_copy(update=dict(options))
+
+
+async def _prepared(place: str) -> bool:
+    """Upgrade the database; whether there are keys. What is wrong with it is told before anything is served."""
+    await upgrade(place)
+    async with Database.open(place) as database:
+        return await database.read(any_key)
+
+
+def _serve(settings: GatewaySettings, host: str, port: int, place: str, *, keyed: bool) -> None:
+    models = load_settings()
+    with listen(host, port) as listening:
+        served = Gateway.open(settings, models, Database.open(place))
+        config = uvicorn.Config(
+            create_app(served),
+            log_level="warning",
+            access_log=False,
+            server_header=False,
+            lifespan="on",
+            ws="none",
+            timeout_graceful_shutdown=GRACE,
+        )
+        told = _banner(url_of(host, listening.getsockname()[1]), settings, models, place, keyed=keyed)
+        server = Announced(config, lambda: _announce(told, url_of(host, listening.getsockname()[1]), keyed=keyed))
+        with suppress(KeyboardInterrupt):
+            server.run([listening])
+    if not server.started:
+        raise typer.Exit(1)  # uvicorn has told why
+
+
+def _banner(url: str, settings: GatewaySettings, models: Settings, place: str, *, keyed: bool) -> Table:
+    table = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
+    table.add_column(style="dim", no_wrap=True)
+    table.add_column(overflow="fold")
+    cents = settings.budget.usd_per_day
+    rows = {
+        "serving": f"{url}/v1 (and /api/v1), for any OpenAI client",
+        "tier-0": settings.tier0 + (" (the embedded model)" if settings.tier0 == "local:" else ""),
+        "tier-1": settings.tier1 or "none: what does not pass is marked as degraded (--tier1 MODEL)",
+        "grader": ", ".join(settings.grader) or "none: graded offline, by what can be counted (--grader MODEL)",
+        "classifier": f"offline, then {settings.classifier.model}" if settings.classifier.model else "offline",
+        "budget": "none" if cents is None else f"{cents:g} US dollars a day",
+        "database": address(place).shown,
+        "keys": "required" if keyed else f"none: whoever is on this machine ({program()} keys create --role player)",
+        "stop": "Ctrl+C",
+    }
+    if models.budget is not None:
+        rows["note"] = "RUBRICA_BUDGET is for single commands; budget.usd_per_day limits a gateway"
+    for name, value in rows.items():
+        table.add_row(name, Text(safe(value)))
+    return table
+
+
+def _announce(table: Table, url: str, *, keyed: bool) -> None:
+    console = out()
+    console.print(table)
+    body = json.dumps({"model": "rubrica", "messages": [{"role": "user", "content": "What is the capital of France?"}]})
+    key = ' -H "Authorization: Bearer YOUR_KEY"' if keyed else ""
+    console.print("\nTry:")
+    command = f'curl {url}/v1/chat/completions -H "Content-Type: application/json"{key} -H "x-sleipner-debug: full"'
+    console.print(f"  {command} -d '{body}'", markup=False, soft_wrap=True)

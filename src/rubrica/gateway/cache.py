@@ -1,0 +1,143 @@
+"""Answers that are given again: to equal requests, and, where wanted, to questions that are nearly the same."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+import msgspec
+
+from .chat import Chat
+
+T = TypeVar("T")
+NOT_PART = ("stream", "stream_options", "user", "metadata", "store")
+"""Keys of a request that do not change its answer."""
+
+_WORD = re.compile(r"[^\W\d_]+|\d[\d.,]*")
+_ENCODER = msgspec.json.Encoder(order="deterministic")
+
+
+@dataclass(frozen=True, slots=True)
+class Hit(Generic[T]):
+    """A kept answer, how old it is in seconds, and how alike its question was, 0 to 1."""
+
+    value: T
+    age: float
+    likeness: float = 1.0
+    exact: bool = True  # whether the requests are equal
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry(Generic[T]):
+    value: T
+    at: float
+    around: bytes  # digest of everything but the question
+    shape: Shape
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """A question as far as likeness goes: its words in order, its numbers, and its pieces of three letters."""
+
+    numbers: tuple[str, ...]
+    pieces: frozenset[str]
+    negated: int
+
+
+class AnswerCache(Generic[T]):
+    """The latest answers, in memory. Keys hold the whole request and what it chose; texts are not kept, only digests.
+
+    >>> cache = AnswerCache[str](entries=10, seconds=60)
+    """
+
+    def __init__(
+        self,
+        *,
+        entries: int,
+        seconds: float,
+        alike_from: float | None = None,  # None: equal requests only
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._entries: OrderedDict[bytes, _Entry[T]] = OrderedDict()
+        self._most, self._seconds, self._alike_from, self._clock = entries, seconds, alike_from, clock
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def get(self, chat: Chat, chosen: str = "") -> Hit[T] | None:
+        """An answer to this request; `chosen` is whatever else the answer depends on."""
+        now = self._clock()
+        key = _digest(chat.body, chosen)
+        entry = self._entries.get(key)
+        if entry is not None and now - entry.at <= self._seconds:
+            self._entries.move_to_end(key)
+            return Hit(entry.value, now - entry.at)
+        if self._alike_from is None:
+            return None
+        return self._nearest(chat, chosen, now, self._alike_from)
+
+    def put(self, chat: Chat, value: T, chosen: str = "") -> None:
+        entry = _Entry(value, self._clock(), _around(chat, chosen), shape(chat.question))
+        key = _digest(chat.body, chosen)
+        self._entries[key] = entry
+        self._entries.move_to_end(key)
+        while len(self._entries) > self._most:
+            self._entries.popitem(last=False)
+
+    def _nearest(self, chat: Chat, chosen: str, now: float, alike_from: float) -> Hit[T] | None:
+        around, wanted = _around(chat, chosen), shape(chat.question)
+        best: Hit[T] | None = None
+        for entry in self._entries.values():
+            if entry.around != around or now - entry.at > self._seconds:
+                continue
+            found = likeness(wanted, entry.shape)
+            if found >= alike_from and (best is None or found > best.likeness):
+                best = Hit(entry.value, now - entry.at, found, exact=False)
+        return best
+
+
+def shape(question: str) -> Shape:
+    """A question reduced to what likeness looks at."""
+    words = [word.casefold() for word in _WORD.findall(question)]
+    numbers = tuple(word.strip(".,") for word in words if word[0].isdigit())
+    text = f" {' '.join(words)} "
+    pieces = frozenset(text[place : place + 3] for place in range(len(text) - 2))
+    return Shape(numbers, pieces, sum(word in _NEGATIONS for word in words))
+
+
+_NEGATIONS = frozenset({"not", "no", "never", "without", "non", "nicht", "kein", "keine", "ne", "pas", "sin", "не"})
+
+
+def likeness(one: Shape, other: Shape) -> float:
+    """How alike two questions are, 0 to 1: the share of three-letter pieces they have in common.
+
+    Another number or another negation makes another question.
+
+    >>> likeness(shape("What is the capital of France?"), shape("what is the  capital of france"))
+    1.0
+    >>> likeness(shape("What is 2 + 2?"), shape("What is 2 + 3?"))
+    0.0
+    """
+    if one.numbers != other.numbers or one.negated != other.negated:
+        return 0.0
+    together = len(one.pieces | other.pieces)
+    return len(one.pieces & other.pieces) / together if together else 0.0
+
+
+def _digest(body: Mapping[str, Any], chosen: str) -> bytes:
+    content = {key: value for key, value in body.items() if key not in NOT_PART}
+    return hashlib.sha256(_ENCODER.encode((content, chosen))).digest()
+
+
+def _around(chat: Chat, chosen: str) -> bytes:
+    """Everything about a request but the words of its last question."""
+    turns = list(chat.turns)
+    last = max((place for place, turn in enumerate(turns) if turn.role == "user"), default=0)
+    others = [(turn.role, turn.text) for place, turn in enumerate(turns) if place != last]
+    content = {key: value for key, value in chat.body.items() if key not in (*NOT_PART, "messages")}
+    return hashlib.sha256(_ENCODER.encode((content, others, chat.images, chosen))).digest()

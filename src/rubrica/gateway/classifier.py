@@ -1,0 +1,236 @@
+"""What type of question a chat asks, which decides how its answer is graded.
+
+A small linear model decides in a fraction of a millisecond. Where it is not sure, a language model is asked, if there
+is one. Whatever goes wrong, the question counts as analytical.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import time
+import unicodedata
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib import resources
+from typing import Literal
+
+from rubrica.judges.exchange import Bill, Price
+from rubrica.judges.fence import Fence, Quoted, TokenSource, random_token
+from rubrica.judges.prompt import Template
+from rubrica.judges.reply import UNSTATED_CONFIDENCE, answers
+from rubrica.llm.model import ChatMessage, Model, Reply, Request
+from rubrica.model.evaluation import Cost
+from rubrica.text.linear import LinearModel, load
+
+from .chat import Chat
+
+Source = Literal["offline", "model", "fallback", "given", "cache"]
+
+TYPES = ("FACTUAL", "ANALYTICAL", "TECHNICAL", "CREATIVE", "ETHICAL")
+FALLBACK = "ANALYTICAL"
+"""What a question counts as that nobody could classify."""
+
+VERY_SHORT = (2, 20)
+"""Words and letters (a wide one counts as four) up to which a message is read together with the one before it."""
+SHOWN = 4000  # characters of a question that a model is shown
+MAX_TOKENS = 60
+SHAPE = {
+    "type": "object",
+    "properties": {
+        "type": {"type": "string", "enum": list(TYPES)},
+        "confidence": {"type": "number", "minimum": 0, "maximum": 1},
+    },
+    "required": ["type", "confidence"],
+    "additionalProperties": False,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Classified:
+    """The type of a question, and how it was found."""
+
+    type: str
+    confidence: float  # the classifier's own, 0 to 1; 0 for a fallback
+    source: Source
+    reason: str = ""
+    cost: Cost | None = None  # None: nobody was asked
+    duration_ms: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What a chat asks, and what was asked before it where it does not stand alone."""
+
+    text: str
+    earlier: str = ""
+
+    @classmethod
+    def of(cls, chat: Chat) -> Question:
+        """The last user message; a very short one ("and why?") comes with the last that was not.
+
+        >>> from .chat import Turn
+        >>> asked = (Turn("user", "Who won the battle?"), Turn("assistant", "Nobody."), Turn("user", "And why?"))
+        >>> Question.of(Chat({}, asked, stream=False))
+        Question(text='And why?', earlier='Who won the battle?')
+        """
+        said = [turn.text.strip() for turn in chat.turns if turn.role == "user" and turn.text.strip()]
+        if not said:
+            return cls("")
+        before = (text for text in reversed(said[:-1]) if not _very_short(text)) if _very_short(said[-1]) else ()
+        return cls(said[-1], next(iter(before), ""))
+
+    @property
+    def whole(self) -> str:
+        return f"{self.earlier}\n{self.text}" if self.earlier else self.text
+
+
+class OfflineClassifier:
+    """Classifies by the weights that come with Rubrica, without asking anybody.
+
+    >>> OfflineClassifier()("Write a poem about an old lighthouse").type
+    'CREATIVE'
+    """
+
+    def __call__(self, text: str) -> Classified:
+        started = time.perf_counter()
+        if not text.strip():
+            return Classified(FALLBACK, 0.0, "fallback", "nothing is asked in words")
+        chances = weights().chances(text)
+        first, second = sorted(chances, key=chances.__getitem__, reverse=True)[:2]
+        reason = f"by its wording {first} {chances[first]:.2f}, then {second} {chances[second]:.2f}"
+        return Classified(first, chances[first], "offline", reason, duration_ms=_since(started))
+
+
+@cache
+def weights() -> LinearModel:
+    """The trained model, read when it is first needed."""
+    return load(resources.files("rubrica.gateway") / "question_types.weights")
+
+
+class ModelClassifier:
+    """Asks a language model. Never raises but for cancellation: a failure is a fallback that says what went wrong."""
+
+    def __init__(
+        self,
+        model: Model,
+        *,
+        price: Price | None = None,
+        deadline: float = 10.0,  # seconds
+        token: TokenSource = random_token,
+    ) -> None:
+        self._model, self._price, self._deadline, self._token = model, price, deadline, token
+
+    async def __call__(self, question: Question) -> Classified:
+        started, bill = time.perf_counter(), Bill()
+        try:
+            async with asyncio.timeout(self._deadline):
+                found = await self._ask(question, bill)
+        except TimeoutError:
+            found = _fallback(f"{self._model.name} gave no type within {self._deadline:g} s")
+        except Exception as error:  # noqa: BLE001 - whatever a model raises, the request goes on
+            found = _fallback(f"{self._model.name} gave no type: {error or type(error).__name__}")
+        return replace(found, cost=bill.split(1)[0], duration_ms=_since(started))
+
+    async def _ask(self, question: Question, bill: Bill) -> Classified:
+        pieces = {"earlier": _shown(question.earlier), "question": _shown(question.text)}
+        fence = Fence.for_texts(list(pieces.values()), self._token)
+        material = "\n\n".join(fence.around(label, text) for label, text in pieces.items() if text)
+        system, user = template().fill({"token": fence.token, "material": material})
+        messages = (ChatMessage("system", system), ChatMessage("user", user))
+        reply = await self._model(Request(messages, SHAPE, "question_type", max_tokens=MAX_TOKENS))
+        bill.add(reply, self._model.name, self._price)
+        return self._read(reply, fence, Quoted(tuple(pieces.values())))
+
+    def _read(self, reply: Reply, fence: Fence, quoted: Quoted) -> Classified:
+        name = self._model.name
+        if reply.stop == "refusal":
+            return _fallback(f"{name} refused to classify")
+        for candidate in answers(fence.cut(reply.text), quoted):
+            kind = str(candidate.get("type", "")).strip().upper()
+            if kind in TYPES:
+                return Classified(kind, _stated(candidate.get("confidence")), "model", f"{name} says so")
+        return _fallback(f"the reply of {name} names no type")
+
+
+class Classifier:
+    """Offline first; where that is not sure, the model; and what was found is remembered for a while.
+
+    Texts are not kept, only their digests. A failure is not remembered: the next time may be better.
+    """
+
+    def __init__(
+        self,
+        model: ModelClassifier | None = None,
+        *,
+        offline: Callable[[str], Classified] | None = None,
+        sure_from: float = 0.55,
+        remembered: int = 10_000,
+    ) -> None:
+        self._offline = offline or OfflineClassifier()
+        self._model, self._sure_from, self._most = model, sure_from, remembered
+        self._found: OrderedDict[bytes, Classified] = OrderedDict()
+
+    async def __call__(self, chat: Chat) -> Classified:
+        """The type of what a chat asks."""
+        started = time.perf_counter()
+        question = Question.of(chat)
+        key = hashlib.blake2b(question.whole.encode("utf-8", "replace"), digest_size=16).digest()
+        kept = self._found.get(key)
+        if kept is not None:
+            self._found.move_to_end(key)
+            return replace(kept, source="cache", cost=None, duration_ms=_since(started))
+        found = await self._classify(question)
+        if found.source != "fallback":
+            self._found[key] = found
+            if len(self._found) > self._most:
+                self._found.popitem(last=False)
+        return replace(found, duration_ms=_since(started))
+
+    async def _classify(self, question: Question) -> Classified:
+        try:
+            found = self._offline(question.whole)
+        except Exception as error:  # noqa: BLE001 - no classifier may stop a request
+            found = _fallback(f"the offline classifier failed: {error or type(error).__name__}")
+        if self._model is None or not question.text or found.confidence >= self._sure_from:
+            return found
+        return await self._model(question)
+
+
+@cache
+def template() -> Template:
+    """The bundled prompt of `ModelClassifier`."""
+    text = (resources.files("rubrica.gateway") / "prompts" / "classify.md").read_text("utf-8")
+    system, _, user = text.partition("<!-- user -->\n")
+    return Template(system, user, hashlib.sha256(text.encode()).hexdigest())
+
+
+def _fallback(reason: str) -> Classified:
+    return Classified(FALLBACK, 0.0, "fallback", reason)
+
+
+def _stated(confidence: object) -> float:
+    """A confidence as the model gave it, if it is one."""
+    if isinstance(confidence, int | float) and not isinstance(confidence, bool) and 0 <= confidence <= 1:
+        return float(confidence)
+    return UNSTATED_CONFIDENCE
+
+
+def _very_short(text: str) -> bool:
+    words, letters = VERY_SHORT
+    if len(text) > letters or len(text.split()) > words:
+        return False
+    return sum(4 if unicodedata.east_asian_width(letter) in "WF" else 1 for letter in text) <= letters
+
+
+def _shown(text: str) -> str:
+    """A long question without its middle: what is wanted stands at its ends."""
+    if len(text) <= SHOWN:
+        return text
+    return f"{text[: SHOWN * 3 // 4]}\n[…]\n{text[-SHOWN // 4 :]}"
+
+
+def _since(started: float) -> float:
+    return (time.perf_counter() - started) * 1000

@@ -1,0 +1,134 @@
+"""What a client may ask of the gateway beside its question, by headers, within what its key allows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from difflib import get_close_matches
+from typing import Annotated, Literal, TypeVar, get_args
+
+import msgspec
+from pydantic import BaseModel, ConfigDict, Field
+
+from rubrica.errors import DeniedError, InputError
+
+Tier = Literal["tier-0", "tier-1"]
+Debug = Literal["off", "flow", "timing", "full"]
+Control = Literal["debug", "force", "type", "threshold", "grading", "cache", "tiers"]
+PREFIX = "x-sleipner-"
+TOLD = ("trace", "tier", "model", "cost", "savings", "question-type", "score", "degraded")
+"""What answers tell under the same prefix."""
+
+TIERS: tuple[Tier, ...] = get_args(Tier)
+DEBUGS: tuple[Debug, ...] = get_args(Debug)
+W = TypeVar("W", bound=str)
+
+
+class Allowance(BaseModel):
+    """What the requests of one key may choose, and spend."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    controls: frozenset[Control] = Field(
+        frozenset(get_args(Control)) - {"tiers"}, description="what requests may choose by x-sleipner- headers"
+    )
+    models: frozenset[str] = Field(frozenset(), description="models that `tiers` may name")
+    usd_per_day: Annotated[float, Field(gt=0)] | None = Field(
+        None, description="most US dollars a day (UTC); later requests are refused", examples=[5]
+    )
+
+
+class Controls(msgspec.Struct, frozen=True, kw_only=True):
+    """What one request chose. Left out: as the gateway is set up."""
+
+    debug: Debug = "off"
+    force: Tier | None = None
+    question_type: str | None = None
+    threshold: float | None = None  # on the rubric's out_of
+    grading: bool = True
+    cache: bool | None = None
+    tier0: str | None = None
+    tier1: str | None = None
+
+
+_KEYS: dict[str, Control] = {
+    "debug": "debug",
+    "force": "force",
+    "type": "type",
+    "threshold": "threshold",
+    "grading": "grading",
+    "cache": "cache",
+    "tier0": "tiers",
+    "tier1": "tiers",
+}
+_PLAIN = Controls()
+
+
+def read_controls(headers: Mapping[str, str], query: Mapping[str, str], allowance: Allowance) -> Controls:
+    """What a request asks for. What it may not ask, or what cannot be read, is refused rather than passed over.
+
+    >>> read_controls({"x-sleipner-debug": "full"}, {}, Allowance()).debug
+    'full'
+    >>> read_controls({"x-sleipner-force": "tier-2"}, {}, Allowance())
+    Traceback (most recent call last):
+        ...
+    rubrica.errors.InputError: x-sleipner-force: 'tier-2' is none of tier-0, tier-1
+    """
+    asked = {name[len(PREFIX) :]: value for name, value in headers.items() if name.startswith(PREFIX)}
+    if not asked.keys() <= _KEYS.keys():
+        asked = _known(asked)
+    if "debug" in query:
+        asked.setdefault("debug", query["debug"])
+    if not asked:
+        return _PLAIN
+    for key in asked:
+        if _KEYS[key] not in allowance.controls:
+            raise DeniedError(f"{PREFIX}{key}: this key may not choose that")
+    return Controls(
+        debug=_one_of(asked, "debug", DEBUGS) or "off",
+        force=_one_of(asked, "force", TIERS),
+        question_type=asked["type"].strip().upper() if "type" in asked else None,
+        threshold=_number(asked, "threshold"),
+        grading=_one_of(asked, "grading", ("on", "off")) != "off",
+        cache=None if "cache" not in asked else _one_of(asked, "cache", ("on", "off")) == "on",
+        tier0=_model(asked, "tier0", allowance),
+        tier1=_model(asked, "tier1", allowance),
+    )
+
+
+def _known(asked: Mapping[str, str]) -> dict[str, str]:
+    """What was asked without what we say ourselves, which a client may send back. All else is a mistake."""
+    for key in asked:
+        if key not in _KEYS and key not in TOLD:
+            near = get_close_matches(key, _KEYS, n=1)
+            hint = f"did you mean {PREFIX}{near[0]}?" if near else f"there are {', '.join(_KEYS)}"
+            raise InputError(f"{PREFIX}{key} is no control ({hint})")
+    return {key: value for key, value in asked.items() if key in _KEYS}
+
+
+def _one_of(asked: Mapping[str, str], key: str, words: tuple[W, ...]) -> W | None:
+    if key not in asked:
+        return None
+    wanted = asked[key].strip().lower()
+    for word in words:
+        if word == wanted:
+            return word
+    raise InputError(f"{PREFIX}{key}: {asked[key]!r} is none of {', '.join(words)}")
+
+
+def _number(asked: Mapping[str, str], key: str) -> float | None:
+    if key not in asked:
+        return None
+    try:
+        value = float(asked[key])
+    except ValueError:
+        value = math.nan
+    if not 0 <= value <= 100:
+        raise InputError(f"{PREFIX}{key}: {asked[key]!r} is no number from 0 to 100")
+    return value
+
+
+def _model(asked: Mapping[str, str], key: str, allowance: Allowance) -> str | None:
+    if key in asked and asked[key] not in allowance.models:
+        raise DeniedError(f"{PREFIX}{key}: this key may not choose {asked[key]!r}")
+    return asked.get(key)

@@ -1,0 +1,156 @@
+"""What people think of answers: read from a request, and held against the grades for `rubrica calibrate`."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, get_args
+from uuid import UUID
+
+import msgspec
+
+from rubrica.errors import InputError
+from rubrica.model.scale import Scale
+from rubrica.store.gateway import RatedRequest, Thumb
+from rubrica.text.pii import mask
+
+MOST_COMMENT = 4_000
+THUMBS: tuple[Thumb, ...] = get_args(Thumb)
+
+THUMB = "only a thumb was given, which is no number on a scale"
+WHOLE = "the answer was rated as a whole, and it is not said for which dimension that shall stand"
+NOT_TIER_0 = "the answer was tier-1's, and the grade is that of tier-0's"
+UNGRADED = "the answer was not graded, or given from the cache"
+OTHER_RUBRIC = "the answer was graded by another rubric"
+UNJUDGED = "no model scored the dimension"
+OFF_SCALE = "what was given is not on the scale of the dimension"
+
+
+@dataclass(frozen=True, slots=True)
+class Feedback:
+    """What somebody thinks of one answer."""
+
+    trace: UUID
+    given: int | Thumb  # 1 to 5, or a thumb
+    comment: str = ""  # personal data masked
+    scores: Mapping[str, float] | None = None  # by dimension, on its scale
+
+
+def read_feedback(raw: bytes) -> Feedback:
+    """Feedback from the body of a request; an InputError says what a client has to mend.
+
+    >>> read_feedback(b'{"trace": "00000000-0000-7000-8000-000000000001", "rating": "up"}').given
+    'up'
+    """
+    try:
+        body = msgspec.json.decode(raw)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise InputError(f"the body is not JSON: {error}") from None
+    if not isinstance(body, dict):
+        raise InputError("the body is a JSON object with `trace` and `rating`")
+    if strange := sorted(set(body) - {"trace", "rating", "comment", "scores"}):
+        raise InputError(f"feedback has trace, rating, comment and scores, but no {strange[0]!r}")
+    comment = body.get("comment") or ""
+    if not isinstance(comment, str) or len(comment) > MOST_COMMENT:
+        raise InputError(f"`comment` is a text of at most {MOST_COMMENT} characters")
+    clean = mask(comment).replace("\0", "\ufffd").encode(errors="replace").decode()
+    return Feedback(_trace(body.get("trace")), _given(body.get("rating")), clean, _scores(body.get("scores")))
+
+
+def _trace(value: object) -> UUID:
+    try:
+        return UUID(value) if isinstance(value, str) else UUID("")
+    except ValueError:
+        raise InputError("`trace` is the x-sleipner-trace of an answer") from None
+
+
+def _given(value: object) -> int | Thumb:
+    for thumb in THUMBS:
+        if value == thumb:
+            return thumb
+    if isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= 5:
+        return value
+    raise InputError("`rating` is a whole number from 1 to 5, or up or down")
+
+
+def _scores(value: object) -> dict[str, float] | None:
+    if value is None:
+        return None
+    if isinstance(value, dict) and 0 < len(value) <= 50 and all(map(_is_number, value.values())):
+        return {str(name): float(number) for name, number in value.items()}
+    raise InputError('`scores` are numbers by dimension, such as {"accuracy": 8}')
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+class Labels(msgspec.Struct, frozen=True):
+    """Lines for `rubrica calibrate`, and of what is not among them how much there is, by reason."""
+
+    rows: tuple[dict[str, Any], ...]
+    left_out: dict[str, int]
+
+
+def labels(
+    rated: Sequence[RatedRequest], rubric: str, scales: Mapping[str, Scale], *, stands_for: str | None = None
+) -> Labels:
+    """Judges' scores beside people's, a row for each opinion and judge.
+
+    Only answers of tier-0 count: they are what was graded. Scores that people gave by dimension are taken as they
+    are; a rating of 1 to 5 is of the whole answer, and is stretched onto the scale of `stands_for`, if that is named.
+    `rubric` is the name@version whose dimensions have `scales`.
+    """
+    if stands_for is not None and stands_for not in scales:
+        raise InputError(f"{rubric} has no dimension {stands_for!r}; it has {', '.join(scales)}")
+    rows: list[dict[str, Any]] = []
+    left_out: Counter[str] = Counter()
+    for one in rated:
+        human = _human(one, scales, stands_for)
+        found = human if isinstance(human, str) else _rows(one, rubric, human)
+        if isinstance(found, str):
+            left_out[found] += 1
+        else:
+            rows += found
+    return Labels(tuple(rows), dict(left_out))
+
+
+def _human(one: RatedRequest, scales: Mapping[str, Scale], stands_for: str | None) -> dict[str, float] | str:
+    """What somebody gave by dimension, or why there is nothing."""
+    if one.scores:
+        fit = {name: value for name, value in one.scores.items() if name in scales and scales[name].holds(value)}
+        return fit or OFF_SCALE
+    if one.rating is None:
+        return THUMB
+    if stands_for is None:
+        return WHOLE
+    scale = scales[stands_for]
+    return {stands_for: scale.min + (one.rating - 1) / 4 * (scale.max - scale.min)}
+
+
+def _rows(one: RatedRequest, rubric: str, human: Mapping[str, float]) -> list[dict[str, Any]] | str:
+    if not one.dimension_scores:
+        return UNGRADED
+    if one.tier != "tier-0":
+        return NOT_TIER_0
+    if one.rubric != rubric:
+        return OTHER_RUBRIC
+    by_judge: dict[str, dict[str, float]] = {}
+    for name, given in one.dimension_scores.items():
+        if name in human and given.get("judge") and not given.get("stands_in"):
+            by_judge.setdefault(given["judge"], {})[name] = given["score"]
+    texts = {} if one.prompt is None else {"prompt": one.prompt, "response": one.answer}
+    group = {} if one.prompt_digest is None else {"group": one.prompt_digest.hex()}
+    return [
+        {
+            "id": str(one.trace),
+            "judge": judge,
+            **group,
+            "scores": scores,
+            "human": {n: human[n] for n in scores},
+            **texts,
+        }
+        for judge, scores in by_judge.items()
+    ] or UNJUDGED

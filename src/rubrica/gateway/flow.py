@@ -1,0 +1,250 @@
+"""One request's way: classify, ask tier-0, grade, and return its answer or escalate to tier-1.
+
+The rules, in order:
+
+1. A forced tier, or a request without grading, asks that one tier; nothing is classified or graded.
+2. A request whose answer could not be graded goes where `grading.ungraded` says.
+3. Otherwise tier-0 is asked while the question is classified, and its answer is graded. If it passes, it is returned.
+4. If it fails, or tier-0 is down, tier-1 answers.
+5. If tier-1 is down or there is none, the best answer seen is returned, marked as degraded.
+6. If there is no answer at all, `AllDownError` tells what went wrong where.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import msgspec
+
+from rubrica.errors import InputError, RubricaError
+from rubrica.llm.model import ModelError
+
+from .chat import Chat
+from .classifier import Classified, Classifier
+from .controls import PREFIX, Controls, Tier
+from .grading import Grade, Grader
+from .upstream import Completion, Stream, Upstream
+
+StepName = Literal["classification", "tier-0", "grading", "decision", "tier-1"]
+StepStatus = Literal["complete", "failed", "skipped"]
+
+
+class Step(msgspec.Struct, frozen=True):
+    """One thing the gateway did for a request, or left out, and how long it took."""
+
+    name: StepName
+    status: StepStatus
+    said: str = ""  # why it failed, was skipped, or came to its decision
+    duration_ms: float = 0.0
+
+
+@dataclass(slots=True)
+class Routed:
+    """Where an answer came from, and everything that led there."""
+
+    tier: Tier
+    upstream: Upstream
+    completion: Completion | None = None  # a whole answer …
+    stream: Stream | None = None  # … or one that has begun
+    classified: Classified | None = None
+    grade: Grade | None = None
+    passed_over: Completion | None = None  # tier-0's answer, where it did not pass
+    degraded: str = ""  # why this is not the answer that was wanted
+    steps: list[Step] = field(default_factory=list)
+    started: float = field(default_factory=time.perf_counter)
+
+
+MALFORMED = (None, 400, 413, 415, 422)
+"""Statuses by which a model says that the request is at fault, and not the key, the account or the address."""
+
+
+class AllDownError(RubricaError):
+    """No model answered. `rejected` is the trouble of a request that every one refused: the client has to mend it."""
+
+    def __init__(self, troubles: Mapping[Tier, ModelError]) -> None:
+        self.troubles = dict(troubles)
+        refused = [error for error in troubles.values() if error.trouble == "rejected" and error.status in MALFORMED]
+        self.rejected = refused[-1] if len(refused) == len(troubles) else None
+        told = ", ".join(f"{tier} failed ({error.trouble})" for tier, error in troubles.items())
+        super().__init__(f"no model could answer: {told}")  # what exactly is in the steps: it names our own machines
+
+    @property
+    def retry_after(self) -> float:
+        """Seconds after which the first of them may answer again."""
+        return min((error.retry_after or 1.0 for error in self.troubles.values()), default=1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """The models and the grader that requests go through."""
+
+    tier0: Upstream
+    tier1: Upstream | None
+    grader: Grader
+    classifier: Classifier
+    ungraded: Tier = "tier-1"
+    sees_images: bool = False  # whether the grader does
+
+    async def __call__(self, chat: Chat, controls: Controls, routed: Routed | None = None) -> Routed:
+        """Answer one request by the rules above. A `routed` given here tells how far it came if it is cut short."""
+        self._check(controls)
+        routed = routed or Routed("tier-0", self.tier0)
+        if controls.force is not None:
+            return await self._ask_only(routed, chat, controls.force, "asked for by the request")
+        if not controls.grading:
+            return await self._ask_only(routed, chat, "tier-0", "grading is off for this request")
+        reason = chat.ungradable or self._unseen(chat)
+        if reason:
+            return await self._ask_only(routed, chat, self.ungraded, f"not gradable: {reason}")
+        return await self._ask_and_grade(routed, chat, controls)
+
+    def _check(self, controls: Controls) -> None:
+        """Refuse what the rubric does not know before anybody is asked."""
+        known, out_of = self.grader.question_types, self.grader.rubric.score.out_of
+        if controls.question_type is not None and controls.question_type not in known:
+            raise InputError(f"{PREFIX}type: {controls.question_type!r} is none of {', '.join(known)}")
+        if controls.threshold is not None and (not known or controls.threshold > out_of):
+            reason = f"scores end at {out_of:g}" if known else f"{self.grader.rubric.name} has no question types"
+            raise InputError(f"{PREFIX}threshold: {controls.threshold:g} cannot be set: {reason}")
+
+    def _unseen(self, chat: Chat) -> str:
+        return "the grader cannot see images" if chat.images and not self.sees_images else ""
+
+    def _tier(self, tier: Tier) -> Upstream | None:
+        return self.tier0 if tier == "tier-0" else self.tier1
+
+    async def _ask_only(self, routed: Routed, chat: Chat, tier: Tier, why: str) -> Routed:
+        """Ask one tier without a grade; the other one stands in if it is down."""
+        wanted = self._tier(tier)
+        tier, routed.upstream = (tier, wanted) if wanted is not None else ("tier-0", self.tier0)
+        routed.tier = tier
+        if wanted is None:
+            routed.degraded = "there is no tier-1"
+        routed.steps += [Step("classification", "skipped", why), Step("grading", "skipped", why)]
+        error = await self._answer(routed, chat)
+        if error is None:
+            return routed
+        other: Tier = "tier-1" if tier == "tier-0" else "tier-0"
+        stand_in = self._tier(other)
+        if stand_in is None or wanted is None:
+            raise AllDownError({tier: error})
+        routed.tier, routed.upstream, routed.degraded = other, stand_in, f"{tier} failed ({error.trouble})"
+        second = await self._answer(routed, chat)
+        if second is not None:
+            raise AllDownError({tier: error, other: second})
+        return routed
+
+    async def _ask_and_grade(self, routed: Routed, chat: Chat, controls: Controls) -> Routed:
+        found = await self._ask_and_classify(routed, chat, controls)
+        if isinstance(found, ModelError):
+            return await self._escalate(routed, chat, f"tier-0 failed ({found.trouble})", found)
+        answer, classified = found
+        if not answer.text.strip():
+            reason = "it calls tools" if answer.calls_tools else "it is empty"
+            routed.steps.append(Step("grading", "skipped", f"not gradable: {reason}"))
+            if self.ungraded == "tier-0" and answer.calls_tools:
+                return _settled(routed, answer, "not gradable: tier-0's answer stands")
+            return await self._escalate(routed, chat, f"tier-0's answer cannot be graded: {reason}", answer)
+        routed.passed_over = answer  # until it has passed
+        grade = routed.grade = await self.grader(chat, answer.text, classified.type, controls.threshold)
+        routed.steps.append(
+            Step("grading", "failed" if grade.failure else "complete", grade.failure, grade.duration_ms)
+        )
+        if grade.passed:
+            return _settled(routed, answer, f"{grade.score:g} reaches {grade.threshold:g}")
+        reason = grade.failure or _why_not(grade)
+        return await self._escalate(routed, chat, reason, answer)
+
+    async def _ask_and_classify(
+        self, routed: Routed, chat: Chat, controls: Controls
+    ) -> tuple[Completion, Classified] | ModelError:
+        """Tier-0's answer and the type of the question, found at the same time."""
+        classification = asyncio.create_task(self._question_type(routed, chat, controls))
+        try:
+            answer = await self._first_answer(routed, chat)
+            if isinstance(answer, ModelError):  # nothing to grade: the type is welcome if it is there, not waited for
+                await asyncio.wait([classification], timeout=0)
+                return answer
+            return answer, await classification
+        finally:
+            classification.cancel()
+
+    async def _first_answer(self, routed: Routed, chat: Chat) -> Completion | ModelError:
+        """Tier-0's whole answer: it is graded before the client sees any of it."""
+        started = time.perf_counter()
+        try:
+            answer = await self.tier0.complete(_whole(chat.body))
+        except ModelError as error:
+            routed.steps.append(Step("tier-0", "failed", str(error), _since(started)))
+            return error
+        routed.steps.append(Step("tier-0", "complete", "", _since(started)))
+        return answer
+
+    async def _question_type(self, routed: Routed, chat: Chat, controls: Controls) -> Classified:
+        if controls.question_type is not None:
+            found = Classified(controls.question_type, 1.0, "given", "named by the request")
+        else:
+            found = await self.classifier(chat)
+        routed.classified = found
+        routed.steps.append(Step("classification", "complete", found.reason, found.duration_ms))
+        return found
+
+    async def _escalate(self, routed: Routed, chat: Chat, why: str, first: Completion | ModelError) -> Routed:
+        """Ask tier-1; without an answer from it, tier-0's is better than none."""
+        routed.passed_over = first if isinstance(first, Completion) else None
+        if self.tier1 is None:
+            trouble: ModelError | None = None
+            missing = "there is no tier-1"
+        else:
+            routed.tier, routed.upstream = "tier-1", self.tier1
+            routed.steps.append(Step("decision", "complete", f"escalated: {why}"))
+            trouble = await self._answer(routed, chat)
+            if trouble is None:
+                return routed
+            missing = f"tier-1 failed ({trouble.trouble})"
+        if isinstance(first, Completion):
+            routed.tier, routed.upstream = "tier-0", self.tier0
+            routed.degraded = f"{why}; {missing}"
+            return _settled(routed, first, f"tier-0's answer is the best there is: {missing}")
+        raise AllDownError({"tier-0": first, **({"tier-1": trouble} if trouble is not None else {})})
+
+    async def _answer(self, routed: Routed, chat: Chat) -> ModelError | None:
+        """Let the chosen tier answer, as a stream where the client wants one; the trouble, if it cannot."""
+        started = time.perf_counter()
+        try:
+            if chat.stream:
+                routed.stream = await routed.upstream.open_stream(chat.body)
+            else:
+                routed.completion = await routed.upstream.complete(chat.body)
+        except ModelError as error:
+            routed.steps.append(Step(routed.tier, "failed", str(error), _since(started)))
+            return error
+        routed.steps.append(Step(routed.tier, "complete", "", _since(started)))
+        return None
+
+
+def _settled(routed: Routed, answer: Completion, why: str) -> Routed:
+    routed.completion, routed.passed_over = answer, None
+    routed.steps.append(Step("decision", "complete", f"tier-0: {why}"))
+    return routed
+
+
+def _whole(body: Mapping[str, Any]) -> dict[str, Any]:
+    """The request as one whole answer, not a stream."""
+    return {key: value for key, value in body.items() if key not in ("stream", "stream_options")}
+
+
+def _why_not(grade: Grade) -> str:
+    """Why an answer did not pass: a gate, or its score."""
+    gates = grade.evaluation.gates if grade.evaluation is not None else ()
+    fired = [gate.name for gate in gates if gate.fired]
+    short = f"{grade.score:g} does not reach {grade.threshold:g}"
+    return f"{short} ({', '.join(fired)})" if fired else short
+
+
+def _since(started: float) -> float:
+    return (time.perf_counter() - started) * 1000

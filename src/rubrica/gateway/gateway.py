@@ -1,0 +1,280 @@
+"""The gateway as a whole: it answers requests, and keeps books of what it did.
+
+One object owns the models, the graders, the cache and the books. Nothing here knows about HTTP but its status codes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import AsyncGenerator, Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, Self
+from uuid import UUID
+
+from rubrica.errors import StoreError
+from rubrica.llm.model import ModelError
+from rubrica.llm.price import price
+from rubrica.llm.settings import Settings
+from rubrica.store.database import Database
+from rubrica.store.gateway import Cached, Comparison
+
+from .answers import Answers
+from .bill import Bill, bill
+from .chat import Chat
+from .controls import Allowance, Controls
+from .debug import debug_block
+from .flow import Route, Routed
+from .metrics import Metrics
+from .names import public_name
+from .parts import Models, Parts
+from .record import Exchange, Keeping, record_of, texts_of
+from .settings import GatewaySettings
+from .shadow import Shadow
+from .spending import Spending, SpentError
+from .upstream import Completion
+from .writer import RecordWriter
+
+LOG = logging.getLogger("rubrica.gateway")
+REFRESHED = 60.0
+"""Seconds between two looks at what other processes spent."""
+
+BOOKED = 0.05
+"""Seconds until a request that has ended is booked, along with others."""
+
+ANSWERED, GONE, BROKEN = 200, 499, 502
+"""Statuses of requests whose answer is complete, whose client did not wait for it, and whose stream broke off."""
+
+
+@dataclass(slots=True)
+class Asked:
+    """One request, and how far it came."""
+
+    chat: Chat
+    controls: Controls
+    allowance: Allowance
+    key_id: UUID | None
+    trace: UUID
+    at: datetime
+    started: float = field(default_factory=time.perf_counter)
+    variant: str = ""  # the arm of an experiment
+    route: Route | None = None
+    routed: Routed | None = None
+    booked: bool = False
+
+
+@dataclass(slots=True)
+class Answered:
+    """A request with its answer: whole, or as a stream that has begun. Then the bill comes at its end."""
+
+    asked: Asked
+    route: Route
+    routed: Routed
+    bill: Bill | None = None
+    cached: Cached = ""
+    first_byte_ms: float | None = None  # of a stream
+
+    @property
+    def trace(self) -> UUID:
+        return self.asked.trace
+
+    @property
+    def model(self) -> str:
+        """Who answered."""
+        return public_name(self.routed.upstream.name)
+
+    @property
+    def live(self) -> bool:
+        """Whether the answer is still being written."""
+        return self.routed.stream is not None
+
+    @property
+    def completion(self) -> Completion:
+        if self.routed.completion is None:
+            raise RuntimeError("this answer is a stream: follow it")
+        return self.routed.completion
+
+    def debug(self) -> dict[str, Any] | None:
+        """The debug block, where the request wants one and the answer is complete."""
+        level = self.asked.controls.debug
+        return None if level == "off" or self.bill is None else debug_block(self.routed, self.bill, level)
+
+
+class Gateway:
+    """Answers requests. `start` it on the event loop that it shall run on, and `close` it there."""
+
+    def __init__(
+        self,
+        settings: GatewaySettings,
+        database: Database,
+        parts: Parts,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self.settings, self.database, self.parts, self.clock = settings, database, parts, clock
+        self.metrics = Metrics()
+        self.spending = Spending(settings.budget.usd_per_day, clock)
+        self._answers = Answers(settings.cache)
+        self._keeping = Keeping.of(settings.records.prompts)
+        self._writer = RecordWriter(
+            database,
+            waiting=settings.records.waiting,
+            written=self.spending.written,
+            dropped=self.metrics.dropped,
+        )
+        self._shadow = Shadow(settings.shadow.share, price, self._compared, may_spend=self._may_spend)
+        self._refreshing: asyncio.Task[None] | None = None
+        self._ended: list[tuple[Asked, Bill | None, Exchange]] = []  # and not booked yet
+
+    @classmethod
+    def open(cls, settings: GatewaySettings, models: Settings, database: Database) -> Self:
+        """A gateway as the settings say, over a database that is up to date. It closes the database at its end."""
+        return cls(settings, database, Parts.open(settings, Models(models)))
+
+    async def start(self) -> None:
+        """Learn what was spent today."""
+        await self.spending.refresh(self.database)
+        self._refreshing = asyncio.create_task(self._refresh(), name="gateway-spending")
+
+    async def close(self) -> None:
+        """Write what is not written yet, and let go of the models and the database."""
+        self._keep_books()
+        if self._refreshing is not None:
+            self._refreshing.cancel()
+        await self._shadow.close()
+        await self._writer.close()
+        await self.parts.models.close()
+        await self.database.close()
+
+    async def answer(self, asked: Asked) -> Answered:
+        """The answer to a request. What went wrong is raised, and booked once it is told: see `fail`."""
+        self.metrics.in_flight += 1
+        try:
+            self._check_budget(asked)
+            asked.variant = self.parts.variant(asked.chat)
+            route = asked.route = self.parts.route(asked.variant, asked.controls)
+            again = self._answers.find(asked.chat, asked.controls, route, str(asked.key_id))
+            if again is not None:
+                asked.routed = again.routed
+                answered = Answered(asked, route, again.routed, again.bill, again.cached)
+            else:
+                asked.routed = Routed("tier-0", route.tier0)
+                answered = Answered(asked, route, await route(asked.chat, asked.controls, asked.routed))
+        except asyncio.CancelledError:
+            self.fail(asked, GONE)
+            raise
+        if asked.chat.stream:
+            answered.first_byte_ms = _since(asked.started)
+        if not answered.live:
+            self._settle(answered, ANSWERED)
+        return answered
+
+    async def follow(self, answered: Answered) -> AsyncGenerator[bytes, None]:
+        """The events of an answer that is still being written. Its bill is there once they have ended."""
+        stream = answered.routed.stream
+        if stream is None:
+            raise RuntimeError("this answer is whole")
+        status = GONE
+        try:
+            async for event in stream:
+                yield event
+            status = ANSWERED
+        except ModelError:
+            status = BROKEN
+            raise
+        finally:
+            await stream.aclose()
+            self._settle(answered, status)
+
+    async def abandon(self, answered: Answered) -> None:
+        """End an answer that nobody follows any more; one that is complete stays as it is."""
+        if not answered.asked.booked and answered.routed.stream is not None:
+            await answered.routed.stream.aclose()
+            self._settle(answered, GONE)
+
+    def fail(self, asked: Asked, status: int) -> None:
+        """Book a request that has no answer: what it cost up to there, and with what status it ended."""
+        if asked.booked:
+            return
+        cost = bill(asked.routed, asked.route, price) if asked.routed is not None and asked.route is not None else None
+        self._book(asked, cost, _exchange(asked, status))
+
+    def turn_away(self, trace: UUID, key_id: UUID | None, status: int) -> None:
+        """Book a request that could not even be read."""
+        exchange = Exchange(trace, self.clock(), status, 0.0, key_id)
+        record = record_of(exchange, None, Controls(), None, None, self._keeping)
+        self.metrics.observe(record)
+        self._writer.put(record)
+
+    def figures(self) -> bytes:
+        """All counters, for Prometheus."""
+        self._keep_books()
+        return self.metrics.text()
+
+    async def written(self, seconds: float) -> bool:
+        """Wait until all that was booked so far is in the database; False: that takes longer."""
+        self._keep_books()
+        return await self._writer.drained(seconds)
+
+    def _settle(self, answered: Answered, status: int) -> None:
+        """Book a request with its answer, and keep the answer."""
+        asked, route, routed = answered.asked, answered.route, answered.routed
+        if asked.booked:
+            return
+        cost = answered.bill = answered.bill or bill(routed, route, price)
+        self._book(asked, cost, _exchange(asked, status, answered.cached, answered.first_byte_ms))
+        if status == ANSWERED and not answered.cached:
+            self._answers.keep(asked.chat, asked.controls, route, str(asked.key_id), routed, cost)
+
+    def _book(self, asked: Asked, cost: Bill | None, exchange: Exchange) -> None:
+        asked.booked = True
+        self.metrics.in_flight -= 1
+        self._ended.append((asked, cost, exchange))
+        if len(self._ended) == 1:
+            asyncio.get_running_loop().call_later(BOOKED, self._keep_books)
+
+    def _keep_books(self) -> None:
+        """Book what has ended since the last time. One after the other they take a third of what each would alone."""
+        ended, self._ended = self._ended, []
+        for asked, cost, exchange in ended:
+            record = record_of(exchange, asked.chat, asked.controls, asked.routed, cost, self._keeping)
+            self.metrics.observe(record)
+            self.spending.add(record)
+            self._writer.put(record, texts_of(asked.chat, asked.routed, self._keeping))
+            if exchange.status == ANSWERED and asked.routed is not None and asked.route is not None:
+                self._shadow.consider(asked.chat, asked.routed, asked.route, record)
+
+    def _check_budget(self, asked: Asked) -> None:
+        if asked.allowance.usd_per_day is not None or self.settings.budget.usd_per_day is not None:
+            self._keep_books()  # what was spent just now counts
+            self.spending.check(asked.key_id, asked.allowance)
+
+    def _compared(self, comparison: Comparison) -> None:
+        self.metrics.compared(comparison)
+        self.spending.add(comparison)
+        self._writer.put(comparison)
+
+    def _may_spend(self) -> bool:
+        try:
+            self.spending.check(None, Allowance())
+        except SpentError:
+            return False
+        return True
+
+    async def _refresh(self) -> None:
+        while True:
+            await asyncio.sleep(REFRESHED)
+            try:
+                await self.spending.refresh(self.database)
+            except StoreError as error:
+                LOG.warning("what was spent today could not be read: %s", error)
+
+
+def _exchange(asked: Asked, status: int, cached: Cached = "", first_byte_ms: float | None = None) -> Exchange:
+    spent = _since(asked.started)
+    return Exchange(asked.trace, asked.at, status, spent, asked.key_id, cached, asked.variant, first_byte_ms)
+
+
+def _since(started: float) -> float:
+    return (time.perf_counter() - started) * 1000

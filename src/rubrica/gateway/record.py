@@ -1,0 +1,263 @@
+"""What is kept of one request: a row of figures, and of its texts only what the settings say.
+
+Texts are kept with personal data masked, or as digests, or not at all. Error messages and judges' reasons are never
+kept, for both may quote a prompt or a key; what failed is told by the name of the step.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal
+from uuid import UUID
+
+import msgspec
+
+from rubrica.llm.model import Usage
+from rubrica.model.evaluation import Cost, Evaluation
+from rubrica.store.gateway import Cached, Degraded, DimensionScore, Record
+from rubrica.text.pii import mask
+
+from .bill import Bill
+from .chat import Chat
+from .controls import Controls
+from .experiment import opening
+from .flow import Routed, Step
+from .grading import Grade
+from .names import public_name
+from .upstream import Completion, Stream
+
+MOST_TEXT = 20_000
+"""Characters kept of a prompt, from its end, and of an answer, from its start."""
+
+EDGE = 200
+COSTS = ("tier0_usd", "tier1_usd", "classification_usd", "grading_usd", "total_usd", "baseline_usd")
+CUT = "[…]"
+
+
+@dataclass(frozen=True, slots=True)
+class Keeping:
+    """What is done with texts.
+
+    Digests are BLAKE2b under `key`: a plain digest of a short question is found by trying likely questions.
+    Equal texts have equal digests for as long as the key is the same; a key of its own makes a database's digests
+    useless to whoever has only the database.
+    """
+
+    prompts: Literal["keep", "hash", "drop"]
+    key: bytes
+
+    @classmethod
+    def of(cls, prompts: Literal["keep", "hash", "drop"], key: bytes | None = None) -> Keeping:
+        """Without a key, one for this process is made up: equal texts are then recognised until it ends."""
+        return cls(prompts, key or secrets.token_bytes(32))
+
+    def digest(self, text: bytes) -> bytes:
+        return hashlib.blake2b(text, key=self.key, digest_size=32).digest()
+
+
+class Exchange(msgspec.Struct, frozen=True):
+    """A request and its reply as HTTP saw them."""
+
+    trace: UUID
+    at: datetime  # when the request came
+    status: int
+    total_ms: float  # until the last byte of the reply
+    key_id: UUID | None = None
+    cached: Cached = ""
+    variant: str = ""
+    first_byte_ms: float | None = None  # of a stream
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Texts:
+    """What was asked and answered, not yet masked. It has no `repr`, so that no log shows it."""
+
+    prompt: str
+    answer: str
+
+
+def record_of(
+    exchange: Exchange,
+    chat: Chat | None,  # None: the body could not be read
+    controls: Controls,
+    routed: Routed | None,  # as far as it came; None: it was refused before any model was asked
+    cost: Bill | None,
+    keeping: Keeping,
+) -> Record:
+    """The row of a request whose reply is complete, without its texts."""
+    found: dict[str, Any] = {
+        "trace": exchange.trace,
+        "at": exchange.at,
+        "status": exchange.status,
+        "total_ms": exchange.total_ms,
+        "key_id": exchange.key_id,
+        "cached": exchange.cached,
+        "variant": exchange.variant,
+        "first_byte_ms": exchange.first_byte_ms,
+        "chosen": _chosen(controls),
+    }
+    if chat is not None:
+        found["stream"] = chat.stream
+        if exchange.variant:  # requests of a conversation are alike: comparing arms has to know which belong together
+            found["conversation"] = int.from_bytes(keeping.digest(opening(chat))[:8], "big") >> 1
+    found |= _costs(cost, exchange.cached) if routed is not None else dict.fromkeys(COSTS, 0.0)
+    if routed is not None:
+        found |= _route(routed)
+        if not exchange.cached:  # what was graded and waited for stands in the row of the first request
+            found |= _grade(routed.grade) | _times(routed.steps) | _tokens(routed)
+    if chat is not None:
+        found |= _digests(chat, routed, keeping)
+    return Record(**found)
+
+
+def _route(routed: Routed) -> dict[str, Any]:
+    failed = {step.name for step in routed.steps if step.status == "failed"}
+    found: dict[str, Any] = {"degraded": _degraded(routed), "failed_steps": ",".join(sorted(failed))}
+    if _answer(routed) is not None:
+        found |= {"tier": routed.tier, "model": public_name(routed.upstream.name)[:200]}
+    if routed.classified is not None:
+        found["question_type"] = routed.classified.type
+        found["classified_by"] = routed.classified.source
+        found["classification_confidence"] = routed.classified.confidence
+    return found
+
+
+def _degraded(routed: Routed) -> Degraded:
+    """What was missing, in a word of ours: `routed.degraded` quotes providers."""
+    if not routed.degraded:
+        return ""
+    failed = {step.name for step in routed.steps if step.status == "failed"}
+    return "tier-1 failed" if "tier-1" in failed else "tier-0 failed" if "tier-0" in failed else "no tier-1"
+
+
+def _costs(cost: Bill | None, cached: Cached) -> dict[str, float | None]:
+    if cost is None:
+        return {}
+    if cached:
+        return {**dict.fromkeys(COSTS, 0.0), "baseline_usd": cost.baseline}
+    parts = (cost.tier0, cost.tier1, cost.classification, cost.grading, cost.total, cost.baseline)
+    return dict(zip(COSTS, parts, strict=True))
+
+
+def _grade(grade: Grade | None) -> dict[str, Any]:
+    if grade is None:
+        return {}
+    found: dict[str, Any] = {"passed": grade.passed, "threshold": grade.threshold, "gated": False}
+    evaluation = grade.evaluation
+    if evaluation is None:
+        return found
+    per_hundred = 100 / evaluation.out_of
+    return found | {
+        "rubric": f"{evaluation.rubric}@{evaluation.version}"[:120],
+        "score": None if grade.failure or evaluation.score is None else evaluation.score * per_hundred,
+        "threshold": grade.threshold * per_hundred,
+        "gated": any(gate.fired for gate in evaluation.gates),
+        "grade_confidence": evaluation.confidence,
+        "variance": evaluation.variance,
+        "dimension_scores": _dimensions(evaluation),
+    }
+
+
+def _dimensions(evaluation: Evaluation) -> Mapping[str, DimensionScore]:
+    return {
+        name: DimensionScore(
+            result.value,
+            result.confidence,
+            (result.judge or "judge") if result.source == "llm" else "",
+            result.status == "neutral",
+        )
+        for name, result in evaluation.dimensions.items()
+        if result.value is not None
+    }
+
+
+_TIMES = {"tier-0": "tier0_ms", "tier-1": "tier1_ms", "classification": "classification_ms", "grading": "grading_ms"}
+
+
+def _times(steps: list[Step]) -> dict[str, float]:
+    found: dict[str, float] = {}
+    for step in steps:
+        if step.status != "skipped" and (name := _TIMES.get(step.name)) is not None:
+            found[name] = found.get(name, 0.0) + step.duration_ms
+    return found
+
+
+def _tokens(routed: Routed) -> dict[str, int]:
+    """Of everything that was asked of a model, and of the answer alone."""
+    answer = _answer(routed)
+    used = answer.usage if answer is not None else Usage()
+    parts: list[Usage | Cost] = [used]
+    if routed.passed_over is not None:
+        parts.append(routed.passed_over.usage)
+    if routed.grade is not None and routed.grade.cost is not None:
+        parts.append(routed.grade.cost)
+    if routed.classified is not None and routed.classified.cost is not None:
+        parts.append(routed.classified.cost)
+    return {
+        "input_tokens": sum(part.input_tokens for part in parts),
+        "output_tokens": sum(part.output_tokens for part in parts),
+        "answer_tokens": used.output_tokens,
+    }
+
+
+def _digests(chat: Chat, routed: Routed | None, keeping: Keeping) -> dict[str, bytes]:
+    if keeping.prompts == "drop":
+        return {}
+    said = [(turn.role, turn.text) for turn in chat.turns]
+    found = {"prompt_digest": keeping.digest(msgspec.json.encode(said))}
+    if (answer := _answer(routed)) is not None:
+        found["answer_digest"] = keeping.digest(answer.text.encode(errors="replace"))
+    return found
+
+
+def texts_of(chat: Chat | None, routed: Routed | None, keeping: Keeping) -> Texts | None:
+    """The texts to be kept with a record, if any are."""
+    if chat is None or keeping.prompts != "keep":
+        return None
+    said = [f"{turn.role}: {turn.text}" for turn in chat.turns]
+    answer = _answer(routed)
+    return Texts("\n\n".join(said) if len(said) > 1 else chat.question, answer.text if answer is not None else "")
+
+
+def masked(record: Record, texts: Texts | None) -> Record:
+    """The record with its texts in it, personal data masked. It takes a millisecond for 1,500 characters."""
+    if texts is None:
+        return record
+    prompt, answer = _kept(texts.prompt, from_end=True), _kept(texts.answer)
+    return msgspec.structs.replace(record, prompt=prompt, answer=answer)
+
+
+def _answer(routed: Routed | None) -> Completion | Stream | None:
+    return routed.completion or routed.stream if routed is not None else None
+
+
+def _kept(text: str, *, from_end: bool = False) -> str:
+    """A text as it is kept: masked, not too long, and of characters that every database takes.
+
+    Of a long one, more is masked than kept: at the very edge, half a number would not be known as one.
+    """
+    if len(text) <= MOST_TEXT:
+        kept = mask(text)
+    elif from_end:
+        kept = CUT + mask(text[-MOST_TEXT - EDGE :])[EDGE:][-MOST_TEXT:]
+    else:
+        kept = mask(text[: MOST_TEXT + EDGE])[:-EDGE][:MOST_TEXT] + CUT
+    return kept.replace("\0", "\ufffd").encode(errors="replace").decode()
+
+
+def _chosen(controls: Controls) -> str:
+    """What a request chose that changes its way, as words: ``force=tier-1, threshold=60``."""
+    words = {
+        "force": controls.force,
+        "type": controls.question_type,
+        "threshold": None if controls.threshold is None else f"{controls.threshold:g}",
+        "grading": None if controls.grading else "off",
+        "cache": None if controls.cache is None else "on" if controls.cache else "off",
+        "tier0": controls.tier0,
+        "tier1": controls.tier1,
+    }
+    return ", ".join(f"{name}={word}" for name, word in words.items() if word is not None)[:200]

@@ -1,0 +1,172 @@
+"""How a gateway is set up: one YAML file, or the options of the command line over it."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from typing import Annotated, Any, Literal, get_args
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator
+
+from rubrica.engine.document import read_document
+from rubrica.errors import Problem, RubricError
+
+from .controls import Allowance
+
+Seconds = Annotated[float, Field(gt=0, le=3600)]
+Share = Annotated[float, Field(ge=0, le=1)]
+EMBEDDED = "local:"
+
+
+def _several(value: object) -> object:
+    return (value,) if isinstance(value, str) else value
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class GradingSettings(_Part):
+    """How tier-0's answers are graded."""
+
+    rubric: str = Field("answer-quality", description="a bundled rubric or a file; its profiles are question types")
+    mode: Literal["each", "together"] | None = Field(
+        None,
+        examples=["each"],
+        description="each dimension in a call of its own, or all together; left out: as the rubric says",
+    )
+    stop: Literal["never", "decided"] | None = Field(
+        None,
+        examples=["decided"],
+        description="decided: ask judges only while they can change the verdict; left out: as the rubric says",
+    )
+    deadline: Seconds = Field(20.0, description="seconds; an answer that is not graded by then counts as failed")
+    thresholds: dict[str, float] = Field({}, description="by question type, in place of the rubric's own")
+    ungraded: Literal["tier-0", "tier-1"] = Field(
+        "tier-1", description="who answers what cannot be graded: several answers at once, tool calls, sound"
+    )
+
+
+class ClassifierSettings(_Part):
+    """How question types are told apart."""
+
+    model: str | None = Field(
+        None,
+        description="asked where the offline classifier is not sure; left out: nobody is",
+        examples=["anthropic:claude-haiku-4-5"],
+    )
+    sure_from: Share = Field(0.55, description="the offline classifier's own confidence from which it decides alone")
+    remembered: int = Field(10_000, ge=0, description="questions whose type is kept in memory")
+
+
+class CacheSettings(_Part):
+    """Answers that are given again."""
+
+    exact: bool = Field(True, description="answer equal requests once: those at temperature 0, and those that ask")
+    entries: int = Field(2_000, ge=1, description="answers kept in memory")
+    seconds: Seconds = Field(3600.0, description="how long an answer may be given again")
+    semantic: bool = Field(False, description="also answer a question that is nearly the same as an earlier one")
+    alike_from: Share = Field(0.95, description="how alike questions must be, 0 to 1, for `semantic`")
+
+
+class RecordSettings(_Part):
+    """What is kept of each request."""
+
+    prompts: Literal["keep", "hash", "drop"] = Field("hash", description="personal data is masked in what is kept")
+    waiting: int = Field(10_000, ge=1, description="records that may wait to be written; more are counted and dropped")
+
+
+class ShadowSettings(_Part):
+    """Asking tier-1 too, though tier-0's answer passed, to learn what passing is worth."""
+
+    share: Share = Field(0.0, description="of passed answers")
+
+
+class ExperimentSettings(_Part):
+    """Another rubric for a share of the traffic, compared with the first."""
+
+    name: str = Field("b", min_length=1, max_length=40, description="of the other arm; the first is called a")
+    rubric: str = Field(description="a bundled rubric or a file", examples=["other-weights.yaml"])
+    share: Share = Field(0.5, description="of requests; a conversation stays in one arm")
+
+    @field_validator("name")
+    @classmethod
+    def _not_the_first(cls, name: str) -> str:
+        if name == "a":
+            raise ValueError("the first arm is called a; choose another name")
+        return name
+
+
+class BudgetSettings(_Part):
+    """What may be spent."""
+
+    usd_per_day: Annotated[float, Field(gt=0)] | None = Field(
+        None, description="US dollars a day (UTC) by all keys together; later requests are refused", examples=[50]
+    )
+
+
+class GatewaySettings(_Part):
+    """Everything about a gateway. Without keys and options it runs offline, on the embedded model.
+
+    >>> GatewaySettings().tier0, GatewaySettings().tier1
+    ('local:', None)
+    """
+
+    tier0: str = Field(EMBEDDED, description="the cheap model, asked first")
+    tier1: str | None = Field(
+        None,
+        description="the better model; left out: there is none to escalate to",
+        examples=["anthropic:claude-sonnet-4-5"],
+    )
+    grader: Annotated[tuple[str, ...], BeforeValidator(_several)] = Field(
+        (),
+        description="a model that grades, or several as a panel; none: offline scorers do",
+        examples=["anthropic:claude-haiku-4-5"],
+    )
+    grading: GradingSettings = GradingSettings()
+    classifier: ClassifierSettings = ClassifierSettings()
+    cache: CacheSettings = CacheSettings()
+    records: RecordSettings = RecordSettings()
+    shadow: ShadowSettings = ShadowSettings()
+    experiment: ExperimentSettings | None = None
+    budget: BudgetSettings = BudgetSettings()
+    allowance: Allowance = Field(Allowance(), description="of keys that have none of their own")
+    max_body: int = Field(20_000_000, ge=1_000, description="most bytes of a request; pictures come within it")
+    keep_alive: Seconds = Field(10.0, description="seconds between signs of life while a stream waits for its grade")
+
+
+def settings_from_text(text: str, file: str | None = None) -> GatewaySettings:
+    """Settings from YAML text; a RubricError lists everything that cannot be used, with its line."""
+    if not any(line.strip() and not line.lstrip().startswith("#") for line in text.splitlines()):
+        return GatewaySettings()  # nothing but comments
+    document = read_document(text, file)
+    if not isinstance(document.data, dict):
+        raise RubricError([Problem("settings are keys with values, such as `tier0: openai:gpt-4o-mini`", file=file)])
+    try:
+        return GatewaySettings.model_validate(_given(document.data))
+    except ValidationError as error:
+        faults = [Problem(_said(fault), tuple(fault["loc"]), fix=_fix(fault)) for fault in error.errors()]
+        raise RubricError([document.place(fault) for fault in faults]) from None
+
+
+def _given(data: Any) -> Any:
+    """What has a value: a key with nothing behind it is as good as left out."""
+    if not isinstance(data, dict):
+        return data
+    return {key: _given(value) for key, value in data.items() if value is not None}
+
+
+def _said(fault: Any) -> str:
+    known = "there is no such setting" if fault["type"] == "extra_forbidden" else None
+    return known or str(fault["msg"]).removeprefix("Value error, ")
+
+
+def _fix(fault: Any) -> str:
+    """The setting that was probably meant."""
+    if fault["type"] != "extra_forbidden":
+        return ""
+    model: Any = GatewaySettings
+    for step in fault["loc"][:-1]:
+        kind = model.model_fields[step].annotation
+        model = next(one for one in (kind, *get_args(kind)) if isinstance(one, type) and issubclass(one, BaseModel))
+    near = get_close_matches(str(fault["loc"][-1]), model.model_fields, n=1)
+    return f"did you mean {near[0]}?" if near else f"there are {', '.join(model.model_fields)}"

@@ -1,0 +1,105 @@
+"""The application: OpenAI's paths in front of one gateway, and what happens when it starts and stops."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from datetime import datetime
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from rubrica.errors import RubricaError
+from rubrica.gateway.gateway import Gateway
+from rubrica.server.plans import Plans
+from rubrica.server.service import Service, utc_now
+from rubrica.server.signin import Door
+
+from . import extras
+from .admission import Admission
+from .allowances import Allowances
+from .completions import Completions
+from .refusals import Refusal, refusal_of
+
+PREFIXES = ("/v1", "/api/v1")
+"""OpenAI's own, and the one that older clients of the gateway use."""
+
+COMPLETIONS = frozenset(f"{prefix}/chat/completions" for prefix in PREFIXES)
+
+
+def create_app(gateway: Gateway, *, clock: Callable[[], datetime] = utc_now) -> ASGIApp:
+    """OpenAI's protocol over a gateway, which is started and closed with the application."""
+    door = Door(Service(gateway.database, Plans(None), clock=clock))
+    completions = Completions(gateway, Allowances(gateway.database, gateway.settings.allowance))
+    app = Starlette(
+        routes=_routes(completions),
+        exception_handlers={RubricaError: _answer, HTTPException: _answer, Exception: _answer},
+        lifespan=lambda _: _life(gateway, door),
+    )
+    app.router.redirect_slashes = False
+    app.state.gateway = gateway
+    return Admission(Crossroads(app, completions), door, clock)
+
+
+class Crossroads:
+    """Sends requests for completions straight to where they are answered, and all else through Starlette.
+
+    Completions tell their own errors, so that nothing has to stand around them.
+    """
+
+    def __init__(self, app: ASGIApp, completions: ASGIApp) -> None:
+        self._app, self._completions = app, completions
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        asked = scope["type"] == "http" and scope["path"] in COMPLETIONS and scope["method"] == "POST"
+        await (self._completions if asked else self._app)(scope, receive, send)
+
+
+def _routes(completions: Completions) -> list[BaseRoute]:
+    both: list[BaseRoute] = [
+        Route(prefix + path, endpoint, methods=methods)
+        for prefix in PREFIXES
+        for path, endpoint, methods in (
+            ("/chat/completions", completions, ["POST"]),
+            ("/models", extras.list_models, ["GET"]),
+            ("/models/{model:path}", extras.show_model, ["GET"]),
+            ("/feedback", extras.give_feedback, ["POST"]),
+        )
+    ]
+    return [
+        *both,
+        Route("/api/gateway/analytics", extras.show_analytics),
+        Route("/metrics", extras.show_metrics),
+        Route("/healthz", extras.show_health),
+        Route("/", extras.show_health),
+    ]
+
+
+@asynccontextmanager
+async def _life(gateway: Gateway, door: Door) -> AsyncIterator[None]:
+    await gateway.start()
+    try:
+        yield
+    finally:
+        await door.settle()
+        await gateway.close()
+
+
+async def _answer(request: Request, error: Exception) -> Response:
+    trace = str(request.scope["state"].get("trace", ""))
+    if isinstance(error, HTTPException) and error.status_code in (404, 405):
+        return _no_such_path(request, error).response(trace)
+    return refusal_of(error, trace).response(trace)
+
+
+def _no_such_path(request: Request, error: HTTPException) -> Refusal:
+    what = f"{request.method} {request.url.path}"
+    if error.status_code == 405:
+        headers = error.headers or {}
+        told = f"{what}: this path takes {headers.get('Allow', 'another method')}"
+        return Refusal(405, told, code="method_not_supported", headers=headers)
+    return Refusal(404, f"{what}: there is no such path here (POST /v1/chat/completions answers)", code="unknown_url")

@@ -1,0 +1,96 @@
+"""Server-sent events of OpenAI's protocol: a whole answer as chunks, and what the gateway itself has to say."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from rubrica.gateway.upstream import Completion
+
+KEEP_ALIVE = b": keep-alive\n\n"
+"""A comment: clients pass over it, and proxies see that the connection is in use."""
+
+LAST = b"data: [DONE]\n\n"
+_PIECE = re.compile(r".{1,48}(?:\s|\Z)|.{1,48}", re.DOTALL)
+_APART = ("object", "choices", "usage")
+_encode = msgspec.json.Encoder().encode
+
+
+def event(data: Mapping[str, Any]) -> bytes:
+    """One event.
+
+    >>> event({"ok": True})
+    b'data: {"ok":true}\\n\\n'
+    """
+    return b"data: " + _encode(data) + b"\n\n"
+
+
+def chunks(answer: Completion, *, usage: bool) -> Iterator[bytes]:
+    """A whole answer as the events of a stream, but for the last: role, content in pieces, finish, and token counts."""
+    whole = msgspec.json.decode(answer.raw)
+    base = {"object": "chat.completion.chunk", **{key: value for key, value in whole.items() if key not in _APART}}
+    after = {"usage": None} if usage else {}
+    for choice in whole["choices"]:
+        for change in _changes(choice):
+            yield event({**base, "choices": [{"index": choice.get("index", 0), **change}], **after})
+    if usage:
+        yield event({**base, "choices": [], "usage": whole.get("usage")})
+
+
+def _changes(choice: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """The parts of one choice, in the order a model writes them."""
+    message = dict(choice.get("message") or {})
+    text, calls = message.pop("content", None), message.pop("tool_calls", None)
+    others = {key: value for key, value in message.items() if value is not None and key != "role"}
+    logprobs = choice.get("logprobs")
+    yield _change({"role": message.get("role") or "assistant", "content": "" if text is not None else None, **others})
+    if text:
+        # Log-probabilities belong to tokens, whose bounds are not ours to know: their text stays in one piece.
+        for piece in [text] if logprobs else pieces(text):
+            yield _change({"content": piece}, logprobs)
+    if calls:
+        yield _change({"tool_calls": [{"index": place, **call} for place, call in enumerate(calls)]})
+    yield _change({}, finish=choice.get("finish_reason"))
+
+
+def _change(delta: dict[str, Any], logprobs: Any = None, finish: str | None = None) -> dict[str, Any]:
+    return {"delta": delta, "logprobs": logprobs, "finish_reason": finish}
+
+
+def pieces(text: str) -> list[str]:
+    """A text in pieces of a few words.
+
+    >>> pieces("one two")
+    ['one two']
+    >>> "".join(pieces("so many words " * 50)) == "so many words " * 50
+    True
+    """
+    return _PIECE.findall(text)
+
+
+def debug_event(trace: str, model: str, block: Mapping[str, Any]) -> bytes:
+    """The debug block as a chunk without choices; the last one before the end."""
+    return event(
+        {
+            "id": f"chatcmpl-{trace}",
+            "object": "chat.completion.chunk",
+            "created": int(time.time()),
+            "model": model,
+            "choices": [],
+            "sleipner": {"debug": block},
+        }
+    )
+
+
+def with_debug(raw: bytes, block: Mapping[str, Any]) -> bytes:
+    """A whole answer with the debug block added at its end; all else stays as it is, byte by byte.
+
+    >>> with_debug(b'{"id": 1.50}', {})
+    b'{"id": 1.50,"sleipner":{"debug":{}}}'
+    """
+    body = raw.rstrip()
+    return body[:-1].rstrip() + b',"sleipner":' + _encode({"debug": block}) + b"}"

@@ -1,0 +1,127 @@
+"""What the gateway answers beside completions: its models, people's opinions, and its own figures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any, cast
+
+import msgspec
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+
+from rubrica import __version__
+from rubrica.arena.access import Caller, Role, require
+from rubrica.errors import InputError, MissingError
+from rubrica.gateway.analytics import LENGTHS, analytics
+from rubrica.gateway.feedback import read_feedback
+from rubrica.gateway.gateway import Gateway
+from rubrica.gateway.names import public_name
+from rubrica.store.gateway import add_feedback
+
+from .intake import whole_body
+
+ITSELF = "rubrica"
+"""The model that stands for the gateway's own choice."""
+
+LONGEST_BODY = 100_000
+RECENT = timedelta(days=7)
+PATIENCE = 2.0
+"""Seconds to wait for what was booked just now to be written."""
+
+
+async def list_models(request: Request) -> Response:
+    """The models that answer, in OpenAI's shape."""
+    _signed(request, "viewer", "listing models")
+    return _json({"object": "list", "data": [_model(name) for name in _names(_gateway(request))]})
+
+
+async def show_model(request: Request) -> Response:
+    """One of them."""
+    _signed(request, "viewer", "showing a model")
+    name = request.path_params["model"]
+    if name not in _names(_gateway(request)):
+        raise MissingError(f"there is no model {name!r} here; any name may be asked for, and {ITSELF!r} answers")
+    return _json(_model(name))
+
+
+async def give_feedback(request: Request) -> Response:
+    """Keep what somebody thinks of an answer, in place of what they thought before."""
+    caller, gateway = _signed(request, "player", "rating an answer"), _gateway(request)
+    try:
+        given = read_feedback(await whole_body(request.scope, request.receive, LONGEST_BODY))
+    except ClientDisconnect:
+        return Response(status_code=400)  # which nobody sees
+    await gateway.written(PATIENCE)
+    await gateway.database.write(
+        add_feedback,
+        given.trace,
+        caller.user_id,
+        given.given,
+        gateway.clock(),
+        comment=given.comment,
+        scores=given.scores,
+    )
+    return _json({"object": "feedback", "trace": str(given.trace), "rating": given.given})
+
+
+async def show_analytics(request: Request) -> Response:
+    """Figures over a time: the last week, unless `since` and `until` say otherwise."""
+    _signed(request, "viewer", "reading analytics")
+    gateway, query = _gateway(request), request.query_params
+    until = _moment(query.get("until"), "until") or gateway.clock()
+    since = _moment(query.get("since"), "since") or until - RECENT
+    bucket = query.get("bucket", "day")
+    if bucket not in LENGTHS:
+        raise InputError(f"bucket: {bucket!r} is none of {', '.join(LENGTHS)}")
+    kind = query.get("question_type")
+    await gateway.written(PATIENCE)
+    found = await gateway.database.read(analytics, since, until, kind.upper() if kind else None, bucket)
+    return _json(found)
+
+
+async def show_metrics(request: Request) -> Response:
+    """The counters, for Prometheus."""
+    _signed(request, "viewer", "reading metrics")
+    return Response(_gateway(request).figures(), media_type="text/plain; version=0.0.4; charset=utf-8")
+
+
+async def show_health(request: Request) -> Response:  # noqa: ARG001
+    """Whether the gateway lives."""
+    return _json({"status": "ok", "version": __version__})
+
+
+def _signed(request: Request, role: Role, what: str) -> Caller:
+    caller = cast("Caller", request.scope["state"]["caller"])
+    require(caller, role, what)
+    return caller
+
+
+def _gateway(request: Request) -> Gateway:
+    return cast("Gateway", request.app.state.gateway)
+
+
+def _names(gateway: Gateway) -> Sequence[str]:
+    route = gateway.parts.main
+    tiers = [route.tier0.name, *([route.tier1.name] if route.tier1 is not None else [])]
+    return list(dict.fromkeys([ITSELF, *map(public_name, tiers)]))
+
+
+def _model(name: str) -> dict[str, Any]:
+    owner = name.partition(":")[0] if ":" in name else ITSELF
+    return {"id": name, "object": "model", "created": 0, "owned_by": owner}
+
+
+def _moment(text: str | None, name: str) -> datetime | None:
+    """A point in time from a query. Without a time zone it is one of UTC."""
+    if text is None:
+        return None
+    try:
+        found = datetime.fromisoformat(text.strip())
+    except ValueError:
+        raise InputError(f"{name}: {text!r} is no time, such as 2026-11-15T08:00:00Z") from None
+    return found if found.tzinfo is not None else found.replace(tzinfo=UTC)
+
+
+def _json(data: Any) -> Response:
+    return Response(msgspec.json.encode(data), media_type="application/json")

@@ -1,0 +1,58 @@
+"""What every answer tells in its headers: who answered, what it cost, and where to find it again."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from rubrica.gateway.gateway import Answered
+
+Headers = list[tuple[bytes, bytes]]
+UNKNOWN = b"unknown"
+LONGEST = 200  # characters
+
+
+def headers_of(answered: Answered) -> Headers:
+    """What is known of an answer before its first byte."""
+    routed, bill = answered.routed, answered.bill
+    told = [
+        *traced(answered.trace),
+        (b"x-sleipner-tier", routed.tier.encode()),
+        (b"x-sleipner-model", value(answered.model)),
+        (b"x-sleipner-cost", dollars(bill.total if bill is not None else None)),
+        (b"x-sleipner-savings", dollars(bill.savings if bill is not None else None)),
+    ]
+    if routed.classified is not None:
+        told.append((b"x-sleipner-question-type", value(routed.classified.type)))
+    if routed.grade is not None:
+        told.append((b"x-sleipner-score", b"%.4g" % routed.grade.score))
+    if routed.degraded:
+        told.append((b"x-sleipner-degraded", value(routed.degraded)))
+    if answered.cached:
+        told.append((b"x-sleipner-cache", answered.cached.encode()))
+    return told
+
+
+def traced(trace: UUID) -> Headers:
+    """Under what a request is found again."""
+    name = str(trace).encode()
+    return [(b"x-sleipner-trace", name), (b"x-request-id", name)]
+
+
+def dollars(usd: float | None) -> bytes:
+    """An amount, never with an exponent.
+
+    >>> dollars(0.00001250), dollars(-0.5), dollars(0.0), dollars(None)
+    (b'0.0000125', b'-0.5', b'0', b'unknown')
+    """
+    if usd is None:
+        return UNKNOWN
+    return (f"{usd:.10f}".rstrip("0").rstrip(".") or "0").encode()
+
+
+def value(text: str) -> bytes:
+    r"""A text as a header may hold it.
+
+    >>> value("no\r\nline breaks – none")
+    b'no line breaks ? none'
+    """
+    return " ".join(text.split())[:LONGEST].encode("ascii", "replace")

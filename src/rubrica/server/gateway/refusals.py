@@ -1,0 +1,103 @@
+"""Every error in OpenAI's shape, so that clients made for it understand: ``{"error": {"message", "type", …}}``."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import msgspec
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+
+from rubrica.errors import ConflictError, DeniedError, InputError, MissingError, RubricaError, StoreError
+from rubrica.gateway.flow import AllDownError
+from rubrica.gateway.spending import SpentError
+from rubrica.llm.model import ModelError
+from rubrica.server.limits import retry_after
+
+LOG = logging.getLogger("rubrica.gateway")
+INTERNAL = "something went wrong here, not with the request; the gateway's log has it under this trace"
+NO_RETRY = {"x-should-retry": "false"}
+"""OpenAI's clients try again after 429 and 5xx, unless they are told that it cannot help."""
+
+
+class TooLargeError(RubricaError):
+    """A body has more bytes than the gateway takes."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__(f"the body has more than {most:,} bytes (max_body in the gateway's settings allows more)")
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why a request has no answer.
+
+    >>> Refusal(400, "`messages` is missing").body
+    b'{"error":{"message":"`messages` is missing","type":"invalid_request_error","param":null,"code":null}}'
+    """
+
+    status: int
+    message: str
+    type: str = "invalid_request_error"
+    code: str | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def body(self) -> bytes:
+        error = {"message": self.message, "type": self.type, "param": None, "code": self.code}
+        return msgspec.json.encode({"error": error})
+
+    @property
+    def event(self) -> bytes:
+        """The same within a stream that has begun."""
+        return b"data: " + self.body + b"\n\n"
+
+    def response(self, trace: str = "") -> Response:
+        traced = {"x-sleipner-trace": trace, "x-request-id": trace} if trace else {}
+        return Response(self.body, self.status, {**self.headers, **traced}, "application/json")
+
+
+def refusal_of(error: Exception, trace: str = "") -> Refusal:
+    """What a client is told of an error. What nobody foresaw is logged, and told without its insides."""
+    match error:
+        case AllDownError(rejected=ModelError() as refused):
+            return Refusal(refused.status or 400, str(refused))
+        case AllDownError():
+            return Refusal(503, str(error), "server_error", "service_unavailable", retry_after(error.retry_after))
+        case ModelError():  # a stream that broke off
+            return Refusal(502, f"the model's answer broke off ({error.trouble})", "server_error", "upstream_error")
+        case SpentError():
+            headers = NO_RETRY | retry_after(error.retry_after)
+            return Refusal(429, str(error), "insufficient_quota", "insufficient_quota", headers)
+        case TooLargeError():
+            return Refusal(413, str(error), code="request_too_large")
+        case DeniedError():
+            return Refusal(403, str(error), "permission_error", "not_allowed")
+        case MissingError():
+            return Refusal(404, str(error), code="not_found")
+        case ConflictError():
+            return Refusal(409, str(error), code="conflict", headers=NO_RETRY)
+        case StoreError():
+            LOG.error("%s: %s", trace, error)
+            return Refusal(503, "the database cannot be used now (try again)", "server_error", None, retry_after(1))
+        case InputError() | RubricaError():
+            return Refusal(400, str(error))
+        case HTTPException():
+            return Refusal(error.status_code, str(error.detail), headers=error.headers or {})
+        case _:
+            LOG.error("%s: %s", trace, type(error).__name__, exc_info=error)
+            return Refusal(500, INTERNAL, "server_error")
+
+
+def from_problem(reply: Response) -> Refusal:
+    """What the sign-in says as a problem detail, in OpenAI's shape."""
+    told = msgspec.json.decode(reply.body)
+    kept = {name: value for name, value in reply.headers.items() if name in ("retry-after", "www-authenticate")}
+    status = reply.status_code
+    kind, code = {
+        401: ("invalid_request_error", "invalid_api_key"),
+        403: ("permission_error", "not_allowed"),
+        429: ("requests", "rate_limit_exceeded"),
+    }.get(status, ("server_error" if status >= 500 else "invalid_request_error", None))
+    return Refusal(status, told["detail"], kind, code, kept)

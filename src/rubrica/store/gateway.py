@@ -1,0 +1,297 @@
+"""What the gateway keeps: a row per request, the comparisons with tier-1 made later, and what people think of answers.
+
+Rows are written in the background, in batches, and a batch may be tried twice: whatever is there already stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from functools import cache
+from operator import attrgetter
+from typing import Any, Literal
+from uuid import UUID
+
+import msgspec
+from sqlalchemy import Connection, Dialect, func, select, update
+from sqlalchemy.dialects import postgresql, sqlite
+
+from rubrica.errors import MissingError
+
+from .columns import new_id
+from .tables import api_keys, gateway_feedback, gateway_requests, gateway_texts
+
+Tier = Literal["tier-0", "tier-1"]
+Cached = Literal["", "exact", "semantic"]
+Degraded = Literal["", "tier-0 failed", "tier-1 failed", "no tier-1"]
+Uncompared = Literal["", "tier-1 failed", "not gradable", "not graded"]
+Thumb = Literal["up", "down"]
+
+GONE = 499
+"""The status of a request whose client did not wait for its answer."""
+
+_requests, _texts, _feedback = gateway_requests.c, gateway_texts.c, gateway_feedback.c
+
+
+class DimensionScore(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
+    """What one dimension was given, on its own scale. Reasons are not kept: they quote what was judged."""
+
+    score: float | None
+    confidence: float = 1.0
+    judge: str = ""  # the model that gave it; empty: no model did
+    stands_in: bool = False  # a neutral value, for nobody could score it
+
+
+class Record(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """One request: where its answer came from, what the grade was, what it cost and how long it took.
+
+    None is not known or not done, and never 0. Costs are US dollars, times milliseconds.
+    """
+
+    trace: UUID
+    at: datetime  # when it came
+    status: int  # of HTTP
+    total_ms: float
+    key_id: UUID | None = None
+    conversation: int | None = None  # a digest of how it began
+    variant: str = ""  # the arm of an experiment
+    chosen: str = ""  # by headers
+    stream: bool = False
+    cached: Cached = ""
+    degraded: Degraded = ""
+    failed_steps: str = ""
+    tier: Tier | None = None
+    model: str | None = None
+    question_type: str | None = None
+    classified_by: str | None = None
+    classification_confidence: float | None = None
+    rubric: str | None = None  # name@version
+    passed: bool | None = None  # whether tier-0's answer did
+    score: float | None = None  # of tier-0's answer, 0 to 100
+    threshold: float | None = None
+    gated: bool | None = None  # a gate took part in the grade
+    grade_confidence: float | None = None
+    variance: float | None = None
+    dimension_scores: Mapping[str, DimensionScore] | None = None
+    tier0_usd: float | None = None
+    tier1_usd: float | None = None
+    classification_usd: float | None = None
+    grading_usd: float | None = None
+    total_usd: float | None = None
+    baseline_usd: float | None = None  # tier-1 alone
+    tier0_ms: float | None = None
+    tier1_ms: float | None = None
+    classification_ms: float | None = None
+    grading_ms: float | None = None
+    first_byte_ms: float | None = None  # of a stream
+    input_tokens: int = 0  # of all models together
+    output_tokens: int = 0
+    answer_tokens: int = 0  # of the answer that was given
+    prompt_digest: bytes | None = None
+    answer_digest: bytes | None = None
+    prompt: str | None = None  # personal data masked; None: texts are not kept
+    answer: str | None = None
+
+    @property
+    def savings_usd(self) -> float | None:
+        """Against tier-1 alone; below 0 where an answer was paid for that did not pass."""
+        return None if self.total_usd is None or self.baseline_usd is None else self.baseline_usd - self.total_usd
+
+
+class Comparison(msgspec.Struct, frozen=True, gc=False):
+    """What tier-1's answer to a request that was graded before was worth, under the same grader."""
+
+    trace: UUID
+    score: float | None = None  # 0 to 100
+    difference: float | None = None  # that minus the score of tier-0's answer
+    better: bool | None = None  # clearly so
+    failure: Uncompared = ""  # why there is no score
+    usd: float | None = None  # what it cost to find out; None: not known
+
+
+class ComparedRequest(msgspec.Struct, frozen=True, gc=False):
+    """A graded request of which both tiers' answers have a score."""
+
+    question_type: str
+    score: float  # of tier-0's answer, 0 to 100
+    difference: float  # tier-1's score minus that
+    gated: bool  # a gate took part, so that no threshold decides about it
+    threshold: float | None = None
+
+
+class Spent(msgspec.Struct, frozen=True, gc=False):
+    """What requests of one key cost."""
+
+    usd: float  # of those whose price is known
+    shadow_usd: float  # what comparing their answers cost
+    unpriced: int  # requests whose price is not known
+
+
+class RatedRequest(msgspec.Struct, frozen=True, gc=False):
+    """What somebody gave an answer, beside its grade."""
+
+    trace: UUID
+    user_id: UUID
+    rating: int | None
+    scores: dict[str, float] | None  # by dimension
+    tier: str | None
+    rubric: str | None
+    dimension_scores: dict[str, dict[str, Any]] | None  # of tier-0's answer
+    prompt_digest: bytes | None
+    prompt: str | None
+    answer: str | None
+
+
+_COLUMNS = tuple(name for name in Record.__struct_fields__ if name not in ("prompt", "answer"))
+_values = attrgetter(*_COLUMNS)
+_ADD = {"postgresql": postgresql.insert(gateway_requests).on_conflict_do_nothing()}
+_ADD_TEXTS = {
+    "sqlite": sqlite.insert(gateway_texts).on_conflict_do_nothing(),
+    "postgresql": postgresql.insert(gateway_texts).on_conflict_do_nothing(),
+}
+
+
+def keep(conn: Connection, entries: Sequence[Record | Comparison]) -> None:
+    """Keep requests, and comparisons of requests that came before them or are kept already."""
+    records = [entry for entry in entries if isinstance(entry, Record)]
+    if records:
+        _add(conn, records)
+    if texts := [one for one in records if one.prompt is not None]:
+        rows = [{"trace": one.trace, "prompt": one.prompt, "answer": one.answer or ""} for one in texts]
+        conn.execute(_ADD_TEXTS[conn.dialect.name], rows)
+    for entry in entries:
+        if isinstance(entry, Comparison):
+            values = {
+                f"shadow_{name}": getattr(entry, name) for name in Comparison.__struct_fields__ if name != "trace"
+            }
+            conn.execute(update(gateway_requests).where(_requests.trace == entry.trace).values(values))
+
+
+def _add(conn: Connection, records: Sequence[Record]) -> None:
+    if conn.dialect.name != "sqlite":
+        conn.execute(_ADD[conn.dialect.name], [dict(zip(_COLUMNS, _values(one), strict=True)) for one in records])
+        return
+    # A row has forty columns, and most need nothing done: leaving them alone takes half the time of a whole insert.
+    statement, changes = _for_sqlite(conn.dialect)
+    rows = [list(_values(one)) for one in records]
+    for row in rows:
+        for place, change in changes:
+            row[place] = change(row[place])
+    conn.exec_driver_sql(statement, [tuple(row) for row in rows])
+
+
+@cache
+def _for_sqlite(dialect: Dialect) -> tuple[str, list[tuple[int, Callable[[Any], Any]]]]:
+    """The statement that adds a record, and what has to be done to which of its values."""
+    found = ((place, _requests[name].type.dialect_impl(dialect)) for place, name in enumerate(_COLUMNS))
+    changes: list[tuple[int, Callable[[Any], Any]]] = [
+        (place, change) for place, kind in found if (change := kind.bind_processor(dialect)) is not None
+    ]
+    slots = ", ".join("?" * len(_COLUMNS))
+    table = gateway_requests.name
+    return f"INSERT INTO {table} ({', '.join(_COLUMNS)}) VALUES ({slots}) ON CONFLICT DO NOTHING", changes  # noqa: S608
+
+
+def request_by_trace(conn: Connection, trace: UUID) -> Record | None:
+    """What was kept of one request."""
+    shown = [_requests[name] for name in _COLUMNS]
+    query = select(*shown, _texts.prompt, _texts.answer).outerjoin_from(gateway_requests, gateway_texts)
+    row = conn.execute(query.where(_requests.trace == trace)).mappings().first()
+    if row is None:
+        return None
+    scores = msgspec.convert(row["dimension_scores"], dict[str, DimensionScore] | None)
+    return Record(**{**row, "dimension_scores": scores})
+
+
+def add_feedback(
+    conn: Connection,
+    trace: UUID,
+    user_id: UUID,
+    given: int | Thumb,  # 1 to 5, or a thumb
+    now: datetime,
+    *,
+    comment: str = "",
+    scores: Mapping[str, float] | None = None,
+) -> None:
+    """Keep what somebody thinks of an answer, in place of what they thought before."""
+    if conn.execute(select(_requests.trace).where(_requests.trace == trace)).first() is None:
+        raise MissingError(f"no request {trace} is kept")
+    rating = given if isinstance(given, int) else None
+    opinion = {
+        "rating": rating,
+        "liked": given == "up" if rating is None else None if rating == 3 else rating > 3,
+        "comment": comment,
+        "scores": dict(scores) if scores else None,
+        "updated_at": now,
+    }
+    new = {"id": new_id(now), "trace": trace, "user_id": user_id, "created_at": now, **opinion}
+    add: Any = (postgresql if conn.dialect.name == "postgresql" else sqlite).insert(gateway_feedback).values(new)
+    conn.execute(add.on_conflict_do_update(index_elements=[_feedback.trace, _feedback.user_id], set_=opinion))
+
+
+def rated_requests(conn: Connection, since: datetime, until: datetime) -> list[RatedRequest]:
+    """What people gave, oldest request first, with what it takes to hold it against the grades."""
+    query = (
+        select(
+            _requests.trace,
+            _feedback.user_id,
+            _feedback.rating,
+            _feedback.scores,
+            _requests.tier,
+            _requests.rubric,
+            _requests.dimension_scores,
+            _requests.prompt_digest,
+            _texts.prompt,
+            _texts.answer,
+        )
+        .join_from(gateway_feedback, gateway_requests)
+        .outerjoin(gateway_texts, _texts.trace == _requests.trace)
+        .where(_requests.at >= since, _requests.at < until)
+        .order_by(_requests.trace, _feedback.user_id)
+    )
+    return [RatedRequest(**row) for row in conn.execute(query).mappings()]
+
+
+def compared_requests(
+    conn: Connection, since: datetime, until: datetime, *, rubric: str | None = None, limit: int = 100_000
+) -> list[ComparedRequest]:
+    """Requests of which both tiers' answers have a score, newest first; only those graded by `rubric`, if named."""
+    query = (
+        select(_requests.question_type, _requests.score, _requests.shadow_difference, _requests.gated)
+        .add_columns(_requests.threshold)
+        .where(_requests.at >= since, _requests.at < until)
+        .where(_requests.shadow_failure == "", _requests.shadow_failure.isnot(None))
+        .order_by(_requests.at.desc())
+        .limit(limit)
+    )
+    if rubric is not None:
+        query = query.where(_requests.rubric == rubric)
+    return [ComparedRequest(*row) for row in conn.execute(query)]
+
+
+def spent(conn: Connection, since: datetime, until: datetime) -> dict[UUID | None, Spent]:
+    """What the requests of each key cost."""
+    query = (
+        select(
+            _requests.key_id,
+            func.coalesce(func.sum(_requests.total_usd), 0.0),
+            func.coalesce(func.sum(_requests.shadow_usd), 0.0),
+            func.count() - func.count(_requests.total_usd),
+        )
+        .where(_requests.at >= since, _requests.at < until)
+        .group_by(_requests.key_id)
+    )
+    return {key_id: Spent(*sums) for key_id, *sums in conn.execute(query)}
+
+
+def allowances(conn: Connection, key_id: UUID) -> dict[str, Any] | None:
+    """What a key may choose and spend, as it was set; None: nothing was."""
+    found: dict[str, Any] | None = conn.execute(select(api_keys.c.allowances).where(api_keys.c.id == key_id)).scalar()
+    return found
+
+
+def set_allowances(conn: Connection, key_id: UUID, document: Mapping[str, Any] | None) -> None:
+    """Say what a key may choose and spend; None: what the gateway lets everybody."""
+    values = {"allowances": None if document is None else dict(document)}
+    if not conn.execute(update(api_keys).where(api_keys.c.id == key_id).values(values)).rowcount:
+        raise MissingError(f"there is no key {key_id}")

@@ -1,0 +1,6 @@
+"""Lets the tests import `training`, a package of the repository."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[2]))

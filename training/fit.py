@@ -1,0 +1,103 @@
+"""Fits a linear model to examples: multinomial logistic regression by accelerated gradient descent.
+
+Everything is added up in a fixed order and nothing is drawn at random, so that the same examples give the same weights.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rubrica.text.linear import Layout, LinearModel
+
+from .examples import Example, digest
+
+Floats = NDArray[np.float64]
+CLIP = 99.99  # the percentile of weights that becomes the largest byte; the few beyond it are cut
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """How weights are found."""
+
+    shrink: float  # the price of large weights
+    balance: float  # from 0, every example counts the same, to 1, every label does
+    steps: int
+
+
+@dataclass(frozen=True, slots=True)
+class Sparse:
+    """The vectors of many texts: entry i says that `rows[i]` has `values[i]` in `columns[i]`, sorted by row."""
+
+    rows: NDArray[np.int64]
+    columns: NDArray[np.int64]
+    values: Floats
+    height: int
+    width: int
+
+    @classmethod
+    def of(cls, layout: Layout, texts: Sequence[str]) -> Sparse:
+        vectors = [layout.vector(text) for text in texts]
+        rows = np.repeat(np.arange(len(vectors)), [len(vector) for vector in vectors])
+        columns = np.array([row for vector in vectors for row in vector], dtype=np.int64)
+        values = np.array([value for vector in vectors for value in vector.values()], dtype=np.float64)
+        return cls(rows, columns, values, len(vectors), 1 << layout.bits)
+
+    def times(self, weights: Floats) -> Floats:
+        """Every text's vector times each column of weights."""
+        return np.stack(
+            [np.bincount(self.rows, self.values * column[self.columns], self.height) for column in weights.T], axis=1
+        )
+
+    def turned_times(self, parts: Floats) -> Floats:
+        """The transposed vectors times each column of parts."""
+        return np.stack(
+            [np.bincount(self.columns, self.values * column[self.rows], self.width) for column in parts.T], axis=1
+        )
+
+
+def fit(layout: Layout, examples: Sequence[Example], labels: Sequence[str], recipe: Recipe) -> LinearModel:
+    """The model that the examples lead to."""
+    vectors = Sparse.of(layout, [example.text for example in examples])
+    wanted = np.array([labels.index(example.label) for example in examples])
+    weights = descend(vectors, wanted, len(labels), recipe)
+    weights -= weights.mean(axis=1, keepdims=True)  # a row that adds the same to every label says nothing
+    scale = float(np.percentile(np.abs(weights[weights != 0]), CLIP)) / 127
+    whole = np.clip(np.rint(weights / scale), -127, 127).astype(np.int8)
+    made_from = digest(examples, labels, layout, recipe)
+    return LinearModel(tuple(labels), layout, array("b", whole.tobytes()), scale, made_from)
+
+
+def descend(vectors: Sparse, wanted: NDArray[Any], labels: int, recipe: Recipe) -> Floats:
+    """Weights by label that make the wanted ones likely, by Nesterov's method."""
+    counts = np.bincount(wanted, minlength=labels)
+    importance = ((counts.sum() / counts / labels) ** recipe.balance)[wanted][:, None]
+    target = np.eye(labels)[wanted]
+    step = 1 / (0.5 * importance.max() * _largest_stretch(vectors) + recipe.shrink)
+    now = before = np.zeros((vectors.width, labels))
+    for turn in range(recipe.steps):
+        ahead = now + turn / (turn + 3) * (now - before)
+        slope = vectors.turned_times((_chances(vectors.times(ahead)) - target) * importance)
+        now, before = ahead - step * (slope + recipe.shrink * ahead), now
+    return now
+
+
+def _chances(scores: Floats) -> Floats:
+    raised = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return np.asarray(raised / raised.sum(axis=1, keepdims=True))
+
+
+def _largest_stretch(vectors: Sparse) -> float:
+    """The largest eigenvalue of the vectors' products, a little overestimated: no step may be longer."""
+    guess = np.ones((vectors.height, 1))
+    length = 1.0
+    for _ in range(20):
+        guess = vectors.times(vectors.turned_times(guess))
+        length = float(np.linalg.norm(guess))
+        guess /= length
+    return 1.05 * length
