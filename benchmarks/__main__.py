@@ -9,6 +9,7 @@ from rich.table import Table
 
 from .catalogue import lists_and_trending
 from .floor import Ratio
+from .gateway import flat_gateway_memory, held_streams, pass_through
 from .judges import calls_a_second, calls_saved, replies_read, share_of_the_ideal
 from .panel_labels import pooled_accuracy
 from .question_types import classified
@@ -20,7 +21,7 @@ from .streaming import flat_memory, start_up
 RULES = (explained_evaluations, formulas, flat_memory, start_up)
 JUDGES = (calls_a_second, share_of_the_ideal, calls_saved, pooled_accuracy, replies_read)
 SERVICE = (executions_a_second, lists_and_trending)
-GATEWAY = (classified, routing)
+GATEWAY = (classified, routing, pass_through, flat_gateway_memory, held_streams)
 
 
 def main() -> None:

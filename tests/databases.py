@@ -186,11 +186,11 @@ def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return file
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
-def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
-    """A fresh database with the tables in it, once of each kind."""
+@contextlib.contextmanager
+def fresh(request: pytest.FixtureRequest, folder: Path) -> Iterator[str]:
+    """The URL of a database with the tables in it, of the kind that a fixture's parameter names."""
     if request.param == "sqlite":
-        file = tmp_path / "rubrica.db"
+        file = folder / "rubrica.db"
         shutil.copyfile(request.getfixturevalue("sqlite_template"), file)
         yield f"sqlite:///{file}"
         return
@@ -199,6 +199,13 @@ def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str
     name = server.borrow(template)
     yield server.url(name)
     server.give_back(name, template)
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """A fresh database with the tables in it, once of each kind."""
+    with fresh(request, tmp_path) as url:
+        yield url
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

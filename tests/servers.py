@@ -27,6 +27,7 @@ import pytest
 import uvicorn
 from fastapi import APIRouter, FastAPI
 
+from databases import fresh
 from rubrica.arena.access import ROLES, Role
 from rubrica.arena.keys import Issued, Wish, issue
 from rubrica.server.app import create_app
@@ -266,4 +267,11 @@ def server(database_url: str) -> Iterator[Running]:
 def full_server(database_url: str) -> Iterator[Running]:
     """The same with the bundled rubrics in it."""
     with serving(database_url, settings=ServerSettings()) as running:
+        yield running
+
+
+@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+def shared_server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    """A server that the tests of a module share, which is quicker: what each leaves behind is there for the others."""
+    with fresh(request, tmp_path_factory.mktemp("shared")) as url, serving(url) as running:
         yield running

@@ -39,6 +39,26 @@ def test_pushing_again_makes_a_version_only_if_something_changed(there: Running,
     assert [(version["version"], version["note"]) for version in versions] == [("1.0.1", "milder"), ("1.0.0", "")]
 
 
+def test_a_short_form_is_found_again_by_its_slug_however_long_its_name(
+    there: Running, cli: Cli, tmp_path: Path
+) -> None:
+    short = tmp_path / "short.yaml"
+    for words in (9, 9, 12):
+        rule = f"{{type: custom_expression, expression: 1 if word_count < {words} else 0}}"
+        short.write_text(f"name: {'Very ' * 50}Brief\nscoring_type: binary\nrules: [{rule}]\n")
+        result = cli("push", short)
+        assert result.exit_code == 0, result.stderr
+    (found,) = there.author.get("/api/evaluations?mine=true").json["items"]
+    assert (found["revision"], found["version"]) == (2, "1.1")
+
+
+def test_a_name_that_several_others_have_made_public_is_free_for_oneself(there: Running, cli: Cli, tiny: Path) -> None:
+    for user in ("bo", "cy"):
+        others = {**yaml.safe_load(TINY), "is_public": True}
+        assert there.newcomer("author", user).post("/api/evaluations", others).status == 201
+    assert "stored as tiny@1.0.0" in cli("push", tiny).stdout
+
+
 def test_a_rubric_of_somebody_else_is_not_overwritten(
     there: Running, cli: Cli, tiny: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -206,8 +206,16 @@ def test_keys_that_cannot_be_are_refused(cli: Cli, tmp_path: Path, args: tuple[s
 def test_a_key_is_told_what_it_may_choose_and_spend(cli: Cli) -> None:
     key = cli("keys", "create", "--role", "player").stdout.strip()
     told = cli("keys", "allow", key[:11], "--usd-per-day", "5", "--control", "debug", "--json")
-    assert json.loads(told.stdout)["allowances"] == {"controls": ["debug"], "models": [], "usd_per_day": 5.0}
+    assert json.loads(told.stdout)["allowances"] == {
+        "controls": ["debug"],
+        "models": [],
+        "choices": {},
+        "usd_per_day": 5.0,
+    }
     assert "lets everybody" in cli("keys", "allow", key[:11]).stderr
+    chosen = cli("keys", "allow", key[:11], "--choose", "threshold=90", "--json")
+    assert json.loads(chosen.stdout)["allowances"]["choices"] == {"threshold": "90"}
+    assert cli("keys", "allow", key[:11], "--choose", "threshold=high").exit_code == 2
     refused = cli("keys", "allow", key[:11], "--control", "everything")
     assert refused.exit_code == 2
     assert "'debug'" in refused.stderr

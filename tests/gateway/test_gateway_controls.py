@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from rubrica.errors import DeniedError, InputError
 from rubrica.gateway.controls import Allowance, Controls, read_controls
@@ -97,3 +98,16 @@ def test_an_allowance_refuses_what_it_does_not_know() -> None:
         Allowance.model_validate({"usd": 3})
     with pytest.raises(ValueError, match="usd_per_day"):
         Allowance(usd_per_day=0)
+
+
+def test_what_a_key_chose_holds_where_a_request_says_nothing() -> None:
+    strict = Allowance(controls=frozenset({"threshold"}), choices={"threshold": "90", "grading": "on"})
+    assert read_controls({}, {}, strict).threshold == 90
+    assert read_controls({"x-sleipner-threshold": "70"}, {}, strict).threshold == 70
+    with pytest.raises(DeniedError):
+        read_controls({"x-sleipner-grading": "off"}, {}, strict)
+
+
+def test_a_choice_of_a_key_that_cannot_be_read_is_refused_when_it_is_made() -> None:
+    with pytest.raises(ValidationError, match="none of on, off"):
+        Allowance(choices={"grading": "sometimes"})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Iterator
 from datetime import datetime
 
 import pytest
@@ -32,16 +33,16 @@ def test_nobody_owns_what_came_with_rubrica() -> None:
 
 
 @pytest.mark.parametrize("role", ROLES)
-def test_a_key_says_who_calls(server: Running, role: Role) -> None:
-    told = server.client(role).get("/api/whoami").json
-    key = server.issued[role].key
+def test_a_key_says_who_calls(shared_server: Running, role: Role) -> None:
+    told = shared_server.client(role).get("/api/whoami").json
+    key = shared_server.issued[role].key
     assert told == {"user_id": str(key.user_id), "name": f"the {role}", "role": role, "key_id": str(key.id)}
 
 
 @pytest.mark.parametrize("form", ["Bearer {}", "bearer {}", "BEARER  {}"])
-def test_a_key_may_come_as_a_bearer_token_of_any_spelling(server: Running, form: str) -> None:
-    key = server.issued["viewer"].secret
-    assert server.anyone.get("/api/whoami", Authorization=form.format(key)).json["role"] == "viewer"
+def test_a_key_may_come_as_a_bearer_token_of_any_spelling(shared_server: Running, form: str) -> None:
+    key = shared_server.issued["viewer"].secret
+    assert shared_server.anyone.get("/api/whoami", Authorization=form.format(key)).json["role"] == "viewer"
 
 
 def test_a_key_may_come_in_a_header_of_its_own(server: Running) -> None:
@@ -61,8 +62,8 @@ def test_a_key_may_come_in_a_header_of_its_own(server: Running) -> None:
         "Bearer " + "x" * 5000,
     ],
 )
-def test_what_is_no_key_is_turned_away_with_a_challenge(server: Running, header: str) -> None:
-    reply = server.anyone.get("/api/whoami", Authorization=header)
+def test_what_is_no_key_is_turned_away_with_a_challenge(shared_server: Running, header: str) -> None:
+    reply = shared_server.anyone.get("/api/whoami", Authorization=header)
     assert reply.status == 401
     assert reply.headers["WWW-Authenticate"] == 'Bearer realm="rubrica", error="invalid_token"'
     assert reply.json["type"] == "urn:rubrica:problem:unauthenticated"
@@ -74,8 +75,8 @@ def test_a_server_with_keys_needs_one(server: Running) -> None:
 
 
 @pytest.mark.parametrize("path", ["/healthz", "/docs", "/openapi.json"])
-def test_how_it_is_and_how_to_use_it_needs_no_key(server: Running, path: str) -> None:
-    assert server.anyone.get(path).status == 200
+def test_how_it_is_and_how_to_use_it_needs_no_key(shared_server: Running, path: str) -> None:
+    assert shared_server.anyone.get(path).status == 200
 
 
 def test_a_revoked_key_stops_working_within_a_second(server: Running) -> None:
@@ -149,6 +150,12 @@ def test_revoking_the_last_key_opens_no_door(database_url: str) -> None:
         assert server.anyone.get("/api/whoami").status == 401
 
 
+@pytest.fixture(scope="module")
+def keyless(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    with serving(str(tmp_path_factory.mktemp("keyless") / "rubrica.db"), keyless=True) as running:
+        yield running
+
+
 @pytest.mark.parametrize(
     "headers",
     [
@@ -160,11 +167,10 @@ def test_revoking_the_last_key_opens_no_door(database_url: str) -> None:
         {"Origin": "http://127.0.0.1:1"},  # another server on this machine
     ],
 )
-def test_without_keys_a_browser_cannot_be_tricked_into_calling(database_url: str, headers: dict[str, str]) -> None:
-    with serving(database_url, keyless=True) as server:
-        assert server.anyone.ask("GET", "/api/whoami", headers=headers).status == 403
-        host = server.url.removeprefix("http://")
-        assert server.anyone.ask("GET", "/api/whoami", headers={"Host": host, "Origin": server.url}).status == 200
+def test_without_keys_a_browser_cannot_be_tricked_into_calling(keyless: Running, headers: dict[str, str]) -> None:
+    assert keyless.anyone.ask("GET", "/api/whoami", headers=headers).status == 403
+    host = keyless.url.removeprefix("http://")
+    assert keyless.anyone.ask("GET", "/api/whoami", headers={"Host": host, "Origin": keyless.url}).status == 200
 
 
 def test_with_a_key_the_name_of_the_server_is_nobodys_business(server: Running) -> None:

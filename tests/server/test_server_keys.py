@@ -56,8 +56,8 @@ def test_of_a_key_only_a_digest_is_kept(server: Running) -> None:
 
 
 @pytest.mark.parametrize("role", [role for role in ROLES if role != "admin"])
-def test_only_admins_make_keys(server: Running, role: Role) -> None:
-    reply = server.client(role).post("/api/keys", {"role": "viewer"})
+def test_only_admins_make_keys(shared_server: Running, role: Role) -> None:
+    reply = shared_server.client(role).post("/api/keys", {"role": "viewer"})
     assert reply.status == 403
     assert reply.json["detail"] == f"making a key needs the role admin; this key has {role}"
 
@@ -78,8 +78,8 @@ def test_only_admins_make_keys(server: Running, role: Role) -> None:
         None,
     ],
 )
-def test_a_key_that_cannot_be_is_refused(server: Running, body: object) -> None:
-    assert server.admin.post("/api/keys", body).status == 422
+def test_a_key_that_cannot_be_is_refused(shared_server: Running, body: object) -> None:
+    assert shared_server.admin.post("/api/keys", body).status == 422
 
 
 def test_a_key_is_not_made_under_an_idempotency_key_because_its_reply_would_be_kept(server: Running) -> None:
@@ -113,8 +113,8 @@ def test_keys_come_in_pages(server: Running) -> None:
 
 
 @pytest.mark.parametrize("query", ["limit=0", "limit=201", "limit=x", "cursor=garbage", "cursor=WzFd", "cursor=W10"])
-def test_a_page_that_cannot_be_is_refused(server: Running, query: str) -> None:
-    assert server.admin.get(f"/api/keys?{query}").status == 422
+def test_a_page_that_cannot_be_is_refused(shared_server: Running, query: str) -> None:
+    assert shared_server.admin.get(f"/api/keys?{query}").status == 422
 
 
 def test_everybody_may_revoke_their_own_key(server: Running) -> None:

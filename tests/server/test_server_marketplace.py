@@ -94,14 +94,14 @@ def test_every_order_can_be_paged_through(server: Running, sort: str) -> None:
         "q=" + "x" * 201,
     ],
 )
-def test_a_query_that_makes_no_sense_is_a_problem_of_the_client(server: Running, query: str) -> None:
-    reply = server.viewer.get(f"{ROOT}/evaluations?{query}")
+def test_a_query_that_makes_no_sense_is_a_problem_of_the_client(shared_server: Running, query: str) -> None:
+    reply = shared_server.viewer.get(f"{ROOT}/evaluations?{query}")
     assert (reply.status, reply.headers["Content-Type"]) == (422, "application/problem+json")
 
 
 @pytest.mark.parametrize("query", ["q=a%00b", "category=a%00b", "tag=a%00b"])
-def test_a_query_that_no_database_can_hold_is_a_problem_of_the_client(server: Running, query: str) -> None:
-    assert server.viewer.get(f"{ROOT}/evaluations?{query}").status in (400, 422)
+def test_a_query_that_no_database_can_hold_is_a_problem_of_the_client(shared_server: Running, query: str) -> None:
+    assert shared_server.viewer.get(f"{ROOT}/evaluations?{query}").status in (400, 422)
 
 
 def test_an_import_says_where_the_copy_is(server: Running) -> None:
@@ -153,10 +153,11 @@ def test_rating_answers_with_the_mean_of_all(server: Running) -> None:
     ],
     ids=repr,
 )
-def test_a_rating_that_makes_no_sense_is_refused(server: Running, body: Any) -> None:
-    publish(server.author, "Brevity")
-    assert server.player.post(f"{ROOT}/brevity/rate", body).status == 422
-    assert server.viewer.get(f"{ROOT}/brevity").json["reviews"] == 0
+def test_a_rating_that_makes_no_sense_is_refused(shared_server: Running, body: Any) -> None:
+    if shared_server.viewer.get(f"{ROOT}/brevity").status == 404:
+        publish(shared_server.author, "Brevity")
+    assert shared_server.player.post(f"{ROOT}/brevity/rate", body).status == 422
+    assert shared_server.viewer.get(f"{ROOT}/brevity").json["reviews"] == 0
 
 
 def test_reviews_are_shown_with_names_newest_first_in_pages(server: Running) -> None:

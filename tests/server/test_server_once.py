@@ -161,7 +161,7 @@ def test_a_reply_is_kept_for_a_day_and_no_longer(notes: Running, clock: Clock) -
     assert made(notes, "ann") == 2
 
 
-def test_a_server_that_died_on_the_way_blocks_its_key_for_a_minute(notes: Running, clock: Clock) -> None:
+def test_a_server_that_died_on_the_way_blocks_its_key_for_a_while(notes: Running, clock: Clock) -> None:
     """The reservation is there and nobody works on it, which is what kill -9 leaves behind."""
     notes.author.post("/tries", {}, Idempotency_Key="other")
     caller = notes.issued["author"].key.user_id

@@ -84,6 +84,15 @@ Models = Annotated[
         "--model", help="A model that its requests may name as a tier; may be repeated.", rich_help_panel=ALLOW
     ),
 ]
+Choices = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--choose",
+        metavar="NAME=VALUE",
+        help="What holds where its requests say nothing, such as threshold=90 or grading=off; may be repeated.",
+        rich_help_panel=ALLOW,
+    ),
+]
 PerDay = Annotated[
     float | None,
     typer.Option("--usd-per-day", metavar="USD", help="Most it may spend a day (UTC).", rich_help_panel=ALLOW),
@@ -109,6 +118,7 @@ def keys(
     per_minute: PerMinute = PER_MINUTE,
     controls: Controls = None,
     models: Models = None,
+    choices: Choices = None,
     per_day: PerDay = None,
     place: DatabasePlace = DEFAULT_DATABASE,
     as_json: AsJson = False,
@@ -130,7 +140,7 @@ def keys(
         case "allow":
             if which is None:
                 raise typer.BadParameter("name the key", param_hint="KEY")
-            _allow(place, which, _allowance(controls, models, per_day), as_json)
+            _allow(place, which, _allowance(controls, models, choices, per_day), as_json)
         case _:
             assert_never(action)
 
@@ -176,7 +186,9 @@ def _revoke(place: str, which: str, as_json: bool) -> None:
         note(f"revoked {ended.prefix}… of {ended.user}; a running server refuses it within a second")
 
 
-def _allowance(controls: list[str] | None, models: list[str] | None, per_day: float | None) -> Allowance | None:
+def _allowance(
+    controls: list[str] | None, models: list[str] | None, choices: list[str] | None, per_day: float | None
+) -> Allowance | None:
     """What is to be allowed; None, where nothing is said: what a gateway lets everybody."""
     given: dict[str, object] = {}
     if controls is not None:
@@ -184,13 +196,15 @@ def _allowance(controls: list[str] | None, models: list[str] | None, per_day: fl
     if models:
         given["models"] = models
         given.setdefault("controls", list(get_args(Control)))
+    if choices:
+        given["choices"] = {name: value for name, _, value in (choice.partition("=") for choice in choices)}
     if per_day is not None:
         given["usd_per_day"] = per_day
     try:
         return Allowance.model_validate(given) if given else None
     except ValidationError as error:
         faults = "; ".join(f"{fault['loc'][0]}: {fault['msg']}" for fault in error.errors())
-        raise typer.BadParameter(faults, param_hint="--control, --model, --usd-per-day") from None
+        raise typer.BadParameter(faults, param_hint="--control, --model, --choose, --usd-per-day") from None
 
 
 def _allow(place: str, which: str, allowance: Allowance | None, as_json: bool) -> None:
@@ -209,7 +223,11 @@ def _allow(place: str, which: str, allowance: Allowance | None, as_json: bool) -
     else:
         chosen = ", ".join(sorted(document["controls"])) or "nothing"
         spent = "as much as there is" if document["usd_per_day"] is None else f"${document['usd_per_day']:g} a day"
-        note(f"{key.prefix}… of {key.user} may choose {chosen}, and spend {spent}")
+        told = ", ".join(f"{name} {value}" for name, value in document["choices"].items())
+        note(
+            f"{key.prefix}… of {key.user} may choose {chosen}, and spend {spent}"
+            + (f"; without: {told}" if told else "")
+        )
 
 
 def _write(place: str, query: Callable[Concatenate[Connection, P], T], *args: P.args, **options: P.kwargs) -> T:

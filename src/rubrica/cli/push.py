@@ -93,8 +93,8 @@ def _cases(path: Path) -> list[Any]:
 async def _push(there: Remote, path: Path, draft: dict[str, Any]) -> bool:
     """Store one rubric; whether that made a version."""
     me, name = await there.get("/api/whoami"), str(draft["name"])
-    path = f"/api/evaluations/{slug(name) if 'scoring_type' in draft else quote(name, safe='')}"
-    before = await there.get(path, answers=(404, 409))  # 409: several others have made one of that name public
+    reference = slug(name) if "scoring_type" in draft else quote(name, safe="")
+    before = await there.get(f"/api/evaluations/{reference}", answers=(404, 409))  # 409: several others have one
     if before.status == 200 and before.data["created_by"] == me.data["user_id"]:
         after = await there.put(f"/api/evaluations/{before.data['id']}", draft, before.headers["ETag"])
         changed = bool(after.data["revision"] != before.data["revision"])

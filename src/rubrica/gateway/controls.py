@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from typing import Annotated, Literal, TypeVar, get_args
 
 import msgspec
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from rubrica.errors import DeniedError, InputError
 
@@ -33,9 +33,23 @@ class Allowance(BaseModel):
         frozenset(get_args(Control)) - {"tiers"}, description="what requests may choose by x-sleipner- headers"
     )
     models: frozenset[str] = Field(frozenset(), description="models that `tiers` may name")
+    choices: dict[str, str] = Field(
+        {},
+        description="what holds where a request says nothing, by the names of the x-sleipner- headers",
+        examples=[{"threshold": "90"}],
+    )
     usd_per_day: Annotated[float, Field(gt=0)] | None = Field(
         None, description="most US dollars a day (UTC); later requests are refused", examples=[5]
     )
+
+    @field_validator("choices")
+    @classmethod
+    def _readable(cls, choices: dict[str, str]) -> dict[str, str]:
+        try:
+            _chosen(_known(choices))
+        except InputError as error:
+            raise ValueError(str(error)) from None
+        return choices
 
 
 class Controls(msgspec.Struct, frozen=True, kw_only=True):
@@ -79,11 +93,18 @@ def read_controls(headers: Mapping[str, str], query: Mapping[str, str], allowanc
         asked = _known(asked)
     if "debug" in query:
         asked.setdefault("debug", query["debug"])
-    if not asked:
-        return _PLAIN
-    for key in asked:
+    for key, value in asked.items():
         if _KEYS[key] not in allowance.controls:
             raise DeniedError(f"{PREFIX}{key}: this key may not choose that")
+        if _KEYS[key] == "tiers" and value not in allowance.models:
+            raise DeniedError(f"{PREFIX}{key}: this key may not choose {value!r}")
+    if allowance.choices:
+        asked = {**allowance.choices, **asked}
+    return _chosen(asked) if asked else _PLAIN
+
+
+def _chosen(asked: Mapping[str, str]) -> Controls:
+    """What was asked, by names of headers without their beginning."""
     return Controls(
         debug=_one_of(asked, "debug", DEBUGS) or "off",
         force=_one_of(asked, "force", TIERS),
@@ -91,8 +112,8 @@ def read_controls(headers: Mapping[str, str], query: Mapping[str, str], allowanc
         threshold=_number(asked, "threshold"),
         grading=_one_of(asked, "grading", ("on", "off")) != "off",
         cache=None if "cache" not in asked else _one_of(asked, "cache", ("on", "off")) == "on",
-        tier0=_model(asked, "tier0", allowance),
-        tier1=_model(asked, "tier1", allowance),
+        tier0=asked.get("tier0"),
+        tier1=asked.get("tier1"),
     )
 
 
@@ -126,9 +147,3 @@ def _number(asked: Mapping[str, str], key: str) -> float | None:
     if not 0 <= value <= 100:
         raise InputError(f"{PREFIX}{key}: {asked[key]!r} is no number from 0 to 100")
     return value
-
-
-def _model(asked: Mapping[str, str], key: str, allowance: Allowance) -> str | None:
-    if key in asked and asked[key] not in allowance.models:
-        raise DeniedError(f"{PREFIX}{key}: this key may not choose {asked[key]!r}")
-    return asked.get(key)

@@ -9,6 +9,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from rubrica.errors import StoreError
 from rubrica.store.database import Database
@@ -19,6 +20,9 @@ from .record import Texts, masked
 LOG = logging.getLogger("rubrica.gateway")
 TOGETHER = 100
 """Entries in one transaction: on PostgreSQL they are made ready on the event loop, some 20 µs each."""
+
+PILE, MOST_TOGETHER = 1_000, 500
+"""Where so many wait, more go into one transaction: that many records a second are better late than lost."""
 
 LINGER = 0.1
 """Seconds to wait for more to write along with the first."""
@@ -131,7 +135,8 @@ class RecordWriter:
             await self._more.wait()
             if len(self._waiting) < TOGETHER:
                 await self._rest(LINGER)
-            batch = [self._waiting[place] for place in range(min(TOGETHER, len(self._waiting)))]
+            together = TOGETHER if len(self._waiting) < PILE else MOST_TOGETHER
+            batch = list(islice(self._waiting, together))
             try:
                 await self._keep(batch)
             except StoreError as error:

@@ -12,7 +12,7 @@ from starlette.types import Message, Receive, Scope, Send
 from rubrica.arena.access import Caller, require
 from rubrica.gateway.chat import read_chat
 from rubrica.gateway.controls import read_controls
-from rubrica.gateway.gateway import Answered, Asked, Gateway
+from rubrica.gateway.gateway import GONE, Answered, Asked, Gateway
 from rubrica.gateway.upstream import DONE
 
 from .allowances import Allowances
@@ -94,7 +94,7 @@ class Completions:
         except Exception as error:  # noqa: BLE001 - the boundary of a request
             await self._refuse(asked, error, send, begun=begun)
         finally:
-            await self._leave(work)
+            await self._leave(asked, work)
 
     async def _events(self, answered: Answered) -> AsyncGenerator[bytes, None]:
         """All events of an answer. A debug block stands just before the last."""
@@ -123,12 +123,15 @@ class Completions:
         await send(_start(headers, refusal.status))
         await send({"type": "http.response.body", "body": refusal.body})
 
-    async def _leave(self, work: asyncio.Future[Answered]) -> None:
-        """Let nothing go on for a client that has gone."""
+    async def _leave(self, asked: Asked, work: asyncio.Future[Answered]) -> None:
+        """Let nothing go on for a client that has gone, and leave nothing unbooked."""
         if not work.done():
             work.cancel()
-        elif not work.cancelled() and work.exception() is None:
-            await self._gateway.abandon(work.result())
+        elif not work.cancelled():
+            if work.exception() is None:
+                await self._gateway.abandon(work.result())
+            else:
+                self._gateway.fail(asked, GONE)
 
 
 def _start(headers: Headers, status: int = 200) -> Message:
