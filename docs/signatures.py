@@ -151,12 +151,14 @@ def command_page() -> str:
         ),
     ]
     for name in COMMANDS:
-        parts += [f"## rubrica {name}", *_command(name)]
+        command = get_command(import_module(f"rubrica.cli.{name}").app)
+        parts += [f"## rubrica {name}", *_command(command, name)]
+        for own, inner in getattr(command, "commands", {}).items():
+            parts += [f"### rubrica {name} {own}", *_command(inner, f"{name} {own}")]
     return "\n\n".join(parts) + "\n"
 
 
-def _command(name: str) -> Iterator[str]:
-    command = get_command(import_module(f"rubrica.cli.{name}").app)
+def _command(command: Any, name: str) -> Iterator[str]:
     arguments = [p for p in command.params if p.param_type_name == "argument"]
     options = [p for p in command.params if p.param_type_name == "option" and p.name != "help"]
     shown = " ".join(_argument(argument) for argument in arguments)

@@ -1,4 +1,4 @@
-"""Grades an answer as the rubric says, within a deadline. A grader that fails as a whole fails the answer."""
+"""Grades an answer as the rubric says, within a deadline. An answer that nobody could grade does not pass."""
 
 from __future__ import annotations
 

@@ -43,7 +43,8 @@ async def of_game(
 
 @router.get("/leaderboard", response_model=LeaderboardShown, summary="Who stands where across games")
 async def across_games(caller: Signed, service: Serving, dimension: Axis = None, limit: Limit = PAGE) -> Response:
-    """Over all games that you see. Per evaluation of a game: ln(1 + S) if the largest S exceeds 1, then the lowest is
-    0, the highest 1, all equal 0.5. A dimension is the mean over its games, overall is the mean over dimensions."""
+    """Over all games that you see. Scores of an evaluation in a game become ln(1 + S) where one exceeds 1, then shares
+    between the lowest (0) and the highest (1); equal ones become 0.5. Games are averaged per dimension, dimensions over
+    all."""
     board = await service.database.read(standing.across_games, caller, dimension)
     return render(Answer(board.first(limit)))
