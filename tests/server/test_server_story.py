@@ -88,7 +88,7 @@ def test_a_definition_is_created_listed_read_changed_and_deleted(
     ("definition", "raw", "normalized", "points"),
     [
         (SPEED, 50, 0.5, [50]),
-        (NORM, 70, 0.7, [10, 15, 25, 20]),
+        (NORM, 100, 1, [10, 15, 25, 30, 20]),
         (RIGOR, 50, 50 / 65, [20, 15, 15]),
     ],
     ids=lambda value: value["name"] if isinstance(value, dict) else "",
@@ -252,11 +252,12 @@ def test_scores_name_the_version_they_used_and_old_versions_come_back(shared_ser
     assert ann.post(f"{game}/evaluations", {"evaluation_id": path.rpartition("/")[2]}).status == 201
     assert ann.post(f"{path}/execute", context).json["raw_score"] == 100
 
-    strict = {**SPEED, "rules": [{**SPEED["rules"][0], "thresholds": SPEED["rules"][0]["thresholds"][1:]}]}
+    quick, *slower = SPEED["rules"][0]["thresholds"]
+    strict = {**SPEED, "rules": [{**SPEED["rules"][0], "thresholds": [{**quick, "score": 80}, *slower]}]}
     changed = ann.put(path, {**strict, "note": "nobody is that quick"}, If_Match="*")
     assert (changed.status, changed.json["version"]) == (200, "1.1")
     second = ann.post(f"{path}/execute", context).json
-    assert (second["version"], second["raw_score"]) == ("1.1", pytest.approx(110))
+    assert (second["version"], second["raw_score"]) == ("1.1", 80)
     (round_,) = ann.post(f"{game}/evaluate", {"round": context}).json["rounds"]
     assert (round_["scores"][0]["version"], round_["scores"][0]["raw_score"]) == ("1.0", 100)
 
@@ -267,7 +268,7 @@ def test_scores_name_the_version_they_used_and_old_versions_come_back(shared_ser
     ]
     changes = ann.get(f"{path}/versions/1.0/diff/1.1").json
     assert [(change["change"], change["where"]) for change in changes["changes"]] == [
-        ("removed", "rules[0].thresholds[0]")
+        ("changed", "rules[0].thresholds[0].score")
     ]
     restored = ann.post(f"{path}/versions/1.0/restore", {"note": "too strict"})
     assert (restored.status, restored.json["version"], restored.json["rules"]) == (201, "1.2", SPEED["rules"])
