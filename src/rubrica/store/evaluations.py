@@ -14,14 +14,13 @@ from sqlalchemy import (
     Row,
     Select,
     Uuid,
-    and_,
     bindparam,
     case,
     insert,
     or_,
     select,
     tuple_,
-    union_all,
+    union,
     update,
 )
 from sqlalchemy.exc import IntegrityError
@@ -163,12 +162,13 @@ def browse(conn: Connection, user_id: UUID, wanted: Wanted, limit: int, *, every
     elif everything:
         views = [evaluations.c.id.is_not(None)]
     else:
-        views = [public, and_(own, evaluations.c.is_public.is_(False))]
+        views = [public, own]
     pages = [_page(conn, view, wanted, limit) for view in views]
     if len(pages) == 1:
         return [listing_from(row) for row in conn.execute(pages[0])]
-    # One index finds what is public, another what is one's own; `or` between them would use neither.
-    both = union_all(*(select(page.subquery()) for page in pages)).subquery()
+    # One index finds what is public, another what is one's own; `or` between them would use neither. What is both
+    # comes once: a union drops the second.
+    both = union(*(select(page.subquery()) for page in pages)).subquery()
     query = select(both).order_by(*(_order(wanted.order, both.c))).limit(limit)
     return [listing_from(row) for row in conn.execute(query)]
 
