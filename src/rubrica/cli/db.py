@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import json
-from typing import Annotated, Literal, assert_never
+from collections.abc import Callable
+from typing import Annotated, Concatenate, Literal, ParamSpec, TypeVar, assert_never
 
 import typer
+from sqlalchemy import Connection
 
+from rubrica.errors import MissingError
 from rubrica.store.address import address
+from rubrica.store.database import Database
 from rubrica.store.upgrade import Status, status, upgrade
 
 from .options import AsJson
@@ -16,6 +20,8 @@ from .screen import out, safe
 
 app = typer.Typer(add_completion=False, rich_markup_mode="rich")
 
+P = ParamSpec("P")
+T = TypeVar("T")
 DEFAULT_DATABASE = "rubrica.db"
 DatabasePlace = Annotated[
     str,
@@ -75,3 +81,19 @@ def _sentence(found: Status, applied: tuple[str, ...]) -> str:
     if found.pending:
         return f"to be upgraded: {', '.join(found.pending)} (rubrica db upgrade)"
     return f"up to date, at revision {found.current}"
+
+
+def on_database(
+    place: str, makes: str, query: Callable[Concatenate[Connection, P], T], *args: P.args, **options: P.kwargs
+) -> T:
+    """Run one query on a database that is there, brought up to date first; `makes` says what makes one."""
+    file = address(place).file
+    if file is not None and not file.exists():
+        raise MissingError(f"{file}: there is no such database ({makes} makes it; --db names another)")
+
+    async def whole() -> T:
+        await upgrade(place)
+        async with Database.open(place) as database:
+            return await database.write(query, *args, **options)
+
+    return asyncio.run(whole())

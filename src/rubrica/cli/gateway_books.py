@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from random import Random
-from typing import Annotated, Concatenate, ParamSpec, TypeVar
+from typing import Annotated
 
 import msgspec
 import typer
-from sqlalchemy import Connection
 
-from rubrica.errors import MissingError, RubricaError
+from rubrica.errors import RubricaError
 from rubrica.gateway.analytics import analytics
 from rubrica.gateway.feedback import labels
 from rubrica.gateway.settings import GradingSettings, settings_from_text
@@ -23,18 +20,14 @@ from rubrica.gateway.tuning import TOLERANCE, Proposal, Terms, propose
 from rubrica.gateway.variants import with_thresholds
 from rubrica.model.rubric import Rubric
 from rubrica.packs.library import load
-from rubrica.store.address import address
-from rubrica.store.database import Database
 from rubrica.store.gateway import compared_requests, rated_requests
-from rubrica.store.upgrade import upgrade
 
-from .db import DEFAULT_DATABASE, DatabasePlace
+from .db import DEFAULT_DATABASE, DatabasePlace, on_database
 from .gateway_tables import print_figures, print_proposals
 from .options import AsJson
 from .screen import note, out
 
-P = ParamSpec("P")
-T = TypeVar("T")
+MADE_BY = "rubrica gateway"
 SEED = 0
 Days = Annotated[float, typer.Option("--days", min=0.01, max=3650, help="How far to look back.")]
 Kind = Annotated[
@@ -61,7 +54,7 @@ def stats(
 ) -> None:
     """Show pass rates, costs, savings, waiting times and what people think."""
     until = datetime.now(UTC)
-    found = _read(place, analytics, until - timedelta(days=days), until, kind.upper() if kind else None)
+    found = on_database(place, MADE_BY, analytics, until - timedelta(days=days), until, kind.upper() if kind else None)
     if as_json:
         typer.echo(msgspec.json.format(msgspec.json.encode(found)).decode())
     elif not found.all.requests:
@@ -84,7 +77,7 @@ def tune(
     text = config.read_text(encoding="utf-8") if config is not None else ""
     rubric = _rubric(settings_from_text(text, str(config)).grading)
     until = datetime.now(UTC)
-    rows = _read(place, compared_requests, until - timedelta(days=days), until, rubric=rubric.reference)
+    rows = on_database(place, MADE_BY, compared_requests, until - timedelta(days=days), until, rubric=rubric.reference)
     found = propose(rows, _thresholds(rubric), Random(SEED), Terms(tolerance=tolerance))  # noqa: S311 - no secret
     if as_json:
         typer.echo(msgspec.json.format(msgspec.json.encode(found)).decode())
@@ -104,7 +97,7 @@ def print_labels(
     text = config.read_text(encoding="utf-8") if config is not None else ""
     rubric = _rubric(settings_from_text(text, str(config)).grading)
     until = datetime.now(UTC)
-    rated = _read(place, rated_requests, until - timedelta(days=days), until)
+    rated = on_database(place, MADE_BY, rated_requests, until - timedelta(days=days), until)
     scales = {name: rubric.scale_of(name) for name in rubric.dimensions}
     found = labels(rated, rubric.reference, scales, stands_for=stands_for)
     for row in found.rows:
@@ -137,17 +130,3 @@ def _apply(config: Path, text: str, rubric: Rubric, found: list[Proposal]) -> No
         raise RubricaError(f"{config} is written so that this has to be put in by hand:\n{fragment(wanted)}")
     config.write_text(changed, encoding="utf-8")
     note(f"wrote {config}; a running gateway reads it when it starts again")
-
-
-def _read(place: str, query: Callable[Concatenate[Connection, P], T], *args: P.args, **options: P.kwargs) -> T:
-    """Ask a database that is there, and is brought up to date first."""
-    file = address(place).file
-    if file is not None and not file.exists():
-        raise MissingError(f"{file}: there is no such database (rubrica gateway makes it; --db names another)")
-
-    async def whole() -> T:
-        await upgrade(place)
-        async with Database.open(place) as database:
-            return await database.read(query, *args, **options)
-
-    return asyncio.run(whole())

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
-from typing import Annotated, Concatenate, Literal, ParamSpec, TypeVar, assert_never, get_args
+from typing import Annotated, Literal, assert_never, get_args
 
 import typer
 from pydantic import ValidationError
@@ -17,22 +17,18 @@ from sqlalchemy import Connection
 
 from rubrica.arena.access import Role
 from rubrica.arena.keys import MOST_PER_MINUTE, PER_MINUTE, Wish, issue, named_key
-from rubrica.errors import MissingError
 from rubrica.gateway.controls import Allowance, Control
-from rubrica.store.address import address
-from rubrica.store.database import Database
 from rubrica.store.gateway import set_allowances
 from rubrica.store.keys import Key, list_keys, revoke_key
 from rubrica.store.upgrade import upgrade
 
-from .db import DEFAULT_DATABASE, DatabasePlace
+from .db import DEFAULT_DATABASE, DatabasePlace, on_database
 from .options import AsJson
 from .screen import note, out, safe
 
 app = typer.Typer(add_completion=False, rich_markup_mode="rich")
 
-P = ParamSpec("P")
-T = TypeVar("T")
+MADE_BY = "rubrica keys create --role admin"
 NEW = "For create"
 ALLOW = "For allow"
 MOST_LISTED = 100_000
@@ -147,7 +143,7 @@ def keys(
 
 def _create(place: str, wish: Wish, as_json: bool) -> None:
     asyncio.run(upgrade(place))  # the first key may come before anything else
-    issued = _write(place, issue, wish, datetime.now(UTC))
+    issued = on_database(place, MADE_BY, issue, wish, datetime.now(UTC))
     if as_json:
         typer.echo(json.dumps({**_shown(issued.key), "key": issued.secret}, indent=2, ensure_ascii=False))
         return
@@ -156,7 +152,7 @@ def _create(place: str, wish: Wish, as_json: bool) -> None:
 
 
 def _list(place: str, as_json: bool) -> None:
-    found: Sequence[Key] = _write(place, list_keys, limit=MOST_LISTED)
+    found: Sequence[Key] = on_database(place, MADE_BY, list_keys, limit=MOST_LISTED)
     if as_json:
         typer.echo(json.dumps([_shown(key) for key in found], indent=2, ensure_ascii=False))
         return
@@ -179,7 +175,7 @@ def _revoke(place: str, which: str, as_json: bool) -> None:
         revoke_key(conn, key.id, datetime.now(UTC))
         return named_key(conn, str(key.id))
 
-    ended = _write(place, end)
+    ended = on_database(place, MADE_BY, end)
     if as_json:
         typer.echo(json.dumps(_shown(ended), indent=2, ensure_ascii=False))
     else:
@@ -215,7 +211,7 @@ def _allow(place: str, which: str, allowance: Allowance | None, as_json: bool) -
         set_allowances(conn, key.id, document)
         return key
 
-    key = _write(place, set_it)
+    key = on_database(place, MADE_BY, set_it)
     if as_json:
         typer.echo(json.dumps({"id": str(key.id), "allowances": document}, indent=2, ensure_ascii=False))
     elif document is None:
@@ -228,20 +224,6 @@ def _allow(place: str, which: str, allowance: Allowance | None, as_json: bool) -
             f"{key.prefix}… of {key.user} may choose {chosen}, and spend {spent}"
             + (f"; without: {told}" if told else "")
         )
-
-
-def _write(place: str, query: Callable[Concatenate[Connection, P], T], *args: P.args, **options: P.kwargs) -> T:
-    """Run one query on a database that is there, and is brought up to date first."""
-    file = address(place).file
-    if file is not None and not file.exists():
-        raise MissingError(f"{file}: there is no such database (rubrica keys create --role admin makes it)")
-
-    async def whole() -> T:
-        await upgrade(place)
-        async with Database.open(place) as database:
-            return await database.write(query, *args, **options)
-
-    return asyncio.run(whole())
 
 
 def _shown(key: Key) -> dict[str, object]:
