@@ -39,6 +39,24 @@ def test_pushing_again_makes_a_version_only_if_something_changed(there: Running,
     assert [(version["version"], version["note"]) for version in versions] == [("1.0.1", "milder"), ("1.0.0", "")]
 
 
+def test_a_file_need_not_follow_the_versions_that_the_server_counts(there: Running, cli: Cli, tiny: Path) -> None:
+    told = []
+    for threshold in (70, 60, 60, 50, 70):
+        tiny.write_text(TINY.replace("threshold: 70", f"threshold: {threshold}"))
+        result = cli("push", tiny)
+        assert result.exit_code == 0, result.stderr
+        told.append(result.stdout.partition(": ")[2].strip())
+    assert told == [
+        "stored as tiny@1.0.0",
+        "stored as tiny@1.0.1",
+        "unchanged as tiny@1.0.1",
+        "stored as tiny@1.0.2",
+        "stored as tiny@1.0.3",
+    ]
+    tiny.write_text(TINY.replace("version: 1.0.0", "version: 2.0.0"))
+    assert "stored as tiny@2.0.0" in cli("push", tiny).stdout
+
+
 def test_a_short_form_is_found_again_by_its_slug_however_long_its_name(
     there: Running, cli: Cli, tmp_path: Path
 ) -> None:

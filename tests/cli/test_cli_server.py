@@ -93,6 +93,7 @@ def test_serve_refuses_other_machines_while_there_are_no_keys(cli: Cli, host: st
     result = cli("serve", "--host", host, "--port", "0")
     assert result.exit_code == 1
     assert "keys create --role admin" in result.stderr
+    assert "keys create --role admin --db team.db" in cli("serve", "--host", host, "--db", "team.db").stderr
 
 
 def test_serve_tells_a_port_that_is_taken(cli: Cli) -> None:
@@ -121,6 +122,24 @@ def test_a_file_that_is_no_database_is_told(cli: Cli, tmp_path: Path, command: t
     result = cli(*command, "--db", "notes.txt")
     assert result.exit_code == 1
     assert "notes.txt" in result.stderr
+
+
+@pytest.mark.parametrize("command", [("serve", "--port", "0"), ("db", "status"), ("keys", "list")])
+def test_a_database_of_a_later_rubrica_is_left_alone(cli: Cli, tmp_path: Path, command: tuple[str, ...]) -> None:
+    cli("db", "upgrade")
+    with closing(sqlite3.connect(tmp_path / "rubrica.db")) as db:
+        db.execute("UPDATE rubrica_revision SET version_num = '9999'")
+        db.commit()
+    result = cli(*command)
+    assert result.exit_code == 1
+    assert "later Rubrica (revision 9999" in result.stderr
+
+
+@pytest.mark.parametrize("place", [".", "no/such/folder/rubrica.db", "mysql://x/y", ""])
+def test_a_place_where_no_database_can_be_is_told(cli: Cli, place: str) -> None:
+    for command in (("serve", "--port", "0"), ("keys", "create", "--role", "admin")):
+        result = cli(*command, "--db", place)
+        assert (result.exit_code, result.stderr.startswith("error: ")) == (1, True), result.output
 
 
 def test_db_status_looks_without_making_a_file(cli: Cli, tmp_path: Path) -> None:

@@ -96,7 +96,8 @@ async def _push(there: Remote, path: Path, draft: dict[str, Any]) -> bool:
     reference = slug(name) if "scoring_type" in draft else quote(name, safe="")
     before = await there.get(f"/api/evaluations/{reference}", answers=(404, 409))  # 409: several others have one
     if before.status == 200 and before.data["created_by"] == me.data["user_id"]:
-        after = await there.put(f"/api/evaluations/{before.data['id']}", draft, before.headers["ETag"])
+        own = f"/api/evaluations/{before.data['id']}"
+        after = await there.put(own, await _unlabelled(there, own, draft), before.headers["ETag"])
         changed = bool(after.data["revision"] != before.data["revision"])
     else:
         after = await there.post("/api/evaluations", draft)
@@ -106,3 +107,12 @@ async def _push(there: Remote, path: Path, draft: dict[str, Any]) -> bool:
         safe(f"{path}: {state} as {after.data['slug']}@{after.data['version']}"), style="" if changed else "dim"
     )
     return changed
+
+
+async def _unlabelled(there: Remote, own: str, draft: dict[str, Any]) -> dict[str, Any]:
+    """The draft without a version that the server has already: it was counted up there since the file was written."""
+    label = draft.get("version")
+    if label is None:
+        return draft
+    known = await there.get(f"{own}/versions/{quote(str(label), safe='')}", answers=(404,))
+    return draft if known.status == 404 else {key: value for key, value in draft.items() if key != "version"}

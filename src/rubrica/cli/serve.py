@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import re
+import shlex
 import socket
 from collections.abc import Callable
 from contextlib import suppress
@@ -93,7 +94,7 @@ def serve(
     if not keyed and not is_loopback(host):
         raise RubricaError(
             f"{host}: without keys everybody is an admin, so only this machine can be served "
-            f"({program()} keys create --role admin makes the first key; or leave out --host)"
+            f"({_first_key(place)} makes the first key; or leave out --host)"
         )
     jury = _jury(judges) if judges else None
     with listen(host, port) as listening:
@@ -161,14 +162,20 @@ def _banner(url: str, settings: ServerSettings, *, keyed: bool) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
     table.add_column(style="dim", no_wrap=True)
     table.add_column(overflow="fold")
-    keys = (
-        "required" if keyed else f"none: everybody on this machine is an admin ({program()} keys create --role admin)"
-    )
+    hint = f"none: everybody on this machine is an admin ({_first_key(settings.database)})"
+    keys = "required" if keyed else hint
     judges = ", ".join(settings.judges) or "none: judged dimensions use their offline scorer (--judge MODEL)"
     rows = {"serving": url, "docs": f"{url}/docs", "database": address(settings.database).shown, "keys": keys}
     for name, value in {**rows, "judge": judges, "stop": "Ctrl+C"}.items():
         table.add_row(name, Text(safe(value)))
     return table
+
+
+def _first_key(place: str) -> str:
+    """The command that ends the time without keys, for this database."""
+    file = address(place).file
+    where = "" if place == DEFAULT_DATABASE else f" --db {shlex.quote(str(file)) if file is not None else 'URL'}"
+    return f"{program()} keys create --role admin{where}"
 
 
 def size_of(text: str) -> int:
