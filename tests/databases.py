@@ -145,7 +145,8 @@ class Server:
 
 SHAPE = """
 SELECT c.relname || '.' || a.attname || ' ' || a.atttypid::regtype FROM pg_attribute a JOIN pg_class c
-ON c.oid = a.attrelid WHERE c.relnamespace = 'public'::regnamespace ORDER BY 1
+ON c.oid = a.attrelid WHERE c.relnamespace = 'public'::regnamespace UNION ALL SELECT version_num FROM rubrica_revision
+ORDER BY 1
 """
 OURS = "SELECT tablename FROM pg_tables WHERE schemaname = 'public' AND tablename <> 'rubrica_revision' ORDER BY 1"
 LOCAL = "INSERT INTO users VALUES ('00000000-0000-0000-0000-000000000001', 'local', now())"

@@ -30,6 +30,7 @@ from fastapi import APIRouter, FastAPI
 from databases import fresh
 from rubrica.arena.access import ROLES, Role
 from rubrica.arena.keys import Issued, Wish, issue
+from rubrica.judges.jury import Jury
 from rubrica.server.app import create_app
 from rubrica.server.connection import Connection, serving_config
 from rubrica.server.listening import listen
@@ -181,6 +182,7 @@ def serving(
     clock: Callable[[], datetime] = utc_now,
     extra: APIRouter | None = None,
     http: type[Connection] = Connection,
+    jury: Jury | None = None,
 ) -> Iterator[Running]:
     """Serve a database on a free port. Unless told otherwise the bundled rubrics are left out, which is quicker.
 
@@ -190,7 +192,7 @@ def serving(
     listening = listen("127.0.0.1", 0)
     ready: Future[Running] = Future()
     stop = threading.Event()
-    service = Service.open(settings, clock=clock)
+    service = Service.open(settings, clock=clock, jury=jury)
     app = create_app(service)
     app.router.routes.extend(extra.routes if extra is not None else [])
     thread = threading.Thread(target=_serve, args=(app, service, listening, ready, stop, http), daemon=True)

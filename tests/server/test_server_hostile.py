@@ -459,7 +459,9 @@ def test_a_head_that_comes_byte_by_byte_is_given_up(hasty: Running) -> None:
     assert sent(hasty) == b""  # nothing at all
     assert time.monotonic() - begun < 10
     whole = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
-    again = sent(hasty, whole, b"", b"", b"", whole, b"", b"", b"\r\n", b"\r\n", b"\r\n", b"\r\n", b"\r\n", b"\r\n")
+    again = sent(
+        hasty, whole, b"", b"", b"", b"", b"", whole, b"", b"", b"\r\n", b"\r\n", b"\r\n", b"\r\n", b"\r\n", b"\r\n"
+    )
     assert again.count(b"HTTP/1.1 200") == 2  # between requests it waits longer, but not for ever
 
 

@@ -117,7 +117,7 @@ def wrong(reply: Any) -> str:
     if reply.status_code >= 500:
         return f"{reply.status_code} {reply.text}"
     if reply.status_code >= 400 and reply.headers["content-type"] != ["application/problem+json"]:
-        return f"{reply.status_code} is no problem detail"
+        return f"{reply.status_code} is no problem detail: {reply.text[:200]}"
     return ""
 
 

@@ -138,9 +138,13 @@ def _asks(plan: Plan) -> bool:
     return plan.judge is not None and plan.judged
 
 
+def patterns_of(plan: Plan) -> int:
+    """How many patterns a text is compared with."""
+    return sum(map(len, plan.sources.lexicon.regexes.values()))
+
+
 def _takes_long(plans: Sequence[Plan], context: Context) -> bool:
-    patterns = sum(len(regexes) for plan in plans for regexes in plan.sources.lexicon.regexes.values())
-    return length(context) * (OF_FEATURES * len(plans) + patterns) > MOST_INLINE
+    return length(context) * sum(OF_FEATURES + patterns_of(plan) for plan in plans) > MOST_INLINE
 
 
 def _looked_into(plan: Plan, context: Context) -> Evaluation:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from typing import TypeVar, cast
+from typing import ParamSpec, TypeVar, cast
 from uuid import UUID
 from weakref import WeakValueDictionary
 
@@ -17,8 +16,10 @@ from rubrica.arena.access import Caller, require
 from rubrica.arena.executing import Target
 from rubrica.engine.plan import Plan
 
+from .plans import Shelf
 from .service import Service
 
+P = ParamSpec("P")
 T = TypeVar("T")
 MOST_TARGETS = 1_000
 
@@ -45,6 +46,12 @@ class Turnstile:
         return lock
 
 
+async def in_turn(app: FastAPI, caller: Caller, work: Callable[P, T], *args: P.args, **options: P.kwargs) -> T:
+    """Do in a thread what may take seconds, one thing at a time for each user: who asks for much waits for it."""
+    async with shared(app, Turnstile).of(("work", caller.user_id)):
+        return await asyncio.to_thread(work, *args, **options)
+
+
 @dataclass(frozen=True, slots=True)
 class Ready:
     """An evaluation that can be executed at once."""
@@ -60,14 +67,14 @@ class Targets:
     """
 
     def __init__(self) -> None:
-        self._known: OrderedDict[str, Ready] = OrderedDict()
+        self._known: Shelf[Ready] = Shelf(lambda ready: ready.plan, MOST_TARGETS)
 
     async def of(self, service: Service, caller: Caller, reference: str) -> Ready:
         """The evaluation a reference means, ready to be executed."""
         require(caller, "player", "executing an evaluation")
         known = self._known.get(reference)
-        if known is not None and known.plan.judge is None:  # a judge is not paid before it is known who may ask it
-            return known
+        if known is not None and not (known.plan.judge and known.plan.judged):
+            return known  # a judge is not paid before it is known who may ask it
         if "@" not in reference:
             listing = await service.database.lookup(catalogue.find, caller, reference)
             known = self._known.get(str(listing.id))
@@ -76,11 +83,9 @@ class Targets:
         target, version = await service.database.read(executing.open_target, caller, reference)
         ready = Ready(target, await asyncio.to_thread(service.plans.of, version.definition, version.hash))
         if target.newest:
-            self._known[str(target.evaluation_id)] = ready
-            while len(self._known) > MOST_TARGETS:
-                self._known.popitem(last=False)
+            self._known.put(str(target.evaluation_id), ready)
         return ready
 
     def forget(self, evaluation_id: UUID) -> None:
         """Read an evaluation anew next time: it has changed."""
-        self._known.pop(str(evaluation_id), None)
+        self._known.drop(str(evaluation_id))

@@ -16,6 +16,7 @@ from rubrica.arena.access import require
 from rubrica.arena.draft import LONGEST_CATEGORY, LONGEST_TAG, MOST_TAGS, read_draft
 from rubrica.arena.entry import ANYTHING, Entry
 from rubrica.arena.plain import plain_text
+from rubrica.engine.plan import Plan
 from rubrica.errors import InputError
 from rubrica.model.context import Context
 from rubrica.server.answers import Answer, decode_cursor, encode_cursor, etag, page, render
@@ -32,6 +33,8 @@ from rubrica.server.evaluation_shapes import (
 )
 from rubrica.server.once import stored
 from rubrica.server.preconditions import must_have_seen, seen, unchanged
+from rubrica.server.service import Service
+from rubrica.server.shared import in_turn
 from rubrica.store.evaluations import Listing, Order, Wanted
 
 router = APIRouter(prefix="/api/evaluations", route_class=JsonRoute, tags=["evaluations"])
@@ -73,7 +76,7 @@ async def create(request: Request, body: Definition, caller: Signed, service: Se
     """Authors. A definition that cannot work comes back (422) with everything wrong with it. It is private unless it
     says `is_public: true`."""
     require(caller, "author", "creating an evaluation")
-    draft = await asyncio.to_thread(read_draft, body)
+    draft = await in_turn(request.app, caller, read_draft, body)
     return await stored(request, created, catalogue.create, caller, draft, service.clock())
 
 
@@ -103,7 +106,12 @@ async def read(
 
 @router.put("/{reference}", response_model=EvaluationShown, summary="Change an evaluation")
 async def change(
-    reference: Reference, body: Definition, caller: Signed, service: Serving, if_match: IfMatch = None
+    request: Request,
+    reference: Reference,
+    body: Definition,
+    caller: Signed,
+    service: Serving,
+    if_match: IfMatch = None,
 ) -> Response:
     """Its author, or an admin. Send what GET gave, changed, with its ETag as If-Match (or its `revision` left in).
 
@@ -111,7 +119,7 @@ async def change(
     is counted up. `category`, `tags` and `is_public` are changed in place; what you leave out stays as it is.
     """
     require(caller, "author", "changing an evaluation")
-    draft = await asyncio.to_thread(read_draft, body)
+    draft = await in_turn(request.app, caller, read_draft, body)
     read = must_have_seen(if_match, draft.revision)
     changed = await service.database.write(catalogue.update, caller, reference, draft, read, service.clock())
     return render(whole(changed))
@@ -142,25 +150,28 @@ async def try_out(
     """Everybody who sees it. Nothing is stored."""
     given, definition = _tryout(body)
     found = await service.database.read(catalogue.entry, caller, reference)
-    name, version, hash_ = found.listing.slug, found.version.version, found.version.hash
     context = await apart(await request.body(), Context.of, given)
     if definition is None:
-        definition = found.version.definition
+        definition, slug = found.version.definition, found.listing.slug
+        plan = await asyncio.to_thread(service.plans.of, definition, found.version.hash)
     else:
-        draft = await asyncio.to_thread(read_draft, definition)
-        definition = draft.definition
-        name, version, hash_ = draft.rubric.name, draft.rubric.version, draft.rubric.hash
-    plan = await asyncio.to_thread(service.plans.of, definition, hash_)
+        plan = await in_turn(request.app, caller, _unsaved, service, definition)
+        slug = plan.rubric.name
     evaluation = await executions.judge(plan, context)
     outcome = executions.outcome(evaluation, short=executions.is_short(definition))
     told = {
-        "slug": name,
-        "version": version,
-        "hash": hash_,
+        "slug": slug,
+        "version": plan.rubric.version,
+        "hash": plan.rubric.hash,
         **msgspec.structs.asdict(outcome),
         "evaluation": executions.record(evaluation),
     }
     return render(Answer(told))
+
+
+def _unsaved(service: Service, definition: Mapping[str, Any]) -> Plan:
+    """The plan of a definition that somebody tries out, of which everything wrong is told."""
+    return service.plans.once(read_draft(definition).definition)
 
 
 def _tryout(body: Mapping[str, Any]) -> tuple[Mapping[str, Any], Mapping[str, Any] | None]:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from typing import Annotated, Any
 from uuid import UUID
 
 import msgspec
-from fastapi import APIRouter, Body, Path, Query, Request, Response
+from fastapi import APIRouter, Body, FastAPI, Path, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
 from pydantic import ValidationError
 
@@ -31,6 +30,7 @@ from rubrica.server.game_shapes import (
 )
 from rubrica.server.once import stored
 from rubrica.server.service import Service
+from rubrica.server.shared import in_turn
 from rubrica.store.games import NewAttachment
 
 ONE_OR_SEVERAL = {
@@ -111,17 +111,23 @@ async def attach(
     `renormalise`. The game stays at the version it is given, whatever becomes of the evaluation later.
     """
     read = _read(body)
-    new = await _checked(service, caller, game_id, [read] if isinstance(read, AttachingOne) else read.evaluations)
+    wanted = [read] if isinstance(read, AttachingOne) else read.evaluations
+    new = await _checked(request.app, caller, game_id, wanted)
     scaling: Weights = "renormalise" if "renormalise" in (weights, read.weights) else "exact"
     return await stored(request, _attached, attachments.attach, caller, game_id, new, scaling, service.clock())
 
 
 @router.put("/{game_id}/evaluations", response_model=AttachedShown, summary="Replace what is attached")
 async def replace(
-    game_id: GameId, body: AttachingAll, caller: Signed, service: Serving, weights: Scaling = "exact"
+    request: Request,
+    game_id: GameId,
+    body: AttachingAll,
+    caller: Signed,
+    service: Serving,
+    weights: Scaling = "exact",
 ) -> Response:
     """Whoever made the game, or an admin: exactly these. What was attached just so before stays, with its scores."""
-    new = await _checked(service, caller, game_id, body.evaluations)
+    new = await _checked(request.app, caller, game_id, body.evaluations)
     scaling: Weights = "renormalise" if "renormalise" in (weights, body.weights) else "exact"
     done = await service.database.write(attachments.replace, caller, game_id, new, scaling, service.clock())
     return render(Answer(done))
@@ -148,11 +154,12 @@ def _read(body: dict[str, Any]) -> AttachingAll | AttachingOne:
         raise RequestValidationError([{**fault, "loc": ("body", *fault["loc"])} for fault in error.errors()]) from None
 
 
-async def _checked(service: Service, caller: Caller, game_id: UUID, wanted: Sequence[Attaching]) -> list[NewAttachment]:
+async def _checked(app: FastAPI, caller: Caller, game_id: UUID, wanted: Sequence[Attaching]) -> list[NewAttachment]:
+    service: Service = app.state.service
     wishes = [item.wish() for item in wanted]
     resolved = await service.database.read(attachments.resolve, caller, game_id, wishes)
     several = not any(isinstance(item, AttachingOne) for item in wanted)
-    return await asyncio.to_thread(attachments.checked, resolved, several=several)
+    return await in_turn(app, caller, attachments.checked, resolved, several=several)
 
 
 def _made(view: GameView) -> Answer:

@@ -33,6 +33,7 @@ from rubrica.server.evaluation_shapes import (
 )
 from rubrica.server.once import stored
 from rubrica.server.preconditions import unchanged
+from rubrica.server.shared import in_turn
 from rubrica.store.versions import Edition, Version
 
 from .evaluations import MOST, PAGE, Reference, created, row, whole
@@ -188,7 +189,7 @@ async def import_bundle(
     data: nothing in it is run, and what it says about its origin is kept as a note."""
     require(caller, "author", "importing an evaluation")
     body = await request.body()
-    draft = await asyncio.to_thread(_read, body, request.headers.get("content-type", ""))
+    draft = await in_turn(request.app, caller, _read, body, request.headers.get("content-type", ""))
     query = catalogue.take_in if rename else catalogue.create
     return await stored(request, created, query, caller, draft, service.clock())
 

@@ -1,0 +1,93 @@
+"""Compiled rubrics: kept while there is room for them, and made for each user one at a time."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from typing import Any
+from uuid import UUID
+
+import pytest
+from fastapi import FastAPI
+
+from rubrica.arena.access import Caller
+from rubrica.engine import compile as engine
+from rubrica.engine.plan import Plan
+from rubrica.errors import RubricError
+from rubrica.server.plans import Plans, Shelf
+from rubrica.server.shared import in_turn
+
+
+def definition(patterns: int = 1, name: str = "Many") -> dict[str, Any]:
+    found = [{"name": f"p{number}", "regex": f"x{number}y", "score": 1} for number in range(patterns)]
+    rules = [{"type": "pattern_detection", "patterns": found}]
+    return {"name": name, "scoring_type": "cumulative", "max_score": 10, "rules": rules}
+
+
+def shelf(most: int, most_patterns: int) -> Shelf[Plan]:
+    return Shelf(lambda plan: plan, most, most_patterns)
+
+
+def plan(patterns: int) -> Plan:
+    return Plans().once(definition(patterns))
+
+
+def test_what_was_used_last_is_kept() -> None:
+    kept = shelf(most=2, most_patterns=100)
+    for key in "abc":
+        kept.put(key, plan(1))
+        kept.get("a")
+    assert [key for key in "abc" if kept.get(key)] == ["a", "c"]
+    kept.drop("a")
+    kept.drop("a")
+    assert kept.get("a") is None
+
+
+def test_patterns_take_room_too_and_what_was_put_last_stays() -> None:
+    kept = shelf(most=10, most_patterns=5)
+    kept.put("a", plan(2))
+    kept.put("b", plan(3))
+    assert [key for key in "ab" if kept.get(key)] == ["a", "b"]
+    kept.put("b", plan(2))  # in place of the other
+    kept.put("c", plan(1))
+    assert [key for key in "abc" if kept.get(key)] == ["a", "b", "c"]
+    kept.put("d", plan(9))
+    assert [key for key in "abcd" if kept.get(key)] == ["d"]
+
+
+def test_a_plan_that_is_made_once_is_kept_nowhere() -> None:
+    plans = Plans()
+    made = plans.once(definition(name="Tried out"))
+    assert made.rubric.hash not in engine._plans
+    assert plans.of(definition(name="Tried out"), made.rubric.hash) is not made
+    assert plans.once(definition(name="Tried out")) is not made
+
+
+def test_a_definition_that_no_longer_works_is_told() -> None:
+    broken = definition()
+    broken["rules"][0]["patterns"][0]["regex"] = "(?=x)"
+    with pytest.raises(RubricError, match="lookahead"):
+        Plans().of(broken, "hash")
+
+
+def test_one_user_is_served_one_thing_at_a_time_and_others_meanwhile() -> None:
+    under_way: list[str] = []
+    together: set[tuple[str, ...]] = set()
+    lock = threading.Lock()
+
+    def work(name: str) -> None:
+        with lock:
+            under_way.append(name)
+            together.add(tuple(sorted(under_way)))
+        time.sleep(0.05)
+        with lock:
+            under_way.remove(name)
+
+    async def scenario() -> None:
+        app, ann, bo = FastAPI(), Caller(UUID(int=7), "ann", "viewer"), Caller(UUID(int=8), "bo", "viewer")
+        await asyncio.gather(*(in_turn(app, who, work, who.name) for who in (ann, ann, bo, ann)))
+
+    asyncio.run(scenario())
+    assert ("ann", "bo") in together
+    assert not any(names.count("ann") > 1 for names in together)
