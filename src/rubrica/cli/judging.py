@@ -20,9 +20,9 @@ from rubrica.model.evaluation import Evaluation
 from rubrica.model.judge import Judge
 from rubrica.model.rubric import Rubric
 from rubrica.report.figures import dollars
+from rubrica.runs.flight import in_flight
 
 from .batch import Judged, Work
-from .flight import in_flight
 from .screen import note, safe
 
 

@@ -20,9 +20,9 @@ from rubrica.llm.http import retry_after
 from rubrica.model.context import Context
 from rubrica.model.evaluation import Evaluation
 from rubrica.model.rubric import Rubric
+from rubrica.runs.flight import in_flight
 
 from .batch import Judged, Work
-from .flight import in_flight
 
 KEY_VARIABLE = "RUBRICA_API_KEY"
 ATTEMPTS = 5

@@ -193,6 +193,7 @@ class Evaluation(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     cost: Cost | None = None
     context: Context | None = None
     case: str | None = None  # the case's id
+    repeat: int = 0  # of the same case in the same run, counted from 0
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, ready for JSON."""

@@ -1,0 +1,1 @@
+"""System prompts of voice companions, judged over scenarios."""

@@ -1,0 +1,1 @@
+"""Questions for learners: judged one by one, by response, and over a whole curriculum."""

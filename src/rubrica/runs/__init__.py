@@ -1,0 +1,1 @@
+"""Batches of evaluations: reading cases, resuming, figures, comparison with earlier runs."""
