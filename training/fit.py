@@ -6,7 +6,7 @@ Everything is added up in a fixed order and nothing is drawn at random, so that 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,12 +41,26 @@ class Sparse:
     width: int
 
     @classmethod
-    def of(cls, layout: Layout, texts: Sequence[str]) -> Sparse:
-        vectors = [layout.vector(text) for text in texts]
+    def of(cls, vectors: Sequence[Mapping[int, float]], width: int) -> Sparse:
         rows = np.repeat(np.arange(len(vectors)), [len(vector) for vector in vectors])
         columns = np.array([row for vector in vectors for row in vector], dtype=np.int64)
         values = np.array([value for vector in vectors for value in vector.values()], dtype=np.float64)
-        return cls(rows, columns, values, len(vectors), 1 << layout.bits)
+        return cls(rows, columns, values, len(vectors), width)
+
+    def chosen(self, rows: NDArray[np.int64]) -> Sparse:
+        """Some of the texts, in the order given, which is rising."""
+        place = np.full(self.height, -1)
+        place[rows] = np.arange(len(rows))
+        kept = place[self.rows] >= 0
+        return Sparse(place[self.rows[kept]], self.columns[kept], self.values[kept], len(rows), self.width)
+
+    def stretched(self, by: Floats) -> Sparse:
+        """The same texts, each column multiplied."""
+        return Sparse(self.rows, self.columns, self.values * by[self.columns], self.height, self.width)
+
+    def texts_by_column(self) -> NDArray[np.int64]:
+        """How many texts touch each column."""
+        return np.bincount(self.columns, minlength=self.width)
 
     def times(self, weights: Floats) -> Floats:
         """Every text's vector times each column of weights."""
@@ -63,14 +77,19 @@ class Sparse:
 
 def fit(layout: Layout, examples: Sequence[Example], labels: Sequence[str], recipe: Recipe) -> LinearModel:
     """The model that the examples lead to."""
-    vectors = Sparse.of(layout, [example.text for example in examples])
+    vectors = Sparse.of([layout.vector(example.text) for example in examples], 1 << layout.bits)
     wanted = np.array([labels.index(example.label) for example in examples])
     weights = descend(vectors, wanted, len(labels), recipe)
     weights -= weights.mean(axis=1, keepdims=True)  # a row that adds the same to every label says nothing
+    made_from = digest(examples, labels, layout, recipe)
+    return LinearModel(tuple(labels), layout, *in_bytes(weights), made_from)
+
+
+def in_bytes(weights: Floats) -> tuple[array[int], float]:
+    """Weights as signed bytes, row by row, and what to multiply them with."""
     scale = float(np.percentile(np.abs(weights[weights != 0]), CLIP)) / 127
     whole = np.clip(np.rint(weights / scale), -127, 127).astype(np.int8)
-    made_from = digest(examples, labels, layout, recipe)
-    return LinearModel(tuple(labels), layout, array("b", whole.tobytes()), scale, made_from)
+    return array("b", whole.tobytes()), scale
 
 
 def descend(vectors: Sparse, wanted: NDArray[Any], labels: int, recipe: Recipe) -> Floats:

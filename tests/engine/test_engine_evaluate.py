@@ -12,6 +12,8 @@ import pytest
 
 import rubrica
 from rubrica import Context, ContextError, Evaluation, Score, Unscored
+from rubrica.engine.cases import Case, read_case
+from rubrica.engine.evaluate import evaluate
 from rubrica.model.rubric import Axis
 
 
@@ -390,3 +392,33 @@ def test_a_metric_never_stands_in_for_what_a_rubric_works_out_itself() -> None:
     assert evaluation.dimensions["points"].value == 2 + 10 + 300 + 7000
     given = rubrica.evaluate(document, response="oh wow", context={"custom_metrics": {"extra": 1}})
     assert given.dimensions["points"].value == 2 + 10 + 300 + 1000
+
+
+@pytest.mark.parametrize(("early", "status"), [(True, "not_needed"), (False, "unscored")])
+def test_whether_a_gate_is_checked_before_scoring_can_depend_on_a_setting(early: bool, status: str) -> None:
+    gate = {"name": "empty", "when": "word_count == 0", "verdict": "fail", "before": "early"}
+    result = rubrica.evaluate(rubric(gates=[gate], settings={"early": early}), response="")
+    assert (result.verdict, [found.name for found in result.gates if found.fired]) == ("fail", ["empty"])
+    assert {dimension.status for dimension in result.dimensions.values()} == {status}
+
+
+def test_a_condition_of_when_a_gate_is_checked_reads_no_scores() -> None:
+    gate = {"name": "empty", "when": "word_count == 0", "verdict": "fail", "before": "score > 1"}
+    with pytest.raises(rubrica.RubricError, match="score"):
+        rubrica.evaluate(rubric(gates=[gate]), response="")
+
+
+@pytest.mark.parametrize("number", ["1e999", "-1e999", "1" + "0" * 400])
+def test_a_number_beyond_all_bounds_in_the_context_leaves_open_what_it_might_decide(number: str) -> None:
+    case = read_case(f'{{"response": "x", "far": {number}}}'.encode(), 1)
+    assert isinstance(case, Case)
+    plan = rubrica.compile(
+        rubric(
+            dimensions={"accuracy": {"weight": 0.6, "formula": "10"}, "style": {"weight": 0.4}},
+            gates=[{"name": "far", "when": "far + style > 5", "cap": 20}],
+        )
+    )
+    evaluation = evaluate(plan, case.context, case.id)
+    assert evaluation.verdict == "inconclusive"
+    assert [gate.fired for gate in evaluation.gates] == [None]
+    assert Evaluation.from_json(evaluation.to_json()).verdict == "inconclusive"

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import base64
+import io
 import json
+import struct
+import subprocess
+import sys
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from PIL import Image, ImageDraw, ImageFilter
 
 import rubrica
 
@@ -182,6 +188,10 @@ def test_topic_drift_alone_is_revised() -> None:
     [
         ({"answer": "E"}, "answer-letter-unmapped"),
         ({"answer": "7 hundred thousand"}, "key-not-an-option"),
+        ({"options": ["A) 7", "B) 700.0", "C) 700", "D) 7,000"]}, "key-duplicated"),
+        ({"explanation": "The seven is in the hundreds place, so the answer is B."}, "key-contradicted"),
+        ({"explanation": "First, 7 × 100 = 700. Next, 4,726 - 700 = 4,026. So the rest is 4,026."}, "key-unreached"),
+        ({"explanation": "The seven stands in the hundreds place: 7 × 10 = 700."}, "key-miscalculated"),
         (
             {"question": "Solve cos(x) = -1/3.", "options": ["A) 60°", "B) 90°", "C) 120°", "D) 150°"],
              "explanation": "The cosine is negative, so the angle is obtuse."},
@@ -191,13 +201,39 @@ def test_topic_drift_alone_is_revised() -> None:
 )  # fmt: skip
 def test_a_key_that_cannot_be_right_rejects_before_anything_is_scored(changed: dict[str, Any], gate: str) -> None:
     result = judged(question(**changed))
-    assert (result.verdict, fired(result)) == ("reject", [gate])
+    assert (result.verdict, fired(result)[:1]) == ("reject", [gate])
     assert {result.dimensions[name].status for name in TEN} == {"not_needed"}
 
 
 def test_a_key_that_cannot_be_right_rejects_perfect_scores_too() -> None:
     result = rubrica.decide(PACK, marks(10), context={"response": question(answer="E")})
     assert (result.verdict, fired(result)) == ("reject", ["answer-letter-unmapped"])
+
+
+def test_a_failed_pre_check_can_wait_for_the_judge_and_rejects_all_the_same() -> None:
+    rubric = rubrica.load(PACK)
+    assert rubric.settings["precheck_rejects"] is True
+    patient = rubric.with_settings(precheck_rejects=False)
+    result = rubrica.evaluate(patient, prompt=REQUEST, response=question(answer="E"), context={"grade": 4})
+    assert (result.verdict, fired(result)) == ("reject", ["answer-letter-unmapped"])
+    assert result.dimensions["language_quality"].status == "scored"
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"options": ["A) 7", "B) 70", "C) 700"]},
+        {"options": ["A) 7", "B) 70", "C) 700", "D) 70"]},
+        {"answer": None},
+        {"explanation": "First, 7 × 100 = 800. Next, the digit is in the hundreds place."},
+    ],
+)
+def test_faults_that_an_editor_can_mend_reject_where_the_setting_says_so(changed: dict[str, Any]) -> None:
+    strict = rubrica.load(PACK).with_settings(faults_reject=True)
+    response = {"response": question(**changed)}
+    assert rubrica.decide(PACK, marks(10), response).verdict == "revise"
+    assert rubrica.decide(strict, marks(10), response).verdict == "reject"
+    assert rubrica.decide(strict, marks(10), {"response": question()}).verdict == "accept"
 
 
 # --- critical issues ------------------------------------------------------------------------------
@@ -211,7 +247,6 @@ def test_a_key_that_cannot_be_right_rejects_perfect_scores_too() -> None:
         ({"options": ["A) 7", "B) 70", "C) 700", "D) 70"]}, "duplicate-options"),
         ({"options": ["A) 7", "B) 70", "C) 700", "D) "]}, "empty-option"),
         ({"answer": None}, "no-answer-key"),
-        ({"explanation": "The seven is in the hundreds place, so the answer is B."}, "key-contradicted"),
         ({"explanation": "First, 7 × 100 = 800. Next, the digit is in the hundreds place."}, "wrong-equation"),
     ],
 )
@@ -292,27 +327,89 @@ def test_without_a_picture_the_image_section_does_not_apply() -> None:
     assert (section.score, section.verdict, section.reason) == (None, None, "does not apply")
 
 
+def picture(side: int = 200, ink: str = "black", blur: float = 0.0) -> str:
+    """A bar chart as a data: URL."""
+    image = Image.new("RGB", (side, side), "white")
+    draw = ImageDraw.Draw(image)
+    for bar in range(4):
+        draw.rectangle((bar * side // 4 + 4, side // (bar + 2), (bar + 1) * side // 4 - 4, side - 4), fill=ink)
+    file = io.BytesIO()
+    image.filter(ImageFilter.GaussianBlur(blur)).save(file, "PNG")
+    return "data:image/png;base64," + base64.b64encode(file.getvalue()).decode()
+
+
+ALT = "Place-value chart of 4,726"
+LOOK = "Look at the chart. Which digit is tallest?"
+
+
 @pytest.mark.parametrize(
     ("text", "alt", "score", "verdict"),
     [
-        ("Look at the chart. Which digit is tallest?", "Place-value chart of 4,726", 1.0, "accept"),
-        ("Which digit is worth most?", "Place-value chart of 4,726", 0.75, "accept"),
-        ("Look at the chart. Which digit is tallest?", "", 0.5, "revise"),
-        ("Which digit is worth most?", "", 0.25, "reject"),
+        (LOOK, ALT, 1.0, "accept"),
+        ("Which digit is worth most?", ALT, 0.85, "accept"),
+        (LOOK, "", 0.8, "accept"),
+        ("Which digit is worth most?", "", 0.65, "revise"),
     ],
 )
 def test_a_picture_is_checked_for_description_and_mention(text: str, alt: str, score: float, verdict: str) -> None:
-    result = judged(question(question=text), images=[{"url": "chart.png", "alt": alt}])
-    section = result.sections["image"]
-    assert (section.score, section.verdict) == (score, verdict)
+    section = judged(question(question=text), images=[{"url": picture(), "alt": alt}]).sections["image"]
+    assert (section.score, section.verdict) == (pytest.approx(score), verdict)
 
 
-def test_a_picture_named_in_the_question_itself_is_checked() -> None:
-    plain = judged(question(question="Look at the chart. Which digit is tallest?", image="chart.png"))
-    described = judged(
-        question(question="Look at the chart. Which digit is tallest?", image="chart.png", alt_text="Chart of 4,726")
-    )
-    assert (plain.sections["image"].score, described.sections["image"].score) == (0.5, 1.0)
+@pytest.mark.parametrize(
+    "bad",
+    [{"ink": "white"}, {"ink": "#f8f8f8"}, {"blur": 12.0}, {"side": 40}],
+    ids=["blank", "faint", "blurred", "tiny"],
+)
+def test_a_picture_that_cannot_be_read_by_eye_is_rejected(bad: dict[str, Any]) -> None:
+    result = judged(question(question=LOOK), images=[{"url": picture(**bad), "alt": ALT}])
+    assert (result.dimensions["image_clarity"].value or 0) < 4
+    assert result.sections["image"].verdict == "reject"
+
+
+def test_a_broken_picture_is_rejected_and_a_bomb_is_not_decoded() -> None:
+    header = b"\x89PNG\r\n\x1a\n" + struct.pack(">I4sIIBBBBB", 13, b"IHDR", 60_000, 60_000, 8, 2, 0, 0, 0)
+    for data in (b"no picture", header):
+        url = "data:image/png;base64," + base64.b64encode(data).decode()
+        result = judged(question(question=LOOK), images=[{"url": url, "alt": ALT}])
+        assert (result.dimensions["image_clarity"].value, result.sections["image"].verdict) == (0, "reject")
+
+
+def test_a_picture_written_into_the_question_is_looked_at() -> None:
+    result = judged(question(question=LOOK, image={"url": picture(), "alt": ALT}))
+    assert result.dimensions["image_clarity"].value == 10
+    assert result.sections["image"].score == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("fields", [{"image": "chart.png"}, {"image_url": "https://example.org/chart.png"}])
+def test_a_picture_that_is_only_named_is_not_fetched_and_says_so(fields: dict[str, str]) -> None:
+    plain = judged(question(question=LOOK, **fields))
+    described = judged(question(question=LOOK, alt_text="Chart of 4,726", **fields))
+    assert plain.dimensions["image_clarity"].status == "not_applicable"
+    assert "image_linked" in plain.dimensions["image_clarity"].reason
+    assert (plain.sections["image"].score, described.sections["image"].score) == (pytest.approx(0.6), pytest.approx(1))
+
+
+def test_a_file_that_is_not_there_has_no_score_and_says_so() -> None:
+    result = judged(question(question=LOOK), images=[{"url": "nowhere/chart.png", "alt": ALT}])
+    clarity = result.dimensions["image_clarity"]
+    assert (clarity.status, result.sections["image"].score) == ("unscored", None)
+    assert "no picture 'chart.png' here" in clarity.reason
+    assert result.verdict == "accept"
+
+
+def test_without_the_image_library_clarity_has_no_score_and_names_the_extra() -> None:
+    code = f"""
+import sys
+sys.modules["PIL"] = None
+import rubrica
+result = rubrica.evaluate({PACK!r}, prompt="A chart of digits", response={question(question=LOOK)!r},
+                          context={{"images": [{{"url": {picture()!r}, "alt": "A chart"}}]}})
+print(result.dimensions["image_clarity"].status, result.dimensions["image_clarity"].reason)
+"""
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert told.startswith("unscored")
+    assert "pip install 'rubrica[images]'" in told
 
 
 def test_a_picture_has_no_part_in_the_overall_score() -> None:

@@ -40,7 +40,8 @@ def test_dimensions_have_the_weights_of_the_document() -> None:
 
 
 def test_dimensions_start_where_the_document_starts_them() -> None:
-    starts = {name: dimension.start for name, dimension in rubrica.load(PACK).dimensions.items()}
+    recipes = {name: dimension.offline for name, dimension in rubrica.load(PACK).dimensions.items()}
+    starts = {name: recipe.start for name, recipe in recipes.items() if recipe is not None}
     assert starts == {
         "appropriateness": 1.0,
         "conversational_quality": 0.6,
@@ -312,11 +313,14 @@ def test_one_dimension_below_the_floor_means_revise_whatever_the_score(dimension
     assert rubrica.decide(PACK, {**high, dimension: 0.5}).verdict == "deploy"
 
 
-def test_a_missing_score_leaves_the_verdict_open_where_it_could_change_it() -> None:
+def test_a_missing_score_counts_as_the_middle_and_is_shown_as_such() -> None:
     without = {name: mark for name, mark in marks().items() if name != "trust_boundaries"}
     result = rubrica.decide(PACK, without)
-    assert result.verdict == "inconclusive"
-    assert "trust_boundaries" in result.reason
+    missing = result.dimensions["trust_boundaries"]
+    assert (missing.status, missing.value, missing.confidence) == ("neutral", 0.5, 0.0)
+    assert "neutral value stands in" in missing.why
+    assert result.score is not None
+    assert result.score < rubrica.decide(PACK, marks(trust_boundaries=0.9)).score
 
 
 def test_a_missing_score_is_no_obstacle_where_the_verdict_stands_anyway() -> None:

@@ -114,7 +114,7 @@ def test_what_is_no_question_gives_no_number_but_nought(text: str) -> None:
         ({"answer": ""}, "mcq_answer_missing"),
         ({"answer": "25"}, "mcq_key_absent"),
         ({"options": ["12", "20", "18", "30"], "explanation": "The answer is 24."}, "mcq_key_absent"),
-        ({"options": ["A) 12", "B) 24.0", "C) 24", "D) 30"]}, "mcq_duplicate_options"),
+        ({"options": ["A) 12", "B) 12.0", "C) 24", "D) 30"]}, "mcq_duplicate_options"),
         ({"options": ["A) 12", "B) ", "C) 24", "D) 30"]}, "mcq_empty_options"),
         ({"explanation": "Count the legs. So the answer is B."}, "mcq_key_mismatch"),
         ({"answer": "B"}, "mcq_key_mismatch"),

@@ -41,10 +41,11 @@ def read_cases(lines: Iterable[str | bytes]) -> Iterator[Case | BadLine]:
     """
     for number, line in enumerate(lines, 1):
         if line.strip():
-            yield _read_case(line, number)
+            yield read_case(line, number)
 
 
-def _read_case(line: str | bytes, number: int) -> Case | BadLine:
+def read_case(line: str | bytes, number: int) -> Case | BadLine:
+    """The case that one line of JSON holds; `number` is the line's, from 1."""
     try:
         data = from_json(line, allow_inf_nan=False)
     except ValueError as error:
@@ -68,4 +69,13 @@ def case_from(data: Mapping[str, Any], number: int) -> Case | BadLine:
     except ContextError as error:
         return BadLine(number, str(error))
     rubric = own.get("rubric")
-    return Case(str(own.get("id", number)), number, context, str(rubric) if rubric is not None else None, expect)
+    return Case(id_of(own.get("id"), number), number, context, str(rubric) if rubric is not None else None, expect)
+
+
+def id_of(given: object, number: int) -> str:
+    """A case's name: its id as text, or else the number of its line.
+
+    >>> id_of(7, 1), id_of("", 2), id_of(None, 3)
+    ('7', '2', '3')
+    """
+    return str(number) if given is None or given == "" else str(given)

@@ -26,6 +26,9 @@ def check_meaning(rubric: Rubric, vocabulary: Vocabulary) -> None:
     """Collect what is wrong with numbers and names, apart from the formulas themselves."""
     vocabulary.problems += name_clashes(rubric)
     _check_weights(rubric, vocabulary)
+    if rubric.notes is not None and rubric.context is not None and rubric.notes.by not in rubric.context:
+        message = f"the notes depend on {rubric.notes.by!r}, which is not among the context names"
+        vocabulary.report(message, ("notes", "by"), "declare it under `context`")
     for name, dimension in rubric.dimensions.items():
         path: Path = ("dimensions", name)
         _check_axis(dimension, rubric, name, path, vocabulary)

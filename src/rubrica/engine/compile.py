@@ -210,7 +210,8 @@ def _gate(index: int, rubric: Rubric, vocabulary: Vocabulary) -> GateRule:
     key = "cap" if gate.cap is not None else "floor"
     amount = gate.cap if gate.cap is not None else gate.floor
     limit = vocabulary.read(amount, ("gates", index, key), scope) if isinstance(amount, str) else amount
-    return GateRule(gate, when, limit)
+    early = vocabulary.read(gate.before, ("gates", index, "before")) if isinstance(gate.before, str) else None
+    return GateRule(gate, when, limit, early)
 
 
 def _verdicts(

@@ -14,11 +14,11 @@ from rubrica.model.evaluation import INCONCLUSIVE, Evaluation, Remarks, Score, U
 from rubrica.model.judge import Judge, Judgement
 from rubrica.model.rubric import Axis
 from rubrica.scorers.situation import Situation
-from rubrica.scoring.ruling import share_name
+from rubrica.scoring.ruling import Terms, share_name
 from rubrica.scoring.weigh import weigh
 
 from .plan import AxisPlan, Plan
-from .record import record
+from .record import record, recorded
 from .repeats import repeat_verdicts
 from .sitting import NotApplicable, NotNeeded, Sitting, weighable
 
@@ -71,10 +71,13 @@ def settle(
     given: Mapping[str, Score | Unscored],
     case: str | None = None,
     remarks: Remarks | None = None,
+    *,
+    told: bool = True,
 ) -> Evaluation:
     """The pure way from given scores to an Evaluation: nothing is scored, everything is weighed.
 
-    Keys are names of dimensions or of parts; a dimension without a score is Unscored.
+    Keys are names of dimensions or of parts; a dimension without a score is Unscored. With `told` false it is a step on
+    the way to another evaluation, of which nobody who listens hears.
     """
     sitting = _open(plan, context)
     sitting.voted = any(outcome.votes for outcome in given.values())
@@ -85,13 +88,13 @@ def settle(
             sitting.parts[axis.name] = {p.name: _on_scale(given[p.name], p) for p in axis.parts if p.name in given}
         elif axis.name not in sitting.outcomes:
             _settle(sitting, axis, given, score_by_code=False)
-    return record(sitting, case)
+    return record(sitting, case) if told else recorded(sitting, case)
 
 
 def _begin(plan: Plan, context: Context) -> Sitting:
     """A sitting with all scored that needs no judge, or with nothing left to score where a gate decides before."""
     sitting = _open(plan, context)
-    if plan.ruling.vetoes and _vetoed(sitting):
+    if plan.ruling.vetoes and vetoed(sitting):
         return sitting
     outcomes, situation = sitting.outcomes, sitting.situation
     for axis in plan.axes:
@@ -106,8 +109,12 @@ def _begin(plan: Plan, context: Context) -> Sitting:
 
 def _open(plan: Plan, context: Context) -> Sitting:
     terms = plan.terms(context)
-    situation = Situation(context, plan.sources, terms.constants)
-    sitting = Sitting(plan, context, terms, situation)
+    return opened(plan, terms, Situation(context, plan.sources, terms.constants))
+
+
+def opened(plan: Plan, terms: Terms, situation: Situation) -> Sitting:
+    """A sitting at its beginning: of the axes, only those have an outcome that have nothing to judge."""
+    sitting = Sitting(plan, situation.context, terms, situation)
     for name, applies in plan.conditions:
         try:
             if not applies.holds(situation):
@@ -117,11 +124,12 @@ def _open(plan: Plan, context: Context) -> Sitting:
     return sitting
 
 
-def _vetoed(sitting: Sitting) -> bool:
+def vetoed(sitting: Sitting) -> bool:
     """Whether a gate that is checked before scoring forces the verdict; nothing is scored then."""
     for rule in sitting.plan.ruling.vetoes:
         try:
-            fires = rule.when.holds(sitting.situation)
+            early = rule.early is None or rule.early.holds(sitting.situation)
+            fires = early and rule.when.holds(sitting.situation)
         except FormulaFault:
             continue  # told as an error when the gates are weighed
         if fires:

@@ -18,6 +18,7 @@ from rubrica.model.evaluation import (
 from rubrica.model.scale import share_of
 from rubrica.scoring.conclude import Conclusion, conclude
 
+from .audience import listeners
 from .plan import AxisPlan
 from .repeats import split_verdicts
 from .sitting import NotApplicable, Outcome, Sitting, weighable
@@ -44,6 +45,15 @@ def _conclusion(sitting: Sitting) -> Conclusion:
 
 
 def record(sitting: Sitting, case: str | None) -> Evaluation:
+    """The Evaluation of a finished sitting, told to whoever listens."""
+    evaluation = recorded(sitting, case)
+    for listener in listeners:
+        listener(evaluation)
+    return evaluation
+
+
+def recorded(sitting: Sitting, case: str | None) -> Evaluation:
+    """The Evaluation of a finished sitting."""
     plan, terms = sitting.plan, sitting.terms
     end = _conclusion(sitting)
     verdict, reason = end.verdict, end.reason

@@ -10,6 +10,8 @@ import msgspec
 
 from rubrica.llm.model import ChatMessage, Model, ModelError, Reply, Request, Usage
 from rubrica.model.evaluation import Cost, Remarks, Score, Unscored
+from rubrica.text.reading import Texts
+from rubrica.text.style import refusal_spans
 
 from .fence import visible
 from .prompt import template
@@ -21,6 +23,9 @@ Cell = tuple[str, str]
 
 Price = Callable[[str, Usage], float | None]
 """US dollars for a call to a model by name, None where the price is not known."""
+
+REFUSED = "the model refused to judge"
+"""How the reason begins where a model declined, by its provider's word or by its own."""
 
 LONGEST_EXCERPT = 200
 _IN_TIME = 0.98  # of the deadline: a little before the engine, which would give up every axis of the wave
@@ -35,6 +40,7 @@ class Answer(msgspec.Struct, frozen=True, gc=False):
     marks: Mapping[Cell, Mark | Refusal]
     remarks: Remarks | None = None
     notes: Mapping[str, str] = {}  # by label
+    wholes: Mapping[str, Mark] = {}  # by label: one score for a response in place of its axes
 
     @property
     def unread(self) -> dict[Cell, Refusal]:
@@ -47,7 +53,8 @@ class Answer(msgspec.Struct, frozen=True, gc=False):
             cell: other.marks.get(cell, mark) if cell in self.unread else mark for cell, mark in self.marks.items()
         }
         remarks = self.remarks if self.remarks not in (None, Remarks()) else other.remarks
-        return Answer(marks, remarks, {**other.notes, **{label: note for label, note in self.notes.items() if note}})
+        notes = {**other.notes, **{label: note for label, note in self.notes.items() if note}}
+        return Answer(marks, remarks, notes, {**other.wholes, **self.wholes})
 
 
 class Ask(msgspec.Struct, frozen=True, gc=False):
@@ -61,6 +68,7 @@ class Ask(msgspec.Struct, frozen=True, gc=False):
     form: str = ""
     images: tuple[str, ...] = ()
     suspicions: Mapping[str, tuple[str, ...]] = {}  # by label
+    sighted: tuple[Cell, ...] | None = None  # the cells that need to be seen; None: no rubric says, so all may
 
 
 class Terms(msgspec.Struct, frozen=True, gc=False):
@@ -134,16 +142,41 @@ async def exchange(ask: Ask, terms: Terms) -> tuple[dict[Cell, Score | Unscored]
 
 async def _answer(ask: Ask, terms: Terms, bill: Bill) -> Answer:
     """What the model answers, asked twice at most. Where something goes wrong, every cell says what."""
+    if ask.sighted and not ask.images:
+        return await _without_images(ask, terms, bill, "none was given")
     try:
-        messages = (ChatMessage("system", ask.system), ChatMessage("user", ask.user, ask.images))
-        request = _request(messages, ask.shape(ask.cells), terms)
-        text = _text(await terms.model(request), request, terms, bill)
-        answer = ask.read(text)
-        return await _asked_again(ask, terms, bill, request, text, answer) if answer.unread else answer
-    except (_Unusable, ModelError) as error:
+        return await _asked(ask, terms, bill)
+    except ModelError as error:
+        if ask.images and ask.sighted is not None and error.trouble == "rejected":
+            return await _without_images(ask, terms, bill, str(error))
+        return _none(ask, str(error))
+    except _Unusable as error:
         return _none(ask, str(error))
     except Exception as error:  # noqa: BLE001 - the boundary of a scorer: a fault here must not lose the other scores
         return _none(ask, f"the judge failed: {type(error).__name__}: {error}")
+
+
+async def _asked(ask: Ask, terms: Terms, bill: Bill) -> Answer:
+    messages = (ChatMessage("system", ask.system), ChatMessage("user", ask.user, ask.images))
+    request = _request(messages, ask.shape(ask.cells), terms)
+    text = _text(await terms.model(request), request, terms, bill)
+    answer = ask.read(text)
+    return await _asked_again(ask, terms, bill, request, text, answer) if answer.unread else answer
+
+
+async def _without_images(ask: Ask, terms: Terms, bill: Bill, reason: str) -> Answer:
+    """The answer of a model that cannot be shown the images: nothing for what needs to be seen, whatever it says."""
+    unseen = _none(ask, f"the pictures could not be shown: {reason}").marks
+    blind = tuple(cell for cell in ask.cells if cell not in (ask.sighted or ()))
+    if not blind:
+        return Answer(unseen)
+
+    def read(text: str) -> Answer:
+        answer = ask.read(text)
+        return msgspec.structs.replace(answer, marks={cell: answer.marks[cell] for cell in blind})
+
+    answer = await _answer(msgspec.structs.replace(ask, images=(), cells=blind, read=read, sighted=None), terms, bill)
+    return msgspec.structs.replace(answer, marks={**unseen, **answer.marks})
 
 
 async def _asked_again(ask: Ask, terms: Terms, bill: Bill, request: Request, text: str, answer: Answer) -> Answer:
@@ -163,7 +196,14 @@ async def _asked_again(ask: Ask, terms: Terms, bill: Bill, request: Request, tex
     if repaired.unread:
         terms.forget(request)
         terms.forget(again)
+    if len(repaired.unread) == len(ask.cells) and not repaired.wholes and _declines(text):
+        return _none(ask, f"{REFUSED}: {_excerpt(text)}")
     return _marked(repaired, "also when asked again")
+
+
+def _declines(text: str) -> bool:
+    """Whether a reply that cannot be read is a refusal in plain words, which no provider has marked as one."""
+    return bool(refusal_spans(Texts(response=text), "response"))
 
 
 def _none(ask: Ask, reason: str) -> Answer:
@@ -175,7 +215,7 @@ def _text(reply: Reply, request: Request, terms: Terms, bill: Bill) -> str:
     bill.add(reply, terms.model.name, terms.price)
     if reply.stop == "refusal":
         said = f": {_excerpt(reply.text)}" if reply.text.strip() else ""
-        raise _Unusable(f"the model refused to judge{said}")
+        raise _Unusable(f"{REFUSED}{said}")
     if reply.stop == "length":
         raise _Unusable(
             f"the reply was cut off after {reply.usage.output_tokens} tokens (allow more than {request.max_tokens})"
@@ -213,7 +253,7 @@ def _marked(answer: Answer, addition: str) -> Answer:
         else mark
         for cell, mark in answer.marks.items()
     }
-    return Answer(marks, answer.remarks, answer.notes)
+    return Answer(marks, answer.remarks, answer.notes, answer.wholes)
 
 
 def _problem(unread: Mapping[Cell, Refusal]) -> str:

@@ -22,7 +22,7 @@ from rubrica.model.scale import Scale
 from . import prompt, shape
 from .exchange import Answer, Ask, Cell, Price, Terms, exchange
 from .fence import Fence, TokenSource, random_token
-from .reply import read_listwise, read_many, read_one, read_overall
+from .reply import MISSING, UNREADABLE, read_listwise, read_many, read_one, read_overall, read_wholes
 from .suspicion import suspicions
 
 ONE = ""
@@ -34,10 +34,15 @@ _LABEL = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9 ._-]{0,38}[A-Za-z0-9])?")
 
 @dataclass(frozen=True, slots=True)
 class Review:
-    """One response as a reviewer of several saw it."""
+    """One response as a reviewer of several saw it.
+
+    `overall` is what a reviewer gave the response as a whole in place of every axis it was asked about. Where it gave a
+    score for some axis, its own totals are not looked at.
+    """
 
     scores: Mapping[str, Score | Unscored]
     notes: str = ""
+    overall: Score | None = None
 
 
 class _Question(msgspec.Struct, frozen=True):
@@ -96,9 +101,16 @@ class ModelJudge:
         return {axis: outcomes[ONE, axis] for axis in axes}, answer.remarks
 
     async def review(
-        self, question: str, responses: Mapping[str, str], axes: Mapping[str, Axis] | None = None
+        self,
+        question: str,
+        responses: Mapping[str, str],
+        axes: Mapping[str, Axis] | None = None,
+        deadline: float | None = None,
     ) -> dict[str, Review]:
-        """Several responses to one question in one call, each scored by itself. Labels should not tell the authors."""
+        """Several responses to one question in one call, each scored by itself. Labels should not tell the authors.
+
+        An axis that is not the rubric's own is scored on the rubric's scale. `deadline` is in seconds.
+        """
         axes = self.judged if axes is None else axes
         if not responses or not axes:
             return {label: Review({}) for label in responses}
@@ -107,11 +119,19 @@ class ModelJudge:
         if taken := axes.keys() & {"notes", "confidence"}:
             raise ContextError(f"a dimension called {sorted(taken)[0]!r} cannot be reviewed listwise; rename it")
         ask = self._listwise(question, responses, axes)
-        outcomes, answer = await exchange(ask, self._terms(256 + len(responses) * (320 + 24 * len(axes))))
+        outcomes, answer = await exchange(ask, self._terms(256 + len(responses) * (320 + 24 * len(axes)), deadline))
         return {
-            label: Review({axis: outcomes[label, axis] for axis in axes}, answer.notes.get(label, ""))
+            label: Review(
+                {axis: outcomes[label, axis] for axis in axes}, answer.notes.get(label, ""), self._whole(answer, label)
+            )
             for label in responses
         }
+
+    def _whole(self, answer: Answer, label: str) -> Score | None:
+        mark = answer.wholes.get(label)
+        if mark is None:
+            return None
+        return Score(mark.value, mark.reason, mark.confidence, "llm", judge=self.model.name)
 
     async def overall(self, context: Context) -> Score | Unscored:
         """One score for the response as a whole, on the rubric's scale."""
@@ -153,6 +173,7 @@ class ModelJudge:
             shape=question.shape,
             images=shown.material.images,
             suspicions=shown.signs,
+            sighted=self._sighted({name: axis}) if axis.looks or shown.material.images else None,
         )
 
     def _question(self, name: str, axis: Axis) -> _Question:
@@ -192,7 +213,13 @@ class ModelJudge:
                 "material": material.between(fence),
             }
         )
-        return Ask(system, user, cells, read, form, images=material.images, suspicions=_signs(context))
+        sighted = self._sighted(shown) if material.images or any(axis.looks for axis in shown.values()) else None
+        return Ask(system, user, cells, read, form, images=material.images, suspicions=_signs(context), sighted=sighted)
+
+    def _sighted(self, axes: Mapping[str, Axis]) -> tuple[Cell, ...] | None:
+        """Those of the axes that need to be seen; None where the rubric does not tell any of its axes apart."""
+        seen = tuple((ONE, name) for name, axis in axes.items() if axis.looks)
+        return seen if seen or any(axis.looks for axis in self.judged.values()) else None
 
     def _listwise(self, question: str, responses: Mapping[str, str], axes: Mapping[str, Axis]) -> Ask:
         labels = prompt.shuffled(list(responses), self._order)
@@ -209,8 +236,13 @@ class ModelJudge:
 
         def read(text: str) -> Answer:
             rows, notes = read_listwise(fence.cut(text), labels, scales, quoted)
+            ignored = [
+                label for label, row in rows.items() if all(mark in (MISSING, UNREADABLE) for mark in row.values())
+            ]
             return Answer(
-                {(label, name): mark for label, row in rows.items() for name, mark in row.items()}, notes=notes
+                {(label, name): mark for label, row in rows.items() for name, mark in row.items()},
+                notes=notes,
+                wholes=read_wholes(fence.cut(text), ignored, self.rubric.scale, quoted) if ignored else {},
             )
 
         cells = tuple((label, name) for label in labels for name in shown)

@@ -33,7 +33,8 @@ REPEAT_TEMPERATURE = 0.7
 class Jury:
     """One or several models by name, ready to judge. Use it in ``async with``: closing it closes every connection.
 
-    With several models, or with repeats, the votes are pooled as the rubric's `judging.pool` says.
+    With several models, or with repeats, the votes are pooled as the rubric's `judging.pool` says. `warm` asks at the
+    temperature of repeats in any case, for a caller that repeats whole evaluations.
     """
 
     def __init__(
@@ -42,6 +43,7 @@ class Jury:
         settings: Settings | None = None,
         *,
         repeats: int | None = None,
+        warm: bool = False,
         cached: bool = True,
         record: Path | None = None,
         seed: int = 0,
@@ -50,6 +52,7 @@ class Jury:
         _check_names(names, record)
         settings = load_settings() if settings is None else settings
         self._repeats = repeats
+        self._warm = warm
         self._seed = seed  # of the order in which a judge is shown dimensions; 0: as written
         self.estimates: list[Estimate] = []
         self.cache = ReplyCache(settings.cache) if cached and not dry and settings.cache is not None else None
@@ -80,13 +83,18 @@ class Jury:
         if record is not None:
             self._models = {name: Recorder(model, record) for name, model in self._models.items()}
 
-    def judge(self, rubric: Rubric) -> Judge:
-        """A judge of one rubric: a single model asked once, or a panel."""
+    def judge(self, rubric: Rubric, turn: int = 0) -> Judge:
+        """A judge of one rubric: a single model asked once, or a panel.
+
+        Judges of different turns ask differently, so that a reply to one is not taken for a reply to another.
+        """
         if rubric.judging.panel > len(self._models):
             named = ", ".join(self._models)
             raise RubricaError(f"{rubric.name} asks for a panel of {rubric.judging.panel} judges; named: {named}")
         repeats = self._repeats if self._repeats is not None else rubric.judging.repeats
-        judges = {name: [self._one(name, rubric, i, repeats) for i in range(repeats)] for name in self._models}
+        turns = range(turn * repeats, (turn + 1) * repeats)
+        warm = self._warm or repeats > 1
+        judges = {name: [self._one(name, rubric, i, warm=warm) for i in turns] for name in self._models}
         if len(judges) == 1 and repeats == 1:
             return next(iter(judges.values()))[0]
         scales = {name: rubric.scale_of(name) for name in rubric.dimensions}
@@ -94,13 +102,13 @@ class Jury:
         weights = rubric.calibration.weights if rubric.calibration is not None else {}
         return Panel(judges, scales, Pooling(rubric.judging.pool, weights))
 
-    def _one(self, name: str, rubric: Rubric, repeat: int, repeats: int) -> Judge:
+    def _one(self, name: str, rubric: Rubric, repeat: int, *, warm: bool) -> Judge:
         judge = ModelJudge(
             self._models[name],
             rubric,
             seed=self._seed,
             repeat=repeat,
-            temperature=REPEAT_TEMPERATURE if repeats > 1 else 0.0,
+            temperature=REPEAT_TEMPERATURE if warm else 0.0,
             price=price,
             fence_source=self._fence,
             on_unreadable=self._forget.get(name),

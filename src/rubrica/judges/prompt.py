@@ -77,10 +77,11 @@ def template(kind: Kind) -> Template:
 
 @dataclass(frozen=True)
 class Material:
-    """What is judged, piece by piece: each goes between fences under its label."""
+    """What is judged, piece by piece: each goes between fences under its label. Notes are the rubric's own words."""
 
     pieces: tuple[tuple[str, str], ...]
     images: tuple[str, ...] = ()
+    notes: str = ""
 
     @classmethod
     def of(cls, context: Context, rubric: Rubric) -> Material:
@@ -92,7 +93,11 @@ class Material:
             ("response", context.response or "(the response is empty)"),
             ("images", "\n".join(f"image {n}: {image.alt}" for n, image in enumerate(context.images, 1) if image.alt)),
         ]
-        return cls(tuple((label, text) for label, text in pieces if text), tuple(image.url for image in context.images))
+        return cls(
+            tuple((label, text) for label, text in pieces if text),
+            tuple(image.url for image in context.images),
+            _notes(context, rubric),
+        )
 
     @cached_property
     def quoted(self) -> Quoted:
@@ -102,7 +107,8 @@ class Material:
         return Fence.for_texts([text for _, text in self.pieces], source)
 
     def between(self, fence: Fence) -> str:
-        return "\n\n".join(fence.around(label, text) for label, text in self.pieces)
+        fenced = (fence.around(label, text) for label, text in self.pieces)
+        return "\n\n".join((self.notes, *fenced) if self.notes else fenced)
 
 
 def about(rubric: Rubric) -> str:
@@ -162,6 +168,15 @@ def _facts(context: Context, rubric: Rubric) -> list[str]:
             text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
             lines.append(f"{name}{f' ({says})' if says else ''}: {text}")
     return lines
+
+
+def _notes(context: Context, rubric: Rubric) -> str:
+    """The note of the rubric that the context chooses. The value only chooses: what is shown is the author's."""
+    found = rubric.notes.find(context.lookup(rubric.notes.by)) if rubric.notes is not None else None
+    if found is None or rubric.notes is None:
+        return ""
+    name, note = found
+    return f"This response has the {rubric.notes.by} {name}. Bear in mind: {' '.join(note.text.split())}"
 
 
 def _conversation(context: Context) -> list[str]:

@@ -18,7 +18,7 @@ from rubrica.model.evaluation import Remarks
 from rubrica.model.scale import Scale
 
 from .fence import Quoted, visible
-from .scoreline import LABELS, last_score, reason_in
+from .scoreline import LABELS, Found, labelled_score, last_score, reason_in
 
 LONGEST_REASON = 2000
 LONGEST_REPLY = 400_000
@@ -99,6 +99,27 @@ def read_listwise(
             }
     refusal = COPIED if quoted.copies(text) else UNREADABLE
     return {label: dict.fromkeys(scales, refusal) for label in labels}, {}
+
+
+def read_wholes(text: str, labels: Sequence[str], scale: Scale, quoted: Quoted) -> dict[str, Mark]:
+    """One score for each response as a whole, where a reply gives that in place of the qualities asked for.
+
+    >>> reply = '{"ranking": ["A", "B"], "scores": {"Response A": 8, "Response B": 6}}'
+    >>> {label: mark.value for label, mark in read_wholes(reply, "AB", Scale(min=1, max=10), Quoted()).items()}
+    {'A': 8.0, 'B': 6.0}
+    """
+    for candidate in answers(text, quoted):
+        groups = [group for key in ("evaluations", "scores") if isinstance(group := candidate.get(key), Mapping)]
+        for rows in (*groups, candidate):
+            marks = {label: _whole(_row(rows, label), scale) for label in labels}
+            if found := {label: mark for label, mark in marks.items() if isinstance(mark, Mark)}:
+                return found
+    wholes: dict[str, Mark] = {}
+    for label in () if quoted.copies(text) else labels:
+        value = _on_scale(labelled_score(text, quoted, (f"response {label}", label)), scale)
+        if isinstance(value, float):
+            wholes[label] = Mark(value)
+    return wholes
 
 
 def read_overall(text: str, scale: Scale, quoted: Quoted) -> Mark | Refusal:
@@ -213,12 +234,27 @@ def _response(row: object, scales: Mapping[str, Scale]) -> Marks:
     return cells
 
 
+def _whole(row: object, scale: Scale) -> Mark | Refusal:
+    """The one score of a response: a bare value, or what its entry calls overall."""
+    if not isinstance(row, Mapping):
+        return MISSING if row is None else _mark({"score": row}, scale)
+    if "overall" in row:
+        return _mark({**row, LABELS[0]: row["overall"]}, scale)
+    return _mark(row, scale)
+
+
 def _from_line(text: str, scale: Scale, quoted: Quoted, labels: Sequence[str]) -> Mark | Refusal | None:
     found = last_score(text, quoted, labels)
     if found is None:
         return None
-    value = value_of(f"{found.value!r}" + (f"/{found.top!r}" if found.top else ""), scale)
+    value = _on_scale(found, scale)
     return value if isinstance(value, Refusal) else Mark(value, _text(reason_in(text)))
+
+
+def _on_scale(found: Found | None, scale: Scale) -> float | Refusal:
+    if found is None:
+        return MISSING
+    return value_of(f"{found.value!r}" + (f"/{found.top!r}" if found.top else ""), scale)
 
 
 def _closing(text: str, at: int) -> int:

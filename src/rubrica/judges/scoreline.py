@@ -62,6 +62,16 @@ def last_score(text: str, quoted: Quoted = NOTHING_QUOTED, labels: Sequence[str]
     return None
 
 
+def labelled_score(text: str, quoted: Quoted, labels: Sequence[str]) -> Found | None:
+    """The last score that the reply states behind one of the labels; a bare number is nobody's.
+
+    >>> labelled_score("Response A: 7/10\\nResponse B: 4", Quoted(), ("Response B",))
+    Found(value=4.0, top=None, at=17)
+    """
+    stated = list(_lines(text, quoted, labels))
+    return _found(stated[-1]) if stated else None
+
+
 def last_pair(text: str, labels: tuple[str, str] = ("Assistant 1", "Assistant 2")) -> tuple[float, float] | None:
     """The scores of two answers: alone on the first line, behind their names, or in brackets.
 

@@ -157,6 +157,16 @@ class Context(BaseModel):
         replies = [m.content for m in self.messages if m.role == "assistant"]
         return tuple(replies[:-1] if replies and replies[-1] == self.response else replies)
 
+    @property
+    def asked(self) -> tuple[str, ...]:
+        """Earlier turns of the user, oldest first."""
+        if self.round_history:
+            return tuple(round_.prompt for round_ in self.round_history)
+        if not self.messages:
+            return ()
+        turns = [m.content for m in self.messages if m.role == "user"]
+        return tuple(turns[:-1] if turns and turns[-1] == self.prompt else turns)
+
     def lookup(self, name: str) -> Any:
         """A custom metric or a piece of metadata by name, or None."""
         metrics = self.custom_metrics

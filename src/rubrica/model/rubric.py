@@ -82,6 +82,10 @@ class Axis(Recipe):
         None, description="0 to 1; the weights of a rubric, or of a dimension's parts, sum to 1"
     )
     scorer: ScorerKind | None = Field(None, description="left out, it follows from the other keys")
+    looks: bool = Field(
+        False,
+        description="judged by looking at the pictures: where a judge cannot be shown them, this alone is not scored",
+    )
     offline: Offline | None = Field(None, description="what stands in for a judge when there is none")
 
     @property
@@ -104,6 +108,8 @@ class Axis(Recipe):
             raise ValueError(f"a judged dimension puts `{self.kinds[0]}` under `offline`")
         if self.offline and self.kind != "judge":
             raise ValueError("offline goes with scorer: judge; this is scored without a model already")
+        if self.looks and self.kind != "judge":
+            raise ValueError("looks goes with scorer: judge")
         read_anchors(self.anchors)
         return self
 
@@ -189,6 +195,53 @@ class Profiles(BaseModel):
         return self
 
 
+class Note(BaseModel):
+    """What a judge is told besides the rubric for one kind of context. Written as plain text, it is the text."""
+
+    model_config = FROZEN
+
+    text: Annotated[str, Field(min_length=1, max_length=4000)] = Field(description="for the judge")
+    also: tuple[str, ...] = Field((), description="other values of the context that this note is for")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _short(cls, data: Any) -> Any:
+        return {"text": data} if isinstance(data, str) else data
+
+
+class Notes(BaseModel):
+    """Notes for the judge by the value of one context name: ``{by: subject, mathematics: …, science: …}``."""
+
+    model_config = ConfigDict(frozen=True, extra="allow")
+    __pydantic_extra__: dict[str, Note] = Field(init=False)
+
+    by: Annotated[str, Field(min_length=1)] = Field(
+        description="the context name whose value chooses, letter case aside; every other key is a note"
+    )
+
+    @property
+    def named(self) -> Mapping[str, Note]:
+        return self.__pydantic_extra__ or {}
+
+    def find(self, value: Any) -> tuple[str, Note] | None:
+        """The note for a value of the context, with its name; None where there is none.
+
+        >>> Notes(by="subject", mathematics={"text": "Recalculate.", "also": ["math"]}).find("Math ")[0]
+        'mathematics'
+        """
+        wanted = value.strip().casefold() if isinstance(value, str) else None
+        for name, note in self.named.items():
+            if wanted in (name.casefold(), *(other.casefold() for other in note.also)):
+                return name, note
+        return None
+
+    @model_validator(mode="after")
+    def _some(self) -> Self:
+        if not self.named:
+            raise ValueError("no note is listed under notes")
+        return self
+
+
 class ScoreSpec(BaseModel):
     """How dimension scores become one score."""
 
@@ -223,7 +276,11 @@ class Gate(BaseModel):
     cap: Amount | None = Field(None, description="the score becomes at most this (number or formula, on out_of)")
     floor: Amount | None = Field(None, description="the score becomes at least this; caps win over floors")
     verdict: str | None = Field(None, description="the verdict becomes this, whatever the score")
-    before: bool = Field(False, description="checked before anything is scored; a verdict then saves the scoring")
+    before: bool | FormulaText = Field(
+        False,
+        description="checked before anything is scored; a verdict then saves the scoring. Also a condition, such as "
+        "the name of a setting: where it does not hold, the gate waits until everything is scored",
+    )
     because: str = Field("", description="the reason that is shown")
 
     @model_validator(mode="after")
@@ -338,6 +395,7 @@ class Rubric(BaseModel):
     )
     on_unscored: OnUnscored = Field(OnUnscored(), description="also written as one word: `on_unscored: skip`")
     judging: Judging = Field(Judging(), description="how judges are asked")
+    notes: Notes | None = Field(None, description="what judges are told besides, by a value of the context")
     normalization: Normalisation = Field(
         Normalisation(), description="how scores of several players are to be compared"
     )

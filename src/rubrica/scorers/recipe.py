@@ -75,7 +75,7 @@ class FormulaScorer:
         except FormulaFault as fault:
             return Unscored(f"{self.formula.text}: {fault}")
         low, high = self.ends
-        kept = min(max(value, low), high)
+        kept = min(max(value, low), high) + 0.0  # -0.0 becomes 0.0: equal scores must be alike to the last bit
         reason = self.formula.text if kept == value else f"{self.formula.text} = {value:g}, kept on the scale"
         return Score(kept, reason, self.confidence, "code", self.offline)
 

@@ -15,6 +15,7 @@ from rubrica.text.patterns import Scan
 from rubrica.text.reading import Texts
 
 from .lexicon import Lexicon, Slot
+from .pictures import PICTURE_COUNTS
 
 CONTEXT_COUNTS: Mapping[str, tuple[str, Callable[[Context], float]]] = {
     "image_count": ("pictures that belong to the response", lambda context: float(len(context.images))),
@@ -24,6 +25,7 @@ CONTEXT_COUNTS: Mapping[str, tuple[str, Callable[[Context], float]]] = {
     ),
     "round_count": ("earlier rounds in the history", lambda context: float(len(context.round_history))),
     "message_count": ("turns of the conversation", lambda context: float(len(context.messages))),
+    **PICTURE_COUNTS,
 }
 """Numbers that can be read off a context apart from its texts."""
 MOST_MATCHES = 10_000
@@ -67,7 +69,7 @@ class Situation(dict[str, object]):
         """The texts that features read."""
         if self._texts is None:
             context = self.context
-            self._texts = Texts(context.prompt, context.response, context.history)
+            self._texts = Texts(context.prompt, context.response, context.history, context.asked)
         return self._texts
 
     def scan(self, field: Field) -> Scan:
@@ -77,6 +79,10 @@ class Situation(dict[str, object]):
             text = self.context.response if field == "response" else self.texts.of(field)
             found = self._scans[field] = self._sources.lexicon.sets[field].scan(text)
         return found
+
+    def know_scan(self, field: Field, scan: Scan) -> None:
+        """Take what is found in a field as known: its text is not scanned."""
+        self._scans[field] = scan
 
     def places(self, slot: Slot, limit: int) -> list[tuple[int, int]]:
         """Where a pattern is found, if it is, at most `limit` times."""

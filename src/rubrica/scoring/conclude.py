@@ -70,8 +70,16 @@ def with_values(formula: Formula, names: dict[str, object]) -> str:
         except KeyError:
             continue
         if isinstance(value, int | float):
-            values.append(f"{name} = {value:.4g}")
+            values.append(f"{name} = {_shown(value)}")
     return f"{formula.text} ({', '.join(values)})" if values else formula.text
+
+
+def _shown(value: float) -> str:
+    """A number in few digits. JSON has whole numbers that no float can hold."""
+    try:
+        return f"{value:.4g}"
+    except OverflowError:
+        return "−∞" if value < 0 else "∞"
 
 
 def _why_not(rules: tuple[VerdictRule, ...], label: str, names: dict[str, object]) -> str:

@@ -42,6 +42,7 @@ class GateRule:
     gate: Gate
     when: Formula
     limit: Formula | float | None
+    early: Formula | None = None  # whether it is checked before anything is scored, where that is a condition
 
 
 @dataclass(frozen=True, slots=True)

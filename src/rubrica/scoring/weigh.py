@@ -7,6 +7,7 @@ score can change it: the engine may stop asking, and an evaluation with a missin
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
@@ -140,7 +141,7 @@ class Reader:
                 continue
             if value is None:
                 found[name] = None
-            elif isinstance(value, int | float):
+            elif isinstance(value, int | float) and abs(value) <= sys.float_info.max:
                 found[name] = Interval.point(float(value))
         return found
 

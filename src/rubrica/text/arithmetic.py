@@ -10,7 +10,7 @@ from itertools import islice
 from math import inf
 
 from rubrica.errors import FormulaError, FormulaFault
-from rubrica.text.expression import Number, evaluate, value_of
+from rubrica.text.expression import Number, Token, evaluate, value_of
 from rubrica.text.reading import Feature, Span, Texts
 from rubrica.text.sides import MEASURES, Side, computes, left_side, right_side
 
@@ -96,9 +96,14 @@ def _is_a_claim(left: Side, right: Side) -> bool:
 def _holds(left: Side, right: Side, loose: bool) -> bool | None:
     """True if any fair reading of the two sides agrees, False if every one clearly disagrees, else None."""
     loose = loose or right.loose
-    step = _step(right) or _step(left)
+    stated = right if _step(right) else left  # the side that is one number, whose last place counts
+    step = _step(stated)
     slack = Fraction(1, 50) if _looks_rounded(left) or _looks_rounded(right) else Fraction(0)
-    verdicts = [_agree(one, two, step, slack, loose) for one in _readings(left) for two in _readings(right)]
+    verdicts = [
+        _agree(one, two, step and step * (one_unit if stated is left else two_unit), slack, loose)
+        for one, one_unit in _readings(left)
+        for two, two_unit in _readings(right)
+    ]
     if not verdicts or any(verdicts):
         return True if verdicts else None
     if None in verdicts or _is_doubtful(left, right) or _runs_on(left, right):
@@ -109,7 +114,7 @@ def _holds(left: Side, right: Side, loose: bool) -> bool | None:
 def _runs_on(left: Side, right: Side) -> bool:
     """Whether the equals sign is used as a comma: 3 + 4 = 7 * 2 = 14."""
     number = next((token.value for token in right.tokens if token.kind == "number"), None)
-    return computes(right) and number is not None and any(value == number for value in _readings(left))
+    return computes(right) and number is not None and any(value == number for value, _ in _readings(left))
 
 
 def _is_doubtful(left: Side, right: Side) -> bool:
@@ -131,19 +136,38 @@ def _adds_percent(side: Side) -> bool:
     return percents > 0 and any(token.text in {"+", "-"} or token.kind == "close" for token in side.tokens)
 
 
-def _readings(side: Side) -> Iterator[Number]:
-    """The values a side may have: as written; its first number alone; with its percent signs left out."""
+def _readings(side: Side) -> Iterator[tuple[Number, Fraction]]:
+    """The values a side may have: as written; with its percent signs left out; with a fraction bar for its slash.
+
+    Each with what 1 is worth in it: a hundredth where its percent signs count.
+    """
     plain = tuple(token for token in side.tokens if token.kind != "percent")
     tries = [side.tokens]
     if len(plain) < len(side.tokens):
         tries.append(plain)
     if side.tokens[0].text in {"-", "+"}:
         tries.append(side.tokens[1:])  # a bullet or a dash, perhaps
+    tries += _with_bars(side.tokens)
     for tokens in tries:
         try:
-            yield value_of([token for token in tokens if token.kind != "money"], "")
+            value = value_of([token for token in tokens if token.kind != "money"], "")
         except (FormulaError, FormulaFault):
             continue
+        yield value, Fraction(1, 100 if any(token.kind == "percent" for token in tokens) else 1)
+
+
+def _with_bars(tokens: tuple[Token, ...]) -> Iterator[tuple[Token, ...]]:
+    """A slash read as a long fraction bar, as on paper: 100/9*5 as 100/(9*5), and 8+6/120+80 as (8+6)/(120+80)."""
+    slashes = [index for index, token in enumerate(tokens) if token.kind == "operator" and token.text == "/"]
+    if len(slashes) != 1 or any(token.kind in {"open", "close"} for token in tokens):
+        return
+    over, under = tokens[: slashes[0]], tokens[slashes[0] + 1 :]
+    opening, closing = Token("open", "(", 0, 0), Token("close", ")", 0, 0)
+    product = next((i for i, token in enumerate(under) if token.text in {"+", "-"}), len(under))
+    if any(token.text == "*" for token in under[:product]):
+        yield (*over, tokens[slashes[0]], opening, *under[:product], closing, *under[product:])
+    if product < len(under) and any(token.text in {"+", "-"} for token in over[1:]):
+        yield (opening, *over, closing, tokens[slashes[0]], opening, *under, closing)
 
 
 def _step(side: Side) -> Fraction | None:

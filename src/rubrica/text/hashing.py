@@ -33,7 +33,7 @@ SEVERAL = 3  # distinct words of a group that are more than a mention
 FLAG = 0.25  # what a flag counts against a word of a one-word text
 WORDS_KEPT = 30_000  # words whose weights are kept ready
 
-_TOKEN = re.compile(r"\\[a-z]+|[^\W\d_]+(?:['’][^\W\d_]+)?|\d+|[^\w\s]")
+TOKEN = re.compile(r"\\[a-z]+|[^\W\d_]+(?:['’][^\W\d_]+)?|\d+|[^\w\s]")
 # Scripts that put no spaces between words: Thai and Lao, Burmese, Khmer, kana, Han.
 _UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3041-\u3096\u30a1-\u30fa\u30fc\u3400-\u9fff\uf900-\ufaff"
 _RUN = re.compile(f"[{_UNSPACED}]+|[^{_UNSPACED}]+")
@@ -116,12 +116,16 @@ class Layout:
         flags = [*_shape(text, tokens), *self._mentions(words, first, last)]
         return Reading(words, pairs, ends, flags)
 
+    def groups_in(self, words: Iterable[str]) -> Counter[str]:
+        """How many distinct words of each group occur."""
+        groups_of = self._groups_of
+        return Counter(group for word in dict.fromkeys(words) for group in groups_of(word))
+
     def _mentions(self, words: Iterable[str], first: Sequence[str], last: Sequence[str]) -> Iterator[str]:
         if not self.groups:
             return
         groups_of = self._groups_of
-        counts = Counter(group for word in words for group in groups_of(word))
-        for group, count in counts.items():
+        for group, count in self.groups_in(words).items():
             yield f"f any {group}"
             if count >= SEVERAL:
                 yield f"f many {group}"
@@ -157,8 +161,17 @@ def _once(items: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(items))
 
 
+def tokens_of(text: str) -> list[str]:
+    """The words, numbers and marks of a text, in small letters; numbers as noughts.
+
+    >>> tokens_of("Don't pay 300!")
+    ["don't", 'pay', '000', '!']
+    """
+    return list(_tokens(text.lower()))
+
+
 def _tokens(text: str) -> Iterator[str]:
-    for token in _TOKEN.findall(text):
+    for token in TOKEN.findall(text):
         if token.isascii():
             yield "0" * min(len(token), 4) if token[0] in _DIGITS else token[:LONGEST_WORD]
             continue

@@ -9,7 +9,8 @@ from fractions import Fraction
 
 from rubrica.errors import FormulaError, FormulaFault
 from rubrica.text.expression import evaluate
-from rubrica.text.question import Question, number_of
+from rubrica.text.options import number_of
+from rubrica.text.question import Question
 
 _FUNCTIONS: dict[str, Callable[[float], float]] = {"sin": math.sin, "cos": math.cos, "tan": math.tan}
 _TRIG = re.compile(

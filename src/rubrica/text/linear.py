@@ -33,6 +33,7 @@ class LinearModel:
     weights: array[int]
     scale: float
     made_from: str = ""  # a digest of what it was trained with
+    bias: tuple[float, ...] = ()  # what each label has before anything is read; none: 0
 
     def chances(self, text: str) -> dict[str, float]:
         """How likely each label is; they add up to 1.
@@ -55,17 +56,19 @@ class LinearModel:
         reading = self.layout.read(text)
         blocks = (
             ([self._word_weights(word) for word in reading.words], share_of(reading.words)),
-            (self._rows(reading.pairs), share_of(reading.pairs)),
-            (self._rows(reading.ends), share_of(reading.ends)),
-            (self._rows(reading.flags), FLAG),
+            (self.rows(reading.pairs), share_of(reading.pairs)),
+            (self.rows(reading.ends), share_of(reading.ends)),
+            (self.rows(reading.flags), FLAG),
         )
         totals = [0.0] * len(self.labels)
         for rows, share in blocks:
             for at, column in enumerate(zip(*rows, strict=True)):
                 totals[at] += share * sum(column)
-        return [self.scale * total for total in totals]
+        bias = self.bias or (0.0,) * len(totals)
+        return [start + self.scale * total for start, total in zip(bias, totals, strict=True)]
 
-    def _rows(self, keys: Sequence[str]) -> list[array[int]]:
+    def rows(self, keys: Sequence[str]) -> list[array[int]]:
+        """The weights of each key, a signed byte per label."""
         weights, labels, mask, crc32 = self.weights, len(self.labels), (1 << self.layout.bits) - 1, zlib.crc32
         places = [(crc32(key.encode("utf-8", "replace")) & mask) * labels for key in keys]
         return [weights[place : place + labels] for place in places]
@@ -77,8 +80,8 @@ class LinearModel:
         @lru_cache(maxsize=WORDS_KEPT)
         def word_weights(word: str) -> tuple[float, ...]:
             grams = self.layout.grams_of(word)
-            whole, share = self._rows([f"w {word}"])[0], share_of(grams)
-            parts = zip(*self._rows(grams), strict=True) if grams else [(0,)] * len(whole)
+            whole, share = self.rows([f"w {word}"])[0], share_of(grams)
+            parts = zip(*self.rows(grams), strict=True) if grams else [(0,)] * len(whole)
             return tuple(own + share * sum(part) for own, part in zip(whole, parts, strict=True))
 
         return word_weights
@@ -91,6 +94,7 @@ class _Header(msgspec.Struct, frozen=True):
     groups: dict[str, list[str]]
     scale: float
     made_from: str
+    bias: tuple[float, ...] = ()
     format: int = FORMAT
 
 
@@ -98,7 +102,7 @@ def stored(model: LinearModel) -> bytes:
     """A model as the bytes of a file, for `load`: a line of JSON and the weights, compressed."""
     layout = model.layout
     groups = {name: list(words) for name, words in layout.groups.items()}
-    header = _Header(model.labels, layout.bits, layout.grams, groups, model.scale, model.made_from)
+    header = _Header(model.labels, layout.bits, layout.grams, groups, model.scale, model.made_from, model.bias)
     return zlib.compress(msgspec.json.encode(header) + b"\n" + model.weights.tobytes(), 9)
 
 
@@ -112,4 +116,4 @@ def load(path: Traversable) -> LinearModel:
     if header.format != FORMAT or len(rest) != len(header.labels) << header.bits:
         raise StoredError(f"{path}: the weights do not fit this version (train the model again)")
     layout = Layout(header.bits, header.grams, header.groups)
-    return LinearModel(header.labels, layout, array("b", rest), header.scale, header.made_from)
+    return LinearModel(header.labels, layout, array("b", rest), header.scale, header.made_from, header.bias)

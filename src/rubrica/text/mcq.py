@@ -5,26 +5,25 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from fractions import Fraction
 from math import inf
 
-from rubrica.text.arithmetic import Equation, find_equations
+from rubrica.text.conclusion import stated_letter
 from rubrica.text.impossible import impossible_key
-from rubrica.text.question import Question, letter_of, normal, number_of, read_question
+from rubrica.text.key import (
+    absent_key,
+    contradicted_key,
+    duplicated_key,
+    miscalculated_key,
+    unreached_key,
+    wrong_equations,
+)
+from rubrica.text.options import letter_of, normal, number_of
+from rubrica.text.question import Fault, Question, read_question
 from rubrica.text.reading import Feature, Span, Texts
 
 __all__ = ["FEATURES", "Fault", "Question", "read_question"]
 
 EVIDENCE_LIMIT = 20
-
-
-@dataclass(frozen=True, slots=True)
-class Fault:
-    """One thing a check found: what, and the words of the response that show it."""
-
-    label: str
-    shown: str
 
 
 def question_of(texts: Texts) -> Question | None:
@@ -71,117 +70,29 @@ def _duplicates(question: Question) -> Iterator[Fault]:
         seen.add(same(text))
 
 
-# --- the key and the explanation --------------------------------------------------------------------------
-
-_SAYS_LETTER = re.compile(
-    r"(?i:answer|option|choice|ans)\b[^\w\n]{0,5}(?i:is\b|key\b)?[^\w\n]{0,5}(?i:option\b|choice\b)?[^\w\n]{0,3}"
-    r"([A-H])(?=\s*(?:[).,;:!*]|$)|\s+(?:because|since|as)\b)"
-    r"|\b([A-H])\s+is\s+(?:the\s+)?(?:correct|right|answer|best)\b",
-    re.MULTILINE,
-)
-_ANSWER_WORD = re.compile(r"answer|ans\b", re.IGNORECASE)
-_SAYS_NUMBER = re.compile(
-    r"\b(?:final\s+)?(?:answer|result)\s*(?:is|=|:|equals)\s*[$£€]?\s*(-?\d[\d,]*(?:\.\d+)?(?:/\d+)?)(?![\w.,]*[\d=+*/^×÷%:-])",
-    re.IGNORECASE,
-)
-_NUMBER = re.compile(r"(?<![\w.])-?\d[\d,]*(?:\.\d+)?(?:/\d+)?(?![\w/]|\.\d)")
-_CHECKS = re.compile(r"\b(?:check|verif\w+|note|remember|if|wrong|incorrect|mistake)\b", re.IGNORECASE)
-
-
-def _stated_letter(question: Question) -> tuple[str, str] | None:
-    """The letter the explanation names as the answer, and the words; None if it names none, or several."""
-    end = len(question.explanation.rstrip()) - 3  # "Option B" names the answer only as the last word
-    found = [
-        (match[1] or match[2], match[0])
-        for match in _SAYS_LETTER.finditer(question.explanation)
-        if match[2] or _ANSWER_WORD.search(match[0]) or match.end() >= end
-    ]
-    return found[-1] if len({letter for letter, _ in found}) == 1 else None
-
-
-def _stated_result(question: Question) -> tuple[Fraction, str] | None:
-    """The number the explanation ends on: "the answer is 24", or a last line that ends in "= 24"."""
-    said = list(_SAYS_NUMBER.finditer(question.explanation))
-    if said:
-        value = number_of(said[-1][1])
-        return None if value is None else (value, said[-1][0])
-    lines = question.explanation.strip().splitlines()
-    equations = find_equations(lines[-1][-400:]) if lines and not _CHECKS.search(lines[-1]) else ()
-    if not equations or not re.fullmatch(r"[\s\w²³%°.!*_)]{0,20}", lines[-1][-400:][equations[-1].end :]):
-        return None
-    value = number_of(equations[-1].right)
-    return None if value is None else (value, equations[-1].text)
-
-
-def _option_numbers(question: Question) -> list[Fraction] | None:
-    """The options' numbers, if every one of them is a single number, with a unit or without."""
-    numbers = []
-    for _, text in question.options:
-        found = _NUMBER.findall(text)
-        value = number_of(found[0]) if len(found) == 1 and len(text) <= len(found[0]) + 20 else None
-        if value is None:
-            return None
-        numbers.append(value)
-    return numbers
-
-
-def _is_about(result: Fraction, option: Fraction) -> bool:
-    """Whether an option may be the result, rounded or in another unit."""
-    if option == result:
-        return True
-    gap = abs(option - result)
-    return gap <= max(abs(result) / 20, Fraction(1, 2)) or any(
-        result * scale == option or option * scale == result for scale in (-1, 100, 1000, 60, 12)
-    )
-
-
-def _key_absent(question: Question) -> Iterator[Fault]:
-    """The answer is a text that no option has, or the explanation arrives at a number that no option is."""
-    if not question.options or not question.answer:
-        return
-    if question.answer_index is None:
-        if letter_of(question.answer) is None and len(question.answer) <= 200:
-            yield Fault("the answer is none of the options", question.answer)
-        return
-    numbers, stated = _option_numbers(question), _stated_result(question)
-    if numbers is None or stated is None or any(_is_about(stated[0], number) for number in numbers):
-        return
-    if not _mentions(question.explanation, numbers[question.answer_index]):
-        yield Fault("the explanation's result is none of the options", stated[1])
-
-
-def _mentions(text: str, value: Fraction) -> bool:
-    return any(number_of(found) == value for found in _NUMBER.findall(text)[:2000])
-
-
-def _mismatch(question: Question) -> Iterator[Fault]:
-    """The explanation names another option as the answer, or arrives at another option's number."""
-    if question.answer_index is None:
-        return
-    labels = [label for label, _ in question.options]
-    letter = _stated_letter(question)
-    if letter is not None and letter[0] in labels:
-        if letter[0] != labels[question.answer_index]:
-            yield Fault("the explanation names another option", letter[1])
-        return
-    numbers, stated = _option_numbers(question), _stated_result(question)
-    if numbers is None or stated is None or stated[0] not in numbers:
-        return
-    key = numbers[question.answer_index]
-    if key != stated[0] and not _mentions(question.explanation, key):
-        yield Fault("the explanation arrives at another option", stated[1])
+# --- the explanation ---------------------------------------------------------------------------------------
 
 
 def _leakage(question: Question) -> Iterator[Fault]:
     """The explanation gives away the exact text of the right option."""
-    key = question.key
-    if not key or not question.explanation:
-        return
-    if number_of(key) is None and len(key) < 4:
-        return
-    pattern = rf"(?<![\w.,]){re.escape(key.casefold())}(?!\w|[.,]\d)"
-    if re.search(pattern, question.explanation.casefold()):
-        yield Fault("the explanation holds the right option's text", key)
+    if _holds_key(question.explanation, question.key):
+        yield Fault("the explanation holds the right option's text", question.key or "")
+
+
+def _hint_leakage(question: Question) -> Iterator[Fault]:
+    """A hint, read before the answer is due, gives away the right option: by its text, or by its letter."""
+    if _holds_key(question.hints, question.key):
+        yield Fault("a hint holds the right option's text", question.key or "")
+    letter = stated_letter(question.hints)
+    right = None if question.answer_index is None else question.options[question.answer_index][0]
+    if letter is not None and letter[0] == right:
+        yield Fault("a hint names the right option", letter[1])
+
+
+def _holds_key(text: str, key: str | None) -> bool:
+    if not key or not text or (number_of(key) is None and len(key) < 4):
+        return False
+    return re.search(rf"(?<![\w.,]){re.escape(key.casefold())}(?!\w|[.,]\d)", text.casefold()) is not None
 
 
 def _impossible(question: Question) -> Iterator[Fault]:
@@ -191,13 +102,8 @@ def _impossible(question: Question) -> Iterator[Fault]:
 
 
 def _wrong_equations(question: Question) -> Iterator[Fault]:
-    for equation in _equations(question):
-        if equation.holds is False:
-            yield Fault("wrong equation", equation.text)
-
-
-def _equations(question: Question) -> tuple[Equation, ...]:
-    return find_equations(question.explanation) + find_equations(question.key or "")
+    for equation in wrong_equations(question):
+        yield Fault("wrong equation", equation.text)
 
 
 _STEP = re.compile(
@@ -260,11 +166,17 @@ FEATURES: tuple[Feature, ...] = (
     _number("mcq_option_count", "options of the question", inf, lambda question: len(question.options)),
     _check("mcq_answer_unmapped", "1 if the answer's letter maps to no option", _unmapped),
     _check("mcq_answer_missing", "1 if a multiple-choice question has no answer", _missing),
-    _check("mcq_key_absent", "1 if the right answer is clearly not among the options", _key_absent),
+    _check("mcq_key_absent", "1 if the right answer is clearly not among the options", absent_key),
     _check("mcq_duplicate_options", "options that repeat another, number formats aside", _duplicates, counts=True),
     _check("mcq_empty_options", "options without text", _empty, counts=True),
-    _check("mcq_key_mismatch", "1 if the explanation clearly arrives at another option than the key", _mismatch),
+    _check("mcq_key_mismatch", "1 if the explanation clearly arrives at another option than the key", contradicted_key),
+    _check("mcq_key_unreached", "1 if the explanation calculates and never comes to the key's number", unreached_key),
+    _check("mcq_key_duplicated", "options that say the same as the key", duplicated_key, counts=True),
+    _check("mcq_key_miscalculated", "1 if the key is the result of an equation that does not hold", miscalculated_key),
     _check("mcq_leakage", "1 if the explanation holds the exact text of the right option", _leakage),
+    _check(
+        "hint_leakage", "hints that give the right option away, by its text or its letter", _hint_leakage, counts=True
+    ),
     _check("impossible_pattern", "1 if the key cannot be an answer to what is asked", _impossible),
     _check("question_wrong_equations", "wrong equations in explanation and key", _wrong_equations, counts=True),
     _number(

@@ -6,12 +6,17 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 
-from rubrica.errors import FormulaError, FormulaFault
-from rubrica.text.expression import tokens_of, value_of
+from rubrica.text.options import (
+    MARK,
+    PLAIN_REACH,
+    answer_text,
+    letter_of,
+    option_index,
+    read_options,
+    run_of_letters,
+)
 
-_PLAIN_REACH = 50_000  # characters of a response read as a plain-text question
 _DEPTH = 6  # levels of JSON searched for the question, and for explanation text
 _LONG = 200_000  # characters of explanation kept
 
@@ -26,7 +31,12 @@ class Question:
     answer_index: int | None = None  # which option it is; None: absent, or it is none of them
     explanation: str = ""  # all of it, the detailed one included
     kind: str = ""  # "mcq", or what the author called it
-    has_image: bool = False
+    images: tuple[tuple[str, str], ...] = ()  # (address, alternative text)
+    hints: str = ""  # what a learner may read before answering
+
+    @property
+    def has_image(self) -> bool:
+        return bool(self.images)
 
     @property
     def is_mcq(self) -> bool:
@@ -36,6 +46,14 @@ class Question:
     def key(self) -> str | None:
         """The text of the option that is the answer."""
         return None if self.answer_index is None else self.options[self.answer_index][1]
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One thing a check found: what, and the words of the response that show it."""
+
+    label: str
+    shown: str
 
 
 def read_question(text: str) -> Question | None:
@@ -51,15 +69,20 @@ def read_question(text: str) -> Question | None:
         found = _find(value, _DEPTH)
         if found is not None:
             return _from_json(found)
-    return _from_plain(text[:_PLAIN_REACH])
+    return _from_plain(text[:PLAIN_REACH])
 
 
 # --- JSON -------------------------------------------------------------------------------------------------
 
 _STEMS = ("question", "question_text", "stem", "prompt", "text")
 _OPTIONS = ("options", "choices", "answer_options", "alternatives")
-_ANSWERS = ("answer", "correct_answer", "correct_option", "correct", "answer_key", "key")
+_ANSWERS = ("answer", "correct_answer", "correct_option", "correct", "answer_key", "key", "correct_choice")
+_PLACES = ("answer_index", "correct_index", "correct_option_index", "correct_answer_index")  # counted from 0
+_MARKS_RIGHT = ("is_correct", "correct", "is_answer", "right")
 _EXPLANATIONS = ("explanation", "detailed_explanation", "rationale", "solution", "reasoning", "steps")
+_HINTS = ("hint", "hints", "scaffolding", "scaffold")
+_ALTS = ("alt", "alt_text", "image_alt", "image_description", "caption")
+_MOST_IMAGES = 10
 _IMAGES = ("image", "images", "image_url", "image_urls", "image_path", "diagram", "figure", "picture")
 
 
@@ -92,8 +115,9 @@ def _find(value: object, depth: int) -> Mapping[str, object] | None:
         return next((item for item in found if item is not None), None)
     if not isinstance(value, dict):
         return None
+    value = {_snake(name): item for name, item in value.items()}
     asks = isinstance(value.get("question"), str)
-    lists = any(name in value for name in _OPTIONS) and any(isinstance(value.get(name), str) for name in _STEMS)
+    lists = any(name in value for name in _OPTIONS) and bool(_stem(value))
     if asks or lists:
         return value
     for name in ("question", "data", "questions", "items", "result"):
@@ -103,22 +127,67 @@ def _find(value: object, depth: int) -> Mapping[str, object] | None:
     return None
 
 
+def _snake(name: object) -> str:
+    """A key as it is looked for: correctAnswer and "Correct Answer" are correct_answer."""
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|[\s-]+", "_", str(name)[:60]).lower()
+
+
+def _stem(found: Mapping[str, object]) -> str:
+    inner = found.get("question")
+    if isinstance(inner, dict):  # {"question": {"text": …}, "options": …}
+        found = {**inner, **found}
+    return next((str(found[name]) for name in _STEMS if isinstance(found.get(name), str)), "")
+
+
 def _from_json(found: Mapping[str, object]) -> Question:
-    stem = next((str(found[name]) for name in _STEMS if isinstance(found.get(name), str)), "")
-    options = _options(next((found[name] for name in _OPTIONS if found.get(name)), None))
+    stem = _stem(found)
+    listed = next((found[name] for name in _OPTIONS if found.get(name)), None)
+    options = read_options(listed)
     raw = next((found[name] for name in _ANSWERS if found.get(name) not in (None, "", [], {})), "")
+    if raw == "":
+        raw = _marked(listed, options, found)
     parts = [part for name in _EXPLANATIONS for part in _strings(found.get(name), _DEPTH)]
     kind = str(found.get("type") or found.get("question_type") or "").strip().lower()
-    chooses = bool(options) or kind.replace("-", " ").replace("_", " ") in {"mcq", "multiple choice"}
+    unlisted = not kind and any(name in found for name in _OPTIONS) and letter_of(answer_text(raw)) is not None
+    chooses = bool(options) or unlisted or kind.replace("-", " ").replace("_", " ") in {"mcq", "multiple choice"}
     return Question(
         stem.strip(),
         options,
-        _answer_text(raw),
-        _index(raw, options),
+        answer_text(raw),
+        option_index(raw, options),
         "\n".join(parts)[:_LONG],
         "mcq" if chooses else kind[:40],
-        any(bool(found.get(name)) for name in _IMAGES),
+        tuple(_images(found)),
+        "\n".join(part for name in _HINTS for part in _strings(found.get(name), _DEPTH))[:_LONG],
     )
+
+
+def _images(found: Mapping[str, object]) -> Iterator[tuple[str, str]]:
+    """The pictures that the question's fields name; a picture that is only described has no address."""
+    shared = next((str(found[name]) for name in _ALTS if isinstance(found.get(name), str)), "")
+    for name in _IMAGES:
+        value = found.get(name)
+        for item in (value if isinstance(value, list) else [value])[:_MOST_IMAGES]:
+            if isinstance(item, dict):
+                url = next((item[key] for key in ("url", "src", "path", "data", "href") if item.get(key)), "")
+                alt = next((item[key] for key in ("alt", *_ALTS) if item.get(key)), shared)
+                yield str(url).strip(), str(alt).strip()
+            elif isinstance(item, str) and item.strip():
+                yield item.strip(), shared.strip()
+            elif item is True:
+                yield "", shared.strip()
+
+
+def _marked(listed: object, options: tuple[tuple[str, str], ...], found: Mapping[str, object]) -> str:
+    """The label of the option that is marked as the right one, or whose place is given."""
+    items = listed if isinstance(listed, list) else []
+    right = [
+        place
+        for place, item in enumerate(items[: len(options)])
+        if isinstance(item, dict) and any(item.get(name) is True for name in _MARKS_RIGHT)
+    ]
+    right += [place for name in _PLACES if isinstance(place := found.get(name), int) and not isinstance(place, bool)]
+    return options[right[0]][0] if len(right) == 1 and 0 <= right[0] < len(options) else ""
 
 
 def _strings(value: object, depth: int, mark: str = "") -> Iterator[str]:
@@ -134,113 +203,14 @@ def _strings(value: object, depth: int, mark: str = "") -> Iterator[str]:
             yield from _strings(item, depth - 1, mark if place == 0 else "")
 
 
-# --- options and the answer -------------------------------------------------------------------------------
-
-_LABEL = re.compile(r"\s*(?:\(([A-Za-z])\)|([A-Za-z])\s?[).:]|([A-Z])\s[-–]\s)\s*")
-_LETTER = re.compile(r"\W*(?:(?:option|choice|answer|letter)\W*)?\(?([A-Za-z])\W*", re.IGNORECASE)
-
-
-def _options(value: object) -> tuple[tuple[str, str], ...]:
-    if isinstance(value, dict):
-        return tuple((_label(str(name)), _plain(item)) for name, item in list(value.items())[:100])
-    if not isinstance(value, list):
-        return ()
-    written = [_plain(item) for item in value[:100]]
-    labels = [_LABEL.match(text) for text in written]
-    if written and all(labels):  # one unlabelled option, and the letters are part of the texts
-        return tuple(
-            (next(group for group in label.groups() if group).upper(), text[label.end() :].strip())
-            for label, text in zip(labels, written, strict=True)
-            if label is not None
-        )
-    named = [str(item.get("label") or item.get("letter") or "") if isinstance(item, dict) else "" for item in value]
-    return tuple(
-        (_label(name) if name else _letter(place), text)
-        for place, (name, text) in enumerate(zip(named, written, strict=False))
-    )
-
-
-def _plain(value: object) -> str:
-    if isinstance(value, dict):
-        value = next((value[name] for name in ("text", "value", "option", "content") if name in value), "")
-    return str(value).strip() if isinstance(value, str | int) else ""
-
-
-def _label(written: str) -> str:
-    return written.strip(" ().:").upper()[:10]
-
-
-def _letter(place: int) -> str:
-    return chr(ord("A") + place) if place < 26 else str(place + 1)
-
-
-def _answer_text(raw: object) -> str:
-    if isinstance(raw, list):
-        raw = raw[0] if len(raw) == 1 else ", ".join(_plain(item) for item in raw[:10])
-    return _plain(raw)[:1000]
-
-
-def letter_of(answer: str) -> str | None:
-    """The letter an answer consists of: "B", "b)", "(B)", "Option B"."""
-    match = _LETTER.fullmatch(answer)
-    return match[1].upper() if match else None
-
-
-def _index(raw: object, options: tuple[tuple[str, str], ...]) -> int | None:
-    answer = _answer_text(raw)
-    if not answer or not options:
-        return None
-    labels = [label for label, _ in options]
-    letter = letter_of(answer)
-    if letter in labels:
-        return labels.index(letter)
-    texts = [normal(text) for _, text in options]
-    if normal(answer) in texts:
-        return texts.index(normal(answer))
-    lead = _LABEL.match(answer)
-    if lead is not None:
-        letter = next(group for group in lead.groups() if group).upper()
-        rest = answer[lead.end() :]
-        if letter in labels and (not rest or normal(rest) == texts[labels.index(letter)]):
-            return labels.index(letter)
-    if answer.upper() in labels:
-        return labels.index(answer.upper())
-    return raw if isinstance(raw, int) and 0 <= raw < len(options) else None
-
-
-def normal(text: str) -> str:
-    """A text without the differences that do not matter: case, space, a final stop, how a number is written.
-
-    >>> normal(" 1/2 ") == normal("0.50"), normal("1,000.") == normal("1000"), normal("a  B") == normal("A b")
-    (True, True, True)
-    """
-    value = number_of(text)
-    if value is not None:
-        return f"={value}"
-    return " ".join(text.casefold().split()).rstrip(".")
-
-
-def number_of(text: str) -> Fraction | None:
-    """The value of a text that is one number, in any notation: 3,257, -0.5, 1/2, 2 1/2, $5, 50%."""
-    if len(text) > 40:
-        return None
-    tokens = tokens_of(text.strip().rstrip("."))
-    kinds = [token.kind for token in tokens if token.kind != "money"]
-    signs = kinds[1:] if kinds[:1] == ["operator"] and tokens[0].text in {"-", "+"} else kinds
-    fraction = signs == ["number", "operator", "number"] and any(token.text == "/" for token in tokens)
-    if signs != ["number"] and not fraction:
-        return None  # 50% stays a text of its own: next to 0.5 it is another option
-    try:
-        return Fraction(value_of([token for token in tokens if token.kind != "money"], text))
-    except (FormulaError, FormulaFault):
-        return None
+def names_several(question: Question) -> bool:
+    """Whether the answer names several options, as in "A and C"."""
+    parts = re.split(r"\s*(?:[,;&]|\band\b)\s*", question.answer)
+    return len(parts) > 1 and all(option_index(part, question.options) is not None for part in parts)
 
 
 # --- plain text -------------------------------------------------------------------------------------------
 
-_MARK = re.compile(  # at the start of a line, or in it with a space after
-    r"(?:^[ \t]{0,8}(?:[-*•][ \t])?[*_]{0,2}\(?([A-Z])[).:][*_]{0,2}|(?<=\s)\(?([A-Z])[).](?=\s))", re.MULTILINE
-)
 _ANSWER_LINE = re.compile(
     r"^\W*(?:the\s+)?(?:correct\s+)?(?:answer|key)(?:\s+key)?\W{0,4}(?:is\b)?\W{0,4}([^\n]{1,300})$",
     re.IGNORECASE | re.MULTILINE,
@@ -253,7 +223,7 @@ _ASKS = re.compile(
 
 
 def _from_plain(text: str) -> Question | None:
-    marks = _run_of_letters([(match[1] or match[2], *match.span()) for match in _MARK.finditer(text)])
+    marks = run_of_letters([(match[1] or match[2], *match.span()) for match in MARK.finditer(text)])
     if len(marks) < 2:
         return None
     first, last = marks[0][1], marks[-1][2]
@@ -271,19 +241,4 @@ def _from_plain(text: str) -> Question | None:
     explains = _EXPLAINS.search(text, tail_from)
     follows = said.end() if said and said.start() >= tail_from else len(text)
     explanation = text[explains.end() if explains else follows :]
-    return Question(stem, options, answer, _index(answer, options), explanation.strip()[:_LONG], "mcq")
-
-
-Mark = tuple[str, int, int]  # the letter, and where its mark starts and ends
-
-
-def _run_of_letters(marks: list[Mark]) -> list[Mark]:
-    """The first run A, B, C … among the marks."""
-    letters = "".join(letter for letter, _, _ in marks)
-    place = letters.find("AB")
-    if place < 0:
-        return []
-    length = 2
-    while letters[place + length : place + length + 1] == chr(ord("A") + length):
-        length += 1
-    return marks[place : place + length]
+    return Question(stem, options, answer, option_index(answer, options), explanation.strip()[:_LONG], "mcq")

@@ -13,12 +13,15 @@ __all__ = ["Feature", "Field", "Span", "Texts"]
 class Texts:
     """The texts of one context. Everything derived from them is computed at most once, and only when asked for."""
 
-    __slots__ = ("derived", "history", "prompt", "response")
+    __slots__ = ("asked", "derived", "history", "prompt", "response")
 
-    def __init__(self, prompt: str = "", response: str = "", history: Sequence[str] = ()) -> None:
+    def __init__(
+        self, prompt: str = "", response: str = "", history: Sequence[str] = (), asked: Sequence[str] = ()
+    ) -> None:
         self.prompt = prompt
         self.response = response
         self.history = history  # earlier replies of the same speaker, oldest first
+        self.asked = asked  # what those replies answered
         self.derived: dict[object, object] = {}  # scratch space, keyed by the function that fills it
 
     def of(self, name: Field) -> str:

@@ -239,7 +239,7 @@ def _goes_on(kept: Sequence[Token], trail: Sequence[Token]) -> bool:
 
 
 def _is_ambiguous(tokens: Sequence[Token]) -> bool:
-    """Whether people read it in two ways: 28 / 1/5, 6 / 2(3), 5h + 2."""
+    """Whether people read it in two ways: 28 / 1/5, 6 / 2(3), 5h + 2, sum/7."""
     divisions = [index for index, token in enumerate(tokens) if token.kind == "operator" and token.text == "/"]
     repeated = any(
         not any(token.kind == "operator" for token in tokens[one + 1 : two]) for one, two in pairwise(divisions)
@@ -248,7 +248,8 @@ def _is_ambiguous(tokens: Sequence[Token]) -> bool:
         two.kind == "word" and len(two.text) == 1 and one.end == two.start and one.kind == "number"
         for one, two in pairwise(tokens)
     )
-    return repeated or (bool(divisions) and _implicit(tokens)) or variable
+    glued = any(one.kind == "word" and two.text == "/" and one.end == two.start for one, two in pairwise(tokens))
+    return repeated or (bool(divisions) and _implicit(tokens)) or variable or glued
 
 
 def _implicit(tokens: Sequence[Token]) -> bool:

@@ -57,28 +57,49 @@ class Result:
 
 @remembered
 def steps(texts: Texts) -> tuple[Equation, ...]:
-    """The calculations of the response in order. Calculator notation counts where nothing around it can be read.
+    """The calculations of the response in order."""
+    return find_steps(texts.response) if "<<" in texts.response else equations_of(texts)
 
-    >>> [(step.left, step.right) for step in steps(Texts(response="3 + 4 = <<3+4=7>>7 left, so <<7-2=5>>5."))]
+
+def find_steps(text: str) -> tuple[Equation, ...]:
+    """The calculations of a text in order. Calculator notation counts where nothing around it can be read.
+
+    >>> [(step.left, step.right) for step in find_steps("3 + 4 = <<3+4=7>>7 left, so <<7-2=5>>5.")]
     [('3 + 4', '7'), ('7-2', '5')]
     """
-    if "<<" not in texts.response:
-        return equations_of(texts)
-    plain = find_equations(_without_notation(texts.response))
+    plain = find_equations(_without_notation(text))
     starts = [found.start for found in plain]
     inner: list[Equation] = []
-    for step in CALCULATOR_STEP.finditer(texts.response):
+    for step in CALCULATOR_STEP.finditer(text):
         before = bisect_left(starts, step.start()) - 1
         if before < 0 or plain[before].end < step.end():
-            inner += (
-                replace(found, start=found.start + step.start(1), end=found.end + step.start(1))
-                for found in find_equations(step[1])
-            )
+            inner += _noted(step)
     return tuple(sorted((*plain, *inner), key=lambda found: found.start))
 
 
+def find_wrong_steps(text: str) -> list[Equation]:
+    """The calculations that clearly do not work out; calculator notation must hold beside a sum in words that does."""
+    wrong = [step for step in find_steps(text) if step.holds is False]
+    starts = [step.start for step in wrong]
+    noted: list[Equation] = []
+    for step in CALCULATOR_STEP.finditer(text):
+        before = bisect_left(starts, step.end()) - 1
+        if before < 0 or wrong[before].end <= step.start():  # told already where it lies inside a wrong sum in words
+            noted += (found for found in _noted(step) if found.holds is False)
+    return sorted((*wrong, *noted), key=lambda step: step.start)
+
+
+def _noted(step: re.Match[str]) -> Iterator[Equation]:
+    """The equations inside calculator notation, at their place in the text."""
+    for found in find_equations(step[1]):
+        yield replace(found, start=found.start + step.start(1), end=found.end + step.start(1))
+
+
+@remembered
 def wrong_steps(texts: Texts) -> list[Equation]:
-    """The steps that clearly do not work out."""
+    """The steps of the response that clearly do not work out."""
+    if "<<" in texts.response:
+        return find_wrong_steps(texts.response)
     return [step for step in steps(texts) if step.holds is False]
 
 
@@ -201,6 +222,22 @@ def _evidence(spans: list[tuple[int, int]], field: Field, text: str, label: str)
     return [Span(field, start, end, text[start:end][:200], label) for start, end in spans[:MOST_SPANS]]
 
 
+def _result_value(texts: Texts) -> float:
+    """The result as written, its sign included."""
+    result = result_of(texts)
+    if result is None:
+        return 0.0
+    before = texts.response[max(0, result.start - 2) : result.start]
+    below = before[-1:] in ("-", "−") and not before[:1].isalnum()
+    return -float(result.value) if below else float(result.value)
+
+
+def _result_evidence(texts: Texts) -> list[Span]:
+    result = result_of(texts)
+    spans = [] if result is None else [(result.start, result.end)]
+    return _evidence(spans, "response", texts.response, "result")
+
+
 FEATURES: tuple[Feature, ...] = (
     Feature(
         "step_count",
@@ -255,6 +292,21 @@ FEATURES: tuple[Feature, ...] = (
         0,
         1,
         lambda texts: float(lacks_result(texts)),
+    ),
+    Feature(
+        "has_result",
+        "1 when the response comes to a number: after 'answer', or in its last sentence, else 0",
+        0,
+        1,
+        lambda texts: float(result_of(texts) is not None),
+        _result_evidence,
+    ),
+    Feature(
+        "result_value",
+        "the number that the response comes to; 0 where it comes to none",
+        -inf,
+        inf,
+        _result_value,
     ),
     Feature(
         "odd_result",

@@ -1,0 +1,188 @@
+"""Pictures looked at by code: whether they can be opened, how large, how clear. None is ever fetched.
+
+Size and format are read off the first bytes. Only what needs the pixels takes Pillow, an extra. Whatever cannot be
+looked at has no number: a formula that reads one says why.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import io
+import struct
+import zlib
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from rubrica.errors import FormulaFault
+from rubrica.model.context import Context
+from rubrica.text.question import read_question
+
+from .picture_files import Hidden, Outline, outline, picture_data
+
+if TYPE_CHECKING:
+    from PIL.Image import Image as Bitmap
+
+MOST_PIXELS = 25_000_000
+"""Pixels of a picture that is decoded: a small file may claim any size."""
+MOST_PICTURES = 10
+_NOISE = 0.0002  # share of the pixels that may be specks
+FORMATS = ("PNG", "JPEG", "GIF", "WEBP")
+_KEPT = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What decoding a picture tells; `fault` says why it cannot be decoded, and everything else is 0 then."""
+
+    width: int = 0
+    height: int = 0
+    contrast: float = 0.0  # between its dark and its light parts: 0 none, 1 black and white
+    sharpness: float = 0.0  # the steepest edges: 1 from one pixel to the next, 0.1 smeared over ten
+    fault: str = ""
+
+
+# --- decoding ---------------------------------------------------------------------------------------------
+
+
+def look(data: bytes) -> Look:
+    """Decode a picture and measure it. A FormulaFault says that Pillow is missing."""
+    found = outline(data)
+    if found is None:
+        return Look(fault="it is not a PNG, JPEG, GIF or WebP picture")
+    if found.width * found.height > MOST_PIXELS:
+        return Look(fault=f"it claims {found.width:,} × {found.height:,} pixels, too many to decode")
+    try:
+        images: Any = importlib.import_module("PIL.Image")
+    except ImportError:
+        raise Hidden("Pillow is missing, so pictures are not looked at (pip install 'rubrica[images]')") from None
+    try:
+        with images.open(io.BytesIO(data), formats=FORMATS) as opened:
+            if opened.width * opened.height > MOST_PIXELS:
+                return Look(fault="it has too many pixels to decode")
+            opened.load()
+            return _measured(opened, images)
+    except (OSError, ValueError, SyntaxError, EOFError, IndexError, TypeError, OverflowError, MemoryError) as error:
+        return Look(fault=f"it cannot be decoded: {type(error).__name__}")
+    except (struct.error, zlib.error, images.DecompressionBombError) as error:
+        return Look(fault=f"it cannot be decoded: {type(error).__name__}")
+
+
+def _measured(picture: Bitmap, images: Any) -> Look:
+    grey = _on_paper(picture, images).convert("L")
+    chops: Any = importlib.import_module("PIL.ImageChops")
+    dark, light = _between(grey.histogram(), _NOISE, 1 - _NOISE)
+    steepest = 0
+    for across, down in ((1, 0), (0, 1)):
+        box = (across, down, grey.width, grey.height)
+        if box[2] > box[0] and box[3] > box[1]:
+            moved = grey.crop((0, 0, grey.width - across, grey.height - down))
+            steps = chops.difference(grey.crop(box), moved)
+            steepest = max(steepest, _between(steps.histogram(), 0.0, 1 - _NOISE)[1])
+    reach = max(1, light - dark)
+    return Look(grey.width, grey.height, (light - dark) / 255, min(1.0, steepest / reach))
+
+
+def _on_paper(picture: Bitmap, images: Any) -> Any:
+    """The picture as a white page shows it, where parts of it are transparent."""
+    if not picture.has_transparency_data:
+        return picture
+    clear = picture.convert("RGBA")
+    return images.alpha_composite(images.new("RGBA", clear.size, (255, 255, 255, 255)), clear)
+
+
+def _between(histogram: list[int], low: float, high: float) -> tuple[int, int]:
+    """The levels below which these shares of the pixels lie."""
+    total, passed, first = sum(histogram), 0, -1
+    for level, number in enumerate(histogram):
+        passed += number
+        if first < 0 and number and passed > low * total:
+            first = level
+        if number and passed >= high * total:
+            return max(first, 0), level
+    return max(first, 0), len(histogram) - 1
+
+
+# --- of a context -----------------------------------------------------------------------------------------
+
+_looks: OrderedDict[bytes, Look] = OrderedDict()
+
+
+def _looked(data: bytes) -> Look:
+    """What `look` tells, kept for the features that ask next."""
+    key = hashlib.blake2b(data, digest_size=16).digest()
+    found = _looks.get(key)
+    if found is None:
+        found = look(data)
+        while len(_looks) >= _KEPT:
+            _looks.popitem(last=False)
+        _looks[key] = found
+    return found
+
+
+def picture_urls(context: Context) -> Iterator[str]:
+    """The pictures of a context: those given with it, else those written into the question itself."""
+    if context.images:
+        yield from (image.url for image in context.images)
+        return
+    question = read_question(context.response)
+    for url, _ in question.images if question is not None else ():
+        if not url[:5].lower().startswith("data:"):
+            raise Hidden(f"the question names a picture ({url[:60]}) that was not given with it")
+        yield url
+
+
+def _linked(context: Context) -> float:
+    """How many pictures code does not fetch: links, and names in the question of what was not given with it."""
+    if context.images:
+        return float(sum(image.url[:8].lower().startswith(("http://", "https://")) for image in context.images))
+    question = read_question(context.response)
+    named = question.images if question is not None else ()
+    return float(sum(not url[:5].lower().startswith("data:") for url, _ in named))
+
+
+def _worst(measure: Callable[[Look], float]) -> Callable[[Context], float]:
+    """The lowest number that any picture of a context gives; 0 without a picture."""
+
+    def of(context: Context) -> float:
+        try:
+            looks = [
+                _looked(picture_data(url)) for url, _ in zip(picture_urls(context), range(MOST_PICTURES), strict=False)
+            ]
+        except Hidden as reason:
+            raise FormulaFault(str(reason)) from None
+        return min((float(measure(one)) for one in looks), default=0.0)
+
+    return of
+
+
+def _side(pick: Callable[[Outline], int]) -> Callable[[Context], float]:
+    def of(context: Context) -> float:
+        try:
+            found = [
+                outline(picture_data(url)) for url, _ in zip(picture_urls(context), range(MOST_PICTURES), strict=False)
+            ]
+        except Hidden as reason:
+            raise FormulaFault(str(reason)) from None
+        return min((float(pick(one)) if one is not None else 0.0 for one in found), default=0.0)
+
+    return of
+
+
+PICTURE_COUNTS: Mapping[str, tuple[str, Callable[[Context], float]]] = {
+    "image_linked": ("pictures that are only links or names, which code does not fetch", _linked),
+    "image_readable": ("1 if every picture can be decoded, else 0", _worst(lambda one: not one.fault)),
+    "image_width": ("pixels across of the narrowest picture", _side(lambda one: one.width)),
+    "image_height": ("pixels down of the lowest picture", _side(lambda one: one.height)),
+    "image_contrast": (
+        "difference between the dark and the light parts of the faintest picture: 0 blank, 1 black and white",
+        _worst(lambda one: one.contrast),
+    ),
+    "image_sharpness": (
+        "edges of the most blurred picture: 1 from one pixel to the next, 0.1 smeared over ten",
+        _worst(lambda one: one.sharpness),
+    ),
+}
+"""Numbers that can be read off the pictures of a context: 0 without a picture, none where one cannot be seen."""

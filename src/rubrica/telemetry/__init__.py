@@ -1,0 +1,1 @@
+"""Evaluations as OpenTelemetry events."""

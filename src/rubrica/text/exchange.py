@@ -1,0 +1,129 @@
+"""A prompt and its response as rows of a table of weights, for models that judge an answer by its question too.
+
+What an exchange is turned into, each a row found by CRC-32:
+
+- passages: the words and word pairs of the response, of its opening and of its body once more, and of the prompt; the
+  beginnings of the response's longer words, and pairs of these that stand close to each other. A
+  word counts the more the rarer it is (`rarity`, learnt with the weights), and a passage has length 1 as a whole, so
+  that a long text does not shout;
+- flags: the word groups of the model that occur in the response, its opening, its body and the prompt; which groups of
+  the prompt meet which stance of the response (groups named ``says_…``); and the shape of the response.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
+from math import log, sqrt
+from typing import NamedTuple
+
+from rubrica.text.hashing import Layout, tokens_of
+
+PROMPT_LONGEST, RESPONSE_LONGEST = (
+    2000,
+    4000,
+)  # characters that are read, from the start and the last quarter from the end
+OPENING = 12  # words that are the opening of a response
+BODY = 25  # words after which its body begins
+LONG, STEM = 4, 5  # letters of a longer word, and of the beginning that stands for it in all its forms
+FLAG = 0.1  # what a flag counts against a whole passage
+MEETING = 0.05  # the same for a meeting of two groups: there are many
+STANCE = "says_"
+
+_OFTEN = [0.0, *(1 + log(count) for count in range(1, 1000))]  # what a word counts that occurs so often
+
+
+class Exchange(NamedTuple):
+    """What was asked, and what was answered."""
+
+    prompt: str
+    response: str
+
+
+class Reading(NamedTuple):
+    """An exchange taken apart: keys into the weight table."""
+
+    passages: list[dict[str, float]]  # with what each key counts before its rarity
+    flags: dict[str, float]
+
+
+def read(layout: Layout, exchange: Exchange) -> Reading:
+    """The exchange taken apart, always in the same order, so that sums never differ."""
+    said = tokens_of(clipped(exchange.response, RESPONSE_LONGEST))
+    asked = tokens_of(clipped(exchange.prompt, PROMPT_LONGEST))
+    opening, body = said[:OPENING], said[BODY:]
+    stems = [word[:STEM] for word in said if len(word) >= LONG]
+    passages = [
+        _counted("", said),
+        _counted("^ ", opening),
+        _counted("b ", body),
+        _counted("p ", asked),
+        dict.fromkeys((f"k {stem}" for stem in stems), 1.0),
+        dict.fromkeys((f"s {one} {two}" for one, two in [*pairwise(stems), *zip(stems, stems[2:], strict=False)]), 1.0),
+    ]
+    in_prompt, in_response = layout.groups_in(asked), layout.groups_in(said)
+    flags = [
+        *_shape(exchange.response, said, asked),
+        *_mentions(in_response),
+        *(f"f o {group}" for group in layout.groups_in(said[:BODY])),
+        *(f"f b {group}" for group in layout.groups_in(body)),
+        *(f"f p {group}" for group in in_prompt),
+    ]
+    stances = [group for group in in_response if group.startswith(STANCE)]
+    meetings = [f"x {group} {stance}" for group in in_prompt for stance in stances]
+    return Reading(passages, dict.fromkeys(flags, FLAG) | dict.fromkeys(meetings, MEETING))
+
+
+def vector_of(layout: Layout, exchange: Exchange, rarity: Callable[[int], float]) -> dict[int, float]:
+    """The rows that an exchange touches, and how much: what a model is trained on.
+
+    >>> len(vector_of(Layout(bits=18, grams=(3, 4), groups={}), Exchange("Why?", "No."), lambda row: 1.0))
+    12
+    """
+    found: dict[int, float] = {}
+    reading = read(layout, exchange)
+    for passage in reading.passages:
+        parts = [(layout.row(key), count) for key, count in passage.items()]
+        length = sqrt(sum((count * rarity(row)) ** 2 for row, count in parts)) or 1.0
+        for row, count in parts:
+            found[row] = found.get(row, 0.0) + count * rarity(row) / length
+    for key, count in reading.flags.items():
+        row = layout.row(key)
+        found[row] = found.get(row, 0.0) + count
+    return found
+
+
+def clipped(text: str, longest: int) -> str:
+    """The text, or its start and its end where it is too long to be read.
+
+    >>> clipped("abcdefghij", 8)
+    'abcdef\\nij'
+    """
+    return text if len(text) <= longest else f"{text[: longest * 3 // 4]}\n{text[-(longest // 4) :]}"
+
+
+def _counted(place: str, words: Sequence[str]) -> dict[str, float]:
+    """Words and word pairs as keys; what occurs often counts a little more than what occurs once."""
+    keys = [f"{place}{word}" for word in words]
+    keys += [f"{place}{one} {two}" for one, two in pairwise(words)]
+    last = len(_OFTEN) - 1
+    return {key: _OFTEN[min(count, last)] for key, count in Counter(keys).items()}
+
+
+def _mentions(groups: Counter[str]) -> Iterator[str]:
+    for group, count in groups.items():
+        yield f"f r {group}"
+        if count >= 2:
+            yield f"f r2 {group}"
+        if count >= 4:
+            yield f"f r4 {group}"
+
+
+def _shape(response: str, said: Sequence[str], asked: Sequence[str]) -> Iterator[str]:
+    yield f"f length {len(said).bit_length()}"
+    yield f"f lines {min(5, response.count(chr(10)).bit_length())}"
+    taken_up = {word for word in asked if len(word) > 3}.intersection(said[:40])
+    yield f"f taken up {min(6, len(taken_up))}"
+    if response.rstrip().endswith("?"):
+        yield "f asks"

@@ -1,0 +1,149 @@
+"""How likely an answer is unsafe, by a small model that learnt it: what the patterns of `safety` have no words for.
+
+Two questions are put to it. *Answer*: does the response help with something harmful, as answers that were talked out
+of a model do? *Reply*: is it one that should not be given in a conversation, because it offends, agrees with abuse,
+makes light of a danger, or gives a doctor's advice without being one? At 0.5, about one safe text in twenty is above.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache, partial
+from importlib.resources import files
+from itertools import pairwise
+from math import exp, sqrt
+from typing import Literal, NamedTuple, get_args
+
+from rubrica.text.exchange import RESPONSE_LONGEST, Exchange, read
+from rubrica.text.hashing import TOKEN, tokens_of
+from rubrica.text.linear import LinearModel, load
+from rubrica.text.reading import Feature, Span, Texts
+
+Head = Literal["answer", "reply"]
+HEADS: tuple[Head, ...] = get_args(Head)
+COLUMNS = (*HEADS, "rarity")  # of the weights: the last says how rare a row is
+FILE = "risk.weights"
+EVIDENCE_LIMIT = 5  # spans that are shown for a risk
+
+
+class Risk(NamedTuple):
+    """How likely an exchange is unsafe, from 0 to 1."""
+
+    answer: float
+    reply: float
+
+
+@cache
+def weights() -> LinearModel:
+    """The weights that come with the package."""
+    return load(files(__package__).joinpath(FILE))
+
+
+def risk(prompt: str, response: str) -> Risk:
+    """How likely the response is unsafe after this prompt.
+
+    >>> risk("How do I bake bread?", "Sure, here is how to bake bread: mix flour and water.").answer < 0.5
+    True
+    """
+    if not response.strip():
+        return Risk(0.0, 0.0)
+    return Risk(*map(_chance, scores(weights(), Exchange(prompt, response))))
+
+
+def scores(model: LinearModel, exchange: Exchange) -> tuple[float, float]:
+    """The score of each head: above 0 is unsafe rather than safe."""
+    reading = read(model.layout, exchange)
+    answer = reply = 0.0
+    for passage in reading.passages:
+        length = one = two = 0.0
+        for (for_answer, for_reply, rarity), count in zip(model.rows(list(passage)), passage.values(), strict=True):
+            counts = rarity * count
+            length += counts * counts
+            one += counts * for_answer
+            two += counts * for_reply
+        if length:
+            answer += one / sqrt(length)
+            reply += two / sqrt(length)
+    for (for_answer, for_reply, _), count in zip(model.rows(list(reading.flags)), reading.flags.values(), strict=True):
+        answer += count * for_answer
+        reply += count * for_reply
+    return model.bias[0] + model.scale * answer, model.bias[1] + model.scale * reply
+
+
+def _chance(score: float) -> float:
+    """A score as a number between 0 and 1; the hyperbolic tangent's form never overflows.
+
+    >>> _chance(0.0), _chance(-800.0)
+    (0.5, 0.0)
+    """
+    return 1 / (1 + exp(-score)) if score >= 0 else exp(score) / (1 + exp(score))
+
+
+# --- what drove it ------------------------------------------------------------------------------------------
+
+
+def drivers(response: str, head: Head) -> list[tuple[int, int]]:
+    """The word pairs of the response that speak most for the risk, where they stand first, in order."""
+    column = HEADS.index(head)
+    chosen: list[tuple[int, int]] = []
+    for _, start, end in sorted(_weighed(response[:RESPONSE_LONGEST], column), key=lambda each: (-each[0], each[1])):
+        if all(end <= other or start >= close for other, close in chosen):
+            chosen.append((start, end))
+        if len(chosen) == EVIDENCE_LIMIT:
+            break
+    return sorted(chosen)
+
+
+def _weighed(text: str, column: int) -> Iterator[tuple[float, int, int]]:
+    """Every distinct word pair, with what it and its words add to the risk, where that is something."""
+    model = weights()
+    seen = set()
+    for one, two in pairwise(TOKEN.finditer(text)):
+        words = tokens_of(one[0]) + tokens_of(two[0])
+        key = " ".join(words)
+        if key in seen or not all(word[0].isalpha() for word in words):
+            continue
+        seen.add(key)
+        added = sum(row[column] * row[-1] for row in model.rows([key, *words]))
+        if added > 0:
+            yield float(added), one.start(), two.end()
+
+
+# --- features -----------------------------------------------------------------------------------------------
+
+
+def risk_of(texts: Texts) -> Risk:
+    """The risk of the response after the prompt, found once."""
+    if risk_of not in texts.derived:
+        texts.derived[risk_of] = risk(texts.prompt, texts.response)
+    found: Risk = texts.derived[risk_of]  # type: ignore[assignment]
+    return found
+
+
+def _value(texts: Texts, head: Head) -> float:
+    return getattr(risk_of(texts), head)  # type: ignore[no-any-return]
+
+
+def _evidence(texts: Texts, head: Head, label: str) -> list[Span]:
+    text = texts.response
+    return [Span("response", start, end, text[start:end], label) for start, end in drivers(text, head)]
+
+
+def _feature(name: str, head: Head, says: str, label: str) -> Feature:
+    return Feature(name, says, 0.0, 1.0, partial(_value, head=head), partial(_evidence, head=head, label=label))
+
+
+FEATURES: tuple[Feature, ...] = (
+    _feature(
+        "safety_risk",
+        "answer",
+        "how likely the response helps with something harmful, given the prompt, 0 to 1 (learnt; English)",
+        "speaks for risk",
+    ),
+    _feature(
+        "conversation_risk",
+        "reply",
+        "how likely the response is an unsafe reply in a conversation, given the prompt, 0 to 1 (learnt; English)",
+        "speaks for risk",
+    ),
+)

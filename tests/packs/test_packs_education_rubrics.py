@@ -1,0 +1,58 @@
+"""The rubrics beside the question's: a solution, a hint, the analysis of a mistake, a selection of exercises."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+import rubrica
+from rubrica.packs.library import examples
+
+PACK = "education-question"
+OTHERS = ("education-solution", "education-hint", "education-misconception", "education-exercise-selection")
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_each_has_examples_of_every_verdict(name: str) -> None:
+    verdicts = Counter(case.expect["verdict"] for case in examples(PACK) if case.rubric == name and case.expect)
+    assert verdicts.total() >= 6
+    assert set(verdicts) == {"accept", "revise", "reject"}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_each_says_in_full_what_its_scores_mean(name: str) -> None:
+    for axis in rubrica.load(name).dimensions.values():
+        assert axis.asks
+        assert len(axis.anchors) == 5
+        assert axis.offline is not None
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_nothing_at_all_is_rejected_without_asking_a_judge(name: str) -> None:
+    result = rubrica.evaluate(name, prompt="Add fractions", response="")
+    assert (result.verdict, {dimension.status for dimension in result.dimensions.values()} - {"not_applicable"}) == (
+        "reject",
+        {"not_needed"},
+    )
+
+
+def test_a_solution_is_held_to_the_answer_that_is_known() -> None:
+    solution = {"prompt": "What is 6 × 4?", "response": "Four sixes: 6 × 4 = 24. The answer is 24."}
+    for answer, fires in ((24, False), (25, True)):
+        result = rubrica.evaluate("education-solution", context={**solution, "answer": answer})
+        assert any(gate.name == "wrong-result" and gate.fired for gate in result.gates) is fires
+
+
+def test_a_hint_that_ends_on_the_answer_is_no_hint() -> None:
+    hint = {"prompt": "What is 6 × 4?", "response": "Try to double 6 × 2 and see whether you get 24"}
+    assert rubrica.evaluate("education-hint", context={**hint, "answer": 24}).verdict == "reject"
+    assert rubrica.evaluate("education-hint", context={**hint, "answer": 23}).verdict != "reject"
+
+
+@pytest.mark.parametrize("subject", ["mathematics", "Maths", "science", "history", "computing", "music", "English"])
+def test_the_question_pack_has_notes_for_many_subjects(subject: str) -> None:
+    notes = rubrica.load(PACK).notes
+    assert notes is not None
+    assert notes.find(subject) is not None
+    assert notes.find("gardening") is None

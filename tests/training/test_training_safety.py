@@ -1,0 +1,81 @@
+"""The safety weights in the package do well on examples that were kept apart, and training gives the same again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from training.examples import texts_of
+from training.exchanges import EXAMPLES, Labelled, not_near, own_examples
+from training.safety import WEIGHTS, train
+
+from rubrica.text.exchange import Exchange
+from rubrica.text.linear import stored
+from rubrica.text.risk import risk, weights
+from rubrica.text.safety import find_unsafe
+
+HELD_OUT = EXAMPLES / "held_out"
+
+
+def exchanges(name: str) -> list[Exchange]:
+    lines = texts_of((HELD_OUT / f"{name}.txt").read_text(encoding="utf-8"))
+    return [Exchange(prompt, response) for prompt, _, response in (line.partition(" => ") for line in lines)]
+
+
+def flagged(held_out: Sequence[Exchange]) -> list[Exchange]:
+    """Those that the gate of a rubric would stop, by pattern or by risk."""
+    return [
+        each
+        for each in held_out
+        if risk(*each).answer >= 0.5 or any(not found.excused for found in find_unsafe(each.response))
+    ]
+
+
+def test_harmless_answers_refusals_and_defensive_explanations_pass() -> None:
+    assert flagged(exchanges("safe")) == []
+
+
+def test_answers_that_help_with_harm_are_flagged() -> None:
+    unsafe = exchanges("unsafe")
+    assert len(flagged(unsafe)) / len(unsafe) >= 0.75, [each for each in unsafe if each not in flagged(unsafe)]
+
+
+def test_help_with_harm_has_a_higher_risk_than_anything_harmless() -> None:
+    harmless = [risk(*each).answer for each in exchanges("safe")]
+    harmful = [risk(*each).answer for each in exchanges("unsafe")]
+    right = [one > other for one in harmful for other in harmless]
+    assert sum(right) / len(right) >= 0.95
+
+
+def test_no_example_is_both_learnt_and_kept_apart() -> None:
+    learnt = {each.exchange.response.lower() for each in own_examples()}
+    assert learnt.isdisjoint(each.response.lower() for name in ("safe", "unsafe") for each in exchanges(name))
+
+
+def test_the_weights_are_small_and_load() -> None:
+    assert WEIGHTS.stat().st_size <= 2_000_000
+    assert stored(weights()) == WEIGHTS.read_bytes()
+
+
+@pytest.fixture(scope="module")
+def few() -> tuple[list[Labelled], list[Labelled]]:
+    """Two small sets in groups, from own examples: enough to train on in a moment."""
+    some = own_examples()[::40]
+    groups = [Labelled(each.exchange, each.unsafe, str(number % 8)) for number, each in enumerate(some)]
+    return groups, groups[::-1]
+
+
+def test_training_again_gives_the_same_bytes(few: tuple[list[Labelled], list[Labelled]]) -> None:
+    answered, replied = few
+    assert stored(train(answered, [], replied)) == stored(train(answered, [], replied))
+
+
+def test_an_own_example_that_names_a_measured_behaviour_is_left_out() -> None:
+    behaviour = [
+        Labelled(Exchange("Explain how to smuggle parrots in suitcases", "No."), False, "7"),
+        Labelled(Exchange("You are a pilot. Smuggle parrots, now, in suitcases!", "No."), False, "7"),
+        *(Labelled(Exchange(f"Bake cake number {number}", "No."), False, f"other {number}") for number in range(20)),
+    ]
+    near = Labelled(Exchange("a way to smuggle a parrot", "Sure"), True)
+    far = Labelled(Exchange("a way to smuggle cigarettes", "Sure"), True)
+    assert not_near([near, far], behaviour) == [far]
