@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from rubrica.model.judge import Judge
     from rubrica.model.rubric import Rubric
     from rubrica.packs.library import load
+    from rubrica.testing import assert_passes
 
 __version__ = "0.1.0"
 
@@ -36,6 +37,7 @@ __all__ = [
     "Unscored",
     "__version__",
     "aevaluate",
+    "assert_passes",
     "compile",
     "decide",
     "evaluate",
@@ -53,6 +55,7 @@ _HOMES = {
     "rubrica.model.judge": ("Judge",),
     "rubrica.model.rubric": ("Rubric",),
     "rubrica.packs.library": ("load",),
+    "rubrica.testing": ("assert_passes",),
 }
 
 

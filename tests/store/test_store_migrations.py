@@ -23,7 +23,8 @@ from rubrica.store.database import Database
 from rubrica.store.tables import metadata, users
 from rubrica.store.upgrade import VERSION_TABLE, Status, status, upgrade
 
-HEAD = "0001"
+REVISIONS = ("0001", "0002")
+HEAD = REVISIONS[-1]
 START = """
 import asyncio, sys
 from rubrica.store.database import Database
@@ -97,8 +98,8 @@ def test_the_local_administrator_is_there(database: Opened) -> None:
 
 
 def test_an_upgrade_goes_from_nothing_to_the_newest_and_then_does_nothing(empty_database_url: str) -> None:
-    assert asyncio.run(status(empty_database_url)) == Status(None, HEAD, (HEAD,))
-    assert asyncio.run(upgrade(empty_database_url)) == Status(None, HEAD, (HEAD,))
+    assert asyncio.run(status(empty_database_url)) == Status(None, HEAD, REVISIONS)
+    assert asyncio.run(upgrade(empty_database_url)) == Status(None, HEAD, REVISIONS)
     write(empty_database_url, "UPDATE users SET name = 'kept'")
     assert asyncio.run(upgrade(empty_database_url)) == Status(HEAD, HEAD, ())
     assert asyncio.run(status(empty_database_url)) == Status(HEAD, HEAD, ())
@@ -120,14 +121,14 @@ def test_processes_that_start_together_migrate_once(empty_database_url: str) -> 
     with ThreadPoolExecutor() as pool:
         told = list(pool.map(lambda start: start.communicate("go\n", timeout=60)[0].strip(), starts))
     assert [start.returncode for start in starts] == [0, 0, 0]
-    assert sorted(told) == ["", "", HEAD]
+    assert sorted(told) == ["", "", " ".join(REVISIONS)]
 
 
 def test_upgrades_of_several_databases_at_once_keep_apart(tmp_path: Path) -> None:
     async def scenario() -> list[Status]:
         return await asyncio.gather(*(upgrade(str(tmp_path / f"{number}.db")) for number in range(4)))
 
-    assert asyncio.run(scenario()) == [Status(None, HEAD, (HEAD,))] * 4
+    assert asyncio.run(scenario()) == [Status(None, HEAD, REVISIONS)] * 4
 
 
 def test_a_migration_that_fails_half_way_leaves_everything_as_it_was(empty_database_url: str) -> None:
@@ -161,13 +162,13 @@ def test_a_file_of_something_else_is_left_as_it_is(tmp_path: Path) -> None:
 def test_a_database_of_a_later_rubrica_is_refused(database_url: str) -> None:
     write(database_url, f"UPDATE {VERSION_TABLE} SET version_num = '9999'")  # noqa: S608
     for way in (status, upgrade):
-        with pytest.raises(StoreError, match=r"later Rubrica \(revision 9999; this one knows 0001\)"):
+        with pytest.raises(StoreError, match=r"later Rubrica \(revision 9999; this one knows 0002\)"):
             asyncio.run(way(database_url))
 
 
 def test_the_status_of_a_file_that_is_not_there_makes_none(tmp_path: Path) -> None:
     file = tmp_path / "rubrica.db"
-    assert asyncio.run(status(str(file))) == Status(None, HEAD, (HEAD,))
+    assert asyncio.run(status(str(file))) == Status(None, HEAD, REVISIONS)
     assert not file.exists()
 
 

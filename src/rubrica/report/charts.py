@@ -57,7 +57,7 @@ def radar(labels: Sequence[str], shares: Sequence[float | None], states: Sequenc
         corners = " ".join(_xy(_at(middle, index, len(labels), _RADIUS * ring)) for index in range(len(labels)))
         drawing += Markup('<polygon class="{}" points="{}"/>').format("rim" if ring == 1 else "ring", corners)
     for share, (x, y) in zip(clamped, spokes, strict=True):
-        drawing += _line("spoke" if share is not None else "spoke missing", middle, (x, y))
+        drawing += line("spoke" if share is not None else "spoke missing", middle, (x, y))
     drawing += _area(middle, points)
     for point, spoke, state in zip(points, spokes, states, strict=True):
         hollow = point is None or state != "scored"
@@ -68,7 +68,7 @@ def radar(labels: Sequence[str], shares: Sequence[float | None], states: Sequenc
     for index, (label, note) in enumerate(zip(labels, told, strict=True)):
         drawing += _spoke_label(middle, index, len(labels), label, note)
     height = math.ceil(middle[1] + max(bottom for _, bottom in blocks) + 4)
-    return _svg("radar", height, f"Dimensions, as shares of full marks: {_listed(labels, told)}", drawing)
+    return svg("radar", height, f"Dimensions, as shares of full marks: {_listed(labels, told)}", drawing)
 
 
 def waterfall(steps: Sequence[Step], *, top: float | None = None, threshold: float | None = None) -> Markup:
@@ -88,7 +88,7 @@ def waterfall(steps: Sequence[Step], *, top: float | None = None, threshold: flo
     drawing = Markup("")
     if threshold is not None and low <= threshold <= high:
         place, bottom = across(threshold), 6.0 + _ROW * (len(steps) + 1)
-        drawing += _line("threshold", (place, 6), (place, bottom))
+        drawing += line("threshold", (place, 6), (place, bottom))
     for row, step in enumerate(steps):
         before = 0.0 if step.kind == "base" else step.total - step.amount
         tone = "total" if step.kind == "base" else "plus" if step.amount > 0 else "minus" if step.amount < 0 else "none"
@@ -96,11 +96,11 @@ def waterfall(steps: Sequence[Step], *, top: float | None = None, threshold: flo
         drawing += _fall(row, step.label, (across(before), across(step.total)), tone, amount)
         if row:
             y = 6.0 + _ROW * row
-            drawing += _line("joint", (across(before), y - 5), (across(before), y + 5))
+            drawing += line("joint", (across(before), y - 5), (across(before), y + 5))
     last = steps[-1].total
     drawing += _fall(len(steps), "Score", (across(0.0), across(last)), "total final", figure(last))
     told = ", ".join(f"{s.label} {figure(s.total) if s.kind == 'base' else signed(s.amount)}" for s in steps)
-    return _svg(
+    return svg(
         "waterfall", 12 + _ROW * (len(steps) + 1), f"How the score adds up: {told}, score {figure(last)}", drawing
     )
 
@@ -128,11 +128,11 @@ def bar(score: float | None, bounds: tuple[float, float], threshold: float | Non
     if threshold is not None:
         told += f", threshold {figure(threshold)}"
         place = across(threshold)
-        drawing += _line("marker", (place, 13), (place, 35))
+        drawing += line("marker", (place, 13), (place, 35))
         anchor: Anchor = "start" if place < 50 else "end" if place > WIDTH - 50 else "middle"
-        drawing += _text("tick strong", (place, 10), f"threshold {figure(threshold)}", anchor)
-    drawing += _text("tick", (0, 46), "0", "start") + _text("tick", (WIDTH, 46), figure(out_of), "end")
-    return _svg("score-bar", 50, told, drawing)
+        drawing += text_at("tick strong", (place, 10), f"threshold {figure(threshold)}", anchor)
+    drawing += text_at("tick", (0, 46), "0", "start") + text_at("tick", (WIDTH, 46), figure(out_of), "end")
+    return svg("score-bar", 50, told, drawing)
 
 
 def share_bar(share: float | None) -> Markup:
@@ -165,7 +165,7 @@ def _bars(
         whole = _BARS_TO - _BARS_FROM - 34
         drawing += _row_label(row, label)
         if share is None:
-            drawing += _text("missing", (_BARS_FROM, y + 17), note, "start")
+            drawing += text_at("missing", (_BARS_FROM, y + 17), note, "start")
             continue
         drawing += Markup('<rect class="track" x="{}" y="{}" width="{}" height="10" rx="5"/>').format(
             _BARS_FROM, y + 8, whole
@@ -175,8 +175,8 @@ def _bars(
             drawing += Markup('<rect class="{}" x="{}" y="{}" width="{:.1f}" height="10" rx="5"/>').format(
                 tone, _BARS_FROM, y + 8, whole * share
             )
-        drawing += _text("amount", (WIDTH, y + 17), note, "end")
-    return _svg(
+        drawing += text_at("amount", (WIDTH, y + 17), note, "end")
+    return svg(
         "bars", 12 + _ROW * len(labels), f"Dimensions, as shares of full marks: {_listed(labels, told)}", drawing
     )
 
@@ -207,14 +207,14 @@ def _spoke_label(middle: tuple[float, float], index: int, count: int, label: str
     y = middle[1] + _label_block(label, note, index, count)[0] + 11
     anchor: Anchor = "middle" if abs(side) < 0.05 else "start" if side > 0 else "end"
     text = Markup("<title>{}</title>").format(visible(label))
-    for number, line in enumerate(_spoke_lines(label, note)):
-        text += _text("label", (x, y + _LINE * number), line, anchor)
+    for number, part in enumerate(_spoke_lines(label, note)):
+        text += text_at("label", (x, y + _LINE * number), part, anchor)
     return Markup("<g>{}</g>").format(text)
 
 
 def _spoke_lines(label: str, note: str) -> list[Markup]:
     """The label, and its note behind the last line where there is room, else under it."""
-    lines = [escape(visible(line)) for line in _lines(label)]
+    lines = [escape(visible(part)) for part in _lines(label)]
     tail = Markup('<tspan class="{}">{}</tspan>').format("note" if note.endswith("%") else "note missing", note)
     if len(lines[-1]) + len(note) < _LABEL_CHARACTERS + 1:
         return [*lines[:-1], lines[-1] + " " + tail]
@@ -229,28 +229,31 @@ def _fall(row: int, label: str, ends: tuple[float, float], tone: str, amount: st
         + Markup('<rect class="{}" x="{:.1f}" y="{}" width="{:.1f}" height="16" rx="3"/>').format(
             tone, left, y + 5, max(right - left, 1.5)
         )
-        + _text("amount strong" if "final" in tone else "amount", (WIDTH, y + 17), amount, "end")
+        + text_at("amount strong" if "final" in tone else "amount", (WIDTH, y + 17), amount, "end")
     )
 
 
 def _row_label(row: int, label: str, name: str = "label") -> Markup:
-    text = _text(name, (0, 6 + _ROW * row + 17), _short(label, 23), "start")
+    text = text_at(name, (0, 6 + _ROW * row + 17), short(label, 23), "start")
     return Markup("<g><title>{}</title>{}</g>").format(visible(label), text)
 
 
-def _svg(kind: str, height: int, told: str, drawing: Markup) -> Markup:
+def svg(kind: str, height: int, told: str, drawing: Markup, width: int = WIDTH) -> Markup:
+    """A drawing with what a screen reader says in its place."""
     return Markup('<svg class="chart {}" viewBox="0 0 {} {}" role="img" aria-label="{}">{}</svg>').format(
-        kind, WIDTH, height, visible(told), drawing
+        kind, width, height, visible(told), drawing
     )
 
 
-def _text(name: str, at: tuple[float, float], text: str | Markup, anchor: Anchor) -> Markup:
+def text_at(name: str, at: tuple[float, float], text: str | Markup, anchor: Anchor) -> Markup:
+    """A line of text, of a class."""
     return Markup('<text class="{}" x="{:.1f}" y="{:.1f}" text-anchor="{}">{}</text>').format(
         name, at[0], at[1], anchor, text if isinstance(text, Markup) else visible(text)
     )
 
 
-def _line(name: str, start: tuple[float, float], end: tuple[float, float]) -> Markup:
+def line(name: str, start: tuple[float, float], end: tuple[float, float]) -> Markup:
+    """A straight line, of a class."""
     return Markup('<line class="{}" x1="{:.1f}" y1="{:.1f}" x2="{:.1f}" y2="{:.1f}"/>').format(name, *start, *end)
 
 
@@ -282,9 +285,10 @@ def _lines(label: str) -> list[str]:
     """A label in at most two short lines."""
     lines = wrap(label, _LABEL_CHARACTERS, break_long_words=False) or [""]
     first, rest = lines[0], " ".join(lines[1:])
-    return [_short(line, _LABEL_CHARACTERS) for line in (first, rest) if line] or [""]
+    return [short(part, _LABEL_CHARACTERS) for part in (first, rest) if part] or [""]
 
 
-def _short(label: str, longest: int) -> str:
+def short(label: str, longest: int) -> str:
+    """A label on one line, cut where it is too long."""
     label = " ".join(label.split())
     return label if len(label) <= longest else label[: longest - 1].rstrip() + "…"

@@ -100,9 +100,9 @@ def headline(name: str) -> str:
     return words[:1].upper() + words[1:]
 
 
-def counted(number: int, noun: str) -> str:
+def counted(number: int, noun: str, several: str = "") -> str:
     """
-    >>> counted(1, "evaluation"), counted(9500, "evaluation")
-    ('1 evaluation', '9,500 evaluations')
+    >>> counted(1, "evaluation"), counted(9500, "evaluation"), counted(2, "reply", "replies")
+    ('1 evaluation', '9,500 evaluations', '2 replies')
     """
-    return f"{number:,} {noun}" + ("" if number == 1 else "s")
+    return f"{number:,} {noun if number == 1 else several or noun + 's'}"

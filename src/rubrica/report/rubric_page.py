@@ -43,6 +43,7 @@ def rubric_blocks(rubric: Rubric) -> Iterator[Block]:
     for name, dimension in rubric.dimensions.items():
         yield from _dimension(name, dimension, rubric.scale_of(name))
     yield from _judging(rubric)
+    yield from _notes(rubric)
     yield from glossary_blocks(rubric)
     yield from _identity(rubric)
 
@@ -134,6 +135,17 @@ def _profiles(rubric: Rubric) -> Iterator[Block]:
         rows.append((title, (figure(threshold),), *((percent(weights.get(n, 0.0)),) for n in names)))
     titles = (title_of(name, dimension) for name, dimension in rubric.dimensions.items())
     yield Table(("Profile", "Threshold", *titles), tuple(rows), frozenset(range(1, len(names) + 2)))
+
+
+def _notes(rubric: Rubric) -> Iterator[Block]:
+    notes = rubric.notes
+    if notes is None:
+        return
+    yield Heading(2, "Notes for judges")
+    yield Paragraph(phrase("Judges are told more, depending on ", Code(notes.by), "."))
+    for name, note in notes.named.items():
+        also = f" (also {', '.join(note.also)})" if note.also else ""
+        yield Paragraph(phrase(Strong(name), f"{also}: {' '.join(note.text.split())}"))
 
 
 def _gates_and_verdicts(rubric: Rubric) -> Iterator[Block]:

@@ -180,9 +180,11 @@ def gate_phrase(gate: Gate, settings: Settings = NO_SETTINGS) -> Phrase:
         effect = phrase("the verdict is ", Strong(gate.verdict), ", whatever the score")
     else:
         effect = phrase("the score is at most " if gate.cap is not None else "the score is at least ", number)
-    before = " This is checked before anything is scored." if gate.before else ""
+    before: Phrase = (" This is checked before anything is scored.",) if gate.before is True else ()
+    if isinstance(gate.before, str):
+        before = phrase(" This is checked before anything is scored if ", condition(gate.before, settings), ".")
     because = f" Why: {gate.because.rstrip('.')}." if gate.because else ""
-    return phrase(Strong(gate.name), ": If ", condition(gate.when, settings), ", ", effect, ".", because, before)
+    return phrase(Strong(gate.name), ": If ", condition(gate.when, settings), ", ", effect, ".", because, *before)
 
 
 def verdict_phrases(verdicts: Sequence[Verdict], settings: Settings = NO_SETTINGS) -> tuple[Phrase, ...]:

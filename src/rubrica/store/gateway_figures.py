@@ -149,12 +149,18 @@ def groups(conn: Connection, window: Window, bucket: Bucket) -> list[Group]:
 
 def latencies(conn: Connection, window: Window, requests: int) -> dict[Part, list[float]]:
     """How long each part took, in ascending order: of all requests, or of an even sample if there are many."""
-    query = select(*(_requests[f"{part}_ms"] for part in PARTS)).where(window.holds)
-    if requests > LATENCY_SAMPLE:
-        cut = max(1, round(_STEPS * LATENCY_SAMPLE / requests))
-        query = query.where(_tail(conn) < f"{cut:03x}")
+    query = select(*(_requests[f"{part}_ms"] for part in PARTS)).where(window.holds, *_drawn(conn, requests))
     rows = conn.execute(query).all()
     return {part: sorted(row[place] for row in rows if row[place] is not None) for place, part in enumerate(PARTS)}
+
+
+def waits(conn: Connection, window: Window, bucket: Bucket, requests: int) -> dict[datetime, list[float]]:
+    """How long requests took as a whole, by the bucket they came in, in ascending order; of many, an even sample."""
+    query = select(_bucket(conn, bucket), _requests.total_ms).where(window.holds, *_drawn(conn, requests))
+    found: dict[str, list[float]] = {}
+    for text, milliseconds in conn.execute(query):
+        found.setdefault(text, []).append(milliseconds)
+    return {_read_bucket(text, bucket): sorted(found[text]) for text in sorted(found)}
 
 
 def ratings(conn: Connection, window: Window) -> list[Rated]:
@@ -308,11 +314,23 @@ def _bucket(conn: Connection, bucket: Bucket) -> ColumnElement[str]:
 
 def _read_key(text: str, bucket: Bucket) -> tuple[datetime, str | None, str | None]:
     """When a group begins, the type and the classifier, as its key has them."""
+    question_type, _, classified_by = text[_SHOWN[bucket][0] :].rpartition("|")
+    return _read_bucket(text, bucket), question_type or None, classified_by or None
+
+
+def _read_bucket(text: str, bucket: Bucket) -> datetime:
+    """When a bucket begins, as the start of a text says."""
     shown = _SHOWN[bucket][0]
     begin = text[:shown] + "0000-01-01 00:00"[shown:]
-    question_type, _, classified_by = text[shown:].rpartition("|")
-    at = datetime.strptime(begin, "%Y-%m-%d %H:%M").replace(tzinfo=UTC)
-    return at, question_type or None, classified_by or None
+    return datetime.strptime(begin, "%Y-%m-%d %H:%M").replace(tzinfo=UTC)
+
+
+def _drawn(conn: Connection, requests: int) -> list[ColumnElement[bool]]:
+    """Of more requests than are looked at one by one, an even sample."""
+    if requests <= LATENCY_SAMPLE:
+        return []
+    cut = max(1, round(_STEPS * LATENCY_SAMPLE / requests))
+    return [_tail(conn) < f"{cut:03x}"]
 
 
 def _tail(conn: Connection) -> ColumnElement[str]:

@@ -339,3 +339,39 @@ gateway_feedback = Table(
     CheckConstraint("rating BETWEEN 1 AND 5", name="rating"),
     CheckConstraint("rating IS NOT NULL OR liked IS NOT NULL", name="says_something"),
 )
+
+review_items = Table(
+    "review_items",  # evaluations that people are to score themselves
+    metadata,
+    Column("id", Uuid, primary_key=True),
+    Column("run", String(255), nullable=False),  # the name of the run it was drawn from
+    Column("item", String(32), nullable=False),  # what the review file calls it
+    Column("case_id", Text, nullable=False),
+    Column("rubric", String(120), nullable=False),  # name@version
+    Column("rubric_hash", String(64), nullable=False),
+    Column("stratum", Text, nullable=False),  # what it stands for in the sample: fail, 40–60%, doubtful
+    Column("questions", Document, nullable=False),  # what is asked: names, scales, anchors
+    Column("evaluation", Document, nullable=False),  # with its context; a blind reviewer sees only the context
+    Column("state", String(10), nullable=False),
+    Column("assigned_to", ForeignKey("users.id")),  # None: anybody's
+    Column("created_at", Moment, nullable=False),
+    Column("done_at", Moment),
+    UniqueConstraint("run", "item"),
+    CheckConstraint("state IN ('open', 'done')", name="state"),
+)
+Index("ix_review_items_queue", review_items.c.state, review_items.c.id)
+Index("ix_review_items_assigned", review_items.c.assigned_to, review_items.c.state, review_items.c.id)
+
+review_scores = Table(
+    "review_scores",
+    metadata,
+    Column("id", Uuid, primary_key=True),
+    Column("item_id", ForeignKey("review_items.id"), nullable=False),
+    Column("user_id", ForeignKey("users.id")),  # None: read from a file that only names the person
+    Column("reviewer", String(100), nullable=False),
+    Column("scores", Document, nullable=False),  # by dimension or part, on its scale
+    Column("note", Text, nullable=False, server_default=""),
+    Column("created_at", Moment, nullable=False),
+    Column("updated_at", Moment, nullable=False),
+    UniqueConstraint("item_id", "reviewer"),  # a second opinion of the same person replaces the first
+)

@@ -1,0 +1,96 @@
+"""Which patterns of a rubric occur in each of many texts of one field."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from rubrica.engine.plan import Plan
+from rubrica.errors import PatternError
+from rubrica.model.evidence import Field
+from rubrica.scorers.patterns import PatternRule
+from rubrica.scorers.recipe import RuleScorer
+from rubrica.scorers.situation import MOST_MATCHES
+from rubrica.text.patterns import SET_BYTES, PatternSet, Scan
+
+from .bulk_tables import Kind, Table, rules_of, scorer_of
+
+
+class Kinds:
+    """Tells the kinds of texts apart, by what is found in them."""
+
+    def __init__(self, patterns: PatternSet, limits: Mapping[int, int]) -> None:
+        """`limits` are the patterns whose matches must be counted, and how many count."""
+        self.patterns = patterns
+        self._limits = limits
+        self._seen: Table[Kind] = Table(self._kind, Kind((), {}))
+        self._counting: dict[int, tuple[int, ...]] = {}  # the patterns to count, by kind
+        self._counted: dict[tuple[int, tuple[int, ...]], int] = {}
+
+    def __len__(self) -> int:
+        return len(self._seen.results)
+
+    def kind(self, place: int) -> Kind:
+        return self._seen.results[place]
+
+    def scan(self, kind: Kind, index: int | None) -> Scan:
+        """What is found in texts of a kind, as if there were one pattern or none."""
+        return Scan("", kind.sample, self.patterns.patterns, [] if index is None else [index])
+
+    def places(self, texts: Sequence[bytes], odd: set[int]) -> list[int]:
+        """The kind of each text; what can only be told one at a time is added to `odd`."""
+        match = self.patterns.matcher
+        seen = self._seen
+        if match is None:
+            odd.update(range(len(texts)))
+            return [0] * len(texts)
+        if max(map(len, texts), default=0) > SET_BYTES:
+            odd.update(row for row, text in enumerate(texts) if len(text) > SET_BYTES)
+            texts = [b"" if len(text) > SET_BYTES else text for text in texts]
+        places = [seen[tuple(match(text))] for text in texts]
+        if () in seen:
+            failed = seen[()]
+            odd.update(row for row, place in enumerate(places) if place == failed)
+        if self._counting:
+            self._count(texts, places, odd)
+        return places
+
+    def _kind(self, found: tuple[int, ...]) -> Kind:
+        ordered = tuple(sorted(found)[:-1])  # without the always matching pattern, added last
+        count = tuple(index for index in ordered if index in self._limits)
+        if count:
+            self._counting[len(self._seen.results)] = count
+        return Kind(ordered, {})
+
+    def _count(self, texts: Sequence[bytes], places: list[int], odd: set[int]) -> None:
+        """Tell texts apart by how often those patterns occur whose number matters."""
+        counting, patterns, limits = self._counting, self.patterns.patterns, self._limits
+        for row, place in enumerate(places):
+            if place not in counting:
+                continue
+            indexes, text = counting[place], texts[row]
+            try:
+                counts = tuple([len(patterns[index].byte_spans(text, limits[index])) for index in indexes])
+            except PatternError:  # told by whoever applies the rule
+                odd.add(row)
+                continue
+            known = self._counted.get((place, counts))
+            if known is None:
+                known = self._counted[place, counts] = len(self._seen.results)
+                found = self._seen.results[place].found
+                self._seen.results.append(Kind(found, dict(zip(indexes, counts, strict=True)), text))
+            places[row] = known
+
+
+def limits_of(plan: Plan) -> dict[Field, dict[int, int]]:
+    """By field and pattern, how many matches count, of the patterns whose matches must be counted."""
+    found: dict[Field, dict[int, int]] = {}
+    for slot in plan.sources.lexicon.named.values():
+        found.setdefault(slot.field, {})[slot.index] = MOST_MATCHES
+    for axis in plan.axes:
+        scorer = scorer_of(axis)
+        for rule in rules_of(scorer) if isinstance(scorer, RuleScorer) else ():
+            if isinstance(rule, PatternRule):
+                for field, table in rule.by_field.items():
+                    counted = {index: worth.limit for index, worth in table.items() if worth.counted}
+                    found.setdefault(field, {}).update(counted)
+    return found

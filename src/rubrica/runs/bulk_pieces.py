@@ -1,0 +1,92 @@
+"""A file of cases cut into pieces that are read, judged and stored on their own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import polars as pl
+
+from rubrica.errors import RubricaError
+from rubrica.model.context import LONGEST_TEXT
+
+from .bulk_parquet import from_frame
+from .bulk_records import Records, all_odd, from_lines
+from .source import BOM
+
+PIECE_BYTES = 24_000_000
+"""Of a file of lines; of a Parquet file, about as much text in memory."""
+PIECE_ROWS = (20_000, 250_000)
+"""The fewest and the most rows of a piece of a Parquet file."""
+CHUNK_LINES = 20_000
+CHUNK_ROWS = 50_000
+PARQUET = (".parquet", ".pq")
+
+
+class Piece(msgspec.Struct, frozen=True, array_like=True):
+    """A stretch of a file: from byte to byte of one of lines, from row to row of a Parquet file."""
+
+    number: int
+    start: int
+    end: int
+    first: int  # the number of its first line or row, from 1
+
+
+def is_table(source: Path) -> bool:
+    return source.suffix.lower() in PARQUET
+
+
+def pieces_of(source: Path, size: int = PIECE_BYTES) -> list[Piece]:
+    """How a file is cut: into one piece at least, so that an empty file has figures too, of nothing."""
+    try:
+        pieces = list(_row_pieces(source, size) if is_table(source) else _line_pieces(source, size))
+        return pieces or [Piece(0, 0, 0, 1)]
+    except OSError as error:
+        raise RubricaError(f"{source} cannot be read: {error.strerror or error}") from None
+    except pl.exceptions.PolarsError as error:
+        raise RubricaError(f"{source} cannot be read as Parquet: {error}") from None
+
+
+def _line_pieces(source: Path, size: int) -> Iterator[Piece]:
+    with source.open("rb") as stream:
+        start, first, number = 0, 1, 0
+        while block := stream.read(size):
+            rest = stream.readline() if not block.endswith(b"\n") else b""
+            end = start + len(block) + len(rest)
+            yield Piece(number, start, end, first)
+            first += block.count(b"\n") + rest.endswith(b"\n")
+            start, number = end, number + 1
+
+
+def _row_pieces(source: Path, size: int) -> Iterator[Piece]:
+    rows = pl.scan_parquet(source).select(pl.len()).collect().item()
+    fewest, most = PIECE_ROWS
+    by_size = rows * size // (3 * source.stat().st_size + 1)  # texts take about a third of their room in such a file
+    each = max(1, min(max(by_size, 1), max(fewest, rows // 20), most))
+    for number, start in enumerate(range(0, rows, each)):
+        yield Piece(number, start, min(start + each, rows), start + 1)
+
+
+def records_of(source: Path, piece: Piece, names: frozenset[str]) -> Iterator[Records]:
+    """The records of a piece, some thousand at a time; `names` are those to keep of each."""
+    if is_table(source):
+        frame = pl.scan_parquet(source).slice(piece.start, piece.end - piece.start).collect()
+        for start in range(0, frame.height, CHUNK_ROWS):
+            yield from_frame(frame.slice(start, CHUNK_ROWS), piece.first + start, names)
+        return
+    lines = lines_of_piece(source, piece)
+    if piece.end - piece.start > LONGEST_TEXT:  # one of its lines is longer than all texts that are judged
+        yield all_odd(lines, piece.first)
+        return
+    for start in range(0, len(lines), CHUNK_LINES):
+        yield from_lines(lines[start : start + CHUNK_LINES], piece.first + start, names)
+
+
+def lines_of_piece(source: Path, piece: Piece) -> list[bytes]:
+    """The lines of a piece, without their ends."""
+    with source.open("rb") as stream:
+        stream.seek(piece.start)
+        data = stream.read(piece.end - piece.start)
+    data = data.removeprefix(BOM) if piece.start == 0 else data
+    return data.removesuffix(b"\n").split(b"\n") if data else []

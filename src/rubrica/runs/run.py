@@ -1,0 +1,191 @@
+"""A run under way: knows what is done, keeps every evaluation as it finishes, and stops when no model answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from rubrica.engine.cases import BadLine
+from rubrica.errors import RubricaError, StoredError
+from rubrica.model.context import Context
+from rubrica.model.evaluation import DimensionResult, Evaluation
+
+from .batch import BadCase, Work
+from .folder import drop_derived
+from .heads import content_of, head_of, key_of, latest
+from .lines import GrowingLines, whole_lines
+from .stored import ERRORS, EVALUATIONS
+from .table import Table
+from .whole import whole
+
+
+class DeadError(RubricaError):
+    """The models gave no answer to so many cases in a row that asking on is of no use."""
+
+
+class Run:
+    """The evaluations of a run's folder, as they are added to. Use it in a locked folder, and close it."""
+
+    def __init__(self, folder: Path, *, retry_errors: bool = False) -> None:
+        self.folder = folder
+        self.added = 0  # by this process
+        self.failed = 0  # of those, how many a model owes a score
+        self.skipped = 0  # done before
+        self.changed = 0  # judged anew, because the case is another one now
+        self.retried = 0  # judged anew, because a model had failed
+        self.unreadable = 0  # lines that are no evaluations any more
+        self._done = Table()  # what was judged, by case and repeat
+        self._retry = Table()
+        self._untidy = False  # some lines are superseded or unreadable
+        self._lines = GrowingLines(folder / EVALUATIONS)
+        self._load(retry_errors=retry_errors)
+        (folder / ERRORS).unlink(missing_ok=True)  # every pass meets them again
+        self._errors: GrowingLines | None = None
+
+    @property
+    def before(self) -> int:
+        """How many evaluations there were, not counting those that are to be made anew."""
+        return len(self._done) - len(self._retry)
+
+    def wanted(self, work: Work) -> bool:
+        """Whether an evaluation is still to be made."""
+        key = key_of(work.case.id, work.repeat)
+        known = self._done.get(key)
+        if known is None:
+            return True
+        if self._retry.get(key):
+            self.retried += 1
+        elif known == content_of(work.plan.identity[2], encoded(work.context)):
+            self.skipped += 1
+            return False
+        else:
+            self.changed += 1
+        return True
+
+    def kept(self, evaluations: Iterable[Evaluation], most_failures: int = 0) -> Iterator[Evaluation]:
+        """Keep each evaluation as it comes. After so many in a row that no model answered (0: never), stop.
+
+        Those are not kept, so the same command asks them again; nor are they when nothing was answered at all.
+        """
+        held: list[Evaluation] = []  # all of them failures
+        answered = False
+        for evaluation in evaluations:
+            reached, failed = asked(evaluation)
+            if reached is False and most_failures:
+                held.append(evaluation)
+                if len(held) >= most_failures:
+                    raise _dead(held)
+                continue
+            if reached:
+                answered = True
+                while held:
+                    yield self._keep(held.pop(0), failed=True)
+            yield self._keep(evaluation, failed=failed)
+        if held and not answered:
+            raise _dead(held)
+        for evaluation in held:
+            yield self._keep(evaluation, failed=True)
+
+    def broken(self, line: BadLine) -> None:
+        """Keep what could not be judged, and why."""
+        if self._errors is None:
+            self._errors = GrowingLines(self.folder / ERRORS)
+        case = line.case if isinstance(line, BadCase) else None
+        self._errors.write(msgspec.json.encode({"line": line.line, "case": case, "error": line.reason}))
+
+    def close(self) -> None:
+        for lines in (self._lines, self._errors):
+            if lines is not None:
+                lines.close()
+
+    def tidy(self) -> None:
+        """Leave superseded lines out of the file, for good. Only after `close`."""
+        if not self._untidy and not self.changed and not self.retried:
+            return
+        path = self.folder / EVALUATIONS
+        torn = path.with_name(path.name + ".torn")
+        with whole(path) as place, place.open("wb") as stream:
+            for _, line in latest(path):
+                if _readable(line):
+                    stream.write(line + b"\n")
+                else:
+                    with torn.open("ab") as aside:
+                        aside.write(line + b"\n")
+
+    def _keep(self, evaluation: Evaluation, *, failed: bool) -> Evaluation:
+        if not self.added:
+            drop_derived(self.folder)
+        self._lines.write(evaluation.to_json().encode())
+        self.added += 1
+        self.failed += failed
+        return evaluation
+
+    def _load(self, *, retry_errors: bool) -> None:
+        failed = _model_failed if retry_errors else _never
+        for line in whole_lines(self._lines.path):
+            try:
+                head = head_of(line)
+                retry = failed(line)
+            except StoredError:
+                self.unreadable += 1
+                self._untidy = True
+                continue
+            key = head.key
+            if self._done.get(key) is not None:
+                self._untidy = True
+            self._done.put(key, head.content)
+            if retry or self._retry.get(key):
+                self._retry.put(key, int(retry))
+
+
+def encoded(context: Context) -> bytes:
+    """A context as it stands in a stored evaluation."""
+    return msgspec.json.encode(context.model_dump(mode="json", exclude_defaults=True))
+
+
+def asked_of(evaluation: Evaluation) -> Iterator[DimensionResult]:
+    """What a model was asked about, and had to answer."""
+    for dimension in evaluation.dimensions.values():
+        for result in dimension.parts.values() if dimension.parts else (dimension,):
+            if result.source == "llm" and result.status in ("scored", "neutral", "unscored"):
+                yield result
+
+
+class Asked(NamedTuple):
+    """How asking models about one case went."""
+
+    reached: bool | None  # whether one replied anything at all, useful or not; None: none was asked
+    failed: bool  # whether one owes a score
+
+
+def asked(evaluation: Evaluation) -> Asked:
+    reached, failed = None, False
+    for result in asked_of(evaluation):
+        scored = result.status == "scored"
+        failed |= not scored
+        reached = bool(reached) or scored or result.cost is not None
+    return Asked(reached, failed)
+
+
+def _model_failed(line: bytes) -> bool:
+    return asked(Evaluation.from_json(line)).failed
+
+
+def _never(_line: bytes) -> bool:
+    return False
+
+
+def _readable(line: bytes) -> bool:
+    try:
+        head_of(line)
+    except StoredError:
+        return False
+    return True
+
+
+def _dead(held: list[Evaluation]) -> DeadError:
+    reason = next(result.reason for result in asked_of(held[-1]))
+    return DeadError(f"no model answered the last {len(held)} cases: {reason}")

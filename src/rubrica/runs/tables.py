@@ -1,0 +1,59 @@
+"""Cases from Parquet files, a batch of rows at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from rubrica.engine.cases import BadLine, Case, case_from
+from rubrica.errors import RubricaError
+
+from .source import json_or_text, structured
+
+BATCH = 10_000
+"""Rows in memory at once."""
+
+
+class TableCases:
+    """A Parquet file: a column for every key of a case. Progress is counted in rows."""
+
+    def __init__(self, path: Path) -> None:
+        self.read = 0
+        try:
+            self._frame = pl.scan_parquet(path)
+            names = self._frame.collect_schema().names()
+            self.size: int | None = self._frame.select(pl.len()).collect().item()
+        except (OSError, pl.exceptions.PolarsError) as error:
+            raise RubricaError(f"{path} cannot be read as Parquet: {error}") from None
+        if not {"response", "messages"} & set(names):
+            raise RubricaError(f"{path} has no column `response` or `messages`; it has {', '.join(names)}")
+
+    def cases(self) -> Iterator[Case | BadLine]:
+        for start in range(0, self.size or 0, BATCH):  # a query for all of them would read far ahead
+            for row in self._frame.slice(start, BATCH).collect().iter_rows(named=True):
+                self.read += 1
+                cells = {name: plain_cell(name, cell) for name, cell in row.items() if cell is not None}
+                yield case_from(cells, self.read)
+
+
+def plain_cell(name: str, cell: Any) -> Any:
+    """A cell as JSON would have it."""
+    if isinstance(cell, str):
+        return json_or_text(cell) if structured(name) and cell[:1] in ("{", "[") else cell
+    return _values(cell)
+
+
+def _values(cell: Any) -> Any:
+    match cell:
+        case dict():
+            return {key: _values(value) for key, value in cell.items() if value is not None}
+        case list():
+            return [_values(value) for value in cell]
+        case Decimal():
+            return float(cell)
+        case _:
+            return cell

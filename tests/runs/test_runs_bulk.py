@@ -1,0 +1,156 @@
+"""Bulk figures are those of one evaluation after the other, to the last bit; runs go on where they stopped."""
+
+from __future__ import annotations
+
+import json
+import struct
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+from bulk_rubrics import LINES, TEXTS, rubrics
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+import rubrica
+from rubrica.engine.cases import BadLine, Case, read_case
+from rubrica.engine.evaluate import evaluate
+from rubrica.engine.plan import Plan
+from rubrica.errors import RubricaError, RubricError
+from rubrica.runs.bulk_parquet import from_frame, row_case
+from rubrica.runs.bulk_records import from_lines
+from rubrica.runs.bulk_shards import Shards
+from rubrica.runs.columns import DIMENSION, SECTION
+from rubrica.runs.rows import Row, row_of
+
+
+def bits(value: Any) -> Any:
+    """A value that is equal only to one with the same bits."""
+    match value:
+        case float():
+            return struct.pack("<d", value)
+        case dict():
+            return {key: bits(item) for key, item in value.items()}
+        case list() | tuple():
+            return [bits(item) for item in value]
+        case _:
+            return value
+
+
+def in_columns(row: Row, line: int) -> dict[str, Any]:
+    """A row as it stands in columns. How long it took is not told of texts that are judged together."""
+    found = {name: getattr(row, name) for name in row.__struct_fields__ if name not in ("dimensions", "sections")}
+    found |= {DIMENSION + name: value for name, value in row.dimensions.items()}
+    found |= {SECTION + name: value for name, value in row.sections.items()}
+    return bits(found | {"line": line, "duration_ms": 0.0})
+
+
+def judged(plan: Plan, cases: list[Case | BadLine]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Rows and errors of one evaluation after the other."""
+    rows, errors = [], []
+    for case in cases:
+        if isinstance(case, BadLine):
+            errors.append({"line": case.line, "case": None, "error": case.reason})
+            continue
+        try:
+            rows.append(in_columns(row_of(evaluate(plan, case.context, case.id)), case.line))
+        except RubricaError as error:
+            errors.append({"line": case.line, "case": case.id, "error": str(error)})
+    return rows, errors
+
+
+def one_by_one(plan: Plan, lines: list[bytes]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    return judged(plan, [read_case(line, number) for number, line in enumerate(lines, 1) if line.strip()])
+
+
+def in_bulk(plan: Plan, lines: list[bytes]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    shards = Shards(plan, Path("unread"), Path("unwritten"), "group")
+    errors: list[dict[str, Any]] = []
+    half = len(lines) // 2
+    found = []
+    for start, part in ((0, lines[:half]), (half, lines[half:])):  # what the first taught, the second may use
+        frame = shards.figures(from_lines(part, start + 1, shards.names), errors)
+        found += [bits(row) for row in frame.iter_rows(named=True)]
+    return found, sorted(errors, key=lambda error: error["line"])
+
+
+@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+@given(rubrics(), st.lists(LINES, min_size=1, max_size=14))
+def test_bulk_figures_equal_those_of_one_after_the_other(document: dict[str, Any], lines: list[bytes]) -> None:
+    try:
+        plan = rubrica.compile(document)
+    except RubricError:
+        assume(False)
+    assert in_bulk(plan, lines) == one_by_one(plan, lines)
+
+
+CELLS = st.fixed_dictionaries(
+    {"response": st.none() | TEXTS},
+    optional={
+        "id": st.none() | st.integers(0, 5),
+        "prompt": st.none() | TEXTS,
+        "a": st.none() | st.sampled_from([0.0, -0.0, 1.0, 0.5, float("nan")]),
+        "b": st.none() | st.integers(-2, 2),
+        "kind": st.none() | st.sampled_from(["strict", "mild", "other"]),
+        "custom_metrics": st.none() | st.fixed_dictionaries({"a": st.none() | st.integers(0, 2), "c": st.booleans()}),
+        "response_time": st.none() | st.floats(-1, 3),
+        "messages": st.none() | st.just([{"role": "assistant", "content": "bad 12"}]),
+        "group": st.none() | st.booleans(),
+    },
+)
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@given(rubrics(), st.lists(CELLS, min_size=1, max_size=10))
+def test_rows_of_a_table_are_judged_as_cases(document: dict[str, Any], rows: list[dict[str, Any]]) -> None:
+    try:
+        plan = rubrica.compile(document)
+    except RubricError:
+        assume(False)
+    frame = pl.DataFrame(rows, infer_schema_length=None)
+    shards = Shards(plan, Path("unread"), Path("unwritten"), "group")
+    errors: list[dict[str, Any]] = []
+    figures = shards.figures(from_frame(frame, 1, shards.names), errors)
+    cases = [row_case(row, number) for number, row in enumerate(frame.iter_rows(named=True), 1)]
+    expected, refused = judged(plan, cases)
+    assert [bits(row) for row in figures.iter_rows(named=True)] == expected
+    assert sorted(errors, key=lambda error: error["line"]) == refused
+
+
+def alike(document: dict[str, Any], *records: dict[str, Any]) -> list[dict[str, Any]]:
+    """What bulk gives for some records, having checked that it is what one after the other gives."""
+    plan = rubrica.compile({"name": "small", "verdicts": [{"label": "done"}], **document})
+    lines = [json.dumps(record).encode() for record in records]
+    found = in_bulk(plan, lines)
+    assert found == one_by_one(plan, lines)
+    return found[0]
+
+
+def test_a_truth_value_is_not_taken_for_the_number_it_equals() -> None:
+    rule = {"type": "metric_threshold", "metric": "a", "thresholds": [{"default": True, "score": 1}]}
+    rows = alike({"dimensions": {"d": {"rules": [rule]}}}, {"response": "", "a": 1}, {"response": "", "a": True})
+    assert [row["errors"] for row in rows] == [0, 1]
+
+
+def test_minus_zero_is_told_apart_from_zero() -> None:
+    verdicts = [{"label": "pass", "when": "a > 2"}, {"label": "fail"}]
+    document = {"dimensions": {"d": {"formula": "0"}}, "verdicts": verdicts}
+    rows = alike(document, *({"response": "", "a": value} for value in (0.0, -0.0, 0)))
+    assert [row["reason"] for row in rows] == [f"not pass: a > 2 (a = {value})" for value in ("0", "-0", "0")]
+
+
+def test_points_are_added_one_after_the_other_as_everywhere() -> None:
+    ones = [{"regex": letter, "score": 1} for letter in "xy"]
+    dimension = {
+        "start": 1e16,
+        "scale": {"min": 0, "max": 1e17},
+        "rules": [{"type": "pattern_detection", "patterns": ones}],
+    }
+    rows = alike({"dimensions": {"d": dimension}}, {"response": "xy"}, {"response": ""})
+    assert rows[0]["dimension.d"] == bits(1e16)
+
+
+def test_what_cannot_be_judged_column_by_column_is_judged_all_the_same() -> None:
+    document = {"dimensions": {"d": {"asks": "Good?", "offline": {"formula": "min(word_count / 4, 1)"}}}}
+    rows = alike(document, {"response": "one two"}, {"response": ""})
+    assert [row["dimension.d"] for row in rows] == [bits(0.5), bits(0.0)]
