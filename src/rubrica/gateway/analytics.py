@@ -228,7 +228,7 @@ def analytics(
         {name: _figures(sums) for name, sums in _by(found, lambda group: group.question_type) if name is not None},
         {at.isoformat(): _figures(sums) for at, sums in _by(found, lambda group: group.at)},
         _costs(whole),
-        {part: _percentiles(ordered) for part, ordered in times.items() if ordered},
+        {part: percentiles(ordered) for part, ordered in times.items() if ordered},
         len(times["total"]) < whole.requests,
         _classification(found, whole),
         _troubles(whole),
@@ -311,7 +311,9 @@ def _classification(found: Sequence[Group], whole: Sums) -> Classification:
     return Classification(types, sources, confidence, whole.requests - sum(types.values()))
 
 
-def _percentiles(ordered: Sequence[float]) -> Percentiles:
+def percentiles(ordered: Sequence[float]) -> Percentiles:
+    """Of times in ascending order."""
+
     def within(share: float) -> float:
         return ordered[max(0, math.ceil(share * len(ordered)) - 1)]
 

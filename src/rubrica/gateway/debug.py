@@ -19,6 +19,7 @@ STEPS: dict[StepName, tuple[int, str]] = {
     "grading": (3, "Quality Grading (Multi-Dimensional)"),
     "decision": (4, "Routing Decision"),
     "tier-1": (5, "Tier-1 Response"),
+    "council": (1, "Council"),
 }
 
 
@@ -28,6 +29,8 @@ def debug_block(routed: Routed, cost: Bill, level: Debug) -> dict[str, Any]:
     if level in ("flow", "full"):
         ordered = sorted(routed.steps, key=lambda step: STEPS[step.name][0])
         found["flow_steps"] = [_step(step, routed, cost, timed=level == "full") for step in ordered]
+        if routed.council is not None:
+            found["council"] = dict(routed.council.told)
     found["performance_metrics"] = _metrics(routed, cost, timed=level in ("timing", "full"))
     return found
 
@@ -47,7 +50,7 @@ def _step(step: Step, routed: Routed, cost: Bill, *, timed: bool) -> dict[str, A
             }
         case "tier-0":
             told["cost"] = _usd(cost.tier0)
-        case "tier-1":
+        case "tier-1" | "council":
             told["cost"] = _usd(cost.tier1)
         case "grading" if routed.grade is not None:
             told |= _grade(routed.grade, cost.grading)

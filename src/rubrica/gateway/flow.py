@@ -26,10 +26,11 @@ from rubrica.llm.model import ModelError
 from .chat import Chat
 from .classifier import Classified, Classifier
 from .controls import PREFIX, Controls, Tier
+from .council import Council, Deliberated
 from .grading import Grade, Grader
 from .upstream import Completion, Stream, Upstream
 
-StepName = Literal["classification", "tier-0", "grading", "decision", "tier-1"]
+StepName = Literal["classification", "tier-0", "grading", "decision", "tier-1", "council"]
 StepStatus = Literal["complete", "failed", "skipped"]
 
 
@@ -46,8 +47,8 @@ class Step(msgspec.Struct, frozen=True):
 class Routed:
     """Where an answer came from, and everything that led there."""
 
-    tier: Tier
-    upstream: Upstream
+    tier: Tier | Literal["council"]
+    upstream: Upstream | Council
     completion: Completion | None = None  # a whole answer …
     stream: Stream | None = None  # … or one that has begun
     classified: Classified | None = None
@@ -56,6 +57,7 @@ class Routed:
     degraded: str = ""  # why this is not the answer that was wanted
     steps: list[Step] = field(default_factory=list)
     started: float = field(default_factory=time.perf_counter)
+    council: Deliberated | None = None  # where that was asked for
 
 
 MALFORMED = (None, 400, 413, 415, 422)
@@ -120,20 +122,20 @@ class Route:
     async def _ask_only(self, routed: Routed, chat: Chat, tier: Tier, why: str) -> Routed:
         """Ask one tier without a grade; the other one stands in if it is down."""
         wanted = self._tier(tier)
-        tier, routed.upstream = (tier, wanted) if wanted is not None else ("tier-0", self.tier0)
+        tier, asked = (tier, wanted) if wanted is not None else ("tier-0", self.tier0)
         routed.tier = tier
         if wanted is None:
             routed.degraded = "there is no tier-1"
         routed.steps += [Step("classification", "skipped", why), Step("grading", "skipped", why)]
-        error = await self._answer(routed, chat)
+        error = await _answer(routed, chat, asked)
         if error is None:
             return routed
         other: Tier = "tier-1" if tier == "tier-0" else "tier-0"
         stand_in = self._tier(other)
         if stand_in is None or wanted is None:
             raise AllDownError({tier: error})
-        routed.tier, routed.upstream, routed.degraded = other, stand_in, f"{tier} failed ({error.trouble})"
-        second = await self._answer(routed, chat)
+        routed.tier, routed.degraded = other, f"{tier} failed ({error.trouble})"
+        second = await _answer(routed, chat, stand_in)
         if second is not None:
             raise AllDownError({tier: error, other: second})
         return routed
@@ -200,9 +202,9 @@ class Route:
             trouble: ModelError | None = None
             missing = "there is no tier-1"
         else:
-            routed.tier, routed.upstream = "tier-1", self.tier1
+            routed.tier = "tier-1"
             routed.steps.append(Step("decision", "complete", f"escalated: {why}"))
-            trouble = await self._answer(routed, chat)
+            trouble = await _answer(routed, chat, self.tier1)
             if trouble is None:
                 return routed
             missing = f"tier-1 failed ({trouble.trouble})"
@@ -212,19 +214,20 @@ class Route:
             return _settled(routed, first, f"tier-0's answer is the best there is: {missing}")
         raise AllDownError({"tier-0": first, **({"tier-1": trouble} if trouble is not None else {})})
 
-    async def _answer(self, routed: Routed, chat: Chat) -> ModelError | None:
-        """Let the chosen tier answer, as a stream where the client wants one; the trouble, if it cannot."""
-        started = time.perf_counter()
-        try:
-            if chat.stream:
-                routed.stream = await routed.upstream.open_stream(chat.body)
-            else:
-                routed.completion = await routed.upstream.complete(chat.body)
-        except ModelError as error:
-            routed.steps.append(Step(routed.tier, "failed", str(error), _since(started)))
-            return error
-        routed.steps.append(Step(routed.tier, "complete", "", _since(started)))
-        return None
+
+async def _answer(routed: Routed, chat: Chat, upstream: Upstream) -> ModelError | None:
+    """Let a model answer, as a stream where the client wants one; the trouble, if it cannot."""
+    routed.upstream, started = upstream, time.perf_counter()
+    try:
+        if chat.stream:
+            routed.stream = await upstream.open_stream(chat.body)
+        else:
+            routed.completion = await upstream.complete(chat.body)
+    except ModelError as error:
+        routed.steps.append(Step(routed.tier, "failed", str(error), _since(started)))
+        return error
+    routed.steps.append(Step(routed.tier, "complete", "", _since(started)))
+    return None
 
 
 def _settled(routed: Routed, answer: Completion, why: str) -> Routed:

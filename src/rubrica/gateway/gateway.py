@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from typing import Any, Self
 from uuid import UUID
 
-from rubrica.errors import StoreError
+from rubrica.errors import InputError, MissingError, StoreError
 from rubrica.llm.model import ModelError
 from rubrica.llm.price import price
 from rubrica.llm.settings import Settings
@@ -25,8 +25,9 @@ from .answers import Answers
 from .bill import Bill, bill
 from .chat import Chat
 from .controls import Allowance, Controls
+from .council import COUNCIL, Council
 from .debug import debug_block
-from .flow import Route, Routed
+from .flow import Route, Routed, Step
 from .metrics import Metrics
 from .names import public_name
 from .parts import Models, Parts
@@ -44,6 +45,9 @@ REFRESHED = 60.0
 BOOKED = 0.05
 """Seconds until a request that has ended is booked, along with others."""
 
+NO_COUNCIL = (
+    "there is no council here (name its models under `council` in the gateway's settings, or ask for another model)"
+)
 ANSWERED, GONE, BROKEN = 200, 499, 502
 """Statuses of requests whose answer is complete, whose client did not wait for it, and whose stream broke off."""
 
@@ -103,7 +107,10 @@ class Answered:
 
 
 class Gateway:
-    """Answers requests. `start` it on the event loop that it shall run on, and `close` it there."""
+    """Answers requests. `start` it on the event loop that it shall run on, and `close` it there.
+
+    Whoever serves it may give it a `council`, for requests that ask for one; it is theirs to close.
+    """
 
     def __init__(
         self,
@@ -113,6 +120,7 @@ class Gateway:
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self.settings, self.database, self.parts, self.clock = settings, database, parts, clock
+        self.council: Council | None = None
         self.metrics = Metrics()
         self.spending = Spending(settings.budget.usd_per_day, clock)
         self._answers = Answers(settings.cache)
@@ -152,6 +160,8 @@ class Gateway:
         self.metrics.in_flight += 1
         try:
             self._check_budget(asked)
+            if asked.chat.body.get("model") == COUNCIL:
+                return await self._deliberate(asked)
             asked.variant = self.parts.variant(asked.chat)
             route = asked.route = self.parts.route(asked.variant, asked.controls)
             again = self._answers.find(asked.chat, asked.controls, route, str(asked.key_id))
@@ -168,6 +178,25 @@ class Gateway:
             answered.first_byte_ms = _since(asked.started)
         if not answered.live:
             self._settle(answered, ANSWERED)
+        return answered
+
+    async def _deliberate(self, asked: Asked) -> Answered:
+        """The council's answer. It is not graded, kept, compared or part of an experiment: it has no route."""
+        if self.council is None:
+            raise MissingError(NO_COUNCIL)
+        routed = asked.routed = Routed("council", self.council)
+        try:
+            found = routed.council = await self.council(asked.chat)
+        except InputError:
+            asked.routed = None  # refused before any model was asked, so that it cost nothing
+            raise
+        routed.completion, routed.degraded = found.completion, found.degraded
+        routed.steps.append(Step("council", "complete", found.degraded, _since(asked.started)))
+        # In the books its cost stands with the better model's. What that would have cost alone is not known.
+        answered = Answered(asked, self.parts.main, routed, Bill(0.0, found.usd, 0.0, 0.0, None))
+        if asked.chat.stream:
+            answered.first_byte_ms = _since(asked.started)
+        self._settle(answered, ANSWERED)
         return answered
 
     async def follow(self, answered: Answered) -> AsyncGenerator[bytes, None]:
@@ -224,7 +253,7 @@ class Gateway:
             return
         cost = answered.bill = answered.bill or bill(routed, route, price)
         self._book(asked, cost, _exchange(asked, status, answered.cached, answered.first_byte_ms))
-        if status == ANSWERED and not answered.cached:
+        if status == ANSWERED and not answered.cached and asked.route is not None:
             self._answers.keep(asked.chat, asked.controls, route, str(asked.key_id), routed, cost)
 
     def _book(self, asked: Asked, cost: Bill | None, exchange: Exchange) -> None:

@@ -128,7 +128,7 @@ def _route(routed: Routed) -> dict[str, Any]:
 
 def _degraded(routed: Routed) -> Degraded:
     """What was missing, in a word of ours: `routed.degraded` quotes providers."""
-    if not routed.degraded:
+    if not routed.degraded or routed.tier == "council":
         return ""
     failed = {step.name for step in routed.steps if step.status == "failed"}
     return "tier-1 failed" if "tier-1" in failed else "tier-0 failed" if "tier-0" in failed else "no tier-1"

@@ -96,6 +96,27 @@ class ExperimentSettings(_Part):
         return name
 
 
+class CouncilSettings(_Part):
+    """Who answers requests for the model `council`: all of them together."""
+
+    models: Annotated[tuple[str, ...], BeforeValidator(_several)] = Field(
+        (),
+        description="two or more; none: there is no such model",
+        examples=[["openai:gpt-4o-mini", "anthropic:claude-haiku-4-5"]],
+    )
+    chair: str | None = Field(
+        None,
+        description="who of them writes the final answer; left out: whoever ranks best",
+        examples=["anthropic:claude-haiku-4-5"],
+    )
+    tier: Literal["quick", "balanced", "high"] | None = Field(
+        None, description="20, 60 or 180 seconds for each of its three stages; left out: 60", examples=["quick"]
+    )
+    config: str | None = Field(
+        None, description="a council.yaml with all else; what stands here wins over it", examples=["council.yaml"]
+    )
+
+
 class BudgetSettings(_Part):
     """What may be spent."""
 
@@ -128,6 +149,7 @@ class GatewaySettings(_Part):
     records: RecordSettings = RecordSettings()
     shadow: ShadowSettings = ShadowSettings()
     experiment: ExperimentSettings | None = None
+    council: CouncilSettings = CouncilSettings()
     budget: BudgetSettings = BudgetSettings()
     allowance: Allowance = Field(Allowance(), description="of keys that have none of their own")
     max_body: int = Field(20_000_000, ge=1_000, description="most bytes of a request; pictures come within it")

@@ -21,6 +21,8 @@ from .limits import BodyLimit
 from .once import Once
 from .openapi import DESCRIPTION, TAGS, describe
 from .routes import (
+    council,
+    education,
     evaluations,
     execute,
     games,
@@ -31,6 +33,7 @@ from .routes import (
     players,
     rounds,
     scores,
+    session,
     versions,
 )
 from .service import Service
@@ -50,8 +53,11 @@ ROUTERS = (
     leaderboards.router,
     players.router,
     scores.router,
+    council.router,
     keys.router,
+    education.router,
     health.router,
+    session.router,
 )
 
 
@@ -69,6 +75,7 @@ def create_app(service: Service) -> FastAPI:
         lifespan=lambda _: _life(service, door),
     )
     app.state.service = service
+    app.state.door = door
     for router in ROUTERS:
         app.router.routes.extend(router.routes)  # as they are: including a router would match every request twice
     problems.install(app)

@@ -70,8 +70,4 @@ def _request_id(scope: Scope) -> bytes:
 def _dress(headers: list[tuple[bytes, bytes]], request_id: bytes) -> None:
     given = {name for name, _ in headers}
     headers.append((b"x-request-id", request_id))
-    headers += SECURITY
-    if b"content-security-policy" not in given:
-        headers.append(POLICY)
-    if b"cache-control" not in given:
-        headers.append(CACHING)
+    headers += [(name, value) for name, value in (*SECURITY, POLICY, CACHING) if name not in given]

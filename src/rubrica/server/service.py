@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from rubrica.store.database import Database
 
+from .chamber import Chamber
 from .plans import Plans
 from .settings import ServerSettings
 
@@ -22,23 +23,27 @@ def utc_now() -> datetime:
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """One running service: its database, its compiled rubrics, its judges, its clock."""
+    """One running service: its database, its compiled rubrics, its judges, its clock, its council."""
 
     database: Database
     plans: Plans
     jury: Jury | None = None
     clock: Callable[[], datetime] = utc_now
     settings: ServerSettings = field(default_factory=ServerSettings)
+    council: Chamber | None = None
 
     @classmethod
     def open(
         cls, settings: ServerSettings, *, clock: Callable[[], datetime] = utc_now, jury: Jury | None = None
     ) -> Service:
         """A service over the database that the settings name. Whoever serves it closes it."""
-        return cls(Database.open(settings.database), Plans(jury), jury, clock, settings)
+        council = Chamber(settings.council) if settings.council else None
+        return cls(Database.open(settings.database), Plans(jury), jury, clock, settings, council)
 
     async def close(self) -> None:
-        """Finish what is being written, and let go of the database and the judges."""
+        """Finish what is being written, and let go of the database, the judges and the council."""
+        if self.council is not None:
+            await self.council.close()
         if self.jury is not None:
             await self.jury.close()
         await self.database.close()

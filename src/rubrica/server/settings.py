@@ -16,3 +16,4 @@ class ServerSettings:
     judges: tuple[str, ...] = ()  # models by name; none: judged dimensions use their offline scorer
     max_body: int = MAX_BODY  # bytes
     preload: bool = True  # the bundled rubrics
+    council: tuple[str, ...] = ()  # models by name that a council may be asked with; none: there is no council

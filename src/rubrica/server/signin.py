@@ -1,4 +1,5 @@
-"""Recognising who calls: by a key, or, on a server without keys, by being on the same machine."""
+"""Recognising who calls: by a key, by the session of a browser that signed in with one, or, on a server without keys,
+by being on the same machine."""
 
 from __future__ import annotations
 
@@ -13,10 +14,11 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, cast
-from urllib.parse import urlsplit
+from urllib.parse import urlencode, urlsplit
 from uuid import UUID
 
 from fastapi import Response
+from fastapi.responses import RedirectResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from rubrica.arena.access import LOCAL, Caller, Role
@@ -26,6 +28,7 @@ from rubrica.store.keys import any_key, find_key, touch_key
 from .limits import Bucket, retry_after
 from .problems import refusal, refusal_of
 from .service import Service
+from .sessions import Sessions, token_of
 
 LOG = logging.getLogger("rubrica.server")
 FRESH = 1.0
@@ -38,8 +41,12 @@ FAILURES = 30
 """Unknown keys that one address may try in a minute."""
 
 MOST_ADDRESSES = 10_000
-OPEN_PATHS = frozenset({"/", "/healthz", "/docs", "/openapi.json"})
-"""What needs no key: whether the server lives, and how to use it."""
+API = ("/api/", "/v1/", "/v2/")
+"""Where programs call; everything else is for people."""
+
+SIGN_IN = "/signin"
+OPEN_PATHS = frozenset({"/", "/healthz", "/docs", "/openapi.json", SIGN_IN})
+"""What needs no key: whether the server lives, how to use it, and where to sign in."""
 
 _KEY = re.compile(rb"rk_[A-Za-z0-9_-]{32}\Z")
 _LOOPBACK_NAMES = ("localhost", "localhost.localdomain")
@@ -60,6 +67,7 @@ class Door:
     """Knows the keys of one server. Looks each up at most once a second, and counts who uses them how often."""
 
     def __init__(self, service: Service, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self.sessions = Sessions(monotonic)
         self._service = service
         self._monotonic = monotonic
         self._known: dict[bytes, _Known] = {}
@@ -73,23 +81,43 @@ class Door:
         """Whoever a request is from, or the reply that turns it away."""
         now = self._monotonic()
         presented = _presented(scope)
-        if presented is None:
-            if await self._has_keys(now):
-                return _unsigned(scope, "this server needs a key (send it as Authorization: Bearer KEY)")
-            return LOCAL if (fault := _foreign(scope)) is None else refusal(scope, 403, fault)
-        digest = hashlib.sha256(presented).digest()
-        known = self._known.get(digest)
-        if known is None or now - known.checked > FRESH:
-            found = await self._look_up(scope, presented, digest, now)
-            if isinstance(found, Response):
-                return found
-            known = found
-        if wait := known.bucket.take(now):
+        if presented is not None:
+            digest = hashlib.sha256(presented).digest()
+            known = self._known.get(digest)
+            if known is None or now - known.checked > FRESH:
+                found = await self._look_up(scope, presented, digest, now)
+                if isinstance(found, Response):
+                    return found
+                known = found
+        else:
+            session = await self._in_session(scope, now)
+            if session is None:
+                if await self._has_keys(now):
+                    return _unsigned(scope, "this server needs a key (send it as Authorization: Bearer KEY)")
+                return LOCAL if (fault := _foreign(scope)) is None else refusal(scope, 403, fault)
+            known = session
+        counted = presented is not None or scope["path"].startswith(API)  # a page of the studio is many requests
+        if counted and (wait := known.bucket.take(now)):
             return refusal(scope, 429, "this key has made too many requests", headers=retry_after(wait))
         if now - known.touched > TOUCHED:
             known.touched = now
             self._spawn(self._touch(known.key_id))
         return known.caller
+
+    async def sign_in(self, scope: Scope, key: str) -> str | Response:
+        """Begin a session with a key; its token, or the reply that turns it away."""
+        presented = key.strip().encode()
+        digest = hashlib.sha256(presented).digest()
+        found = await self._look_up(scope, presented, digest, self._monotonic())
+        return found if isinstance(found, Response) else self.sessions.begin(digest)
+
+    async def _in_session(self, scope: Scope, now: float) -> _Known | None:
+        token = token_of(scope)
+        digest = self.sessions.digest_of(token) if token is not None else None
+        if digest is None:
+            return None
+        known = self._known.get(digest)
+        return known if known is not None and now - known.checked <= FRESH else await self._ask(digest, now)
 
     async def settle(self) -> None:
         """Wait for the notes that are still being written."""
@@ -162,16 +190,31 @@ class SignIn:
         self._door = door
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and scope["path"] not in OPEN_PATHS:
+        if scope["type"] in ("http", "websocket") and scope["path"] not in OPEN_PATHS:
             try:
                 admitted = await self._door.admit(scope)
             except StoreError as error:
                 admitted = refusal_of(scope, error)
             if isinstance(admitted, Response):
-                await admitted(scope, receive, send)
+                await _turned_away(scope, admitted)(scope, receive, send)
                 return
-            scope["state"]["caller"] = admitted
+            scope.setdefault("state", {})["caller"] = admitted
         await self._app(scope, receive, send)
+
+
+def _turned_away(scope: Scope, refused: Response) -> ASGIApp:
+    """The reply to who is not let in. A person who opens a page is shown where to sign in."""
+    if scope["type"] == "websocket":
+        return _closed
+    wants_page = scope["method"] == "GET" and any(n == b"accept" and b"text/html" in v for n, v in scope["headers"])
+    if refused.status_code == 401 and wants_page and not scope["path"].startswith(API):
+        return RedirectResponse(f"{SIGN_IN}?{urlencode({'next': scope['path']})}", 303)
+    return refused
+
+
+async def _closed(_scope: Scope, receive: Receive, send: Send) -> None:
+    await receive()
+    await send({"type": "websocket.close", "code": 1008})
 
 
 def _presented(scope: Scope) -> bytes | None:

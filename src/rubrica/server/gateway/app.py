@@ -23,6 +23,7 @@ from . import extras
 from .admission import Admission
 from .allowances import Allowances
 from .completions import Completions
+from .council import GatewayCouncil, council_of
 from .refusals import Refusal, refusal_of
 
 PREFIXES = ("/v1", "/api/v1")
@@ -32,13 +33,14 @@ COMPLETIONS = frozenset(f"{prefix}/chat/completions" for prefix in PREFIXES)
 
 
 def create_app(gateway: Gateway, *, clock: Callable[[], datetime] = utc_now) -> ASGIApp:
-    """OpenAI's protocol over a gateway, which is started and closed with the application."""
+    """OpenAI's protocol over a gateway, which is started and closed with the application, and so is its council."""
+    council = gateway.council = council_of(gateway)
     door = Door(Service(gateway.database, Plans(None), clock=clock))
     completions = Completions(gateway, Allowances(gateway.database, gateway.settings.allowance))
     app = Starlette(
         routes=_routes(completions),
         exception_handlers={RubricaError: _answer, HTTPException: _answer, Exception: _answer},
-        lifespan=lambda _: _life(gateway, door),
+        lifespan=lambda _: _life(gateway, door, council),
     )
     app.router.redirect_slashes = False
     app.state.gateway = gateway
@@ -80,12 +82,14 @@ def _routes(completions: Completions) -> list[BaseRoute]:
 
 
 @asynccontextmanager
-async def _life(gateway: Gateway, door: Door) -> AsyncIterator[None]:
+async def _life(gateway: Gateway, door: Door, council: GatewayCouncil | None) -> AsyncIterator[None]:
     await gateway.start()
     try:
         yield
     finally:
         await door.settle()
+        if council is not None:
+            await council.close()
         await gateway.close()
 
 

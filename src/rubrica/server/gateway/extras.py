@@ -104,7 +104,8 @@ def _gateway(request: Request) -> Gateway:
 def _names(gateway: Gateway) -> Sequence[str]:
     route = gateway.parts.main
     tiers = [route.tier0.name, *([route.tier1.name] if route.tier1 is not None else [])]
-    return list(dict.fromkeys([ITSELF, *map(public_name, tiers)]))
+    council = [gateway.council.name] if gateway.council is not None else []
+    return list(dict.fromkeys([ITSELF, *map(public_name, tiers), *council]))
 
 
 def _model(name: str) -> dict[str, Any]:

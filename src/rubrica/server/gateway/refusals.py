@@ -10,10 +10,12 @@ import msgspec
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
+from rubrica.council.session import QuorumError
 from rubrica.errors import ConflictError, DeniedError, InputError, MissingError, RubricaError, StoreError
 from rubrica.gateway.flow import AllDownError
 from rubrica.gateway.spending import SpentError
 from rubrica.llm.model import ModelError
+from rubrica.server.chamber import ClosedError
 from rubrica.server.limits import retry_after
 
 LOG = logging.getLogger("rubrica.gateway")
@@ -67,6 +69,8 @@ def refusal_of(error: Exception, trace: str = "") -> Refusal:
             return Refusal(503, str(error), "server_error", "service_unavailable", retry_after(error.retry_after))
         case ModelError():  # a stream that broke off
             return Refusal(502, f"the model's answer broke off ({error.trouble})", "server_error", "upstream_error")
+        case QuorumError() | ClosedError():  # asking again by itself, as clients do, would cost as much again
+            return Refusal(503, str(error), "server_error", "service_unavailable", NO_RETRY | retry_after(30))
         case SpentError():
             headers = NO_RETRY | retry_after(error.retry_after)
             return Refusal(429, str(error), "insufficient_quota", "insufficient_quota", headers)

@@ -35,8 +35,9 @@ class Identity(BaseModel):
 
 
 @router.get("/", include_in_schema=False)
-async def start() -> Response:
-    return RedirectResponse("/docs")
+async def start(request: Request) -> Response:
+    """To the studio where there is one, else to the docs."""
+    return RedirectResponse(getattr(request.app.state, "first_page", "/docs"))
 
 
 @router.get("/docs", include_in_schema=False)

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
+from datetime import datetime
 from functools import partial
-from random import random
 from typing import Annotated, Any
 from uuid import UUID
 
 from fastapi import APIRouter, Body, Path, Query, Request, Response
 
 from rubrica.arena import rounds
-from rubrica.arena.judging import Bench, RoundGiven, judge_turns
+from rubrica.arena.attempts import Opened, judge_and_keep
+from rubrica.arena.judging import Bench, Judged, RoundGiven
 from rubrica.arena.submission import HIGHEST_NUMBER, MOST_ROUNDS, read_submission
-from rubrica.arena.turns import MovedError, open_catch_up, open_turn
+from rubrica.arena.turns import open_catch_up, open_turn
 from rubrica.server.answers import Answer, decode_cursor, encode_cursor, page, render
 from rubrica.server.bodies import JsonRoute, apart
 from rubrica.server.depends import Serving, Signed
@@ -24,12 +24,6 @@ from rubrica.server.shared import Turnstile, shared
 from .games import MOST, PAGE, Cursor, GameId
 
 router = APIRouter(prefix="/api/games", route_class=JsonRoute, tags=["games"])
-TRIES = 10
-"""How often somebody else may be quicker before a request is turned away."""
-
-PAUSE = 0.02
-"""Seconds; at random up to so many times the tries, so that two servers do not keep running into each other."""
-
 PlayerName = Annotated[
     str, Path(min_length=1, max_length=255, description="A player's id, or their name in this game.")
 ]
@@ -74,23 +68,20 @@ async def evaluate(
     """
     submission = await apart(await request.body(), read_submission, body or {})
     what = submission.player or caller.user_id if submission.rounds else None
-    tries = 0
+
+    async def opened(now: datetime) -> Opened:
+        if submission.rounds:
+            return [await service.database.read(open_turn, caller, game_id, submission, now)], True
+        return await service.database.read(open_catch_up, caller, game_id, submission.player, now)
+
+    def bench(now: datetime) -> Bench:
+        return Bench(service.plans.of, caller.user_id, now)
+
+    async def keep(judged: Judged, complete: bool) -> Response:
+        return await stored(request, partial(_told, game_id, complete), rounds.keep, judged)
+
     async with shared(request.app, Turnstile).of((game_id, what)):
-        while True:
-            tries += 1
-            now = service.clock()
-            if submission.rounds:
-                turns = [await service.database.read(open_turn, caller, game_id, submission, now)]
-                complete = True
-            else:
-                turns, complete = await service.database.read(open_catch_up, caller, game_id, submission.player, now)
-            judged = await judge_turns(turns, Bench(service.plans.of, caller.user_id, now))
-            try:
-                return await stored(request, partial(_told, game_id, complete), rounds.keep, judged)
-            except MovedError:
-                if tries == TRIES:
-                    raise
-                await asyncio.sleep(PAUSE * tries * random())  # noqa: S311 - not a secret
+        return await judge_and_keep(opened, bench, keep, service.clock)
 
 
 @router.get("/{game_id}/rounds", response_model=RoundPage, summary="List rounds")

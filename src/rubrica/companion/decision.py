@@ -1,0 +1,126 @@
+"""The decision about a system prompt: deploy, try it on some users, or revise, with the numbers behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from random import Random
+from statistics import fmean
+from typing import Literal
+
+from rubrica.model.rubric import Rubric
+from rubrica.scoring.intervals import Estimate, bootstrap
+
+Label = Literal["deploy", "ab_test", "revise", "inconclusive"]
+WORDS: Mapping[Label, str] = {
+    "deploy": "deploy",
+    "ab_test": "A/B candidate",
+    "revise": "needs revision",
+    "inconclusive": "inconclusive",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """The numbers that decide, as the rubric sets them."""
+
+    deploy_at: float = 0.7
+    test_at: float = 0.6
+    floor: float = 0.5
+
+    @classmethod
+    def of(cls, rubric: Rubric) -> Terms:
+        names = {"deploy_at": "deploy_at", "test_at": "test_at", "floor": "axis_floor"}
+        return cls(**{name: float(rubric.settings[said]) for name, said in names.items() if said in rubric.settings})
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What to do with the prompt. `mean` is over replies; its interval resamples conversations."""
+
+    label: Label
+    reason: str
+    mean: Estimate | None
+    dimensions: Mapping[str, float]  # means over the replies to which a dimension applies
+    below_floor: tuple[str, ...]
+    missing: int  # replies that could not be had
+    close: str = ""  # a bound of the decision that lies within the interval
+
+    @property
+    def words(self) -> str:
+        return WORDS[self.label]
+
+
+def decide(
+    scores: Mapping[str, Sequence[float]],
+    dimensions: Mapping[str, Sequence[float]],
+    missing: int,
+    terms: Terms,
+    chance: Random,
+) -> Decision:
+    """Decide by the mean score and by the weakest dimension. `scores` are by conversation, so that an interval can tell
+    how far the conversations themselves differ.
+
+    Replies that are missing may have been anything: where they could change the decision, it is inconclusive.
+    """
+    every = [score for several in scores.values() for score in several]
+    means = {name: fmean(values) for name, values in dimensions.items() if values}
+    if not every:
+        return Decision("inconclusive", "no reply could be had", None, {}, (), missing)
+    mean = _interval(scores, chance)
+    below = tuple(name for name, value in means.items() if value < terms.floor)
+    labels = {_label(_with(every, missing, end), _lowest(dimensions, missing, end), terms) for end in (0.0, 1.0)}
+    if len(labels) > 1:
+        reason = f"{missing} of {len(every) + missing} replies are missing, and they could change the decision"
+        return Decision("inconclusive", reason, mean, means, below, missing)
+    label = labels.pop()
+    close = "" if below else _close(mean, terms)  # a dimension under the floor decides, wherever the mean lies
+    return Decision(label, _reason(label, mean.value, below, terms), mean, means, below, missing, close)
+
+
+def _label(mean: float, lowest: float, terms: Terms) -> Label:
+    if lowest < terms.floor or mean < terms.test_at:
+        return "revise"
+    return "deploy" if mean >= terms.deploy_at else "ab_test"
+
+
+def _with(values: Sequence[float], missing: int, end: float) -> float:
+    """The mean if every missing value were at one end of the scale."""
+    return (sum(values) + missing * end) / (len(values) + missing)
+
+
+def _lowest(dimensions: Mapping[str, Sequence[float]], missing: int, end: float) -> float:
+    return min((_with(values, missing, end) for values in dimensions.values() if values), default=1.0)
+
+
+def _interval(scores: Mapping[str, Sequence[float]], chance: Random) -> Estimate:
+    """The mean over replies, with an interval from resampling whole conversations."""
+    talks = [(sum(several), len(several)) for several in scores.values() if several]
+    totals = range(len(talks))
+
+    def mean(drawn: Sequence[int]) -> float:
+        return sum(talks[at][0] for at in drawn) / sum(talks[at][1] for at in drawn)
+
+    found = bootstrap(totals, lambda drawn: mean([int(at) for at in drawn]), chance)
+    assert found is not None  # noqa: S101 - there is a score, so there is a conversation
+    return found
+
+
+def _reason(label: Label, mean: float, below: Sequence[str], terms: Terms) -> str:
+    if below:
+        return f"{', '.join(below)} {'is' if len(below) == 1 else 'are'} under {terms.floor:g} on average"
+    match label:
+        case "deploy":
+            return f"the mean of {mean:.3f} reaches {terms.deploy_at:g}, and no dimension is under {terms.floor:g}"
+        case "ab_test":
+            return f"the mean of {mean:.3f} reaches {terms.test_at:g}, but not the {terms.deploy_at:g} of a deployment"
+        case _:
+            return f"the mean of {mean:.3f} is under {terms.test_at:g}"
+
+
+def _close(mean: Estimate, terms: Terms) -> str:
+    """A bound within the interval: with other conversations the decision might have been another."""
+    for bound in (terms.deploy_at, terms.test_at):
+        if mean.low < bound <= mean.high or mean.low <= bound < mean.high:
+            return f"{bound:g} lies within the interval {mean.low:.3f} to {mean.high:.3f}: more scenarios would tell"
+    return ""

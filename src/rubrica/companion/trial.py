@@ -1,0 +1,193 @@
+"""A trial: a system prompt talks through every scenario, each reply is judged, and the whole is decided on."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from random import Random
+from statistics import fmean
+from typing import Any
+
+from msgspec import structs
+
+from rubrica.model.evaluation import Cost, total_cost
+from rubrica.runs.rows import Row, row_of
+
+from .candidate import Candidate, Spoken, converse
+from .decision import Decision, Terms, decide
+from .judgement import Bench, Disagreement, Judged
+from .scenarios import Scenario
+
+OVERALL = "overall"
+SEED = 20
+"""Of the resampling behind intervals: the same trial always tells the same."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """Everything a trial came to."""
+
+    prompt: str  # how the system prompt is called
+    model: str
+    judge: str  # "" without one
+    replies: tuple[Judged, ...]
+    missing: tuple[Spoken, ...]  # turns without a reply
+    decision: Decision
+    terms: Terms = field(default_factory=Terms)
+
+    @property
+    def groups(self) -> list[str]:
+        """The titles of the scenario groups, in their order."""
+        titles = [reply.spoken.scenario.title for reply in self.replies]
+        return list(dict.fromkeys([*titles, *(spoken.scenario.title for spoken in self.missing)]))
+
+    @property
+    def dimensions(self) -> list[str]:
+        return list(self.replies[0].by_rules.dimensions) if self.replies else []
+
+    def mean(self, group: str | None = None, dimension: str = OVERALL) -> float | None:
+        """A mean over the replies of a group (or all): of a dimension where it applied, or of the score."""
+        values = [_value(reply, dimension) for reply in self.replies if group in (None, reply.spoken.scenario.title)]
+        known = [value for value in values if value is not None]
+        return fmean(known) if known else None
+
+    @property
+    def flagged(self) -> list[tuple[str, list[Judged]]]:
+        """Each flag that was raised, with the replies that raised it."""
+        raised: dict[str, list[Judged]] = {}
+        for reply in self.replies:
+            for flag in reply.flags:
+                raised.setdefault(flag, []).append(reply)
+        return list(raised.items())
+
+    @property
+    def disagreements(self) -> list[Disagreement]:
+        """Where rules and judge are far apart, widest first."""
+        return sorted((d for reply in self.replies for d in reply.disagreements), key=lambda d: -d.gap)
+
+    @property
+    def ranked(self) -> list[Judged]:
+        """The replies that have a score, best first."""
+        return sorted(
+            (r for r in self.replies if r.score is not None), key=lambda r: (-(r.score or 0.0), r.spoken.case)
+        )
+
+    def extremes(self, most: int) -> tuple[list[Judged], list[Judged]]:
+        """Up to so many of the best and of the worst replies, none of them twice. What raises a flag is not held up as
+        an example, whatever its score."""
+        best = [reply for reply in self.ranked if not reply.flags][: min(most, (len(self.ranked) + 1) // 2)]
+        worst = [reply for reply in reversed(self.ranked) if reply not in best][:most]
+        return best, worst
+
+    @property
+    def cost(self) -> Cost:
+        """What candidate and judge cost together."""
+        spoken = [reply.spoken.cost for reply in self.replies]
+        judged = [reply.by_judge.cost for reply in self.replies if reply.by_judge is not None]
+        judged += [reply.overall.cost for reply in self.replies if reply.overall is not None]
+        return total_cost([cost for cost in [*spoken, *judged] if cost is not None])
+
+    def rows(self) -> list[Row]:
+        """The replies as figures, to compare with those of another prompt."""
+        return [_row(reply) for reply in self.replies]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, ready for JSON."""
+        decision = self.decision
+        return {
+            "prompt": self.prompt,
+            "model": self.model,
+            "judge": self.judge or None,
+            "decision": decision.label,
+            "reason": decision.reason,
+            "close": decision.close or None,
+            "mean": None if decision.mean is None else decision.mean.value,
+            "interval": None if decision.mean is None else [decision.mean.low, decision.mean.high],
+            "dimensions": dict(decision.dimensions),
+            "scenarios": {
+                group: {name: self.mean(group, name) for name in (OVERALL, *self.dimensions)} for group in self.groups
+            },
+            "flags": {flag: [reply.spoken.case for reply in raised] for flag, raised in self.flagged},
+            "disagreements": [
+                {"case": d.case, "dimension": d.dimension, "rules": d.by_rules, "judge": d.by_judge}
+                for d in self.disagreements
+            ],
+            "replies": [_told(reply) for reply in self.replies],
+            "missing": [{"case": spoken.case, "reason": spoken.failure} for spoken in self.missing],
+            "usd": self.cost.usd,
+        }
+
+
+async def hold(
+    candidate: Candidate,
+    scenarios: Sequence[Scenario],
+    bench: Bench,
+    *,
+    name: str,
+    jobs: int = 8,
+    on_reply: Callable[[Spoken], None] = lambda _: None,
+) -> Trial:
+    """Hold a trial, several conversations at once."""
+    places = asyncio.Semaphore(jobs)
+
+    async def one(scenario: Scenario) -> list[Spoken | Judged]:
+        async with places:
+            spoken = await converse(candidate, scenario)
+            found: list[Spoken | Judged] = []
+            for turn in spoken:
+                found.append(turn if turn.context is None else await bench.judge(turn))
+                on_reply(turn)
+            return found
+
+    async with asyncio.TaskGroup() as group:
+        tasks = [group.create_task(one(scenario)) for scenario in scenarios]
+    found = [turn for task in tasks for turn in task.result()]
+    replies = tuple(turn for turn in found if isinstance(turn, Judged))
+    missing = tuple(turn for turn in found if isinstance(turn, Spoken))
+    terms = Terms.of(bench.by_rules.rubric)
+    judge = bench.overall.model.name if bench.overall is not None else ""
+    if bench.by_judge is not None:
+        judge = next((r.judge for e in replies if e.by_judge for r in e.by_judge.dimensions.values() if r.judge), "")
+    decision = _decided(replies, len(missing), terms)
+    return Trial(name, candidate.model.name, judge, replies, missing, decision, terms)
+
+
+def _decided(replies: Sequence[Judged], missing: int, terms: Terms) -> Decision:
+    scores: dict[str, list[float]] = {}
+    dimensions: dict[str, list[float]] = {}
+    for reply in replies:
+        if reply.score is not None:
+            scores.setdefault(reply.spoken.scenario.id, []).append(reply.score)
+        for name in reply.by_rules.dimensions:
+            value = _value(reply, name)
+            if value is not None:
+                dimensions.setdefault(name, []).append(value)
+    chance = Random(SEED)  # noqa: S311 - resampling, not a secret
+    return decide(scores, dimensions, missing, terms, chance)
+
+
+def _value(reply: Judged, dimension: str) -> float | None:
+    if dimension == OVERALL:
+        return reply.score
+    return reply.evaluation.dimensions[dimension].share
+
+
+def _row(reply: Judged) -> Row:
+    row = row_of(reply.evaluation)
+    return row if reply.overall is None else structs.replace(row, score=reply.score)
+
+
+def _told(reply: Judged) -> dict[str, Any]:
+    judged = reply.by_judge
+    return {
+        "case": reply.spoken.case,
+        "scenario": reply.spoken.scenario.title,
+        "said": reply.spoken.said,
+        "reply": reply.spoken.reply,
+        "score": reply.score,
+        "rules": {name: result.share for name, result in reply.by_rules.dimensions.items()},
+        "judge": None if judged is None else {name: result.share for name, result in judged.dimensions.items()},
+        "flags": reply.flags,
+        "unscored": reply.unscored,
+    }

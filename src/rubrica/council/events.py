@@ -1,0 +1,86 @@
+"""What a council tells while it works: one event as each thing happens, ready for a terminal or a stream of JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+import msgspec
+
+from rubrica.model.evaluation import Cost
+
+Stage = Literal["answers", "reviews", "final"]
+
+
+class _Told(msgspec.Struct, frozen=True, tag_field="event"):
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data; `event` names what happened."""
+        plain: dict[str, Any] = msgspec.to_builtins(self)
+        if "seconds" in plain:
+            plain["seconds"] = round(plain["seconds"], 3)
+        return plain
+
+
+class StageStarted(_Told, frozen=True, tag="stage_started"):
+    """A stage begins, and who is asked in it."""
+
+    stage: Stage
+    models: tuple[str, ...]
+    deadline: float  # seconds
+
+
+class Answered(_Told, frozen=True, tag="answered"):
+    """A member has answered."""
+
+    model: str
+    seconds: float
+    words: int
+
+
+class Reviewed(_Told, frozen=True, tag="reviewed"):
+    """A reviewer is done. `scored` of the `answers` it was shown have a score."""
+
+    model: str
+    seconds: float
+    scored: int
+    answers: int
+
+
+class Dropped(_Told, frozen=True, tag="dropped"):
+    """A member gave nothing that could be used in a stage, and why."""
+
+    model: str
+    stage: Stage
+    reason: str
+
+
+class Ranked(_Told, frozen=True, tag="ranked"):
+    """The ranking stands; labels from best to worst, and groups of labels that share a place."""
+
+    ranking: tuple[str, ...]
+    ties: tuple[tuple[str, ...], ...]
+    labels: dict[str, str]  # to models
+
+
+class StageFinished(_Told, frozen=True, tag="stage_finished"):
+    """A stage is over."""
+
+    stage: Stage
+    seconds: float
+    cost: Cost | None
+
+
+class Concluded(_Told, frozen=True, tag="concluded"):
+    """The final answer stands."""
+
+    text: str
+    chair: str | None
+    fallback: str  # why it is not the chair's; empty where it is
+
+
+Event = StageStarted | Answered | Reviewed | Dropped | Ranked | StageFinished | Concluded
+Listener = Callable[[Event], None]
+
+
+def nobody(_event: Event) -> None:
+    """Listens to nothing."""

@@ -1,0 +1,64 @@
+"""The rubric a council reviews by: the one it names, with the council's weights and its safety gate."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from rubrica.engine.compile import compile_rubric
+from rubrica.engine.plan import Plan
+from rubrica.errors import RubricaError
+from rubrica.model.rubric import Axis, Rubric
+from rubrica.packs.library import load
+
+from .settings import CAP_VARIABLE, GATE_VARIABLE, CouncilSettings, whole_weights
+
+OVERALL = "overall"
+HOLISTIC: Mapping[str, Axis] = {
+    OVERALL: Axis(title="Overall", asks="How good is the response as a whole, for whoever asked the question?")
+}
+"""What a reviewer is asked about who gives one score for the whole."""
+TAKEN = (OVERALL, "notes", "confidence", "rank", "reviews", "verdict")
+"""What stands beside the dimensions in a review or in what is told of it."""
+
+
+def review_plan(settings: CouncilSettings) -> Plan:
+    """The compiled rubric of a council."""
+    rubric = load(settings.rubric)
+    if taken := [name for name in rubric.dimensions if name in TAKEN]:
+        raise RubricaError(f"{rubric.name}: a review has {taken[0]} of its own; rename that dimension")
+    if settings.weights:
+        rubric = _weighed(rubric, settings.weights)
+    plan = compile_rubric(_gated(rubric, settings))
+    if other := [axis.name for axis in plan.axes if axis.parts or not axis.judged]:
+        raise RubricaError(
+            f"{rubric.name}: a council reviews dimensions that a judge scores as a whole; {other[0]} is none "
+            "(choose another rubric, such as council-review)"
+        )
+    return plan
+
+
+def _weighed(rubric: Rubric, chosen: Mapping[str, float]) -> Rubric:
+    if rubric.score.formula is not None or rubric.profiles is not None:
+        why = "its score is a formula" if rubric.score.formula is not None else "its weights depend on the profile"
+        raise RubricaError(f"{rubric.name}: the council cannot set weights, because {why} (leave `weights` out)")
+    weights = whole_weights({name: spec.weight or 0.0 for name, spec in rubric.dimensions.items()}, chosen)
+    dimensions = {name: spec.model_copy(update={"weight": weights[name]}) for name, spec in rubric.dimensions.items()}
+    fields = {name: getattr(rubric, name) for name in Rubric.model_fields}
+    return Rubric.model_validate({**fields, "dimensions": dimensions})
+
+
+def _gated(rubric: Rubric, settings: CouncilSettings) -> Rubric:
+    if "safety_gate" not in rubric.settings:
+        if settings.safety_gate:
+            raise RubricaError(
+                f"{GATE_VARIABLE} (or `safety_gate`): {rubric.name} has no such setting "
+                "(leave it out, or choose a rubric that has one, such as council-review)"
+            )
+        return rubric
+    if settings.safety_score_cap > rubric.score.out_of:
+        raise RubricaError(
+            f"{CAP_VARIABLE} (or `safety_score_cap`): {settings.safety_score_cap:g} is more than full marks, "
+            f"{rubric.score.out_of:g}"
+        )
+    changed = {"safety_gate": settings.safety_gate, "safety_score_cap": settings.safety_score_cap}
+    return rubric.with_settings(**{name: value for name, value in changed.items() if name in rubric.settings})

@@ -1,0 +1,268 @@
+"""One session of a council: answers in parallel, reviews of them, and the chair's last word."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from random import Random
+
+from rubrica.engine.evaluate import settle
+from rubrica.engine.plan import Plan
+from rubrica.errors import InputError, RubricaError
+from rubrica.llm.model import ChatMessage
+from rubrica.model.context import Context
+from rubrica.model.evaluation import Cost, Evaluation
+
+from .chair import Final, chair_messages, conclude
+from .events import (
+    Answered,
+    Concluded,
+    Dropped,
+    Listener,
+    Ranked,
+    Reviewed,
+    Stage,
+    StageFinished,
+    StageStarted,
+    nobody,
+)
+from .members import Members
+from .order import labels_for, reviewing_orders
+from .ranking import Ranking, rank
+from .result import CouncilResult, MemberAnswer, SafetyReport, StageReport, notes_on
+from .reviewing import Desk, Hearing, Opinion, checked, opinions, pooled, summed
+from .rubric import review_plan
+from .settings import CouncilSettings
+from .speech import Bounds, Speech, speak
+
+SEEDS = 2**31
+
+
+class QuorumError(RubricaError):
+    """Too few members answered for the council to go on; `dropped` says who did not, and why."""
+
+    def __init__(self, answered: int, settings: CouncilSettings, dropped: Sequence[Dropped]) -> None:
+        self.dropped = tuple(dropped)
+        told = "".join(f"\n  {one.model}: {one.reason}" for one in dropped)
+        super().__init__(
+            f"{answered} of {len(settings.models)} models answered within {settings.seconds:g} s, "
+            f"and the council needs {settings.quorum}:{told}"
+        )
+
+
+async def run(
+    question: str,
+    settings: CouncilSettings,
+    members: Members,
+    *,
+    history: Sequence[ChatMessage] = (),
+    on_event: Listener = nobody,
+) -> CouncilResult:
+    """Put a question to a council. Members that fail are dropped and named; fewer than the quorum is a QuorumError.
+
+    `history` is what was said before the question, system messages too. Two runs with the same seed and the same
+    replies are the same but for their timings.
+    """
+    if not question.strip():
+        raise InputError("there is no question")
+    if len(settings.models) < 2:
+        raise InputError("a council has at least two models (name them as a,b,c)")
+    for name in settings.everybody:
+        members.named(name)  # before anybody is asked
+    seed = settings.seed if settings.seed is not None else secrets.randbelow(SEEDS)
+    sitting = _Sitting(question, tuple(history), settings, members, on_event, review_plan(settings), Random(seed))  # noqa: S311
+    return await sitting.whole(seed)
+
+
+@dataclass(slots=True)
+class _Sitting:
+    """A session under way."""
+
+    question: str
+    history: tuple[ChatMessage, ...]
+    settings: CouncilSettings
+    members: Members
+    tell: Listener
+    plan: Plan
+    chance: Random
+    dropped: list[Dropped] = field(default_factory=list)
+    stages: list[StageReport] = field(default_factory=list)
+
+    @property
+    def bounds(self) -> Bounds:
+        return Bounds(self.settings.seconds, self.settings.tokens, self.settings.longest_answer)
+
+    @property
+    def asked(self) -> str:
+        """The question as reviewers and the chair read it, with the talk before it."""
+        if not self.history:
+            return self.question
+        turns = [f"{message.role}: {message.content}" for message in self.history]
+        return "\n\n".join([*turns, f"user: {self.question}"])
+
+    async def whole(self, seed: int) -> CouncilResult:
+        answers = await self._answers()
+        texts = {answer.label: answer.text for answer in answers}
+        authors = {answer.label: answer.model for answer in answers}
+        desk = Desk(self.plan, self.asked, texts, self.settings.scoring, self.settings.seconds)
+        unscored = checked(desk)
+        hearings = await self._reviews(desk, authors)
+        together = pooled(desk, hearings)
+        found = opinions(desk, hearings, authors, unscored, together)
+        ranking = self._ranking(list(texts), found, "score")
+        holistic = self._ranking(list(texts), found, "holistic") if self.settings.scoring == "both" else None
+        self.tell(Ranked(ranking.order, ranking.ties, authors))
+        failed = {label: reasons for label, one in unscored.items() if (reasons := _unsafe(self.plan, one))}
+        final = await self._final(texts, authors, ranking, found, failed)
+        return CouncilResult(
+            question=self.question,
+            seed=seed,
+            settings=self.settings,
+            rubric=self.plan.rubric.reference,
+            rubric_hash=self.plan.rubric.hash,
+            out_of=self.plan.ruling.out_of,
+            tops={axis.name: axis.scale.max for axis in self.plan.axes},
+            answers=answers,
+            opinions=tuple(found),
+            evaluations={} if self.settings.scoring == "holistic" else together,
+            ranking=ranking,
+            holistic=holistic,
+            final=final,
+            dropped=tuple(self.dropped),
+            safety=self._safety(final, failed),
+            stages=tuple(self.stages),
+            cost=summed(stage.cost for stage in self.stages),
+            notes=self._notes(ranking, holistic, found),
+        )
+
+    # --- stage 1 ------------------------------------------------------------------------------------------
+
+    async def _answers(self) -> tuple[MemberAnswer, ...]:
+        """The answers that came, each under a label."""
+        names, began = self.settings.models, self._begin("answers", self.settings.models)
+        messages = (*self.history, ChatMessage("user", self.question))
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(self._answer(name, messages)) for name in names]
+        speeches = [task.result() for task in tasks]
+        self._end("answers", began, [speech.cost for speech in speeches])
+        said = {speech.model: speech for speech in speeches if speech.text is not None}
+        if len(said) < self.settings.quorum:
+            raise QuorumError(len(said), self.settings, self.dropped)
+        labels = labels_for(list(said), self.chance)
+        return tuple(_member_answer(label, said[name]) for label, name in labels.items())
+
+    async def _answer(self, name: str, messages: tuple[ChatMessage, ...]) -> Speech:
+        speech = await speak(name, self.members, messages, self.bounds)
+        if speech.text is None:
+            self._drop(name, "answers", speech.silence)
+        else:
+            self.tell(Answered(name, speech.seconds, len(speech.text.split())))
+        return speech
+
+    # --- stage 2 ------------------------------------------------------------------------------------------
+
+    async def _reviews(self, desk: Desk, authors: Mapping[str, str]) -> list[Hearing]:
+        began = self._begin("reviews", tuple(authors.values()))
+        orders = reviewing_orders(list(desk.answers), exclude_self=self.settings.exclude_self)
+        async with asyncio.TaskGroup() as group:
+            tasks = [
+                group.create_task(self._review(desk, authors[label], order)) for label, order in orders.items() if order
+            ]
+        hearings = [task.result() for task in tasks]
+        self._end("reviews", began, [hearing.cost for hearing in hearings])
+        return hearings
+
+    async def _review(self, desk: Desk, reviewer: str, order: Sequence[str]) -> Hearing:
+        hearing = await desk.hear(reviewer, order, self.members)
+        if hearing.silence and not hearing.refused:  # a refusal abstains: it is told in the review itself
+            self._drop(reviewer, "reviews", hearing.silence)
+        else:
+            self.tell(Reviewed(reviewer, hearing.seconds, hearing.scored, len(order)))
+        return hearing
+
+    def _ranking(self, labels: Sequence[str], found: Sequence[Opinion], what: str) -> Ranking:
+        sheets: dict[str, dict[str, float]] = {}
+        for opinion in found:
+            value = opinion.score if what == "score" else opinion.holistic
+            if value is not None:
+                sheets.setdefault(opinion.reviewer, {})[opinion.label] = value
+        return rank(labels, sheets, self.settings.pool)
+
+    # --- stage 3 ------------------------------------------------------------------------------------------
+
+    async def _final(
+        self,
+        texts: Mapping[str, str],
+        authors: Mapping[str, str],
+        ranking: Ranking,
+        found: Sequence[Opinion],
+        failed: Mapping[str, object],
+    ) -> Final:
+        order = [standing.label for standing in ranking.standings]
+        best = next((label for label in order if label not in failed), order[0])
+        chair = self.settings.chair or authors[best]
+        began = self._begin("final", (chair,))
+        shown = {label: text for label, text in texts.items() if label not in failed} or texts
+        notes = {label: notes_on(label, found) for label in shown}
+        messages = chair_messages(self.asked, shown, ranking.standings, notes, self.members.fence_source)
+        final, speech = await conclude(chair, self.members, messages, (authors[best], texts[best]), self.bounds)
+        if speech.silence:
+            self._drop(chair, "final", speech.silence)
+        self._end("final", began, [speech.cost])
+        self.tell(Concluded(final.text, final.chair, final.fallback))
+        return final
+
+    def _safety(self, final: Final, failed: Mapping[str, tuple[str, ...]]) -> SafetyReport:
+        enabled, passed = self.settings.safety_gate, None
+        if enabled:
+            checked_final = settle(self.plan, Context(prompt=self.asked, response=final.text), {}, told=False)
+            passed = not _unsafe(self.plan, checked_final)
+        return SafetyReport(enabled, self.settings.safety_score_cap, failed, passed)
+
+    # --- what is told -------------------------------------------------------------------------------------
+
+    def _notes(self, ranking: Ranking, holistic: Ranking | None, found: Sequence[Opinion]) -> tuple[str, ...]:
+        notes = list(ranking.notes)
+        if not ranking.order:
+            notes.append("no answer has a score: the answers stand in the order of their labels")
+        if holistic is not None and not holistic.order:
+            notes.append("nobody gave a score for the whole, so there is no second ranking")
+        heard = {opinion.reviewer for opinion in found if opinion.status != "abstained"}
+        silent = {opinion.reviewer for opinion in found if opinion.status == "abstained"}
+        open_ones = {opinion.reviewer for opinion in found if opinion.status == "inconclusive"}
+        for several, told in (
+            (open_ones, "left scores open"),
+            (silent - heard, "gave no score"),
+            (silent & heard, "gave no score for some answers"),
+        ):
+            notes += [f"{', '.join(sorted(several))} {told}"] if several else []
+        if self.settings.scoring != "holistic":
+            names = sorted({opinion.reviewer for opinion in found if opinion.status == "holistic"})
+            notes += [f"{', '.join(names)} ignored the rubric: a score for the whole stands in"] if names else []
+        return tuple(notes)
+
+    def _drop(self, model: str, stage: Stage, reason: str) -> None:
+        self.dropped.append(Dropped(model, stage, reason))
+        self.tell(self.dropped[-1])
+
+    def _begin(self, stage: Stage, models: tuple[str, ...]) -> float:
+        self.tell(StageStarted(stage, models, self.settings.seconds))
+        return self.members.clock()
+
+    def _end(self, stage: Stage, began: float, costs: Sequence[Cost | None]) -> None:
+        report = StageReport(stage, self.members.clock() - began, summed(costs))
+        self.stages.append(report)
+        self.tell(StageFinished(report.stage, report.seconds, report.cost))
+
+
+def _member_answer(label: str, speech: Speech) -> MemberAnswer:
+    text = speech.text or ""
+    return MemberAnswer(label, speech.model, text, len(text.split()), speech.seconds, speech.cost)
+
+
+def _unsafe(plan: Plan, evaluation: Evaluation) -> tuple[str, ...]:
+    """Why an answer fails the gates that look before anything is scored."""
+    before = {gate.name for gate in plan.rubric.gates if gate.before}
+    return tuple(gate.reason or gate.name for gate in evaluation.gates if gate.fired and gate.name in before)

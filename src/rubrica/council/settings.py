@@ -1,0 +1,228 @@
+"""How a council is set up: one YAML file, ``LLM_COUNCIL_*`` variables over it, and options over both."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+
+from rubrica.engine.document import Document, read_document
+from rubrica.errors import Problem, RubricaError, RubricError
+
+from .ranking import Pool
+
+TierName = Literal["quick", "balanced", "high"]
+Scoring = Literal["rubric", "holistic", "both"]
+MOST_MEMBERS = 26
+"""A letter labels each answer."""
+
+WEIGHT_VARIABLE = "LLM_COUNCIL_WEIGHT_"
+GATE_VARIABLE = "LLM_COUNCIL_SAFETY_GATE"
+CAP_VARIABLE = "LLM_COUNCIL_SAFETY_SCORE_CAP"
+TOLERANCE = 0.001
+"""How far from 1 weights may sum to; they are then divided by their sum."""
+
+_YES, _NO = ("true", "1", "yes", "on"), ("false", "0", "no", "off")
+
+
+@dataclass(frozen=True, slots=True)
+class Tier:
+    """How long a council may take. Each stage has the same number of seconds."""
+
+    seconds: float
+    tokens: int  # of one answer
+
+
+TIERS: Mapping[TierName, Tier] = {
+    "quick": Tier(20.0, 700),
+    "balanced": Tier(60.0, 2_000),
+    "high": Tier(180.0, 6_000),
+}
+
+
+def _several(value: object) -> object:
+    if isinstance(value, str):
+        return tuple(name for part in value.split(",") if (name := part.strip()))
+    return value
+
+
+class CouncilSettings(BaseModel):
+    """Everything about a council but its question.
+
+    >>> CouncilSettings(models="local:,openai:gpt-4o-mini").models
+    ('local:', 'openai:gpt-4o-mini')
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    models: Annotated[tuple[str, ...], BeforeValidator(_several)] = Field(
+        (), max_length=MOST_MEMBERS, description="the members: each answers, and reviews the others"
+    )
+    chair: str | None = Field(None, description="who writes the final answer; left out: whoever ranks best")
+    rubric: str = Field("council-review", description="what members review by: a bundled rubric or a file")
+    scoring: Scoring = Field("rubric", description="by rubric, by one score for the whole, or both side by side")
+    pool: Pool = Field("mean", description="how reviewers' scores become one ranking")
+    tier: TierName = Field("balanced", description="how long it may take: 20, 60 or 180 seconds a stage")
+    deadline: Annotated[float, Field(gt=0, le=3600)] | None = Field(
+        None, description="seconds a stage; left out: as the tier says"
+    )
+    quorum: int = Field(2, ge=1, le=MOST_MEMBERS, description="members that must answer for the council to go on")
+    exclude_self: bool = Field(True, description="nobody reviews their own answer")
+    safety_gate: bool = Field(False, description="cap the score of answers with unsafe statements")
+    safety_score_cap: float = Field(0.0, ge=0, allow_inf_nan=False, description="what such an answer scores at most")
+    weights: dict[str, Annotated[float, Field(ge=0, le=1)]] = Field(
+        {}, description="by dimension, in place of the rubric's own"
+    )
+    seed: int | None = Field(None, ge=0, description="of labels and orders; left out: a new one each time")
+    max_tokens: int | None = Field(None, ge=1, description="of one answer; left out: as the tier says")
+    longest_answer: int = Field(40_000, ge=1, description="characters; who answers more is dropped")
+
+    @property
+    def seconds(self) -> float:
+        """The deadline of each stage."""
+        return self.deadline if self.deadline is not None else TIERS[self.tier].seconds
+
+    @property
+    def tokens(self) -> int:
+        """The most tokens of one answer."""
+        return self.max_tokens if self.max_tokens is not None else TIERS[self.tier].tokens
+
+    @property
+    def everybody(self) -> tuple[str, ...]:
+        """Every model that may be asked: the members, and a chair from outside."""
+        outside = () if self.chair is None or self.chair in self.models else (self.chair,)
+        return (*self.models, *outside)
+
+    @model_validator(mode="after")
+    def _members_can_meet(self) -> Self:
+        twice = next((name for at, name in enumerate(self.models) if name in self.models[:at]), None)
+        if twice is not None:
+            raise ValueError(f"models: {twice} is named twice")
+        if len(self.models) > 1 and self.quorum > len(self.models):
+            raise ValueError(
+                f"quorum: {self.quorum} of {len(self.models)} models cannot answer (name more, or lower it)"
+            )
+        return self
+
+
+def load_council(
+    file: Path | None = None,
+    *,
+    environ: Mapping[str, str] | None = None,
+    options: Mapping[str, Any] | None = None,
+) -> CouncilSettings:
+    """The settings that hold: a file's, variables over them, and options over both; None counts as not given.
+
+    >>> load_council(environ={"LLM_COUNCIL_SAFETY_GATE": "true"}, options={"tier": "quick"}).safety_gate
+    True
+    """
+    given, document = _from_file(file) if file is not None else ({}, Document({}, {}))
+    variables = from_variables(os.environ if environ is None else environ)
+    weights = {**(given.get("weights") or {}), **variables.pop("weights", {})}
+    chosen = {name: value for name, value in (options or {}).items() if value is not None}
+    whole = {**given, **variables, **({"weights": weights} if weights else {}), **chosen}
+    try:
+        return CouncilSettings.model_validate(whole)
+    except ValidationError as error:
+        faults = [Problem(_said(fault), tuple(fault["loc"]), fix=_fix(fault)) for fault in error.errors()]
+        raise RubricError([document.place(fault) for fault in faults]) from None
+
+
+def from_variables(environ: Mapping[str, str]) -> dict[str, Any]:
+    """What the environment sets. An empty variable counts as not set.
+
+    >>> from_variables({"LLM_COUNCIL_WEIGHT_ACCURACY": "0.5", "LLM_COUNCIL_SAFETY_SCORE_CAP": "2"})
+    {'safety_score_cap': 2.0, 'weights': {'accuracy': 0.5}}
+    """
+    found: dict[str, Any] = {}
+    texts = {
+        name: text for name, value in environ.items() if name.startswith("LLM_COUNCIL_") and (text := value.strip())
+    }
+    if GATE_VARIABLE in texts:
+        found["safety_gate"] = _switch(GATE_VARIABLE, texts[GATE_VARIABLE])
+    if CAP_VARIABLE in texts:
+        found["safety_score_cap"] = _number(CAP_VARIABLE, texts[CAP_VARIABLE], most=math.inf)
+    weights = {
+        name.removeprefix(WEIGHT_VARIABLE).lower(): _number(name, text, most=1.0)
+        for name, text in sorted(texts.items())
+        if name.startswith(WEIGHT_VARIABLE)
+    }
+    return {**found, "weights": weights} if weights else found
+
+
+def whole_weights(own: Mapping[str, float], chosen: Mapping[str, float]) -> dict[str, float]:
+    """A rubric's weights with some of them replaced, checked to sum to 1.
+
+    >>> whole_weights({"accuracy": 0.6, "clarity": 0.4}, {"accuracy": 0.7})
+    Traceback (most recent call last):
+    rubrica.errors.RubricaError: the council's weights sum to 1.1, not 1: accuracy 0.7, clarity 0.4 (set them all with \
+LLM_COUNCIL_WEIGHT_ACCURACY, LLM_COUNCIL_WEIGHT_CLARITY or `weights`; 0 leaves a dimension out)
+    """
+    for name in chosen:
+        if name not in own:
+            near = get_close_matches(name, own, n=1)
+            hint = f"did you mean {near[0]}?" if near else f"it has {', '.join(own)}"
+            variable = f"{WEIGHT_VARIABLE}{name.upper()}"
+            raise RubricaError(f"{variable} (or `weights`): the rubric has no dimension {name}; {hint}")
+    weights = {**own, **chosen}
+    total = math.fsum(weights.values())
+    if abs(total - 1) > TOLERANCE:
+        shown = ", ".join(f"{name} {weight:g}" for name, weight in weights.items())
+        variables = ", ".join(f"{WEIGHT_VARIABLE}{name.upper()}" for name in weights)
+        raise RubricaError(
+            f"the council's weights sum to {total:g}, not 1: {shown} (set them all with {variables} or `weights`; "
+            "0 leaves a dimension out)"
+        )
+    return weights if abs(total - 1) < 1e-9 else {name: weight / total for name, weight in weights.items()}
+
+
+def _from_file(file: Path) -> tuple[dict[str, Any], Document]:
+    try:
+        text = file.read_text(encoding="utf-8")
+    except OSError as error:
+        raise RubricaError(f"{file} cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise RubricaError(f"{file}: not UTF-8 text at byte {error.start}") from None
+    if not any(line.strip() and not line.lstrip().startswith("#") for line in text.splitlines()):
+        return {}, Document({}, {})  # nothing but comments
+    document = read_document(text, str(file))
+    if not isinstance(document.data, dict):
+        raise RubricError([Problem("settings are keys with values, such as `tier: quick`", file=str(file))])
+    return {key: value for key, value in document.data.items() if value is not None}, document
+
+
+def _switch(variable: str, text: str) -> bool:
+    if text.lower() not in _YES + _NO:
+        raise RubricaError(f"{variable}: {text!r} is neither true nor false (correct or unset it)")
+    return text.lower() in _YES
+
+
+def _number(variable: str, text: str, *, most: float) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not (math.isfinite(number) and 0 <= number <= most):
+        wanted = f"a number from 0 to {most:g}" if math.isfinite(most) else "a number from 0 up"
+        raise RubricaError(f"{variable}: {text!r} is not {wanted} (correct or unset it)")
+    return number
+
+
+def _said(fault: Any) -> str:
+    if fault["type"] == "extra_forbidden":
+        return "there is no such setting"
+    return str(fault["msg"]).removeprefix("Value error, ")
+
+
+def _fix(fault: Any) -> str:
+    """The setting that was probably meant."""
+    if fault["type"] != "extra_forbidden":
+        return ""
+    near = get_close_matches(str(fault["loc"][-1]), CouncilSettings.model_fields, n=1)
+    return f"did you mean {near[0]}?" if near else f"there are {', '.join(CouncilSettings.model_fields)}"

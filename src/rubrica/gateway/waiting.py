@@ -1,0 +1,16 @@
+"""How long clients waited, over a time."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from sqlalchemy import Connection
+
+from rubrica.store.gateway_figures import Bucket, Window, waits
+
+from .analytics import Percentiles, percentiles
+
+
+def waiting(conn: Connection, window: Window, bucket: Bucket, requests: int) -> dict[datetime, Percentiles]:
+    """Percentiles of whole requests by the bucket they came in; of many `requests`, those of an even sample."""
+    return {at: percentiles(ordered) for at, ordered in waits(conn, window, bucket, requests).items()}

@@ -1,0 +1,110 @@
+"""What tools answer with: enough to act on, in words an agent reads; not the whole record."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, Field
+
+from rubrica.council.result import CouncilResult, notes_on
+from rubrica.model.evaluation import DimensionResult, Evaluation
+
+
+class Place(BaseModel):
+    """Where one model's answer came out."""
+
+    model: str
+    rank: int | None = Field(description="1 is best; tied answers share a place; null: nobody scored it")
+    score: float | None = Field(description="mean of the reviewers' scores")
+    notes: str = Field(description="what reviewers noted")
+
+
+class Failed(BaseModel):
+    """A model that gave nothing usable in a stage."""
+
+    model: str
+    stage: str
+    reason: str
+
+
+class Advice(BaseModel):
+    """What a council came to."""
+
+    answer: str = Field(description="the council's final answer")
+    chair: str | None = Field(description="who was asked to write it")
+    fallback: str = Field(description="why the best answer stands instead of the chair's; empty: it does not")
+    out_of: float = Field(description="full marks of a score")
+    ranking: list[Place] = Field(description="the members' answers from best to worst")
+    failed: list[Failed] = Field(description="who did not take part in a stage, and why")
+    notes: list[str] = Field(description="what to know about the ranking")
+    seconds: float
+    usd: float | None = Field(description="US dollars; null: not known")
+
+
+class Dimension(BaseModel):
+    """One dimension of a judged response."""
+
+    score: float | None = Field(description="null: it was not scored, the reason says why")
+    lowest: float
+    highest: float
+    reason: str
+    judged_by: str = Field(description="the model that was asked; empty: code")
+
+
+class Judged(BaseModel):
+    """What a rubric says about a response."""
+
+    rubric: str = Field(description="name@version")
+    verdict: str
+    reason: str = Field(description="why this verdict")
+    score: float | None = Field(description="null: what is missing leaves it open")
+    out_of: float
+    threshold: float | None = Field(description="the score that passes, where the rubric has one")
+    offline: bool = Field(description="whether code stood in for a judge")
+    dimensions: dict[str, Dimension]
+    gates: list[str] = Field(description="gates that fired, and why")
+    notes: list[str] = Field(description="what was assumed, and what could not be applied")
+    usd: float | None = Field(description="US dollars; null: not known")
+
+
+def advice_of(result: CouncilResult) -> Advice:
+    """A council's result in short."""
+    return Advice(
+        answer=result.final.text,
+        chair=result.final.chair,
+        fallback=result.final.fallback,
+        out_of=result.out_of,
+        ranking=[
+            Place(
+                model=result.labels[one.label],
+                rank=one.rank,
+                score=result.overall(one.label),
+                notes=notes_on(one.label, result.opinions),
+            )
+            for one in result.ranking.standings
+        ],
+        failed=[Failed(model=one.model, stage=one.stage, reason=one.reason) for one in result.dropped],
+        notes=list(result.notes),
+        seconds=round(result.seconds, 3),
+        usd=result.cost.usd if result.cost is not None else None,
+    )
+
+
+def judged_of(evaluation: Evaluation) -> Judged:
+    """An evaluation in short."""
+    return Judged(
+        rubric=f"{evaluation.rubric}@{evaluation.version}",
+        verdict=evaluation.verdict,
+        reason=evaluation.reason,
+        score=evaluation.score,
+        out_of=evaluation.out_of,
+        threshold=evaluation.threshold,
+        offline=evaluation.offline,
+        dimensions={name: _dimension(found) for name, found in evaluation.dimensions.items()},
+        gates=[f"{gate.name}: {gate.reason or gate.when}" for gate in evaluation.gates if gate.fired],
+        notes=[*evaluation.notes, *evaluation.errors],
+        usd=0.0 if evaluation.cost is None else evaluation.cost.usd,
+    )
+
+
+def _dimension(found: DimensionResult) -> Dimension:
+    judge = (found.judge or "a panel") if found.source == "llm" else ""
+    return Dimension(score=found.value, lowest=found.low, highest=found.high, reason=found.why, judged_by=judge)

@@ -1,0 +1,211 @@
+"""What an agent may ask of Rubrica over the Model Context Protocol: a council's advice, and what a rubric says.
+
+The models, the judge and the rubrics are those the server was started with. An agent reads other people's text, which
+may tell it what to ask for: so it chooses by name, and never gives an address or a path.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from difflib import get_close_matches
+from itertools import count
+from pathlib import Path
+from typing import Annotated, Any, assert_never
+
+from mcp.server.mcpserver import Context, MCPServer
+from mcp.server.mcpserver.exceptions import ToolError
+from mcp.types import ToolAnnotations
+from pydantic import Field
+
+from rubrica import __version__
+from rubrica.council.events import (
+    Answered,
+    Concluded,
+    Dropped,
+    Event,
+    Listener,
+    Ranked,
+    Reviewed,
+    StageFinished,
+    StageStarted,
+)
+from rubrica.council.settings import TierName
+from rubrica.engine.compile import compile_rubric
+from rubrica.engine.evaluate import aevaluate
+from rubrica.errors import InputError, RubricaError
+from rubrica.judges.jury import Jury
+from rubrica.model.context import Context as Judgeable
+from rubrica.model.rubric import Rubric
+from rubrica.packs.library import SUFFIXES, bundled_rubrics, find, load
+
+from .chamber import Chamber, Wish
+from .mcp_shapes import Advice, Judged, advice_of, judged_of
+
+NO_COUNCIL = "this server has no council (start it with `rubrica mcp --models A,B,C`)"
+PICTURES = ("https://", "http://", "data:image/")
+INSTRUCTIONS = (
+    "consult_council puts a question to several models that review each other, and returns the chair's answer with the "
+    "ranking behind it: for questions that matter, as it takes a minute and costs a dozen calls. evaluate scores a "
+    "response by a rubric and explains every point."
+)
+COUNCIL = (
+    "Ask several language models the same question. Each answers, reviews the others' answers by rubric without "
+    "knowing who wrote them, and a chair writes the final answer from the ranked ones. It takes up to three times the "
+    "seconds of its tier. "
+)
+EVALUATE = (
+    "Score a response by a rubric: the verdict, the score, each dimension with its reason, and the gates that fired. "
+)
+Question = Annotated[str, Field(description="what is asked, with all that is needed to answer it")]
+Members = Annotated[
+    list[str] | None, Field(description="at least two of the models named above; left out: the server's council")
+]
+TierChoice = Annotated[
+    TierName | None,
+    Field(description="seconds for each stage: quick 20, balanced 60, high 180; left out: the server's"),
+]
+RubricName = Annotated[str, Field(description="the name of a rubric", examples=["answer-quality"])]
+ResponseText = Annotated[str, Field(description="the text to judge")]
+PromptText = Annotated[str, Field(description="what was asked for; rubrics judge better when they know it")]
+Known = Annotated[
+    dict[str, Any] | None,
+    Field(description="what else a rubric reads", examples=[{"question_type": "FACTUAL"}]),
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Rubrics:
+    """The rubrics that may be named: those of a folder, and the bundled ones."""
+
+    folder: Path | None = None
+
+    def names(self) -> list[str]:
+        return list(dict.fromkeys([*self._files(), *(rubric.name for rubric in bundled_rubrics())]))
+
+    def load(self, name: str) -> Rubric:
+        """A rubric by its name. One of the folder goes before a bundled one; files are read anew each time."""
+        file = self._files().get(name)
+        if file is not None:
+            return load(file)
+        if find(name) is None:
+            names = self.names()
+            near = get_close_matches(name, names, n=1)
+            hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(names)}"
+            raise InputError(f"rubric: there is no {name!r} ({hint})")
+        return load(name)
+
+    def _files(self) -> dict[str, Path]:
+        if self.folder is None:
+            return {}
+        return {path.stem: path for path in sorted(self.folder.iterdir()) if path.suffix in SUFFIXES}
+
+
+@dataclass(frozen=True, slots=True)
+class Tools:
+    """The tools of one server. Whoever made the council and the jury closes them."""
+
+    rubrics: Rubrics
+    chamber: Chamber | None = None
+    jury: Jury | None = None
+
+    async def consult_council(
+        self, question: Question, ctx: Context, models: Members = None, tier: TierChoice = None
+    ) -> Advice:
+        """A session of the council."""
+        with told():
+            if self.chamber is None:
+                raise InputError(NO_COUNCIL)
+            wish = Wish(question=question, models=None if models is None else tuple(models), tier=tier)
+            async with progress(ctx) as listener:
+                return advice_of(await self.chamber.hear(wish, listener))
+
+    async def evaluate(
+        self, rubric: RubricName, response: ResponseText, prompt: PromptText = "", context: Known = None
+    ) -> Judged:
+        """One response under one rubric."""
+        with told():
+            given = {**(context or {}), "response": response, **({"prompt": prompt} if prompt else {})}
+            seen = Judgeable.of(given)
+            if not all(image.url.startswith(PICTURES) for image in seen.images):
+                raise InputError("context.images: a picture is given by an https: or data: URL, not by a path")
+            chosen = self.rubrics.load(rubric)
+            judge = self.jury.judge(chosen) if self.jury is not None else None
+            return judged_of(await aevaluate(compile_rubric(chosen, judge), seen))
+
+
+def mcp_server(tools: Tools) -> MCPServer:
+    """A server that offers the tools."""
+    server = MCPServer("rubrica", version=__version__, instructions=INSTRUCTIONS, log_level="WARNING")
+    there = ", ".join(tools.chamber.models) if tools.chamber is not None else "none: " + NO_COUNCIL
+    server.add_tool(
+        tools.consult_council,
+        title="Consult the council",
+        description=f"{COUNCIL}Models: {there}.",
+        annotations=ToolAnnotations(read_only_hint=True, open_world_hint=True),
+    )
+    judge = (
+        "A judge scores what asks for one." if tools.jury is not None else "No model is asked: scored by code alone."
+    )
+    server.add_tool(
+        tools.evaluate,
+        title="Evaluate a response",
+        description=f"{EVALUATE}{judge} Rubrics: {', '.join(tools.rubrics.names())}.",
+        annotations=ToolAnnotations(read_only_hint=True, open_world_hint=tools.jury is not None),
+    )
+    return server
+
+
+@contextmanager
+def told() -> Iterator[None]:
+    """Our own errors as errors of a tool, for the agent to read: they say the way out."""
+    try:
+        yield
+    except RubricaError as error:
+        raise ToolError(str(error)) from None
+
+
+@asynccontextmanager
+async def progress(ctx: Context) -> AsyncIterator[Listener]:
+    """A listener that tells the client how far a session is, where the client wants to know."""
+    happened: asyncio.Queue[Event] = asyncio.Queue()
+
+    async def pass_on() -> None:
+        for number in count(1):
+            await ctx.report_progress(number, None, said(await happened.get()))
+
+    telling = asyncio.create_task(pass_on())
+    try:
+        yield happened.put_nowait
+    finally:
+        telling.cancel()
+        await asyncio.wait([telling])
+        if not telling.cancelled():
+            telling.exception()  # a client that cannot be told has no need to know
+
+
+def said(event: Event) -> str:
+    """An event in a few words.
+
+    >>> said(Answered("local:", 1.25, 80))
+    'local: answered'
+    """
+    match event:
+        case StageStarted():
+            return f"{event.stage}: asking {', '.join(event.models)}"
+        case Answered():
+            return f"{event.model} answered"
+        case Reviewed():
+            return f"{event.model} reviewed {event.scored} of {event.answers} answers"
+        case Dropped():
+            return f"{event.model} is left out: {event.reason}"
+        case Ranked():
+            return f"ranked: {', '.join(event.labels[label] for label in event.ranking)}"
+        case StageFinished():
+            return f"{event.stage}: done after {event.seconds:.1f} s"
+        case Concluded():
+            return "the final answer stands"
+        case _:
+            assert_never(event)

@@ -1,0 +1,145 @@
+"""The council: several models answer, review each other, and a chair has the last word. It costs money: for authors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+import msgspec
+from fastapi import APIRouter, Query, Request, Response
+from sqlalchemy import Connection
+from starlette.exceptions import HTTPException
+
+from rubrica.arena.access import Caller, require
+from rubrica.council.events import Listener
+from rubrica.council.ranking import Pool
+from rubrica.council.result import CouncilResult
+from rubrica.council.session import QuorumError
+from rubrica.council.settings import Scoring, TierName
+from rubrica.server.answers import Answer, render
+from rubrica.server.bodies import JsonRoute
+from rubrica.server.chamber import Chamber, ClosedError, Wish
+from rubrica.server.council_events import CouncilEvents
+from rubrica.server.depends import Serving, Signed
+from rubrica.server.gateway.presence import Presence
+from rubrica.server.once import stored
+from rubrica.server.problems import refusal, refusal_of
+from rubrica.server.service import Service
+from rubrica.server.shared import shared
+
+NO_COUNCIL = "this server has no models for a council (start it with `rubrica serve --model A --model B`)"
+AGAIN = {"Retry-After": "30"}
+EVENTS = "text/event-stream"
+GONE = 499
+EXAMPLE = {"question": "Why is the sky blue?", "tier": "quick"}
+STREAM: dict[str, Any] = {"schema": {"type": "string"}, "example": 'event: answered\ndata: {"model": "local:"}\n\n'}
+RESULT = {
+    "type": "object",
+    "description": "What `rubrica council ask --json` prints.",
+    "required": ["question", "answer", "ranking", "evaluations", "reviews", "answers", "final", "metadata"],
+    "properties": {
+        "question": {"type": "string"},
+        "answer": {"type": "string", "description": "The final answer."},
+        "ranking": {"type": "array", "items": {"type": "string"}, "description": "From best to worst."},
+        "ties": {"type": "array", "items": {"type": "array", "items": {"type": "string"}}},
+        "evaluations": {"type": "object", "description": "By response."},
+        "reviews": {"type": "array", "items": {"type": "object"}},
+        "answers": {"type": "object", "description": "By response: who wrote it, and what."},
+        "final": {"type": "object"},
+        "metadata": {"type": "object", "description": "Models, labels, who was dropped and why, timings, cost."},
+    },
+}
+
+router = APIRouter(prefix="/v1/council", route_class=JsonRoute, tags=["council"])
+
+
+@router.post(
+    "/run",
+    summary="Put a question to the council",
+    response_class=Response,
+    responses={200: {"content": {"application/json": {"schema": RESULT}, EVENTS: STREAM}}},
+    openapi_extra={"requestBody": {"content": {"application/json": {"example": EXAMPLE}}}},
+)
+async def run_council(request: Request, wish: Wish, caller: Signed, service: Serving) -> Response:
+    """Authors. Every model answers, reviews the others' answers by rubric, and the chair writes the final answer; that
+    takes up to three times the seconds of a tier. With `Accept: text/event-stream` each step is told as it happens.
+    The session ends when the client goes away. With too few answers there is no result: 503, `dropped` says why."""
+    chamber = _chamber(caller, service)
+    if EVENTS in request.headers.get("accept", ""):
+        return _events(request, chamber, wish)
+    found: list[CouncilResult] = []
+
+    async def session() -> None:
+        found.append(await chamber.hear(wish))
+
+    try:
+        if not await shared(request.app, Presence).attend(request.receive, session()):
+            return Response(status_code=GONE)  # which nobody sees
+    except (QuorumError, ClosedError) as error:
+        return _refused(request.scope, error)
+    plain = found[0].to_dict()
+    if "claim" in request.scope["state"]:
+        return await stored(request, Answer, _as_it_is, plain)  # a repeated request is not paid twice
+    return render(Answer(plain))
+
+
+@router.get(
+    "/stream",
+    summary="Put a question to the council, and watch",
+    response_class=Response,
+    responses={200: {"content": {EVENTS: STREAM}}, 204: {"description": "Connected again: the session is over."}},
+)
+async def stream_council(
+    request: Request,
+    caller: Signed,
+    service: Serving,
+    question: Annotated[str, Query(description="What is asked. A long one goes to POST /v1/council/run.")] = "",
+    models: Annotated[str | None, Query(description="The members, as a,b,c.")] = None,
+    chair: str | None = None,
+    tier: TierName | None = None,
+    scoring: Scoring | None = None,
+    pool: Pool | None = None,
+    seed: Annotated[int | None, Query(ge=0, lt=2**53)] = None,
+) -> Response:
+    """Authors. Server-sent events: `stage_started`, `answered`, `reviewed`, `dropped`, `ranked`, `stage_finished`, and
+    at the end `concluded` with the whole `result`, or `error` with a problem detail. A browser's EventSource connects
+    again by itself after that; it is answered with 204, and nobody is asked twice."""
+    chamber = _chamber(caller, service)
+    if "last-event-id" in request.headers:
+        return Response(status_code=204)
+    members = None if models is None else tuple(name for part in models.split(",") if (name := part.strip()))
+    wish = Wish(question=question, models=members, chair=chair, tier=tier, scoring=scoring, pool=pool, seed=seed)
+    return _events(request, chamber, wish)
+
+
+def _chamber(caller: Caller, service: Service) -> Chamber:
+    require(caller, "author", "asking the council")
+    if service.council is None or len(service.council.models) < 2:
+        raise HTTPException(503, NO_COUNCIL)
+    return service.council
+
+
+def _events(request: Request, chamber: Chamber, wish: Wish) -> Response:
+    chamber.settings(wish)  # what cannot be asked is told as a reply
+
+    async def session(listener: Listener) -> CouncilResult:
+        return await chamber.hear(wish, listener)
+
+    scope = request.scope
+    return CouncilEvents(session, lambda error: _refused(scope, error), shared(request.app, Presence))
+
+
+def _refused(scope: Mapping[str, Any], error: Exception) -> Response:
+    """A problem detail; of a council without a quorum it says who was dropped, and why."""
+    if isinstance(error, ClosedError):
+        return refusal(scope, 503, str(error), headers=AGAIN)
+    if not isinstance(error, QuorumError):
+        return refusal_of(scope, error)
+    told = refusal(scope, 503, str(error), kind="quorum", headers=AGAIN)
+    dropped = [{"model": one.model, "stage": one.stage, "reason": one.reason} for one in error.dropped]
+    body = {**msgspec.json.decode(told.body), "dropped": dropped}
+    return Response(msgspec.json.encode(body), told.status_code, AGAIN, told.media_type)
+
+
+def _as_it_is(_: Connection, plain: dict[str, Any]) -> dict[str, Any]:
+    return plain

@@ -1,0 +1,121 @@
+"""Questions for learners: written by the server's model and, where that is wanted, judged as well."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from fastapi import APIRouter, Request, Response
+from starlette.exceptions import HTTPException
+
+from rubrica.arena.access import require
+from rubrica.education.evaluator import ResponseEvaluator
+from rubrica.education.questions import GenerateQuestionResponse, GenerateQuestionsRequest
+from rubrica.education.writing import Writer, WritingError, Written
+from rubrica.errors import InputError
+from rubrica.llm.connect import Gates, connect
+from rubrica.llm.model import Model, ModelError
+from rubrica.llm.settings import load_settings
+from rubrica.server.answers import Answer, render
+from rubrica.server.bodies import JsonRoute
+from rubrica.server.depends import Serving, Signed
+from rubrica.server.service import Service
+from rubrica.server.shared import shared
+
+LOG = logging.getLogger("rubrica.server")
+WORKERS = 20
+"""Questions of one request that are judged at once."""
+
+MOST_AT_ONCE = 20
+"""Questions of one request."""
+
+AGAIN = {"Retry-After": "5"}
+NO_MODEL = "this server has no model to write questions (start it with `rubrica serve --judge MODEL`)"
+EXAMPLE = {
+    "grade": 5,
+    "count": 3,
+    "subject": "mathematics",
+    "language": "english",
+    "question_type": "mcq",
+    "difficulty": "medium",
+    "instructions": "Adding fractions with different denominators",
+    "evaluate": True,
+}
+
+router = APIRouter(route_class=JsonRoute, tags=["education"])
+
+
+class Desk:
+    """What the requests of one server share: the limits of its model, and the evaluator."""
+
+    def __init__(self) -> None:
+        self._gates = Gates()
+        self._evaluator: ResponseEvaluator | None = None
+
+    @asynccontextmanager
+    async def model(self, name: str) -> AsyncIterator[Model]:
+        """The model that writes, for one request; its limits and its breaker outlast it."""
+        opened = connect(name, load_settings(), gates=self._gates)
+        try:
+            yield opened
+        finally:
+            await opened.close()
+
+    async def evaluator(self, service: Service) -> ResponseEvaluator:
+        """Judges with the server's jury, or offline where it has none. It never opens files as pictures."""
+        if self._evaluator is None:
+            self._evaluator = await asyncio.to_thread(_evaluator, service)
+        return self._evaluator
+
+
+def _evaluator(service: Service) -> ResponseEvaluator:
+    plain = ResponseEvaluator(WORKERS, image_files=False, clock=service.clock)
+    if service.jury is None:
+        return plain
+    judge = service.jury.judge(plain.rubric)
+    return ResponseEvaluator(WORKERS, judge, plain.rubric, image_files=False, clock=service.clock)
+
+
+@router.post(
+    "/v2/generate_questions",
+    response_model=GenerateQuestionResponse,
+    summary="Write questions, and judge them",
+    openapi_extra={"requestBody": {"content": {"application/json": {"example": EXAMPLE}}}},
+)
+async def generate_questions(
+    request: Request, body: GenerateQuestionsRequest, caller: Signed, service: Serving
+) -> Response:
+    """Authors. The server's model writes the questions; with `evaluate` each is judged, with one judge call, and the
+    evaluation comes along. Nothing is stored: the same request writes other questions."""
+    require(caller, "author", "having questions written")
+    if body.count > MOST_AT_ONCE:
+        raise InputError(f"count: {body.count} questions are asked for, the most is {MOST_AT_ONCE} (ask twice)")
+    if not service.settings.judges:
+        raise HTTPException(503, NO_MODEL)
+    desk = shared(request.app, Desk)
+    evaluator = await desk.evaluator(service)
+    written = await _written(desk, service.settings.judges[0], body, evaluator)
+    response = GenerateQuestionResponse(
+        data=written.questions,
+        request_id=request.scope["state"]["request_id"],
+        total_questions=len(written.questions),
+        grade=body.grade,
+    )
+    if body.evaluate:
+        response = response.model_copy(update={"evaluation": await evaluator.aevaluate_response(body, response)})
+    return render(Answer(response))
+
+
+async def _written(desk: Desk, name: str, body: GenerateQuestionsRequest, evaluator: ResponseEvaluator) -> Written:
+    """What the model wrote. Where it wrote nothing of use, it is the server that is not up to it just now: 503."""
+    options = int(evaluator.rubric.settings.get("option_count", 4))
+    try:
+        async with desk.model(name) as model:
+            return await Writer(model, options).write(body)
+    except WritingError as error:
+        raise HTTPException(503, f"no questions were written: {error} (try again)", AGAIN) from None
+    except ModelError as error:
+        LOG.warning("the model gave no questions: %s", error)
+        raise HTTPException(503, f"the model cannot be asked now: {error.trouble} (try again later)", AGAIN) from None

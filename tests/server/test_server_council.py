@@ -1,0 +1,340 @@
+"""The council over HTTP: run whole or watched event by event, among the server's own models only."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import aiohttp
+import pytest
+
+from council_samples import QUESTION, Seat, members
+from rubrica.council.events import Listener, StageStarted
+from rubrica.council.result import CouncilResult
+from rubrica.errors import InputError, RubricaError
+from rubrica.server.chamber import LONGEST, MOST_AT_ONCE, Chamber
+from rubrica.server.council_events import CouncilEvents
+from rubrica.server.gateway.presence import Presence
+from rubrica.server.problems import refusal_of
+from rubrica.server.service import Service
+from rubrica.server.settings import ServerSettings
+from servers import Reply, Running, serving
+
+RUN, STREAM = "/v1/council/run", "/v1/council/stream"
+FORM = "application/x-www-form-urlencoded"
+ASKED = {"question": QUESTION, "seed": 7}
+
+
+@pytest.fixture(autouse=True)
+def steady(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """One attempt a call, and no settings of the machine."""
+    monkeypatch.setenv("RUBRICA_CONFIG", "")
+    monkeypatch.setenv("RUBRICA_ATTEMPTS", "1")
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+
+
+@contextmanager
+def council(folder: Path, seats: dict[str, Seat], **options: Any) -> Iterator[Running]:
+    settings = ServerSettings(preload=False, council=tuple(seat.model for seat in seats.values()))
+    with serving(str(folder / "rubrica.db"), settings=settings, **options) as running:
+        yield running
+
+
+@contextmanager
+def three(folder: Path, **changes: Seat) -> Iterator[tuple[Running, dict[str, Seat]]]:
+    """A server with ann, who is best, bo, and cy."""
+    seats: dict[str, str | Seat] = {"ann": "quality 9", "bo": "quality 6", "cy": "quality 3", **changes}
+    with members(**seats) as seated, council(folder, seated) as running:
+        yield running, seated
+
+
+@pytest.fixture(scope="module")
+def refusing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Running, dict[str, Seat]]]:
+    """One server for all that is refused."""
+    with three(tmp_path_factory.mktemp("refusing")) as found:
+        yield found
+
+
+def events_of(reply: Reply) -> list[tuple[str, Any]]:
+    found = []
+    for block in reply.text.split("\n\n"):
+        if block and not block.startswith(":"):
+            _, name, data = block.split("\n")
+            found.append((name.removeprefix("event: "), json.loads(data.removeprefix("data: "))))
+    return found
+
+
+# --- whole --------------------------------------------------------------------------------------------------
+
+
+def test_a_council_answers_with_its_result(tmp_path: Path) -> None:
+    with three(tmp_path) as (server, seats):
+        reply = server.author.post(RUN, ASKED)
+        assert reply.status == 200, reply.text
+        assert all(seat.asked.count("answer") == 1 for seat in seats.values())
+    found = reply.json
+    labels = found["metadata"]["labels"]
+    assert [labels[label] for label in found["ranking"]] == ["ann", "bo", "cy"]
+    assert found["answer"] == "ann sums up."
+    assert found["metadata"]["chair"] == "ann"
+    assert found["evaluations"][found["ranking"][0]]["overall"] == 9
+    assert "127.0.0.1" not in reply.text  # where models run is nobody's business
+
+
+def test_a_caller_chooses_among_the_servers_models(tmp_path: Path) -> None:
+    with three(tmp_path) as (server, seats):
+        wish = {**ASKED, "models": ["bo", "cy"], "chair": "ann", "tier": "quick", "pool": "borda"}
+        found = server.author.post(RUN, {**wish, "exclude_self": False, "safety_gate": True}).json
+        assert seats["ann"].asked == ["final"]
+    about = found["metadata"]
+    assert (about["models"], about["chair"], about["deadline"]) == (["bo", "cy"], "ann", 20)
+    assert (about["pool"], about["exclude_self"], about["seed"]) == ("borda", False, 7)
+    assert about["safety_gate"]["enabled"] is True
+    assert found["answer"] == "ann sums up."
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"models": ["ann", "http://169.254.169.254/v1#x"]}, "there are ann, bo, cy"),
+        ({"models": ["ann", "openai:gpt-4o"]}, "there are ann, bo, cy"),
+        ({"models": ["ann", "scripted:/etc/passwd"]}, "there are ann, bo, cy"),
+        ({"chair": "http://169.254.169.254/v1#x"}, "there are ann, bo, cy"),
+        ({"models": ["ann"]}, "at least two"),
+        ({"models": []}, "at least two"),
+        ({"models": ["ann", "ann"]}, "named twice"),
+        ({"rubric": "/etc/passwd"}, "is not bundled"),
+        ({"rubric": "../rubric.yaml"}, "is not bundled"),
+        ({"rubric": "arena/speed-demon"}, "a council reviews dimensions"),
+        ({"weights": {"accuracy": 1}}, "sum to"),
+        ({"question": " "}, "question"),
+        ({"question": "x" * (LONGEST + 1)}, "characters"),
+        ({"history": [{"role": "user", "content": "x" * LONGEST}]}, "characters"),
+        ({"history": [{"role": "tool", "content": "x"}]}, "history"),
+        ({"safety_gate": False}, "safety_gate"),
+        ({"tier": "slow"}, "tier"),
+        ({"seed": -1}, "seed"),
+        ({"deadline": 3600}, "deadline"),
+    ],
+)
+@pytest.mark.parametrize("accept", ["application/json", "text/event-stream"])
+def test_what_is_not_to_be_had_here_is_refused_before_anybody_is_asked(
+    refusing: tuple[Running, dict[str, Seat]], change: dict[str, Any], told: str, accept: str
+) -> None:
+    server, seats = refusing
+    reply = server.author.post(RUN, {**ASKED, **change}, Accept=accept)
+    assert reply.status == 422, reply.text
+    assert reply.headers["Content-Type"] == "application/problem+json"
+    assert told in reply.json["detail"]
+    assert "root:" not in reply.text
+    assert not any(seat.asked for seat in seats.values())
+
+
+def test_what_was_said_before_reaches_the_members(tmp_path: Path) -> None:
+    with three(tmp_path) as (server, seats):
+        history = [
+            {"role": "system", "content": "Be brief."},
+            {"role": "user", "content": "Which tower is in Pisa?"},
+            {"role": "assistant", "content": "The leaning one."},
+        ]
+        assert server.author.post(RUN, {**ASKED, "history": history}).status == 200
+        said = seats["bo"].server.seen[0].body["messages"]
+        assert [message["content"] for message in said] == [turn["content"] for turn in history] + [QUESTION]
+
+
+def test_a_member_that_fails_is_named_and_the_others_go_on(tmp_path: Path) -> None:
+    with three(tmp_path, cy=Seat(faults=["error"] * 9)) as (server, _):
+        reply = server.author.post(RUN, ASKED)
+    assert reply.status == 200
+    assert reply.json["metadata"]["dropped"] == [
+        {"model": "cy", "stage": "answers", "reason": "overloaded or failing"},
+    ]
+    assert "127.0.0.1" not in reply.text
+
+
+def test_without_a_quorum_the_dropped_members_are_told(tmp_path: Path) -> None:
+    down = Seat(faults=["refused"] * 9), Seat(faults=["unavailable"] * 9)
+    with three(tmp_path, bo=down[0], cy=down[1]) as (server, _):
+        reply = server.author.post(RUN, ASKED)
+        watched = server.author.get(f"{STREAM}?question=Why&seed=7")
+    assert (reply.status, reply.json["type"]) == (503, "urn:rubrica:problem:quorum")
+    assert reply.headers["Retry-After"] == "30"
+    told = {one["model"]: (one["stage"], one["reason"]) for one in reply.json["dropped"]}
+    assert told == {"bo": ("answers", "refused the request"), "cy": ("answers", "overloaded or failing")}
+    assert "1 of 3 models answered" in reply.json["detail"]
+    assert "127.0.0.1" not in reply.text
+    name, problem = events_of(watched)[-1]
+    assert (name, problem["status"], problem["type"]) == ("error", 503, "urn:rubrica:problem:quorum")
+    assert {one["model"] for one in problem["dropped"]} == {"bo", "cy"}
+
+
+def test_a_repeated_request_is_paid_once(tmp_path: Path) -> None:
+    with three(tmp_path) as (server, seats):
+        first = server.author.post(RUN, ASKED, Idempotency_Key="one")
+        again = server.author.post(RUN, ASKED, Idempotency_Key="one")
+        assert (first.status, again.status) == (200, 200)
+        assert again.json == first.json
+        assert again.headers["Idempotency-Replayed"] == "true"
+        assert seats["ann"].asked.count("answer") == 1
+
+
+# --- event by event -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("way", ["GET", "POST"])
+def test_every_step_is_an_event(tmp_path: Path, way: str) -> None:
+    with three(tmp_path) as (server, _):
+        if way == "GET":
+            reply = server.author.get(f"{STREAM}?question={quote(QUESTION)}&seed=7&models=ann,bo,cy&tier=quick")
+        else:
+            reply = server.author.post(RUN, {**ASKED, "tier": "quick"}, Accept="text/event-stream")
+    assert reply.status == 200, reply.text
+    assert reply.headers["Content-Type"] == "text/event-stream; charset=utf-8"
+    assert reply.headers["Cache-Control"] == "no-cache"
+    events = events_of(reply)
+    assert all(data["event"] == name for name, data in events)
+    stages = [(name, data["stage"]) for name, data in events if "stage" in data]
+    assert stages == [(what, stage) for stage in ("answers", "reviews", "final") for what in
+                      ("stage_started", "stage_finished")]  # fmt: skip
+    names = [name for name, _ in events]
+    assert (names.count("answered"), names.count("reviewed"), names.count("ranked")) == (3, 3, 1)
+    assert names[-1] == "concluded"
+    last = events[-1][1]
+    assert last["text"] == last["result"]["answer"] == "ann sums up."
+    assert last["result"]["metadata"]["seed"] == 7
+
+
+def test_the_first_events_come_before_anybody_has_answered(tmp_path: Path) -> None:
+    async def watch(server: Running) -> tuple[list[bytes], list[float]]:
+        began, lines, times = time.perf_counter(), [], []
+        headers = {"Authorization": f"Bearer {server.author.key}"}
+        async with server.session.get(f"{server.url}{STREAM}?question=Why", headers=headers) as reply:
+            async for line in reply.content:
+                lines.append(line)
+                times.append(time.perf_counter() - began)
+        return lines, times
+
+    with three(tmp_path, bo=Seat("quality 6", latency=1.5)) as (server, _):
+        server.author.post(RUN, ASKED)  # connects the models
+        lines, times = server.run(watch(server))
+    assert times[0] < 1.0 < times[-1]
+    assert lines[-4:-2] == [b"id: last\n", b"event: concluded\n"]
+
+
+def test_a_browser_that_connects_again_by_itself_starts_no_second_session(
+    refusing: tuple[Running, dict[str, Seat]],
+) -> None:
+    server, seats = refusing
+    reply = server.author.get(f"{STREAM}?question=Why", Last_Event_ID="last")
+    assert (reply.status, reply.body) == (204, b"")
+    assert not any(seat.asked for seat in seats.values())
+
+
+def test_signs_of_life_bridge_a_silence() -> None:
+    sent: list[Any] = []
+
+    async def session(listener: Listener) -> CouncilResult:
+        listener(StageStarted("answers", ("ann",), 20.0))
+        await asyncio.sleep(0.3)
+        raise InputError("that was all")
+
+    async def never() -> Any:
+        await asyncio.Event().wait()
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    events = CouncilEvents(session, lambda error: refusal_of({}, error), Presence(), keep_alive=0.05)
+    asyncio.run(events({"type": "http"}, never, send))
+    bodies = [message.get("body", b"") for message in sent]
+    assert bodies[1].startswith(b"id: 1\nevent: stage_started\n")
+    assert bodies.count(b": keep-alive\n\n") >= 2
+    assert bodies[-2].startswith(b"id: last\nevent: error\n")
+    assert b"that was all" in bodies[-2]
+    assert sent[-1] == {"type": "http.response.body", "body": b""}
+
+
+def test_a_session_goes_on_for_nobody_when_its_client_has_gone(tmp_path: Path) -> None:
+    slow = {name: Seat("quality 5", latency=1.0) for name in ("ann", "bo", "cy")}
+
+    async def leave(server: Running, method: str, path: str, body: Any) -> None:
+        headers = {"Authorization": f"Bearer {server.author.key}"}
+        async with aiohttp.ClientSession() as session:
+            with contextlib.suppress(TimeoutError):
+                async with (
+                    asyncio.timeout(0.5),
+                    session.request(method, server.url + path, json=body, headers=headers) as reply,
+                ):
+                    await reply.read()
+
+    with three(tmp_path, **slow) as (server, seats):
+        for method, path, body in (("POST", RUN, ASKED), ("GET", f"{STREAM}?question=Why", None)):
+            before = sum(seat.server.left for seat in seats.values())
+            server.run(leave(server, method, path, body))
+            until = time.monotonic() + 10
+            while sum(seat.server.left for seat in seats.values()) < before + 3 and time.monotonic() < until:
+                time.sleep(0.02)
+            assert sum(seat.server.left for seat in seats.values()) == before + 3
+        assert {stage for seat in seats.values() for stage in seat.asked} <= {"answer"}
+
+
+# --- who may, and when nobody can ---------------------------------------------------------------------------
+
+
+def test_only_authors_ask_the_council(tmp_path: Path) -> None:
+    with three(tmp_path) as (server, _):
+        clients = (server.anyone, server.viewer, server.player, server.author, server.admin)
+        assert [client.post(RUN, ASKED).status for client in clients] == [401, 403, 403, 200, 200]
+        assert [client.get(f"{STREAM}?question=Why").status for client in clients] == [401, 403, 403, 200, 200]
+
+
+def test_a_browser_that_signed_in_watches_the_council(tmp_path: Path) -> None:
+    with three(tmp_path) as (server, _):
+        signed = server.anyone.post("/signin", f"key={server.author.key}".encode(), Content_Type=FORM)
+        cookie = signed.headers["Set-Cookie"].partition(";")[0]
+        reply = server.anyone.get(f"{STREAM}?question=Why", Cookie=cookie, Accept="text/event-stream")
+    assert events_of(reply)[-1][0] == "concluded"
+
+
+@pytest.mark.parametrize("names", [(), ("scripted:one.jsonl",)])
+def test_without_models_the_way_out_is_told(tmp_path: Path, names: tuple[str, ...]) -> None:
+    settings = ServerSettings(preload=False, council=names)
+    with serving(str(tmp_path / "rubrica.db"), settings=settings) as server:
+        for reply in (server.author.post(RUN, ASKED), server.author.get(f"{STREAM}?question=Why")):
+            assert (reply.status, reply.json["type"]) == (503, "urn:rubrica:problem:unavailable")
+            assert "rubrica serve --model" in reply.json["detail"]
+
+
+def test_models_that_cannot_be_connected_are_told_without_where_they_are(tmp_path: Path) -> None:
+    settings = ServerSettings(preload=False, council=("scripted:/srv/secret/a.jsonl", "scripted:/srv/secret/b.jsonl"))
+    with serving(str(tmp_path / "rubrica.db"), settings=settings) as server:
+        reply = server.author.post(RUN, ASKED)
+    assert (reply.status, reply.json["detail"]) == (
+        503, "the council's models cannot be connected: the log says why",
+    )  # fmt: skip
+
+
+def test_a_model_that_has_no_form_is_told_before_anything_is_served(tmp_path: Path) -> None:
+    with pytest.raises(RubricaError, match="names no model"):
+        Service.open(ServerSettings(database=str(tmp_path / "x.db"), council=("gpt-4", "local:")))
+
+
+def test_only_so_many_councils_are_in_session(tmp_path: Path) -> None:
+    slow = {name: Seat("quality 5", latency=0.6) for name in ("ann", "bo", "cy")}
+    with three(tmp_path, **slow) as (server, _):
+        replies = server.author.together([("POST", RUN, {**ASKED, "models": ["ann", "bo"]})] * (MOST_AT_ONCE + 1))
+    assert sorted(reply.status for reply in replies) == [200] * MOST_AT_ONCE + [503]
+    refused = next(reply for reply in replies if reply.status == 503)
+    assert "in session already" in refused.json["detail"]
+
+
+def test_models_that_look_alike_have_names_of_their_own() -> None:
+    chamber = Chamber(["http://10.0.0.7/v1#llama", "http://10.0.0.8/v1#llama", "openai:gpt-4o-mini"])
+    assert chamber.models == ("llama", "llama-2", "openai:gpt-4o-mini")
