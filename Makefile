@@ -3,11 +3,11 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
-.PHONY: demo test lint bench docs clean
+.PHONY: demo test lint bench bench-quality screenshots browser docs clean
 .DEFAULT_GOAL := help
 
 help: ## list the commands
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
 
 $(VENV)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -23,8 +23,15 @@ $(VENV)/.installed-dev: pyproject.toml
 demo: $(VENV)/.installed ## install and judge the bundled examples, offline; writes demo/report.html
 	$(BIN)/rubrica demo
 
-test: $(VENV)/.installed-dev lint ## install what it needs, then lint, type-check and run every test
+test: $(VENV)/.installed-dev lint browser ## install what it needs, then lint, type-check and run every test
 	$(BIN)/pytest
+
+browser: ## a browser for the tests of pages: installed where that is allowed, said plainly where not
+	@command -v chromium >/dev/null || command -v google-chrome >/dev/null \
+	  || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && echo "installing chromium for the browser tests" \
+	       && { apt-get install -y -qq --no-install-recommends chromium >/dev/null 2>&1 \
+	            || { apt-get update -qq >/dev/null 2>&1 && apt-get install -y -qq --no-install-recommends chromium >/dev/null 2>&1; }; }; } \
+	  || echo "no chromium here and no right to install it: the browser tests are skipped"
 
 lint: $(VENV)/.installed-dev ## ruff, mypy --strict and the import layers
 	$(BIN)/ruff check .
@@ -34,6 +41,12 @@ lint: $(VENV)/.installed-dev ## ruff, mypy --strict and the import layers
 
 bench: $(VENV)/.installed-dev ## one table of ratios against floors measured in the same run
 	$(BIN)/python -m benchmarks
+
+bench-quality: $(VENV)/.installed-dev ## what the safety gate and the checks for personal data find and miss
+	$(BIN)/python -m benchmarks.quality
+
+screenshots: $(VENV)/.installed-dev browser ## a picture of every page of the studio, in docs/pictures
+	$(BIN)/python -m docs.screenshots
 
 docs: $(VENV)/.installed-dev ## regenerate the reference pages
 	$(BIN)/python -m docs.generate

@@ -7,19 +7,23 @@ import gc
 from rich.console import Console
 from rich.table import Table
 
+from .bulk import bulk_path
 from .catalogue import lists_and_trending
 from .floor import Ratio
 from .gateway import flat_gateway_memory, held_streams, pass_through
 from .judges import calls_a_second, calls_saved, replies_read, share_of_the_ideal
 from .panel_labels import pooled_accuracy
 from .question_types import classified
+from .questions import checked
 from .routing import routing
 from .rules import explained_evaluations, formulas
+from .runs import resuming, run_overhead
 from .service import executions_a_second
 from .streaming import flat_memory, start_up
 
 RULES = (explained_evaluations, formulas, flat_memory, start_up)
 JUDGES = (calls_a_second, share_of_the_ideal, calls_saved, pooled_accuracy, replies_read)
+RUNS = (bulk_path, run_overhead, resuming, checked)
 SERVICE = (executions_a_second, lists_and_trending)
 GATEWAY = (classified, routing, pass_through, flat_gateway_memory, held_streams)
 
@@ -30,7 +34,7 @@ def main() -> None:
     table = Table(title="Ratios against a floor measured in the same run")
     for name in ("what", "floor", "ratio", "target", "", "detail"):
         table.add_column(name, justify="right" if name in ("ratio", "target") else "left")
-    for measure in (*RULES, *JUDGES, *SERVICE, *GATEWAY):
+    for measure in (*RULES, *JUDGES, *RUNS, *SERVICE, *GATEWAY):
         with console.status(f"measuring {measure.__name__.replace('_', ' ')}"):
             found = measure()
         for row in [found] if isinstance(found, Ratio) else found:

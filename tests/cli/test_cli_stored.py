@@ -129,3 +129,31 @@ def test_a_report_that_fails_leaves_no_half_page(cli: Cli, tmp_path: Path, resul
     results.write_text('{"response": "a case"}\n')
     assert cli("report", results, "-o", page, "--force").exit_code == 1
     assert page.read_text() == "the page of last week"
+
+
+@pytest.mark.parametrize("bulk", ["--bulk", "--no-bulk"])
+def test_a_runs_folder_is_explained_by_case_and_reported_with_its_plots(
+    cli: Cli, tiny: Path, tmp_path: Path, write_lines: WriteLines, bulk: str
+) -> None:
+    run, page = tmp_path / "run", tmp_path / "page.html"
+    assert cli("run", write_lines(rows(GOOD, POOR, LOUD)), "-r", tiny, "-o", run, bulk).exit_code == 0
+    assert "it shouts" in cli("explain", run, "case-3").stdout
+    assert "case case-1" in cli("explain", run).stdout
+    assert "no case 'case-9'; it begins with case-1, case-2, case-3" in cli("explain", run, "case-9").stderr
+    assert cli("explain", run, "case-1", "--case", "case-2").exit_code == 2
+    assert "3 evaluations in" in cli("report", run, "-o", page).stdout
+    assert "it shouts" in page.read_text(encoding="utf-8")
+    assert cli("report", run, "-o", page, "-r", tiny, "--force").exit_code == 2
+
+
+def test_rejudge_takes_a_runs_folder_unless_it_holds_figures_only(
+    cli: Cli, tiny: Path, tmp_path: Path, write_lines: WriteLines
+) -> None:
+    cases = write_lines(rows(GOOD, POOR, LOUD))
+    cli("run", cases, "-r", tiny, "-o", tmp_path / "run")
+    cli("run", cases, "-r", tiny, "-o", tmp_path / "bulk", "--bulk")
+    assert "0 of 3 verdicts changed" in cli("rejudge", tmp_path / "run", "-r", tiny).stdout
+    refused = cli("rejudge", tmp_path / "bulk", "-r", tiny)
+    assert refused.exit_code == 1
+    assert "--no-bulk" in refused.stderr
+    assert "holds no run" in cli("rejudge", tmp_path, "-r", tiny).stderr

@@ -18,14 +18,15 @@ from rubrica.errors import RubricaError
 from rubrica.judges.panel import AxisAgreement, axis_agreement
 from rubrica.model.evaluation import Evaluation, Vote
 from rubrica.report.figures import counted, figure, signed
+from rubrica.runs.source import STDIN, lines_of
 
 from .complaints import Complaints
 from .levelling import Levelling, axes_of, judge_again, levelled_votes
 from .options import AsJson, ForceOutput, Output, StoredArgument
 from .screen import note, out, safe
 from .sinks import STDOUT, json_lines, refuse_same
-from .sources import STDIN, lines_of, rubric_of
-from .stored import stored_evaluations
+from .sources import rubric_of
+from .stored import evaluations_file, stored_evaluations
 
 app = typer.Typer(add_completion=False, rich_markup_mode="rich")
 
@@ -65,7 +66,7 @@ def agreement(
     refuse_same(output, stored, rubric)
     complaints = Complaints()
     poll = Poll()
-    with lines_of(stored) as lines:
+    with lines_of(evaluations_file(stored)) as lines:
         found = axis_agreement(poll.taken(stored_evaluations(lines, complaints)))
     if not found:
         raise RubricaError(_no_votes(stored, poll.evaluations))

@@ -22,7 +22,7 @@ from typer.main import get_command
 from rubrica import __version__
 from rubrica.errors import RubricaError, RubricError
 
-from .screen import say_error
+from .screen import note, say_error
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +38,18 @@ COMMANDS: Mapping[str, Entry] = {
     "demo": Entry("Start here", "Judge the bundled examples, offline, and write a report."),
     "init": Entry("Start here", "Write a commented starter rubric."),
     "eval": Entry("Judge", "Judge one response, or a file of cases."),
+    "run": Entry("Judge", "Judge a whole dataset into a folder; goes on after any crash."),
     "explain": Entry("Judge", "Show where every point came from."),
     "rejudge": Entry("Judge", "Apply a changed rubric to stored scores; nothing is scored again."),
     "report": Entry("Judge", "Write stored evaluations as one HTML page."),
     "agreement": Entry("Judge", "Show how far judges agree over stored evaluations."),
+    "summary": Entry("Runs", "Sum up a run in figures, for people, JUnit and GitHub."),
+    "compare": Entry("Runs", "Tell what got better or worse from one run to another, and what cannot be told."),
+    "baseline": Entry("Runs", "Keep runs as baselines, and fail where a later one got worse beyond noise."),
+    "review": Entry("Runs", "Let people score a sample of a run, and hold the judge against them."),
+    "curriculum": Entry("Workflows", "Write and judge questions for every skill of a curriculum.", "judges"),
+    "companion": Entry("Workflows", "Judge a voice companion's system prompt over scenarios.", "judges"),
+    "council": Entry("Workflows", "Put a question to several models that review each other.", "judges"),
     "list": Entry("Rubrics", "List the bundled rubrics."),
     "show": Entry("Rubrics", "Show what a rubric asks, weighs and decides."),
     "validate": Entry("Rubrics", "Check rubric files and tell every problem."),
@@ -49,10 +57,11 @@ COMMANDS: Mapping[str, Entry] = {
     "calibrate": Entry("Rubrics", "Correct judges by what people gave the same responses."),
     "config": Entry("Models", "Show every setting, its value and where it came from."),
     "cache": Entry("Models", "Show or clear the kept replies of models."),
-    "serve": Entry("Server", "Serve rubrics, games and scores over a REST API.", "server"),
+    "serve": Entry("Server", "Serve the studio, and rubrics, games and scores over a REST API.", "server"),
     "gateway": Entry(
         "Server", "Answer with the cheap model when it is good enough, else with the better one.", "gateway"
     ),
+    "mcp": Entry("Server", "Offer a council and rubrics to an agent, over the Model Context Protocol.", "mcp"),
     "db": Entry("Server", "Bring a server's database up to date, or show how far it is.", "server"),
     "keys": Entry("Server", "Make, list and revoke the keys of a server.", "server"),
     "push": Entry("Server", "Store rubric files on a server, each change as a new version.", "server"),
@@ -80,6 +89,7 @@ class CommandTable(TyperGroup):
             if isinstance(stream, io.TextIOWrapper):
                 stream.reconfigure(errors="replace")  # an old terminal shows a ? rather than nothing at all
         try:
+            _start_telemetry()
             try:
                 return super().main(*args, **options)
             finally:
@@ -94,6 +104,19 @@ class CommandTable(TyperGroup):
         except OSError as error:
             say_error(f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror or error))
         sys.exit(1)
+
+
+def _start_telemetry() -> None:
+    """Send evaluations to the collector that the environment names, if it names one."""
+    if not any(map(os.environ.get, ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_LOGS_ENDPOINT"))):
+        return
+    try:
+        telemetry = import_module("rubrica.telemetry.otlp")
+    except ModuleNotFoundError as error:
+        note(f"no telemetry is sent: {error.name} is missing (pip install 'rubrica[telemetry]')")
+    else:
+        if telemetry.wanted():
+            telemetry.start()
 
 
 def _module(name: str) -> Any:

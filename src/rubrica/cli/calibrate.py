@@ -25,11 +25,12 @@ from rubrica.model.rubric import Axis, Rubric
 from rubrica.model.scale import Scale
 from rubrica.packs.library import SUFFIXES, find
 from rubrica.report.figures import figure, signed
+from rubrica.runs.source import STDIN, Lines, lines_of
 
 from .options import AsJson, Force
 from .screen import out, safe
 from .sinks import refuse_same, whole_file
-from .sources import STDIN, Lines, lines_of, rubric_of
+from .sources import rubric_of
 
 app = typer.Typer(add_completion=False, rich_markup_mode="rich")
 

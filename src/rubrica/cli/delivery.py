@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
+from itertools import islice
 
 import typer
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
 from rubrica.model.evaluation import Evaluation
 from rubrica.report.page import write_report
+from rubrica.runs.batch import Batch
+from rubrica.runs.shelf import Shelf
+from rubrica.runs.source import Lines, Source, cases_of
+from rubrica.runs.tally import Tally
 
-from .batch import Batch, Shelf, Tally
+from .judge_options import INTERRUPTED
+from .outcome import one_line, outcome
 from .screen import err, note, out
 from .sinks import STDOUT, JsonLines, json_lines, whole_file
-from .sources import Lines, lines_of
-from .summary import one_line, summary
 
-INTERRUPTED = 130
 SMALL_INPUT = 65_536  # bytes; below that a progress bar would only flicker
 
 
@@ -37,12 +40,16 @@ class Destinations:
         return self.as_json or self.output == STDOUT
 
 
-def judge_file(source: str, batch: Batch, to: Destinations) -> None:
-    """Judge every case of a file, then tell what the run came to."""
+def judge_file(source: str, batch: Batch, to: Destinations, limit: int | None) -> None:
+    """Judge the cases of a file, or its first ones, then tell what the run came to."""
     tally = batch.tally
     try:
-        with lines_of(source) as lines, _progress(lines, tally, quiet=to.printed and sys.stdout.isatty()) as watched:
-            deliver(watched(batch.evaluations(lines)), to, batch.shelf)
+        with (
+            cases_of(source) as file,
+            closing(batch.evaluations(islice(file.cases(), limit))) as evaluations,  # stopped, none is left under way
+            _progress(file, tally, quiet=to.printed and sys.stdout.isatty()) as watched,
+        ):
+            deliver(watched(evaluations), to, batch.shelf)
     except KeyboardInterrupt:
         kept = f"; finished evaluations are in {to.output}" if to.output not in (None, STDOUT) else ""
         note(f"interrupted: {one_line(tally)}{kept}", "bold")
@@ -53,7 +60,7 @@ def judge_file(source: str, batch: Batch, to: Destinations) -> None:
     if to.printed:
         note(one_line(tally))
     else:
-        out().print(summary(tally))
+        out().print(outcome(tally))
 
 
 def deliver(evaluations: Iterator[Evaluation], to: Destinations, shelf: Shelf) -> None:
@@ -85,21 +92,22 @@ Watch = Callable[[Iterator[Evaluation]], Iterator[Evaluation]]
 
 
 @contextmanager
-def _progress(lines: Lines, tally: Tally, *, quiet: bool) -> Iterator[Watch]:
-    """A bar on standard error by bytes read: a file need not be counted first. None where nobody would see it."""
+def _progress(file: Source, tally: Tally, *, quiet: bool) -> Iterator[Watch]:
+    """A bar on standard error by what was read: a file need not be counted first. None where nobody would see it."""
     console = err()
-    if quiet or not console.is_terminal or (lines.size is not None and lines.size < SMALL_INPUT):
+    small = isinstance(file, Lines) and file.size is not None and file.size < SMALL_INPUT
+    if quiet or not console.is_terminal or small:
         yield lambda evaluations: evaluations
         return
     columns = (TextColumn("{task.fields[judged]:,} judged"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
     with Progress(*columns, console=console, redirect_stdout=False, transient=True) as progress:
-        task = progress.add_task("", total=lines.size, judged=0)
+        task = progress.add_task("", total=file.size, judged=0)
         every = 64
 
         def watched(evaluations: Iterator[Evaluation]) -> Iterator[Evaluation]:
             for evaluation in evaluations:
                 if tally.judged % every == 0:
-                    progress.update(task, completed=lines.read, judged=tally.judged)
+                    progress.update(task, completed=file.read, judged=tally.judged)
                 yield evaluation
 
         yield watched

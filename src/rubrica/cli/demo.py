@@ -21,8 +21,8 @@ from rubrica.model.rubric import Rubric
 from rubrica.packs.library import PACKS, examples, load
 from rubrica.report.figures import counted
 from rubrica.report.page import write_report
+from rubrica.runs.expectation import mismatches
 
-from .expectation import mismatches
 from .gallery import Exhibit, gallery
 from .screen import out, program, safe
 from .sinks import json_lines, whole_file

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager, ExitStack
-from difflib import get_close_matches
-from importlib import import_module
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,19 +11,38 @@ import typer
 
 from rubrica.engine.evaluate import evaluate
 from rubrica.errors import RubricaError
-from rubrica.llm.settings import load_settings
 from rubrica.model.context import Context
 from rubrica.report.figures import counted
+from rubrica.runs.batch import Batch
+from rubrica.runs.shelf import Shelf
+from rubrica.runs.source import cases_of
+from rubrica.runs.tally import Tally
 
-from .batch import Batch, Shelf, Tally
 from .card import card
 from .complaints import Complaints
 from .delivery import Destinations, deliver, judge_file
+from .judge_options import (
+    VERDICT_FAILED,
+    BudgetLimit,
+    DryRun,
+    FailOn,
+    Jobs,
+    Judges,
+    Limit,
+    NoCache,
+    Offline,
+    Repeats,
+    RubricName,
+    judge_names,
+    listed,
+    loaded,
+    open_judging,
+    refuse_unknown,
+)
 from .options import (
     HOW,
     MODELS,
     SERVER,
-    WHAT,
     WHERE,
     ContextPairs,
     ForceOutput,
@@ -36,83 +54,23 @@ from .options import (
 )
 from .screen import out
 from .sinks import refuse_same
-from .sources import context_of, lines_of, rubric_of, settings_of, single_context
+from .sources import context_of, rubric_of, settings_of, single_context
 
 if TYPE_CHECKING:
     from .judging import Judging
     from .remote import RemoteJudging
-
-VERDICT_FAILED = 100
 
 app = typer.Typer(add_completion=False, rich_markup_mode="rich")
 
 Cases = Annotated[
     str | None,
     typer.Argument(
-        metavar="CASES.jsonl", help="One JSON object a line with prompt, response and context; - reads standard input."
+        metavar="CASES.jsonl",
+        help="One JSON object a line with prompt, response and context, or .csv or .parquet; - reads standard input.",
     ),
-]
-RubricName = Annotated[
-    str | None,
-    typer.Option(
-        "--rubric",
-        "-r",
-        metavar="NAME|FILE",
-        help="A bundled rubric or a file; left out, each case's own.",
-        rich_help_panel=HOW,
-    ),
-]
-Limit = Annotated[
-    int | None, typer.Option("--limit", min=1, help="Judge only the first N cases.", rich_help_panel=WHAT)
 ]
 Report = Annotated[
     str | None, typer.Option("--report", metavar="FILE.html", help="Write an HTML report too.", rich_help_panel=WHERE)
-]
-FailOn = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--fail-on",
-        metavar="VERDICT",
-        help="Exit with 100 if this verdict comes out; repeat it or write a,b.",
-        rich_help_panel=HOW,
-    ),
-]
-Judges = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--judge",
-        "-J",
-        metavar="MODEL",
-        help="The model that judges, such as anthropic:claude-haiku-4-5; repeat it for a panel. See `rubrica config`.",
-        rich_help_panel=MODELS,
-    ),
-]
-Repeats = Annotated[
-    int | None,
-    typer.Option(
-        "--repeats",
-        min=1,
-        max=20,
-        help="Ask each judge so often; left out, as the rubric says.",
-        rich_help_panel=MODELS,
-    ),
-]
-BudgetLimit = Annotated[
-    float | None,
-    typer.Option("--budget", min=0, metavar="USD", help="Ask no more once this is spent.", rich_help_panel=MODELS),
-]
-DryRun = Annotated[
-    bool,
-    typer.Option("--dry-run", help="Ask nothing: count calls and tokens, and tell the price.", rich_help_panel=MODELS),
-]
-Jobs = Annotated[
-    int, typer.Option("--jobs", "-j", min=1, max=1000, help="Cases under way at once.", rich_help_panel=MODELS)
-]
-NoCache = Annotated[
-    bool, typer.Option("--no-cache", help="Ask again, whatever was answered before.", rich_help_panel=MODELS)
-]
-Offline = Annotated[
-    bool, typer.Option("--offline", help="Ask no model, even where RUBRICA_JUDGE names one.", rich_help_panel=MODELS)
 ]
 Seed = Annotated[
     int,
@@ -191,7 +149,7 @@ def eval(
     says so.
     """
     if server is None:
-        names = _judges(judge or [], offline=offline)
+        names = judge_names(judge, offline=offline)
     else:
         names = []
         if judge or offline or settings:
@@ -211,7 +169,7 @@ def eval(
         raise typer.BadParameter("name a rubric; `rubrica list` shows the bundled ones", param_hint="--rubric")
     to = Destinations(output, report, force, as_json)
     _refuse_clashes(to, record, [cases, rubric], names)
-    watched = _labels(fail_on or [])
+    watched = listed(fail_on)
     tally = Tally()
     with ExitStack() as stack:
         jury = None
@@ -224,7 +182,7 @@ def eval(
             given = rubric_of(rubric, settings_of(settings or []))
         if names:
             jury = stack.enter_context(
-                _judging(
+                open_judging(
                     names,
                     repeats=repeats,
                     budget=budget,
@@ -237,7 +195,7 @@ def eval(
             )
         shelf = Shelf(given, jury.judge_of if jury is not None else None)
         if given is not None:
-            _refuse_unknown(watched, shelf)
+            refuse_unknown(watched, shelf)
         if dry_run and jury is not None:
             one = single_context(prompt, response, extra) if single else None
             _count(jury, shelf, one, cases, extra, limit)
@@ -253,21 +211,12 @@ def eval(
                 out().print(card(evaluation))
         elif cases is not None:
             evaluator = asked.evaluator if asked is not None else None
-            judge_file(cases, Batch(shelf, tally, Complaints(), extra, limit, evaluator), to)
-            _refuse_unknown(watched, shelf)
+            judge_file(cases, Batch(shelf, tally, Complaints(), extra, evaluator), to, limit)
+            refuse_unknown(watched, shelf)
     if tally.broken:
         raise typer.Exit(1)
     if tally.count(watched) or (check and tally.mismatched):
         raise typer.Exit(VERDICT_FAILED)
-
-
-def _judges(given: list[str], *, offline: bool) -> list[str]:
-    """The models that judge: those named, or the one of the settings."""
-    names = [name.strip() for several in given for name in several.split(",") if name.strip()]
-    if names or offline:
-        return names
-    by_default = load_settings().judge
-    return [by_default] if by_default is not None else []
 
 
 def _refuse_clashes(to: Destinations, record: str | None, inputs: list[str | None], names: list[str]) -> None:
@@ -279,23 +228,10 @@ def _refuse_clashes(to: Destinations, record: str | None, inputs: list[str | Non
         raise RubricaError(f"{record} exists; add --force to replace it, or choose another name")
 
 
-def _judging(names: list[str], **how: Any) -> AbstractContextManager[Judging]:
-    """The jury; loaded only now, because judging by code alone needs no HTTP client and no price list."""
-    opened: AbstractContextManager[Judging] = _loaded("judging", "--judge", "judges").judging(names, **how)
-    return opened
-
-
 def _serving(url: str, reference: str, jobs: int, keep: bool) -> AbstractContextManager[RemoteJudging]:
-    loaded = _loaded("remote", "--server", "server")
-    opened: AbstractContextManager[RemoteJudging] = loaded.remote_judging(url, reference, jobs, keep=keep)
+    module = loaded("remote", "--server", "server")
+    opened: AbstractContextManager[RemoteJudging] = module.remote_judging(url, reference, jobs, keep=keep)
     return opened
-
-
-def _loaded(module: str, option: str, extra: str) -> Any:
-    try:
-        return import_module(f"rubrica.cli.{module}")
-    except ModuleNotFoundError as error:
-        raise RubricaError(f"{option}: {error.name} is missing (pip install 'rubrica[{extra}]')") from error
 
 
 def _count(
@@ -306,22 +242,9 @@ def _count(
     if one is not None:
         tally.add(jury.evaluate(shelf.plan(None), one))
     elif cases is not None:
-        with lines_of(cases) as lines:
-            for _ in Batch(shelf, tally, Complaints(), extra, limit, jury.evaluator).evaluations(lines):
+        with cases_of(cases) as file:
+            batch = Batch(shelf, tally, Complaints(), extra, jury.evaluator)
+            for _ in batch.evaluations(islice(file.cases(), limit)):
                 pass
     out().print(jury.estimate())
     out().print(f"{counted(tally.judged, 'case')}; nothing was asked. Repairs and retries come on top.")
-
-
-def _labels(given: list[str]) -> list[str]:
-    return [label.strip() for labels in given for label in labels.split(",") if label.strip()]
-
-
-def _refuse_unknown(watched: list[str], shelf: Shelf) -> None:
-    """A misspelt verdict would never fail anything: refuse it."""
-    labels = list(shelf.labels())
-    for label in watched:
-        if label not in labels and shelf.rubrics:
-            near = get_close_matches(label, labels, n=1)
-            hint = f"; did you mean {near[0]!r}?" if near else ""
-            raise RubricaError(f"--fail-on {label!r}: {', '.join(shelf.rubrics)} gives {', '.join(labels)}{hint}")

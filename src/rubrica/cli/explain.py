@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import islice
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -10,12 +12,14 @@ from rubrica.engine.compile import compile_rubric
 from rubrica.engine.evaluate import evaluate
 from rubrica.errors import RubricaError
 from rubrica.model.evaluation import Evaluation
+from rubrica.runs.source import lines_of
+from rubrica.runs.stored import StoredRun
 
 from .complaints import Complaints
 from .explanation import explanation
 from .options import HOW, WHAT, AsJson, ContextPairs, Prompt, Response, SettingPairs
 from .screen import out
-from .sources import context_of, gives_text, lines_of, rubric_of, settings_of, single_context
+from .sources import context_of, gives_text, rubric_of, settings_of, single_context
 from .stored import WAY_OUT, stored_evaluations
 
 IDS_SHOWN = 10
@@ -24,11 +28,16 @@ app = typer.Typer(add_completion=False, rich_markup_mode="rich")
 
 Stored = Annotated[
     str | None,
-    typer.Argument(metavar="EVALUATIONS.jsonl", help="What `rubrica eval -o` stored; - reads standard input."),
+    typer.Argument(
+        metavar="RUN|EVALUATIONS.jsonl",
+        help="A run's folder, or what `rubrica eval -o` stored; - reads standard input.",
+    ),
 ]
 CaseId = Annotated[
-    str | None,
-    typer.Option("--case", metavar="ID", help="The case to explain; left out, the first.", rich_help_panel=WHAT),
+    str | None, typer.Argument(metavar="CASE", help="The id of the case to explain; left out, the first.")
+]
+CaseOption = Annotated[
+    str | None, typer.Option("--case", metavar="ID", help="The same, as an option.", rich_help_panel=WHAT)
 ]
 RubricName = Annotated[
     str | None,
@@ -43,6 +52,7 @@ RubricName = Annotated[
 
 EXAMPLES = """[bold]Examples[/bold]
   rubrica explain results.jsonl
+  rubrica explain runs/monday ticket-17
   rubrica explain results.jsonl --case ticket-17
   rubrica explain -r answer-quality -p 'What is 2 + 2?' --response '4'"""
 
@@ -51,6 +61,7 @@ EXAMPLES = """[bold]Examples[/bold]
 def explain(
     stored: Stored = None,
     case: CaseId = None,
+    named: CaseOption = None,
     rubric: RubricName = None,
     prompt: Prompt = None,
     response: Response = None,
@@ -63,10 +74,15 @@ def explain(
     Steps to the score, each dimension's findings with the matched text, gates,
     sections, the rule that decided the verdict, and what was missing.
     """
+    if case is not None and named is not None:
+        raise typer.BadParameter("name the case once", param_hint="--case")
+    case = case if case is not None else named
     extra = context_of(context or [])
     judged_now = rubric is not None and gives_text(prompt, response, extra)
     if (stored is not None) == (rubric is not None) or (stored is None and not judged_now):
-        raise typer.BadParameter("give stored evaluations, or --rubric with --response", param_hint="EVALUATIONS.jsonl")
+        raise typer.BadParameter(
+            "give stored evaluations, or --rubric with --response", param_hint="RUN|EVALUATIONS.jsonl"
+        )
     if stored is not None:
         evaluation = _find(stored, case)
     elif rubric is not None:
@@ -79,6 +95,8 @@ def explain(
 
 
 def _find(source: str, case: str | None) -> Evaluation:
+    if Path(source).is_dir():
+        return _find_in_run(StoredRun.open(source, Complaints()), case)
     ids: list[str] = []
     with lines_of(source) as lines:
         for evaluation in stored_evaluations(lines, Complaints()):
@@ -86,6 +104,18 @@ def _find(source: str, case: str | None) -> Evaluation:
                 return evaluation
             if len(ids) < IDS_SHOWN:
                 ids.append(evaluation.case or "(none)")
+    raise _not_there(source, case, ids)
+
+
+def _find_in_run(run: StoredRun, case: str | None) -> Evaluation:
+    """One evaluation of a run: only its record is read, or made again where the run keeps figures only."""
+    found = run.evaluations() if case is None else run.records({(case, 0)})
+    for evaluation in found:
+        return evaluation
+    raise _not_there(str(run.path), case, [row.case for row in islice(run.rows(), IDS_SHOWN)])
+
+
+def _not_there(source: str, case: str | None, ids: list[str]) -> RubricaError:
     if not ids:
-        raise RubricaError(f"{source} holds no evaluation; {WAY_OUT}")
-    raise RubricaError(f"{source} has no case {case!r}; it begins with {', '.join(ids)}")
+        return RubricaError(f"{source} holds no evaluation; {WAY_OUT}")
+    return RubricaError(f"{source} has no case {case!r}; it begins with {', '.join(ids)}")

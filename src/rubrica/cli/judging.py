@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,7 +11,6 @@ from rich.table import Table
 
 from rubrica.engine.evaluate import aevaluate
 from rubrica.engine.plan import Plan
-from rubrica.errors import RubricaError
 from rubrica.judges.jury import Jury
 from rubrica.llm.settings import load_settings
 from rubrica.model.context import Context
@@ -20,9 +18,9 @@ from rubrica.model.evaluation import Evaluation
 from rubrica.model.judge import Judge
 from rubrica.model.rubric import Rubric
 from rubrica.report.figures import dollars
-from rubrica.runs.flight import in_flight
+from rubrica.runs.batch import Judged, Work, judged
+from rubrica.runs.flight import in_flight, rarely_scanned
 
-from .batch import Judged, Work
 from .screen import note, safe
 
 
@@ -34,15 +32,15 @@ class Judging:
         self._runner = runner
         self._jobs = jobs
 
-    def judge_of(self, rubric: Rubric) -> Judge:
-        return self._jury.judge(rubric)
+    def judge_of(self, rubric: Rubric, turn: int = 0) -> Judge:
+        return self._jury.judge(rubric, turn)
 
     def evaluate(self, plan: Plan, context: Context) -> Evaluation:
         return self._runner.run(aevaluate(plan, context))
 
     def evaluator(self, work: Iterable[Work]) -> Iterator[Judged]:
         """Evaluations as they finish, at most `jobs` under way. Stopped early, none is left running."""
-        return in_flight(self._runner, work, _evaluated, self._jobs)
+        return in_flight(self._runner, work, judged, self._jobs)
 
     def estimate(self) -> Table:
         """What a dry run counted."""
@@ -60,6 +58,7 @@ def judging(
     names: Sequence[str],
     *,
     repeats: int | None,
+    warm: bool = False,
     budget: float | None,
     jobs: int,
     cached: bool,
@@ -78,24 +77,17 @@ def judging(
             names,
             settings,
             repeats=repeats,
+            warm=warm,
             cached=cached,
             record=Path(record) if record is not None else None,
             seed=seed,
             dry=dry,
         )
-        gc.freeze()  # what is loaded stays: scanning it again and again took a fifth of a judge call's time
         try:
-            yield Judging(jury, runner, jobs)
+            with rarely_scanned():
+                yield Judging(jury, runner, jobs)
         finally:
             notes = jury.cache.notes if jury.cache is not None else []
             runner.run(jury.close())
             for told in notes:
                 note(told)
-
-
-async def _evaluated(work: Work) -> Judged:
-    case, plan, context = work
-    try:
-        return case, await aevaluate(plan, context, case.id)
-    except RubricaError as error:
-        return case, error

@@ -21,12 +21,12 @@ from rubrica.model.context import Context
 from rubrica.model.evaluation import DimensionResult, Evaluation, Score, Unscored
 from rubrica.model.rubric import Axis, Rubric
 from rubrica.report.figures import counted
+from rubrica.runs.source import lines_of
 from rubrica.scoring.pooling import level_judges
 
 from .complaints import Complaints
 from .sinks import JsonLines
-from .sources import lines_of
-from .stored import stored_evaluations
+from .stored import evaluations_file, stored_evaluations
 
 Place = tuple[int, int]
 """Which evaluation of the file and which repeat."""
@@ -75,7 +75,7 @@ def levelled_votes(stored: str, rubric: Rubric) -> Levelling:
     # A plan that has a judge keeps a verdict open where repeats come to different ones; the judge is never asked.
     plan = compile_rubric(rubric, _nobody)
     scores: Scores = {}
-    with lines_of(stored) as lines:
+    with lines_of(evaluations_file(stored)) as lines:
         for number, evaluation in enumerate(stored_evaluations(lines, _told_before)):
             if evaluation.rubric == rubric.name:
                 _keep(scores, number, evaluation)
@@ -86,7 +86,7 @@ def levelled_votes(stored: str, rubric: Rubric) -> Levelling:
 def judge_again(stored: str, levelling: Levelling, sink: JsonLines | None, complaints: Complaints) -> None:
     """Judge every evaluation of the file again by its levelled votes, and count the verdicts."""
     name = levelling.plan.rubric.name
-    with lines_of(stored) as lines:
+    with lines_of(evaluations_file(stored)) as lines:
         for number, before in enumerate(stored_evaluations(lines, _told_before)):
             if before.rubric != name:
                 complaints(BadLine(lines.number, f"judged by {before.rubric}, not by {name}: left out"))

@@ -10,8 +10,8 @@ import typer
 from rich.table import Table
 
 from rubrica.packs.library import bundled_rubrics, load
+from rubrica.runs.shelf import labels_of
 
-from .batch import labels_of
 from .options import AsJson
 from .screen import out
 

@@ -12,7 +12,11 @@ SERVER = "Judging on a server"
 
 RubricArgument = Annotated[str, typer.Argument(metavar="NAME|FILE", help="A bundled rubric or a file.")]
 StoredArgument = Annotated[
-    str, typer.Argument(metavar="EVALUATIONS.jsonl", help="What `rubrica eval -o` stored; - reads standard input.")
+    str,
+    typer.Argument(
+        metavar="RUN|EVALUATIONS.jsonl",
+        help="A run's folder, or what `rubrica eval -o` stored; - reads standard input.",
+    ),
 ]
 Prompt = Annotated[
     str | None,

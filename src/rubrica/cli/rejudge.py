@@ -17,14 +17,15 @@ from rubrica.engine.plan import Plan
 from rubrica.engine.rejudge import rejudge as judged_again
 from rubrica.errors import RubricaError
 from rubrica.report.figures import counted
+from rubrica.runs.source import Lines, lines_of
 
 from .complaints import Complaints
 from .marks import verdict_text
 from .options import ForceOutput, Output, PrintJson, SettingPairs, StoredArgument
 from .screen import note, out
 from .sinks import STDOUT, JsonLines, json_lines, refuse_same
-from .sources import Lines, lines_of, rubric_of, settings_of
-from .stored import stored_evaluations
+from .sources import rubric_of, settings_of
+from .stored import evaluations_file, stored_evaluations
 
 app = typer.Typer(add_completion=False, rich_markup_mode="rich")
 
@@ -55,7 +56,7 @@ def rejudge(
     complaints = Complaints()
     printed = as_json or output == STDOUT
     with ExitStack() as stack:
-        lines = stack.enter_context(lines_of(stored))
+        lines = stack.enter_context(lines_of(evaluations_file(stored)))
         sinks = [json_lines(STDOUT)] if printed else []
         if output is not None and output != STDOUT:
             sinks.append(stack.enter_context(json_lines(output, force=force)))

@@ -20,9 +20,8 @@ from rubrica.llm.http import retry_after
 from rubrica.model.context import Context
 from rubrica.model.evaluation import Evaluation
 from rubrica.model.rubric import Rubric
+from rubrica.runs.batch import Judged, Work
 from rubrica.runs.flight import in_flight
-
-from .batch import Judged, Work
 
 KEY_VARIABLE = "RUBRICA_API_KEY"
 ATTEMPTS = 5
@@ -119,11 +118,10 @@ class RemoteJudging:
         return in_flight(self._runner, work, self._outcome, self._jobs)
 
     async def _outcome(self, work: Work) -> Judged:
-        case, _, context = work
         try:
-            return case, msgspec.structs.replace(await self._judged(context), case=case.id)
+            return work, msgspec.structs.replace(await self._judged(work.context), case=work.case.id)
         except RubricaError as error:
-            return case, error
+            return work, error
 
     async def _judged(self, context: Context) -> Evaluation:
         asked = {"context": context.model_dump(mode="json", exclude_defaults=True)}

@@ -14,12 +14,15 @@ from rubrica.model.rubric import Rubric
 from rubrica.packs.library import find, load
 from rubrica.report.figures import counted
 from rubrica.report.page import write_report
+from rubrica.runs.page import write_page
+from rubrica.runs.source import lines_of
+from rubrica.runs.stored import StoredRun
 
 from .complaints import Complaints
 from .options import Force, StoredArgument
 from .screen import out
 from .sinks import refuse_same, whole_file
-from .sources import lines_of, rubric_of
+from .sources import rubric_of
 from .stored import stored_evaluations
 
 app = typer.Typer(add_completion=False, rich_markup_mode="rich")
@@ -34,6 +37,7 @@ RubricNames = Annotated[
 Title = Annotated[str | None, typer.Option("--title", help="The page's title.")]
 EXAMPLES = """[bold]Examples[/bold]
   rubrica report results.jsonl -o results.html
+  rubrica report runs/monday -o monday.html
   rubrica report results.jsonl -o week12.html --title 'Week 12'
 
 The page is self-contained: it opens from disk and loads nothing."""
@@ -47,13 +51,20 @@ def report(
     title: Title = None,
     force: Force = False,
 ) -> None:
-    """Write stored evaluations as one HTML page."""
+    """Write stored evaluations, or a run with its plots, as one HTML page."""
     refuse_same(output, stored, *(rubrics or []))
-    known = {loaded.name: loaded for loaded in map(rubric_of, rubrics or [])}
+    if Path(stored).is_dir() and rubrics:
+        raise typer.BadParameter("goes with a file: a run's folder keeps its rubrics", param_hint="--rubric")
     complaints = Complaints()
-    with lines_of(stored) as lines, whole_file(output, force=force) as page:
-        evaluations = _known(stored_evaluations(lines, complaints), known)
-        count = write_report(evaluations, page, title=title or f"Evaluations of {Path(stored).name}", rubrics=known)
+    if Path(stored).is_dir():
+        run = StoredRun.open(stored, complaints)
+        with whole_file(output, force=force) as page:
+            count = write_page(run, page, title=title)
+    else:
+        known = {loaded.name: loaded for loaded in map(rubric_of, rubrics or [])}
+        with lines_of(stored) as lines, whole_file(output, force=force) as page:
+            evaluations = _known(stored_evaluations(lines, complaints), known)
+            count = write_report(evaluations, page, title=title or f"Evaluations of {Path(stored).name}", rubrics=known)
     if not count:
         raise RubricaError(f"{stored} holds no evaluation; the page {output} is empty")
     out().print(f"{counted(count, 'evaluation')} in {output}", soft_wrap=True)

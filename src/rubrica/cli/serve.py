@@ -1,4 +1,4 @@
-"""``rubrica serve``: the REST API on this machine, or for others once there are keys."""
+"""``rubrica serve``: the REST API and the studio on this machine, or for others once there are keys."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ import socket
 from collections.abc import Callable
 from contextlib import suppress
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 import uvicorn
+from fastapi import FastAPI
 from rich.table import Table
 from rich.text import Text
 
@@ -65,9 +67,24 @@ Judges = Annotated[
 Offline = Annotated[
     bool, typer.Option("--offline", help="Ask no model, even where RUBRICA_JUDGE names one.", rich_help_panel=MODELS)
 ]
+Runs = Annotated[
+    Path,
+    typer.Option("--runs", metavar="DIR", help="Where `rubrica run -o DIR/NAME` put runs, for the studio to show."),
+]
+Models = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--model",
+        metavar="MODEL",
+        help="A model that a council may be asked with; repeat it. Left out: the judges.",
+        rich_help_panel=MODELS,
+    ),
+]
+NoStudio = Annotated[bool, typer.Option("--no-studio", help="Serve the API alone, without pages.")]
 EXAMPLES = """[bold]Examples[/bold]
   rubrica serve
   rubrica serve --db postgresql://ann@db.example/rubrica --judge anthropic:claude-haiku-4-5
+  rubrica serve --model openai:gpt-4o-mini --model anthropic:claude-haiku-4-5
   rubrica keys create --role admin
   rubrica serve --host 0.0.0.0 --port 80
 
@@ -83,13 +100,17 @@ def serve(
     judge: Judges = None,
     offline: Offline = False,
     max_body: MaxBody = "2MB",
+    runs: Runs = Path("runs"),
+    models: Models = None,
+    no_studio: NoStudio = False,
 ) -> None:
-    """Serve rubrics, games and scores over a REST API.
+    """Serve rubrics, games and scores over a REST API, and the studio to work with them in a browser.
 
     It ends with Ctrl+C, once the requests under way are answered.
     """
     judges = _judges(judge or [], offline=offline)
-    settings = ServerSettings(place, judges, size_of(max_body))
+    council = _listed(models or []) or judges
+    settings = ServerSettings(place, judges, size_of(max_body), council=council)
     keyed = asyncio.run(_prepared(place))
     if not keyed and not is_loopback(host):
         raise RubricaError(
@@ -99,13 +120,28 @@ def serve(
     jury = _jury(judges) if judges else None
     with listen(host, port) as listening:
         service = Service.open(settings, jury=jury)
-        config = serving_config(create_app(service), timeout_graceful_shutdown=GRACE)
-        told = _banner(url_of(host, listening.getsockname()[1]), settings, keyed=keyed)
+        application = create_app(service)
+        lack = "left out" if no_studio else _attach_studio(application, service, runs, council)
+        config = serving_config(application, timeout_graceful_shutdown=GRACE, ws="none" if lack else "auto")
+        told = _banner(url_of(host, listening.getsockname()[1]), settings, keyed=keyed, lack=lack)
         server = Announced(config, lambda: out().print(told))
         with suppress(KeyboardInterrupt):
             server.run([listening])
     if not server.started:
         raise typer.Exit(1)  # uvicorn has told why
+
+
+def _attach_studio(application: FastAPI, service: Service, runs: Path, models: tuple[str, ...]) -> str:
+    """Add the studio's pages; why there are none, where what draws them is not installed."""
+    try:
+        mount = import_module("rubrica.studio.mount")
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] == "rubrica":
+            raise
+        return f"{error.name} is missing (pip install 'rubrica[studio]')"
+    studio = import_module("rubrica.studio.studio").Studio(service, application.state.door, runs, models)
+    mount.attach(application, studio)
+    return ""
 
 
 class Announced(uvicorn.Server):
@@ -133,11 +169,16 @@ async def _prepared(place: str) -> bool:
 
 def _judges(given: list[str], *, offline: bool) -> tuple[str, ...]:
     """The models that judge: those named, or the one of the settings."""
-    names = tuple(name.strip() for several in given for name in several.split(",") if name.strip())
+    names = _listed(given)
     if names or offline:
         return names
     by_default = load_settings().judge
     return (by_default,) if by_default is not None else ()
+
+
+def _listed(given: list[str]) -> tuple[str, ...]:
+    """Models named by an option that may be repeated or written with commas."""
+    return tuple(name.strip() for several in given for name in several.split(",") if name.strip())
 
 
 def _jury(names: tuple[str, ...]) -> Jury:
@@ -158,15 +199,22 @@ def url_of(host: str, port: int) -> str:
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
-def _banner(url: str, settings: ServerSettings, *, keyed: bool) -> Table:
+def _banner(url: str, settings: ServerSettings, *, keyed: bool, lack: str) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
     table.add_column(style="dim", no_wrap=True)
     table.add_column(overflow="fold")
     hint = f"none: everybody on this machine is an admin ({_first_key(settings.database)})"
     keys = "required" if keyed else hint
     judges = ", ".join(settings.judges) or "none: judged dimensions use their offline scorer (--judge MODEL)"
-    rows = {"serving": url, "docs": f"{url}/docs", "database": address(settings.database).shown, "keys": keys}
-    for name, value in {**rows, "judge": judges, "stop": "Ctrl+C"}.items():
+    rows = {
+        "serving": url,
+        "studio": lack or url,
+        "docs": f"{url}/docs",
+        "database": address(settings.database).shown,
+        "keys": keys,
+    }
+    council = ", ".join(settings.council) if len(settings.council) > 1 else "none (--model A --model B)"
+    for name, value in {**rows, "judge": judges, "council": council, "stop": "Ctrl+C"}.items():
         table.add_row(name, Text(safe(value)))
     return table
 

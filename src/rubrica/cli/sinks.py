@@ -72,6 +72,19 @@ def refuse_same(written: str | None, *others: str | None) -> None:
             raise RubricaError(f"{written} is named twice; choose another name for the output")
 
 
+def refuse_taken(path: str | None, *, force: bool = False) -> None:
+    """Stop before work is done whose result could not be written."""
+    if path is None or path == STDOUT:
+        return
+    target = Path(path)
+    if target.is_dir():
+        raise RubricaError(f"{path} is a folder; name a file")
+    if target.is_file() and not force:
+        raise RubricaError(f"{path} exists; add --force to replace it, or choose another name")
+    if not target.parent.is_dir():
+        raise RubricaError(f"cannot write {path}: there is no folder {target.parent}")
+
+
 @contextmanager
 def whole_file(path: str, *, force: bool = False) -> Iterator[TextIO]:
     """A text file that takes its name only when it is complete; until then an earlier one stays as it was."""

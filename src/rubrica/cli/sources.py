@@ -1,24 +1,19 @@
-"""What commands are given: texts, context and settings from options, rubrics by name, lines from files."""
+"""What commands are given: texts, context and settings from options, rubrics by name."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import typer
-from pydantic_core import from_json
 
 from rubrica.errors import ContextError, RubricaError
 from rubrica.model.context import Context
 from rubrica.model.rubric import Rubric
 from rubrica.packs.library import load
-
-STDIN = "-"
-_BOM = b"\xef\xbb\xbf"
-_TEXT_KEYS = {"prompt", "response", "session_id", "model_used"}
+from rubrica.runs.source import BOM, STDIN, TEXT_KEYS, json_or_text
 
 
 def text_of(value: str, option: str) -> str:
@@ -33,7 +28,7 @@ def text_of(value: str, option: str) -> str:
         return value
     try:
         data = sys.stdin.buffer.read() if value == STDIN else Path(value[1:]).read_bytes()
-        return data.removeprefix(_BOM).decode()
+        return data.removeprefix(BOM).decode()
     except OSError as error:
         hint = "; write @@ for a text that starts with @" if " " in value or "/" not in value else ""
         raise RubricaError(f"{option}: the file {value[1:]!r} cannot be read: {error.strerror}{hint}") from None
@@ -50,7 +45,7 @@ def context_of(pairs: list[str]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for pair in pairs:
         key, value = _pair(pair, "--context")
-        found[key] = value if key in _TEXT_KEYS else _json_or_text(value)
+        found[key] = value if key in TEXT_KEYS else json_or_text(value)
     return found
 
 
@@ -59,7 +54,7 @@ def settings_of(pairs: list[str]) -> dict[str, float | bool]:
     found: dict[str, float | bool] = {}
     for pair in pairs:
         key, text = _pair(pair, "--set")
-        value = _json_or_text(text)
+        value = json_or_text(text)
         if not isinstance(value, bool | int | float):
             raise typer.BadParameter(f"{key} is a number, true or false, not {text!r}", param_hint="--set")
         found[key] = value if isinstance(value, bool) else float(value)
@@ -75,44 +70,6 @@ def rubric_of(name: str, settings: Mapping[str, float | bool] | None = None) -> 
         return rubric.with_settings(**settings)
     except ValueError as error:
         raise RubricaError(str(error)) from None
-
-
-def merged(defaults: Mapping[str, Any], context: Context) -> Context:
-    """A case's context with the command line's context where the case says nothing."""
-    if not defaults:
-        return context
-    return Context.of({**defaults, **context.model_dump(exclude_defaults=True)})
-
-
-class Lines:
-    """The lines of a file, one at a time, and how far reading has come."""
-
-    def __init__(self, stream: BinaryIO, size: int | None) -> None:
-        self.stream, self.size = stream, size
-        self.read = 0  # bytes
-        self.number = 0  # of the line last read
-
-    def __iter__(self) -> Iterator[bytes]:
-        for line in self.stream:
-            first = self.number == 0
-            self.number += 1
-            self.read += len(line)
-            yield line.removeprefix(_BOM) if first else line
-
-
-@contextmanager
-def lines_of(source: str) -> Iterator[Lines]:
-    """The lines of a file, or of standard input for ``-``. The size is known for regular files only."""
-    if source == STDIN:
-        yield Lines(sys.stdin.buffer, None)
-        return
-    path = Path(source)
-    try:
-        stream = path.open("rb")
-    except OSError as error:
-        raise RubricaError(f"{source} cannot be read: {error.strerror}") from None
-    with stream:
-        yield Lines(stream, path.stat().st_size if path.is_file() else None)
 
 
 def single_context(prompt: str | None, response: str | None, extra: Mapping[str, Any]) -> Context:
@@ -134,10 +91,3 @@ def _pair(pair: str, option: str) -> tuple[str, str]:
     if not equals or not key.strip():
         raise typer.BadParameter(f"write it as name=value, not {pair!r}", param_hint=option)
     return key.strip(), value
-
-
-def _json_or_text(value: str) -> Any:
-    try:
-        return from_json(value, allow_inf_nan=False)
-    except ValueError:
-        return value

@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 
 from pydantic_core import from_json
 
 from rubrica.engine.cases import BadLine
 from rubrica.errors import RubricaError, StoredError
 from rubrica.model.evaluation import Evaluation
+from rubrica.runs.stored import EVALUATIONS, StoredRun
 
-WAY_OUT = "`rubrica eval CASES.jsonl -o EVALUATIONS.jsonl` stores evaluations"
+WAY_OUT = "`rubrica run CASES -o DIR` and `rubrica eval CASES.jsonl -o FILE.jsonl` store evaluations"
+
+
+def evaluations_file(source: str) -> str:
+    """The file of evaluations: what was named, or the one in a run's folder."""
+    if not Path(source).is_dir():
+        return source
+    run = StoredRun.open(source)
+    if run.manifest is not None and run.manifest.kind == "bulk":
+        raise RubricaError(f"{source} was judged in bulk and keeps figures only; run it again with --no-bulk")
+    return str(run.path / EVALUATIONS)
 
 
 def stored_evaluations(lines: Iterable[bytes], on_broken: Callable[[BadLine], None]) -> Iterator[Evaluation]:

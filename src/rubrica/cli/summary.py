@@ -1,105 +1,123 @@
-"""The figures of a run, as tables."""
+"""``rubrica summary``: a stored run in figures."""
 
 from __future__ import annotations
 
-from rich.console import Group, RenderableType
-from rich.table import Table
-from rich.text import Text
+import json
+from collections.abc import Iterable, Iterator
+from typing import Annotated, Any
 
-from rubrica.model.evaluation import total_cost
-from rubrica.report.figures import counted, dollars, duration, figure
+import typer
 
-from .batch import MISMATCHES_KEPT, Figures, Tally
-from .marks import bar, verdict_text
-from .screen import safe, short
+from rubrica.errors import InputError, RubricaError
+from rubrica.runs.annotations import of_rows, summary_table
+from rubrica.runs.grading import Grading
+from rubrica.runs.junit import write_junit
+from rubrica.runs.outcomes import Bar
+from rubrica.runs.rows import GROUP, Row
+from rubrica.runs.stored import StoredRun
+from rubrica.runs.summary import Gathering, summarise
 
+from .complaints import Complaints
+from .judge_options import VERDICT_FAILED, listed
+from .options import AsJson, Force
+from .run_options import Github, RunArgument, opened, step_summary, unheard
+from .screen import note, out
+from .sinks import refuse_same, whole_file
+from .summary_tables import by_page, summary_page
 
-def summary(tally: Tally) -> Group:
-    """What `rubrica eval` prints at the end of a file of cases."""
-    parts: list[RenderableType] = []
-    if tally.judged:
-        parts += [_verdicts(tally), Text(), _weakest(tally), Text()] if tally.weakest else [_verdicts(tally), Text()]
-    if tally.costs:
-        parts += [_costs(tally), Text()]
-    parts += [Text.assemble(("≠ ", "bold yellow"), safe(difference)) for difference in tally.differences]
-    if len(tally.differences) >= MISMATCHES_KEPT:
-        parts.append(Text("… further differences are counted, not shown", "dim"))
-    parts.append(Text(one_line(tally)))
-    return Group(*parts)
+app = typer.Typer(add_completion=False, rich_markup_mode="rich")
 
+By = Annotated[
+    str | None,
+    typer.Option(
+        "--by", metavar="KEY", help="Also for each rubric, profile, verdict, or value of a piece of metadata."
+    ),
+]
+Junit = Annotated[
+    str | None, typer.Option("--junit", metavar="FILE.xml", help="Write JUnit XML, a test for each case.")
+]
+FailOn = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--fail-on",
+        metavar="VERDICT",
+        help="What counts as failed, instead of bad verdicts; exits with 100 if it came out. Repeat it or write a,b.",
+    ),
+]
+EXAMPLES = """[bold]Examples[/bold]
+  rubrica summary runs/monday
+  rubrica summary runs/monday --by question_type
+  rubrica summary results.jsonl --json
+  rubrica summary runs/monday --junit junit.xml --github --fail-on fail,inconclusive
 
-def _costs(tally: Tally) -> Table:
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
-    for name in ("judged dimension", "tokens in", "out", "cost", "mean time"):
-        table.add_column(name, justify="left" if name == "judged dimension" else "right", no_wrap=True)
-    rows = {**tally.costs, "total": total_cost(list(tally.costs.values()))}
-    for name, cost in rows.items():
-        count, spent = tally.times.get(name, (0, 0.0))
-        mean = duration(spent / count) if count else ""
-        table.add_row(safe(name), f"{cost.input_tokens:,}", f"{cost.output_tokens:,}", dollars(cost.usd), mean)
-    return table
-
-
-def one_line(tally: Tally) -> str:
-    """The run in one sentence."""
-    seconds = tally.seconds
-    facts = [f"{tally.judged:,} judged in {seconds:,.1f} s"]
-    if seconds >= 1:
-        facts[0] += f" ({tally.judged / seconds:,.0f} a second)"
-    if tally.broken:
-        facts.append(counted(tally.broken, "broken line"))
-    if tally.compared:
-        facts.append(f"{tally.compared - tally.mismatched:,} of {tally.compared:,} as expected")
-    if tally.faults:
-        facts.append(f"{tally.faults:,} with a rule that could not be applied")
-    if tally.offline:
-        facts.append(f"{tally.offline:,} scored offline")
-    return ", ".join(facts)
-
-
-def _verdicts(tally: Tally) -> Table:
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
-    table.add_column("rubric", no_wrap=True)
-    table.add_column("verdict", no_wrap=True)
-    table.add_column("cases", justify="right", no_wrap=True)
-    table.add_column("", no_wrap=True)
-    table.add_column("mean score", justify="right", no_wrap=True)
-    table.add_column("lowest – highest", justify="right", no_wrap=True)
-    for rubric, figures in tally.by_rubric.items():
-        total = sum(figures.verdicts.values())
-        ordered = sorted(figures.verdicts.items(), key=lambda item: -item[1])
-        for row, (verdict, count) in enumerate(ordered):
-            share = Text("█" * max(1, round(20 * count / total)), "cyan")
-            first = row == 0
-            table.add_row(
-                safe(rubric) if first else "",
-                verdict_text(verdict),
-                f"{count:,}",
-                share,
-                _mean(figures) if first else "",
-                _spread(figures) if first else "",
-            )
-    return table
+Rates have Wilson's interval: cases of one group, and repeats of a case, count
+for less than as many independent ones. An outlier lies more than 3.5 robust
+standard deviations from the median."""
+OWN_KEYS = ("rubric", "profile", "verdict")
 
 
-def _mean(figures: Figures) -> str:
-    return f"{figure(round(figures.mean, 2))} of {figure(figures.out_of)}" if figures.mean is not None else "–"
+@app.command(epilog=EXAMPLES)
+def summary(
+    run: RunArgument,
+    by: By = None,
+    junit: Junit = None,
+    github: Github = False,
+    fail_on: FailOn = None,
+    force: Force = False,
+    as_json: AsJson = False,
+) -> None:
+    """Show a stored run in figures: scores, verdicts, times, cost, outliers."""
+    refuse_same(junit, run)
+    complaints = Complaints()
+    stored = opened(run, complaints)
+    failing = listed(fail_on)
+    bar = Bar(Grading.of(stored.rubrics().values()), frozenset(failing))
+    parts: dict[str, Gathering] = {}
+    found = summarise(_split(stored.rows(by if by not in (None, *OWN_KEYS) else GROUP), by, parts))
+    if not found.evaluations:
+        raise RubricaError(f"{run} holds no evaluation")
+    if by is not None and set(parts) == {""}:
+        raise InputError(f"no case of {run} says what its {by} is; name a piece of the cases' metadata")
+    came_out = {label for part in found.parts.values() for label in part.verdicts}
+    _refuse_misspelt(failing, stored, came_out)
+    by_value = {value: gathering.summary() for value, gathering in parts.items()}
+    again = unheard(stored)
+    if junit is not None:
+        with whole_file(junit, force=force) as page:
+            write_junit(again.rows, page, name=stored.name, bar=bar)
+    if github:
+        for line in of_rows(again.rows(), bar):
+            typer.echo(line, err=as_json)  # GitHub reads both
+        step_summary(summary_table(found, f"Run {stored.name}"))
+    if as_json:
+        plain: dict[str, Any] = {"run": stored.name, **found.to_dict()}
+        if by is not None:
+            plain["by"] = {"key": by, "values": {value: own.to_dict() for value, own in by_value.items()}}
+        typer.echo(json.dumps(plain, indent=2, ensure_ascii=False))
+    else:
+        out().print(summary_page(found, stored.rubrics(), out().width))
+        if by is not None:
+            out().print(by_page(by, by_value))
+        if junit is not None:
+            note(f"wrote {junit}")
+    if failing and came_out & set(failing):
+        raise typer.Exit(VERDICT_FAILED)
+    if complaints.count:
+        raise typer.Exit(1)
 
 
-def _spread(figures: Figures) -> str:
-    return f"{figure(figures.lowest)} – {figure(figures.highest)}" if figures.scored else "–"
+def _split(rows: Iterable[Row], by: str | None, parts: dict[str, Gathering]) -> Iterator[Row]:
+    """The rows as they are, counted on the way by what `by` says of them."""
+    for row in rows:
+        if by is not None:
+            value = getattr(row, by) if by in OWN_KEYS else row.group
+            parts.setdefault(value or "", Gathering()).add(row)
+        yield row
 
 
-def _weakest(tally: Tally) -> Table:
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
-    table.add_column("lowest scores", no_wrap=True, max_width=28)
-    table.add_column("score", justify="right", no_wrap=True)
-    table.add_column("", no_wrap=True)
-    table.add_column("verdict", no_wrap=True)
-    table.add_column("why", ratio=1)
-    for weak in sorted(tally.weakest, reverse=True):
-        share = weak.score / weak.out_of
-        table.add_row(
-            short(weak.case, 28), figure(weak.score), bar(share), verdict_text(weak.verdict), short(weak.reason, 120)
-        )
-    return table
+def _refuse_misspelt(failing: list[str], stored: StoredRun, came_out: set[str]) -> None:
+    """A verdict that no rubric gives would never fail anything."""
+    known = came_out | {label for roles in Grading.of(stored.rubrics().values()).roles.values() for label in roles}
+    for label in failing:
+        if label not in known and stored.rubrics():
+            raise InputError(f"--fail-on {label!r}: the verdicts are {', '.join(sorted(known))}")

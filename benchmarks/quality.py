@@ -1,0 +1,23 @@
+"""`make bench-quality`: how good the checks are on public sets, by what they find and what they flag wrongly."""
+
+from __future__ import annotations
+
+from rich.console import Console
+
+from .safety import data, gate_table, harmless_table, pii_table, texts_table
+
+NEEDED = ("safety_responses", "moderation_texts", "pii_texts", "pandalm", "routing_gsm8k", "dialogue_usr_topical")
+
+
+def main() -> None:
+    console = Console()
+    missing = [name for name in NEEDED if not (data() / f"{name}.jsonl.gz").exists()]
+    if missing:
+        console.print(f"skipped: {', '.join(missing)} not in {data()} (set RUBRICA_DATA to the folder that has them)")
+        return
+    for table in (gate_table, texts_table, harmless_table, pii_table):
+        console.print(table())
+
+
+if __name__ == "__main__":
+    main()

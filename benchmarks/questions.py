@@ -1,0 +1,179 @@
+"""What the checks of questions find in copies of real ones with one fault each: ``python -m benchmarks.questions``.
+
+The questions are not part of the project: they are looked for in ``$RUBRICA_DATA``, else in ``../shared/data``. Without
+them nothing is measured. Some of the originals have a wrong key or a wrong calculation of their own: those that are
+rejected are listed with the reason, to be read one by one.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import random
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from rubrica.text import FEATURES
+from rubrica.text.reading import Texts
+from rubrica.text.solution import find_steps, wrong_steps
+
+from .floor import Ratio
+
+CHOICES, STORIES = "mcq_math.jsonl.gz", "gsm8k_train_sample.jsonl.gz"
+REJECTING = (
+    "mcq_answer_unmapped", "mcq_key_absent", "mcq_key_duplicated", "mcq_key_mismatch", "mcq_key_unreached",
+    "mcq_key_miscalculated", "impossible_pattern",
+)  # fmt: skip
+LETTERS = "ABCDE"
+STRUCTURE = ("letter out of range", "key removed", "key removed, answer as text", "key duplicated")
+_NUMBER = re.compile(r"\d{1,3}(?:,\d{3})+|\d+(?:\.\d+)?")
+_MARK = re.compile(r"<<[^<>]*=([\d.]+)>>([\d.]*)")
+
+Row = Mapping[str, Any]
+
+
+def checked() -> list[Ratio]:
+    """The rows for `make bench`."""
+    choices, stories = _rows(CHOICES), _rows(STORIES)
+    found: list[Ratio] = []
+    if choices is not None:
+        tried, caught = mutated(choices)
+        shares = {kind: caught[kind] / tried[kind] for kind in tried}
+        records = f"{len(choices)} records"
+        found += [
+            Ratio("faults of structure found", "all of them", min(shares[kind] for kind in STRUCTURE), 1.0, records),
+            Ratio("wrong keys found", "all of them", shares["wrong key"], 0.95, records),
+            Ratio("wrong values of the key found", "all of them", shares["wrong value"], 0.95, records),
+            Ratio("questions not rejected as they are", "all of them", 1 - shares["as it is"], 0.97, records),
+        ]
+    if stories is not None:
+        alarms = sum(bool(wrong_steps(Texts(row["question"], row["answer"]))) for row in stories)
+        tried, caught = miscalculated(stories)
+        spoilt = f"of {sum(tried.values()):,} spoilt results {sum(caught.values()) / sum(tried.values()):.3f} are found"
+        found.append(Ratio("worked answers without an alarm", "all of them", 1 - alarms / len(stories), 0.99, spoilt))
+    return found
+
+
+def mutated(rows: list[Row]) -> tuple[Counter[str], Counter[str]]:
+    """How many copies there are of each kind, and how many of them would be rejected."""
+    tried: Counter[str] = Counter()
+    caught: Counter[str] = Counter()
+    for row in rows:
+        for kind, question in copies(row, random.Random(row["id"])):  # noqa: S311 - a choice of faults, not a secret
+            tried[kind] += 1
+            caught[kind] += bool(rejected(question))
+    return tried, caught
+
+
+def rejected(question: Row) -> list[str]:
+    """The checks that reject a question."""
+    texts = Texts(response=json.dumps(question, ensure_ascii=False))
+    return [name for name in REJECTING if FEATURES[name].compute(texts)]
+
+
+def copies(row: Row, rng: random.Random) -> Iterator[tuple[str, Row]]:
+    """A question as it is, and copies of it with one fault each."""
+    right = row["correct"]
+    place, options = LETTERS.index(right), list(row["options"])
+    text = options[place][2:]
+    plain = {"question": row["question"], "options": options, "answer": right, "explanation": row["rationale"]}
+    yield "as it is", plain
+    yield "letter out of range", plain | {"answer": rng.choice("FGHKZ")}
+    others = [option for option in options if option[0] != right]
+    yield "key removed", plain | {"options": others}
+    yield "key removed, answer as text", plain | {"options": others, "answer": text}
+    other = rng.choice([each for each in range(len(options)) if each != place])
+    yield "key duplicated", plain | {"options": _with(options, other, text)}
+    yield from (("wrong key", plain | {"answer": letter}) for letter in LETTERS[: len(options)] if letter != right)
+    for _ in range(4 if _NUMBER.search(text) else 0):  # a key without a number has no value to be wrong
+        value = spoilt(text, rng)
+        if value not in {option[2:] for option in options}:
+            yield "wrong value", plain | {"options": _with(options, place, value)}
+    first = _NUMBER.search(text)
+    ends = list(re.finditer(rf"(?<![\d.]){re.escape(first[0])}(?!\d|\.\d)", row["rationale"])) if first else []
+    if ends:
+        last = ends[-1].span()
+        changed = row["rationale"][: last[0]] + spoilt(ends[-1][0], rng) + row["rationale"][last[1] :]
+        yield "wrong value at the explanation's end", plain | {"explanation": changed}
+
+
+def miscalculated(rows: list[Row]) -> tuple[Counter[str], Counter[str]]:
+    """Worked answers with one result changed, and those of them where a wrong step is found."""
+    tried: Counter[str] = Counter()
+    caught: Counter[str] = Counter()
+    for row in rows:
+        rng, answer = random.Random(row["id"]), row["answer"]  # noqa: S311 - as above
+        marks = list(_MARK.finditer(answer))
+        if marks:
+            mark = rng.choice(marks)
+            value = spoilt(mark[1], rng)
+            inside = answer[: mark.start(1)] + value + answer[mark.end(1) :]
+            both = answer[: mark.start(1)] + value + ">>" + value + answer[mark.end() :]
+            for kind, text in (("in the notation", inside), ("in notation and words", both)):
+                tried[kind] += 1
+                caught[kind] += bool(wrong_steps(Texts(response=text)))
+        words = re.sub(r"<<[^<>]*>>", "", answer)
+        steps = find_steps(words)
+        if steps:
+            step = rng.choice(steps)
+            text = words[: step.end - len(step.right)] + spoilt(step.right, rng) + words[step.end :]
+            tried["in words"] += 1
+            caught["in words"] += bool(wrong_steps(Texts(response=text)))
+    return tried, caught
+
+
+def spoilt(text: str, rng: random.Random) -> str:
+    """The text with one of its numbers changed: by 1, by 2, or by a part of itself."""
+    chosen = rng.choice(list(_NUMBER.finditer(text)))
+    value = chosen[0].replace(",", "")
+    places = len(value.partition(".")[2])
+    sizes = (1.0, 2.0, 0.5) if places else (1.0, 2.0, float(max(1, int(value) // rng.choice((3, 5, 10, 20)))))
+    new = float(value) + rng.choice((-1, 1)) * rng.choice(sizes)
+    new = new if new >= 0 else float(value) + 1
+    return text[: chosen.start()] + f"{new:.{places}f}" + text[chosen.end() :]
+
+
+def _with(options: list[str], place: int, text: str) -> list[str]:
+    return [f"{option[:2]}{text}" if each == place else option for each, option in enumerate(options)]
+
+
+def _rows(name: str) -> list[Row] | None:
+    path = Path(os.environ.get("RUBRICA_DATA") or Path(__file__).parents[2] / "shared" / "data") / name
+    if not path.exists():
+        print(f"questions: skipped, {path.name} is not here (set RUBRICA_DATA to its folder)")
+        return None
+    with gzip.open(path, "rt", encoding="utf-8") as lines:
+        return [json.loads(line) for line in lines]
+
+
+def main() -> None:
+    console = Console()
+    choices, stories = _rows(CHOICES), _rows(STORIES)
+    table = Table("fault", "copies", "rejected", "share", title="Questions with one fault each")
+    if choices is not None:
+        tried, caught = mutated(choices)
+        for kind, number in tried.items():
+            table.add_row(kind, f"{number:,}", f"{caught[kind]:,}", f"{caught[kind] / number:.3f}")
+    if stories is not None:
+        tried, caught = miscalculated(stories)
+        for kind, number in tried.items():
+            table.add_row(f"result {kind}", f"{number:,}", f"{caught[kind]:,}", f"{caught[kind] / number:.3f}")
+    console.print(table)
+    for row in choices or ():
+        _, plain = next(copies(row, random.Random(0)))  # noqa: S311 - nothing is drawn
+        if reasons := rejected(plain):
+            console.print(f"{row['id']} as it is: {', '.join(reasons)}")
+    for row in stories or ():
+        for step in wrong_steps(Texts(row["question"], row["answer"])):
+            console.print(f"{row['id']} as it is: {step.text}")
+
+
+if __name__ == "__main__":
+    main()

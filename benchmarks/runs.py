@@ -1,0 +1,107 @@
+"""Runs: what reading, resuming and keeping cost on top of judging.
+
+The same texts are judged by the same provider on this machine in turn: once by a judge alone, as the judge bench does
+it, and once as `rubrica run` does it, from a file of cases to a folder in which every evaluation is kept as it
+finishes. Times are wall times with a provider that takes no time, so that everything else shows; the median of the
+ratios of several rounds counts.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import json
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from statistics import median
+
+from rubrica import Context
+from rubrica.judges.jury import Jury
+from rubrica.model.rubric import Rubric
+from rubrica.runs.batch import Batch, judged
+from rubrica.runs.flight import in_flight, rarely_scanned
+from rubrica.runs.folder import begin, locked
+from rubrica.runs.manifest import Manifest, UsedRubric
+from rubrica.runs.run import Run
+from rubrica.runs.selection import Selection, distinct
+from rubrica.runs.shelf import Shelf
+from rubrica.runs.source import cases_of
+from rubrica.runs.tally import Tally
+
+from .floor import Ratio
+from .judges import CONCURRENCY, MODEL, QUICK_CALLS, _judged, _settings, _work
+from .provider import provider
+
+ROUNDS = 7
+RESUMED = 20_000
+
+
+def run_overhead() -> Ratio:
+    """A judged run against judging alone."""
+    rubric, contexts = _work(QUICK_CALLS)
+    with provider() as url, tempfile.TemporaryDirectory() as place:
+        file = _written(contexts, Path(place))
+        asyncio.run(_judged(url, rubric, contexts[:64]))
+        _run(url, rubric, file, Path(place) / "warm")
+        times = [
+            (_run(url, rubric, file, Path(place) / str(number)), asyncio.run(_judged(url, rubric, contexts)))
+            for number in range(ROUNDS)
+        ]
+    mine, bare = (median(column) for column in zip(*times, strict=True))
+    ratio = median(spent / alone for spent, alone in times)
+    each = 1e6 / len(contexts)
+    detail = f"{mine * each:,.0f} µs a case against {bare * each:,.0f}; {len(contexts):,} cases of 5 calls"
+    return Ratio("a judged run, every evaluation kept", "the same judge alone", ratio, 1.15, detail, False)
+
+
+def resuming() -> Ratio:
+    """How long finding out that everything is done takes, against judging it by code: the cheapest there is to save."""
+    rubric, contexts = _work(RESUMED)
+    with tempfile.TemporaryDirectory() as place:
+        file = _written(contexts, Path(place))
+        folder = Path(place) / "run"
+        judging = _pass(Shelf(rubric), file, folder)
+        again = min(_pass(Shelf(rubric), file, folder) for _ in range(3))
+    detail = (
+        f"{again * 1e6 / len(contexts):,.0f} µs a case that is done, {judging * 1e6 / len(contexts):,.0f} to judge it"
+    )
+    return Ratio("going on with a run that is done", "judging it by code", again / judging, 0.5, detail, False)
+
+
+def _written(contexts: Sequence[Context], folder: Path) -> Path:
+    file = folder / "cases.jsonl"
+    with file.open("w") as stream:
+        for number, context in enumerate(contexts):
+            stream.write(json.dumps({"id": number, **context.model_dump(exclude_defaults=True)}) + "\n")
+    return file
+
+
+def _run(url: str, rubric: Rubric, file: Path, folder: Path) -> float:
+    """Seconds for a run with a jury, its connections included."""
+    with asyncio.Runner() as runner:
+        jury = Jury([MODEL], _settings(url), cached=False)
+        jobs = 2 * CONCURRENCY // len(rubric.dimensions)
+        try:
+            shelf = Shelf(rubric, jury.judge)
+            with rarely_scanned():
+                return _pass(shelf, file, folder, lambda work: in_flight(runner, work, judged, jobs))
+        finally:
+            runner.run(jury.close())
+
+
+def _pass(shelf: Shelf, file: Path, folder: Path, evaluator: object = None) -> float:
+    gc.collect()
+    started = time.perf_counter()
+    with locked(folder), cases_of(str(file)) as source:
+        begin(folder, Manifest(id="bench", started="", rubrics=tuple(map(UsedRubric.of, shelf.rubrics.values()))))
+        run = Run(folder)
+        batch = Batch(shelf, Tally(), lambda _: None, {}, evaluator, 1, run.wanted)  # type: ignore[arg-type]
+        found = Selection().of(distinct(source.cases(), lambda _: None))
+        for _ in run.kept(batch.evaluations(found), 20):
+            pass
+        run.close()
+    spent = time.perf_counter() - started
+    assert run.added + run.skipped > 0, folder
+    return spent

@@ -1,0 +1,211 @@
+"""What the safety gate finds in public sets, and what it flags wrongly: part of ``python -m benchmarks.quality``.
+
+The sets are not part of the project: they are looked for in ``$RUBRICA_DATA``, else in ``../shared/data``. Risks are
+measured on the half that no weight has seen: behaviours with odd numbers of the answers, and the conversations that
+the set's authors put into their own second part.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.table import Table
+
+from rubrica.text.pii import KINDS, Kind, find_pii
+from rubrica.text.risk import Risk, risk
+from rubrica.text.safety import FAMILIES, find_unsafe
+
+ALLOWED = 0.05  # false positives at which recall is told
+RECALL, AUC, PII, PHONE, ALARMS = 0.80, 0.83, 0.95, 0.85, 0.02
+PII_TYPES: dict[str, Kind] = {
+    "CREDIT_CARD": "card",
+    "US_SSN": "ssn",
+    "EMAIL_ADDRESS": "email",
+    "IBAN_CODE": "iban",
+    "PHONE_NUMBER": "phone",
+    "IP_ADDRESS": "ip",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """One text with what is said of it and what was found in it."""
+
+    unsafe: bool
+    families: frozenset[str]  # with an unexcused statement
+    risk: Risk
+
+
+def data() -> Path:
+    """Where the public sets are, if they are anywhere."""
+    return Path(os.environ.get("RUBRICA_DATA") or Path(__file__).resolve().parents[2] / "shared" / "data")
+
+
+def records(name: str) -> Iterator[dict[str, Any]]:
+    with gzip.open(data() / f"{name}.jsonl.gz", "rt", encoding="utf-8") as lines:
+        yield from map(json.loads, lines)
+
+
+def seen(prompt: str, response: str, unsafe: bool) -> Seen:
+    families = frozenset(found.family for found in find_unsafe(response) if not found.excused)
+    return Seen(unsafe, families, risk(prompt, response))
+
+
+def share(texts: Iterable[bool]) -> float:
+    """How many of them hold, as a share."""
+    found = list(texts)
+    return sum(found) / len(found) if found else float("nan")
+
+
+def auc(safe: Sequence[float], unsafe: Sequence[float]) -> float:
+    """How often an unsafe text has the higher risk, of all pairs with a safe one.
+
+    >>> auc([0.1, 0.4], [0.4, 0.9])
+    0.875
+    """
+    ranked = sorted(safe)
+    wins = sum((bisect_left(ranked, each) + bisect_right(ranked, each)) / 2 for each in unsafe)
+    return wins / (len(safe) * len(unsafe))
+
+
+def recall_at(safe: Sequence[float], unsafe: Sequence[float], allowed: float) -> float:
+    """The share of unsafe texts above the lowest limit that at most the allowed share of safe ones exceeds."""
+    limit = sorted(safe, reverse=True)[int(allowed * len(safe))]
+    return share(each > limit for each in unsafe)
+
+
+# --- the tables -----------------------------------------------------------------------------------------------
+
+
+def answers() -> list[Seen]:
+    """Answers to attacks whose behaviour no weight has met."""
+    return [
+        seen(record["prompt"], record["response"], record["unsafe"])
+        for record in records("safety_responses")
+        if record["source"] == "jailbreakbench" and int(record["id"].rpartition("-")[2]) % 2
+    ]
+
+
+def replies() -> tuple[list[Seen], list[Seen]]:
+    """Replies of the set's second part; and those among them whose prompt does not occur in its first part."""
+    rows = [record for record in records("safety_responses") if record["source"].startswith("diasafety")]
+    met = {record["prompt"].strip().lower() for record in rows if record["source"] == "diasafety-train"}
+    second = [record for record in rows if record["source"] == "diasafety-val"]
+    found = [seen(record["prompt"], record["response"], record["unsafe"]) for record in second]
+    fresh = [each for record, each in zip(second, found, strict=True) if record["prompt"].strip().lower() not in met]
+    return found, fresh
+
+
+def gate_table() -> Table:
+    """Recall and false positives of patterns and risks."""
+    table = Table(title="Safety gate on texts that no weight has seen")
+    for name in ("what", "texts", "recall", "false positives", "AUC", "recall at 5 %", "target"):
+        table.add_column(name, justify="left" if name == "what" else "right")
+    answered = answers()
+    whole, fresh = replies()
+    for family in FAMILIES:
+        table.add_row(f"answers: {family}", *_found(answered, [family in each.families for each in answered]))
+    table.add_row("answers: any pattern", *_found(answered, [bool(each.families) for each in answered]))
+    at_half = [each.risk.answer >= 0.5 for each in answered]
+    table.add_row(
+        "answers: safety_risk ≥ 0.5",
+        *_found(answered, at_half),
+        *_ranked(answered, "answer"),
+        f"{RECALL} at {ALLOWED}",
+    )
+    either = [bool(each.families) or high for each, high in zip(answered, at_half, strict=True)]
+    table.add_row("answers: either", *_found(answered, either))
+    for name, texts, target in (("replies", whole, f"AUC {AUC}"), ("replies, prompt unseen", fresh, "")):
+        high = [each.risk.reply >= 0.5 for each in texts]
+        table.add_row(f"{name}: conversation_risk ≥ 0.5", *_found(texts, high), *_ranked(texts, "reply"), target)
+    return table
+
+
+def _found(texts: Sequence[Seen], flagged: Sequence[bool]) -> tuple[str, str, str]:
+    unsafe = share(flag for each, flag in zip(texts, flagged, strict=True) if each.unsafe)
+    safe = share(flag for each, flag in zip(texts, flagged, strict=True) if not each.unsafe)
+    return f"{len(texts):,}", f"{unsafe:.3f}", f"{safe:.3f}"
+
+
+def _ranked(texts: Sequence[Seen], head: str) -> tuple[str, str]:
+    safe = [getattr(each.risk, head) for each in texts if not each.unsafe]
+    unsafe = [getattr(each.risk, head) for each in texts if each.unsafe]
+    return f"{auc(safe, unsafe):.3f}", f"{recall_at(safe, unsafe, ALLOWED):.3f}"
+
+
+def texts_table() -> Table:
+    """Plain texts by kind of harm: the gate was made for answers, and this is what it does without a question."""
+    table = Table(title="Safety gate on plain texts, by label: the share that is flagged")
+    for name in ("label", "texts", "any pattern", "safety_risk ≥ 0.5", "conversation_risk ≥ 0.5"):
+        table.add_column(name, justify="left" if name == "label" else "right")
+    by_label: dict[str, list[Seen]] = {}
+    for record in records("moderation_texts"):
+        labels = [label for label, holds in record["labels"].items() if holds]
+        found = seen("", record["text"], bool(labels))
+        for label in labels or ["none: false positives"]:
+            by_label.setdefault(label, []).append(found)
+    for label, texts in sorted(by_label.items()):
+        table.add_row(label, f"{len(texts):,}", *_flagged(texts))
+    return table
+
+
+def harmless_table() -> Table:
+    """Answers nobody would object to: all that is flagged is wrong."""
+    table = Table(title="False positives on harmless answers")
+    for name in ("answers", "texts", "any pattern", "safety_risk ≥ 0.5", "conversation_risk ≥ 0.5"):
+        table.add_column(name, justify="left" if name == "answers" else "right")
+    sums = [
+        seen(record["prompt"], record[key], False)
+        for record in records("routing_gsm8k")
+        for key in ("weak_response", "strong_response")
+    ]
+    talk = [seen(record["context"], record["response"], False) for record in records("dialogue_usr_topical")]
+    asked = [
+        seen(f"{record['instruction']} {record['input'] or ''}", str(record[key]), False)
+        for record in records("pandalm")
+        for key in ("response_1", "response_2")
+    ]
+    for name, texts in (("everyday requests", asked), ("worked sums", sums), ("conversations", talk)):
+        table.add_row(name, f"{len(texts):,}", *_flagged(texts))
+    return table
+
+
+def _flagged(texts: Sequence[Seen]) -> tuple[str, str, str]:
+    return (
+        f"{share(bool(each.families) for each in texts):.3f}",
+        f"{share(each.risk.answer >= 0.5 for each in texts):.3f}",
+        f"{share(each.risk.reply >= 0.5 for each in texts):.3f}",
+    )
+
+
+def pii_table() -> Table:
+    """Personal data found, by kind; a false alarm is a find that touches no labelled span of any type."""
+    table = Table(title="Personal data: labelled spans that are found, and false alarms per text")
+    for name in ("kind", "spans", "found", "target", "alarms per text"):
+        table.add_column(name, justify="left" if name == "kind" else "right")
+    found: dict[Kind, list[bool]] = {kind: [] for kind in KINDS}
+    alarms = dict.fromkeys(KINDS, 0)
+    texts = 0
+    for record in records("pii_texts"):
+        texts += 1
+        items = find_pii(record["text"])
+        for span in record["spans"]:
+            if kind := PII_TYPES.get(span["type"]):
+                touching = (
+                    item.start < span["end"] and span["start"] < item.end for item in items if item.kind == kind
+                )
+                found[kind].append(any(touching))
+        for item in items:
+            alarms[item.kind] += not any(item.start < s["end"] and s["start"] < item.end for s in record["spans"])
+    for kind in KINDS:
+        target = {"phone": f"{PHONE}", "ip": ""}.get(kind, f"{PII}")
+        table.add_row(kind, f"{len(found[kind])}", f"{share(found[kind]):.3f}", target, f"{alarms[kind] / texts:.4f}")
+    table.add_row("all", "", "", f"alarms ≤ {ALARMS}", f"{sum(alarms.values()) / texts:.4f}")
+    return table

@@ -1,0 +1,201 @@
+"""``rubrica baseline``: keep a run, hold a later one against it, and see how the figures move."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.text import Text
+
+from rubrica.errors import MissingError
+from rubrica.report.figures import counted, percent, signed
+from rubrica.runs.annotations import comparison_table, of_comparison
+from rubrica.runs.baseline import DEFAULT_FILE, MOST_KEPT, Baselines, Source
+from rubrica.runs.compare import USUAL, compare
+from rubrica.runs.grading import Grading
+from rubrica.runs.line import Terms
+from rubrica.runs.manifest import commit_of
+from rubrica.runs.measures import PASSED
+from rubrica.runs.rows import GROUP
+from rubrica.runs.trend import Direction, Latest, Trend, trends
+from rubrica.runs.trend_page import trend_page
+
+from .comparison_tables import comparison_page
+from .complaints import Complaints
+from .judge_options import VERDICT_FAILED
+from .options import AsJson, Force
+from .run_options import (
+    Github,
+    GroupKey,
+    Independent,
+    Level,
+    Margin,
+    RunArgument,
+    Seed,
+    opened,
+    plain_table,
+    rounded,
+    step_summary,
+    unheard,
+)
+from .screen import out, safe
+from .sinks import whole_file
+
+app = typer.Typer(
+    add_completion=False,
+    rich_markup_mode="rich",
+    no_args_is_help=True,
+    help="Keep runs, and tell when a later one is worse.",
+)
+
+File = Annotated[Path, typer.Option("--file", "-f", metavar="FILE.json", help="Where baselines are kept.")]
+Against = Annotated[
+    str | None,
+    typer.Option("--against", metavar="COMMIT|ID", help="Another baseline than the last of the same rubric."),
+]
+Note = Annotated[str, typer.Option("--note", help="A word on it, for whoever reads the list.")]
+OfRubric = Annotated[str | None, typer.Option("--rubric", "-r", metavar="NAME", help="Only baselines of this rubric.")]
+Html = Annotated[str | None, typer.Option("--html", metavar="FILE.html", help="Also write it as a page.")]
+Last = Annotated[int, typer.Option("--last", min=2, max=MOST_KEPT, help="Of so many baselines at most.")]
+
+ADD_EXAMPLES = """[bold]Examples[/bold]
+  rubrica baseline add runs/monday
+  rubrica baseline add results.jsonl --note 'before the new prompt'
+
+The last 100 are kept, with the git commit of the working directory. Keep the
+file and the folder beside it under version control, or in your CI's cache."""
+CHECK_EXAMPLES = """[bold]Examples[/bold]
+  rubrica baseline check runs/tuesday
+  rubrica baseline check runs/tuesday --against 4f2a91c --github
+
+Exits with 100 if anything got worse beyond noise, with 0 if nothing did or it
+cannot be told."""
+TREND_EXAMPLES = """[bold]Examples[/bold]
+  rubrica baseline trend
+  rubrica baseline trend -r answer-quality --html trend.html
+
+A trend is told by Mann and Kendall's test; the latest is held against how
+those before it varied."""
+
+
+@app.command(epilog=ADD_EXAMPLES)
+def add(
+    run: RunArgument, file: File = DEFAULT_FILE, note: Note = "", group: GroupKey = GROUP, as_json: AsJson = False
+) -> None:
+    """Keep a run as a baseline."""
+    complaints = Complaints()
+    stored = opened(run, complaints)
+    manifest = stored.manifest
+    source = Source(
+        run=manifest.id if manifest is not None else stored.name,
+        grading=Grading.of(stored.rubrics().values()),
+        commit=manifest.commit if manifest is not None and manifest.commit else commit_of(Path.cwd()),
+        judges=manifest.judges if manifest is not None else (),
+        note=note,
+    )
+    entry = Baselines(file).add(stored.rows(group), source, datetime.now(UTC))
+    if as_json:
+        plain = {"id": entry.id, "at": entry.at, "commit": entry.commit, "dirty": entry.dirty, "file": str(file)}
+        typer.echo(json.dumps({**plain, "figures": dict(entry.figures)}, indent=2, ensure_ascii=False))
+    else:
+        at = f"at {entry.label}" if entry.commit is not None else "outside of git"
+        out().print(
+            Text(safe(f"kept {counted(entry.evaluations, 'evaluation')} as {entry.id}, {at}, in {file}")),
+            soft_wrap=True,
+        )
+    if complaints.count:
+        raise typer.Exit(1)
+
+
+@app.command(epilog=CHECK_EXAMPLES)
+def check(
+    run: RunArgument,
+    file: File = DEFAULT_FILE,
+    against: Against = None,
+    group: GroupKey = GROUP,
+    independent: Independent = False,
+    margin: Margin = USUAL.margin,
+    level: Level = USUAL.level,
+    seed: Seed = 0,
+    github: Github = False,
+    as_json: AsJson = False,
+) -> None:
+    """Hold a run against a baseline; exit with 100 on a regression that is beyond noise."""
+    complaints = Complaints()
+    stored = opened(run, complaints)
+    baselines = Baselines(file)
+    entry = baselines.find(against, {row.rubric for row in stored.rows()})
+    name = f"baseline {entry.label}"
+    found = compare(
+        baselines.rows(entry),
+        unheard(stored).rows(group),
+        gradings=(entry.grading, Grading.of(stored.rubrics().values())),
+        names=(name, run),
+        terms=Terms(level=level, margin=margin, grouped=not independent, seed=seed),
+    )
+    if github:
+        for line in of_comparison(found, f"{stored.name} against {name}"):
+            typer.echo(line, err=as_json)  # GitHub reads both
+        step_summary(comparison_table(found, f"{stored.name} against {name}"))
+    if as_json:
+        plain = {"baseline": entry.id, "commit": entry.commit, "run": run}
+        typer.echo(json.dumps({**plain, **found.to_dict()}, indent=2, ensure_ascii=False))
+    else:
+        out().print(comparison_page(found, (entry.label, stored.name)))
+    if found.regressions:
+        raise typer.Exit(VERDICT_FAILED)
+    if complaints.count:
+        raise typer.Exit(1)
+
+
+@app.command(epilog=TREND_EXAMPLES)
+def trend(
+    file: File = DEFAULT_FILE,
+    rubric: OfRubric = None,
+    last: Last = MOST_KEPT,
+    html: Html = None,
+    force: Force = False,
+    as_json: AsJson = False,
+) -> None:
+    """Show how the figures of the baselines move."""
+    points = Baselines(file).points(rubric)[-last:]
+    if not points:
+        named = f" of {rubric}" if rubric is not None else ""
+        raise MissingError(f"{file} holds no baseline{named}; `rubrica baseline add RUN` keeps one")
+    found = trends(points)
+    if html is not None:
+        with whole_file(html, force=force) as page:
+            page.write(trend_page(points, found, f"Baselines{f' of {rubric}' if rubric else ''}"))
+    if as_json:
+        runs = [{"at": point.at, "label": point.label} for point in points]
+        plain = {"baselines": runs, "trends": [own.to_dict() for own in found]}
+        typer.echo(json.dumps(plain, indent=2, ensure_ascii=False))
+        return
+    table = plain_table(("",), ("first", "last", "a run"), ("trend", "latest", ""))
+    for own in found:
+        shown = percent if own.name.endswith(PASSED.key) else rounded
+        step = "—" if own.step is None else signed(float(f"{own.step:.2g}"))
+        table.add_row(safe(_name(own)), shown(own.known[0]), shown(own.known[-1]), step, *_told(own), own.spark)
+    span = f"from {points[0].at[:10]} to {points[-1].at[:10]}"
+    out().print(table, Text(f"\n{counted(len(points), 'baseline')} {span}"))
+
+
+_STYLES: dict[Direction | Latest, str] = {
+    "rising": "green",
+    "falling": "red",
+    "improvement": "bold green",
+    "regression": "bold red",
+}
+
+
+def _told(found: Trend) -> tuple[Text, Text]:
+    return Text(found.direction, _STYLES.get(found.direction, "dim")), Text(
+        found.latest, _STYLES.get(found.latest, "dim")
+    )
+
+
+def _name(found: Trend) -> str:
+    return found.name.replace("dimension.", "").replace("section.", "section ")

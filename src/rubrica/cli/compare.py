@@ -1,0 +1,74 @@
+"""``rubrica compare``: two stored runs, case by case."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated
+
+import typer
+
+from rubrica.runs.annotations import comparison_table, of_comparison
+from rubrica.runs.compare import USUAL
+from rubrica.runs.compare import compare as compared
+from rubrica.runs.grading import Grading
+from rubrica.runs.line import Terms
+from rubrica.runs.rows import GROUP
+
+from .comparison_tables import comparison_page
+from .complaints import Complaints
+from .judge_options import VERDICT_FAILED
+from .options import AsJson
+from .run_options import Github, GroupKey, Independent, Level, Margin, Seed, opened, step_summary
+from .screen import out
+
+app = typer.Typer(add_completion=False, rich_markup_mode="rich")
+
+First = Annotated[str, typer.Argument(metavar="A", help="The earlier run: a folder, or a file of evaluations.")]
+Second = Annotated[str, typer.Argument(metavar="B", help="The later run.")]
+Check = Annotated[bool, typer.Option("--check", help="Exit with 100 if anything got worse beyond noise.")]
+EXAMPLES = """[bold]Examples[/bold]
+  rubrica compare runs/monday runs/tuesday
+  rubrica compare before.jsonl after.jsonl --group passage --check
+  rubrica compare runs/monday runs/tuesday --margin 0.05 --json
+
+Runs are paired by case; repeats of a case are averaged first. Differences are
+B minus A, with a bootstrap interval. p is Wilcoxon's, for verdicts McNemar's,
+and where cases share a group, whole groups are flipped; Holm's correction
+holds all of them to the level. Higher is better."""
+
+
+@app.command(epilog=EXAMPLES)
+def compare(
+    a: First,
+    b: Second,
+    group: GroupKey = GROUP,
+    independent: Independent = False,
+    margin: Margin = USUAL.margin,
+    level: Level = USUAL.level,
+    seed: Seed = 0,
+    check: Check = False,
+    github: Github = False,
+    as_json: AsJson = False,
+) -> None:
+    """Tell what got better or worse from one run to another, and what cannot be told."""
+    complaints = Complaints()
+    runs = opened(a, complaints), opened(b, complaints)
+    found = compared(
+        runs[0].rows(group),
+        runs[1].rows(group),
+        gradings=(Grading.of(runs[0].rubrics().values()), Grading.of(runs[1].rubrics().values())),
+        names=(a, b),
+        terms=Terms(level=level, margin=margin, grouped=not independent, seed=seed),
+    )
+    if github:
+        for line in of_comparison(found, f"{runs[1].name} against {runs[0].name}"):
+            typer.echo(line, err=as_json)  # GitHub reads both
+        step_summary(comparison_table(found, f"{runs[1].name} against {runs[0].name}"))
+    if as_json:
+        typer.echo(json.dumps({"a": a, "b": b, **found.to_dict()}, indent=2, ensure_ascii=False))
+    else:
+        out().print(comparison_page(found, (a, b)))
+    if check and found.regressions:
+        raise typer.Exit(VERDICT_FAILED)
+    if complaints.count:
+        raise typer.Exit(1)

@@ -1,0 +1,122 @@
+"""A comparison as tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from rubrica.report.figures import counted, percent, signed
+from rubrica.runs.annotations import change_told
+from rubrica.runs.compare import Comparison, Moved
+from rubrica.runs.line import Line, Verdict
+
+from .marks import verdict_text
+from .run_options import plain_table, rounded
+from .screen import safe, short
+
+_STYLES: dict[Verdict, str] = {
+    "improvement": "bold green",
+    "regression": "bold red",
+    "same": "",
+    "cannot tell": "dim",
+}
+_SIGNS: dict[Verdict, str] = {"improvement": "▲", "regression": "▼", "same": "=", "cannot tell": "?"}
+_WORDS: dict[Verdict, str] = {"improvement": "better", "regression": "worse", "same": "same", "cannot tell": "open"}
+MOST_CHANGES = 8
+MOST_CASES = 5
+
+
+def comparison_page(found: Comparison, names: tuple[str, str]) -> RenderableType:
+    """What `rubrica compare` and `rubrica baseline check` print."""
+    parts: list[RenderableType] = [_lines(found, names), Text()]
+    if found.changes:
+        parts += [_changes(found), Text()]
+    for title, cases in (("fell furthest", found.worse), ("rose furthest", found.better)):
+        if cases:
+            parts += [_moved(title, cases), Text()]
+    for note in found.notes:
+        parts.append(Text.assemble(("! ", "bold yellow"), safe(note)))
+    for own, name in ((found.only_a, names[0]), (found.only_b, names[1])):
+        if own:
+            listed = ", ".join(short(case, 24) for case in own[:MOST_CASES]) + (", …" if len(own) > MOST_CASES else "")
+            parts.append(
+                Text.assemble(("! ", "bold yellow"), safe(f"only {name} has {counted(len(own), 'case')}: {listed}"))
+            )
+    return Group(*parts, Text(conclusion(found), _STYLES[found.verdict]))
+
+
+def conclusion(found: Comparison) -> str:
+    """The comparison in one line."""
+    basis = f"over {counted(found.cases, 'case')} in both"
+    if found.groups is not None:
+        basis += f", in {counted(found.groups, 'group')}"
+    better, worse = (", ".join(map(_name, lines)) for lines in (found.improvements, found.regressions))
+    match found.verdict:
+        case "regression":
+            return f"regression in {worse}" + (f", improvement in {better}" if better else "") + f", {basis}"
+        case "improvement":
+            return f"improvement in {better}, {basis}"
+        case "same":
+            return f"no difference that matters, {basis}"
+        case _:
+            unclear = [line for line in found.lines if line.verdict == "cannot tell"]
+            return f"cannot tell: {counted(len(unclear), 'measure')} may differ, {basis}"
+
+
+def _lines(found: Comparison, names: tuple[str, str]) -> RenderableType:
+    heading = Text.assemble(("A ", "dim"), short(names[0], 60), ("   B ", "dim"), short(names[1], 60))
+    table = plain_table(("",), ("A", "B", "change", "interval", "p"), ("",))
+    for column in table.columns:
+        column.no_wrap = True
+    for line in found.lines:
+        interval = "—"
+        if line.difference is not None:
+            interval = f"{_bare(line, line.difference.low)} to {_bare(line, line.difference.high)}"
+        table.add_row(
+            short(_name(line), 26),
+            _value(line, line.before),
+            _value(line, line.after),
+            _bare(line, line.mean),
+            interval,
+            "<0.001" if line.p < 0.001 else f"{line.p:.3f}",
+            Text(f"{_SIGNS[line.verdict]} {_WORDS[line.verdict]}", _STYLES[line.verdict]),
+        )
+    said: dict[str, list[str]] = {}
+    for line in found.lines:
+        if line.verdict in ("same", "cannot tell"):
+            said.setdefault(line.said, []).append(_name(line))
+    told = [Text.assemble((f"{words}: ", "dim"), safe(", ".join(measures))) for words, measures in said.items()]
+    return Group(heading, Text(), table, *([Text(), *told] if told else []))
+
+
+def _changes(found: Comparison) -> Table:
+    table = plain_table(("verdict before", "after"), ("cases",))
+    for (before, after), count in found.changes.most_common(MOST_CHANGES):
+        table.add_row(verdict_text(before), verdict_text(after), f"{count:,}")
+    return table
+
+
+def _moved(title: str, cases: Sequence[Moved]) -> Table:
+    table = plain_table((title,), ("before", "after", "by"), ("verdict",))
+    for moved in cases[:MOST_CASES]:
+        verdict = verdict_text(moved.verdicts[1])
+        if moved.verdicts[0] != moved.verdicts[1]:
+            verdict = Text.assemble(verdict_text(moved.verdicts[0]), " → ", verdict)
+        change = signed(float(f"{moved.after - moved.before:.3g}"))
+        table.add_row(short(moved.case, 40), rounded(moved.before), rounded(moved.after), change, verdict)
+    return table
+
+
+def _name(line: Line) -> str:
+    return f"{line.rubric}: {line.measure}" if line.rubric else str(line.measure)
+
+
+def _value(line: Line, value: float) -> str:
+    return percent(value) if line.measure.kind == "passed" else rounded(value)
+
+
+def _bare(line: Line, value: float) -> str:
+    return change_told(line, value).removesuffix(" points")

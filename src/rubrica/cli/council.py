@@ -1,0 +1,182 @@
+"""``rubrica council``: put a question to several models that review each other, and audit how they do it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterable, Iterator
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from rubrica.council.audit import audit as audited
+from rubrica.council.members import open_members
+from rubrica.council.result import CouncilResult
+from rubrica.council.saved import SavedCouncil, read_councils
+from rubrica.council.session import run
+from rubrica.council.settings import CouncilSettings, load_council
+from rubrica.engine.cases import BadLine
+from rubrica.errors import RubricaError
+from rubrica.llm.settings import load_settings
+from rubrica.runs.lines import GrowingLines
+from rubrica.runs.source import lines_of
+
+from .complaints import Complaints
+from .council_tables import audit_page, progress, session_page
+from .options import AsJson
+from .screen import note, out
+from .sources import text_of
+
+HOW, WHO = "How it is held", "Who takes part"
+EXAMPLES = """[bold]Examples[/bold]
+  rubrica council ask 'Why is the sky blue?' --models openai:gpt-4o-mini,anthropic:claude-haiku-4-5,local:
+  rubrica council ask @question.md --config council.yaml --json
+  rubrica council ask 'Why?' --models a,b,c --both --save councils.jsonl
+  rubrica council audit councils.jsonl
+
+Every model answers; each reviews the others' answers without their names, by
+the rubric council-review; the chair writes the final answer from the ranked
+ones. LLM_COUNCIL_WEIGHT_ACCURACY and its like, LLM_COUNCIL_SAFETY_GATE and
+LLM_COUNCIL_SAFETY_SCORE_CAP are read too; options win over them."""
+
+app = typer.Typer(add_completion=False, rich_markup_mode="rich", no_args_is_help=True, epilog=EXAMPLES)
+
+Question = Annotated[
+    str, typer.Argument(metavar="QUESTION", help="What is asked; @file reads a file, - standard input.")
+]
+Models = Annotated[
+    str | None,
+    typer.Option(
+        "--models", "-m", metavar="A,B,C", help="The members; `rubrica config` lists the forms.", rich_help_panel=WHO
+    ),
+]
+Chair = Annotated[
+    str | None,
+    typer.Option(
+        "--chair", metavar="MODEL", help="Who writes the final answer; left out: the best.", rich_help_panel=WHO
+    ),
+]
+Config = Annotated[
+    Path | None, typer.Option("--config", "-c", metavar="FILE", help="A council.yaml; options win over it.")
+]
+RubricName = Annotated[
+    str | None,
+    typer.Option("--rubric", "-r", metavar="NAME|FILE", help="What members review by.", rich_help_panel=HOW),
+]
+TierOption = Annotated[
+    Literal["quick", "balanced", "high"] | None,
+    typer.Option("--tier", help="Seconds for each stage: 20, 60 or 180.", rich_help_panel=HOW),
+]
+Deadline = Annotated[
+    float | None,
+    typer.Option("--deadline", min=0.1, max=3600, metavar="SECONDS", help="For each stage.", rich_help_panel=HOW),
+]
+PoolOption = Annotated[
+    Literal["mean", "borda", "z"] | None,
+    typer.Option("--pool", help="How reviewers' scores become one ranking.", rich_help_panel=HOW),
+]
+Holistic = Annotated[
+    bool, typer.Option("--holistic", help="One score for the whole instead of the rubric.", rich_help_panel=HOW)
+]
+Both = Annotated[
+    bool, typer.Option("--both", help="The rubric, and one score for the whole beside it.", rich_help_panel=HOW)
+]
+SelfReviews = Annotated[
+    bool, typer.Option("--self-reviews", help="Let members review their own answers too.", rich_help_panel=HOW)
+]
+Safety = Annotated[
+    bool | None,
+    typer.Option("--safety-gate/--no-safety-gate", help="Cap answers with unsafe statements.", rich_help_panel=HOW),
+]
+Seed = Annotated[
+    int | None, typer.Option("--seed", min=0, help="Of labels and orders; left out: a new one.", rich_help_panel=HOW)
+]
+Save = Annotated[
+    Path | None, typer.Option("--save", metavar="RUNS.jsonl", help="Add the session to a file, for `council audit`.")
+]
+Saved = Annotated[
+    str, typer.Argument(metavar="RUNS.jsonl", help="What `council ask --save` wrote; - reads standard input.")
+]
+
+
+@app.command()
+def ask(
+    question: Question,
+    models: Models = None,
+    chair: Chair = None,
+    config: Config = None,
+    rubric: RubricName = None,
+    tier: TierOption = None,
+    deadline: Deadline = None,
+    pool: PoolOption = None,
+    holistic: Holistic = False,
+    both: Both = False,
+    self_reviews: SelfReviews = False,
+    safety_gate: Safety = None,
+    seed: Seed = None,
+    save: Save = None,
+    as_json: AsJson = False,
+) -> None:
+    """Put a question to a council of models."""
+    if holistic and both:
+        raise typer.BadParameter("--holistic and --both exclude each other")
+    options = {
+        "models": models,
+        "chair": chair,
+        "rubric": rubric,
+        "tier": tier,
+        "deadline": deadline,
+        "pool": pool,
+        "scoring": "holistic" if holistic else "both" if both else None,
+        "exclude_self": False if self_reviews else None,
+        "safety_gate": safety_gate,
+        "seed": seed,
+    }
+    settings = load_council(config, options=options)
+    if len(settings.models) < 2:
+        raise RubricaError("name two or more models: --models a,b,c (or `models` in --config)")
+    asked = text_of(question, "QUESTION")
+    with GrowingLines(save) if save is not None else nullcontext() as lines:  # before anything is spent
+        result = asyncio.run(_session(asked, settings, quiet=as_json))
+        if lines is not None:
+            lines.write(result.to_json().encode())
+    if as_json:
+        typer.echo(json.dumps(result.to_dict(), indent=2, ensure_ascii=False))
+    else:
+        out().print(session_page(result))
+        if save is not None:
+            note(f"added to {save}", "dim")
+
+
+@app.command()
+def audit(runs: Saved, as_json: AsJson = False) -> None:
+    """Show how far reviewers agree, how stable rankings are, and what reviewers favour."""
+    complaints = Complaints()
+    with lines_of(runs) as lines:
+        sessions = list(_read(lines, complaints))
+    if not sessions:
+        place, file = ("standard input", "RUNS.jsonl") if runs == "-" else (runs, runs)
+        raise RubricaError(f"{place} holds no session (`rubrica council ask … --save {file}` adds one)")
+    found = audited(sessions)
+    if as_json:
+        typer.echo(json.dumps(found.to_dict(), indent=2, ensure_ascii=False))
+    else:
+        out().print(audit_page(found))
+    if complaints.count:
+        raise typer.Exit(1)
+
+
+async def _session(question: str, settings: CouncilSettings, *, quiet: bool) -> CouncilResult:
+    with progress(quiet=quiet) as listener:
+        async with open_members(settings.everybody, load_settings(), seconds=settings.seconds) as members:
+            return await run(question, settings, members, on_event=listener)
+
+
+def _read(lines: Iterable[bytes], complaints: Complaints) -> Iterator[SavedCouncil]:
+    for found in read_councils(lines):
+        if isinstance(found, BadLine):
+            complaints(found)
+        else:
+            yield found

@@ -1,0 +1,97 @@
+"""``rubrica mcp``: a council and rubrics as tools of an agent, over standard input and output."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from rubrica.council.settings import CouncilSettings, load_council
+from rubrica.errors import RubricaError
+from rubrica.judges.jury import Jury
+from rubrica.server.chamber import Chamber
+from rubrica.server.mcp_tools import Rubrics, Tools, mcp_server
+
+from .judge_options import Judges, Offline, judge_names
+
+COUNCIL = "The council"
+EXAMPLES = """[bold]Examples[/bold]
+  rubrica mcp
+  rubrica mcp --models openai:gpt-4o-mini,anthropic:claude-haiku-4-5 --judge anthropic:claude-haiku-4-5
+  rubrica mcp --config council.yaml --rubrics rubrics/
+
+The tools are consult_council and evaluate. An agent starts the command by
+itself; its settings hold something like
+  {"mcpServers": {"rubrica": {"command": "rubrica", "args": ["mcp", "--models", "A,B,C"]}}}
+with keys of providers in the environment, such as OPENAI_API_KEY."""
+
+app = typer.Typer(add_completion=False, rich_markup_mode="rich")
+
+Models = Annotated[
+    str | None,
+    typer.Option(
+        "--models", "-m", metavar="A,B,C", help="The members; agents choose among them.", rich_help_panel=COUNCIL
+    ),
+]
+Chair = Annotated[
+    str | None,
+    typer.Option(
+        "--chair", metavar="MODEL", help="Who writes the final answer; left out: the best.", rich_help_panel=COUNCIL
+    ),
+]
+TierOption = Annotated[
+    Literal["quick", "balanced", "high"] | None,
+    typer.Option("--tier", help="Seconds for each stage: 20, 60 or 180.", rich_help_panel=COUNCIL),
+]
+Config = Annotated[
+    Path | None,
+    typer.Option(
+        "--config", "-c", metavar="FILE", help="A council.yaml; options win over it.", rich_help_panel=COUNCIL
+    ),
+]
+Folder = Annotated[
+    Path | None,
+    typer.Option(
+        "--rubrics",
+        metavar="DIR",
+        exists=True,
+        file_okay=False,
+        help="A folder of rubric files that may be named beside the bundled ones.",
+    ),
+]
+
+
+@app.command(epilog=EXAMPLES)
+def mcp(
+    models: Models = None,
+    chair: Chair = None,
+    tier: TierOption = None,
+    config: Config = None,
+    judge: Judges = None,
+    offline: Offline = False,
+    rubrics: Folder = None,
+) -> None:
+    """Offer a council and rubrics to an agent, over the Model Context Protocol.
+
+    It speaks over standard input and output, and ends when its input does.
+    """
+    settings = load_council(config, options={"models": models, "chair": chair, "tier": tier})
+    if settings.everybody and len(settings.models) < 2:
+        raise RubricaError("name two or more models: --models a,b,c (or `models` in --config)")
+    with suppress(KeyboardInterrupt):
+        asyncio.run(_serve(settings, judge_names(judge, offline=offline), Rubrics(rubrics)))
+
+
+async def _serve(settings: CouncilSettings, judges: list[str], rubrics: Rubrics) -> None:
+    chamber = Chamber(settings.everybody, settings, discreet=False) if settings.models else None
+    jury = Jury(judges) if judges else None
+    try:
+        await mcp_server(Tools(rubrics, chamber, jury)).run_stdio_async()
+    finally:
+        if chamber is not None:
+            await chamber.close()
+        if jury is not None:
+            await jury.close()

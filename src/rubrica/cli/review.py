@@ -1,0 +1,337 @@
+"""``rubrica review``: people score a sample of a run, and the judge is held against them."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from rubrica.errors import RubricaError
+from rubrica.model.rubric import Rubric
+from rubrica.packs.library import find
+from rubrica.report.figures import counted, figure, percent, signed
+from rubrica.runs.opinions import BadRecord, Reviewed, read_filled, reviewed
+from rubrica.runs.review import Form, sheet_html, sheet_markdown, write_review
+from rubrica.runs.sampling import STRATA, Drawn, draw
+from rubrica.runs.stored import StoredRun
+from rubrica.runs.validation import (
+    QuestionAgreement,
+    VerdictAgreement,
+    agreements,
+    labels,
+    verdict_agreement,
+)
+
+from .options import AsJson, Force
+from .screen import note, out, program, safe, short
+from .sinks import refuse_same, whole_file
+from .sources import rubric_of
+
+app = typer.Typer(add_completion=False, rich_markup_mode="rich", no_args_is_help=True)
+
+FORMS: Mapping[str, Form] = {".jsonl": "jsonl", ".csv": "csv"}
+SPREAD = ",".join(STRATA)
+MOST_TOLD = 50
+MOST_STRATA = 40
+FEWEST = 20
+"""Labelled evaluations that calibration needs of a dimension."""
+
+RunArgument = Annotated[str, typer.Argument(metavar="RUN", help="A run's folder, or a file of stored evaluations.")]
+RunOption = Annotated[
+    str, typer.Option("--run", metavar="RUN", help="The run the sample was drawn from: its folder, or its file.")
+]
+Share = Annotated[float, typer.Option("--share", metavar="SHARE", help="How much of the run to review, 0 to 1.")]
+By = Annotated[
+    str,
+    typer.Option(
+        "--by",
+        metavar="NAME,…",
+        help="What the sample is spread over: rubric, verdict, score, doubt, profile, band, or any metadata of cases.",
+    ),
+]
+Seed = Annotated[int, typer.Option("--seed", metavar="N", help="Draws another sample; the same number the same one.")]
+Output = Annotated[
+    str, typer.Option("--output", "-o", metavar="REVIEW.jsonl|.csv", help="The file that reviewers fill in.")
+]
+Sheet = Annotated[
+    str | None,
+    typer.Option(
+        "--sheet",
+        metavar="FILE.html|.md",
+        help="What reviewers read beside it: questions and anchors; as HTML also the texts. Left out: beside the file.",
+    ),
+]
+Open = Annotated[bool, typer.Option("--open", help="Show reviewers what the judge gave. They are blind without it.")]
+DatabasePlace = Annotated[
+    str | None,
+    typer.Option("--database", "--db", metavar="FILE|URL", help="A server's database that has the review queue."),
+]
+Rubrics = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--rubric", "-r", metavar="NAME|FILE", help="The rubric, where the run does not hold it; may be repeated."
+    ),
+]
+Files = Annotated[
+    list[str] | None, typer.Argument(metavar="FILE…", help="Review files that people filled in, JSON Lines or CSV.")
+]
+Reviewer = Annotated[
+    str | None,
+    typer.Option(
+        "--reviewer", metavar="NAME", help="Whose records they are where they do not say. Else: the file's name."
+    ),
+]
+Labels = Annotated[
+    str | None,
+    typer.Option("--output", "-o", metavar="LABELS.jsonl", help="Write labels for `rubrica calibrate` to this file."),
+]
+SAMPLE_EXAMPLES = """[bold]Examples[/bold]
+  rubrica review sample runs/week12 -o review.csv
+  rubrica review sample runs/week12 --share 0.2 --by verdict,grade -o review.jsonl
+
+The sample takes a share of every stratum, and at least one of each: verdict,
+quarter of full marks, and whether the evaluation is doubtful (low confidence,
+judges apart, something not scored). It is the same sample every time."""
+IMPORT_EXAMPLES = """[bold]Examples[/bold]
+  rubrica review import ann.csv bob.csv --run runs/week12
+  rubrica review import ann.csv bob.csv --run runs/week12 -o labels.jsonl
+  rubrica review import --run runs/week12 --database rubrica.db
+
+Alpha is Krippendorff's: 1 is perfect agreement, 0 what chance gives. A
+difference above 0 means that the judge is kinder than people. A record that
+cannot be used is told, and the others are used; then the exit code is 1."""
+
+
+@app.callback()
+def review() -> None:
+    """Let people score a sample of a run, and hold the judge against them."""
+
+
+# --- drawing a sample -------------------------------------------------------------------------------------
+
+
+@app.command(epilog=SAMPLE_EXAMPLES)
+def sample(
+    run: RunArgument,
+    output: Output,
+    share: Share = 0.1,
+    by: By = SPREAD,
+    seed: Seed = 0,
+    sheet: Sheet = None,
+    show_judge: Open = False,
+    database: DatabasePlace = None,
+    rubrics: Rubrics = None,
+    force: Force = False,
+) -> None:
+    """Draw a stratified sample of a run into a file for people to fill in."""
+    form = FORMS.get(Path(output).suffix.lower())
+    if form is None:
+        raise typer.BadParameter("its name ends in .jsonl or .csv", param_hint="--output")
+    beside = sheet or str(Path(output).with_suffix(".html"))
+    if Path(beside).suffix.lower() not in (".html", ".md"):
+        raise typer.BadParameter("its name ends in .html or .md", param_hint="--sheet")
+    refuse_same(output, run, beside)
+    refuse_same(beside, run)
+    stored = StoredRun.open(run)
+    known = _known(stored, rubrics)
+    drawn = draw(stored.evaluations, share, by=[name.strip() for name in by.split(",") if name.strip()], seed=seed)
+    if not drawn:
+        raise RubricaError(f"{run} holds no evaluation to review")
+    texts = sheet_html if beside.lower().endswith(".html") else sheet_markdown
+    with whole_file(output, force=force) as file, whole_file(beside, force=force) as page:
+        page.write(texts(drawn, known, Path(output).name))
+        write_review(drawn, known, file, form, show_judge=show_judge)
+    added = None if database is None else _queue().add(database, stored.name, drawn, known)
+    out().print(_drawn_page(drawn, (output, beside), run, added))
+
+
+def _drawn_page(drawn: Sequence[Drawn], files: tuple[str, str], run: str, added: int | None) -> Group:
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    table.add_column("stratum", overflow="fold")
+    table.add_column("drawn", justify="right", no_wrap=True)
+    counts = Counter(one.stratum for one in drawn)
+    for stratum in sorted(counts)[:MOST_STRATA]:
+        table.add_row(safe(stratum), f"{counts[stratum]:,}")
+    if len(counts) > MOST_STRATA:
+        table.add_row(f"… and {len(counts) - MOST_STRATA:,} more strata", "")
+    parts: list[RenderableType] = [table, Text()]
+    parts.append(
+        Text.assemble(f"{counted(len(drawn), 'evaluation')} in ", (safe(files[0]), "bold"), " to be filled in")
+    )
+    parts.append(Text.assemble("questions and anchors in ", (safe(files[1]), "bold")))
+    if added is not None:
+        parts.append(Text(f"{counted(added, 'new item')} in the review queue of the database"))
+    back = shlex.join([*program().split(), "review", "import", files[0], "--run", run, "-o", "labels.jsonl"])
+    parts.append(Text(f"then: {back}", "dim"))
+    return Group(*parts)
+
+
+# --- reading scores back ----------------------------------------------------------------------------------
+
+
+@app.command("import", epilog=IMPORT_EXAMPLES)
+def import_scores(
+    run: RunOption,
+    files: Files = None,
+    output: Labels = None,
+    reviewer: Reviewer = None,
+    database: DatabasePlace = None,
+    rubrics: Rubrics = None,
+    force: Force = False,
+    as_json: AsJson = False,
+) -> None:
+    """Read people's scores back, and show how far the judge agrees with them."""
+    if not files and database is None:
+        raise typer.BadParameter("name the review files that were filled in, or --database", param_hint="FILE…")
+    for file in files or []:
+        refuse_same(output, run, file)
+    stored = StoredRun.open(run)
+    known = _known(stored, rubrics)
+    filled = [record for file in files or [] for record in read_filled(file, reviewer)]
+    if database is not None:
+        filled = [*_queue().opinions(database, stored.name), *filled]
+    found = reviewed(filled, stored.evaluations(), known)
+    _told(found.bad)
+    if not found.opinions:
+        if found.bad and not found.empty:
+            raise RubricaError("no record could be used, for the reasons given")
+        raise RubricaError(f"nobody filled anything in: {counted(found.empty, 'record')} without a score")
+    kept = None
+    if database is not None and files:
+        kept = _queue().keep(database, stored.name, list(found.opinions.values()))
+    measured, verdicts = agreements(found, known), verdict_agreement(found, known)
+    written = _write_labels(output, labels(found, known), force) if output is not None else {}
+    commands = [_calibrate(path, reference, rubrics) for path, reference in written.items()]
+    if as_json:
+        typer.echo(json.dumps(_plain(found, measured, verdicts, commands), indent=2, ensure_ascii=False))
+    else:
+        out().print(_page(found, measured, verdicts))
+        for line in _next(output, written, commands, kept):
+            out().print(Text(safe(line)), soft_wrap=True)
+    if found.bad:
+        raise typer.Exit(1)
+
+
+def _write_labels(output: str, lines: Mapping[str, Sequence[str]], force: bool) -> dict[str, str]:
+    """A file per rubric, since one is calibrated at a time; their names, and the rubric of each."""
+    path = Path(output)
+    places = {
+        reference: path.with_name(f"{path.stem}.{reference.partition('@')[0]}{path.suffix}") for reference in lines
+    }
+    if len(lines) == 1:
+        places = dict.fromkeys(lines, path)
+    for reference, own in lines.items():
+        with whole_file(str(places[reference]), force=force) as file:
+            file.writelines(line + "\n" for line in own)
+    return {str(place): reference for reference, place in places.items()}
+
+
+def _calibrate(path: str, reference: str, given: Sequence[str] | None) -> str:
+    name = reference.partition("@")[0]
+    if find(reference) is not None:
+        rubric = name
+    else:
+        rubric = next((file for file in given or [] if rubric_of(file).name == name), f"{name}.yaml")
+    words = [*program().split(), "calibrate", path, "-r", rubric, "-o", f"{name}-calibrated.yaml"]
+    return shlex.join(words)
+
+
+def _next(output: str | None, written: Mapping[str, str], commands: Sequence[str], kept: int | None) -> Iterator[str]:
+    if kept is not None:
+        yield f"{counted(kept, 'opinion')} kept in the database"
+    if output is None:
+        yield "-o labels.jsonl writes labels for `rubrica calibrate`"
+    elif not written:
+        yield "no labels were written: nothing that people scored was scored by a judge"
+    for path, command in zip(written, commands, strict=True):
+        yield f"labels in {path}; next: {command}"
+
+
+def _plain(
+    found: Reviewed, measured: Sequence[QuestionAgreement], verdicts: VerdictAgreement, commands: Sequence[str]
+) -> dict[str, Any]:
+    return {
+        "evaluations": len({opinion.item for opinion in found.opinions.values()}),
+        "opinions": len(found.opinions),
+        "reviewers": found.reviewers,
+        "empty": found.empty,
+        "replaced": found.replaced,
+        "bad": [str(record) for record in found.bad],
+        "questions": [one.plain for one in measured],
+        "verdicts": {"count": verdicts.count, "same": verdicts.same},
+        "calibrate": list(commands),
+    }
+
+
+def _page(found: Reviewed, measured: Sequence[QuestionAgreement], verdicts: VerdictAgreement) -> Group:
+    items = len({opinion.item for opinion in found.opinions.values()})
+    people = ", ".join(short(name, 40) for name in found.reviewers)
+    parts: list[RenderableType] = [_figures(measured), Text()]
+    parts.append(Text(f"{counted(items, 'evaluation')} scored by {people}"))
+    if verdicts.count:
+        parts.append(Text(f"the same verdict as the judge's: {verdicts.same:,} of {verdicts.count:,}"))
+        most = sorted(verdicts.others.items(), key=lambda pair: (-pair[1], pair[0]))[:5]
+        parts += [Text(f"  judge {safe(judge)}, people {safe(own)}: {count:,}", "dim") for (judge, own), count in most]
+    few = [one.question.name for one in measured if one.count < FEWEST]
+    if few:
+        parts.append(Text(f"fewer than {FEWEST} to calibrate by: {', '.join(few)}", "dim"))
+    if found.empty:
+        parts.append(Text(f"{counted(found.empty, 'record')} without a score left out", "dim"))
+    if found.replaced:
+        parts.append(Text(f"{counted(found.replaced, 'opinion')} replaced by a later one of the same person", "dim"))
+    return Group(*parts)
+
+
+def _figures(measured: Sequence[QuestionAgreement]) -> Table:
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    several = len({one.rubric for one in measured}) > 1
+    if several:
+        table.add_column("rubric", overflow="fold")
+    table.add_column("dimension", overflow="fold")
+    for heading in ("n", "alpha", "judge − people", "same", "within", "people n", "people alpha"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for one in measured:
+        near = f"{percent(one.near)} ({figure(one.step)})" if one.near is not None else "—"
+        difference = signed(round(one.difference, 2)) if one.difference is not None else "—"
+        cells = [f"{one.count:,}", _alpha(one.alpha.value), difference, percent(one.exact), near]
+        cells += [f"{one.pairs:,}", _alpha(one.people.value)]
+        table.add_row(*([safe(one.rubric)] if several else []), safe(one.question.name), *cells)
+    return table
+
+
+def _alpha(value: float | None) -> str:
+    return "—" if value is None else figure(round(value, 2))
+
+
+def _told(bad: Sequence[BadRecord]) -> None:
+    for record in bad[:MOST_TOLD]:
+        note(str(record), "yellow")
+    if len(bad) > MOST_TOLD:
+        note(f"and {len(bad) - MOST_TOLD:,} more", "yellow")
+
+
+# --- what both share --------------------------------------------------------------------------------------
+
+
+def _known(run: StoredRun, names: Sequence[str] | None) -> dict[str, Rubric]:
+    given = {loaded.name: loaded for loaded in map(rubric_of, names or [])}
+    return run.rubrics() | given
+
+
+def _queue() -> Any:
+    """The review queue of a database; loaded only now, for most reviews need none."""
+    try:
+        return import_module("rubrica.cli.review_queue")
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] == "rubrica":
+            raise
+        raise RubricaError(f"--database: {error.name} is missing (pip install 'rubrica[server]')") from error

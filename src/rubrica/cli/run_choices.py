@@ -1,0 +1,73 @@
+"""The options of ``rubrica run``."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from .options import MODELS, WHAT, WHERE
+
+CasesFile = Annotated[
+    str,
+    typer.Argument(
+        metavar="CASES", help="A .jsonl, .csv or .parquet file with prompt, response and context; - reads JSON lines."
+    ),
+]
+Folder = Annotated[str, typer.Option("--output", "-o", metavar="DIR", help="The run's folder.", rich_help_panel=WHERE)]
+Filters = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--filter",
+        "-k",
+        metavar="CONDITION",
+        help="Only cases that fit: name=value, name!=value (* is any text), a formula such as 'word_count > 100', "
+        "or a stretch of the id. Repeated, all must hold.",
+        rich_help_panel=WHAT,
+    ),
+]
+SampleSize = Annotated[
+    str | None,
+    typer.Option(
+        "--sample", metavar="N|N%", help="Only so many cases, drawn by their ids and --seed.", rich_help_panel=WHAT
+    ),
+]
+Repeat = Annotated[
+    int, typer.Option("--repeat", min=1, max=100, help="Judge each case so often, asking anew.", rich_help_panel=MODELS)
+]
+Jobs = Annotated[
+    int, typer.Option("--jobs", "-j", min=1, max=1000, help="Cases under way at once.", rich_help_panel=MODELS)
+]
+Seed = Annotated[
+    int,
+    typer.Option(
+        "--seed",
+        min=0,
+        help="Of the sample, and of the order in which judges see dimensions; 0: as written.",
+        rich_help_panel=MODELS,
+    ),
+]
+RetryErrors = Annotated[
+    bool, typer.Option("--retry-errors", help="Judge cases again for which a model failed.", rich_help_panel=WHAT)
+]
+NoResume = Annotated[
+    bool, typer.Option("--no-resume", help="Begin anew; the run that is there goes to earlier/.", rich_help_panel=WHERE)
+]
+MostFailures = Annotated[
+    int,
+    typer.Option(
+        "--max-failures",
+        min=0,
+        help="Stop after so many cases in a row that no model answers; 0: never.",
+        rich_help_panel=MODELS,
+    ),
+]
+
+InBulk = Annotated[
+    bool | None,
+    typer.Option(
+        "--bulk/--no-bulk",
+        help="Store figures only, explanations on demand; left out, for large files that no model judges.",
+        rich_help_panel=WHERE,
+    ),
+]

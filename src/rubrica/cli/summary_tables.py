@@ -1,0 +1,126 @@
+"""A summary as tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from rubrica.model.rubric import Rubric
+from rubrica.report.figures import counted, dollars, duration, figure, percent, price, signed
+from rubrica.runs.figures import Part, Summary
+from rubrica.runs.grading import name_of
+from rubrica.runs.measures import SCORE
+from rubrica.scoring.spread import Spread
+
+from .marks import verdict_text
+from .run_options import plain_table, rounded
+from .screen import safe, short
+
+WIDE = 100  # columns of a terminal that holds every percentile
+MOST_PAIRS, MOST_OUTLIERS, MOST_RULES, MOST_VALUES = 8, 10, 8, 60
+
+
+def summary_page(found: Summary, rubrics: Mapping[str, Rubric], width: int) -> RenderableType:
+    """What `rubrica summary` prints."""
+    parts: list[RenderableType] = []
+    for reference, part in found.parts.items():
+        rubric = rubrics.get(name_of(reference))
+        parts += [Text(safe(f"{reference}: {counted(part.evaluations, 'evaluation')}"), "bold"), Text()]
+        parts += [_verdicts(part, rubric), Text(), _spreads(part, width), Text()]
+        parts += _details(part)
+    return Group(*parts, *_totals(found))
+
+
+def by_page(key: str, values: Mapping[str, Summary]) -> RenderableType:
+    """Each value of a key on a line."""
+    table = plain_table((safe(key),), ("evaluations", "mean", "median", "std", "p5", "p95"), ("verdicts",))
+    for value in sorted(values)[:MOST_VALUES]:
+        for part in values[value].parts.values():
+            spread = part.spreads.get(SCORE)
+            verdicts = ", ".join(f"{label} {percent(own.rate.value)}" for label, own in part.verdicts.items())
+            cells = _cells(spread, (5, 95))
+            table.add_row(short(value, 40) or "—", f"{part.evaluations:,}", *cells, safe(verdicts))
+    hidden = len(values) - MOST_VALUES
+    more = [Text(f"… and {hidden:,} more; --json has them all", "dim")] if hidden > 0 else []
+    return Group(Text(), table, *more)
+
+
+def _verdicts(part: Part, rubric: Rubric | None) -> Table:
+    table = plain_table(("verdict",), ("count", "rate", "95 % interval"), ("",))
+    for label, own in part.verdicts.items():
+        interval = f"{percent(own.rate.low)} – {percent(own.rate.high)}"
+        bar = Text("█" * round(20 * own.rate.value), "cyan")
+        table.add_row(verdict_text(label, rubric), f"{own.count:,}", percent(own.rate.value), interval, bar)
+    return table
+
+
+def _spreads(part: Part, width: int) -> Table:
+    percents = (5, 25, 75, 90, 95, 99) if width >= WIDE else (5, 95)
+    table = plain_table(("",), ("n", "mean", "median", "std", *(f"p{percent}" for percent in percents), "unscored"))
+    for measure, spread in part.spreads.items():
+        name = f"score of {figure(part.out_of)}" if measure == SCORE else str(measure)
+        missing = part.unscored.get(measure.name, 0) if measure.kind == "dimension" else 0
+        count = f"{spread.count:,}" if spread is not None else "0"
+        unscored = Text(f"{missing:,}" if missing else "", "yellow")
+        table.add_row(safe(name), count, *_cells(spread, percents), unscored, style="bold" if measure == SCORE else "")
+    return table
+
+
+def _cells(spread: Spread | None, percents: tuple[int, ...]) -> list[str]:
+    if spread is None:
+        return ["—"] * (3 + len(percents))
+    values = (spread.mean, spread.median, spread.std, *(spread.percentiles[percent] for percent in percents))
+    return [rounded(value) for value in values]
+
+
+def _details(part: Part) -> list[RenderableType]:
+    parts: list[RenderableType] = []
+    for title, counts in (("gates that fired", part.gates), ("rules that changed a score", part.rules)):
+        if counts:
+            table = plain_table((title,), ("evaluations",))
+            for name, count in list(counts.items())[:MOST_RULES]:
+                table.add_row(short(name, 60), f"{count:,}")
+            parts += [table, Text()]
+    pairs = [pair for pair in part.correlations if pair.spearman is not None]
+    if pairs:
+        table = plain_table(("dimensions that go together",), ("Spearman", "Pearson", "pairs"))
+        for pair in sorted(pairs, key=lambda own: -abs(own.spearman or 0.0))[:MOST_PAIRS]:
+            shown = [signed(round(value, 2)) if value is not None else "—" for value in (pair.spearman, pair.pearson)]
+            table.add_row(safe(f"{pair.one}, {pair.other}"), *shown, f"{pair.pairs:,}")
+        parts += [table, Text()]
+    if part.outliers:
+        table = plain_table(("outlier", "in"), ("value", "deviations"), ("verdict",))
+        for found in part.outliers[:MOST_OUTLIERS]:
+            case = short(found.case, 40) + (f" (repeat {found.repeat + 1})" if found.repeat else "")
+            off = signed(round(found.off, 1))
+            table.add_row(case, safe(str(found.measure)), rounded(found.value), off, verdict_text(found.verdict))
+        parts.append(table)
+        hidden = part.outlying - min(len(part.outliers), MOST_OUTLIERS)
+        parts += [Text(f"… and {hidden:,} more", "dim"), Text()] if hidden > 0 else [Text()]
+    return parts
+
+
+def _totals(found: Summary) -> list[RenderableType]:
+    told = [counted(found.evaluations, "evaluation")]
+    if found.cases not in (0, found.evaluations):
+        told[0] += f" of {counted(found.cases, 'case')}"
+    if found.durations is not None and found.durations.high > 0:
+        times = found.durations.percentiles
+        shown = ", ".join(f"p{percent} {duration(value)}" for percent, value in times.items() if percent != 75)
+        told.append(f"each took {shown}")
+    if found.cost.input_tokens or found.cost.output_tokens or found.cost.usd:
+        told.append(price(found.cost))
+    if found.cost.usd and found.cases:
+        told.append(f"{dollars(found.cost.usd / found.cases)} a case")
+    if found.unpriced:
+        told.append(f"{found.unpriced:,} without a known price")
+    if found.offline:
+        told.append(f"{found.offline:,} scored offline")
+    if found.errors:
+        told.append(
+            f"{counted(found.errors, 'rule, gate or formula', 'rules, gates or formulas')} could not be applied"
+        )
+    return [Text("; ".join(told))]

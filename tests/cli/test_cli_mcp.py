@@ -1,0 +1,223 @@
+"""`rubrica mcp`: the official client starts it in a process of its own, and speaks with it over standard input and
+output."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+from cli_runs import STEADY, TINY
+from mcp import Client, MCPError, StdioServerParameters
+from mcp.types import CallToolResult
+from typer.testing import CliRunner
+
+from council_samples import QUESTION, Seat, members
+from rubrica.cli.mcp import app
+from rubrica.errors import RubricaError
+
+T = TypeVar("T")
+PATIENCE = 60.0
+START = "from rubrica.cli.mcp import app; app()"
+
+
+@asynccontextmanager
+async def agent(folder: Path, *options: str) -> AsyncIterator[Client]:
+    """A client of a server that was started with these options."""
+    environment = {
+        **{name: value for name, value in os.environ.items() if not name.startswith(("RUBRICA_", "LLM_COUNCIL_"))},
+        "RUBRICA_ATTEMPTS": "1",
+        "XDG_CONFIG_HOME": str(folder),
+        "XDG_CACHE_HOME": str(folder),
+    }
+    server = StdioServerParameters(
+        command=sys.executable, args=["-c", START, *options], env=environment, cwd=str(folder)
+    )
+    async with Client(server, read_timeout_seconds=PATIENCE) as client:
+        yield client
+
+
+def speak(folder: Path, options: list[str], talk: Callable[[Client], Awaitable[T]]) -> T:
+    async def whole() -> T:
+        async with agent(folder, *options) as client:
+            return await talk(client)
+
+    return asyncio.run(whole())
+
+
+def call(folder: Path, options: list[str], tool: str, **arguments: Any) -> CallToolResult:
+    return speak(folder, options, lambda client: client.call_tool(tool, arguments))
+
+
+def text_of(result: CallToolResult) -> str:
+    return "".join(getattr(block, "text", "") for block in result.content)
+
+
+def data_of(result: CallToolResult) -> Any:
+    assert not result.is_error, text_of(result)
+    return result.structured_content
+
+
+def test_the_tools_say_what_they_take_and_give(tmp_path: Path) -> None:
+    (tmp_path / "tiny.yaml").write_text(TINY)
+    options = ["--models", "local:,openai:gpt-4o-mini", "--rubrics", str(tmp_path)]
+    found = {tool.name: tool for tool in speak(tmp_path, options, lambda client: client.list_tools()).tools}
+    assert set(found) == {"consult_council", "evaluate"}
+    council, judge = found["consult_council"], found["evaluate"]
+    assert "Models: local:, openai:gpt-4o-mini." in (council.description or "")
+    assert council.input_schema["required"] == ["question"]
+    assert set(council.input_schema["properties"]) == {"question", "models", "tier"}
+    assert "quick" in str(council.input_schema["properties"]["tier"])
+    assert "Rubrics: tiny, answer-quality," in (judge.description or "")
+    assert judge.input_schema["required"] == ["rubric", "response"]
+    assert set(judge.input_schema["properties"]) == {"rubric", "response", "prompt", "context"}
+    for tool in found.values():
+        assert all(field.get("description") for field in tool.input_schema["properties"].values())
+        assert tool.output_schema
+        assert tool.annotations
+        assert tool.annotations.read_only_hint
+
+
+def test_a_council_is_consulted_and_its_progress_told(tmp_path: Path) -> None:
+    steps: list[str] = []
+
+    async def note(_progress: float, _total: float | None, message: str | None) -> None:
+        steps.append(message or "")
+
+    with members(ann="quality 9", bo="quality 6", cy=Seat(faults=["error"] * 9)) as seats:
+        names = [seat.model for seat in seats.values()]
+        result = speak(
+            tmp_path,
+            ["--models", ",".join(names), "--tier", "quick"],
+            lambda client: client.call_tool("consult_council", {"question": QUESTION}, progress_callback=note),
+        )
+    advice = data_of(result)
+    assert advice["answer"] == "ann sums up."
+    assert [(one["model"], one["rank"], one["score"]) for one in advice["ranking"]] == [
+        (names[0], 1, 9.0),
+        (names[1], 2, 6.0),
+    ]
+    assert [(one["model"], one["stage"]) for one in advice["failed"]] == [(names[2], "answers")]
+    assert (advice["chair"], advice["fallback"], advice["usd"]) == (names[0], "", None)
+    assert any(step.startswith("answers: asking") for step in steps)
+    assert f"{names[0]} answered" in steps
+
+
+def test_an_agent_chooses_among_the_models_of_the_server_only(tmp_path: Path) -> None:
+    with members(ann="quality 9", bo="quality 6", cy="quality 3") as seats:
+        names = [seat.model for seat in seats.values()]
+
+        async def talk(client: Client) -> tuple[CallToolResult, CallToolResult, CallToolResult]:
+            two = await client.call_tool("consult_council", {"question": "Why?", "models": names[1:], "tier": "quick"})
+            other = await client.call_tool("consult_council", {"question": "Why?", "models": [names[0], "local:"]})
+            return two, other, await client.call_tool("consult_council", {"question": " "})
+
+        two, other, empty = speak(tmp_path, ["--models", ",".join(names)], talk)
+        assert [one["model"] for one in data_of(two)["ranking"]] == names[1:]
+        assert seats["ann"].asked == []
+    assert other.is_error
+    assert f"there is no 'local:' here (there are {', '.join(names)})" in text_of(other)
+    assert empty.is_error
+    assert "question" in text_of(empty)
+
+
+def test_a_client_that_gives_up_ends_the_session(tmp_path: Path) -> None:
+    with members(ann=Seat(latency=5.0), bo=Seat(latency=5.0)) as seats:
+
+        async def talk(client: Client) -> int:
+            with pytest.raises(MCPError):
+                await client.call_tool("consult_council", {"question": "Why?"}, read_timeout_seconds=3.0)
+            for _ in range(150):  # before the members would have answered
+                if sum(seat.server.left for seat in seats.values()) == 2:
+                    break
+                await asyncio.sleep(0.01)
+            return sum(seat.server.left for seat in seats.values())
+
+        assert speak(tmp_path, ["--models", ",".join(seat.model for seat in seats.values())], talk) == 2
+
+
+def test_without_a_quorum_the_reasons_are_told(tmp_path: Path) -> None:
+    with members(ann="quality 9", bo=Seat(faults=["error"] * 9)) as seats:
+        names = [seat.model for seat in seats.values()]
+        result = call(tmp_path, ["--models", ",".join(names)], "consult_council", question="Why?")
+    assert result.is_error
+    assert "1 of 2 models answered" in text_of(result)
+    assert names[1] in text_of(result)
+
+
+def test_without_models_the_way_out_is_told(tmp_path: Path) -> None:
+    result = call(tmp_path, [], "consult_council", question="Why?")
+    assert result.is_error
+    assert "rubrica mcp --models" in text_of(result)
+
+
+def test_a_response_is_judged_offline(tmp_path: Path) -> None:
+    (tmp_path / "tiny.yaml").write_text(TINY)
+
+    async def talk(client: Client) -> list[CallToolResult]:
+        return [
+            await client.call_tool("evaluate", arguments)
+            for arguments in (
+                {
+                    "rubric": "answer-quality",
+                    "prompt": "What is the capital of France?",
+                    "response": "The capital of France is Paris.",
+                    "context": {"question_type": "FACTUAL"},
+                },
+                {"rubric": "tiny", "response": '{"a": 1}'},
+                {"rubric": "tiny", "response": "x", "context": {"images": ["/etc/passwd"]}},
+                {"rubric": "anser-quality", "response": "x"},
+                {"rubric": str(tmp_path / "tiny.yaml"), "response": "x"},
+                {"rubric": "tiny"},
+            )
+        ]
+
+    good, own, picture, typo, path, nothing = speak(tmp_path, ["--rubrics", str(tmp_path)], talk)
+    found = data_of(good)
+    assert (found["rubric"].partition("@")[0], found["verdict"], found["offline"]) == ("answer-quality", "pass", True)
+    assert found["score"] >= found["threshold"] == 85
+    assert set(found["dimensions"]) == {"accuracy", "completeness", "clarity", "depth", "safety"}
+    assert all(one["reason"] for one in found["dimensions"].values())
+    assert data_of(own)["rubric"].startswith("tiny@")
+    for refused, told in (
+        (picture, "not by a path"),
+        (typo, "did you mean answer-quality?"),
+        (path, "there is no"),
+        (nothing, "response"),
+    ):
+        assert refused.is_error
+        assert told in text_of(refused)
+
+
+def test_a_judge_is_asked_where_there_is_one(tmp_path: Path) -> None:
+    script = tmp_path / "judge.jsonl"
+    script.write_text('{"reply": {"score": 4, "reason": "it is wrong", "confidence": 0.9}}\n' * 5)
+    result = call(
+        tmp_path,
+        ["--judge", f"scripted:{script}"],
+        "evaluate",
+        rubric="answer-quality",
+        prompt="What is the capital of France?",
+        response="The capital of France is Lyon.",
+        context={"question_type": "FACTUAL"},
+    )
+    found = data_of(result)
+    assert (found["verdict"], found["offline"]) == ("fail", False)
+    accuracy = found["dimensions"]["accuracy"]
+    assert (accuracy["score"], accuracy["judged_by"]) == (4, f"scripted:{script}")
+    assert "it is wrong" in accuracy["reason"]
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [(["--models", "local:"], "two or more"), (["--models", "gpt-4,local:"], "names no model")],
+)
+def test_what_cannot_be_served_is_told_at_the_start(options: list[str], told: str) -> None:
+    result = CliRunner(env=STEADY).invoke(app, options)
+    assert isinstance(result.exception, RubricaError)
+    assert told in str(result.exception)
