@@ -27,7 +27,7 @@ test: $(VENV)/.installed-dev lint browser ## install what it needs, then lint, t
 	$(BIN)/pytest
 
 browser: ## a browser for the tests of pages: installed where that is allowed, said plainly where not
-	@command -v chromium >/dev/null || command -v google-chrome >/dev/null \
+	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null \
 	  || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && echo "installing chromium for the browser tests" \
 	       && { apt-get install -y -qq --no-install-recommends chromium >/dev/null 2>&1 \
 	            || { apt-get update -qq >/dev/null 2>&1 && apt-get install -y -qq --no-install-recommends chromium >/dev/null 2>&1; }; }; } \

@@ -1,0 +1,1 @@
+"""The studio: rubrics built, tried, compared and shared in a browser."""

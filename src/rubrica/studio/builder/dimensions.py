@@ -1,0 +1,206 @@
+"""Dimensions and their parts in a document: added, called otherwise, scored in another way, taken away."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import ValidationError
+
+from rubrica.model.rubric import ScorerKind
+from rubrica.model.scale import Scale
+
+from .document import Data, Path, at, free_name, listed, mapped, move, put, rename
+from .weights import admitted, evened, released
+
+NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}", re.ASCII)
+KINDS: Mapping[ScorerKind, str] = {
+    "judge": "A judge answers a question",
+    "rules": "Rules give and take points",
+    "formula": "One formula",
+    "check": "A checklist",
+    "parts": "Parts, weighed together",
+}
+_BLOCKS = (
+    "rules",
+    "start",
+    "scoring",
+    "possible",
+    "win_at",
+    "formula",
+    "checks",
+    "parts",
+    "scorer",
+    "offline",
+    "looks",
+)
+_BEGUN: Mapping[str, Data] = {
+    "judge": {"scorer": "judge"},
+    "rules": {"rules": [{"when": "word_count > 100", "add": -1, "because": "too long"}]},
+    "formula": {"formula": "min(word_count / 50, 1)"},
+    "check": {"checks": [{"name": "short", "that": "word_count <= 100"}]},
+}
+
+
+def weights_of(document: Data, path: Path) -> dict[str, float]:
+    """The weights of the things in a mapping, such as the dimensions; 0 where one has none."""
+    return {name: _number(at(thing, ("weight",), 0.0)) for name, thing in mapped(document, path).items()}
+
+
+def with_weights(document: Data, path: Path, weights: Mapping[str, float]) -> Data:
+    """The document with those weights."""
+    for name, weight in weights.items():
+        document = put(document, (*path, name, "weight"), weight)
+    return document
+
+
+def added(document: Data, path: Path, wish: str) -> tuple[Data, str]:
+    """The document with a further dimension (or part), which a judge answers, and its name."""
+    name = free_name(mapped(document, path), wish)
+    if path == ("dimensions",) and weighed_by_profiles(document):
+        document = put(document, (*path, name), {"asks": "", "scorer": "judge"})
+        return _profiles(document, lambda own: {**own, name: 0.0}), name
+    weights = admitted(weights_of(document, path), name)
+    document = put(document, (*path, name), {"asks": "", "weight": weights[name], "scorer": "judge"})
+    document = with_weights(document, path, weights)
+    if path == ("dimensions",):
+        document = _profiles(document, lambda own: {**own, name: 0.0})
+    return document, name
+
+
+def taken_away(document: Data, path: Path) -> Data:
+    """The document without a dimension (or part). The others take over its weight, in every profile too."""
+    where, name = path[:-1], str(path[-1])
+    weights = released(weights_of(document, where), name)
+    document = put(document, path, None)
+    document = with_weights(document, where, weights) if any(weights.values()) else document
+    if where != ("dimensions",):
+        return document
+    document = _profiles(document, lambda own: released(own, name) if name in own else own)
+    for section in mapped(document, ("sections",)):
+        members = [one for one in listed(document, ("sections", section, "dimensions")) if one != name]
+        document = put(document, ("sections", section, "dimensions"), members)
+    return document
+
+
+def renamed(document: Data, path: Path, name: str) -> Data:
+    """The document with a dimension, part, setting or named pattern called otherwise, wherever it is read."""
+    old = str(path[-1])
+    if name == old or name in mapped(document, path[:-1]):
+        return document
+    document = rename(document, path, name)
+    if path[:-1] == ("dimensions",):
+        document = _profiles(document, lambda own: {name if key == old else key: own[key] for key in own})
+        for section in mapped(document, ("sections",)):
+            place: Path = ("sections", section, "dimensions")
+            document = put(document, place, [name if one == old else one for one in listed(document, place)])
+    found: Data = _reworded(document, old, name)
+    return found
+
+
+FORMULAS = frozenset(
+    {"formula", "when", "that", "applies", "expression", "score_formula", "cap", "floor", "before", "add"}
+)
+"""Keys whose texts are formulas."""
+
+
+def _reworded(value: Any, old: str, new: str, key: str = "") -> Any:
+    if isinstance(value, Mapping):
+        return {inner: _reworded(kept, old, new, str(inner)) for inner, kept in value.items()}
+    if isinstance(value, list):
+        return [_reworded(item, old, new, key) for item in value]
+    if isinstance(value, str) and (key in FORMULAS or (key == "metric" and value == old)):
+        text = re.sub(rf"\b{re.escape(old)}\b", new, value)
+        return re.sub(rf"\b{re.escape(old)}_share\b", f"{new}_share", text)
+    return value
+
+
+def scored_by(document: Data, path: Path, kind: ScorerKind) -> Data:
+    """The document with a dimension (or part) scored in another way.
+
+    A recipe that a judged dimension had offline becomes its own, and the other way round, so that nothing is lost.
+    """
+    axis = mapped(document, path)
+    recipe = {key: value for key, value in axis.items() if key in _BLOCKS and key not in ("offline", "scorer", "looks")}
+    kept = {key: value for key, value in axis.items() if key not in _BLOCKS}
+    stand_in = axis.get("offline") if isinstance(axis.get("offline"), Mapping) else None
+    if kind == "judge":
+        stand_in = stand_in or ({**recipe} if recipe and "parts" not in recipe else None)
+        return put(document, path, {**kept, "scorer": "judge", **({"offline": stand_in} if stand_in else {})})
+    if kind == "parts":
+        part = {"weight": 1.0, "asks": axis.get("asks", ""), "scorer": "judge"}
+        return put(document, path, {**kept, "parts": recipe.get("parts") or {free_name([], "first_part"): part}})
+    block = {"rules": "rules", "formula": "formula", "check": "checks"}[kind]
+    if stand_in and block in stand_in:
+        return put(document, path, {**kept, **stand_in})
+    return put(document, path, {**kept, **_BEGUN[kind]})
+
+
+def kind_of(axis: Any) -> ScorerKind:
+    """How a dimension of a document is scored, as far as it says so.
+
+    >>> kind_of({"rules": []}), kind_of({"asks": "?"}), kind_of({"parts": {}})
+    ('rules', 'judge', 'parts')
+    """
+    if not isinstance(axis, Mapping):
+        return "judge"
+    said = next((kind for kind in KINDS if kind == axis.get("scorer")), None)
+    if said is not None:
+        return said
+    blocks: dict[str, ScorerKind] = {"parts": "parts", "rules": "rules", "formula": "formula", "checks": "check"}
+    return next((kind for key, kind in blocks.items() if key in axis), "judge")
+
+
+def scale_of(document: Data, dimension: str | None = None) -> Scale:
+    """The scale a dimension is scored on; 0 to 1 while what is written is no scale."""
+    own = None if dimension is None else at(document, ("dimensions", dimension, "scale"))
+    try:
+        return Scale.model_validate(own if own is not None else mapped(document, ("scale",)))
+    except ValidationError:
+        return Scale()
+
+
+def profile_names(document: Data) -> list[str]:
+    """The profiles, in their order."""
+    return [name for name in mapped(document, ("profiles",)) if name not in ("by", "default")]
+
+
+def profile_weights(document: Data, profile: str) -> dict[str, float]:
+    """A profile's weights, the dimensions' own where it has none."""
+    own = mapped(document, ("profiles", profile, "weights"))
+    if own:
+        return {name: _number(own.get(name, 0.0)) for name in mapped(document, ("dimensions",))}
+    return evened(weights_of(document, ("dimensions",)))
+
+
+def with_profile(document: Data, by: str, name: str) -> Data:
+    """The document with a further profile, which weighs as the dimensions do."""
+    document = put(document, ("profiles", "by"), at(document, ("profiles", "by"), by))
+    threshold = at(document, ("threshold",))
+    profile = {"weights": evened(weights_of(document, ("dimensions",)))}
+    return put(document, ("profiles", name), {**({} if threshold is None else {"threshold": threshold}), **profile})
+
+
+def weighed_by_profiles(document: Data) -> bool:
+    """Whether every profile has weights and no dimension has one of its own."""
+    own = any(at(dimension, ("weight",)) is not None for dimension in mapped(document, ("dimensions",)).values())
+    names = profile_names(document)
+    return not own and bool(names) and all(mapped(document, ("profiles", name, "weights")) for name in names)
+
+
+def moved(document: Data, path: Path, by: int) -> Data:
+    """The document with a dimension some places further down."""
+    return move(document, path, by)
+
+
+def _profiles(document: Data, change: Any) -> Data:
+    for profile in profile_names(document):
+        own = mapped(document, ("profiles", profile, "weights"))
+        if own:
+            document = put(document, ("profiles", profile, "weights"), change(own))
+    return document
+
+
+def _number(value: Any) -> float:
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else 0.0

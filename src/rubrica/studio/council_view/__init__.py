@@ -1,0 +1,1 @@
+"""What the council's page shows, worked out without a browser."""

@@ -1,0 +1,116 @@
+"""The frame around every page: the bar on top, the places on the left, light and dark."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+from nicegui import ElementFilter, ui
+
+from rubrica.errors import DeniedError, RubricaError
+from rubrica.server.signin import SIGN_IN
+
+from .parts import UNFORESEEN, told
+from .studio import Visitor
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """An entry of the menu."""
+
+    path: str
+    title: str
+    icon: str
+
+
+PLACES = (
+    Place("/rubrics", "Rubrics", "rule"),
+    Place("/sandbox", "Sandbox", "science"),
+    Place("/runs", "Runs", "stacked_bar_chart"),
+    Place("/reviews", "Review queue", "rate_review"),
+    Place("/market", "Marketplace", "storefront"),
+    Place("/games", "Games", "emoji_events"),
+    Place("/council", "Council", "groups"),
+    Place("/gateway", "Gateway", "alt_route"),
+)
+
+ATTENDANCE = 15.0
+"""Seconds between two looks whether the session of an open page still stands."""
+
+# Dark or light is the browser's business: it is remembered there, and set before the page is drawn.
+_THEME = """
+<script>
+  const wanted = localStorage.getItem('rubrica-theme');
+  window.rubricaDark = wanted ? wanted === 'dark' : matchMedia('(prefers-color-scheme: dark)').matches;
+</script>
+"""
+_SKIP = '<a class="skip" href="#content">Skip to content</a>'
+_SIGN_OUT = '<form method="post" action="/signout"><button class="chip">Sign out</button></form>'
+
+
+@contextmanager
+def frame(visitor: Visitor, title: str, here: str) -> Iterator[None]:
+    """Draw the frame; what is made inside becomes the page's content. `here` is the path of its place."""
+    ui.page_title(f"{title} · Rubrica")
+    ui.add_css(style())
+    ui.add_head_html(_THEME)
+    dark = ui.dark_mode(None)
+    ui.colors(primary="#3156c4", positive="#17713f", negative="#b3261e", warning="#8a5800")
+    ui.on_exception(_unforeseen)
+    # The browser knows whether there is room for the menu; asking it would cost every page a round trip.
+    with ui.left_drawer(value=False).classes("side").props("width=220 breakpoint=900 show-if-above") as drawer:
+        with ui.element("nav").props('aria-label="Places"'):
+            for place in PLACES:
+                with ui.link(target=place.path).classes("place" + (" here" if place.path == here else "")):
+                    ui.icon(place.icon).props("aria-hidden=true")
+                    ui.label(place.title)
+        ui.space()
+        ui.link("API reference", "/docs").classes("place")
+    with ui.header().classes("bar items-center q-px-md q-py-sm").props("reveal=false"):
+        ui.html(_SKIP, sanitize=False).classes("skipping")
+        menu = ui.button(icon="menu", color=None).props('flat round dense aria-label="Menu"')
+        menu.on("click", js_handler=f"() => getElement({drawer.id}).toggle()")
+        ui.link("Rubrica", "/rubrics").classes("brand")
+        ui.space()
+        ui.label(visitor.caller.name).classes("quiet").tooltip(f"role: {visitor.caller.role}")
+        ui.button(icon="contrast", on_click=_switch, color=None).props('flat round dense aria-label="Light or dark"')
+        if visitor.signed_in:
+            ui.html(_SIGN_OUT, sanitize=False)
+            ui.timer(ATTENDANCE, lambda: _attend(visitor), immediate=False)
+    ui.on("theme", lambda event: dark.set_value(event.args))
+    ui.run_javascript("emitEvent('theme', window.rubricaDark)")
+    with ui.element("main").classes("content").props('id="content"'):
+        yield
+
+
+def _unforeseen(error: Exception) -> None:
+    """Tell an error that nothing on the page was made for: nobody is left in front of a page that waits for nothing."""
+    for spinner in ElementFilter(kind=ui.spinner):
+        spinner.set_visibility(False)
+    said = told(error) if isinstance(error, RubricaError) else UNFORESEEN
+    ui.notify(said, type="negative", multi_line=True, timeout=0, close_button="Close")
+
+
+async def _attend(visitor: Visitor) -> None:
+    """Close a page whose session has ended elsewhere: what it shows is for nobody any more."""
+    try:
+        await visitor.still_here()
+    except DeniedError:
+        ui.navigate.to(SIGN_IN)
+
+
+def _switch() -> None:
+    ui.run_javascript(
+        "window.rubricaDark = !window.rubricaDark;"
+        "localStorage.setItem('rubrica-theme', window.rubricaDark ? 'dark' : 'light');"
+        "emitEvent('theme', window.rubricaDark)"
+    )
+
+
+@cache
+def style() -> str:
+    """The studio's style sheet."""
+    return (files("rubrica.studio") / "style.css").read_text("utf-8")

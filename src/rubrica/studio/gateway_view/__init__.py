@@ -1,0 +1,1 @@
+"""What the gateway's pages show, worked out without a browser."""

@@ -1,0 +1,112 @@
+"""What the gateway did lately: the figures of a stretch of time, and the same over that time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Literal
+from uuid import UUID
+
+import msgspec
+from sqlalchemy import Connection
+
+from rubrica.arena.access import Caller, require
+from rubrica.errors import MissingError
+from rubrica.gateway.analytics import LENGTHS, Analytics, Figures, Percentiles, analytics
+from rubrica.gateway.waiting import waiting
+from rubrica.store.gateway import Record, request_by_trace
+from rubrica.store.gateway_figures import Bucket, Window
+from rubrica.store.gateway_recent import Glance, Outcome, Spot, recent
+
+SpanName = Literal["hour", "day", "week", "month"]
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A stretch of time that ends now, and the buckets it is drawn in."""
+
+    title: str
+    length: timedelta
+    bucket: Bucket
+
+    def window(self, now: datetime, question_type: str | None = None) -> Window:
+        """It begins where a bucket does, so that the first one is whole."""
+        return Window(floored(now - self.length, self.bucket), now, question_type)
+
+
+SPANS: Mapping[SpanName, Span] = {
+    "hour": Span("Hour", timedelta(hours=1), "minute"),
+    "day": Span("Day", timedelta(days=1), "hour"),
+    "week": Span("Week", timedelta(days=7), "hour"),
+    "month": Span("30 days", timedelta(days=30), "day"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """Figures of a window as a whole, and by the times in it."""
+
+    window: Window
+    bucket: Bucket
+    figures: Analytics
+    waits: Mapping[datetime, Percentiles]
+
+    @property
+    def times(self) -> list[datetime]:
+        """When each bucket begins, those without a request too."""
+        found, length = [self.window.since], LENGTHS[self.bucket]
+        while found[-1] + length < self.window.until:
+            found.append(found[-1] + length)
+        return found
+
+    def over_time(self, figure: Callable[[Figures], float | None]) -> list[float | None]:
+        """A figure of each bucket; None where there is none."""
+        trend = self.figures.trend
+        found = (trend.get(at.isoformat()) for at in self.times)
+        return [None if figures is None else figure(figures) for figures in found]
+
+    def waited(self, percentile: Callable[[Percentiles], float]) -> list[float | None]:
+        """A percentile of what each bucket's requests took, in milliseconds."""
+        found = (self.waits.get(at) for at in self.times)
+        return [None if own is None else percentile(own) for own in found]
+
+
+def look(conn: Connection, caller: Caller, window: Window, bucket: Bucket) -> Outlook:
+    """The figures of a window."""
+    require(caller, "viewer", "reading analytics")
+    found = analytics(conn, window.since, window.until, window.question_type, bucket)
+    return Outlook(window, bucket, found, waiting(conn, window, bucket, found.all.requests))
+
+
+def lately(
+    conn: Connection, caller: Caller, window: Window, outcome: Outcome, after: Spot | None, limit: int
+) -> list[Glance]:
+    """The last requests of a window."""
+    require(caller, "viewer", "reading analytics")
+    return recent(conn, window, outcome, after=after, limit=limit)
+
+
+def one(conn: Connection, caller: Caller, trace: str) -> Record:
+    """All that was kept of a request. What was asked and answered is for admins: it belongs to others."""
+    require(caller, "viewer", "reading analytics")
+    try:
+        found = request_by_trace(conn, UUID(trace))
+    except ValueError:
+        found = None
+    if found is None:
+        raise MissingError(f"no request {trace[:60]!r} is kept")
+    return found if caller.is_admin else msgspec.structs.replace(found, prompt=None, answer=None)
+
+
+def floored(at: datetime, bucket: Bucket) -> datetime:
+    """When the bucket begins that a moment falls into.
+
+    >>> from datetime import UTC
+    >>> f"{floored(datetime(2026, 5, 4, 10, 20, 30, tzinfo=UTC), 'hour'):%H:%M}"
+    '10:00'
+    """
+    whole = at.replace(second=0, microsecond=0)
+    if bucket == "minute":
+        return whole
+    return whole.replace(minute=0) if bucket == "hour" else whole.replace(hour=0, minute=0)

@@ -1,0 +1,101 @@
+"""Puts the studio's pages on the server's application."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from importlib import import_module
+
+from fastapi import FastAPI, Request, Response
+from fastapi.responses import PlainTextResponse
+from nicegui import Client, core, ui
+from starlette.routing import Route
+
+from rubrica.errors import RubricaError
+from rubrica.server.problems import refusal
+from rubrica.server.routes.session import OWN_PAGES
+
+from .frame import frame, style
+from .parts import UNFORESEEN, heading, told
+from .studio import Studio
+
+PAGES = (
+    "rubrics",
+    "build",
+    "rubric",
+    "versions",
+    "sandbox",
+    "runs",
+    "reviews",
+    "market",
+    "offer",
+    "games",
+    "game",
+    "council",
+    "gateway",
+)
+POLICY = (
+    "default-src 'self'; script-src 'self' 'unsafe-inline' 'unsafe-eval'; style-src 'self' 'unsafe-inline'; "
+    "img-src 'self' data:; font-src 'self' data:; connect-src 'self'; base-uri 'self'; form-action 'self'; "
+    "frame-ancestors 'none'"
+)
+"""Nothing is loaded from elsewhere. The page's framework needs scripts in the page itself."""
+FIRST = "/rubrics"
+
+
+def attach(app: FastAPI, studio: Studio) -> None:
+    """Add the studio to an application. A process has one: its pages are known to the framework as a whole."""
+    for name in PAGES:
+        import_module(f"rubrica.studio.pages.{name}").install(studio)
+    core.app.middleware("http")(_policy)
+    core.app.on_page_exception(_not_drawn)
+    core.app.add_exception_handler(404, _missing_page(studio))
+    core.sio.eio.cors_allowed_origins = None  # only pages of this server may talk to it
+    ui.run_with(
+        app,
+        title="Rubrica",
+        dark=None,
+        show_welcome_message=False,
+        reconnect_timeout=30,
+        tailwind=False,
+    )
+    mounted = app.router.routes.pop()
+    for path in ("/api/{rest:path}", "/v1/{rest:path}", "/v2/{rest:path}"):
+        app.router.routes.append(Route(path, _no_such_path, methods=["GET", "POST", "PUT", "PATCH", "DELETE"]))
+    app.router.routes.append(mounted)
+    app.state.first_page = FIRST
+
+
+def _missing_page(studio: Studio) -> Callable[[Request, Exception], Awaitable[Response]]:
+    """What answers for a page that is not there: the way to those that are."""
+
+    async def missing(request: Request, _error: Exception) -> Response:
+        if request.url.path.startswith("/_nicegui"):  # asked for by a page, not by a person
+            return PlainTextResponse("there is no such file", 404)
+        with Client(ui.page(""), request=request) as client, frame(studio.visitor(request), "Not found", ""):
+            with heading("There is no such page", back=("Rubrics", FIRST)):
+                pass
+            ui.label("Its address may be mistyped. The menu leads to every page there is.").classes("quiet")
+        return client.build_response(request, 404)
+
+    return missing
+
+
+def _not_drawn(error: Exception) -> None:
+    """The page in place of one that failed while it was drawn; the framework logs why."""
+    ui.page_title("Not drawn · Rubrica")
+    ui.add_css(style())
+    with ui.element("main").classes("content"):
+        with heading("This page could not be drawn", back=("Rubrics", FIRST)):
+            pass
+        ui.label(told(error) if isinstance(error, RubricaError) else UNFORESEEN).classes("fault").props('role="alert"')
+
+
+async def _policy(request: Request, call: Callable[[Request], Awaitable[Response]]) -> Response:
+    reply = await call(request)
+    reply.headers["Content-Security-Policy"] = POLICY
+    reply.headers.update(OWN_PAGES)
+    return reply
+
+
+async def _no_such_path(request: Request) -> Response:
+    return refusal(request.scope, 404, "there is no such path here (GET /docs lists them)")

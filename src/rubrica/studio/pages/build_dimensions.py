@@ -1,0 +1,354 @@
+"""Dimensions: their weights, what is asked, anchors over the scale, and how each is scored."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from nicegui import ui
+
+from rubrica.studio.builder.anchors import Row, anchors_of, coverage, rows_of, spread
+from rubrica.studio.builder.dimensions import (
+    KINDS,
+    added,
+    kind_of,
+    moved,
+    scale_of,
+    scored_by,
+    taken_away,
+    weighed_by_profiles,
+    weights_of,
+    with_weights,
+)
+from rubrica.studio.builder.document import Path, append, at, listed, mapped, put, remove
+from rubrica.studio.builder.weights import evened, shared_out
+
+from .build_desk import Desk, focus
+from .build_fields import (
+    choice_field,
+    fold,
+    icon_button,
+    name_field,
+    number_field,
+    rename_thing,
+    switch_field,
+    text_field,
+)
+from .build_formula import FormulaField
+from .build_rules import draw_rules
+
+SECTION = "dimensions"
+# The page's own copy of the value follows at once, so that drawing it anew does not throw the slider back.
+_MOVED = "(event) => { element.props.value = Number(event.target.value); emit(element.props.value) }"
+OFFLINE = {"": "nothing: it stays unscored", "formula": "one formula", "rules": "rules", "checks": "a checklist"}
+SCORING = {"cumulative": "add up", "proportional": "share of those possible", "binary": "all or nothing"}
+_BEGUN: dict[str, dict[str, Any]] = {
+    "formula": {"formula": "min(word_count / 50, 1)", "confidence": 0.3},
+    "rules": {"rules": [{"when": "word_count > 100", "add": -1, "because": ""}], "confidence": 0.3},
+    "checks": {"checks": [{"name": "short", "that": "word_count <= 100"}], "confidence": 0.3},
+}
+
+
+def draw_dimensions(desk: Desk) -> None:
+    """The dimensions of a rubric."""
+    root: Path = ("dimensions",)
+    redraw = partial(desk.redraw, SECTION)
+    with ui.element("div").classes("row"):
+        with ui.element("h2"):
+            ui.label("Dimensions")
+        ui.label("what is scored, and how much each weighs").classes("quiet")
+    if at(desk.document, ("score", "formula")) is None and not weighed_by_profiles(desk.document):
+        draw_weights(desk, root, weights_of(desk.document, root), partial(_weigh, desk, root))
+    for name in mapped(desk.document, root):
+        axis = at(desk.document, (*root, name))
+        note = KINDS[kind_of(axis)]
+        fold(
+            desk,
+            (*root, name),
+            str(at(axis, ("title",), "") or name),
+            note,
+            partial(_axis, desk, (*root, name), redraw),
+        )
+    holder = ui.element("div").classes("row")
+    desk.place(root, holder, lambda messages: _told(told, messages))
+    with holder:
+        ui.button("Add a dimension", icon="add", on_click=partial(_add, desk, root, "dimension")).props(
+            "outline no-caps"
+        ).classes("calm")
+    told = ui.label("").classes("wrong")
+
+
+def _told(label: ui.label, messages: Any) -> None:
+    label.set_text("\n".join(messages))
+
+
+def _add(desk: Desk, path: Path, wish: str) -> None:
+    document, name = added(desk.document, path, wish)
+    desk.opened.add((*path, name))
+    desk.change(document, SECTION, "profiles")
+    found = desk.nearest((*path, name, "name"))
+    if found is not None:
+        focus(desk.client, found[1].element)
+
+
+def _weigh(desk: Desk, path: Path, weights: dict[str, float]) -> None:
+    desk.change(with_weights(desk.document, path, weights))
+
+
+def draw_weights(desk: Desk, path: Path, weights: dict[str, float], keep: Callable[[dict[str, float]], None]) -> None:
+    """Sliders that keep their sum; the lock beside one keeps it where it is."""
+    if len(weights) < 2:
+        return
+    now = dict(weights)
+    sliders: dict[str, ui.element] = {}
+    numbers: dict[str, ui.label] = {}
+
+    def show(moved: str | None = None) -> None:
+        for name, weight in now.items():
+            if name != moved:
+                sliders[name].props["value"] = weight
+            numbers[name].set_text(f"{100 * weight:.3g} %")
+        total = sum(now.values())
+        sum_label.set_text("" if abs(total - 1) < 0.001 else f"They sum to {100 * total:.4g} %.")
+        even.set_visibility(abs(total - 1) >= 0.001)
+
+    def take(changed: dict[str, float], moved: str | None = None) -> None:
+        nonlocal now
+        now = changed
+        show(moved)
+        keep(now)
+
+    def moved_to(name: str, event: Any) -> None:
+        to = float(event.args)
+        locked = {other for other in now if (*path, other) in desk.locked}
+        changed = shared_out(now, name, to, locked)
+        with sliders[name].props.suspend_updates():
+            sliders[name].props["value"] = changed[name]
+        take(changed, name if abs(changed[name] - to) < 1e-9 else None)  # where it went is not sent back while it moves
+
+    def lock(name: str, button: ui.button) -> None:
+        key = (*path, name)
+        (desk.locked.discard if key in desk.locked else desk.locked.add)(key)
+        _drawn_lock(desk, key, button)
+
+    with ui.element("div").classes("weights"):
+        for name, weight in weights.items():
+            ui.label(str(at(desk.document, ("dimensions", name, "title"), "") or name)).classes("weight-name")
+            slider = ui.element("input").props('type="range" min="0" max="1" step="0.01"').classes("range")
+            slider.props["aria-label"] = f"Weight of {name}"
+            slider.props["value"] = weight
+            slider.on("input", partial(moved_to, name), js_handler=_MOVED, throttle=0.05)
+            sliders[name] = slider
+            numbers[name] = ui.label("").classes("weight number")
+            button = ui.button().props("flat round dense size=sm").classes("tool")
+            button.on_click(partial(lock, name, button))
+            _drawn_lock(desk, (*path, name), button)
+    with ui.element("div").classes("row hollow"):
+        sum_label = ui.label("").classes("wrong")
+        even = ui.button("Make them sum to 100 %", on_click=lambda: take(evened(now))).props("flat dense no-caps")
+    show()
+
+
+def _drawn_lock(desk: Desk, key: Path, button: ui.button) -> None:
+    is_locked = key in desk.locked
+    button.props["icon"] = "lock" if is_locked else "lock_open"
+    button.props["aria-label"] = f"{'Unlock' if is_locked else 'Lock'} the weight of {key[-1]}"
+    button.props["aria-pressed"] = "true" if is_locked else "false"
+    button.update()
+
+
+def _axis(desk: Desk, path: Path, redraw: Callable[[], None]) -> None:
+    is_part = path[-2] == "parts"
+    with ui.element("div").classes("row tools"):
+        field = name_field(desk, "Name in formulas", path, partial(rename_thing, desk, path))
+        desk.place((*path, "name"), field)
+        text_field(desk, (*path, "title"), "Title")
+        icon_button("arrow_upward", "Move up", partial(_shift, desk, path, -1))
+        icon_button("arrow_downward", "Move down", partial(_shift, desk, path, 1))
+        icon_button("delete", "Remove the part" if is_part else "Remove the dimension", partial(_drop, desk, path))
+    text_field(desk, (*path, "asks"), "What a judge is asked about the response", area=True)
+    kind = kind_of(at(desk.document, path))
+    kinds = {name: title for name, title in KINDS.items() if not (is_part and name == "parts")}
+
+    def turn(event: Any) -> None:
+        desk.change(scored_by(desk.document, path, event.value))
+        redraw()
+
+    ui.select(kinds, label="How it is scored", value=kind, on_change=turn).props(
+        "outlined dense options-dense"
+    ).classes("medium")
+    if kind == "judge":
+        draw_anchors(desk, path, str(path[1]))
+        _offline(desk, path, redraw)
+    elif kind == "parts":
+        _parts(desk, (*path, "parts"), redraw)
+    else:
+        draw_recipe(desk, path, kind, redraw)
+    if not is_part:
+        fold(desk, (*path, "more"), "More", "its own scale, when it applies, pictures", partial(_more, desk, path))
+
+
+def _shift(desk: Desk, path: Path, by: int) -> None:
+    desk.change(moved(desk.document, path, by), SECTION)
+
+
+def _drop(desk: Desk, path: Path) -> None:
+    desk.change(taken_away(desk.document, path), SECTION, "profiles")
+    ui.notify(f"{path[-1]} is removed. Undo brings it back.")
+
+
+def draw_anchors(desk: Desk, path: Path, dimension: str) -> None:
+    """Anchors as rows, with a bar that shows which values of the scale they cover."""
+    place: Path = (*path, "anchors")
+    rows = rows_of(at(desk.document, place))
+    holder = ui.element("div").classes("anchors")
+
+    def draw() -> None:
+        holder.clear()
+        with holder:
+            ui.label("Anchors: what each range of the scale looks like").classes("label")
+            bar = ui.element("div").classes("cover")
+            told = ui.label("").classes("wrong")
+            for index in range(len(rows)):
+                _anchor(index)
+            with ui.element("div").classes("row"):
+                ui.button("Add an anchor", icon="add", on_click=another).props("flat dense no-caps")
+                if not rows:
+                    ui.button("Four even ranges", on_click=even).props("flat dense no-caps")
+            cover.clear()
+            cover.update({"bar": bar, "told": told})
+            show()
+
+    def show() -> None:
+        found = coverage(rows, scale_of(desk.document, dimension))
+        cover["bar"].clear()
+        with cover["bar"]:
+            for stretch in found.stretches if rows else ():
+                piece = ui.label(stretch.label).classes(f"stretch is-{stretch.kind}").style(f"width: {stretch.width}%")
+                piece.tooltip(
+                    {"anchor": "covered", "gap": "nothing covers this", "overlap": "covered twice"}[stretch.kind]
+                )
+        cover["told"].set_text("; ".join(found.problems) if rows else "")
+
+    def keep() -> None:
+        desk.put(place, anchors_of(rows) or None)
+        show()
+
+    def change(index: int, key: str, event: Any) -> None:
+        row = rows[index]
+        ends = {"low": row.low, "high": row.high, "text": row.text} | {key: event.value}
+        rows[index] = Row(ends["low"], ends["high"], ends["text"] or "")
+        keep()
+
+    def _anchor(index: int) -> None:
+        row = rows[index]
+        with ui.element("div").classes("anchor"):
+            ui.number("From", value=row.low, on_change=partial(change, index, "low")).props("outlined dense")
+            ui.number("To", value=row.high, on_change=partial(change, index, "high")).props("outlined dense")
+            area = ui.textarea("Looks like", value=row.text, on_change=partial(change, index, "text"))
+            area.props("outlined dense autogrow").classes("grow")
+            icon_button("delete", "Remove the anchor", partial(drop, index))
+
+    def drop(index: int) -> None:
+        rows.pop(index)
+        keep()
+        draw()
+
+    def another() -> None:
+        rows.append(Row(None, None))
+        keep()
+        draw()
+
+    def even() -> None:
+        rows.extend(spread(scale_of(desk.document, dimension)))
+        keep()
+        draw()
+
+    cover: dict[str, Any] = {}
+    desk.place(place, holder, lambda _: None)
+    draw()
+    desk.live(holder, show)
+
+
+def _offline(desk: Desk, path: Path, redraw: Callable[[], None]) -> None:
+    place: Path = (*path, "offline")
+    recipe = mapped(desk.document, place)
+    way = next((key for key in ("formula", "rules", "checks") if key in recipe), "")
+
+    def turn(event: Any) -> None:
+        desk.change(put(desk.document, place, _BEGUN[event.value] if event.value else None))
+        redraw()
+
+    with ui.element("div").classes("row"):
+        ui.select(OFFLINE, label="Without a model, it is scored by", value=way, on_change=turn).props(
+            "outlined dense options-dense"
+        ).classes("medium")
+        if way:
+            number_field(desk, (*place, "confidence"), "Confidence, 0 to 1", default=1)
+    if way:
+        with ui.element("div").classes("sub"):
+            draw_recipe(desk, place, "check" if way == "checks" else way, redraw)
+
+
+def draw_recipe(desk: Desk, path: Path, kind: str, redraw: Callable[[], None]) -> None:
+    """A way to score without a model: a formula, a checklist, or rules."""
+    if kind == "formula":
+        FormulaField(desk, (*path, "formula"), "The score on the scale")
+    elif kind == "check":
+        _checks(desk, (*path, "checks"), redraw)
+    else:
+        with ui.element("div").classes("row"):
+            number_field(desk, (*path, "start"), "Start", default=0)
+            choice_field(desk, (*path, "scoring"), "Points", SCORING, default="cumulative", then=redraw)
+            if at(desk.document, (*path, "scoring")) == "proportional":
+                number_field(desk, (*path, "possible"), "Possible")
+            if at(desk.document, (*path, "scoring")) == "binary":
+                number_field(desk, (*path, "win_at"), "Wins at")
+        draw_rules(desk, (*path, "rules"), redraw)
+
+
+def _checks(desk: Desk, path: Path, redraw: Callable[[], None]) -> None:
+    for index in range(len(listed(desk.document, path))):
+        with ui.element("div").classes("row top sub-row"):
+            text_field(desk, (*path, index, "name"), "Name", wide=False)
+            FormulaField(desk, (*path, index, "that"), "Holds when")
+            number_field(desk, (*path, index, "weight"), "Weight", default=1)
+            icon_button("delete", "Remove the check", partial(_cut, desk, (*path, index), redraw))
+            text_field(desk, (*path, index, "otherwise"), "Otherwise, say")
+
+    def another() -> None:
+        desk.change(append(desk.document, path, {"name": "", "that": "word_count > 0"}))
+        redraw()
+
+    ui.button("Add a check", icon="add", on_click=another).props("flat dense no-caps")
+
+
+def _cut(desk: Desk, path: Path, redraw: Callable[[], None]) -> None:
+    desk.change(remove(desk.document, path))
+    redraw()
+
+
+def _parts(desk: Desk, path: Path, redraw: Callable[[], None]) -> None:
+    draw_weights(desk, path, weights_of(desk.document, path), partial(_weigh, desk, path))
+    for name in mapped(desk.document, path):
+        axis = at(desk.document, (*path, name))
+        note = KINDS[kind_of(axis)]
+        fold(
+            desk,
+            (*path, name),
+            str(at(axis, ("title",), "") or name),
+            note,
+            partial(_axis, desk, (*path, name), redraw),
+        )
+    ui.button("Add a part", icon="add", on_click=partial(_add, desk, path, "part")).props("flat dense no-caps")
+
+
+def _more(desk: Desk, path: Path) -> None:
+    with ui.element("div").classes("row"):
+        number_field(desk, (*path, "scale", "min"), "Scale from")
+        number_field(desk, (*path, "scale", "max"), "Scale to")
+        ui.label("left empty, it has the rubric’s scale").classes("quiet")
+    FormulaField(desk, (*path, "applies"), "Applies when (left empty: always)")
+    if kind_of(at(desk.document, path)) == "judge":
+        switch_field(desk, (*path, "looks"), "Judged by looking at the pictures")

@@ -1,0 +1,102 @@
+"""The form and the document of a draft: two views of one thing, in step."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from nicegui import ui
+
+from rubrica.errors import Problem
+from rubrica.studio.builder.document import is_short
+
+from .build_desk import Desk
+from .build_dimensions import draw_dimensions
+from .build_more import card_section, draw_about, draw_judging, draw_names, draw_profiles
+from .build_ruling import draw_gates, draw_verdicts
+
+FORM, TEXT = "Form", "Document"
+
+
+class Panels:
+    """The form and the document: two views of one draft."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+        with ui.tabs(on_change=self._turned).props("dense no-caps align=left").classes("build-tabs") as self._tabs:
+            ui.tab(FORM)
+            ui.tab(TEXT)
+        self._form = ui.element("div").classes("build-form")
+        with ui.element("div").classes("build-form") as self._text:
+            ui.label("A change in the form writes this text anew: comments in it are lost then.").classes("quiet")
+            self._editor = ui.codemirror(desk.text, language="YAML", on_change=self._typed, line_wrapping=True)
+            self._editor.classes("editor").props('aria-label="The rubric document"')
+        self._stuck = ui.element("div")
+        self._draw()
+        self._tabs.value = FORM
+        self._turned(None)
+
+    def _draw(self) -> None:
+        desk = self._desk
+        self._short = is_short(desk.document)
+        self._form.clear()
+        with self._form:
+            card_section(desk, "about", draw_about)
+            if self._short:
+                return
+            card_section(desk, "dimensions", draw_dimensions)
+            card_section(desk, "gates", draw_gates)
+            card_section(desk, "verdicts", draw_verdicts)
+            with ui.element("section").classes("card build-card"):
+                desk.section("profiles", partial(draw_profiles, desk))
+                desk.section("names", partial(draw_names, desk))
+                desk.section("judging", partial(draw_judging, desk))
+
+    def redraw(self) -> None:
+        """Draw both anew from the draft."""
+        self._draw()
+        self._restate()
+
+    def _restate(self) -> None:
+        if self._editor.value != self._desk.text:
+            self._editor.value = self._desk.text
+
+    def _typed(self, event: Any) -> None:
+        if event.value != self._desk.text:
+            self._desk.read(event.value or "")
+
+    def _turned(self, _: Any) -> None:
+        """Show one of the two. A text that cannot be read leaves the form as it was, out of reach."""
+        desk, wants_text = self._desk, self._tabs.value == TEXT
+        if wants_text:
+            self._restate()
+        elif not desk.unreadable:
+            self._draw()
+        self._stuck.clear()
+        stuck = bool(desk.unreadable) and not wants_text
+        if stuck:
+            with self._stuck, ui.element("div").classes("banner"):
+                ui.label("The document cannot be read as it stands, so the form waits.").classes("grow")
+                ui.button("Mend the document", on_click=lambda: self._tabs.set_value(TEXT)).props("flat dense no-caps")
+                ui.button("Go back to what could be read", on_click=self._go_back).props("flat dense no-caps")
+        self._form.set_visibility(not wants_text and not stuck)
+        self._text.set_visibility(wants_text)
+        desk.touched()
+
+    def _go_back(self) -> None:
+        self._desk.restate()
+        self._turned(None)
+
+    def go_to(self, problem: Problem) -> None:
+        """Bring what is wrong into view: its line in the document, or its field in the form."""
+        if (self._desk.unreadable or not problem.path) and self._tabs.value != TEXT:
+            self._tabs.value = TEXT
+        if self._tabs.value == TEXT:
+            line = problem.line or 1
+            ui.run_javascript(
+                f"const found = getElement({self._editor.id}); const view = found.editor;"
+                f"if (view) {{ const at = view.state.doc.line(Math.min({line}, view.state.doc.lines)).from;"
+                "view.dispatch({selection: {anchor: at}, scrollIntoView: true}); view.focus(); }"
+            )
+        else:
+            self._desk.go_to(problem.path)

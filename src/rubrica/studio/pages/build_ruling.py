@@ -1,0 +1,178 @@
+"""Gates and verdicts: sentences, with a small editor for each piece of one."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from nicegui import ui
+
+from rubrica.errors import InputError
+from rubrica.studio.builder.document import Path, append, at, free_name, listed, mapped, move, put, remove
+from rubrica.studio.builder.sentences import (
+    EFFECTS,
+    effect_of,
+    gate_sentence,
+    read_gate,
+    read_verdict,
+    verdict_sentence,
+)
+
+from .build_desk import Desk, said
+from .build_fields import amount_field, icon_button, number_field, switch_field, text_field
+from .build_formula import FormulaField
+
+GATES: Path = ("gates",)
+VERDICTS: Path = ("verdicts",)
+
+
+def draw_gates(desk: Desk) -> None:
+    """Gates, each as a sentence that unfolds into its pieces."""
+    with ui.element("div").classes("row"):
+        with ui.element("h2"):
+            ui.label("Gates")
+        ui.label("what holds whatever the weights say").classes("quiet")
+    for index in range(len(listed(desk.document, GATES))):
+        _sentence(desk, (*GATES, index))
+    entry = (
+        ui.input("Write a gate", placeholder="if accuracy < 5 then at most 40").props("outlined dense").classes("grow")
+    )
+    told = ui.label("").classes("wrong")
+
+    def add() -> None:
+        names = [str(at(gate, ("name",), "")) for gate in listed(desk.document, GATES)]
+        try:
+            gate = read_gate(entry.value or "", free_name(names, "gate").replace("_", "-"))
+        except InputError as error:
+            told.set_text(str(error))
+            return
+        desk.change(append(desk.document, GATES, gate), "gates")
+
+    entry.on("keydown.enter", add)
+    ui.button("Add the gate", icon="add", on_click=add).props("outline no-caps").classes("calm self-start")
+
+
+def draw_verdicts(desk: Desk) -> None:
+    """Verdicts, tried from top to bottom."""
+    with ui.element("div").classes("row"):
+        with ui.element("h2"):
+            ui.label("Verdicts")
+        ui.label("tried from top to bottom; the last has no condition").classes("quiet")
+    holder = ui.element("div").classes("row")
+    desk.place(VERDICTS, holder, lambda messages: wrong.set_text("\n".join(messages)))
+    with holder:
+        number_field(desk, ("threshold",), "Threshold")
+        ui.label("named threshold in conditions").classes("quiet")
+    for index in range(len(listed(desk.document, VERDICTS))):
+        _sentence(desk, (*VERDICTS, index))
+    wrong = ui.label("").classes("wrong")
+    entry = (
+        ui.input("Write a verdict", placeholder="revise if 50 <= score < 70").props("outlined dense").classes("grow")
+    )
+    told = ui.label("").classes("wrong")
+
+    def add() -> None:
+        try:
+            verdict = read_verdict(entry.value or "")
+        except InputError as error:
+            told.set_text(str(error))
+            return
+        found = listed(desk.document, VERDICTS)
+        if "when" in verdict:  # before the one that takes whatever is left
+            last = [one for one in found[-1:] if at(one, ("when",)) is None]
+            desk.put(VERDICTS, [*found[: len(found) - len(last)], verdict, *last], "verdicts", "gates")
+        else:
+            desk.put(
+                VERDICTS, [*[one for one in found if at(one, ("when",)) is not None], verdict], "verdicts", "gates"
+            )
+
+    entry.on("keydown.enter", add)
+    ui.button("Add the verdict", icon="add", on_click=add).props("outline no-caps").classes("calm self-start")
+
+
+def _sentence(desk: Desk, path: Path) -> None:
+    section = str(path[0])
+    is_open = path in desk.opened
+
+    def turn() -> None:
+        (desk.opened.discard if path in desk.opened else desk.opened.add)(path)
+        desk.redraw(section)
+        desk.touched()
+
+    with ui.element("div").classes("sentence" + (" open" if is_open else "")) as holder:
+        with ui.element("div").classes("row tools"):
+            line = (
+                ui.element("button").classes("line grow").props(f'type="button" aria-expanded={str(is_open).lower()}')
+            )
+            line.on("click", turn)
+            with line:
+                label = ui.label("")
+            icon_button("arrow_upward", "Move up", partial(_move, desk, path, -1))
+            icon_button("arrow_downward", "Move down", partial(_move, desk, path, 1))
+            icon_button("delete", "Remove", partial(_remove, desk, path))
+        wrong = ui.label("").classes("wrong")
+        if is_open:
+            (_gate if section == "gates" else _verdict)(desk, path)
+
+    def follow() -> None:
+        label.set_text(_written(desk, path))
+
+    desk.place(path, holder if is_open else line, lambda messages: wrong.set_text("\n".join(messages)))
+    desk.live(holder, follow)
+    follow()
+
+
+def _written(desk: Desk, path: Path) -> str:
+    thing = mapped(desk.document, path)
+    if path[0] == "gates":
+        return gate_sentence(thing)
+    return verdict_sentence(thing, last=path[1] == len(listed(desk.document, VERDICTS)) - 1)
+
+
+def _gate(desk: Desk, path: Path) -> None:
+    gate = mapped(desk.document, path)
+    effect = effect_of(gate)
+    labels = [said(verdict, ("label",)) for verdict in listed(desk.document, VERDICTS)]
+
+    def turn(event: Any) -> None:
+        kept = {key: value for key, value in mapped(desk.document, path).items() if key not in EFFECTS}
+        start: Any = {"cap": 40, "floor": 60, "verdict": labels[-1] if labels else "fail"}[event.value]
+        desk.change(put(desk.document, path, {**kept, event.value: start}), "gates")
+
+    FormulaField(desk, (*path, "when"), "If", "context" if gate.get("before") is True else "gates")
+    with ui.element("div").classes("row"):
+        ui.select(dict(EFFECTS), label="then", value=effect, on_change=turn).props(
+            "outlined dense options-dense"
+        ).classes("short")
+        if effect == "verdict":
+            options = list(dict.fromkeys([label for label in (*labels, said(gate, ("verdict",))) if label]))
+            choice = ui.select(options, label="Verdict", value=said(gate, ("verdict",)) or None)
+            choice.on_value_change(lambda event: desk.put((*path, "verdict"), event.value))
+            choice.props("outlined dense options-dense").classes("short")
+            desk.place((*path, "verdict"), choice)
+        else:
+            amount_field(desk, (*path, effect), "Score (number or formula)")
+    text_field(desk, (*path, "because"), "Because")
+    with ui.element("div").classes("row"):
+        text_field(desk, (*path, "name"), "Name", wide=False)
+        if not isinstance(gate.get("before"), str):
+            switch_field(
+                desk, (*path, "before"), "Checked before anything is scored", then=partial(desk.redraw, "gates")
+            )
+
+
+def _verdict(desk: Desk, path: Path) -> None:
+    with ui.element("div").classes("row top"):
+        text_field(desk, (*path, "label"), "Verdict", wide=False)
+        FormulaField(desk, (*path, "when"), "If (left empty: in every other case)", "gates")
+    text_field(desk, (*path, "because"), "Because")
+
+
+def _move(desk: Desk, path: Path, by: int) -> None:
+    desk.opened -= {way for way in desk.opened if way[:1] == path[:1]}
+    desk.change(move(desk.document, path, by), str(path[0]))
+
+
+def _remove(desk: Desk, path: Path) -> None:
+    desk.opened -= {way for way in desk.opened if way[:1] == path[:1]}
+    desk.change(remove(desk.document, path), str(path[0]))

@@ -1,0 +1,224 @@
+"""Saving a draft, and what happens when somebody else saved first: nothing is lost."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+
+from nicegui import ui
+
+from rubrica.arena import catalogue
+from rubrica.arena.difference import Change, difference
+from rubrica.arena.draft import LONGEST_NOTE, Draft, read_draft
+from rubrica.arena.entry import Entry, Seen
+from rubrica.errors import RubricaError, StaleError
+from rubrica.studio.builder.document import Data, from_text
+from rubrica.studio.builder.examination import payload
+from rubrica.studio.builder.merging import Clash, clash
+from rubrica.studio.builder.saving import both_sides, keep_as_fork
+from rubrica.studio.parts import fault, told
+
+from .build_desk import Desk, whole
+
+MOST_SHOWN = 30
+Then = Callable[[Entry], None]
+
+
+def compared(document: Data, is_public: bool) -> Data:
+    """A document with whether everybody may see it, for comparing."""
+    return {**document, "is_public": is_public}
+
+
+def listed_changes(changes: Sequence[Change]) -> None:
+    """Changes in words, one on each line."""
+    with ui.element("ul").classes("changes"):
+        for change in changes[:MOST_SHOWN]:
+            with ui.element("li"):
+                ui.label(change.text)
+        if len(changes) > MOST_SHOWN:
+            with ui.element("li"):
+                ui.label(f"and {len(changes) - MOST_SHOWN} more")
+    if not changes:
+        ui.label("Nothing.").classes("quiet")
+
+
+async def ask_to_save(desk: Desk, then: Then) -> None:
+    """Show what would be saved, ask for a note, and save."""
+    entry = desk.entry
+    with desk.client, ui.dialog() as dialog, ui.element("div").classes("card build-dialog").props('role="document"'):
+        with ui.element("h2"):
+            ui.label("Save a new version" if entry is not None else "Save the rubric")
+        if entry is not None:
+            before = compared(whole(entry), entry.listing.is_public)
+            listed_changes(difference(before, compared(desk.document, desk.is_public)))
+        ui.label(
+            "Everybody can find it and copy it."
+            if desk.is_public
+            else "Only you can see it; publish it when it is ready."
+        ).classes("quiet")
+        note = ui.input("What changed, and why (may stay empty)").props(
+            f"outlined dense autofocus maxlength={LONGEST_NOTE}"
+        )
+        wrong = ui.element("div")
+
+        async def save() -> None:
+            wrong.clear()
+            try:
+                draft = await _draft(desk, note.value or "")
+                kept = await _keep(desk, draft)
+            except StaleError:
+                dialog.close()
+                await show_clash(desk, note.value or "", then)
+                return
+            except RubricaError as error:
+                with wrong:
+                    fault(error)
+                return
+            dialog.close()
+            then(kept)
+
+        note.on("keydown.enter", save)
+        with ui.element("div").classes("row"):
+            ui.element("span").classes("grow")
+            ui.button("Cancel", on_click=dialog.close).props("flat no-caps")
+            ui.button("Save", on_click=save).props("unelevated no-caps")
+    dialog.on("hide", dialog.delete)
+    dialog.open()
+
+
+async def _draft(desk: Desk, note: str) -> Draft:
+    """The draft as it is handed in; a RubricError tells everything that keeps it from being kept."""
+    if desk.unreadable:
+        from_text(desk.text)
+    return await asyncio.to_thread(read_draft, payload(desk.document, is_public=desk.is_public, note=note))
+
+
+async def _keep(desk: Desk, draft: Draft, on_top_of: Entry | None = None) -> Entry:
+    """Keep a draft as something new, or as the version after the one it was made from."""
+    now = desk.visitor.service.clock()
+    seen = on_top_of or desk.entry
+    if seen is None:
+        return await desk.visitor.write(catalogue.create, draft, now)
+    read = Seen(tags=frozenset({seen.tag}))
+    return await desk.visitor.write(catalogue.update, str(seen.listing.id), draft, read, now)
+
+
+async def show_clash(desk: Desk, note: str, then: Then) -> None:
+    """What the other person changed beside what one changed oneself, and the ways on."""
+    mine = desk.entry
+    if mine is None:
+        return
+    try:
+        base, theirs, who = await desk.visitor.read(both_sides, str(mine.listing.id), mine.listing.revision)
+    except RubricaError as error:
+        ui.notify(told(error), type="negative", multi_line=True)
+        return
+    start = base or mine
+    found = clash(
+        compared(whole(start), mine.listing.is_public),
+        compared(desk.document, desk.is_public),
+        compared(whole(theirs), theirs.listing.is_public),
+    )
+    with (
+        desk.client,
+        ui.dialog().props("persistent") as dialog,
+        ui.element("div").classes("card build-dialog wide-dialog"),
+    ):
+        with ui.element("h2"):
+            ui.label("It was changed since you opened it")
+        said = f" They wrote: {theirs.version.note}" if theirs.version.note else ""
+        ui.label(
+            f"{who} saved version {theirs.version.version} meanwhile.{said} Nothing of yours is lost: "
+            "choose how to go on."
+        )
+        with ui.element("div").classes("sides"):
+            with ui.element("div"):
+                with ui.element("h3"):
+                    ui.label("What they changed")
+                listed_changes(found.theirs)
+            with ui.element("div"):
+                with ui.element("h3"):
+                    ui.label("What you changed")
+                listed_changes(found.mine)
+        wrong = ui.element("div")
+        with ui.element("div").classes("ways"):
+            for way in _ways(desk, found, theirs, note):
+                _button(dialog, wrong, way, then, lambda: show_clash(desk, note, then))
+            ui.button("Go on editing", on_click=dialog.close).props("flat no-caps")
+    dialog.on("hide", dialog.delete)
+    dialog.open()
+
+
+def unlabelled(desk: Desk) -> Data:
+    """The document without a version that it has only because it was read with it: the next one is counted up."""
+    read = None if desk.entry is None else desk.entry.version.version
+    return {key: value for key, value in desk.document.items() if key != "version" or value != read}
+
+
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """One way on after a clash."""
+
+    title: str
+    says: str
+    take: Callable[[], Awaitable[Entry]]
+
+
+def _ways(desk: Desk, found: Clash, theirs: Entry, note: str) -> list[_Way]:
+    async def combine() -> Entry:
+        merged = dict(found.merged or {})
+        desk.is_public = bool(merged.pop("is_public", desk.is_public))
+        handed = payload(merged, is_public=desk.is_public, note=note)
+        return await _keep(desk, await asyncio.to_thread(read_draft, handed), theirs)
+
+    async def on_top() -> Entry:
+        handed = payload(unlabelled(desk), is_public=desk.is_public, note=note)
+        return await _keep(desk, await asyncio.to_thread(read_draft, handed), theirs)
+
+    async def fork() -> Entry:
+        handed = payload(unlabelled(desk), note=note or "kept beside a change of somebody else")
+        draft = await asyncio.to_thread(read_draft, handed)
+        now = desk.visitor.service.clock()
+        return await desk.visitor.write(keep_as_fork, str(theirs.listing.id), draft, now)
+
+    async def take_theirs() -> Entry:
+        put_aside(desk)
+        return theirs
+
+    ways = [
+        _Way("Keep mine as a new version on top", "Theirs stays in the history.", on_top),
+        _Way("Save mine as a fork", "Two rubrics: theirs as it is, yours under a name of its own.", fork),
+        _Way("Take theirs", "Yours is set aside in this browser, and can be brought back.", take_theirs),
+    ]
+    if found.merged is not None:
+        ways.insert(0, _Way("Put both together", "You changed different places: a new version holds both.", combine))
+    return ways
+
+
+def _button(dialog: ui.dialog, wrong: ui.element, way: _Way, then: Then, again: Callable[[], Awaitable[None]]) -> None:
+    async def chosen() -> None:
+        wrong.clear()
+        try:
+            kept = await way.take()
+        except StaleError:
+            dialog.close()
+            await again()
+            return
+        except RubricaError as error:
+            with wrong:
+                fault(error)
+            return
+        dialog.close()
+        then(kept)
+
+    with ui.element("button").classes("way").props('type="button"').on("click", chosen):
+        ui.label(way.title)
+        ui.label(way.says).classes("quiet")
+
+
+def put_aside(desk: Desk) -> None:
+    """Leave a draft in the browser, beside the one that is worked on."""
+    kept = json.dumps({"text": desk.text, "is_public": desk.is_public, "label": desk.label})
+    desk.client.run_javascript(f"localStorage.setItem({json.dumps(desk.storage + ':aside')}, {json.dumps(kept)})")

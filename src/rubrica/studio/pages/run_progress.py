@@ -1,0 +1,109 @@
+"""A run that is under way, or was stopped: how far it is, and the ways to stop it and to go on."""
+
+from __future__ import annotations
+
+import asyncio
+
+from nicegui import ui
+
+from rubrica.arena.access import require
+from rubrica.errors import ConflictError
+from rubrica.report.figures import counted
+from rubrica.runs.manifest import read_manifest
+from rubrica.studio.parts import card, trying
+from rubrica.studio.runs_view.casefiles import folder_of
+from rubrica.studio.runs_view.conduct import Course, orders_of
+from rubrica.studio.runs_view.listing import done_so_far, is_running
+from rubrica.studio.runs_view.places import run_link
+from rubrica.studio.runs_view.workplace import Workplace
+from rubrica.studio.studio import Visitor
+
+EVERY = 0.5
+EVERY_ELSEWHERE = 3.0
+"""Seconds between two looks: at a run of this server, and at one of another process."""
+
+
+def progress_card(visitor: Visitor, work: Workplace, name: str) -> None:
+    """How far an unfinished run is; the page is opened anew when it has ended."""
+    course = work.conductor.course(name)
+    if course is not None and course.state == "running":
+        _OwnRun(visitor, name, course).draw()
+    elif is_running(work.runs / name):
+        _elsewhere(work, name)
+    else:
+        _stopped(visitor, work, name, course)
+
+
+class _OwnRun:
+    """A run of this server."""
+
+    def __init__(self, visitor: Visitor, name: str, course: Course) -> None:
+        self.visitor, self.name, self.course = visitor, name, course
+
+    def draw(self) -> None:
+        with card("Under way", "this page can be left; the run goes on"):
+            self.bar = ui.linear_progress(0, show_value=False, size="8px").props('rounded aria-label="Progress"')
+            with ui.element("div").classes("row"):
+                self.told = ui.label("").props('aria-live="polite"')
+                ui.element("span").classes("grow")
+                if self.visitor.caller.may("author"):
+                    ui.button("Stop", icon="stop", on_click=self._stop).props("flat").classes("calm")
+        self._look()
+        self.timer = ui.timer(EVERY, self._look)
+
+    def _look(self) -> None:
+        course = self.course
+        self.bar.set_value(course.share or 0)
+        of = f" of {course.expected:,}" if course.expected is not None else ""
+        broken = f", {counted(course.broken, 'broken line')}" if course.broken else ""
+        self.told.set_text(f"{course.done:,}{of} judged{broken}")
+        if course.state != "running":
+            self.timer.deactivate()
+            ui.navigate.to(run_link(self.name))
+
+    async def _stop(self) -> None:
+        with trying():
+            require(await self.visitor.still_here(), "author", "stopping a run")
+            self.course.stopping.set()
+
+
+def _elsewhere(work: Workplace, name: str) -> None:
+    with card("Under way", "in another process"):
+        told = ui.label("").props('aria-live="polite"')
+
+        async def look() -> None:
+            if not is_running(work.runs / name):
+                timer.deactivate()
+                ui.navigate.to(run_link(name))
+                return
+            done = await asyncio.to_thread(done_so_far, work.runs / name)
+            told.set_text(f"{counted(done, 'evaluation')} so far")
+
+        timer = ui.timer(EVERY_ELSEWHERE, look)
+
+
+def _stopped(visitor: Visitor, work: Workplace, name: str, course: Course | None) -> None:
+    with card("Stopped before its end"):
+        if course is not None and course.error:
+            ui.label(course.error).classes("fault").props('role="alert"')
+        folder = work.runs / name
+        manifest = read_manifest(folder)
+        orders = None if manifest is None else orders_of(folder, manifest, folder_of(work.runs))
+        if orders is None:
+            ui.label("The command that started it goes on where it stopped.").classes("quiet")
+            return
+        if not visitor.caller.may("author"):
+            ui.label("Whoever has the role author can go on with it.").classes("quiet")
+            return
+
+        async def go_on() -> None:
+            with trying():
+                require(await visitor.still_here(), "author", "going on with a run")
+                if is_running(folder):
+                    raise ConflictError(f"{name} is under way already")
+                work.conductor.start(orders)
+                ui.navigate.to(run_link(name))
+
+        with ui.element("div").classes("row"):
+            ui.button("Go on", icon="play_arrow", on_click=go_on).props("unelevated")
+            ui.label("No case is judged twice.").classes("quiet")

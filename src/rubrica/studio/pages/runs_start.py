@@ -1,0 +1,169 @@
+"""Starting a run: which rubric, which cases, and what it is called."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from nicegui import events, ui
+
+from rubrica.arena import catalogue
+from rubrica.arena.access import require
+from rubrica.arena.draft import rubric_of
+from rubrica.arena.entry import Entry
+from rubrica.errors import InputError, RubricaError
+from rubrica.report.figures import counted
+from rubrica.store.evaluations import Wanted
+from rubrica.studio.parts import told
+from rubrica.studio.runs_view.casefiles import case_file, case_files, keep_examples, keep_upload
+from rubrica.studio.runs_view.conduct import Orders
+from rubrica.studio.runs_view.places import new_run_path, run_link
+from rubrica.studio.runs_view.workplace import Workplace
+from rubrica.studio.studio import Visitor
+
+from .runs_dialog import dialog_form
+
+OFFERED = 100
+"""Rubrics in the list; others are found by typing."""
+EXAMPLES = "\0examples"
+"""Stands for the rubric's own examples in the list of files; no file is called so."""
+
+
+class StartDialog:
+    """The dialog. Everything in it is checked again when the run starts."""
+
+    def __init__(self, visitor: Visitor, work: Workplace) -> None:
+        self.visitor = visitor
+        self.work = work
+        self.judges = visitor.service.settings.judges
+        self.entry: Entry | None = None
+        with dialog_form(self._start) as self.dialog:
+            with ui.element("h2"):
+                ui.label("Start a run")
+            self.rubric = (
+                ui.select({}, label="Rubric", with_input=True, on_change=self._chosen)
+                .props("outlined options-dense hide-bottom-space")
+                .on("input-value", self._search, throttle=0.3, leading_events=False)
+            )
+            self.cases = ui.select({}, label="Cases").props("outlined options-dense hide-bottom-space")
+            most = visitor.service.settings.max_body - 10_000
+            self.upload = (
+                ui.upload(
+                    label=f"or upload a .jsonl or .csv file (up to {most / 1e6:.1f} MB)",
+                    auto_upload=True,
+                    max_files=1,
+                    max_file_size=most,
+                    on_upload=self._uploaded,
+                    on_rejected=lambda: self._say(
+                        f"that file is no .jsonl or .csv, or larger than {most / 1e6:.1f} MB; "
+                        f"larger ones go into {work.runs}/cases"
+                    ),
+                )
+                .props('accept=".jsonl,.csv,.tsv" flat bordered')
+                .classes("upload")
+            )
+            self.name = ui.input("Name of the run").props("outlined hide-bottom-space maxlength=100")
+            self.ask: ui.checkbox | None = None
+            if self.judges:
+                self.ask = ui.checkbox(f"Ask the judge: {', '.join(self.judges)}", value=True)
+            else:
+                ui.label(
+                    "This server has no judge: judged dimensions use their offline scorer (serve --judge MODEL)."
+                ).classes("quiet")
+            self.fault = ui.label("").classes("fault").props('role="alert"')
+            self.fault.set_visibility(False)
+            with ui.element("div").classes("row end"):
+                ui.button("Cancel", on_click=self.dialog.close).props("flat")
+                self.go = ui.button("Start").props("unelevated type=submit")
+
+    async def open(self) -> None:
+        """Show it, with what there is to choose from now."""
+        self.fault.set_visibility(False)
+        try:
+            await self._offer("")
+        except RubricaError as error:
+            self._say(told(error))
+        self._files()
+        self.dialog.open()
+
+    async def _offer(self, text: str) -> None:
+        found = await self.visitor.read(catalogue.browse, Wanted(q=text, order="newest"), OFFERED)
+        offered = {str(one.id): f"{one.name} ({one.slug}@{one.version})" for one in found}
+        if self.entry is not None:
+            own = self.entry.listing
+            offered.setdefault(str(own.id), f"{own.name} ({own.slug}@{own.version})")
+        self.rubric.set_options(offered, value=self.rubric.value if self.rubric.value in offered else None)
+
+    async def _search(self, event: events.GenericEventArguments) -> None:
+        text = event.args if isinstance(event.args, str) else ""
+        try:
+            await self._offer(text.strip()[:100])
+        except RubricaError as error:
+            self._say(told(error))
+
+    async def _chosen(self) -> None:
+        if not self.rubric.value:
+            return
+        try:
+            self.entry = await self.visitor.read(catalogue.entry, self.rubric.value)
+        except RubricaError as error:
+            self._say(told(error))
+            return
+        self.fault.set_visibility(False)
+        self._files()
+        now = self.visitor.service.clock()
+        self.name.set_value(f"{self.entry.listing.slug}-{now:%Y%m%d-%H%M%S}")
+
+    def _files(self, chosen: str | None = None) -> None:
+        offered = {}
+        if self.entry is not None and self.entry.version.examples:
+            offered[EXAMPLES] = f"the rubric's {counted(len(self.entry.version.examples), 'example')}"
+        offered |= {own.name: f"{own.name} ({own.size / 1000:,.1f} kB)" for own in case_files(self.work.runs)}
+        value = chosen or self.cases.value
+        self.cases.set_options(offered, value=value if value in offered else next(iter(offered), None))
+
+    async def _uploaded(self, event: events.UploadEventArguments) -> None:
+        try:
+            require(await self.visitor.still_here(), "author", "uploading cases")
+            data = await event.file.read()
+            kept = await asyncio.to_thread(keep_upload, self.work.runs, event.file.name, data)
+        except RubricaError as error:
+            self._say(told(error))
+            self.upload.reset()
+            return
+        self.fault.set_visibility(False)
+        self._files(kept.name)
+
+    async def _start(self) -> None:
+        self.go.disable()
+        try:
+            name = await self._started()
+        except RubricaError as error:
+            self._say(told(error))
+        else:
+            ui.navigate.to(run_link(name))
+        finally:
+            self.go.enable()
+
+    async def _started(self) -> str:
+        require(await self.visitor.still_here(), "author", "starting a run")
+        if not self.rubric.value:
+            raise InputError("choose a rubric")
+        if not self.cases.value:
+            raise InputError("choose a file of cases, or upload one")
+        entry = await self.visitor.read(catalogue.entry, self.rubric.value)
+        folder = new_run_path(self.work.runs, self.name.value or "")
+        judges = self.judges if self.ask is not None and self.ask.value else ()
+        cases = await asyncio.to_thread(self._cases, entry)
+        self.work.conductor.start(Orders(folder, rubric_of(entry.document), cases, judges))
+        return folder.name
+
+    def _cases(self, entry: Entry) -> Path:
+        name = str(self.cases.value)
+        if name == EXAMPLES:
+            name = keep_examples(self.work.runs, entry.listing.slug, entry.version.examples).name
+        return case_file(self.work.runs, name)
+
+    def _say(self, text: str) -> None:
+        self.fault.set_text(text)
+        self.fault.set_visibility(True)

@@ -1,0 +1,191 @@
+"""What a reviewer does: takes an item, scores it blind, and then sees what the judge and others gave.
+
+Reviewing needs the role player, drawing a sample the role author. A score that was given stands: whoever has seen the
+judge's is not blind any more.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import Connection
+
+from rubrica.arena.access import Caller, require
+from rubrica.errors import ConflictError, InputError, MissingError
+from rubrica.model.context import Context
+from rubrica.report.figures import figure
+from rubrica.runs.queueing import evaluation_of
+from rubrica.runs.review import about_of, asked_of
+from rubrica.store import review_desk, reviews
+from rubrica.store.review_desk import Brief, Looked, Pile, Piles, Spot
+from rubrica.store.reviews import Item, NewItem, Opinion, Progress
+
+LONGEST_NOTE = 2_000
+MOST_BUTTONS = 11
+"""Whole numbers that are offered one by one; on a longer scale a number is written."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One question of an item, as its reviewer sees it."""
+
+    name: str
+    title: str
+    asks: str
+    low: float
+    high: float
+    anchors: Sequence[tuple[str, str]] = ()
+
+    @classmethod
+    def of(cls, plain: Mapping[str, Any]) -> Asked:
+        low, high = plain["scale"]
+        anchors = tuple((str(score), str(text)) for score, text in plain.get("anchors", ()))
+        return cls(plain["name"], plain["title"], plain.get("asks", ""), float(low), float(high), anchors)
+
+    @property
+    def scale(self) -> str:
+        return f"{figure(self.low)}–{figure(self.high)}"
+
+    @property
+    def choices(self) -> list[float]:
+        """The scores to choose from; none where one is written.
+
+        >>> Asked("tone", "Tone", "", 1, 5).choices
+        [1.0, 2.0, 3.0, 4.0, 5.0]
+        """
+        low, high = float(self.low), float(self.high)
+        if not (low.is_integer() and high.is_integer()) or high - low >= MOST_BUTTONS:
+            return []
+        return [low + step for step in range(int(high - low) + 1)]
+
+    def anchor_at(self, value: float) -> int | None:
+        """Which anchor a score falls under; None where it lies between two.
+
+        >>> tone = Asked("tone", "Tone", "", 0, 10, [("0–3", "rude"), ("7–10", "kind")])
+        >>> tone.anchor_at(2), tone.anchor_at(8), tone.anchor_at(5)
+        (0, 1, None)
+        """
+        for place, (score, _) in enumerate(self.anchors):
+            low, _, high = score.replace("−", "-").partition("–")
+            try:
+                if float(low) <= value <= float(high or low):
+                    return place
+            except ValueError:
+                continue
+        return None
+
+    def checked(self, value: object) -> float:
+        """A score on this question's scale."""
+        try:
+            number = float(value)  # type: ignore[arg-type]
+        except (TypeError, ValueError):
+            number = math.nan
+        if isinstance(value, bool) or not self.low <= number <= self.high:
+            raise InputError(f"{self.title}: {value} is not a number from {figure(self.low)} to {figure(self.high)}")
+        return number
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """An item before its reviewer has scored it: the texts and the questions, and nothing of the judge."""
+
+    id: UUID
+    run: str
+    case: str
+    rubric: str
+    prompt: str
+    response: str
+    about: Mapping[str, str]
+    questions: Sequence[Asked]
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """An item after its reviewer has scored it: with what the judge and others gave."""
+
+    task: Task
+    item: Item
+    mine: Opinion
+    others: Sequence[Opinion] = field(default_factory=tuple)
+
+
+def look(conn: Connection, caller: Caller, pile: Pile, run: str | None, after: Spot | None, limit: int) -> list[Brief]:
+    """A page of the queue for one person."""
+    return review_desk.briefs(conn, Looked(caller.user_id, pile, run, after), limit)
+
+
+def count(conn: Connection, caller: Caller, run: str | None = None) -> Piles:
+    """How many items wait for one person."""
+    return review_desk.piles(conn, caller.user_id, run)
+
+
+def progress(conn: Connection, _caller: Caller) -> list[Progress]:
+    """How far the review of every run is."""
+    return reviews.progress(conn)
+
+
+def following(conn: Connection, caller: Caller, run: str | None = None) -> UUID | None:
+    """The next item to score, of a run if there is one, else of any."""
+    for wanted in dict.fromkeys((run, None)):
+        for brief in look(conn, caller, "open", wanted, None, 1):
+            return brief.id
+    return None
+
+
+def take(conn: Connection, caller: Caller, item_id: UUID) -> Task | Scored:
+    """An item as this person may see it."""
+    item = reviews.get_item(conn, item_id)
+    if item is None:
+        raise MissingError(f"there is no review item {item_id}")
+    given = review_desk.opinions_of(conn, item_id)
+    mine = next((one for one in given if one.user_id == caller.user_id), None)
+    task = _task(item)
+    return task if mine is None else Scored(task, item, mine, tuple(one for one in given if one is not mine))
+
+
+def submit(
+    conn: Connection, caller: Caller, item_id: UUID, scores: Mapping[str, object], note: str, now: datetime
+) -> Scored:
+    """Keep what a person gives an item, once."""
+    require(caller, "player", "reviewing")
+    seen = take(conn, caller, item_id)
+    if isinstance(seen, Scored):
+        raise ConflictError("you have scored this one already; what you gave it stands")
+    if not isinstance(note, str) or len(note) > LONGEST_NOTE:
+        raise InputError(f"a note has at most {LONGEST_NOTE:,} characters")
+    asked = {question.name: question for question in seen.questions}
+    if unknown := next((name for name in scores if name not in asked), None):
+        raise InputError(f"nothing asks for {unknown!r}")
+    given = {name: asked[name].checked(value) for name, value in scores.items() if value is not None}
+    if not given:
+        raise InputError("give at least one score; leave out what you cannot tell")
+    opinion = Opinion("", caller.name, given, note.strip(), caller.user_id, now)
+    reviews.put_opinion(conn, item_id, opinion, now)
+    done = take(conn, caller, item_id)
+    assert isinstance(done, Scored)  # noqa: S101 - it was kept a line above
+    return done
+
+
+def enqueue(conn: Connection, caller: Caller, run: str, drawn: Sequence[NewItem], now: datetime) -> int:
+    """Put a sample into the queue; how many of it were not there yet."""
+    require(caller, "author", "drawing a sample for review")
+    return reviews.add_items(conn, run, drawn, now)
+
+
+def _task(item: Item) -> Task:
+    context = evaluation_of(item).context or Context()
+    return Task(
+        item.id,
+        item.run,
+        item.case_id,
+        item.rubric,
+        asked_of(context),
+        context.response,
+        about_of(context),
+        [Asked.of(question) for question in item.questions],
+    )

@@ -1,0 +1,187 @@
+"""A run that is started from the studio: the same folder, and the same steps, as ``rubrica run`` makes."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from rubrica import __version__
+from rubrica.engine.cases import BadLine
+from rubrica.errors import ConflictError, RubricaError
+from rubrica.model.rubric import Rubric
+from rubrica.runs.batch import Batch, Evaluator, judged
+from rubrica.runs.ending import finish
+from rubrica.runs.flight import in_flight
+from rubrica.runs.folder import begin, locked
+from rubrica.runs.manifest import Manifest, UsedRubric, commit_of
+from rubrica.runs.run import Run
+from rubrica.runs.selection import distinct
+from rubrica.runs.shelf import JudgeOf, Shelf
+from rubrica.runs.source import cases_of, count_cases
+from rubrica.runs.tally import Tally
+
+LOG = logging.getLogger("rubrica.studio")
+AT_ONCE = 32
+"""Cases under way at once, where a model judges."""
+MOST_FAILURES = 20
+"""Cases in a row that no model answers, after which a run stops."""
+
+
+@dataclass(frozen=True, slots=True)
+class Orders:
+    """What is judged, by what, and into which folder."""
+
+    folder: Path
+    rubric: Rubric
+    cases: Path
+    judges: tuple[str, ...] = ()
+
+    def manifest(self, now: datetime) -> Manifest:
+        """As ``rubrica run CASES -r RUBRIC -o FOLDER`` would write it, so that either goes on with the other's run."""
+        terms: dict[str, Any] = {
+            "rubric": f"{self.rubric.reference} #{self.rubric.hash[:12]}",
+            "judges": list(self.judges),
+            "context": {},
+        }
+        if self.judges:
+            terms |= {"repeats": None, "seed": 0, "temperature": "as the rubric asks"}
+        return Manifest(
+            id=uuid4().hex[:12],
+            started=now.isoformat(timespec="seconds"),
+            rubrics=(UsedRubric.of(self.rubric),),
+            judges=self.judges,
+            terms=terms,
+            source=str(self.cases.absolute()),
+            options={"repeat": 1},
+            commit=commit_of(Path.cwd()),
+            version=__version__,
+        )
+
+
+@dataclass(slots=True)
+class Course:
+    """How far a run has come. It is written by the run's thread alone, but for `stopping`."""
+
+    orders: Orders
+    expected: int | None = None
+    done: int = 0  # with what was done before
+    broken: int = 0
+    state: str = "running"  # or finished, stopped, failed
+    error: str = ""
+    stopping: threading.Event = field(default_factory=threading.Event)
+
+    @property
+    def share(self) -> float | None:
+        if self.state == "finished":
+            return 1.0
+        return min(self.done / self.expected, 1.0) if self.expected else None
+
+
+class Conductor:
+    """The runs that this server has started, each in a thread of its own, by the name of their folder."""
+
+    def __init__(self, clock: Callable[[], datetime], most: int = 2) -> None:
+        self._clock = clock
+        self._most = most
+        self._courses: dict[str, Course] = {}
+
+    def course(self, name: str) -> Course | None:
+        return self._courses.get(name)
+
+    @property
+    def running(self) -> Sequence[Course]:
+        return [course for course in self._courses.values() if course.state == "running"]
+
+    def start(self, orders: Orders) -> Course:
+        """Begin a run, or go on with one that stopped. It goes on when the page that started it is closed."""
+        if len(self.running) >= self._most:
+            names = ", ".join(course.orders.folder.name for course in self.running)
+            raise ConflictError(f"{self._most} runs are under way ({names}); wait for one of them, or stop it")
+        course = Course(orders)
+        self._courses[orders.folder.name] = course
+        threading.Thread(target=self._conducted, args=(course,), name=f"run {orders.folder.name}", daemon=True).start()
+        return course
+
+    def _conducted(self, course: Course) -> None:
+        try:
+            _conduct(course, self._clock)
+        except RubricaError as error:
+            course.error, course.state = str(error), "failed"
+        except Exception:  # told on the page; what exactly went wrong is in the server's log
+            LOG.exception("the run in %s ended with an error", course.orders.folder)
+            course.error, course.state = "it ended with an error that the server's log tells of", "failed"
+
+
+def _conduct(course: Course, clock: Callable[[], datetime]) -> None:
+    orders = course.orders
+    with ExitStack() as stack:
+        judge_of, evaluator = stack.enter_context(_judging(orders.judges))
+        shelf = Shelf(orders.rubric, judge_of)
+        course.expected = count_cases(str(orders.cases))
+        stack.enter_context(locked(orders.folder))
+        begin(orders.folder, orders.manifest(clock()))
+        kept = Run(orders.folder)
+        try:
+            _judge_all(course, shelf, kept, evaluator)
+        finally:
+            kept.close()
+        if course.stopping.is_set():
+            course.state = "stopped"
+            return
+        kept.tidy()
+        finish(orders.folder, clock())
+    course.state = "finished"
+
+
+def _judge_all(course: Course, shelf: Shelf, kept: Run, evaluator: Evaluator | None) -> None:
+    def broken(line: BadLine) -> None:
+        course.broken += 1
+        kept.broken(line)
+
+    batch = Batch(shelf, Tally(), broken, {}, evaluator, 1, kept.wanted)
+    with (
+        cases_of(str(course.orders.cases)) as file,
+        closing(batch.evaluations(distinct(file.cases(), lambda _: None))) as evaluations,
+    ):
+        for _ in kept.kept(evaluations, MOST_FAILURES):
+            course.done = kept.skipped + kept.added
+            if course.stopping.is_set():
+                return
+        course.done = kept.skipped + kept.added
+
+
+@contextmanager
+def _judging(names: tuple[str, ...]) -> Iterator[tuple[JudgeOf | None, Evaluator | None]]:
+    """The judges, on an event loop of the run's own; none where none are named."""
+    if not names:
+        yield None, None
+        return
+    jury = import_module("rubrica.judges.jury").Jury(names)
+    with asyncio.Runner() as runner:
+        try:
+            yield jury.judge, lambda work: in_flight(runner, work, judged, AT_ONCE)
+        finally:
+            runner.run(jury.close())
+
+
+def orders_of(folder: Path, manifest: Manifest, cases: Path) -> Orders | None:
+    """The orders to go on with a run that stopped; None where its cases do not lie in the folder of cases."""
+    source = Path(manifest.source)
+    if manifest.kind != "judged" or len(manifest.rubrics) != 1 or source.parent != cases.absolute():
+        return None
+    if not source.is_file() or _odd(manifest.options):
+        return None
+    return Orders(folder, manifest.rubrics[0].rubric(), source, manifest.judges)
+
+
+def _odd(options: Mapping[str, Any]) -> bool:
+    return any(value not in (None, [], 1) for value in options.values())

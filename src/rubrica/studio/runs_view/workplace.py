@@ -1,0 +1,68 @@
+"""What all pages of runs share in one server: what was read of runs, and the runs that were started here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from rubrica.errors import MissingError, RubricaError
+from rubrica.model.evaluation import Evaluation
+from rubrica.model.rubric import Rubric
+from rubrica.runs.baseline import Baselines
+from rubrica.runs.compare import Comparison, compare
+from rubrica.runs.grading import Grading
+from rubrica.runs.line import Terms
+from rubrica.runs.stored import StoredRun
+
+from .conduct import Conductor
+from .index import Indexes, RunIndex
+from .listing import Listings, RunLine
+from .places import baselines_file, run_path
+
+
+@dataclass(frozen=True, slots=True)
+class Workplace:
+    """The runs of one folder."""
+
+    runs: Path
+    conductor: Conductor
+    listings: Listings = field(default_factory=Listings)
+    indexes: Indexes = field(default_factory=Indexes)
+
+    def lines(self) -> list[RunLine]:
+        """The runs there are, the latest first."""
+        return self.listings.of(self.runs)
+
+    def stored(self, name: str) -> StoredRun:
+        """A run by name; an error where there is none, or where it cannot be read."""
+        return StoredRun.open(run_path(self.runs, name))
+
+    def index(self, name: str) -> RunIndex:
+        return self.indexes.of(self.stored(name))
+
+    def evaluation(self, name: str, case: str, repeat: int) -> tuple[Evaluation, Rubric | None]:
+        """One evaluation in full, and the rubric it was made by."""
+        run = self.stored(name)
+        for found in run.records({(case, repeat)}):
+            return found, run.rubrics().get(found.rubric)
+        raise MissingError(f"{name} has no evaluation of the case {case[:200]!r}")
+
+    def rubrics(self, name: str) -> Mapping[str, Rubric]:
+        """The rubrics of a run as they were; none where the run is gone."""
+        try:
+            return self.stored(name).rubrics()
+        except RubricaError:
+            return {}
+
+    def compared(self, one: str, other: str, terms: Terms) -> Comparison:
+        """Two runs, case by case."""
+        runs = self.stored(one), self.stored(other)
+        gradings = tuple(Grading.of(run.rubrics().values()) for run in runs)
+        return compare(
+            runs[0].rows(), runs[1].rows(), gradings=(gradings[0], gradings[1]), names=(one, other), terms=terms
+        )
+
+    @property
+    def baselines(self) -> Baselines:
+        return Baselines(baselines_file(self.runs))

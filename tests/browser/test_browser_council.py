@@ -1,0 +1,112 @@
+"""The council: asked in the browser, watched stage by stage, and read afterwards; who leaves ends the session."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from browsers import Site, opened, served, sign_in, tab
+from playwright.sync_api import Browser, Page, expect
+
+from council_samples import Seat, members
+
+ANSWERS = {"ann": "quality 9: in 1889 <b id=injected>bold</b>", "bo": "quality 6: long ago", "cy": "quality 3: no idea"}
+
+
+@pytest.fixture(scope="module")
+def seats() -> Iterator[dict[str, Seat]]:
+    with members(**ANSWERS) as seated:
+        yield seated
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory, seats: dict[str, Seat]) -> Iterator[Site]:
+    """A studio with three models that answer, and one that cannot be reached."""
+    folder: Path = tmp_path_factory.mktemp("council")
+    (folder / "dee.jsonl").write_text('{"error": "unreachable", "message": "no route to 10.0.0.7"}\n')
+    models = [*(seat.model for seat in seats.values()), f"scripted:{folder / 'dee.jsonl'}"]
+    environment = {"RUBRICA_CONFIG": "", "RUBRICA_ATTEMPTS": "1", "XDG_CONFIG_HOME": str(folder)}
+    with served(folder, [part for name in models for part in ("--model", name)], environment) as running:
+        yield running
+
+
+def ask(page: Page, question: str) -> None:
+    page.get_by_label("Question").fill(question)
+    page.get_by_role("button", name="Ask").click()
+
+
+def test_a_question_is_asked_watched_and_its_ranking_understood(page: Page, seats: dict[str, Seat]) -> None:
+    opened(page, "/council")
+    ask(page, "  ")
+    expect(page.get_by_role("alert")).to_contain_text("there is none")
+    ask(page, "When was the tower built?")
+    stages = page.locator(".leg")
+    expect(stages.nth(0)).to_contain_text("dropped: cannot be reached")
+    expect(stages.nth(1)).to_contain_text("2 of 2 scored")
+    expect(page.get_by_text("ann sums up.")).to_be_visible()
+    expect(stages.nth(2)).to_contain_text("ann")
+    assert "10.0.0.7" not in page.content()
+
+    places = page.locator(".ranking > li")
+    expect(places).to_have_count(3)
+    expect(places.nth(0)).to_contain_text("· ann")
+    expect(places.nth(0)).to_contain_text("worth 9")
+    expect(places.nth(2)).to_contain_text("capped by accuracy-ceiling-40")
+    places.nth(0).locator("summary").click()
+    expect(places.nth(0)).to_contain_text("<b id=injected>bold</b>")
+    expect(page.locator("#injected")).to_have_count(0)
+
+    matrix = page.get_by_role("table", name=re.compile("^Review matrix"))
+    expect(matrix.locator("tbody tr")).to_have_count(3)
+    expect(matrix.get_by_text("its own")).to_have_count(3)
+    expect(matrix.locator("tbody tr").filter(has_text="ann").get_by_role("cell", name="3", exact=False)).to_have_count(
+        1
+    )
+    page.get_by_role("button", name="Accuracy").click()
+    expect(matrix.locator("tfoot td")).to_have_text([re.compile("^[369]$")] * 3)
+    expect(page.get_by_role("table", name="Cost and timings")).to_contain_text("All")
+    assert seats["ann"].asked == ["answer", "review", "final"]
+
+
+def test_whoever_leaves_ends_the_session(page: Page, seats: dict[str, Seat]) -> None:
+    opened(page, "/council")
+    for seat in seats.values():
+        seat.server.latency = 4.0
+        seat.server.seen.clear()
+    try:
+        ask(page, "Will anybody wait?")
+        expect(page.get_by_text(re.compile("^Answers: "))).to_be_visible()
+        expect(page.get_by_role("button", name="Ask")).to_be_disabled()
+        page.goto("/rubrics")
+        time.sleep(5)  # longer than an answer takes: whoever was still asked has answered by now
+        assert [(seat.server.left, seat.asked) for seat in seats.values()] == [(1, [])] * 3
+    finally:
+        for seat in seats.values():
+            seat.server.latency = 0.0
+
+
+def test_a_session_is_stopped_by_its_button_and_another_can_be_held(page: Page, seats: dict[str, Seat]) -> None:
+    opened(page, "/council")
+    for seat in seats.values():
+        seat.server.latency = 4.0
+    ask(page, "Never mind?")
+    expect(page.get_by_text(re.compile("^Answers: "))).to_be_visible()
+    page.get_by_role("button", name="Stop").click()
+    expect(page.get_by_text(re.compile("^Stopped"))).to_be_visible()
+    for seat in seats.values():
+        seat.server.latency = 0.0
+    page.get_by_label("Question").fill("Once more?")
+    page.get_by_label("Question").press("Control+Enter")
+    expect(page.get_by_role("table", name=re.compile("^Review matrix"))).to_be_visible()
+
+
+def test_a_viewer_is_told_which_role_it_takes(chromium: Browser, site: Site) -> None:
+    site.key("root", "admin")
+    with tab(chromium, site, width=390) as page:
+        sign_in(page, site.key("vera", "viewer"))
+        opened(page, "/council")
+        expect(page.locator(".empty")).to_contain_text("needs the role author")
+        expect(page.get_by_role("button", name="Ask")).to_have_count(0)

@@ -1,0 +1,209 @@
+"""Games: an author makes one, a player plays it, and everybody sees who stands where and why."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from browsers import Site, opened, served, sign_in, tab
+from playwright.sync_api import Browser, Page, expect
+
+MOTH = {
+    "name": "Moth",
+    "scoring_type": "proportional",
+    "max_score": 100,
+    "is_public": True,
+    "rules": [{"type": "pattern_detection", "patterns": [{"name": "moth", "regex": "moth", "score": 40}]}],
+}
+BRIEF = {
+    "name": "Brief",
+    "scoring_type": "binary",
+    "is_public": True,
+    "rules": [{"type": "custom_expression", "name": "brief", "expression": "1 if word_count < pace else 0"}],
+}
+
+
+@pytest.fixture(scope="module")
+def keyed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    with served(tmp_path_factory.mktemp("games")) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def keys(keyed: Site, chromium: Browser) -> dict[str, str]:
+    root = keyed.key("root", "admin")
+    with tab(chromium, keyed) as page:
+        return {
+            name: sent(page, keyed, "/api/keys", {"user": name, "role": role}, root)["key"]
+            for name, role in {"ann": "author", "pia": "player", "vera": "viewer"}.items()
+        }
+
+
+def sent(page: Page, site: Site, path: str, data: Any, key: str) -> Any:
+    reply = page.request.post(f"{site.url}{path}", data=data, headers={"Authorization": f"Bearer {key}"})
+    assert reply.ok, reply.text()
+    return reply.json()
+
+
+@pytest.fixture(scope="module")
+def played(keyed: Site, chromium: Browser, keys: dict[str, str]) -> None:
+    """A public game of ann's that pia and a model have played."""
+    with tab(chromium, keyed) as page:
+        rubric = sent(page, keyed, "/api/evaluations", {**MOTH, "name": "Moth seen"}, keys["ann"])
+        game = sent(page, keyed, "/api/games", {"name": "Open night", "is_public": True}, keys["ann"])
+        path = f"/api/games/{game['id']}"
+        sent(page, keyed, f"{path}/evaluations", {"evaluation_id": rubric["id"], "weight": 1}, keys["ann"])
+        sent(page, keyed, f"{path}/evaluate", {"round": {"response": "A moth."}}, keys["pia"])
+        sent(page, keyed, f"{path}/evaluate", {"player": "llama", "round": {"response": "None."}}, keys["ann"])
+
+
+def attach(page: Page, name: str) -> None:
+    page.get_by_role("button", name="Attach an evaluation").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label("Search rubrics").fill(name)
+    dialog.get_by_role("button", name=re.compile(f"^{name} ")).click()
+
+
+def play(page: Page, response: str, pace: str) -> None:
+    page.get_by_role("button", name="Play a round").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label("Response").fill(response)
+    dialog.get_by_label("Pace").fill(pace)
+    dialog.get_by_role("button", name="Submit").click()
+    page.wait_for_url(re.compile(r"/rounds/[0-9a-f-]{36}/\d+$"))
+
+
+def row(page: Page, first: str) -> list[str]:
+    found = page.locator("table.plain tbody tr", has=page.get_by_text(first, exact=True)).first
+    expect(found).to_be_visible()
+    return [" ".join(text.split()) for text in found.locator("td").all_inner_texts()]
+
+
+def test_a_game_is_made_played_and_explained(keyed: Site, chromium: Browser, keys: dict[str, str]) -> None:
+    with tab(chromium, keyed) as ann, tab(chromium, keyed) as pia:
+        for rubric in (MOTH, BRIEF):
+            sent(ann, keyed, "/api/evaluations", rubric, keys["ann"])
+        sign_in(ann, keys["ann"])
+        opened(ann, "/games")
+        ann.get_by_role("button", name="New game").click()
+        dialog = ann.get_by_role("dialog")
+        dialog.get_by_label("Name").fill("Moth night")
+        dialog.get_by_label("Settings").fill("rounds: 5")
+        dialog.get_by_role("button", name="Make it").click()
+        expect(dialog.get_by_role("alert")).to_contain_text("the settings are not JSON")
+        dialog.get_by_label("Settings").fill('{"rounds": 5}')
+        dialog.get_by_role("switch", name="Public").click()
+        dialog.get_by_label("Name").press("Enter")
+        ann.wait_for_url(re.compile(r"/games/[0-9a-f-]{36}$"))
+        game = ann.url
+
+        ann.get_by_role("tab", name="Evaluations").click()
+        attach(ann, "Moth")
+        attach(ann, "Brief")
+        expect(ann.get_by_text("Sum of the weights: 150%")).to_be_visible()
+        ann.get_by_role("button", name="Save", exact=True).click()
+        expect(ann.get_by_role("alert").filter(has_text="must sum to 100%")).to_be_visible()
+        ann.get_by_label("Weight of moth").fill("90")
+        ann.get_by_label("Weight of brief").fill("30")
+        ann.get_by_label("Dimension of brief").fill("pace_keeping")
+        ann.get_by_role("button", name="Scale to 100%").click()
+        expect(ann.get_by_label("Weight of moth")).to_have_value("75")
+        ann.get_by_role("button", name="Save", exact=True).click()
+        expect(ann.get_by_text("Rounds that were judged before keep their scores.")).to_be_visible()
+
+        sign_in(pia, keys["pia"])
+        opened(pia, "/games")
+        expect(pia.locator(".rubric-list")).to_contain_text("Brief 25%")
+        pia.get_by_role("link", name="Moth night").click()
+        expect(pia.get_by_text("Nobody has a score yet.")).to_be_visible()
+        pia.get_by_role("button", name="Play a round").click()
+        pia.get_by_role("dialog").get_by_role("button", name="Submit").click()
+        expect(pia.get_by_role("alert").filter(has_text="Write a response first.")).to_be_visible()
+        pia.keyboard.press("Escape")
+        play(pia, "A moth <i>said</i> moth.", "9")
+        expect(pia.get_by_role("heading", name="Round 1 of pia")).to_be_visible()
+        expect(pia.locator(".figure").first).to_have_text("55%")
+        assert row(pia, "moth")[1:5] == ["Moth", "40%", "75%", "+30"]
+        assert row(pia, "brief")[1:5] == ["Pace keeping", "100%", "25%", "+25"]
+        expect(pia.locator(".report").first).to_contain_text("found moth")
+        expect(pia.locator(".report mark").first).to_have_text("moth")
+        expect(pia.locator(".told").first).to_contain_text("<i>said</i>")
+
+        opened(pia, game)
+        play(pia, "No insect at all.", "2")
+        opened(ann, f"{game}?tab=board")
+        ann.get_by_role("button", name="Play a round").click()
+        ann.get_by_role("dialog").get_by_label("Player").fill("claude")
+        ann.get_by_role("dialog").get_by_label("Response").fill("Moth and moth.")
+        ann.get_by_role("dialog").get_by_role("button", name="Submit").click()
+        expect(ann.get_by_role("heading", name="Round 1 of claude")).to_be_visible()
+        expect(ann.locator(".figure").first).to_have_text("30%")
+        expect(ann.locator(".report").last).to_contain_text("pace")  # nobody gave it: the rule says so
+
+        opened(pia, game)
+        assert row(pia, "claude")[:6] == ["1", "claude", "30%", "40%", "0%", "1"]
+        assert row(pia, "pia")[:6] == ["2", "pia", "27.5%", "20%", "50%", "2"]
+        pia.get_by_role("button", name="Against each other").click()
+        expect(pia.get_by_text("every score S becomes ln(1 + S)", exact=False)).to_be_attached()
+        expect(pia.locator("tbody tr").first).to_contain_text("1 tied")
+        assert row(pia, "pia")[:5] == ["1 tied", "pia", "50%", "0%", "100%"]
+        pia.get_by_role("combobox", name="Rank by").click()
+        pia.get_by_role("option", name="Pace keeping").click()
+        expect(pia.locator("tbody tr").first).to_contain_text("pia")
+        pia.get_by_role("link", name="pia", exact=True).click()
+        expect(pia.get_by_role("tab", name="Rounds")).to_have_attribute("aria-selected", "true")
+        expect(pia.locator("tbody tr:visible")).to_have_count(2)
+        pia.get_by_role("button", name="Not only player pia").click()
+        expect(pia.locator("tbody tr:visible")).to_have_count(3)
+
+
+def test_rounds_are_judged_by_what_is_attached_later(keyed: Site, chromium: Browser, keys: dict[str, str]) -> None:
+    with tab(chromium, keyed, width=390) as ann:
+        made = sent(ann, keyed, "/api/games", {"name": "Later", "is_public": True}, keys["ann"])
+        rounds = {"rounds": [{"response": "One moth."}, {"response": "None."}]}
+        sent(ann, keyed, f"/api/games/{made['id']}/evaluate", rounds, keys["ann"])
+        sent(ann, keyed, "/api/evaluations", {**MOTH, "name": "Moth later"}, keys["ann"])
+        sign_in(ann, keys["ann"])
+        opened(ann, f"/games/{made['id']}?tab=evaluations")
+        attach(ann, "Moth later")
+        ann.get_by_role("button", name="Save", exact=True).click()
+        ann.get_by_role("tab", name="Rounds").click()
+        ann.get_by_role("button", name="Judge them now").click()
+        expect(ann.get_by_text("2 rounds judged.")).to_be_visible()
+        expect(ann.locator("tbody tr:visible").first).to_contain_text("40%")
+        assert ann.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+@pytest.mark.usefixtures("played")
+def test_players_and_the_leaderboard_across_games(keyed: Site, chromium: Browser, keys: dict[str, str]) -> None:
+    with tab(chromium, keyed) as page:
+        sign_in(page, keys["ann"])
+        opened(page, "/games")
+        page.get_by_role("tab", name="Leaderboard").click()
+        assert row(page, "llama")[-2] == "1"
+        page.get_by_role("tab", name="Players").click()
+        page.get_by_label("Name of a new player").fill("gpt")
+        page.get_by_label("Who plays as it").fill("nobody-here")
+        page.get_by_role("button", name="Add", exact=True).click()
+        expect(page.get_by_role("alert").filter(has_text="nobody here is called")).to_be_visible()
+        page.get_by_label("Who plays as it").fill("")
+        page.get_by_label("Name of a new player").press("Enter")
+        expect(page.get_by_role("cell", name="gpt", exact=True)).to_be_visible()
+
+
+@pytest.mark.usefixtures("played")
+def test_a_viewer_looks_and_does_nothing_else(keyed: Site, chromium: Browser, keys: dict[str, str]) -> None:
+    with tab(chromium, keyed) as page:
+        sign_in(page, keys["vera"])
+        opened(page, "/games")
+        expect(page.get_by_role("button", name="New game")).to_have_count(0)
+        page.get_by_role("link", name="Open night").click()
+        expect(page.get_by_role("button", name="Play a round")).to_have_count(0)
+        page.get_by_role("link", name="pia", exact=True).click()
+        page.get_by_role("link", name="Round 1").first.click()
+        expect(page.get_by_role("heading", name="Round 1 of pia")).to_be_visible()
+        expect(page.locator(".report").first).to_contain_text("+40")
+        opened(page, "/games/nonsense")
+        expect(page.get_by_role("alert")).to_contain_text("there is no such game")

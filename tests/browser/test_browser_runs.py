@@ -1,0 +1,173 @@
+"""Runs: made by the command or started here, looked into, compared, and followed from commit to commit."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from browsers import Site, opened, served, sign_in, tab
+from playwright.sync_api import Browser, Page, expect
+
+RUBRIC = """\
+name: length
+title: Length of a reply
+scale: {min: 0, max: 10}
+dimensions:
+  words: {formula: "min(10, word_count)", weight: 0.5}
+  extra: {formula: "10 if word_count > %d else 2", weight: 0.5}
+score: {weighted: true, out_of: 10}
+verdicts:
+  - {label: pass, when: "score >= 6"}
+  - {label: fail}
+"""
+MANY = 600
+
+
+def rubrica(*words: str, folder: Path) -> None:
+    done = subprocess.run([sys.executable, "-m", "rubrica", *words], cwd=folder, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """A studio over runs that the command made, two of them kept as baselines."""
+    folder = tmp_path_factory.mktemp("studio")
+    rows = [{"id": f"case-{n:03}", "prompt": "Say it.", "response": "word " * (n % 9 + 1)} for n in range(MANY)]
+    (folder / "cases.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    for name, limit in (("before", 6), ("after", 3)):
+        (folder / f"{name}.yaml").write_text(RUBRIC % limit)
+        rubrica("run", "cases.jsonl", "-r", f"{name}.yaml", "-o", f"runs/{name}", "--offline", folder=folder)
+        rubrica("baseline", "add", f"runs/{name}", "--note", name, folder=folder)
+    (folder / "runs" / "notes").mkdir()
+    with served(folder) as running:
+        yield running
+
+
+def test_a_run_of_the_command_is_filtered_and_one_evaluation_explained(page: Page) -> None:
+    opened(page, "/runs")
+    expect(page.get_by_role("table", name="Runs").get_by_role("row")).to_have_count(3)
+    expect(page.get_by_role("table", name="Not shown")).to_contain_text("no run.json")
+    page.get_by_label("Search runs").fill("befo")
+    expect(page.get_by_role("table", name="Runs").get_by_role("row")).to_have_count(2)
+    page.get_by_role("link", name="before").click()
+    expect(page.get_by_role("heading", name="before")).to_be_visible()
+    rows = page.get_by_role("table", name="Evaluations").locator("tbody tr")
+    expect(rows).to_have_count(25)
+    expect(rows.first).to_contain_text("fail")  # failures first
+    expect(page.get_by_text(f"1–25 of {MANY} evaluations")).to_be_visible()
+    page.get_by_role("button", name="Next page").click()
+    expect(page.get_by_text(f"26–50 of {MANY} evaluations")).to_be_visible()
+    page.get_by_label("Verdict").click()
+    page.get_by_role("option", name="pass").click()
+    expect(rows.first).to_contain_text("pass")
+    page.get_by_label("Case", exact=True).fill("case-59")
+    expect(rows.first).to_contain_text("case-59")
+    first = rows.first.get_by_role("link")
+    case = first.inner_text()
+    first.click()
+    expect(page.get_by_role("heading", name=case).first).to_be_visible()
+    expect(page.get_by_text("How the score adds up")).to_be_visible()
+    expect(page.locator(".report .judged").last).to_contain_text("word word")
+    page.get_by_role("button", name="Next").click()
+    expect(page.get_by_role("heading", name=case).first).not_to_be_visible()
+    page.get_by_role("link", name="‹ before").click()
+    expect(page.get_by_label("Case", exact=True)).to_have_value("case-59")  # as it was left
+
+
+def test_two_runs_are_compared_and_the_moved_cases_lead_on(page: Page) -> None:
+    opened(page, "/runs/after")
+    page.get_by_role("button", name="Compare").click()
+    page.get_by_label("The earlier run (A)").click()
+    page.get_by_role("option", name="before").click()
+    expect(page.get_by_text("Better beyond noise")).to_be_visible()
+    expect(page.get_by_text(f"{MANY} cases in both runs")).to_be_visible()
+    table = page.get_by_role("table", name="after against before")
+    expect(table.get_by_role("row", name="Extra")).to_contain_text("improvement")
+    expect(table.get_by_role("row", name="Words")).to_contain_text(f"equal on all {MANY} cases")
+    page.get_by_role("button", name="Swap the two runs").click()
+    expect(page.get_by_text("Worse beyond noise")).to_be_visible()
+    page.get_by_role("table", name="Fell furthest").get_by_role("link").first.click()
+    expect(page.get_by_text("How the score adds up")).to_be_visible()
+
+
+def test_a_run_is_kept_as_a_baseline_and_the_trend_is_drawn(page: Page) -> None:
+    opened(page, "/runs/after")
+    page.get_by_role("button", name="Keep as baseline").click()
+    page.get_by_label("Note").fill("kept in the studio")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("Kept as")).to_be_visible()
+    opened(page, "/runs/baselines")
+    expect(page.get_by_text("3 baselines, oldest first")).to_be_visible()
+    expect(page.locator("svg.trend").first.locator("circle")).to_have_count(3)
+    expect(page.get_by_role("table", name="Baselines")).to_contain_text("kept in the studio")
+
+
+def test_a_run_is_started_left_and_found_again(page: Page) -> None:
+    opened(page, "/runs")
+    page.get_by_role("button", name="Start a run").click()
+    page.get_by_role("button", name="Start", exact=True).click()
+    expect(page.get_by_role("alert").filter(has_text="choose a rubric")).to_be_visible()
+    page.get_by_role("dialog").get_by_label("Rubric").click()
+    page.keyboard.type("answer-quality")
+    page.get_by_role("option", name="answer-quality").click()
+    expect(page.get_by_label("Name of the run")).not_to_have_value("")
+    expect(page.get_by_role("dialog").get_by_text("the rubric's 18 examples")).to_be_visible()
+    page.get_by_label("Name of the run").fill("from here")
+    page.get_by_role("button", name="Start", exact=True).click()
+    page.wait_for_url("**/runs/from%20here")
+    opened(page, "/runs")
+    page.get_by_role("link", name="from here").click()
+    expect(page.get_by_role("table", name="Evaluations")).to_be_visible()
+    expect(page.get_by_text("18 evaluations")).to_be_visible()
+
+
+def test_a_file_without_cases_is_refused_where_it_was_chosen(page: Page, tmp_path: Path) -> None:
+    (tmp_path / "odd.jsonl").write_text("nothing\n")
+    (tmp_path / "mine.csv").write_text("id,response\n1,yes\n")
+    opened(page, "/runs")
+    page.get_by_role("button", name="Start a run").click()
+    upload = page.locator('input[type="file"]')
+    upload.set_input_files(tmp_path / "odd.jsonl")
+    expect(page.get_by_role("alert").filter(has_text="odd.jsonl, line 1")).to_be_visible()
+    page.locator('input[type="file"]').set_input_files(tmp_path / "mine.csv")
+    expect(page.get_by_role("dialog").get_by_text("mine.csv (")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+
+
+def test_names_that_lead_elsewhere_are_no_runs(page: Page, site: Site) -> None:
+    (site.runs.parent / "secret").mkdir()
+    (site.runs.parent / "secret" / "run.json").write_text("{}")
+    for path in ("/runs/..%2Fsecret", "/runs/.hidden", "/runs/nothing", "/runs/before/no-such-case"):
+        opened(page, path)
+        expect(page.get_by_role("alert")).to_contain_text("no ")
+
+
+def test_nothing_is_wider_than_a_phone(chromium: Browser, site: Site) -> None:
+    with tab(chromium, site, width=390, dark=True) as page:
+        for path in (
+            "/runs",
+            "/runs/before",
+            "/runs/before/case-001",
+            "/runs/compare?a=before&b=after",
+            "/runs/baselines",
+        ):
+            opened(page, path)
+            expect(page.locator("table, .report").first).to_be_visible()
+            assert page.evaluate("document.documentElement.scrollWidth") <= 390, path
+
+
+def test_a_viewer_looks_and_starts_nothing(chromium: Browser, site: Site) -> None:
+    site.key("root", "admin")
+    viewer = site.key("vic", "viewer")
+    with tab(chromium, site) as page:
+        sign_in(page, viewer)
+        opened(page, "/runs/before")
+        expect(page.get_by_role("table", name="Evaluations")).to_be_visible()
+        expect(page.get_by_role("button", name="Keep as baseline")).to_have_count(0)
+        opened(page, "/runs")
+        expect(page.get_by_role("button", name="Start a run")).to_have_count(0)

@@ -1,0 +1,230 @@
+"""The review queue in the studio: blind until scored, by those who may, and what the judge is worth beside people."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import fields
+from datetime import timedelta
+from uuid import UUID
+
+import pytest
+from studio_runs import NOW, TONE, cases, conducted, rubric, script
+
+from databases import Opened
+from rubrica.arena.access import Caller, Role
+from rubrica.errors import ConflictError, DeniedError, InputError, MissingError
+from rubrica.runs.queueing import evaluation_of, new_items
+from rubrica.runs.sampling import draw
+from rubrica.runs.stored import StoredRun
+from rubrica.store import review_desk, reviews
+from rubrica.store.review_desk import Looked
+from rubrica.store.users import ensure_user
+from rubrica.studio.reviews_view.desk import Asked, Scored, Task, count, enqueue, following, look, submit, take
+from rubrica.studio.reviews_view.standing import differences, own_verdict, standing
+from rubrica.studio.runs_view.conduct import Orders
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> StoredRun:
+    """Twelve cases that two judges scored; case n got n from the first, and from case 5 on they are apart."""
+    folder = tmp_path_factory.mktemp("reviews")
+    ann, bob = script(folder / "ann.jsonl", 12), folder / "bob.jsonl"
+    lines = [json.loads(line) for line in (folder / "ann.jsonl").read_text().splitlines()]
+    for place, line in enumerate(lines):
+        line["reply"]["score"] = max(line["reply"]["score"] - (4 if place >= 10 else 0), 0)
+    bob.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    course = conducted(Orders(folder / "run", rubric(TONE), cases(folder, 12), (ann, f"scripted:{bob}")))
+    assert course.state == "finished"
+    return StoredRun.open(folder / "run")
+
+
+def person(database: Opened, name: str, role: Role = "player") -> Caller:
+    return Caller(database.write(ensure_user, name, NOW).id, name, role)
+
+
+def queued(database: Opened, run: StoredRun, name: str = "week 1", share: float = 1.0) -> list[UUID]:
+    """A sample in the queue; its items, the disputed first."""
+    author = person(database, "author", "author")
+    items = new_items(draw(run.evaluations, share), run.rubrics())
+    assert database.write(enqueue, author, name, items, NOW) == len(items)
+    return [brief.id for brief in database.read(look, author, "open", name, None, 100)]
+
+
+# --- blind ------------------------------------------------------------------------------------------------
+
+
+def test_an_item_tells_nothing_of_the_judge_until_it_is_scored(database: Opened, run: StoredRun) -> None:
+    ann = person(database, "ann")
+    [item, *_] = queued(database, run)
+    task = database.read(take, ann, item)
+    assert isinstance(task, Task)
+    assert {field.name for field in fields(task)}.isdisjoint({"item", "evaluation", "stratum", "verdict", "score"})
+    assert [(question.name, question.scale) for question in task.questions] == [("kind", "0–10"), ("help", "0–10")]
+    assert task.prompt.startswith("Say ")
+    done = database.write(submit, ann, item, {"kind": 7, "help": None}, " fine ", NOW)
+    assert (done.mine.scores, done.mine.note) == ({"kind": 7.0}, "fine")
+    assert isinstance(database.read(take, person(database, "bob"), item), Task)  # bob is blind still
+
+
+def test_a_score_that_was_given_stands(database: Opened, run: StoredRun) -> None:
+    ann = person(database, "ann")
+    [item, *_] = queued(database, run)
+    database.write(submit, ann, item, {"kind": 7}, "", NOW)
+    with pytest.raises(ConflictError, match="stands"):
+        database.write(submit, ann, item, {"kind": 2}, "", NOW)
+    seen = database.read(take, ann, item)
+    assert isinstance(seen, Scored)
+    assert seen.mine.scores == {"kind": 7.0}
+
+
+@pytest.mark.parametrize(
+    "scores", [{}, {"kind": None}, {"kind": 11}, {"kind": -1}, {"kind": "x"}, {"kind": True}, {"wit": 3}]
+)
+def test_what_is_no_score_on_the_scale_is_refused(database: Opened, run: StoredRun, scores: dict[str, object]) -> None:
+    ann = person(database, "ann")
+    [item, *_] = queued(database, run)
+    with pytest.raises(InputError):
+        database.write(submit, ann, item, scores, "", NOW)
+    assert isinstance(database.read(take, ann, item), Task)
+
+
+def test_reviewing_needs_a_player_and_drawing_an_author(database: Opened, run: StoredRun) -> None:
+    [item, *_] = queued(database, run)
+    with pytest.raises(DeniedError, match="player"):
+        database.write(submit, person(database, "eve", "viewer"), item, {"kind": 7}, "", NOW)
+    with pytest.raises(DeniedError, match="author"):
+        database.write(enqueue, person(database, "ann"), "week 2", [], NOW)
+    with pytest.raises(MissingError):
+        database.read(take, person(database, "ann"), UUID(int=7))
+
+
+# --- the queue --------------------------------------------------------------------------------------------
+
+
+def test_disputed_items_come_first_and_every_page_goes_on_after_the_last(database: Opened, run: StoredRun) -> None:
+    queued(database, run)
+    ann = person(database, "ann")
+    pages, after = [], None
+    while page := database.read(look, ann, "open", None, after, 5):
+        pages.append(page)
+        after = page[-1].spot
+    briefs = [brief for page in pages for brief in page]
+    assert len({brief.id for brief in briefs}) == len(briefs) == 12
+    assert [brief.rank for brief in briefs] == sorted(brief.rank for brief in briefs)
+    disputed = {brief.case_id for brief in briefs if brief.rank == 0}
+    assert disputed == {f"case-{n}" for n in range(5, 12) if n != 11}  # case 11 got 0 from both
+    assert database.read(count, ann).disputed == len(disputed)
+
+
+def test_everybody_has_piles_of_their_own(database: Opened, run: StoredRun) -> None:
+    items = queued(database, run)
+    ann, bob = person(database, "ann"), person(database, "bob")
+    database.write(submit, ann, items[0], {"kind": 5}, "", NOW)
+    mine, theirs = database.read(count, ann), database.read(count, bob)
+    assert (mine.open, mine.mine, mine.second, mine.all) == (11, 1, 0, 12)
+    assert (theirs.open, theirs.mine, theirs.second, theirs.all) == (11, 0, 1, 12)
+    [second] = database.read(look, bob, "second", None, None, 10)
+    assert (second.id, second.opinions, second.mine) == (items[0], 1, False)
+    assert database.read(following, bob) == items[1]
+    assert database.read(following, bob, "another run") == items[1]
+    database.write(reviews.assign, items[1], ann.user_id)
+    assert database.read(following, bob) == items[2]
+    assert database.read(review_desk.briefs, Looked(bob.user_id, "open", "another run"), 10) == []
+
+
+def test_a_sample_that_is_drawn_again_adds_nothing(database: Opened, run: StoredRun) -> None:
+    queued(database, run)
+    author = person(database, "author", "author")
+    items = new_items(draw(run.evaluations, 1.0), run.rubrics())
+    assert database.write(enqueue, author, "week 1", items, NOW) == 0
+
+
+# --- what the judge is worth ------------------------------------------------------------------------------
+
+
+def test_agreement_is_told_by_dimension_and_labels_feed_calibration(database: Opened, run: StoredRun) -> None:
+    ann = person(database, "ann")
+    for item in queued(database, run):
+        task = database.read(take, ann, item)
+        assert isinstance(task, Task)
+        number = int(task.case.partition("-")[2])
+        database.write(submit, ann, item, {"kind": number % 11, "help": max(number % 11 - 2, 0)}, "", NOW)
+    done = {"week 1": (list(database.read(_done, "week 1")), database.read(reviews.opinions, "week 1"))}
+    found = standing(done, lambda _: run.rubrics())
+    assert (found.items, found.people, found.notes) == (12, ["ann"], [])
+    kind, helps = found.questions
+    assert (kind.question.name, kind.count, helps.count) == ("kind", 12, 12)
+    assert helps.difference is not None
+    assert kind.difference is not None
+    assert helps.difference > kind.difference  # ann thinks that the judges are too kind there
+    [labelled] = found.labels
+    assert (labelled.rubric, len(labelled.lines)) == ("tone@1.0.0", 24)  # two judges gave each
+    assert labelled.command == "rubrica calibrate labels.tone.jsonl -r tone.yaml -o tone-calibrated.yaml"
+    assert labelled.lacking == "8 more labels of each judge needed to calibrate by"
+
+
+def test_the_same_case_in_two_runs_counts_twice_and_a_run_that_is_gone_is_told(
+    database: Opened, run: StoredRun
+) -> None:
+    ann = person(database, "ann")
+    for name in ("week 1", "week 2"):
+        for item in queued(database, run, name, share=0.1)[:2]:
+            database.write(submit, ann, item, {"kind": 5, "help": 5}, "", NOW + timedelta(hours=1))
+    done = {
+        name: (list(database.read(_done, name)), database.read(reviews.opinions, name)) for name in ("week 1", "week 2")
+    }
+    both = standing(done, lambda _: run.rubrics())
+    assert both.items == 4
+    one = standing(done, lambda name: run.rubrics() if name == "week 1" else {})
+    assert one.items == 2
+    assert one.notes == ["week 2: 2 items left out, for the run's rubric is not there any more"]
+
+
+def test_a_persons_scores_stand_beside_the_judges(database: Opened, run: StoredRun) -> None:
+    ann, bob = person(database, "ann"), person(database, "bob")
+    item = next(one for one in queued(database, run) if _case(database, bob, one) == "case-10")
+    database.write(submit, bob, item, {"kind": 9}, "", NOW)
+    done = database.write(submit, ann, item, {"kind": 2, "help": 1}, "", NOW)
+    evaluation = evaluation_of(done.item)
+    rows = differences(
+        evaluation,
+        done.mine.scores,
+        [one.scores for one in done.others],
+        [(one.name, one.title, one.low, one.high) for one in done.task.questions],
+    )
+    assert [(row.title, row.mine, row.judge, row.gap, list(row.others)) for row in rows] == [
+        ("Kind", 2.0, 8.0, 6.0, [9.0]),
+        ("Help", 1.0, 8.0, 7.0, []),
+    ]
+    assert evaluation.verdict == "pass"
+    assert own_verdict(evaluation, done.mine.scores, run.rubrics()) == "fail"
+    assert own_verdict(evaluation, {"kind": 9.0}, run.rubrics()) is None  # something was left out
+    assert own_verdict(evaluation, done.mine.scores, {}) is None
+
+
+def test_a_score_falls_under_its_anchor() -> None:
+    asked = Asked("kind", "Kind", "", 0, 10, [("5–10", "warm"), ("0–4", "cold"), ("n/a", "nothing")])
+    assert [asked.anchor_at(value) for value in (7, 5, 0, 4.5)] == [0, 0, 1, None]
+    assert len(asked.choices) == 11
+    assert Asked("share", "Share", "", 0, 0.5).choices == Asked("points", "Points", "", 0, 100).choices == []
+
+
+def _done(conn: object, name: str) -> list[reviews.Item]:
+    return list(review_desk.done_items(conn, name, 100))  # type: ignore[arg-type]
+
+
+def _case(database: Opened, caller: Caller, item: UUID) -> str:
+    seen = database.read(take, caller, item)
+    return seen.case if isinstance(seen, Task) else seen.task.case
+
+
+def test_it_is_known_whether_anybody_scored_something_since(database: Opened, run: StoredRun) -> None:
+    [first, second, *_] = queued(database, run)
+    ann = person(database, "ann")
+    before = database.read(review_desk.last_change)
+    database.write(submit, ann, first, {"kind": 5}, "", NOW)
+    after = database.read(review_desk.last_change, "week 1")
+    assert (before, after) == ((0, None), (1, NOW))
+    database.write(submit, ann, second, {"kind": 5}, "", NOW)
+    assert database.read(review_desk.last_change) == (2, NOW)
+    assert database.read(review_desk.last_change, "week 2") == (0, None)

@@ -1,0 +1,336 @@
+"""Runs in the studio: found and never left by their names, paged through the worst first, started and gone on with."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from urllib.parse import parse_qs, unquote, urlsplit
+
+import pytest
+import yaml
+from studio_runs import NOW, TONE, WORDS, cases, conducted, ended, rubric, script
+
+from rubrica.errors import ConflictError, InputError, MissingError, RubricaError
+from rubrica.runs.folder import locked
+from rubrica.runs.line import Terms
+from rubrica.runs.stored import StoredRun
+from rubrica.runs.trend import Point, trends
+from rubrica.studio.runs_view.casefiles import case_file, case_files, keep_examples, keep_upload
+from rubrica.studio.runs_view.conduct import Conductor, Orders, orders_of
+from rubrica.studio.runs_view.drawings import interval, reach_of, stack, trend_drawing
+from rubrica.studio.runs_view.explanation import explanation, votes_of
+from rubrica.studio.runs_view.index import Indexes, RunIndex, Wish
+from rubrica.studio.runs_view.listing import Listings, narrowed
+from rubrica.studio.runs_view.places import baselines_file, case_link, new_run_path, run_path
+from rubrica.studio.runs_view.tables import table
+from rubrica.studio.runs_view.workplace import Workplace
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> Path:
+    folder = tmp_path / "runs"
+    folder.mkdir()
+    return folder
+
+
+def made(runs: Path, name: str, count: int = 30, judges: tuple[str, ...] = ()) -> Path:
+    """A finished run by rules, or by judges."""
+    file = cases(runs / "cases", count, f"{count}.jsonl")
+    course = conducted(Orders(runs / name, rubric(TONE if judges else WORDS), file, judges))
+    assert (course.state, course.error) == ("finished", "")
+    return runs / name
+
+
+def workplace(runs: Path) -> Workplace:
+    return Workplace(runs, Conductor(lambda: NOW))
+
+
+# --- names and addresses ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "name", ["", ".", "..", "../other", "a/b", "a\\b", ".hidden", "compare", "cases", "nul\0", "no"]
+)
+def test_a_name_never_leads_out_of_the_folder_of_runs(runs: Path, name: str) -> None:
+    (runs.parent / "other").mkdir()
+    (runs / ".hidden").mkdir()
+    (runs / "compare").mkdir()
+    with pytest.raises(MissingError):
+        run_path(runs, name)
+
+
+def test_a_link_to_elsewhere_is_not_followed(runs: Path) -> None:
+    outside = runs.parent / "outside"
+    outside.mkdir()
+    (runs / "linked").symlink_to(outside)
+    with pytest.raises(MissingError):
+        run_path(runs, "linked")
+    [line] = Listings().of(runs)
+    assert (line.state, "link" in line.why) == ("unreadable", True)
+
+
+@pytest.mark.parametrize(
+    "name", ["", " ", "a/b", "..", ".a", "compare", "baselines", "x" * 101, "a\nb", "50%", "monday"]
+)
+def test_a_new_run_gets_a_name_that_an_address_can_hold_and_that_is_free(runs: Path, name: str) -> None:
+    (runs / "monday").mkdir()
+    with pytest.raises(InputError):
+        new_run_path(runs, name)
+    assert new_run_path(runs, "tuesday 2").parent == runs
+
+
+@pytest.mark.parametrize("case", ["plain", "a/b c", "ü?#&%", "..", "a/../b", "", "-", "line\nbreak", "back\\slash"])
+def test_every_case_id_can_be_reached_by_an_address(case: str) -> None:
+    address = urlsplit(case_link("week 12", case, 2, {"verdict": "fail"}))
+    path, query = unquote(address.path), parse_qs(address.query, keep_blank_values=True)
+    assert path.startswith("/runs/week 12/")
+    rest = path.removeprefix("/runs/week 12/")
+    assert (query.get("case", [""])[0] if rest == "-" else rest) == case
+    assert (query["repeat"], query["verdict"]) == (["2"], ["fail"])
+    assert not {"..", "."} & set(address.path.split("/"))
+
+
+# --- the list ---------------------------------------------------------------------------------------------
+
+
+def test_runs_are_listed_with_what_they_came_to_and_what_is_no_run_is_told(runs: Path) -> None:
+    made(runs, "first", 30)
+    (runs / "notes").mkdir()
+    (runs / "torn").mkdir()
+    (runs / "torn" / "run.json").write_text("{")
+    listings = Listings()
+    [first, *others] = listings.of(runs)
+    assert (first.name, first.state, first.evaluations, first.rubrics) == ("first", "finished", 30, ("words@1.0.0",))
+    assert [(verdict, role) for verdict, role, _ in first.mix] == [("pass", "good"), ("fail", "bad")]
+    assert sum(count for *_, count in first.mix) == 30
+    assert first.passed == first.mix[0][2] / 30
+    assert [(line.name, line.state) for line in others] == [("notes", "unreadable"), ("torn", "unreadable")]
+    assert "no run.json" in others[0].why
+    assert listings.of(runs)[0] is first  # nothing changed, so nothing is read again
+
+
+def test_a_run_that_another_process_is_at_work_in_is_marked(runs: Path) -> None:
+    folder = made(runs, "first", 5)
+    manifest = folder / "run.json"
+    manifest.write_text(manifest.read_text().replace('"finished"', '"was_finished"'))
+    with locked(folder):
+        assert Listings().of(runs)[0].state == "running"
+    assert Listings().of(runs)[0].state == "stopped"
+
+
+def test_runs_are_narrowed_down_by_rubric_and_words(runs: Path, tmp_path: Path) -> None:
+    made(runs, "by rules", 4)
+    made(runs, "by a judge", 4, (script(tmp_path / "ann.jsonl", 4),))
+    lines = Listings().of(runs)
+    assert [line.name for line in narrowed(lines, "", "tone")] == ["by a judge"]
+    assert [line.name for line in narrowed(lines, "ANN.jsonl", None)] == ["by a judge"]
+    assert narrowed(lines, "words@", "tone") == []
+
+
+# --- its evaluations --------------------------------------------------------------------------------------
+
+
+def test_evaluations_come_failures_first_and_by_the_page(runs: Path) -> None:
+    index = RunIndex.of(StoredRun.open(made(runs, "big", 97)))
+    every = [hit for start in range(0, 97, 10) for hit in index.page(Wish(), start, 10)[0]]
+    assert len({hit.case for hit in every}) == 97
+    keys = [(hit.role != "bad", hit.score or 0.0) for hit in every]
+    assert keys == sorted(keys)
+    failed, count = index.page(Wish("fail"), 0, 1000)
+    assert count == len(failed) == sum(hit.verdict == "fail" for hit in every)
+    assert index.page(Wish("no such verdict"), 0, 10) == ([], 0)
+
+
+def test_evaluations_are_narrowed_down_by_id_and_by_a_dimension(runs: Path) -> None:
+    index = RunIndex.of(StoredRun.open(made(runs, "big", 40)))
+    hits, count = index.page(Wish(text="CASE-3"), 0, 100)
+    assert (count, {hit.case for hit in hits}) == (11, {"case-3", *(f"case-3{n}" for n in range(10))})
+    low, _ = index.page(Wish(dimension="length", below=4.0), 0, 100)
+    assert {hit.case for hit in low} == {f"case-{n}" for n in range(40) if 3 + n % 10 < 4}
+    assert low[0].lowest == ("manners", 2.0)
+    assert index.page(Wish(dimension="nothing", below=4.0), 0, 100)[1] == 0
+
+
+def test_what_a_model_owes_a_score_can_be_found(runs: Path, tmp_path: Path) -> None:
+    judge = script(tmp_path / "some.jsonl", 6)
+    file = cases(runs / "cases", 8)
+    course = conducted(Orders(runs / "gaps", rubric(TONE), file, (judge,)))
+    assert course.state == "finished"
+    hits, count = RunIndex.of(StoredRun.open(runs / "gaps")).page(Wish(unscored=True), 0, 10)
+    assert (count, {hit.case for hit in hits}) == (2, {"case-6", "case-7"})
+    assert all(hit.score is None and hit.verdict == "inconclusive" for hit in hits)
+
+
+def test_the_evaluations_before_and_after_one_are_those_of_the_same_wish(runs: Path) -> None:
+    index = RunIndex.of(StoredRun.open(made(runs, "big", 40)))
+    wish = Wish("fail")
+    hits, _ = index.page(wish, 0, 100)
+    keys = [(hit.case, hit.repeat) for hit in hits]
+    assert index.neighbours(*keys[1], wish) == (keys[0], keys[2])
+    assert index.neighbours(*keys[0], wish) == (None, keys[1])
+    assert index.neighbours("no such case", 0, wish) == (None, None)
+
+
+def test_an_index_is_kept_until_the_run_changes_and_memory_is_bounded(runs: Path) -> None:
+    one, other = StoredRun.open(made(runs, "one", 20)), StoredRun.open(made(runs, "other", 15))
+    indexes = Indexes(most=30)
+    first = indexes.of(one)
+    assert indexes.of(one) is first
+    indexes.of(other)  # both together are too many
+    assert indexes.of(one) is not first
+    again = indexes.of(one)
+    with (one.path / "evaluations.parquet").open("ab"):
+        pass
+    (one.path / "evaluations.parquet").unlink()
+    assert indexes.of(one) is not again
+    assert indexes.of(one).page(Wish(), 0, 1)[1] == 20
+
+
+# --- one evaluation, and two runs -------------------------------------------------------------------------
+
+
+def test_an_evaluation_is_explained_with_its_votes_and_text_of_others_is_only_text(runs: Path, tmp_path: Path) -> None:
+    judges = (script(tmp_path / "ann.jsonl", 5), script(tmp_path / "bob.jsonl", 5, plus=3))
+    made(runs, "panel", 5, judges)
+    work = workplace(runs)
+    evaluation, known = work.evaluation("panel", "case-4", 0)
+    assert known is not None
+    assert known.name == "tone"
+    [kind, _] = votes_of(evaluation)
+    assert [(vote.judge, vote.value) for vote in kind.given] == [(judges[0], 4.0), (judges[1], 7.0)]
+    assert "reply number 4." in explanation(evaluation, known)
+    with pytest.raises(MissingError, match="no evaluation of the case"):
+        work.evaluation("panel", "case-9", 0)
+    hostile = stack([("<img src=x onerror=alert(1)>", "bad", 1)])
+    hostile += table([("a", ""), ("b", "")], [["<script>", "<b>"]], "<i>")
+    assert not any(piece in hostile for piece in ("<img", "<script>", "<b>", "<i>"))
+
+
+def test_two_runs_are_compared_with_intervals(runs: Path, tmp_path: Path) -> None:
+    made(runs, "before", 40, (script(tmp_path / "ann.jsonl", 40),))
+    made(runs, "after", 40, (script(tmp_path / "kinder.jsonl", 40, plus=2),))
+    found = workplace(runs).compared("before", "after", Terms())
+    assert found.verdict == "improvement"
+    assert "improvement" in interval(found.lines[0], reach_of(found.lines))
+    with pytest.raises(MissingError):
+        workplace(runs).compared("before", "../after", Terms())
+
+
+def test_baselines_are_where_the_command_keeps_them(runs: Path) -> None:
+    assert baselines_file(runs) == runs.parent / ".rubrica" / "baselines.json"
+    inside = runs / ".rubrica" / "baselines.json"
+    inside.parent.mkdir()
+    inside.write_text("{}")
+    assert baselines_file(runs) == inside
+
+
+def test_a_trend_is_drawn_with_its_commits() -> None:
+    points = [Point(f"2026-01-{day:02}", {"score": 70.0 + day}, f"{day}abcdef0123") for day in range(1, 9)]
+    [found] = trends(points)
+    drawn = trend_drawing(points, found)
+    assert drawn.count("<circle") == 8
+    assert ">8abcdef<" in drawn
+    assert "rising" in drawn
+
+
+# --- starting one -----------------------------------------------------------------------------------------
+
+
+def test_a_run_that_was_started_here_is_one_that_the_command_goes_on_with(runs: Path, tmp_path: Path) -> None:
+    folder = made(runs, "mine", 12)
+    file = tmp_path / "words.yaml"
+    file.write_text(yaml.safe_dump(WORDS))
+    command = [sys.executable, "-m", "rubrica", "run", str(runs / "cases" / "12.jsonl"), "-r", str(file)]
+    done = subprocess.run([*command, "-o", str(folder), "--offline"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "12 done before" in done.stdout + done.stderr
+    assert not (folder / "earlier").exists()
+
+
+def test_a_run_tells_broken_lines_and_keeps_the_others(runs: Path) -> None:
+    file = cases(runs / "cases", 3)
+    with file.open("a") as lines:
+        lines.write("not json\n")
+    course = conducted(Orders(runs / "some", rubric(WORDS), file))
+    assert (course.state, course.done, course.broken) == ("finished", 3, 1)
+    assert (runs / "some" / "errors.jsonl").read_text().count("\n") == 1
+
+
+def test_a_stopped_run_goes_on_where_it_stopped(runs: Path) -> None:
+    file = cases(runs / "cases", 400)
+    conductor = Conductor(lambda: NOW)
+    course = conductor.start(Orders(runs / "long", rubric(WORDS), file))
+    course.stopping.set()
+    assert ended(course).state == "stopped"
+    assert course.done < 400
+    stored = StoredRun.open(runs / "long")
+    assert stored.manifest is not None
+    assert Listings().of(runs)[0].state == "stopped"
+    orders = orders_of(stored.path, stored.manifest, runs / "cases")
+    assert orders is not None
+    assert ended(conductor.start(orders)).state == "finished"
+    assert len({row.case for row in StoredRun.open(runs / "long").rows()}) == 400
+
+
+def test_a_run_of_files_from_elsewhere_is_not_gone_on_with(runs: Path, tmp_path: Path) -> None:
+    file = cases(tmp_path, 3)
+    conducted(Orders(runs / "far", rubric(WORDS), file))
+    manifest = StoredRun.open(runs / "far").manifest
+    assert manifest is not None
+    assert orders_of(runs / "far", manifest, runs / "cases") is None
+
+
+def test_only_so_many_runs_are_under_way_at_once(runs: Path) -> None:
+    file = cases(runs / "cases", 3000)
+    conductor = Conductor(lambda: NOW, most=1)
+    first = conductor.start(Orders(runs / "a", rubric(WORDS), file))
+    with pytest.raises(ConflictError, match="wait for one"):
+        conductor.start(Orders(runs / "b", rubric(WORDS), file))
+    first.stopping.set()
+    ended(first)
+
+
+def test_a_run_that_cannot_begin_says_why(runs: Path) -> None:
+    course = conducted(Orders(runs / "x", rubric(WORDS), runs / "cases" / "none.jsonl"))
+    assert course.state == "failed"
+    assert "none.jsonl cannot be read" in course.error
+
+
+# --- files of cases ---------------------------------------------------------------------------------------
+
+
+def test_uploads_are_kept_under_plain_names_of_their_own(runs: Path) -> None:
+    line = b'{"id": "a", "response": "yes"}\n'
+    first = keep_upload(runs, "../../my cases.jsonl", line)
+    second = keep_upload(runs, "my cases.jsonl", line)
+    assert (first.name, second.name) == ("my-cases.jsonl", "my-cases-2.jsonl")
+    assert {own.name for own in case_files(runs)} == {first.name, second.name}
+    assert case_file(runs, first.name).read_bytes() == line
+    assert not list(runs.parent.glob("*.jsonl"))
+    with pytest.raises(InputError):
+        case_file(runs, "../cases/my-cases.jsonl")
+
+
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        ("a.jsonl", b"nothing\n"),
+        ("a.jsonl", b""),
+        ("a.csv", b"id,text\n1,x\n"),
+        ("a.exe", b"{}"),
+        ("a.jsonl", b"\xff\xfe"),
+    ],
+)
+def test_a_file_without_cases_is_refused_and_not_kept(runs: Path, name: str, data: bytes) -> None:
+    with pytest.raises(RubricaError):
+        keep_upload(runs, name, data)
+    assert case_files(runs) == []
+
+
+def test_a_rubrics_examples_are_one_file(runs: Path) -> None:
+    examples = [{"id": "a", "response": "yes"}]
+    first, second = keep_examples(runs, "words", examples), keep_examples(runs, "words", examples)
+    assert first == second
+    with pytest.raises(InputError, match="no examples"):
+        keep_examples(runs, "words", [])
