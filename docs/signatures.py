@@ -18,7 +18,7 @@ from docs.tables import GENERATED, table
 from rubrica.cli.app import COMMANDS
 from rubrica.model import evaluation, evidence
 
-FUNCTIONS = ("load", "evaluate", "aevaluate", "compile", "decide", "rejudge")
+FUNCTIONS = ("load", "evaluate", "aevaluate", "compile", "decide", "rejudge", "assert_passes")
 CLASSES = ("Rubric", "Context", "Plan", "Evaluation", "Score", "Unscored", "Judge", "Jury")
 OPENED = ("Jury",)
 """Classes that a reader makes by calling them with arguments that are not fields."""

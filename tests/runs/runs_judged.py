@@ -82,6 +82,7 @@ def environment(server: Loopback, folder: Path) -> dict[str, str]:
         "COLUMNS": "200",
         "NO_COLOR": "1",
         "TERM": "dumb",
+        "PYTHONDONTWRITEBYTECODE": "1",  # a process that meets a full disk would leave torn bytecode to all others
     }
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("RUBRICA_", "XDG_"))}
     return {**kept, **own}

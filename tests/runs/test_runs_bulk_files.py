@@ -287,7 +287,8 @@ def test_a_full_disk_is_told_and_the_same_command_goes_on(tmp_path: Path) -> Non
     def nearly_full() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
 
-    stopped = subprocess.run(command, capture_output=True, text=True, preexec_fn=nearly_full)
+    own = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}  # or torn bytecode would be left to all other processes
+    stopped = subprocess.run(command, capture_output=True, text=True, env=own, preexec_fn=nearly_full)
     assert stopped.returncode == 1
     assert "cannot be written" in stopped.stderr
     assert "Traceback" not in stopped.stderr

@@ -48,7 +48,11 @@ app = typer.Typer(
     add_completion=False,
     rich_markup_mode="rich",
     no_args_is_help=True,
-    help="Keep runs, and tell when a later one is worse.",
+    help="Keep runs as baselines, and fail where a later one got worse beyond noise.",
+    epilog="""[bold]Examples[/bold]
+  rubrica baseline add runs/monday
+  rubrica baseline check runs/tuesday
+  rubrica baseline trend --html trend.html""",
 )
 
 File = Annotated[Path, typer.Option("--file", "-f", metavar="FILE.json", help="Where baselines are kept.")]

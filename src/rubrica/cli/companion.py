@@ -43,7 +43,16 @@ from .screen import err, note, out, safe, short
 from .sinks import json_lines, refuse_same, refuse_taken, whole_file
 from .sources import rubric_of, text_of
 
-app = typer.Typer(add_completion=False, rich_markup_mode="rich", no_args_is_help=True)
+app = typer.Typer(
+    add_completion=False,
+    rich_markup_mode="rich",
+    no_args_is_help=True,
+    help="Judge a voice companion's system prompt over scenarios.",
+    epilog="""[bold]Examples[/bold]
+  rubrica companion evaluate --prompt system.md --model openai:gpt-4o-mini -o report.html
+  rubrica companion compare old.md new.md --model openai:gpt-4o-mini
+  rubrica companion scenarios""",
+)
 
 PROMPT = typer.Option(
     "--prompt",

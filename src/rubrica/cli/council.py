@@ -41,7 +41,13 @@ the rubric council-review; the chair writes the final answer from the ranked
 ones. LLM_COUNCIL_WEIGHT_ACCURACY and its like, LLM_COUNCIL_SAFETY_GATE and
 LLM_COUNCIL_SAFETY_SCORE_CAP are read too; options win over them."""
 
-app = typer.Typer(add_completion=False, rich_markup_mode="rich", no_args_is_help=True, epilog=EXAMPLES)
+app = typer.Typer(
+    add_completion=False,
+    rich_markup_mode="rich",
+    no_args_is_help=True,
+    help="Put a question to several models that review each other.",
+    epilog=EXAMPLES,
+)
 
 Question = Annotated[
     str, typer.Argument(metavar="QUESTION", help="What is asked; @file reads a file, - standard input.")

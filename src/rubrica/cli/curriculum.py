@@ -30,7 +30,16 @@ from .options import HOW, MODELS, WHAT, WHERE, SettingPairs
 from .screen import out
 from .sources import rubric_of, settings_of
 
-app = typer.Typer(add_completion=False, rich_markup_mode="rich", no_args_is_help=True)
+app = typer.Typer(
+    add_completion=False,
+    rich_markup_mode="rich",
+    no_args_is_help=True,
+    help="Write and judge questions for every skill of a curriculum.",
+    epilog="""[bold]Examples[/bold]
+  rubrica curriculum run --grades 3 4 5 --model openai:gpt-4o-mini --max-skills 10
+  rubrica curriculum evaluate questions.jsonl
+  rubrica curriculum skills 3""",
+)
 
 OUTPUT = "evaluation_results"
 _GRADES = re.compile(r"\d{1,2}(?:-\d{1,2})?(?:,\d{1,2}(?:-\d{1,2})?)*")

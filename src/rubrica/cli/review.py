@@ -36,7 +36,15 @@ from .screen import note, out, program, safe, short
 from .sinks import refuse_same, whole_file
 from .sources import rubric_of
 
-app = typer.Typer(add_completion=False, rich_markup_mode="rich", no_args_is_help=True)
+app = typer.Typer(
+    add_completion=False,
+    rich_markup_mode="rich",
+    no_args_is_help=True,
+    help="Let people score a sample of a run, and hold the judge against them.",
+    epilog="""[bold]Examples[/bold]
+  rubrica review sample runs/monday --share 0.10 -o review.csv
+  rubrica review import review.csv --run runs/monday""",
+)
 
 FORMS: Mapping[str, Form] = {".jsonl": "jsonl", ".csv": "csv"}
 SPREAD = ",".join(STRATA)
@@ -109,11 +117,6 @@ IMPORT_EXAMPLES = """[bold]Examples[/bold]
 Alpha is Krippendorff's: 1 is perfect agreement, 0 what chance gives. A
 difference above 0 means that the judge is kinder than people. A record that
 cannot be used is told, and the others are used; then the exit code is 1."""
-
-
-@app.callback()
-def review() -> None:
-    """Let people score a sample of a run, and hold the judge against them."""
 
 
 # --- drawing a sample -------------------------------------------------------------------------------------

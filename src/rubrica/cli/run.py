@@ -107,7 +107,7 @@ def run(
     max_failures: MostFailures = 20,
     bulk: InBulk = None,
 ) -> None:
-    """Judge a whole dataset into a folder: goes on after any crash, tables and plots at the end."""
+    """Judge a whole dataset into a folder; goes on after any crash."""
     names = judge_names(judge, offline=offline)
     if not names and (repeats is not None or budget is not None or dry_run or repeat > 1):
         raise typer.BadParameter("goes with --judge MODEL", param_hint="--repeats, --repeat, --budget, --dry-run")

@@ -104,7 +104,7 @@ def serve(
     models: Models = None,
     no_studio: NoStudio = False,
 ) -> None:
-    """Serve rubrics, games and scores over a REST API, and the studio to work with them in a browser.
+    """Serve the studio, and rubrics, games and scores over a REST API.
 
     It ends with Ctrl+C, once the requests under way are answered.
     """
