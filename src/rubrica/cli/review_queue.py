@@ -6,11 +6,11 @@ import asyncio
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-import msgspec
 from sqlalchemy import Connection
 
 from rubrica.runs.opinions import Filled, Opinion
-from rubrica.runs.review import Rubrics, questions_of, rubric_for
+from rubrica.runs.queueing import filled_of, new_items
+from rubrica.runs.review import Rubrics
 from rubrica.runs.sampling import Drawn
 from rubrica.store import reviews
 from rubrica.store.upgrade import upgrade
@@ -24,17 +24,12 @@ MADE_BY = "rubrica review sample --database"
 def add(place: str, run: str, drawn: Sequence[Drawn], rubrics: Rubrics) -> int:
     """Put a sample into the queue; how many of it were not there yet. A SQLite file is made where there is none."""
     asyncio.run(upgrade(place))
-    items = [_item(one, rubrics) for one in drawn]
-    return on_database(place, MADE_BY, reviews.add_items, run, items, datetime.now(UTC))
+    return on_database(place, MADE_BY, reviews.add_items, run, new_items(drawn, rubrics), datetime.now(UTC))
 
 
 def opinions(place: str, run: str) -> list[Filled]:
     """What people gave the items of a run."""
-    found = on_database(place, MADE_BY, reviews.opinions, run)
-    return [
-        Filled("the database", number, one.item, "", one.reviewer, one.scores, one.note)
-        for number, one in enumerate(found, 1)
-    ]
+    return filled_of(on_database(place, MADE_BY, reviews.opinions, run))
 
 
 def keep(place: str, run: str, given: Sequence[Opinion]) -> int:
@@ -53,17 +48,3 @@ def _keep(conn: Connection, run: str, given: Sequence[Opinion], now: datetime) -
         reviews.put_opinion(conn, item.id, opinion, now)
         kept += 1
     return kept
-
-
-def _item(one: Drawn, rubrics: Rubrics) -> reviews.NewItem:
-    evaluation = one.evaluation
-    rubric = rubric_for(evaluation, rubrics)
-    return reviews.NewItem(
-        one.item,
-        evaluation.case or "",
-        rubric.reference,
-        evaluation.hash,
-        one.stratum,
-        [question.plain for question in questions_of(rubric, evaluation)],
-        msgspec.json.decode(evaluation.to_json()),  # JSON has no infinity: an open bound becomes null
-    )

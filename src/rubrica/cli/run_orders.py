@@ -14,7 +14,7 @@ from rubrica.engine.audience import listeners
 from rubrica.engine.plan import Plan
 from rubrica.errors import RubricaError
 from rubrica.model.rubric import Rubric
-from rubrica.runs.manifest import Manifest, UsedRubric, commit_of
+from rubrica.runs.manifest import Manifest, UsedRubric, commit_of, terms_of
 from rubrica.runs.selection import Selection, distinct
 from rubrica.runs.source import STDIN, cases_of, count_cases
 
@@ -78,13 +78,8 @@ class Orders:
 
 def manifest_of(orders: Orders, given: Rubric | None, names: list[str], asking: dict[str, Any]) -> Manifest:
     """What a run is made by."""
-    terms: dict[str, Any] = {
-        "rubric": f"{given.reference} #{given.hash[:12]}" if given is not None else "each case's own",
-        "judges": names,
-        "context": orders.context,
-    }
-    if names:
-        terms |= {**asking, "temperature": "of repeats" if orders.repeat > 1 else "as the rubric asks"}
+    temperature = "of repeats" if orders.repeat > 1 else "as the rubric asks"
+    terms = terms_of(given, names, orders.context, {**asking, "temperature": temperature})
     chosen = orders.selection
     options = {
         "filter": [condition.text for condition in chosen.filters],

@@ -20,7 +20,6 @@ from rich.table import Table
 from rich.text import Text
 
 from rubrica.errors import RubricaError
-from rubrica.llm.settings import load_settings
 from rubrica.server.app import create_app
 from rubrica.server.connection import serving_config
 from rubrica.server.listening import listen
@@ -33,6 +32,7 @@ from rubrica.store.keys import any_key
 from rubrica.store.upgrade import upgrade
 
 from .db import DEFAULT_DATABASE, DatabasePlace
+from .judge_options import Judges, Offline, judge_names, listed
 from .options import MODELS
 from .screen import out, program, safe
 
@@ -54,19 +54,6 @@ _UNITS = {"": 1, "k": 1_000, "m": 1_000_000}
 Host = Annotated[str, typer.Option("--host", help="Where to listen; others than this machine need keys first.")]
 Port = Annotated[int, typer.Option("--port", min=0, max=65535, help="0 takes a free one.")]
 MaxBody = Annotated[str, typer.Option("--max-body", metavar="SIZE", help="Most bytes of a request, such as 500kB.")]
-Judges = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--judge",
-        "-J",
-        metavar="MODEL",
-        help="The model that judges, such as anthropic:claude-haiku-4-5; repeat it for a panel. See `rubrica config`.",
-        rich_help_panel=MODELS,
-    ),
-]
-Offline = Annotated[
-    bool, typer.Option("--offline", help="Ask no model, even where RUBRICA_JUDGE names one.", rich_help_panel=MODELS)
-]
 Runs = Annotated[
     Path,
     typer.Option("--runs", metavar="DIR", help="Where `rubrica run -o DIR/NAME` put runs, for the studio to show."),
@@ -108,8 +95,8 @@ def serve(
 
     It ends with Ctrl+C, once the requests under way are answered.
     """
-    judges = _judges(judge or [], offline=offline)
-    council = _listed(models or []) or judges
+    judges = tuple(judge_names(judge, offline=offline))
+    council = tuple(listed(models)) or judges
     settings = ServerSettings(place, judges, size_of(max_body), council=council)
     keyed = asyncio.run(_prepared(place))
     if not keyed and not is_loopback(host):
@@ -165,20 +152,6 @@ async def _prepared(place: str) -> bool:
     await upgrade(place)
     async with Database.open(place) as database:
         return await database.read(any_key)
-
-
-def _judges(given: list[str], *, offline: bool) -> tuple[str, ...]:
-    """The models that judge: those named, or the one of the settings."""
-    names = _listed(given)
-    if names or offline:
-        return names
-    by_default = load_settings().judge
-    return (by_default,) if by_default is not None else ()
-
-
-def _listed(given: list[str]) -> tuple[str, ...]:
-    """Models named by an option that may be repeated or written with commas."""
-    return tuple(name.strip() for several in given for name in several.split(",") if name.strip())
 
 
 def _jury(names: tuple[str, ...]) -> Jury:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import shutil
 import subprocess
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -119,3 +119,15 @@ def _shown(value: Any) -> str:
     if isinstance(value, Mapping):
         return " ".join(f"{key}={item}" for key, item in value.items())
     return str(value)
+
+
+def terms_of(
+    rubric: Rubric | None, judges: Sequence[str], context: Mapping[str, Any], asking: Mapping[str, Any]
+) -> dict[str, Any]:
+    """What a run's results depend on: a run of the same terms is gone on with. `asking` is how models are asked."""
+    terms = {
+        "rubric": f"{rubric.reference} #{rubric.hash[:12]}" if rubric is not None else "each case's own",
+        "judges": list(judges),
+        "context": dict(context),
+    }
+    return {**terms, **asking} if judges else terms

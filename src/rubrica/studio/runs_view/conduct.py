@@ -22,7 +22,7 @@ from rubrica.runs.batch import Batch, Evaluator, judged
 from rubrica.runs.ending import finish
 from rubrica.runs.flight import in_flight
 from rubrica.runs.folder import begin, locked
-from rubrica.runs.manifest import Manifest, UsedRubric, commit_of
+from rubrica.runs.manifest import Manifest, UsedRubric, commit_of, terms_of
 from rubrica.runs.run import Run
 from rubrica.runs.selection import distinct
 from rubrica.runs.shelf import JudgeOf, Shelf
@@ -47,19 +47,13 @@ class Orders:
 
     def manifest(self, now: datetime) -> Manifest:
         """As ``rubrica run CASES -r RUBRIC -o FOLDER`` would write it, so that either goes on with the other's run."""
-        terms: dict[str, Any] = {
-            "rubric": f"{self.rubric.reference} #{self.rubric.hash[:12]}",
-            "judges": list(self.judges),
-            "context": {},
-        }
-        if self.judges:
-            terms |= {"repeats": None, "seed": 0, "temperature": "as the rubric asks"}
+        asking = {"repeats": None, "seed": 0, "temperature": "as the rubric asks"}
         return Manifest(
             id=uuid4().hex[:12],
             started=now.isoformat(timespec="seconds"),
             rubrics=(UsedRubric.of(self.rubric),),
             judges=self.judges,
-            terms=terms,
+            terms=terms_of(self.rubric, self.judges, {}, asking),
             source=str(self.cases.absolute()),
             options={"repeat": 1},
             commit=commit_of(Path.cwd()),
