@@ -99,9 +99,9 @@ def test_two_versions_are_compared_and_the_older_one_is_restored(page: Page) -> 
     changes = page.locator(".difference")
     expect(changes.filter(has_text="accuracy › weight")).to_contain_text("0.35 → 0.25")
     expect(page.locator("ins", has_text="With less weight")).to_have_text("With less weight on <b>accuracy</b>.")
-    page.get_by_role("button", name="Restore 1.0.0").click()
+    page.get_by_role("button", name="Restore 1.1.0").click()
     page.get_by_role("dialog").get_by_role("button", name="Restore").click()
-    expect(page.get_by_text("restored from revision 1 (1.0.0)")).to_be_visible()
+    expect(page.get_by_text("restored from revision 1 (1.1.0)")).to_be_visible()
     now = page.request.get(f"/api/evaluations/{document['id']}").json()
     assert (now["revision"], now["dimensions"]["accuracy"]["weight"]) == (3, 0.35)
 
