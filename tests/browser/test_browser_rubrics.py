@@ -82,6 +82,7 @@ def test_a_rubric_is_forked_exported_and_imported_again(page: Page, tmp_path: Pa
     assert page.request.get("/api/marketplace/speedy-2").status == 200
     page.get_by_role("button", name="More").click()
     page.get_by_text("Delete", exact=True).click()
+    expect(page.get_by_role("dialog")).to_be_visible()
     page.keyboard.press("Escape")
     expect(page.get_by_role("dialog")).to_have_count(0)
     page.get_by_role("button", name="More").click()
