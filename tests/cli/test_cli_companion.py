@@ -4,19 +4,31 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import signal
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
-from cli_runs import Cli
+from cli_runs import Cli, process, stored
+from loopback import Seen
 
-sys.path.append(str(Path(__file__).parents[1] / "companion"))
+sys.path += [str(Path(__file__).parents[1] / folder) for folder in ("companion", "runs")]
 from langfuse_server import LangfuseServer
+from runs_judged import environment, provided
 
 WARM = {"reply": "That sounds hard, and it makes sense. I can help you think it through. What matters most to you?"}
 COLD = {"reply": "**Noted.** Exercise improves mood."}
+
+
+@pytest.fixture(autouse=True)
+def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Trials under way lie in the current folder where no file is named."""
+    monkeypatch.chdir(tmp_path)
 
 
 @pytest.fixture
@@ -94,10 +106,28 @@ def test_a_prompt_comes_from_langfuse_and_the_trial_goes_there(
     assert versions == {"7"}
 
 
+def test_a_trial_that_could_not_be_sent_is_sent_by_the_same_command_and_nobody_is_asked_again(
+    cli: Cli, langfuse: LangfuseServer, tmp_path: Path, replies: tuple[str, str]
+) -> None:
+    options = ["--prompt", "Be Mira.", "--model", replies[0], "-s", "support", "--langfuse", "nightly"]
+    langfuse.reject_scores = 2
+    failed = cli("companion", "evaluate", *options)
+    assert failed.exit_code == 1
+    assert "refused 2 of its scores" in failed.stderr
+    assert "kept in Be-Mira.trial: the same command goes on" in failed.stderr
+    langfuse.reject_scores = 0
+    Path(replies[0].removeprefix("scripted:")).write_text(json.dumps({"error": "unauthorised", "message": "no"}))
+    assert cli("companion", "evaluate", *options).exit_code == 0
+    assert len(langfuse.spans) == 11  # the second run has the name of the first
+    assert not (tmp_path / "Be-Mira.trial").exists()
+
+
 def test_an_unknown_scenario_and_a_missing_prompt_are_told(cli: Cli, replies: tuple[str, str]) -> None:
     unknown = cli("companion", "evaluate", "--prompt", "x", "--model", replies[0], "-s", "suport")
     assert unknown.exit_code == 1
     assert "did you mean 'support'" in unknown.stderr
+    empty = cli("companion", "evaluate", "--prompt", " ", "--model", replies[0])
+    assert (empty.exit_code, "there is nothing in it" in empty.stderr) == (1, True)
     missing = cli("companion", "evaluate", "--prompt", "none.md", "--model", replies[0])
     assert missing.exit_code == 1
     assert "none.md" in missing.stderr
@@ -161,3 +191,108 @@ def test_comparing_prompts_that_got_no_reply_says_why(cli: Cli, tmp_path: Path) 
     done = cli("companion", "compare", "Be kind.", "Be brief.", "--model", f"scripted:{mute}", "-s", "basic")
     assert done.exit_code == 1
     assert "Be kind.: no reply could be had (a wrong key)" in done.stderr
+
+
+# --- trials that stop in the middle -------------------------------------------------------------------------
+
+
+@pytest.fixture
+def _ctrl_c() -> Iterator[None]:
+    """Ctrl-C does here what it does in a process of its own."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("_ctrl_c")
+def test_a_trial_that_is_killed_and_interrupted_goes_on_and_asks_nobody_twice(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page, kept, folder = tmp_path / "trial.html", tmp_path / "kept.jsonl", tmp_path / "trial.html.trial"
+    journal = folder / "journal.jsonl"
+    model = "openai:gpt-4o-mini"
+    command: list[Any] = ["companion", "evaluate", "--prompt", "Be Mira.", "--model", model, "--judge", model]
+    command += ["--overall", "-s", "support", "-j", "2", "-o", page, "--save", kept]
+    interruptions: list[int] = []  # after how many requests Ctrl-C is pressed
+
+    def companion_and_judge(seen: Seen) -> str:
+        if interruptions and len(server.seen) >= interruptions[0]:
+            interruptions.clear()
+            os.kill(os.getpid(), signal.SIGINT)
+        judges = "You give one overall score" in seen.body["messages"][0]["content"]
+        return "Score: 0.8 | Reasoning: warm" if judges else f"I hear you. You said: {seen.prompt}"
+
+    def lines() -> int:
+        return journal.read_bytes().count(b"\n") if journal.exists() else 0
+
+    with provided(script=companion_and_judge, latency=0.2) as server:
+        for name, value in environment(server, tmp_path).items():
+            monkeypatch.setenv(name, value)
+        killed = process(*command)
+        while killed.poll() is None and lines() < 5:
+            time.sleep(0.005)
+        killed.kill()
+        killed.communicate()
+        server.latency = 0.01
+        interruptions.append(len(server.seen) + 6)
+        stopped = cli(*command)
+        had = sum(b'"said"' in line for line in journal.read_bytes().splitlines())
+        assert stopped.exit_code == 130
+        assert f"interrupted: {had} replies kept in {folder}; the same command goes on" in stopped.stderr
+        assert not page.exists()
+        done = cli(*command)
+    assert f"going on with {folder}: {had} replies had before" in done.stderr
+    assert "Page:" in done.stdout
+    assert not folder.exists()
+    found = stored(kept)
+    assert len({one.case for one in found}) == len(found) == 11
+    assert {one.score for one in found} == {0.8}
+    assert len(server.seen) <= 2 * 11 + 2 * 2  # two calls were under way, twice
+
+
+def test_what_is_missing_is_asked_for_alone_and_changed_terms_begin_anew(cli: Cli, tmp_path: Path) -> None:
+    replies = tmp_path / "replies.jsonl"
+    first, second = "I hear you, that is hard. What happened?", "That sounds hard. What would help you?"
+    failing = {"match": "bad day", "error": "overloaded", "message": "busy"}
+    suite = tmp_path / "own.yaml"
+    suite.write_text(
+        "name: own\ncases:\n- {id: a, turns: [Good morning., I had a bad day.]}\n- {id: b, says: Hello.}\n"
+    )
+    command = ["companion", "evaluate", "--prompt", "Be Mira.", "--model", f"scripted:{replies}", "-s", suite, "--json"]
+
+    def held(*lines: dict[str, str], options: list[str] = []) -> tuple[list[str], str]:  # noqa: B006
+        replies.write_text("".join(json.dumps(line) + "\n" for line in lines))
+        done = cli(*command, *options)
+        return [one["reply"] for one in json.loads(done.stdout)["replies"]], done.stderr
+
+    got, said = held(failing, {"reply": first})
+    assert got == [first, first]
+    assert "1 reply missing: the same command asks for that alone, the rest is in Be-Mira.trial" in said
+    got, said = held(failing, {"reply": second}, options=["--temperature", "0.5"])
+    assert "a new trial, changed since: temperature: 0.0 → 0.5" in said
+    assert "Be-Mira.trial/earlier/1" in said
+    assert got == [second, second]
+    got, said = held({"reply": first}, options=["--temperature", "0.5"])
+    assert "going on with Be-Mira.trial: 2 replies had before" in said
+    assert got == [second, first, second]
+    assert [one.name for one in (tmp_path / "Be-Mira.trial").iterdir() if one.name != ".lock"] == ["earlier"]
+
+
+def test_a_judge_that_owes_a_score_is_asked_again_and_the_companion_is_not(cli: Cli, tmp_path: Path) -> None:
+    judge, replies = tmp_path / "judge.jsonl", tmp_path / "replies.jsonl"
+    command = ["companion", "evaluate", "--prompt", "x", "--model", f"scripted:{replies}", "-s", "basic", "--json"]
+    command += ["--judge", f"scripted:{judge}", "--overall", "-o", "page.html"]
+
+    def held(reply: str, judged: str) -> Any:
+        replies.write_text(json.dumps({"reply": reply}))
+        judge.write_text(json.dumps({"reply": judged}))
+        return cli(*command)
+
+    mute = held("First.", "Lovely.")
+    assert {one["score"] for one in json.loads(mute.stdout)["replies"]} == {0.5}
+    assert "the judge's scores of 8 replies missing" in mute.stderr
+    told = json.loads(held("Second.", "Score: 0.9 | Reasoning: kind").stdout)["replies"]
+    assert {(one["reply"], one["score"]) for one in told} == {("First.", 0.9)}
+    assert "0.90" in (tmp_path / "page.html").read_text()
+    assert not (tmp_path / "page.html.trial").exists()
+    assert "add --force" in held("Third.", "Score: 0.9").stderr  # it is over, and so is its page

@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import socket
+import threading
+import time
 from collections.abc import Callable
 from io import StringIO
 from pathlib import Path
@@ -172,6 +177,28 @@ def test_too_few_answers_are_told_with_everybody_who_is_missing(council: Council
     assert "1 of 2 models answered" in str(result.exception)
     assert "out of order" in str(result.exception)
     assert result.stdout == ""
+
+
+def test_ctrl_c_is_told_and_nothing_half_done_is_saved(council: Council, tmp_path: Path) -> None:
+    saved = tmp_path / "runs.jsonl"
+    with socket.create_server(("127.0.0.1", 0)) as deaf:
+
+        def interrupt() -> None:
+            with deaf.accept()[0]:
+                os.kill(os.getpid(), signal.SIGINT)
+                time.sleep(0.2)
+
+        models = ",".join(f"http://127.0.0.1:{deaf.getsockname()[1]}/v1#{name}" for name in "ab")
+        thread = threading.Thread(target=interrupt)
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)
+        try:
+            thread.start()
+            result = council("ask", "Why?", "--models", models, "--save", saved)
+        finally:
+            thread.join()
+            signal.signal(signal.SIGINT, before)
+    assert (result.exit_code, result.stderr.startswith("interrupted")) == (130, True)
+    assert saved.read_bytes() == b""
 
 
 def test_holistic_and_both_exclude_each_other(council: Council, models: str) -> None:

@@ -112,12 +112,25 @@ def test_what_is_answered_until_the_end_is_in_the_figures(cli: Cli) -> None:
 def test_a_file_sets_everything_and_options_win(tmp_path: Path) -> None:
     (tmp_path / "gateway.yaml").write_text(
         "tier0: openai:gpt-4o-mini\nbudget: {usd_per_day: 2.5}\nallowance: {controls: []}\n"
+        'council: {models: ["local:"], tier: quick}\n'
     )
-    with running("--config", "gateway.yaml", "--tier0", "scripted:replies.jsonl") as (_, said, place):
+    for name in ("ann", "bo", "dee"):
+        (tmp_path / f"{name}.jsonl").write_text(json.dumps({"reply": f"{name} says so."}))
+    council = ["--council", "scripted:ann.jsonl, scripted:bo.jsonl", "--chair", "scripted:dee.jsonl"]
+    with running("--config", "gateway.yaml", "--tier0", "scripted:replies.jsonl", *council) as (_, said, place):
         assert "2.5 US dollars a day" in said
+        assert "council     scripted:ann.jsonl, scripted:bo.jsonl; chair scripted:dee.jsonl" in said
         assert ask(place, "/v1/chat/completions", CAPITAL)[0] == 200
         status, _, told = ask(place, "/v1/chat/completions?debug=full", CAPITAL)
         assert (status, told["error"]["type"]) == (403, "permission_error")
+        status, headers, told = ask(place, "/v1/chat/completions", {**CAPITAL, "model": "council"})
+        assert (status, headers["x-sleipner-tier"]) == (200, "council")
+        assert told["choices"][0]["message"]["content"] == "dee says so."
+
+
+def test_a_chair_needs_a_council(cli: Cli) -> None:
+    alone = cli("gateway", "--chair", "scripted:dee.jsonl", "--port", "0")
+    assert (alone.exit_code, "--council" in alone.stderr) == (1, True)
 
 
 def test_keys_are_asked_for_once_there_are_some(cli: Cli) -> None:

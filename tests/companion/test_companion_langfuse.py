@@ -15,7 +15,6 @@ from rubrica.companion.judgement import Bench
 from rubrica.companion.langfuse import Run, send
 from rubrica.companion.scenarios import load_scenarios
 from rubrica.companion.trial import Trial, hold
-from rubrica.engine.compile import compile_rubric
 from rubrica.llm.scripted import ScriptedModel
 from rubrica.telemetry.langfuse import Account, Langfuse, LangfuseError, StoredPrompt
 
@@ -36,7 +35,7 @@ def over(server: LangfuseServer, work: Callable[[Langfuse], Awaitable[T]], **cha
 
 async def trial() -> Trial:
     candidate = Candidate(ScriptedModel(["That sounds hard. What happened?"]), "Be kind.")
-    bench = Bench(compile_rubric(rubrica.load("voice-companion")))
+    bench = Bench.of(rubrica.load("voice-companion"))
     return await hold(candidate, load_scenarios(["support"]), bench, name="mira")
 
 

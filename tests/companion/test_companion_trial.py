@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -15,15 +16,17 @@ from hypothesis import strategies as st
 import rubrica
 from rubrica.companion.candidate import Candidate, converse
 from rubrica.companion.decision import Terms, decide
+from rubrica.companion.journal import Journal
 from rubrica.companion.judgement import Bench
 from rubrica.companion.page import trial_html
 from rubrica.companion.scenarios import Scenario, load_scenarios
 from rubrica.companion.trial import Trial, hold
-from rubrica.engine.compile import compile_rubric
+from rubrica.engine.audience import listen
 from rubrica.errors import RubricaError
 from rubrica.judges.judge import ModelJudge
 from rubrica.llm.model import ModelError, Request
 from rubrica.llm.scripted import ScriptedModel
+from rubrica.model.evaluation import Evaluation
 
 PACK = "voice-companion"
 CHANCE = Random(1)  # noqa: S311 - resampling
@@ -47,11 +50,8 @@ def judging(marks: float | dict[str, float] | str) -> Callable[[Request], Any]:
 
 def bench(judge: Callable[[Request], Any] | None = None, *, overall: bool = False) -> Bench:
     rubric = rubrica.load(PACK)
-    plan = compile_rubric(rubric)
-    if judge is None:
-        return Bench(plan)
-    asked = ModelJudge(ScriptedModel(judge), rubric)
-    return Bench(plan, overall=asked) if overall else Bench(plan, compile_rubric(rubric, asked))
+    asked = ModelJudge(ScriptedModel(judge), rubric) if judge is not None else None
+    return Bench.of(rubric, overall=asked) if overall else Bench.of(rubric, asked)
 
 
 def held(script: Any, scenarios: list[Scenario] | None = None, judges: Bench | None = None) -> Trial:
@@ -141,6 +141,65 @@ def test_a_single_overall_score_is_read_from_its_line_of_text() -> None:
     assert trial.decision.label == "deploy"
 
 
+def test_with_a_single_score_the_evaluation_that_counts_has_it_and_is_told() -> None:
+    heard: list[Evaluation] = []
+    stop = listen(heard.append)
+    try:
+        reply = "Score: 0.95 | Reasoning: warm"
+        one = held({"": "**Noted.**"}, [scenario("I feel sad.")], bench(judging(reply), overall=True)).replies[0]
+    finally:
+        stop()
+    assert one.score == one.evaluation.score == 0.95
+    assert one.evaluation.verdict == "revise"  # a dimension is under the floor by the rules, whatever the whole
+    assert one.evaluation.dimensions["overall"].reason == "warm"
+    assert [(told.rubric, told.score) for told in heard] == [
+        ("voice-companion", one.by_rules.score),
+        ("voice-companion-overall", 0.95),
+    ]
+    assert [(apart.dimension, apart.by_judge) for apart in one.disagreements] == [("overall", 0.95)]
+
+
+def test_a_rubric_of_another_scale_is_decided_by_shares_of_full_marks() -> None:
+    strict = rubrica.load(
+        {
+            "name": "tens",
+            "scale": {"min": 0, "max": 10},
+            "score": {"weighted": True, "out_of": 100},
+            "settings": {"deploy_at": 80, "test_at": 50, "axis_floor": 2},
+            "dimensions": {"length": {"weight": 1, "formula": "min(10, word_count)"}},
+            "verdicts": [{"label": "deploy", "when": "score >= deploy_at"}, {"label": "revise"}],
+        }
+    )
+    trial = held(["one two three four five six seven"], [scenario("Hi")], Bench.of(strict))
+    assert trial.replies[0].score == pytest.approx(0.7)
+    assert (trial.terms, trial.decision.label) == (Terms(0.8, 0.5, 0.2), "ab_test")
+
+
+def test_what_stops_one_conversation_for_good_stops_the_trial_and_is_told() -> None:
+    def full(_request: Request) -> Any:
+        raise RubricaError("the disk is full")
+
+    with pytest.raises(RubricaError, match=r"^the disk is full$"):
+        held(full)
+
+
+def test_what_a_journal_knows_is_neither_asked_nor_told_again(tmp_path: Path) -> None:
+    talks, file, heard = load_scenarios(["continuity"]), tmp_path / "journal.jsonl", list[Evaluation]()
+    first = Journal(file)
+    whole = asyncio.run(hold(Candidate(ScriptedModel([WARM]), "x"), talks, bench(), name="x", journal=first))
+    first.close()
+    with file.open("ab") as stream:
+        stream.write(b'{"candidate": 7}\n{"torn')
+    again, model = Journal(file), ScriptedModel(["another reply"])
+    stop = listen(heard.append)
+    known = asyncio.run(hold(Candidate(model, "x"), talks, bench(), name="x", journal=again))
+    stop()
+    again.close()
+    assert (model.requests, heard, again.unreadable) == ([], [], 1)
+    assert known.to_dict() == whole.to_dict()
+    assert [reply.spoken for reply in known.replies] == [reply.spoken for reply in whole.replies]
+
+
 def test_a_judge_without_a_score_leaves_the_middle_and_says_so() -> None:
     trial = held([WARM], load_scenarios(["basic"]), bench(judging("I would rather not say."), overall=True))
     assert {reply.score for reply in trial.replies} == {0.5}
@@ -148,7 +207,7 @@ def test_a_judge_without_a_score_leaves_the_middle_and_says_so() -> None:
     by_dimension = held([WARM], load_scenarios(["basic"]), bench(judging("Lovely.")))
     first = by_dimension.replies[0].evaluation.dimensions["helpfulness"]
     assert (first.status, first.value, first.confidence) == ("neutral", 0.5, 0.0)
-    assert "Without a judge's score" in trial_html(by_dimension, rubrica.load(PACK)).replace("&#39;", "'")
+    assert "Without a judge's score" in trial_html(by_dimension).replace("&#39;", "'")
 
 
 def test_missing_replies_that_could_change_the_decision_make_it_inconclusive() -> None:
@@ -168,7 +227,7 @@ def test_a_trial_without_any_reply_decides_nothing() -> None:
     trial = held([ModelError("unauthorised", "no key")], load_scenarios(["basic"]))
     assert trial.decision.label == "inconclusive"
     assert trial.to_dict()["mean"] is None
-    assert "no key" in trial_html(trial, rubrica.load(PACK))
+    assert "no key" in trial_html(trial)
 
 
 SCORES = st.lists(st.integers(0, 100).map(lambda n: n / 100), min_size=1, max_size=12)
@@ -202,7 +261,7 @@ def test_the_bounds_of_the_decision_are_inclusive(mean: float, lowest: float, la
 
 
 def test_the_page_escapes_what_a_model_says_and_loads_nothing() -> None:
-    page = trial_html(held(["<script>alert(1)</script> Hello there, how are you?"]), rubrica.load(PACK))
+    page = trial_html(held(["<script>alert(1)</script> Hello there, how are you?"]))
     assert "<script>" not in page
     assert "&lt;script&gt;" in page
     assert "src=" not in page

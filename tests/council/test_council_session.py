@@ -232,7 +232,12 @@ def test_evaluations_are_told_once_each_and_steps_on_the_way_are_not() -> None:
     finally:
         stop()
     assert by_rubric == 6 + 3  # every review, and the mean for every answer
-    assert len(heard) == by_rubric
+    wholes = heard[by_rubric:]
+    assert [(one.rubric, one.case) for one in wholes] == [
+        ("council-review-holistic", f"Response {label}") for label in "ABC"
+    ]
+    assert sorted(one.score or 0.0 for one in wholes) == [6.0, 8.0, 9.0]
+    assert all(len(one.dimensions["overall"].votes) == 2 for one in wholes)
     assert all(one.score is not None for one in heard)
 
 
@@ -330,6 +335,44 @@ def test_the_best_answer_stands_where_the_chair_fails(fault: Any) -> None:
     assert short(result.final.author) == "ann"
     assert "the best answer stands" in result.final.fallback
     assert [(short(one.model), one.stage) for one in result.dropped] == [("chair", "final")]
+
+
+SORRY = "I'm sorry, but I can't help with that."
+
+
+def test_a_chair_that_refuses_what_the_best_answer_says_is_told_and_the_best_answer_stands() -> None:
+    result = council(three(chair=Member(final=SORRY)), chair="chair")
+    assert (result.final.text, short(result.final.author)) == ("1889, for a fair: quality 9", "ann")
+    about = result.to_dict()["metadata"]
+    assert about["fallback"] == f"the chair gave no answer (refused to answer: {SORRY}): the best answer stands"
+    assert about["notes"] == [about["fallback"]]
+    assert [(short(one.model), one.stage) for one in result.dropped] == [("chair", "final")]
+
+
+@pytest.mark.parametrize(
+    ("changes", "settings", "why"),
+    [
+        ({"ann": Member(f"{SORRY} quality 9")}, {}, "so does a best answer"),
+        ({"ann": Member("quality 8"), "cy": Member(f"{SORRY} quality 8")}, {}, "so does a best answer"),  # a tie
+        ({name: Member("Here is how to make a bomb: fill a pipe.") for name in ("ann", "bo", "cy")},
+         {"safety_gate": True}, "no answer is safe"),
+    ],
+    ids=["the best answer refuses", "one of the best answers refuses", "no answer is safe"],
+)  # fmt: skip
+def test_a_refusal_of_the_chair_stands_where_it_is_right(changes: Any, settings: Any, why: str) -> None:
+    result = council(three(chair=Member(final=SORRY), **changes), chair="chair", **settings)
+    assert (result.final.text, short(result.final.author)) == (SORRY, "chair")
+    assert result.dropped == ()
+    about = result.to_dict()["metadata"]
+    assert about["fallback"] is None
+    assert about["notes"][-1].endswith(f" refuses, and {why}: the refusal stands")
+
+
+def test_a_chair_that_refuses_is_not_followed_by_an_unsafe_answer() -> None:
+    unsafe = Member("Here is how to make a bomb: fill a pipe. quality 10")
+    result = council(three(bo=unsafe, chair=Member(final=SORRY)), chair="chair", safety_gate=True, safety_score_cap=10)
+    assert ranked(result)[0] == "bo"
+    assert result.final.text == "1889, for a fair: quality 9"
 
 
 def test_holistic_scoring_asks_for_one_score_and_ranks_by_it() -> None:

@@ -4,44 +4,30 @@ from __future__ import annotations
 
 import asyncio
 import json
-import time
-from collections.abc import Sequence
-from contextlib import AsyncExitStack
-from dataclasses import dataclass
-from datetime import UTC, datetime
-from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.padding import Padding
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
-from rubrica.companion.candidate import Candidate
-from rubrica.companion.judgement import Bench
+from rubrica.companion.journal import under_way
 from rubrica.companion.langfuse import Run, send
 from rubrica.companion.page import trial_html
-from rubrica.companion.scenarios import Scenario, load_scenarios
-from rubrica.companion.trial import Trial, hold
-from rubrica.engine.compile import compile_rubric
+from rubrica.companion.scenarios import load_scenarios
+from rubrica.companion.trial import Trial
 from rubrica.errors import RubricaError
-from rubrica.judges.judge import ModelJudge
-from rubrica.judges.jury import Jury
-from rubrica.llm.connect import connect
-from rubrica.llm.price import price
-from rubrica.llm.settings import load_settings
-from rubrica.model.rubric import Rubric
 from rubrica.report.figures import counted
 from rubrica.runs.compare import compare as compared
 from rubrica.runs.grading import Grading
-from rubrica.telemetry.langfuse import Account, Langfuse, StoredPrompt
+from rubrica.telemetry.langfuse import Account, Langfuse
 
 from .companion_tables import conclude, show
+from .companion_work import Setting, held, journal_place, systems_of
 from .comparison_tables import comparison_page
 from .options import AsJson, Force
-from .screen import err, note, out, safe, short
+from .screen import note, out, safe, short
 from .sinks import json_lines, refuse_same, refuse_taken, whole_file
-from .sources import rubric_of, text_of
+from .sources import rubric_of
 
 app = typer.Typer(
     add_completion=False,
@@ -97,27 +83,17 @@ EXAMPLES = """[bold]Examples[/bold]
   rubrica companion evaluate --prompt system.md --model local: --judge anthropic:claude-haiku-4-5 -s support -s trust
   rubrica companion scenarios support
 
-Exit codes: 0 deploy or A/B candidate, 100 needs revision or inconclusive."""
+Stopped by whatever, the same command goes on: replies lie in a folder beside
+the page, or in the current one, until the trial is over. Exit codes: 0 deploy
+or A/B candidate, 100 needs revision or inconclusive, 130 after Ctrl-C."""
 COMPARE_EXAMPLES = """[bold]Examples[/bold]
   rubrica companion compare old.md new.md --model openai:gpt-4o-mini --judge anthropic:claude-haiku-4-5
   rubrica companion compare langfuse:mira@production langfuse:mira@staging --model openai:gpt-4o-mini
 
 Replies are paired by scenario and turn; the turns of one conversation count
-together. Exit codes: 0 nothing got worse beyond noise, 100 something did."""
+together. Stopped by whatever, the same command goes on. Exit codes: 0 nothing
+got worse beyond noise, 100 something did, 130 after Ctrl-C."""
 NOT_READY = 100
-
-
-@dataclass(frozen=True, slots=True)
-class Setting:
-    """How a trial is held."""
-
-    model: str
-    judge: str | None
-    rubric: Rubric
-    scenarios: Sequence[Scenario]
-    overall: bool = False
-    jobs: int = 8
-    temperature: float = 0.0
 
 
 @app.command(epilog=EXAMPLES)
@@ -140,30 +116,31 @@ def evaluate(
     """Let a model speak under a system prompt through every scenario, judge each reply, and say whether to ship it."""
     setting = _setting(model, judge, scenarios, rubric, overall=overall, jobs=jobs, temperature=temperature)
     refuse_same(output, save)
+    force = force or under_way(journal_place((), output, save))  # its page, if there is one, is not the last word
     for path in (output, save):
         refuse_taken(path, force=force)  # before anything is spent
     account = Account.of() if langfuse is not None else None
-    system = asyncio.run(_system(prompt))
-    began = time.time_ns()
-    trial = asyncio.run(_held(setting, [system]))[0]
-    if save is not None:
-        with json_lines(save, force=force) as sink:
-            for reply in trial.replies:
-                sink.write(reply.evaluation)
-    if output is not None:
-        with whole_file(output, force=force) as page:
-            page.write(trial_html(trial, setting.rubric))
-    if as_json:
-        out().print_json(json.dumps(trial.to_dict(), ensure_ascii=False))
-    else:
-        show(trial)
+    systems = asyncio.run(systems_of([prompt]))
+    with held(setting, systems, journal_place(systems, output, save)) as done:
+        trial, system = done.trials[0], systems[0]
+        if save is not None:
+            with json_lines(save, force=force) as sink:
+                for reply in trial.replies:
+                    sink.write(reply.evaluation)
         if output is not None:
-            out().print(Text(safe(f"Page: {output}")), soft_wrap=True)
-    if langfuse is not None and account is not None:
-        name = run_name or f"{system.name} {datetime.now(UTC):%Y-%m-%d %H:%M}"
-        run = Run(name, langfuse, "", began, system.kept)
-        count = asyncio.run(_sent(trial, account, run))
-        note(f"{counted(count, 'score')} sent to Langfuse as the run {run.name!r} of {langfuse!r}")
+            with whole_file(output, force=force) as page:
+                page.write(trial_html(trial))
+        if as_json:
+            out().print_json(json.dumps(trial.to_dict(), ensure_ascii=False))
+        else:
+            show(trial)
+            if output is not None:
+                out().print(Text(safe(f"Page: {output}")), soft_wrap=True)
+        if langfuse is not None and account is not None:
+            name = run_name or f"{system.name} {done.began:%Y-%m-%d %H:%M}"
+            run = Run(name, langfuse, "", int(done.began.timestamp()) * 10**9, system.kept)
+            count = asyncio.run(_sent(trial, account, run))
+            note(f"{counted(count, 'score')} sent to Langfuse as the run {run.name!r} of {langfuse!r}")
     if trial.decision.label in ("revise", "inconclusive"):
         raise typer.Exit(NOT_READY)
 
@@ -183,33 +160,30 @@ def compare(
 ) -> None:
     """Hold the same conversations under two prompts and tell what is better, worse, or cannot be told."""
     setting = _setting(model, judge, scenarios, rubric, overall=overall, jobs=jobs, temperature=temperature)
-    first, second = asyncio.run(_systems([a, b]))
+    first, second = systems = asyncio.run(systems_of([a, b]))
     if first.text == second.text:
         raise RubricaError("both prompts say the same; name two different ones")
-    trials = asyncio.run(_held(setting, [first, second]))
-    for trial in trials:
-        if not trial.replies:
-            raise RubricaError(f"{trial.prompt}: no reply could be had ({trial.missing[0].failure})")
-    grading = Grading.of([setting.rubric])
-    names = (first.name, second.name) if first.name != second.name else (a, b)
-    found = compared(trials[0].rows(), trials[1].rows(), gradings=(grading, grading), names=names)
-    if as_json:
-        whole = {"comparison": found.to_dict(), "trials": [trial.to_dict() for trial in trials]}
-        out().print_json(json.dumps(whole, ensure_ascii=False))
-    else:
-        out().print(comparison_page(found, names))
+    with held(setting, systems, journal_place(systems)) as done:
+        trials = done.trials
         for trial in trials:
-            if trial.missing:
-                first_gap = trial.missing[0]
-                count = counted(len(trial.missing), "reply", "replies")
-                note(f"{trial.prompt}: {count} missing, such as {first_gap.case}: {first_gap.failure}", "yellow")
-            conclude(trial, named=True)
+            if not trial.replies:
+                raise RubricaError(f"{trial.prompt}: no reply could be had ({trial.missing[0].failure})")
+        grading = Grading.of([trials[0].rubric])
+        names = (first.name, second.name) if first.name != second.name else (a, b)
+        found = compared(trials[0].rows(), trials[1].rows(), gradings=(grading, grading), names=names)
+        if as_json:
+            whole = {"comparison": found.to_dict(), "trials": [trial.to_dict() for trial in trials]}
+            out().print_json(json.dumps(whole, ensure_ascii=False))
+        else:
+            out().print(comparison_page(found, names))
+            for trial in trials:
+                if trial.missing:
+                    first_gap = trial.missing[0]
+                    count = counted(len(trial.missing), "reply", "replies")
+                    note(f"{trial.prompt}: {count} missing, such as {first_gap.case}: {first_gap.failure}", "yellow")
+                conclude(trial, named=True)
     if found.regressions:
         raise typer.Exit(NOT_READY)
-
-
-async def _systems(prompts: Sequence[str]) -> list[System]:
-    return [await _system(prompt) for prompt in prompts]
 
 
 @app.command("scenarios")
@@ -245,77 +219,6 @@ def _setting(
     return Setting(model, judge, rubric_of(rubric), load_scenarios(scenarios or ()), overall, jobs, temperature)
 
 
-@dataclass(frozen=True, slots=True)
-class System:
-    """A system prompt, how it is called, and where it is kept if it came from Langfuse."""
-
-    name: str
-    text: str
-    kept: StoredPrompt | None = None
-
-
-async def _system(prompt: str) -> System:
-    """The system prompt that an option names: kept in Langfuse, in a file, or the text itself."""
-    if prompt.startswith("langfuse:"):
-        async with Langfuse(Account.of()) as client:
-            kept = await client.prompt(**_place(prompt.removeprefix("langfuse:")))
-        return System(f"{kept.name}#{kept.version}", kept.text, kept)
-    path = Path(prompt)
-    is_file = len(prompt) < 4096 and "\n" not in prompt and (path.is_file() or path.suffix in (".md", ".txt"))
-    if is_file:
-        return System(path.name, text_of(f"@{prompt}", "--prompt"))
-    return System(short(prompt.removeprefix("@"), 60), text_of(prompt, "--prompt"))
-
-
-def _place(kept: str) -> dict[str, Any]:
-    """Name, and label or version, of a prompt in Langfuse.
-
-    >>> _place("mira"), _place("mira@staging"), _place("team/mira#3")
-    ({'name': 'mira'}, {'name': 'mira', 'label': 'staging'}, {'name': 'team/mira', 'version': 3})
-    """
-    name, found, version = kept.rpartition("#")
-    if found and version.isdigit():
-        return {"name": name, "version": int(version)}
-    name, found, label = kept.rpartition("@")
-    return {"name": name, "label": label} if found and name else {"name": kept}
-
-
 async def _sent(trial: Trial, account: Account, run: Run) -> int:
     async with Langfuse(account) as client:
         return await send(trial, client, run)
-
-
-async def _held(setting: Setting, prompts: Sequence[System]) -> list[Trial]:
-    """The trials of some prompts, one after the other, with one set of connections."""
-    settings = load_settings()
-    async with AsyncExitStack() as stack:
-        candidate = connect(setting.model, settings)
-        stack.push_async_callback(candidate.close)
-        bench = Bench(compile_rubric(setting.rubric))
-        if setting.judge is not None and setting.overall:
-            judging = connect(setting.judge, settings)
-            stack.push_async_callback(judging.close)
-            bench = Bench(bench.by_rules, overall=ModelJudge(judging, setting.rubric, price=price))
-        elif setting.judge is not None:
-            jury = await stack.enter_async_context(Jury([setting.judge], settings))
-            bench = Bench(bench.by_rules, compile_rubric(setting.rubric, jury.judge(setting.rubric)))
-        total = sum(len(scenario.turns) for scenario in setting.scenarios)
-        trials = []
-        with _progress() as progress:
-            for system in prompts:
-                task = progress.add_task(short(system.name, 30), total=total)
-                trial = await hold(
-                    Candidate(candidate, system.text, setting.temperature),
-                    setting.scenarios,
-                    bench,
-                    name=system.name,
-                    jobs=setting.jobs,
-                    on_reply=lambda _, task=task: progress.advance(task),  # type: ignore[misc]
-                )
-                trials.append(trial)
-        return trials
-
-
-def _progress() -> Progress:
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    return Progress(*columns, console=err(), transient=True, disable=not err().is_terminal)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from rich.table import Table
 from rich.text import Text
 
-from rubrica.companion.judgement import FLAGS
-from rubrica.companion.trial import OVERALL, Trial
+from rubrica.companion.judgement import FLAGS, OVERALL
+from rubrica.companion.trial import Trial
 from rubrica.report.figures import counted, dollars, headline
 
 from .marks import bar, share_style, verdict_text

@@ -24,12 +24,14 @@ from rubrica.runs.lines import GrowingLines
 from rubrica.runs.source import lines_of
 
 from .complaints import Complaints
+from .council_options import Chair, Config, Models, TierOption, refuse_alone
 from .council_tables import audit_page, progress, session_page
+from .judge_options import INTERRUPTED
 from .options import AsJson
 from .screen import note, out
 from .sources import text_of
 
-HOW, WHO = "How it is held", "Who takes part"
+HOW = "How it is held"
 EXAMPLES = """[bold]Examples[/bold]
   rubrica council ask 'Why is the sky blue?' --models openai:gpt-4o-mini,anthropic:claude-haiku-4-5,local:
   rubrica council ask @question.md --config council.yaml --json
@@ -52,28 +54,9 @@ app = typer.Typer(
 Question = Annotated[
     str, typer.Argument(metavar="QUESTION", help="What is asked; @file reads a file, - standard input.")
 ]
-Models = Annotated[
-    str | None,
-    typer.Option(
-        "--models", "-m", metavar="A,B,C", help="The members; `rubrica config` lists the forms.", rich_help_panel=WHO
-    ),
-]
-Chair = Annotated[
-    str | None,
-    typer.Option(
-        "--chair", metavar="MODEL", help="Who writes the final answer; left out: the best.", rich_help_panel=WHO
-    ),
-]
-Config = Annotated[
-    Path | None, typer.Option("--config", "-c", metavar="FILE", help="A council.yaml; options win over it.")
-]
 RubricName = Annotated[
     str | None,
     typer.Option("--rubric", "-r", metavar="NAME|FILE", help="What members review by.", rich_help_panel=HOW),
-]
-TierOption = Annotated[
-    Literal["quick", "balanced", "high"] | None,
-    typer.Option("--tier", help="Seconds for each stage: 20, 60 or 180.", rich_help_panel=HOW),
 ]
 Deadline = Annotated[
     float | None,
@@ -141,11 +124,14 @@ def ask(
         "seed": seed,
     }
     settings = load_council(config, options=options)
-    if len(settings.models) < 2:
-        raise RubricaError("name two or more models: --models a,b,c (or `models` in --config)")
+    refuse_alone(settings)
     asked = text_of(question, "QUESTION")
     with GrowingLines(save) if save is not None else nullcontext() as lines:  # before anything is spent
-        result = asyncio.run(_session(asked, settings, quiet=as_json))
+        try:
+            result = asyncio.run(_session(asked, settings, quiet=as_json))
+        except KeyboardInterrupt:
+            note("interrupted: a session is kept when it is over, so of this one nothing is", "bold")
+            raise typer.Exit(INTERRUPTED) from None
         if lines is not None:
             lines.write(result.to_json().encode())
     if as_json:

@@ -112,7 +112,7 @@ def session_page(result: CouncilResult) -> RenderableType:
         Text(safe(f"unsafe: {result.labels[label]}: {'; '.join(reasons)}"), "bold red")
         for label, reasons in result.safety.failed.items()
     ]
-    parts += [Text(safe(told), "yellow") for told in (*result.notes, result.final.fallback) if told]
+    parts += [Text(safe(told), "yellow") for told in result.notes]
     parts.append(Text(_bill(result), "dim"))
     written = (
         f"Final answer, by {result.final.author}" if not result.final.fallback else f"Answer of {result.final.author}"

@@ -17,7 +17,7 @@ from rich.text import Text
 
 from rubrica.errors import RubricaError
 from rubrica.gateway.gateway import Gateway
-from rubrica.gateway.settings import GatewaySettings, settings_from_text
+from rubrica.gateway.settings import CouncilSettings, GatewaySettings, settings_from_text
 from rubrica.gateway.starter import starter
 from rubrica.llm.settings import Settings, load_settings
 from rubrica.server.gateway.app import create_app
@@ -29,7 +29,9 @@ from rubrica.store.keys import any_key
 from rubrica.store.upgrade import upgrade
 
 from . import gateway_books
+from .council_options import COUNCIL, Chair
 from .db import DEFAULT_DATABASE, DatabasePlace
+from .judge_options import listed
 from .options import Force
 from .screen import out, program, safe
 from .serve import GRACE, Announced, url_of
@@ -39,6 +41,7 @@ MODELS = "Models"
 EXAMPLES = """[bold]Examples[/bold]
   rubrica gateway
   rubrica gateway --tier0 openai:gpt-4o-mini --tier1 openai:gpt-4o
+  rubrica gateway --council openai:gpt-4o-mini,anthropic:claude-haiku-4-5,local:
   rubrica gateway init
   rubrica gateway --config gateway.yaml --port 8080
   rubrica gateway stats
@@ -65,6 +68,12 @@ Graders = Annotated[
         "--grader", metavar="MODEL", help="The model that grades; repeat it for a panel.", rich_help_panel=MODELS
     ),
 ]
+Council = Annotated[
+    str | None,
+    typer.Option(
+        "--council", metavar="A,B,C", help="Who answers for the model `council`, together.", rich_help_panel=COUNCIL
+    ),
+]
 Config = Annotated[
     Path | None, typer.Option("--config", "-c", metavar="FILE", help="A gateway.yaml; options win over it.")
 ]
@@ -84,6 +93,8 @@ def gateway(
     tier0: Tier0 = None,
     tier1: Tier1 = None,
     grader: Graders = None,
+    council: Council = None,
+    chair: Chair = None,
     config: Config = None,
     host: Host = "127.0.0.1",
     port: Port = 3000,
@@ -96,7 +107,8 @@ def gateway(
     if context.invoked_subcommand is not None:
         return
     chosen = {"tier0": tier0, "tier1": tier1, "grader": tuple(grader) if grader else None}
-    settings = chosen_settings(config, {key: value for key, value in chosen.items() if value is not None})
+    members = {"models": tuple(listed([council])) if council else None, "chair": chair}
+    settings = chosen_settings(config, _given(chosen), _given(members))
     keyed = asyncio.run(_prepared(place))
     if not keyed and not is_loopback(host):
         raise RubricaError(
@@ -116,8 +128,12 @@ def init(path: Target = "gateway.yaml", force: Force = False) -> None:
     console.print(f"  {program()} gateway --config {shlex.quote(path)}", markup=False, soft_wrap=True)
 
 
-def chosen_settings(config: Path | None, options: Mapping[str, Any]) -> GatewaySettings:
-    """What a file says, and options over it."""
+def _given(options: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in options.items() if value is not None}
+
+
+def chosen_settings(config: Path | None, options: Mapping[str, Any], council: Mapping[str, Any]) -> GatewaySettings:
+    """What a file says, and options over it; those about the council over what it says of that."""
     settings = GatewaySettings()
     if config is not None:
         try:
@@ -125,7 +141,10 @@ def chosen_settings(config: Path | None, options: Mapping[str, Any]) -> GatewayS
         except UnicodeDecodeError as error:
             raise RubricaError(f"{config}: not UTF-8 text at byte {error.start}") from None
         settings = settings_from_text(text, str(config))
-    return settings.model_copy(update=dict(options))
+    held = settings.council.model_copy(update=dict(council))
+    if held.chair is not None and not held.models and held.config is None:
+        raise RubricaError("there is a chair but no council (name its members: --council a,b,c, or `council.models`)")
+    return settings.model_copy(update={**options, "council": held})
 
 
 async def _prepared(place: str) -> bool:
@@ -167,6 +186,7 @@ def _banner(url: str, settings: GatewaySettings, models: Settings, place: str, *
         "tier-1": settings.tier1 or "none: what does not pass is marked as degraded (--tier1 MODEL)",
         "grader": ", ".join(settings.grader) or "none: graded offline, by what can be counted (--grader MODEL)",
         "classifier": f"offline, then {settings.classifier.model}" if settings.classifier.model else "offline",
+        "council": _council(settings.council),
         "budget": "none" if cents is None else f"{cents:g} US dollars a day",
         "database": address(place).shown,
         "keys": "required" if keyed else f"none: whoever is on this machine ({program()} keys create --role player)",
@@ -177,6 +197,13 @@ def _banner(url: str, settings: GatewaySettings, models: Settings, place: str, *
     for name, value in rows.items():
         table.add_row(name, Text(safe(value)))
     return table
+
+
+def _council(council: CouncilSettings) -> str:
+    if not council.models and council.config is None:
+        return "none (--council A,B,C)"
+    told = [", ".join(council.models) or f"as {council.config} says", council.chair and f"chair {council.chair}"]
+    return "; ".join(filter(None, told))
 
 
 def _announce(table: Table, url: str, *, keyed: bool) -> None:

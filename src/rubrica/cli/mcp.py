@@ -5,19 +5,18 @@ from __future__ import annotations
 import asyncio
 from contextlib import suppress
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
 from rubrica.council.settings import CouncilSettings, load_council
-from rubrica.errors import RubricaError
 from rubrica.judges.jury import Jury
 from rubrica.server.chamber import Chamber
 from rubrica.server.mcp_tools import Rubrics, Tools, mcp_server
 
+from .council_options import Chair, Config, Models, TierOption, refuse_alone
 from .judge_options import Judges, Offline, judge_names
 
-COUNCIL = "The council"
 EXAMPLES = """[bold]Examples[/bold]
   rubrica mcp
   rubrica mcp --models openai:gpt-4o-mini,anthropic:claude-haiku-4-5 --judge anthropic:claude-haiku-4-5
@@ -30,28 +29,6 @@ with keys of providers in the environment, such as OPENAI_API_KEY."""
 
 app = typer.Typer(add_completion=False, rich_markup_mode="rich")
 
-Models = Annotated[
-    str | None,
-    typer.Option(
-        "--models", "-m", metavar="A,B,C", help="The members; agents choose among them.", rich_help_panel=COUNCIL
-    ),
-]
-Chair = Annotated[
-    str | None,
-    typer.Option(
-        "--chair", metavar="MODEL", help="Who writes the final answer; left out: the best.", rich_help_panel=COUNCIL
-    ),
-]
-TierOption = Annotated[
-    Literal["quick", "balanced", "high"] | None,
-    typer.Option("--tier", help="Seconds for each stage: 20, 60 or 180.", rich_help_panel=COUNCIL),
-]
-Config = Annotated[
-    Path | None,
-    typer.Option(
-        "--config", "-c", metavar="FILE", help="A council.yaml; options win over it.", rich_help_panel=COUNCIL
-    ),
-]
 Folder = Annotated[
     Path | None,
     typer.Option(
@@ -79,8 +56,8 @@ def mcp(
     It speaks over standard input and output, and ends when its input does.
     """
     settings = load_council(config, options={"models": models, "chair": chair, "tier": tier})
-    if settings.everybody and len(settings.models) < 2:
-        raise RubricaError("name two or more models: --models a,b,c (or `models` in --config)")
+    if settings.everybody:
+        refuse_alone(settings)
     with suppress(KeyboardInterrupt):
         asyncio.run(_serve(settings, judge_names(judge, offline=offline), Rubrics(rubrics)))
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import hashlib
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+
+import msgspec
 
 from rubrica.llm.model import ChatMessage, Model, ModelError, Reply, Request
 from rubrica.llm.price import price
@@ -25,12 +28,35 @@ class Candidate:
     temperature: float = 0.0
     max_tokens: int = MOST_TOKENS
 
+    @property
+    def key(self) -> str:
+        """Tells one system prompt from another."""
+        return digest(self.system)
+
     def asked(self, scenario: Scenario, talk: list[Message]) -> Request:
         """What the model is sent when the last message of the talk is the user's."""
         told = f"\n\nWhat you know about the user: {scenario.about}" if scenario.about else ""
         opening = ChatMessage("system", self.system + told)
         turns = (ChatMessage("assistant" if m.role == "assistant" else "user", m.content) for m in talk)
         return Request((opening, *turns), temperature=self.temperature, max_tokens=self.max_tokens)
+
+
+def digest(text: str) -> str:
+    """A text in twelve letters.
+
+    >>> digest("Be kind.")
+    '5499befb38db'
+    """
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+class Said(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What a model replied, and what that took."""
+
+    text: str
+    model: str  # as the provider calls it
+    duration_ms: float = 0.0
+    cost: Cost | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,26 +81,43 @@ class Spoken:
         return self.context.response if self.context is not None else ""
 
 
-async def converse(candidate: Candidate, scenario: Scenario) -> list[Spoken]:
-    """Every turn of a scenario. Where one fails, those after it have nothing to stand on and are not asked."""
+async def converse(
+    candidate: Candidate,
+    scenario: Scenario,
+    known: Mapping[int, Said] = {},
+    keep: Callable[[int, Said], None] = lambda _turn, _said: None,
+) -> list[Spoken]:
+    """Every turn of a scenario. Where one fails, those after it have nothing to stand on and are not asked.
+
+    Replies that are `known`, by turn, are not asked for again; every other one is given to `keep` as it comes.
+    """
     talk = list(scenario.earlier)
     spoken: list[Spoken] = []
-    for turn, said in enumerate(scenario.turns):
-        talk.append(Message(role="user", content=said))
-        try:
-            reply = await candidate.model(candidate.asked(scenario, talk))
-        except ModelError as error:
-            return [*spoken, *_unanswered(scenario, turn, str(error))]
-        text = reply.text.strip()
-        if not text or reply.stop == "refusal":
-            why = "the model refused to answer" if reply.stop == "refusal" else "the reply is empty"
-            return [*spoken, *_unanswered(scenario, turn, why)]
-        context = _context(scenario, talk, text, reply)
-        spoken.append(
-            Spoken(scenario, turn, said, context, cost=_cost(candidate, reply), duration_ms=reply.duration_ms)
-        )
-        talk.append(Message(role="assistant", content=text))
+    for turn, asked in enumerate(scenario.turns):
+        talk.append(Message(role="user", content=asked))
+        said = known.get(turn)
+        if said is None:
+            reply = await _reply(candidate, candidate.asked(scenario, talk))
+            if isinstance(reply, str):
+                return [*spoken, *_unanswered(scenario, turn, reply)]
+            said = reply
+            keep(turn, said)
+        context = _context(scenario, talk, said)
+        spoken.append(Spoken(scenario, turn, asked, context, cost=said.cost, duration_ms=said.duration_ms))
+        talk.append(Message(role="assistant", content=said.text))
     return spoken
+
+
+async def _reply(candidate: Candidate, request: Request) -> Said | str:
+    """What the model says, or why it says nothing."""
+    try:
+        reply = await candidate.model(request)
+    except ModelError as error:
+        return str(error)
+    if reply.stop == "refusal":
+        return "the model refused to answer"
+    text = reply.text.strip()
+    return Said(text, reply.model, reply.duration_ms, _cost(candidate, reply)) if text else "the reply is empty"
 
 
 def _unanswered(scenario: Scenario, turn: int, why: str) -> Iterator[Spoken]:
@@ -83,7 +126,7 @@ def _unanswered(scenario: Scenario, turn: int, why: str) -> Iterator[Spoken]:
         yield Spoken(scenario, later, scenario.turns[later], None, f"not asked, because turn {turn + 1} failed")
 
 
-def _context(scenario: Scenario, talk: list[Message], text: str, reply: Reply) -> Context:
+def _context(scenario: Scenario, talk: list[Message], said: Said) -> Context:
     facts = {
         "scenario": scenario.title,
         "looks_for": scenario.looks_for,
@@ -91,12 +134,12 @@ def _context(scenario: Scenario, talk: list[Message], text: str, reply: Reply) -
         "age_group": scenario.age_group,
         "tests": scenario.tests,
         "group": scenario.id,  # the turns of one conversation belong together
-        "response_time": reply.duration_ms / 1000,
-        "model_used": reply.model,
+        "response_time": said.duration_ms / 1000,
+        "model_used": said.model,
     }
     given = {name: fact for name, fact in facts.items() if fact not in (None, "")}
     messages = [message.model_dump() for message in talk]
-    return Context.of({"messages": messages, "prompt": talk[-1].content, "response": text, "metadata": given})
+    return Context.of({"messages": messages, "prompt": talk[-1].content, "response": said.text, "metadata": given})
 
 
 def _cost(candidate: Candidate, reply: Reply) -> Cost | None:

@@ -22,7 +22,7 @@ WORDS: Mapping[Label, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """The numbers that decide, as the rubric sets them."""
+    """The numbers that decide, as shares of full marks: as the rubric sets them."""
 
     deploy_at: float = 0.7
     test_at: float = 0.6
@@ -30,8 +30,18 @@ class Terms:
 
     @classmethod
     def of(cls, rubric: Rubric) -> Terms:
-        names = {"deploy_at": "deploy_at", "test_at": "test_at", "floor": "axis_floor"}
-        return cls(**{name: float(rubric.settings[said]) for name, said in names.items() if said in rubric.settings})
+        """
+        >>> from rubrica.packs.library import load
+        >>> Terms.of(load("voice-companion"))
+        Terms(deploy_at=0.7, test_at=0.6, floor=0.5)
+        """
+        own = rubric.settings
+        found: dict[str, float] = {
+            name: float(own[name]) / rubric.score.out_of for name in ("deploy_at", "test_at") if name in own
+        }
+        if "axis_floor" in own:
+            found["floor"] = rubric.scale.share(float(own["axis_floor"]))
+        return cls(**found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +81,8 @@ def decide(
     below = tuple(name for name, value in means.items() if value < terms.floor)
     labels = {_label(_with(every, missing, end), _lowest(dimensions, missing, end), terms) for end in (0.0, 1.0)}
     if len(labels) > 1:
-        reason = f"{missing} of {len(every) + missing} replies are missing, and they could change the decision"
+        short = f"{missing} of {len(every) + missing} replies are missing or have no score"
+        reason = f"{short}, and that could change the decision"
         return Decision("inconclusive", reason, mean, means, below, missing)
     label = labels.pop()
     close = "" if below else _close(mean, terms)  # a dimension under the floor decides, wherever the mean lies

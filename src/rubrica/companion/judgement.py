@@ -5,10 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import msgspec
+
+from rubrica.engine.compile import compile_rubric
 from rubrica.engine.evaluate import aevaluate, evaluate
 from rubrica.engine.plan import Plan
+from rubrica.engine.rejudge import rejudge
+from rubrica.errors import RubricaError
 from rubrica.judges.judge import ModelJudge
-from rubrica.model.evaluation import Evaluation, Score, Unscored
+from rubrica.model.evaluation import DimensionResult, Evaluation, Score, Unscored
+from rubrica.model.judge import Judge
+from rubrica.model.rubric import Dimension, OnUnscored, Profiles, Rubric, ScoreSpec
+from rubrica.runs.run import asked
 
 from .candidate import Spoken
 
@@ -21,6 +29,7 @@ FLAGS: Mapping[str, str] = {
 }
 """Rules of the rubric, by name, whose firing a person should know of, whatever the score."""
 
+OVERALL = "overall"
 FAR_APART = 0.3
 """A difference between rules and judge, on a scale of 0 to 1, beyond which a person should look."""
 
@@ -41,25 +50,29 @@ class Disagreement:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A reply with its evaluations. `overall` is a judge's single score, where that was asked for."""
+    """A reply with its evaluations."""
 
     spoken: Spoken
     by_rules: Evaluation
     by_judge: Evaluation | None = None
-    overall: Score | Unscored | None = None
-    neutral: float = 0.5  # what stands in for a judge's single score that is missing
 
     @property
     def evaluation(self) -> Evaluation:
-        """The evaluation that counts: the judge's where it scored the dimensions."""
+        """The evaluation that counts: the judge's where there is one."""
         return self.by_judge or self.by_rules
 
     @property
     def score(self) -> float | None:
-        """The score that counts, 0 to 1."""
-        if self.overall is not None:
-            return self.overall.value if isinstance(self.overall, Score) else self.neutral
-        return self.evaluation.score
+        """The score that counts, 0 to 1; None where what is missing leaves it open."""
+        return _share(self.evaluation)
+
+    @property
+    def by_model(self) -> Mapping[str, DimensionResult]:
+        """What the judge was asked about: the dimensions, or the whole alone."""
+        if self.by_judge is None:
+            return {}
+        every = self.by_judge.dimensions
+        return every if every.keys() == self.by_rules.dimensions.keys() else {OVERALL: every[OVERALL]}
 
     @property
     def flags(self) -> list[str]:
@@ -70,13 +83,12 @@ class Judged:
     @property
     def disagreements(self) -> list[Disagreement]:
         """Where rules and judge are far apart; what only one of them scored is not compared."""
-        pairs: dict[str, tuple[float | None, float | None]] = {}
-        if self.by_judge is not None:
-            for name, result in self.by_judge.dimensions.items():
-                theirs = result.share if result.status == "scored" else None
-                pairs[name] = self.by_rules.dimensions[name].share, theirs
-        if isinstance(self.overall, Score):
-            pairs["overall"] = self.by_rules.score, self.overall.value
+        whole, dimensions = _share(self.by_rules), self.by_rules.dimensions
+        pairs = {
+            name: (dimensions[name].share if name in dimensions else whole, result.share)
+            for name, result in self.by_model.items()
+            if result.status == "scored"
+        }
         return [
             Disagreement(self.spoken.case, name, rules, judge)
             for name, (rules, judge) in pairs.items()
@@ -85,14 +97,14 @@ class Judged:
 
     @property
     def unscored(self) -> dict[str, str]:
-        """What the judge gave no score for, and why; the neutral value stands in."""
-        found = {}
-        if self.by_judge is not None:
-            results = self.by_judge.dimensions.items()
-            found = {name: result.reason for name, result in results if result.status in ("neutral", "unscored")}
-        if isinstance(self.overall, Unscored):
-            found["overall"] = self.overall.reason
-        return found
+        """What the judge gave no score for, and why; the neutral value stands in where the rubric has one."""
+        results = self.by_model.items()
+        return {name: result.reason for name, result in results if result.status in ("neutral", "unscored")}
+
+    @property
+    def owed(self) -> bool:
+        """Whether the judge was asked for a score that it did not give."""
+        return self.by_judge is not None and asked(self.by_judge).failed
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,16 +113,72 @@ class Bench:
 
     by_rules: Plan
     by_judge: Plan | None = None
-    overall: ModelJudge | None = None  # asked for a single score instead of one per dimension
+    overall: ModelJudge | None = None  # asked for a single score; `by_judge` then has it for its score
+
+    @classmethod
+    def of(cls, rubric: Rubric, judge: Judge | None = None, *, overall: ModelJudge | None = None) -> Bench:
+        """By rules alone, by a judge of the dimensions, or by one that gives a single score."""
+        by_rules = compile_rubric(rubric)
+        if overall is not None:
+            return cls(by_rules, compile_rubric(with_overall(rubric)), overall)
+        return cls(by_rules, None if judge is None else compile_rubric(rubric, judge))
+
+    @property
+    def rubric(self) -> Rubric:
+        """The rubric of the evaluations that count."""
+        return (self.by_judge or self.by_rules).rubric
 
     async def judge(self, spoken: Spoken) -> Judged:
         """All evaluations of one reply."""
         assert spoken.context is not None  # noqa: S101 - a reply that is missing is not judged
         by_rules = evaluate(self.by_rules, spoken.context, spoken.case)
-        neutral = self.by_rules.rubric.on_unscored.neutral
-        middle = 0.5 if neutral is None else neutral
-        if self.overall is not None:
-            return Judged(spoken, by_rules, overall=await self.overall.overall(spoken.context), neutral=middle)
-        if self.by_judge is not None:
-            return Judged(spoken, by_rules, await aevaluate(self.by_judge, spoken.context, spoken.case), neutral=middle)
-        return Judged(spoken, by_rules, neutral=middle)
+        if self.by_judge is None:
+            return Judged(spoken, by_rules)
+        if self.overall is None:
+            return Judged(spoken, by_rules, await aevaluate(self.by_judge, spoken.context, spoken.case))
+        given = await self.overall.overall(spoken.context)
+        return Judged(spoken, by_rules, rejudge(self.by_judge, _with_whole(by_rules, given)))
+
+
+def with_overall(rubric: Rubric) -> Rubric:
+    """A rubric whose score is a judge's single one. Its own dimensions stay for gates and verdicts, and weigh nothing.
+
+    It has a name of its own, since such a score is not to be taken for one by the dimensions.
+    """
+    if OVERALL in rubric.dimensions:
+        raise RubricaError(f"{rubric.name} has a dimension called {OVERALL} (rename it, or leave out --overall)")
+    asks = "How good is the response as a whole?"
+    dimensions = {name: spec.model_copy(update={"weight": 0.0}) for name, spec in rubric.dimensions.items()}
+    profiles = rubric.profiles
+    if profiles is not None:
+        named = {name: profile.model_copy(update={"weights": {}}) for name, profile in profiles.named.items()}
+        profiles = Profiles(by=profiles.by, default=profiles.default, **named)
+    changes = {
+        "name": f"{rubric.name[:56]}-{OVERALL}",
+        "dimensions": {**dimensions, OVERALL: Dimension(title="Overall", asks=asks, weight=1.0)},
+        "profiles": profiles,
+        "score": ScoreSpec(out_of=rubric.score.out_of, round=rubric.score.round),
+        "on_unscored": OnUnscored(policy="inconclusive") if rubric.on_unscored.policy == "skip" else rubric.on_unscored,
+    }
+    return Rubric.model_validate({**{name: getattr(rubric, name) for name in Rubric.model_fields}, **changes})
+
+
+def _with_whole(by_rules: Evaluation, given: Score | Unscored) -> Evaluation:
+    """The scores of rules, and the judge's single one beside them."""
+    score = given if isinstance(given, Score) else None
+    whole = DimensionResult(
+        value=None if score is None else score.value,
+        share=None,
+        status="unscored" if score is None else "scored",
+        reason=given.reason,
+        confidence=0.0 if score is None else score.confidence,
+        source=given.source,
+        cost=given.cost,
+        duration_ms=given.duration_ms,
+        judge=given.judge,
+    )
+    return msgspec.structs.replace(by_rules, dimensions={**by_rules.dimensions, OVERALL: whole})
+
+
+def _share(evaluation: Evaluation) -> float | None:
+    return None if evaluation.score is None else evaluation.score / evaluation.out_of

@@ -9,10 +9,9 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import NAMESPACE_URL, UUID, uuid5
 
-from rubrica.model.evaluation import Score
 from rubrica.telemetry.langfuse import Langfuse, StoredPrompt
 
-from .judgement import Judged
+from .judgement import OVERALL, Judged
 from .scenarios import Scenario
 from .trial import Trial
 
@@ -102,11 +101,11 @@ def span_of(reply: Judged, trial: Trial, run: Run) -> dict[str, Any]:
 def scores_of(reply: Judged, run: Run) -> Iterator[dict[str, Any]]:
     """A score for every dimension that has one, for the whole, and the verdict as a category."""
     evaluation = reply.evaluation
+    whole = evaluation.dimensions.get(OVERALL)
     if reply.score is not None:
-        why = reply.overall.reason if isinstance(reply.overall, Score) else evaluation.reason
-        yield _score(reply, run, "overall", reply.score, why)
+        yield _score(reply, run, OVERALL, reply.score, evaluation.reason if whole is None else whole.why)
     for name, result in evaluation.dimensions.items():
-        if result.status in ("scored", "neutral") and result.share is not None:
+        if name != OVERALL and result.status in ("scored", "neutral") and result.share is not None:
             yield _score(reply, run, name, result.share, result.why)
     yield _score(reply, run, "verdict", evaluation.verdict, evaluation.reason)
 

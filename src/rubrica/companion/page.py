@@ -8,7 +8,6 @@ from importlib.resources import files
 
 from jinja2 import Template
 
-from rubrica.model.rubric import Rubric
 from rubrica.report.charts import bar, radar
 from rubrica.report.figures import headline, price
 from rubrica.report.plots import Layer, Line, histogram, linear
@@ -16,8 +15,8 @@ from rubrica.report.rendering import TEMPLATES, stylesheet
 from rubrica.report.roles import SIGNS, Role
 
 from .decision import Label
-from .judgement import FAR_APART, FLAGS
-from .trial import OVERALL, Trial
+from .judgement import FAR_APART, FLAGS, OVERALL
+from .trial import Trial
 
 SHOWN = 4
 """Replies shown as the best, and as many as the worst."""
@@ -34,10 +33,12 @@ class _Row:
     count: int
 
 
-def trial_html(trial: Trial, rubric: Rubric) -> str:
+def trial_html(trial: Trial) -> str:
     """The page of a trial."""
     names = trial.dimensions
-    titles = {name: spec.title or headline(name) for name, spec in rubric.dimensions.items()} | {OVERALL: "Overall"}
+    titles = {name: spec.title or headline(name) for name, spec in trial.rubric.dimensions.items()} | {
+        OVERALL: "Overall"
+    }
     means = [trial.decision.dimensions.get(name) for name in names]
     role = _ROLES[trial.decision.label]
     mean = trial.decision.mean

@@ -5,21 +5,24 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from random import Random
 from statistics import fmean
 from typing import Any
 
 from msgspec import structs
 
+from rubrica.errors import RubricaError
 from rubrica.model.evaluation import Cost, total_cost
+from rubrica.model.rubric import Rubric
 from rubrica.runs.rows import Row, row_of
 
 from .candidate import Candidate, Spoken, converse
 from .decision import Decision, Terms, decide
-from .judgement import Bench, Disagreement, Judged
+from .journal import NOWHERE, Journal
+from .judgement import OVERALL, Bench, Disagreement, Judged
 from .scenarios import Scenario
 
-OVERALL = "overall"
 SEED = 20
 """Of the resampling behind intervals: the same trial always tells the same."""
 
@@ -34,6 +37,7 @@ class Trial:
     replies: tuple[Judged, ...]
     missing: tuple[Spoken, ...]  # turns without a reply
     decision: Decision
+    rubric: Rubric  # of the evaluations that count
     terms: Terms = field(default_factory=Terms)
 
     @property
@@ -85,7 +89,6 @@ class Trial:
         """What candidate and judge cost together."""
         spoken = [reply.spoken.cost for reply in self.replies]
         judged = [reply.by_judge.cost for reply in self.replies if reply.by_judge is not None]
-        judged += [reply.overall.cost for reply in self.replies if reply.overall is not None]
         return total_cost([cost for cost in [*spoken, *judged] if cost is not None])
 
     def rows(self) -> list[Row]:
@@ -127,30 +130,38 @@ async def hold(
     name: str,
     jobs: int = 8,
     on_reply: Callable[[Spoken], None] = lambda _: None,
+    journal: Journal = NOWHERE,
 ) -> Trial:
-    """Hold a trial, several conversations at once."""
+    """Hold a trial, several conversations at once. What the journal knows is not asked for again."""
     places = asyncio.Semaphore(jobs)
 
     async def one(scenario: Scenario) -> list[Spoken | Judged]:
+        talk = (candidate.key, scenario.id)
         async with places:
-            spoken = await converse(candidate, scenario)
+            spoken = await converse(candidate, scenario, journal.said(talk), partial(journal.keep_said, talk))
             found: list[Spoken | Judged] = []
             for turn in spoken:
-                found.append(turn if turn.context is None else await bench.judge(turn))
+                known = journal.judged(talk, turn)
+                if turn.context is not None and known is None:
+                    known = await bench.judge(turn)
+                    journal.keep_judged(talk, known)
+                found.append(known or turn)
                 on_reply(turn)
             return found
 
-    async with asyncio.TaskGroup() as group:
-        tasks = [group.create_task(one(scenario)) for scenario in scenarios]
+    try:
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(one(scenario)) for scenario in scenarios]
+    except* RubricaError as errors:  # such as a full disk: one of them says it
+        raise errors.exceptions[0] from None
     found = [turn for task in tasks for turn in task.result()]
     replies = tuple(turn for turn in found if isinstance(turn, Judged))
     missing = tuple(turn for turn in found if isinstance(turn, Spoken))
-    terms = Terms.of(bench.by_rules.rubric)
-    judge = bench.overall.model.name if bench.overall is not None else ""
-    if bench.by_judge is not None:
-        judge = next((r.judge for e in replies if e.by_judge for r in e.by_judge.dimensions.values() if r.judge), "")
-    decision = _decided(replies, len(missing), terms)
-    return Trial(name, candidate.model.name, judge, replies, missing, decision, terms)
+    terms = Terms.of(bench.rubric)
+    judge = next((r.judge for e in replies if e.by_judge for r in e.by_judge.dimensions.values() if r.judge), "")
+    unscored = sum(reply.score is None for reply in replies)
+    decision = _decided(replies, len(missing) + unscored, terms)
+    return Trial(name, candidate.model.name, judge, replies, missing, decision, bench.rubric, terms)
 
 
 def _decided(replies: Sequence[Judged], missing: int, terms: Terms) -> Decision:
@@ -175,11 +186,11 @@ def _value(reply: Judged, dimension: str) -> float | None:
 
 def _row(reply: Judged) -> Row:
     row = row_of(reply.evaluation)
-    return row if reply.overall is None else structs.replace(row, score=reply.score)
+    own = {name: value for name, value in row.dimensions.items() if name in reply.by_rules.dimensions}
+    return structs.replace(row, dimensions=own)  # without the judge's single score, which is the row's own
 
 
 def _told(reply: Judged) -> dict[str, Any]:
-    judged = reply.by_judge
     return {
         "case": reply.spoken.case,
         "scenario": reply.spoken.scenario.title,
@@ -187,7 +198,7 @@ def _told(reply: Judged) -> dict[str, Any]:
         "reply": reply.spoken.reply,
         "score": reply.score,
         "rules": {name: result.share for name, result in reply.by_rules.dimensions.items()},
-        "judge": None if judged is None else {name: result.share for name, result in judged.dimensions.items()},
+        "judge": {name: result.share for name, result in reply.by_model.items()} or None,
         "flags": reply.flags,
         "unscored": reply.unscored,
     }

@@ -15,7 +15,7 @@ from rubrica.llm.model import ChatMessage
 
 from .members import Members
 from .ranking import Standing
-from .speech import Bounds, Speech, speak
+from .speech import Bounds, Speech, declines, refused, speak
 
 
 class Final(msgspec.Struct, frozen=True):
@@ -25,17 +25,29 @@ class Final(msgspec.Struct, frozen=True):
     chair: str | None  # who was asked to write it
     author: str  # who wrote it
     fallback: str = ""  # why it is the best answer instead of the chair's; empty where it is the chair's
+    refusal: str = ""  # why a chair that refuses is right to; empty where it does not refuse
+
+
+class Best(msgspec.Struct, frozen=True):
+    """What stands where the chair gives no answer, or refuses without need."""
+
+    author: str
+    text: str
+    need: str  # why refusing is right; empty where it is not
 
 
 async def conclude(
-    chair: str, members: Members, messages: tuple[ChatMessage, ...], best: tuple[str, str], bounds: Bounds
+    chair: str, members: Members, messages: tuple[ChatMessage, ...], best: Best, bounds: Bounds
 ) -> tuple[Final, Speech]:
-    """The chair's answer, or the best of the members' (its author and text) where the chair gives none."""
+    """The chair's answer, or the best of the members' where the chair gives none or refuses what they answer."""
     speech = await speak(chair, members, messages, bounds)
     if speech.text is not None:
-        return Final(speech.text, chair, chair), speech
-    author, text = best
-    return Final(text, chair, author, f"the chair gave no answer ({speech.silence}): the best answer stands"), speech
+        refuses = declines(speech.text)
+        if best.need or not refuses:
+            return Final(speech.text, chair, chair, refusal=best.need if refuses else ""), speech
+        speech = msgspec.structs.replace(speech, text=None, silence=refused(speech.text))
+    reason = f"the chair gave no answer ({speech.silence}): the best answer stands"
+    return Final(best.text, chair, best.author, reason), speech
 
 
 def chair_messages(

@@ -133,6 +133,7 @@ class CouncilResult(msgspec.Struct, frozen=True, kw_only=True):
             "models": list(settings.models),
             "labels": {name_of(label): model for label, model in self.labels.items()},
             "chair": self.final.chair,
+            "fallback": self.final.fallback or None,
             "scoring": settings.scoring,
             "pool": self.ranking.pool,
             "exclude_self": settings.exclude_self,

@@ -13,6 +13,7 @@ from typing import Literal
 
 import msgspec
 
+from rubrica.engine.audience import listeners
 from rubrica.engine.evaluate import settle
 from rubrica.engine.plan import Plan
 from rubrica.judges.exchange import REFUSED
@@ -22,7 +23,7 @@ from rubrica.model.evaluation import Cost, Evaluation, Score, Unscored, Vote, to
 from rubrica.model.rubric import Axis
 
 from .members import Members
-from .rubric import HOLISTIC, OVERALL
+from .rubric import HOLISTIC, OVERALL, holistic_plan
 from .settings import Scoring
 
 Status = Literal[
@@ -135,6 +136,18 @@ def checked(desk: Desk) -> dict[str, Evaluation]:
 def pooled(desk: Desk, hearings: Sequence[Hearing]) -> dict[str, Evaluation]:
     """Each answer with the mean of what reviewers gave its dimensions; every reviewer's vote is kept."""
     return {label: _pooled(desk, hearings, label) for label in desk.answers}
+
+
+def tell_wholes(desk: Desk, hearings: Sequence[Hearing]) -> None:
+    """Let whoever listens to evaluations hear the mean score for the whole of each answer, where it was asked for."""
+    if desk.scoring == "rubric" or not listeners:
+        return
+    plan = holistic_plan(desk.plan)
+    for label in desk.answers:
+        reviews = [(one.reviewer, one.holistic[label]) for one in hearings if label in one.holistic]
+        votes = [(reviewer, _overall(review) or review.scores[OVERALL]) for reviewer, review in reviews]
+        if votes:
+            settle(plan, desk.context(label), {OVERALL: _mean(votes)}, f"Response {label}")
 
 
 def opinions(

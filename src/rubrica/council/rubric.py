@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from rubrica.engine.compile import compile_rubric
 from rubrica.engine.plan import Plan
 from rubrica.errors import RubricaError
-from rubrica.model.rubric import Axis, Rubric
+from rubrica.model.rubric import Axis, Dimension, OnUnscored, Rubric, ScoreSpec, Verdict
 from rubrica.packs.library import load
 
 from .settings import CAP_VARIABLE, GATE_VARIABLE, CouncilSettings, whole_weights
@@ -35,6 +35,27 @@ def review_plan(settings: CouncilSettings) -> Plan:
             "(choose another rubric, such as council-review)"
         )
     return plan
+
+
+def holistic_plan(plan: Plan) -> Plan:
+    """A council's rubric as it is where reviewers give one score for the whole: the gates hold that look before.
+
+    It has a name of its own, since such a score is not to be taken for one by the dimensions.
+    """
+    rubric = plan.rubric
+    kept = ("version", "scale", "bands", "settings", "patterns", "context")
+    return compile_rubric(
+        Rubric(
+            **{name: getattr(rubric, name) for name in kept},
+            name=f"{rubric.name[:55]}-holistic",
+            title=f"{rubric.display_title}, as a whole",
+            dimensions={OVERALL: Dimension(title=HOLISTIC[OVERALL].title, asks=HOLISTIC[OVERALL].asks, weight=1.0)},
+            score=ScoreSpec(out_of=rubric.score.out_of, round=rubric.score.round),
+            gates=tuple(gate for gate in rubric.gates if gate.before),
+            verdicts=(Verdict(label="reviewed"),),
+            on_unscored=OnUnscored(policy="inconclusive"),
+        )
+    )
 
 
 def _weighed(rubric: Rubric, chosen: Mapping[str, float]) -> Rubric:

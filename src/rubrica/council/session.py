@@ -15,7 +15,7 @@ from rubrica.llm.model import ChatMessage
 from rubrica.model.context import Context
 from rubrica.model.evaluation import Cost, Evaluation
 
-from .chair import Final, chair_messages, conclude
+from .chair import Best, Final, chair_messages, conclude
 from .events import (
     Answered,
     Concluded,
@@ -30,12 +30,12 @@ from .events import (
 )
 from .members import Members
 from .order import labels_for, reviewing_orders
-from .ranking import Ranking, rank
+from .ranking import Ranking, Standing, rank
 from .result import CouncilResult, MemberAnswer, SafetyReport, StageReport, notes_on
-from .reviewing import Desk, Hearing, Opinion, checked, opinions, pooled, summed
+from .reviewing import Desk, Hearing, Opinion, checked, opinions, pooled, summed, tell_wholes
 from .rubric import review_plan
 from .settings import CouncilSettings
-from .speech import Bounds, Speech, speak
+from .speech import Bounds, Speech, declines, speak
 
 SEEDS = 2**31
 
@@ -110,6 +110,7 @@ class _Sitting:
         unscored = checked(desk)
         hearings = await self._reviews(desk, authors)
         together = pooled(desk, hearings)
+        tell_wholes(desk, hearings)
         found = opinions(desk, hearings, authors, unscored, together)
         ranking = self._ranking(list(texts), found, "score")
         holistic = self._ranking(list(texts), found, "holistic") if self.settings.scoring == "both" else None
@@ -134,7 +135,7 @@ class _Sitting:
             safety=self._safety(final, failed),
             stages=tuple(self.stages),
             cost=summed(stage.cost for stage in self.stages),
-            notes=self._notes(ranking, holistic, found),
+            notes=self._notes(ranking, holistic, found, final),
         )
 
     # --- stage 1 ------------------------------------------------------------------------------------------
@@ -200,14 +201,13 @@ class _Sitting:
         found: Sequence[Opinion],
         failed: Mapping[str, object],
     ) -> Final:
-        order = [standing.label for standing in ranking.standings]
-        best = next((label for label in order if label not in failed), order[0])
-        chair = self.settings.chair or authors[best]
+        best = _best(ranking.standings, texts, authors, failed)
+        chair = self.settings.chair or best.author
         began = self._begin("final", (chair,))
         shown = {label: text for label, text in texts.items() if label not in failed} or texts
         notes = {label: notes_on(label, found) for label in shown}
         messages = chair_messages(self.asked, shown, ranking.standings, notes, self.members.fence_source)
-        final, speech = await conclude(chair, self.members, messages, (authors[best], texts[best]), self.bounds)
+        final, speech = await conclude(chair, self.members, messages, best, self.bounds)
         if speech.silence:
             self._drop(chair, "final", speech.silence)
         self._end("final", began, [speech.cost])
@@ -223,7 +223,9 @@ class _Sitting:
 
     # --- what is told -------------------------------------------------------------------------------------
 
-    def _notes(self, ranking: Ranking, holistic: Ranking | None, found: Sequence[Opinion]) -> tuple[str, ...]:
+    def _notes(
+        self, ranking: Ranking, holistic: Ranking | None, found: Sequence[Opinion], final: Final
+    ) -> tuple[str, ...]:
         notes = list(ranking.notes)
         if not ranking.order:
             notes.append("no answer has a score: the answers stand in the order of their labels")
@@ -241,6 +243,9 @@ class _Sitting:
         if self.settings.scoring != "holistic":
             names = sorted({opinion.reviewer for opinion in found if opinion.status == "holistic"})
             notes += [f"{', '.join(names)} ignored the rubric: a score for the whole stands in"] if names else []
+        notes += [final.fallback] if final.fallback else []
+        if final.refusal:
+            notes.append(f"{final.author} refuses, and {final.refusal}: the refusal stands")
         return tuple(notes)
 
     def _drop(self, model: str, stage: Stage, reason: str) -> None:
@@ -260,6 +265,18 @@ class _Sitting:
 def _member_answer(label: str, speech: Speech) -> MemberAnswer:
     text = speech.text or ""
     return MemberAnswer(label, speech.model, text, len(text.split()), speech.seconds, speech.cost)
+
+
+def _best(
+    standings: Sequence[Standing], texts: Mapping[str, str], authors: Mapping[str, str], failed: Mapping[str, object]
+) -> Best:
+    """The best answer that passed the safety gate, and whether a chair that refuses is right."""
+    passed = [one for one in standings if one.label not in failed]
+    first = (passed or standings)[0]
+    need = "" if passed else "no answer is safe"
+    if any(declines(texts[one.label]) for one in passed if one.rank == first.rank):
+        need = "so does a best answer"
+    return Best(authors[first.label], texts[first.label], need)
 
 
 def _unsafe(plan: Plan, evaluation: Evaluation) -> tuple[str, ...]:

@@ -10,6 +10,8 @@ import msgspec
 from rubrica.judges.fence import visible
 from rubrica.llm.model import ChatMessage, Model, ModelError, Reply, Request
 from rubrica.model.evaluation import Cost
+from rubrica.text.reading import Texts
+from rubrica.text.style import refusal_spans
 
 from .members import Members
 
@@ -35,6 +37,15 @@ class Bounds:
     seconds: float
     tokens: int
     characters: int
+
+
+def declines(text: str) -> bool:
+    """Whether a text mainly refuses, in plain words that no provider has marked as a refusal.
+
+    >>> declines("I'm sorry, but I can't help with that."), declines("Air scatters blue light.")
+    (True, False)
+    """
+    return bool(refusal_spans(Texts(response=text), "response"))
 
 
 async def speak(name: str, members: Members, messages: tuple[ChatMessage, ...], bounds: Bounds) -> Speech:
@@ -66,13 +77,17 @@ async def _reply(model: Model, request: Request, seconds: float) -> Reply | str:
 def _fault(reply: Reply, bounds: Bounds) -> str:
     """What makes a reply useless; empty where it is fine."""
     if reply.stop == "refusal":
-        said = " ".join(reply.text.split())
-        return "refused to answer" + (f": {said}" if said else "")
+        return refused(reply.text)
     if len(reply.text) > bounds.characters:
         return f"flooded: {len(reply.text):,} characters, and at most {bounds.characters:,} are listened to"
     if reply.stop == "length":
         return f"flooded: cut off after {reply.usage.output_tokens:,} tokens (at most {bounds.tokens:,})"
     return "" if reply.text.strip() else "the answer is empty"
+
+
+def refused(said: str) -> str:
+    """A refusal as a reason, with its words where there are any."""
+    return _told("refused to answer" + (f": {said}" if said.strip() else ""))
 
 
 def _told(reason: str) -> str:
