@@ -19,8 +19,8 @@ from playwright.sync_api import Browser, Error, Page, expect
 
 from docs.scene import PEOPLE, QUESTION, Scene, fill, scripts
 
-sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "browser"))
-from browsers import CHROMIUM, Site, browser, opened, served, sign_in, tab
+sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
+from browser.browsers import CHROMIUM, Site, asked, browser, opened, served, sign_in, tab
 
 PICTURES = Path(__file__).parent / "pictures"
 COLOURS = 96
@@ -126,7 +126,7 @@ def _taken(shot: Shot, scene: Scene, site: Site, seen: Browser, folder: Path) ->
         path = shot.path.format(**scene.places)
         with tab(seen, site, width=shot.width, dark=shot.dark) as page:
             sign_in(page, scene.keys[shot.who])
-            reply = page.request.get(f"{site.url}{path}")
+            reply = asked(page, "GET", f"{site.url}{path}")
             if not reply.ok:
                 print(f"{shot.name}: {path} answers {reply.status}; left out")
                 return False

@@ -2,36 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import httpx
 import pytest
-from browsers import Site, opened, served, sign_in, tab
 from playwright.sync_api import Browser, Page, expect
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
+
+from browser.browsers import Site, asked, eventually, opened, sign_in, tab
 
 SOCKET = "/_nicegui_ws/socket.io/?EIO=4&transport="
 PATHS = ("/rubrics", "/rubrics/arena", "/sandbox", "/runs", "/reviews", "/market", "/games", "/council", "/gateway")
 
 
-@pytest.fixture(scope="module")
-def keyed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    with served(tmp_path_factory.mktemp("keyed")) as running:
-        running.key("root", "admin")
-        yield running
-
-
-def test_without_keys_the_studio_opens_at_once(page: Page) -> None:
+def test_without_keys_the_studio_opens_at_once(page: Page, site: Site) -> None:
     page.goto("/")
-    expect(page).to_have_url(f"{page.url.split('/rubrics')[0]}/rubrics")
+    expect(page).to_have_url(f"{site.url}/rubrics")
     expect(page.get_by_role("heading", name="Rubrics")).to_be_visible()
 
 
 def test_with_keys_a_visitor_signs_in_first_and_comes_back_to_where_they_were_going(
     keyed: Site, chromium: Browser
 ) -> None:
-    key = keyed.key("ann", "author")
+    key = keyed.key("kim", "author")
     with tab(chromium, keyed) as page:
         page.goto("/games")
         expect(page).to_have_url(f"{keyed.url}/signin?next=%2Fgames")
@@ -52,13 +44,13 @@ def test_with_keys_a_visitor_signs_in_first_and_comes_back_to_where_they_were_go
 
 
 def test_a_session_opens_no_door_to_another_origin(keyed: Site, chromium: Browser) -> None:
-    key = keyed.key("bob", "author")
+    key = keyed.key("lou", "author")
     with tab(chromium, keyed) as page:
         sign_in(page, key)
-        assert page.request.get(f"{keyed.url}/api/whoami").status == 200
-        foreign = page.request.get(f"{keyed.url}/api/whoami", headers={"Origin": "http://evil.example"})
+        assert asked(page, "GET", f"{keyed.url}/api/whoami").status == 200
+        foreign = asked(page, "GET", f"{keyed.url}/api/whoami", headers={"Origin": "http://evil.example"})
         assert foreign.status == 401
-        form = page.request.post(f"{keyed.url}/signin", form={"key": key}, headers={"Origin": "http://evil.example"})
+        form = asked(page, "POST", f"{keyed.url}/signin", form={"key": key}, headers={"Origin": "http://evil.example"})
         assert form.status == 403
 
 
@@ -115,10 +107,11 @@ def test_a_session_ends_with_its_key(keyed: Site, chromium: Browser) -> None:
     admin = keyed.key("boss", "admin")
     with tab(chromium, keyed) as page:
         sign_in(page, key)
-        who = page.request.get(f"{keyed.url}/api/whoami").json()
+        who = asked(page, "GET", f"{keyed.url}/api/whoami").json()
         headers = {"Authorization": f"Bearer {admin}"}
-        assert page.request.delete(f"{keyed.url}/api/keys/{who['key_id']}", headers=headers).status == 204
-        page.wait_for_timeout(1500)  # a key is believed for a second
+        assert asked(page, "DELETE", f"{keyed.url}/api/keys/{who['key_id']}", headers=headers).status == 204
+        # a key is believed for a second
+        eventually(lambda: asked(page, "GET", f"{keyed.url}/api/whoami").status == 401)
         page.goto("/rubrics")
         expect(page).to_have_url(f"{keyed.url}/signin?next=%2Frubrics")
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 
-from browsers import Site, opened, tab
 from playwright.sync_api import Browser, Locator, Page, expect
+
+from browser.browsers import Site, asked, opened, tab
 
 RUBRIC = {
     "name": "shared-notes",
@@ -23,13 +24,13 @@ RUBRIC = {
 
 def created(page: Page, site: Site, name: str) -> str:
     """A rubric that is there already; its id."""
-    reply = page.request.post(f"{site.url}/api/evaluations", data={**RUBRIC, "name": name})
+    reply = asked(page, "POST", f"{site.url}/api/evaluations", data={**RUBRIC, "name": name})
     assert reply.status == 201, reply.text()
     return str(reply.json()["id"])
 
 
 def stored(page: Page, site: Site, reference: str) -> dict[str, object]:
-    reply = page.request.get(f"{site.url}/api/evaluations/{reference}")
+    reply = asked(page, "GET", f"{site.url}/api/evaluations/{reference}")
     assert reply.status == 200, reply.text()
     found: dict[str, object] = reply.json()
     return found
@@ -40,10 +41,16 @@ def problems(page: Page) -> Locator:
 
 
 def saved(page: Page, note: str) -> None:
-    page.get_by_role("button", name="Save", exact=True).click()
     dialog = page.get_by_role("dialog")
+    expect(dialog).to_have_count(0)  # one that was closed takes a moment to go
+    page.get_by_role("button", name="Save", exact=True).click()
     dialog.get_by_label("What changed").fill(note)
     dialog.get_by_role("button", name="Save", exact=True).click()
+
+
+def expect_version(page: Page, version: str) -> None:
+    """It has been saved as that, and nothing has changed since."""
+    expect(page.locator(".state")).to_have_text(f"version {version} · saved")
 
 
 def editor(page: Page) -> Locator:
@@ -60,10 +67,13 @@ def test_a_rubric_is_built_from_nothing_mended_and_saved(page: Page, site: Site)
 
     names = page.get_by_label("Name in formulas")
     for count, name in enumerate(("accuracy", "tone"), start=1):
-        page.get_by_role("button", name="Add a dimension", exact=True).click()
+        page.get_by_role("button", name="Add a dimension", exact=True).hover()
+        page.mouse.down()
+        if count > 1:  # the field is left, so that the dimension is renamed, and the button drawn anew as it is pressed
+            expect(page.locator(".fold").first).to_contain_text("accuracy")
+        page.mouse.up()
         expect(names).to_have_count(count)
-        if count > 1:  # the click on the button left the field, and so renamed the dimension
-            expect(page.get_by_role("slider", name="Weight of accuracy")).to_be_visible()
+        expect(names.last).to_be_focused()
         names.last.fill(name)
     names.last.press("Enter")
     expect(page.get_by_role("slider", name="Weight of tone")).to_be_visible()
@@ -148,7 +158,7 @@ def test_a_problem_is_a_click_away_from_its_place(page: Page, site: Site) -> Non
     page.get_by_role("button", name="otherwise no/such").click()
     problems(page).get_by_role("button").first.click()
     expect(page.get_by_label("Verdict", exact=True)).to_be_focused()
-    editor(page)
+    expect(editor(page)).to_be_visible()
     problems(page).get_by_role("button").first.click()
     expect(page.locator(".cm-activeLine")).to_contain_text("no/such")
 
@@ -165,6 +175,7 @@ def test_unsaved_work_survives_a_reload_and_can_be_discarded(page: Page, site: S
     expect(page.get_by_text("unsaved changes")).to_be_visible()
     opened(page, f"/build/{made}")
     page.get_by_role("button", name="Discard it").click()
+    page.wait_for_function("() => !Object.values(localStorage).some(kept => kept.includes('Changed but not saved'))")
     opened(page, f"/build/{made}")
     expect(problems(page)).to_contain_text("Nothing is wrong")
     expect(page.get_by_role("button", name="Go on with it")).to_have_count(0)
@@ -176,6 +187,7 @@ def test_the_form_and_the_document_follow_each_other(page: Page, site: Site) -> 
     page.get_by_label("Title", exact=True).fill("By the form")
     text = editor(page)
     expect(text).to_contain_text("title: By the form")
+    expect(text).to_contain_text("label: fail")  # to its last line
     text.fill(text.inner_text().replace("By the form", "By the document").replace("threshold: 60", "threshold: 55"))
     page.get_by_role("tab", name="Form").click()
     expect(page.get_by_label("Title", exact=True)).to_have_value("By the document")
@@ -205,6 +217,7 @@ def test_two_people_at_once_see_the_conflict_and_lose_nothing(site: Site, chromi
         one.get_by_label("Title", exact=True).fill("Title of one")
         saved(one, "one was here")
         expect(one.get_by_text("It is at version 1.0.1 now.")).to_be_visible()
+        expect_version(one, "1.0.1")
 
         two.get_by_label("Threshold", exact=True).fill("70")
         saved(two, "two came later")
@@ -213,16 +226,17 @@ def test_two_people_at_once_see_the_conflict_and_lose_nothing(site: Site, chromi
         expect(clash).to_contain_text('title: "Shared notes" → "Title of one"')
         expect(clash).to_contain_text("threshold: 60 → 70")
         clash.get_by_role("button", name="Put both together").click()
-        expect(two.get_by_text("It is at version 1.0.2 now.")).to_be_visible()
+        expect_version(two, "1.0.2")
         both = stored(two, site, made)
         assert (both["title"], both["threshold"]) == ("Title of one", 70)
 
         one.get_by_label("Title", exact=True).fill("Title of one, again")
         two.get_by_label("Title", exact=True).fill("Title of two")
         saved(two, "")
-        expect(two.get_by_text("It is at version 1.0.3 now.")).to_be_visible()
+        expect_version(two, "1.0.3")
         saved(one, "mine after all")
         clash = one.get_by_role("dialog").filter(has_text="It was changed")
+        expect(clash.get_by_role("button", name="Save mine as a fork")).to_be_visible()
         expect(clash.get_by_role("button", name="Put both together")).to_have_count(0)
         clash.get_by_role("button", name="Save mine as a fork").click()
         one.wait_for_url(lambda url: made not in url)
@@ -233,12 +247,63 @@ def test_two_people_at_once_see_the_conflict_and_lose_nothing(site: Site, chromi
         one.get_by_label("Threshold", exact=True).fill("80")
         two.get_by_label("Threshold", exact=True).fill("75")
         saved(two, "")
-        expect(two.get_by_text("It is at version 1.0.4 now.")).to_be_visible()
+        expect_version(two, "1.0.4")
         saved(one, "")
         one.get_by_role("dialog").get_by_role("button", name="Take theirs").click()
         expect(one.get_by_label("Threshold", exact=True)).to_have_value("75")
         one.get_by_role("button", name="Bring it back").click()
         expect(one.get_by_label("Threshold", exact=True)).to_have_value("80")
         saved(one, "on top")
-        expect(one.get_by_text("It is at version 1.0.5 now.")).to_be_visible()
+        expect_version(one, "1.0.5")
         assert stored(one, site, made)["threshold"] == 80
+
+
+def test_typing_goes_on_while_a_dimension_gets_another_name(page: Page, site: Site) -> None:
+    made = created(page, site, "typed-on")
+    opened(page, f"/build/{made}")
+    page.locator(".fold").filter(has_text="Brevity").locator(".q-item").first.click()
+    page.get_by_label("Name in formulas").fill("shortness")
+    page.get_by_label("What a judge is asked").click()  # leaves the name, so that all is drawn anew in a moment
+    said = "Is it as short as it can be, without leaving anything out that one has to know?"
+    page.keyboard.type(said, delay=15)
+    expect(page.get_by_role("slider", name="Weight of shortness")).to_be_visible()
+    expect(page.get_by_label("What a judge is asked")).to_have_value(said)
+    expect(page.get_by_label("What a judge is asked")).to_be_focused()
+    expect(editor(page)).to_contain_text(said[:40])
+
+
+def test_sections_bands_and_notes_are_filled_in_and_saved(page: Page, site: Site) -> None:
+    made = created(page, site, "grouped")
+    opened(page, f"/build/{made}")
+    folds = page.locator(".fold > .q-expansion-item__container > .q-item")
+    folds.filter(has_text="Sections").click()
+    page.get_by_role("button", name="Add a section").click()
+    page.get_by_label("Title of the section").fill("Manner")
+    page.get_by_role("checkbox", name="Brevity").click()
+    page.get_by_role("checkbox", name="Warmth").click()
+    expect(problems(page)).to_contain_text("the section has no dimension")
+    page.get_by_role("checkbox", name="Warmth").click()
+    expect(folds.filter(has_text="Manner").last).to_contain_text("warmth")
+
+    folds.filter(has_text="Bands").click()
+    page.get_by_role("button", name="Five usual bands").click()
+    starts = page.get_by_label("From, in percent")
+    expect(starts).to_have_count(5)
+    starts.nth(3).fill("95")
+    starts.nth(3).press("Tab")
+    names = page.get_by_label("Band", exact=True)
+    expect(names.first).to_have_value("poor")  # where it belongs now
+    expect(page.locator(".stretch")).to_have_text(["unacceptable", "acceptable", "good", "excellent", "poor"])
+
+    folds.filter(has_text="Notes for the judge").click()
+    page.get_by_role("button", name="Add a note").click()
+    expect(problems(page)).to_contain_text("the note says nothing yet")
+    page.get_by_label("What the judge is told").fill("Work it out first.")
+    page.get_by_label("Also for").fill("maths, algebra")
+    expect(problems(page)).to_contain_text("Nothing is wrong")
+    saved(page, "in groups")
+    expect_version(page, "1.0.1")
+    kept = stored(page, site, made)
+    assert kept["sections"] == {"section": {"title": "Manner", "dimensions": ["warmth"]}}
+    assert list(kept["bands"]) == ["poor", "excellent", "good", "acceptable", "unacceptable"]  # type: ignore[call-overload]
+    assert kept["notes"] == {"by": "subject", "value": {"text": "Work it out first.", "also": ["maths", "algebra"]}}

@@ -3,34 +3,37 @@
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
-from browsers import Site, opened, served, sign_in, tab
 from playwright.sync_api import Browser, Page, expect
 
-from council_samples import Seat, members
-
-ANSWERS = {"ann": "quality 9: in 1889 <b id=injected>bold</b>", "bo": "quality 6: long ago", "cy": "quality 3: no idea"}
-
-
-@pytest.fixture(scope="module")
-def seats() -> Iterator[dict[str, Seat]]:
-    with members(**ANSWERS) as seated:
-        yield seated
+from browser.browsers import Site, eventually, opened, sign_in, tab
+from council_samples import Seat
 
 
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory, seats: dict[str, Seat]) -> Iterator[Site]:
-    """A studio with three models that answer, and one that cannot be reached."""
-    folder: Path = tmp_path_factory.mktemp("council")
-    (folder / "dee.jsonl").write_text('{"error": "unreachable", "message": "no route to 10.0.0.7"}\n')
-    models = [*(seat.model for seat in seats.values()), f"scripted:{folder / 'dee.jsonl'}"]
-    environment = {"RUBRICA_CONFIG": "", "RUBRICA_ATTEMPTS": "1", "XDG_CONFIG_HOME": str(folder)}
-    with served(folder, [part for name in models for part in ("--model", name)], environment) as running:
-        yield running
+@pytest.fixture
+def page(chromium: Browser, keyed: Site) -> Iterator[Page]:
+    with tab(chromium, keyed) as opened:
+        sign_in(opened, keyed.key("cato", "author"))
+        yield opened
+
+
+@pytest.fixture
+def seats(members_seated: dict[str, Seat]) -> Iterator[dict[str, Seat]]:
+    """The members, each of whom nobody has asked anything yet."""
+    for seat in members_seated.values():
+        seat.server.requests = seat.server.left = 0
+        seat.server.seen.clear()
+    yield members_seated
+    for seat in members_seated.values():
+        seat.server.latency = 0.0
+
+
+def think(seats: dict[str, Seat]) -> None:
+    """Let nobody answer before the test is over."""
+    for seat in seats.values():
+        seat.server.latency = 600.0
 
 
 def ask(page: Page, question: str) -> None:
@@ -73,25 +76,19 @@ def test_a_question_is_asked_watched_and_its_ranking_understood(page: Page, seat
 
 def test_whoever_leaves_ends_the_session(page: Page, seats: dict[str, Seat]) -> None:
     opened(page, "/council")
-    for seat in seats.values():
-        seat.server.latency = 4.0
-        seat.server.seen.clear()
-    try:
-        ask(page, "Will anybody wait?")
-        expect(page.get_by_text(re.compile("^Answers: "))).to_be_visible()
-        expect(page.get_by_role("button", name="Ask")).to_be_disabled()
-        page.goto("/rubrics")
-        time.sleep(5)  # longer than an answer takes: whoever was still asked has answered by now
-        assert [(seat.server.left, seat.asked) for seat in seats.values()] == [(1, [])] * 3
-    finally:
-        for seat in seats.values():
-            seat.server.latency = 0.0
+    think(seats)
+    ask(page, "Will anybody wait?")
+    expect(page.get_by_text(re.compile("^Answers: "))).to_be_visible()
+    expect(page.get_by_role("button", name="Ask")).to_be_disabled()
+    eventually(lambda: [seat.server.requests for seat in seats.values()] == [1, 1, 1])
+    page.goto("about:blank")
+    eventually(lambda: [seat.server.left for seat in seats.values()] == [1, 1, 1])
+    assert [(seat.server.requests, seat.asked) for seat in seats.values()] == [(1, [])] * 3
 
 
 def test_a_session_is_stopped_by_its_button_and_another_can_be_held(page: Page, seats: dict[str, Seat]) -> None:
     opened(page, "/council")
-    for seat in seats.values():
-        seat.server.latency = 4.0
+    think(seats)
     ask(page, "Never mind?")
     expect(page.get_by_text(re.compile("^Answers: "))).to_be_visible()
     page.get_by_role("button", name="Stop").click()
@@ -103,10 +100,15 @@ def test_a_session_is_stopped_by_its_button_and_another_can_be_held(page: Page, 
     expect(page.get_by_role("table", name=re.compile("^Review matrix"))).to_be_visible()
 
 
-def test_a_viewer_is_told_which_role_it_takes(chromium: Browser, site: Site) -> None:
-    site.key("root", "admin")
-    with tab(chromium, site, width=390) as page:
-        sign_in(page, site.key("vera", "viewer"))
+def test_a_viewer_is_told_which_role_it_takes(chromium: Browser, keyed: Site) -> None:
+    with tab(chromium, keyed, width=390) as page:
+        sign_in(page, keyed.key("cora", "viewer"))
         opened(page, "/council")
         expect(page.locator(".empty")).to_contain_text("needs the role author")
         expect(page.get_by_role("button", name="Ask")).to_have_count(0)
+
+
+def test_a_studio_without_models_says_how_to_get_them(chromium: Browser, site: Site) -> None:
+    with tab(chromium, site, width=390) as page:
+        opened(page, "/council")
+        expect(page.locator(".empty")).to_contain_text("rubrica serve --model")

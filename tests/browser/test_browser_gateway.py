@@ -2,50 +2,23 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
-import time
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 
-import pytest
-from browsers import Site, opened, sign_in, tab
 from playwright.sync_api import Browser, Page, expect
 
+from browser.browsers import Site, expect_to_fit, opened, sign_in, tab
 from gateway_samples import record, traffic
-from rubrica.store.database import Database
-from rubrica.store.gateway import DimensionScore, Record, keep
+from rubrica.store.gateway import DimensionScore, keep
 
 HOSTILE = "<img src=x onerror=alert(1)>"
-
-
-@pytest.fixture(scope="module")
-def keys(site: Site) -> dict[str, str]:
-    """From the first test that asks for them on, the studio has keys."""
-    site.key("root", "admin")
-    return {"vera": site.key("vera", "viewer"), "ben": site.key("ben", "author")}
-
-
-def kept(site: Site, records: Sequence[Record]) -> None:
-    """Write as a gateway beside the studio does."""
-
-    async def write() -> None:
-        database = Database.open(str(site.database))
-        try:
-            await database.write(keep, records)
-        finally:
-            await database.close()
-
-    with ThreadPoolExecutor(1) as apart:  # the browser has the event loop of this thread
-        apart.submit(asyncio.run, write()).result()
 
 
 def test_an_empty_page_tells_how_to_start_and_fills_by_itself(page: Page, site: Site) -> None:
     opened(page, "/gateway")
     expect(page.locator(".empty")).to_contain_text(f"--db {site.database}")
     now = datetime.now(UTC)
-    kept(site, list(traffic(120, start=now - timedelta(hours=20), over=timedelta(hours=19))))
+    site.write(keep, list(traffic(120, start=now - timedelta(hours=20), over=timedelta(hours=19))))
     gauges = page.locator(".gauges")
     expect(gauges).to_contain_text("120")
     expect(page.locator(".empty")).to_be_hidden()
@@ -58,7 +31,7 @@ def test_an_empty_page_tells_how_to_start_and_fills_by_itself(page: Page, site: 
     expect(page.locator(".empty")).to_contain_text("No request in the last hour")
 
 
-def test_a_request_is_followed_step_by_step_and_its_texts_stay_texts(page: Page, site: Site) -> None:
+def test_a_request_is_followed_step_by_step_and_its_texts_stay_texts(keyed: Site, chromium: Browser) -> None:
     now = datetime.now(UTC)
     scores = {
         "accuracy": DimensionScore(4, 0.7, "anthropic:claude-haiku-4-5"),
@@ -78,55 +51,51 @@ def test_a_request_is_followed_step_by_step_and_its_texts_stay_texts(page: Page,
         prompt=f"Is {HOSTILE} safe?",
         answer="Not <b>quite</b>.",
     )
-    kept(site, [failed])
-    opened(page, "/gateway")
-    page.get_by_role("combobox", name="Question type").click()
-    page.get_by_role("option", name="ODD").click()
-    rows = page.get_by_role("table", name="Requests").locator("tbody tr")
-    expect(rows).to_have_count(1)
-    expect(rows).to_contain_text("failed 61.5")
-    rows.get_by_role("link").click()
-    page.wait_for_url(f"**/gateway/{failed.trace}")
-    expect(page.locator(".flow b")).to_have_text(["Classification", "Tier-0", "Grading", "Decision", "Tier-1"])
-    expect(page.locator(".flow")).to_contain_text("61.5 of 100 (needs 85)")
-    expect(page.get_by_role("table", name="Grade by dimension")).to_contain_text("a neutral value stands in")
-    expect(page.get_by_role("table", name="Cost")).to_contain_text("−$0.00300")
-    expect(page.get_by_text(f"Is {HOSTILE} safe?")).to_be_visible()
-    expect(page.locator("main img")).to_have_count(0)
-    opened(page, "/gateway/none-such")
-    expect(page.get_by_role("alert")).to_contain_text("no request")
+    keyed.write(keep, [failed])
+    with tab(chromium, keyed) as page:
+        sign_in(page, keyed.key("gwen", "admin"))
+        opened(page, "/gateway")
+        expect(page.locator(".gauges")).to_be_visible()
+        page.get_by_role("combobox", name="Question type").click()
+        page.get_by_role("option", name="ODD").click()
+        rows = page.get_by_role("table", name="Requests").locator("tbody tr")
+        expect(rows).to_have_count(1)
+        expect(rows).to_contain_text("failed 61.5")
+        rows.get_by_role("link").click()
+        page.wait_for_url(f"**/gateway/{failed.trace}")
+        expect(page.locator(".flow b")).to_have_text(["Classification", "Tier-0", "Grading", "Decision", "Tier-1"])
+        expect(page.locator(".flow")).to_contain_text("61.5 of 100 (needs 85)")
+        expect(page.get_by_role("table", name="Grade by dimension")).to_contain_text("a neutral value stands in")
+        expect(page.get_by_role("table", name="Cost")).to_contain_text("−$0.00300")
+        expect(page.get_by_text(f"Is {HOSTILE} safe?")).to_be_visible()
+        expect(page.locator("main img")).to_have_count(0)
+        opened(page, "/gateway/none-such")
+        expect(page.get_by_role("alert")).to_contain_text("no request")
 
 
-def test_a_viewer_reads_figures_but_no_texts(site: Site, chromium: Browser, keys: dict[str, str]) -> None:
+def test_a_viewer_reads_figures_but_no_texts(keyed: Site, chromium: Browser) -> None:
     secret = record(datetime.now(UTC) - timedelta(seconds=9), prompt="Is it secret?", answer="It is <b>quite</b>.")
-    kept(site, [secret])
-    with tab(chromium, site, width=390) as page:
-        sign_in(page, keys["vera"])
+    keyed.write(keep, [secret])
+    with tab(chromium, keyed, width=390) as page:
+        sign_in(page, keyed.key("gus", "viewer"))
         opened(page, f"/gateway/{secret.trace}")
         expect(page.get_by_text("shown to admins only")).to_be_visible()
         assert "secret?" not in page.content()
         opened(page, "/gateway")
         expect(page.locator(".gauges")).to_be_visible()
-        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+        expect_to_fit(page, 390)
 
 
-def test_the_council_without_models_says_how_to_get_them(site: Site, chromium: Browser, keys: dict[str, str]) -> None:
-    with tab(chromium, site, width=390) as page:
-        sign_in(page, keys["ben"])
-        opened(page, "/council")
-        expect(page.locator(".empty")).to_contain_text("rubrica serve --model")
-
-
-def test_ten_thousand_requests_are_leafed_through_quickly(site: Site, chromium: Browser, keys: dict[str, str]) -> None:
+def test_ten_thousand_requests_are_leafed_through(keyed: Site, chromium: Browser) -> None:
     now = datetime.now(UTC)
-    kept(site, list(traffic(10_000, seed=5, start=now - timedelta(days=6), over=timedelta(days=5))))
-    with tab(chromium, site) as page:
-        sign_in(page, keys["ben"])
+    keyed.write(keep, list(traffic(10_000, seed=5, start=now - timedelta(days=6), over=timedelta(days=5))))
+    with tab(chromium, keyed) as page:
+        sign_in(page, keyed.key("gil", "author"))
         opened(page, "/gateway")
-        began = time.monotonic()
         page.get_by_role("button", name="Week").click()
         expect(page.locator(".gauges")).to_contain_text(re.compile("10,[01]"))
         for shown in ("21–40", "41–60", "61–80"):
             page.get_by_role("button", name="Next").click()
             expect(page.get_by_text(shown)).to_be_visible()
-        assert time.monotonic() - began < 8
+        expect(page.get_by_role("table", name="Requests").locator("tbody tr")).to_have_count(20)
+        assert len(page.content()) < 1_000_000

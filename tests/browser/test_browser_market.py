@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Any
 
-import pytest
-from browsers import Site, opened, served, sign_in, tab
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from browser.browsers import Site, asked, expect_to_fit, opened, sign_in, tab
 
 RUBRIC = {
     "name": "plain-words",
@@ -28,37 +27,21 @@ RUBRIC = {
 BRIEF = {"type": "custom_expression", "name": "brief", "expression": "1 if word_count < 9 else 0"}
 
 
-@pytest.fixture(scope="module")
-def keyed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    with served(tmp_path_factory.mktemp("market")) as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def keys(keyed: Site, chromium: Browser) -> dict[str, str]:
-    root = keyed.key("root", "admin")
-    roles = {"ann": "author", "bob": "author", "pia": "player", "vera": "viewer"}
-    with tab(chromium, keyed) as page:
-        made = (sent(page, keyed, "/api/keys", {"user": name, "role": roles[name]}, root)["key"] for name in roles)
-        return {"root": root, **dict(zip(roles, made, strict=True))}
-
-
 def sent(page: Page, site: Site, path: str, data: Any, key: str) -> Any:
-    reply = page.request.post(f"{site.url}{path}", data=data, headers={"Authorization": f"Bearer {key}"})
+    reply = asked(page, "POST", f"{site.url}{path}", data=data, headers={"Authorization": f"Bearer {key}"})
     assert reply.ok, reply.text()
     return reply.json()
 
 
-def names(page: Page) -> list[str]:
-    return page.locator(".ware h3").all_inner_texts()
+def names(page: Page) -> Locator:
+    return page.locator(".ware h3")
 
 
-def test_what_one_user_publishes_another_finds_rates_imports_and_forks(
-    keyed: Site, chromium: Browser, keys: dict[str, str]
-) -> None:
+def test_what_one_user_publishes_another_finds_rates_imports_and_forks(keyed: Site, chromium: Browser) -> None:
+    key = keyed.key("ann", "author")
     with tab(chromium, keyed) as ann, tab(chromium, keyed) as bob:
-        made = sent(ann, keyed, "/api/evaluations", RUBRIC, keys["ann"])
-        sign_in(ann, keys["ann"])
+        made = sent(ann, keyed, "/api/evaluations", RUBRIC, key)
+        sign_in(ann, key)
         opened(ann, "/market")
         ann.get_by_role("button", name="Publish one of yours").click()
         expect(ann.locator(".own")).to_contain_text("private · written by you")
@@ -66,7 +49,7 @@ def test_what_one_user_publishes_another_finds_rates_imports_and_forks(
         ann.get_by_role("dialog").get_by_role("button", name="Publish").click()
         expect(ann.locator(".own")).to_contain_text("on the marketplace")
 
-        sign_in(bob, keys["bob"])
+        sign_in(bob, keyed.key("bob", "author"))
         opened(bob, "/market")
         bob.get_by_role("searchbox", name="Search").fill("plain WORDS")
         expect(bob.locator(".ware")).to_have_count(1)
@@ -105,56 +88,55 @@ def test_what_one_user_publishes_another_finds_rates_imports_and_forks(
         expect(bob.locator(".own")).to_have_count(2)
         expect(bob.locator(".own").first).to_contain_text("private · from plain-words@1.0.0 by ann")
         opened(bob, "/market?view=trending")
-        assert "plain-words" in names(bob)
+        expect(names(bob).get_by_text("plain-words", exact=True)).to_be_visible()
 
         opened(ann, f"/market/{made['id']}")
         expect(ann.get_by_text("It is yours: others rate it.")).to_be_visible()
         expect(ann.get_by_text("1 person has imported it.")).to_be_visible()
 
 
-def test_the_marketplace_is_narrowed_down_and_leafed_through(
-    keyed: Site, chromium: Browser, keys: dict[str, str]
-) -> None:
+def test_the_marketplace_is_narrowed_down_and_leafed_through(keyed: Site, chromium: Browser) -> None:
+    key = keyed.key("lea", "author")
     with tab(chromium, keyed, width=390) as page:
         for number in range(60):
             given = {"name": f"Leaf {number:02}", "scoring_type": "binary", "rules": [BRIEF], "is_public": True}
             given |= {"category": "leaves", "tags": ["even"] if number % 2 == 0 else ["odd"]}
-            sent(page, keyed, "/api/evaluations", given, keys["ann"])
-        sign_in(page, keys["pia"])
+            sent(page, keyed, "/api/evaluations", given, key)
+        sign_in(page, keyed.key("leo", "player"))
         opened(page, "/market?category=leaves&sort=name")
-        seen = names(page)
-        for _ in range(2):
-            page.get_by_role("button", name="Next", exact=True).click()
-            expect(page.locator(".ware h3").first).not_to_have_text(seen[-24])
-            seen += names(page)
-        assert seen == [f"Leaf {number:02}" for number in range(60)]
+        leaves = [f"Leaf {number:02}" for number in range(60)]
+        expect(names(page)).to_have_text(leaves[:24])
+        page.get_by_role("button", name="Next", exact=True).click()
+        expect(names(page)).to_have_text(leaves[24:48])
+        page.get_by_role("button", name="Next", exact=True).click()
+        expect(names(page)).to_have_text(leaves[48:])
         expect(page.get_by_role("button", name="Next", exact=True)).to_be_disabled()
         page.get_by_role("button", name="Previous", exact=True).click()
-        expect(page.locator(".ware h3").first).to_have_text("Leaf 24")
+        expect(names(page).first).to_have_text("Leaf 24")
 
         page.get_by_role("button", name="Only tag odd").first.click()
-        expect(page.locator(".ware h3").first).to_have_text("Leaf 01")
+        expect(names(page).first).to_have_text("Leaf 01")
         expect(page).to_have_url(re.compile("category=leaves&tag=odd&sort=name$"))
         page.get_by_role("button", name="Remove tag odd").click()
-        expect(page.locator(".ware h3").first).to_have_text("Leaf 00")
+        expect(names(page).first).to_have_text("Leaf 00")
         page.get_by_role("button", name="Featured", exact=True).click()
         expect(page.get_by_text("Nothing that fits is featured.")).to_be_visible()
-        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+        expect_to_fit(page, 390)
 
 
-def test_who_may_do_what_is_told(keyed: Site, chromium: Browser, keys: dict[str, str]) -> None:
+def test_who_may_do_what_is_told(keyed: Site, chromium: Browser) -> None:
     with tab(chromium, keyed) as page:
-        sign_in(page, keys["vera"])
+        sign_in(page, keyed.key("mia", "viewer"))
         opened(page, "/market/answer-quality")
         expect(page.get_by_text("Rating needs the role player; you have viewer.")).to_be_visible()
         expect(page.get_by_role("button", name="Import")).to_have_count(0)
         opened(page, "/market/no-such-thing")
         expect(page.get_by_role("alert")).to_contain_text("no-such-thing")
     with tab(chromium, keyed) as page:
-        sign_in(page, keys["root"])
+        sign_in(page, keyed.key("max", "admin"))
         opened(page, "/market/answer-quality")
         page.get_by_role("button", name="Feature", exact=True).click()
         expect(page.get_by_role("button", name="Feature no longer")).to_be_visible()
         opened(page, "/market")
         expect(page.get_by_role("heading", name="Featured")).to_be_visible()
-        assert names(page)[0] == "answer-quality"
+        expect(names(page).first).to_have_text("answer-quality")

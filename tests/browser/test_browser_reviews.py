@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from browsers import Site, opened, served, sign_in, tab
 from playwright.sync_api import Browser, Page, expect
+
+from browser.browsers import Site, expect_to_fit, opened, sign_in, tab
+from browser.contents import conducted, queued, written
+from rubrica.arena.access import Role
+from rubrica.runs.stored import StoredRun
 
 RUBRIC = """\
 name: tone
@@ -27,30 +28,30 @@ verdicts:
 CASES = 24
 
 
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    """A studio over a run that a judge scored from a script: 9 for kindness, 8 for use."""
-    folder = tmp_path_factory.mktemp("studio")
+def judged(site: Site) -> StoredRun:
+    """A run that a judge scored from a script: 9 for kindness, 8 for use."""
+    folder = site.runs.parent
     rows = [{"id": f"ticket-{n:02}", "prompt": "Where is it?", "response": f"On its way, {n}."} for n in range(CASES)]
-    (folder / "cases.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    (folder / "tone.yaml").write_text(RUBRIC)
     replies = {"kind": {"score": 9, "reason": "warm words"}, "useful": {"score": 8, "reason": "it says when"}}
     lines = [
         {"match": f"for {name} alone", "reply": {**reply, "confidence": 0.9}}
         for _ in range(CASES)
         for name, reply in replies.items()
     ]
-    (folder / "judge.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    command = [sys.executable, "-m", "rubrica", "run", "cases.jsonl", "-r", "tone.yaml", "-o", "runs/judged"]
-    done = subprocess.run(
-        [*command, "-J", "scripted:judge.jsonl", "--no-cache"], cwd=folder, capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stderr
-    with served(folder) as running:
-        yield running
+    judge = written(folder / "judge.jsonl", lines)
+    return conducted(site.runs / "judged", RUBRIC, written(folder / "tickets.jsonl", rows), f"scripted:{judge}")
 
 
-def test_a_sample_is_scored_blind_and_then_held_beside_the_judge(page: Page) -> None:
+@pytest.fixture(scope="module")
+def waiting(keyed: Site) -> Site:
+    """The studio with keys, with items that wait to be scored."""
+    if keyed.lacks("tickets"):
+        queued(keyed, judged(keyed))
+    return keyed
+
+
+def test_a_sample_is_scored_blind_and_then_held_beside_the_judge(page: Page, site: Site) -> None:
+    judged(site)
     opened(page, "/runs/judged")
     page.get_by_role("button", name="Review a sample").click()
     page.get_by_label("Share in percent").fill("50")
@@ -79,6 +80,11 @@ def test_a_sample_is_scored_blind_and_then_held_beside_the_judge(page: Page) -> 
     expect(page.get_by_role("button", name="Submit")).to_be_visible()
     opened(page, "/reviews")
     expect(page.get_by_role("table", name="Agreement").get_by_role("row", name="Kind")).to_contain_text("+6")
+    page.get_by_role("button", name="Calibrate from these labels").click()
+    before_and_after = page.get_by_role("table", name="Before and after calibration")
+    expect(before_and_after.get_by_role("row", name="Kind")).to_contain_text("stays as it is")
+    expect(page.get_by_text("Kind has 1 labelled items; 20 are the fewest to learn from.")).to_be_visible()
+    page.get_by_text("By the command").click()
     expect(page.get_by_text("rubrica calibrate labels.tone.jsonl -r tone.yaml")).to_be_visible()
     with page.expect_download() as download:
         page.get_by_role("button", name="Download labels.tone.jsonl").click()
@@ -90,14 +96,15 @@ def test_a_sample_is_scored_blind_and_then_held_beside_the_judge(page: Page) -> 
     expect(table).to_be_visible()  # what was given stands
 
 
-def test_the_queue_fits_a_phone(chromium: Browser, site: Site) -> None:
-    with tab(chromium, site, width=390) as page:
-        opened(page, "/reviews")
+def test_the_queue_fits_a_phone(chromium: Browser, waiting: Site) -> None:
+    with tab(chromium, waiting, width=390) as page:
+        sign_in(page, waiting.key("rea", "player"))
+        opened(page, "/reviews?run=judged")
         expect(page.get_by_role("table", name="Review items")).to_be_visible()
-        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+        expect_to_fit(page, 390)
         page.get_by_role("table", name="Review items").get_by_role("link").first.click()
         expect(page.get_by_role("button", name="Submit")).to_be_visible()
-        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+        expect_to_fit(page, 390)
 
 
 def test_an_item_that_is_not_there_is_told(page: Page) -> None:
@@ -106,13 +113,12 @@ def test_an_item_that_is_not_there_is_told(page: Page) -> None:
         expect(page.get_by_role("alert")).to_contain_text("there is no review item")
 
 
-def test_a_viewer_scores_nothing_and_a_player_draws_nothing(chromium: Browser, site: Site) -> None:
-    site.key("root", "admin")
-    for role, may in (("viewer", 0), ("player", 1)):
-        key = site.key(f"the-{role}", role)
-        with tab(chromium, site) as page:
-            sign_in(page, key)
-            opened(page, "/reviews")
+def test_a_viewer_scores_nothing_and_a_player_draws_nothing(chromium: Browser, waiting: Site) -> None:
+    roles: dict[Role, int] = {"viewer": 0, "player": 1}
+    for role, may in roles.items():
+        with tab(chromium, waiting) as page:
+            sign_in(page, waiting.key(f"reviewing-{role}", role))
+            opened(page, "/reviews?run=judged")
             page.get_by_role("table", name="Review items").wait_for()
             expect(page.get_by_role("button", name="Draw a sample")).to_have_count(0)
             page.get_by_role("table", name="Review items").get_by_role("link").first.click()

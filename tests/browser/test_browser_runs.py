@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-import json
+import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from browsers import Site, opened, served, sign_in, tab
 from playwright.sync_api import Browser, Page, expect
+
+from browser.browsers import Site, expect_to_fit, opened, sign_in, tab
+from browser.contents import conducted, kept_as_baseline, written
+from rubrica.runs.stored import StoredRun
+from rubrica.studio.runs_view.places import baselines_file
 
 RUBRIC = """\
 name: length
@@ -27,29 +30,27 @@ verdicts:
 MANY = 600
 
 
-def rubrica(*words: str, folder: Path) -> None:
-    done = subprocess.run([sys.executable, "-m", "rubrica", *words], cwd=folder, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-
-
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    """A studio over runs that the command made, two of them kept as baselines."""
-    folder = tmp_path_factory.mktemp("studio")
+@pytest.fixture(scope="module", autouse=True)
+def _runs(site: Site) -> None:
+    """A run that the command made, one that the studio made, and both kept as baselines."""
+    if not site.lacks("before and after"):
+        return
+    folder = site.runs.parent
     rows = [{"id": f"case-{n:03}", "prompt": "Say it.", "response": "word " * (n % 9 + 1)} for n in range(MANY)]
-    (folder / "cases.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    for name, limit in (("before", 6), ("after", 3)):
-        (folder / f"{name}.yaml").write_text(RUBRIC % limit)
-        rubrica("run", "cases.jsonl", "-r", f"{name}.yaml", "-o", f"runs/{name}", "--offline", folder=folder)
-        rubrica("baseline", "add", f"runs/{name}", "--note", name, folder=folder)
-    (folder / "runs" / "notes").mkdir()
-    with served(folder) as running:
-        yield running
+    cases = written(folder / "cases.jsonl", rows)
+    (folder / "before.yaml").write_text(RUBRIC % 6)
+    command = [sys.executable, "-m", "rubrica", "run", "cases.jsonl", "-r", "before.yaml", "-o", "runs/before"]
+    done = subprocess.run([*command, "--offline"], cwd=folder, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    kept_as_baseline(StoredRun.open(site.runs / "before"), baselines_file(site.runs), "before")
+    kept_as_baseline(conducted(site.runs / "after", RUBRIC % 3, cases), baselines_file(site.runs), "after")
+    (site.runs / "notes").mkdir()
 
 
 def test_a_run_of_the_command_is_filtered_and_one_evaluation_explained(page: Page) -> None:
     opened(page, "/runs")
-    expect(page.get_by_role("table", name="Runs").get_by_role("row")).to_have_count(3)
+    for name in ("before", "after"):
+        expect(page.get_by_role("table", name="Runs").get_by_role("link", name=name, exact=True)).to_be_visible()
     expect(page.get_by_role("table", name="Not shown")).to_contain_text("no run.json")
     page.get_by_label("Search runs").fill("befo")
     expect(page.get_by_role("table", name="Runs").get_by_role("row")).to_have_count(2)
@@ -113,9 +114,19 @@ def test_a_run_is_started_left_and_found_again(page: Page) -> None:
     expect(page.get_by_role("alert").filter(has_text="choose a rubric")).to_be_visible()
     page.get_by_role("dialog").get_by_label("Rubric").click()
     page.keyboard.type("answer-quality")
-    page.get_by_role("option", name="answer-quality").click()
+    page.get_by_role("option", name="(answer-quality@").filter(has_text="with Rubrica").click()
     expect(page.get_by_label("Name of the run")).not_to_have_value("")
+    page.get_by_role("dialog").get_by_label("Cases", exact=True).click()
+    page.get_by_role("option", name="the rubric's 18 examples").click()
     expect(page.get_by_role("dialog").get_by_text("the rubric's 18 examples")).to_be_visible()
+    expect(page.get_by_text("18 cases: 18 evaluations.")).to_be_visible()
+    page.get_by_text("How many cases, and how often").click()
+    page.get_by_label("A sample of").fill("few")
+    expect(page.get_by_text("a sample is a number of cases")).to_be_visible()
+    page.get_by_label("A sample of").fill("12")
+    expect(page.get_by_text("12 of 18 cases: 12 evaluations.")).to_be_visible()
+    page.get_by_label("A sample of").fill("")
+    expect(page.get_by_text("18 cases: 18 evaluations.")).to_be_visible()
     page.get_by_label("Name of the run").fill("from here")
     page.get_by_role("button", name="Start", exact=True).click()
     page.wait_for_url("**/runs/from%20here")
@@ -140,7 +151,7 @@ def test_a_file_without_cases_is_refused_where_it_was_chosen(page: Page, tmp_pat
 
 
 def test_names_that_lead_elsewhere_are_no_runs(page: Page, site: Site) -> None:
-    (site.runs.parent / "secret").mkdir()
+    (site.runs.parent / "secret").mkdir(exist_ok=True)
     (site.runs.parent / "secret" / "run.json").write_text("{}")
     for path in ("/runs/..%2Fsecret", "/runs/.hidden", "/runs/nothing", "/runs/before/no-such-case"):
         opened(page, path)
@@ -158,14 +169,14 @@ def test_nothing_is_wider_than_a_phone(chromium: Browser, site: Site) -> None:
         ):
             opened(page, path)
             expect(page.locator("table, .report").first).to_be_visible()
-            assert page.evaluate("document.documentElement.scrollWidth") <= 390, path
+            expect_to_fit(page, 390)
 
 
-def test_a_viewer_looks_and_starts_nothing(chromium: Browser, site: Site) -> None:
-    site.key("root", "admin")
-    viewer = site.key("vic", "viewer")
-    with tab(chromium, site) as page:
-        sign_in(page, viewer)
+def test_a_viewer_looks_and_starts_nothing(chromium: Browser, site: Site, keyed: Site) -> None:
+    if keyed.lacks("before"):
+        shutil.copytree(site.runs / "before", keyed.runs / "before")
+    with tab(chromium, keyed) as page:
+        sign_in(page, keyed.key("ruth", "viewer"))
         opened(page, "/runs/before")
         expect(page.get_by_role("table", name="Evaluations")).to_be_visible()
         expect(page.get_by_role("button", name="Keep as baseline")).to_have_count(0)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
 
-import pytest
-from browsers import Site, opened, served, tab
 from playwright.sync_api import Browser, Page, expect
-from test_browser_rubrics import made
+
+from browser.browsers import Site, asked, expect_to_fit, opened, tab
+from browser.test_browser_rubrics import made
 
 LEAN = """
 name: lean
@@ -27,8 +26,8 @@ examples: [{id: kind-words, prompt: "Well?", response: "Many thanks, done."}]
 
 
 def imported(page: Page) -> str:
-    reply = page.request.post(
-        "/api/evaluations/import?rename=true", data=LEAN, headers={"Content-Type": "application/yaml"}
+    reply = asked(
+        page, "POST", "/api/evaluations/import?rename=true", data=LEAN, headers={"Content-Type": "application/yaml"}
     )
     assert reply.status == 201, reply.text()
     return str(reply.json()["id"])
@@ -50,6 +49,7 @@ def test_an_example_is_judged_explained_and_weighed_otherwise(page: Page) -> Non
     expect(outcome).to_contain_text("with its own weights: ✓ pass 70")
     expect(page.get_by_role("slider", name="Weight of Brief")).to_have_attribute("aria-valuenow", "28")
     page.get_by_role("button", name="Reset").click()
+    expect(outcome).not_to_contain_text("✕ fail")
     expect(outcome).to_contain_text("✓ pass")
     page.get_by_label("Response").fill("NEVER again, <b>thanks</b>")
     expect(page.locator(".fired-gates")).to_contain_text("Gate rude: the verdict is fail. it shouts")
@@ -59,7 +59,7 @@ def test_an_example_is_judged_explained_and_weighed_otherwise(page: Page) -> Non
     expect(page.locator(".judged-text .told").last).to_have_text("NEVER again, <b>thanks</b>")
     page.get_by_role("button", name="Keep this score").click()
     link = page.get_by_role("link", name="See it")
-    kept = page.request.get(str(link.get_attribute("href"))).json()
+    kept = asked(page, "GET", str(link.get_attribute("href"))).json()
     assert (kept["verdict"], kept["context_snapshot"]["response"]) == ("fail", "NEVER again, <b>thanks</b>")
     page.get_by_label("Response").fill("")
     expect(page.get_by_text("Paste a response, or pick an example")).to_be_visible()
@@ -110,22 +110,17 @@ def test_the_sandbox_fits_a_phone(chromium: Browser, site: Site) -> None:
     with tab(chromium, site, width=390) as page:
         opened(page, "/sandbox?rubric=council-review&with=council-review-four")
         expect(page.locator(".outcome")).to_be_visible()
-        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+        expect_to_fit(page, 390)
 
 
-def test_the_servers_judge_is_asked_only_when_the_button_is_pressed(
-    chromium: Browser, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    folder = tmp_path_factory.mktemp("judged-sandbox")
-    script = folder / "judge.jsonl"
-    script.write_text(json.dumps({"reply": {"score": 9, "reason": "a fine <i>answer</i>", "confidence": 0.9}}) + "\n")
+def test_the_servers_judge_is_asked_only_when_the_button_is_pressed(chromium: Browser, judging: Site) -> None:
     rubric = {
         "name": "asked", "scale": {"min": 0, "max": 10}, "dimensions": {"accuracy": {"asks": "Is it right?"}},
         "verdicts": [{"label": "pass", "when": "score >= 0.7"}, {"label": "fail"}],
         "examples": [{"id": "one", "prompt": "The capital of France?", "response": "Paris."}],
     }  # fmt: skip
-    with served(folder, ["--judge", f"scripted:{script}"]) as judging, tab(chromium, judging) as page:
-        reply = page.request.post("/api/evaluations", data=rubric)
+    with tab(chromium, judging) as page:
+        reply = asked(page, "POST", "/api/evaluations", data=rubric)
         assert reply.status == 201, reply.text()
         opened(page, f"/sandbox?rubric={reply.json()['id']}")
         expect(page.locator(".outcome")).to_contain_text("inconclusive")

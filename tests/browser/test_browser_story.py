@@ -4,43 +4,36 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-from browsers import Site, opened, served, sign_in, tab
 from playwright.sync_api import Browser, Page, expect
 
+from browser.browsers import Site, opened, sign_in, tab
+
 REPLIES = ("Thank you! It left on Monday.", "No.", "Thank you for waiting: it comes tomorrow, before noon.")
-
-
-@pytest.fixture
-def keyed(tmp_path: Path) -> Iterator[Site]:
-    with served(tmp_path) as running:
-        yield running
 
 
 def test_a_rubric_is_built_tried_published_imported_run_and_reviewed(
     keyed: Site, chromium: Browser, tmp_path: Path
 ) -> None:
-    keys = {name: keyed.key(name, "author") for name in ("ann", "bob")}
     cases = tmp_path / "replies.jsonl"
     rows = ({"id": f"reply-{n}", "prompt": "Where is it?", "response": said} for n, said in enumerate(REPLIES))
     cases.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    with tab(chromium, keyed) as ann:
-        sign_in(ann, keys["ann"])
-        build(ann)
-        try_out(ann)
-        publish(ann)
-    with tab(chromium, keyed) as bob:
-        sign_in(bob, keys["bob"])
-        import_it(bob)
-        run(bob, cases)
-        review(bob)
+    with tab(chromium, keyed) as ina:
+        sign_in(ina, keyed.key("ina", "author"))
+        build(ina)
+        try_out(ina)
+        publish(ina)
+    with tab(chromium, keyed) as tom:
+        sign_in(tom, keyed.key("tom", "author"))
+        import_it(tom)
+        run(tom, cases)
+        review(tom)
 
 
 def build(page: Page) -> None:
     """From nothing: one dimension by a formula, one by rules, a gate and a verdict."""
+    opened(page, "/rubrics")
     page.get_by_role("button", name="New rubric").click()
     page.get_by_role("link", name="From nothing").click()
     page.get_by_label("Title", exact=True).fill("Kind replies")
@@ -101,7 +94,7 @@ def import_it(page: Page) -> None:
     opened(page, "/market")
     page.get_by_role("searchbox", name="Search").fill("kind")
     expect(page.locator(".ware")).to_have_count(1)
-    expect(page.locator(".ware")).to_contain_text("by ann")
+    expect(page.locator(".ware")).to_contain_text("by ina")
     page.get_by_role("link", name="kind-replies").click()
     page.get_by_role("button", name="Import").click()
     page.get_by_role("dialog").get_by_role("button", name="Import").click()
@@ -119,9 +112,9 @@ def run(page: Page, cases: Path) -> None:
     expect(page.get_by_label("Name of the run")).not_to_have_value("")
     page.locator('input[type="file"]').set_input_files(cases)
     expect(dialog.get_by_text("replies.jsonl (")).to_be_visible()
-    page.get_by_label("Name of the run").fill("bobs")
+    page.get_by_label("Name of the run").fill("toms")
     page.get_by_role("button", name="Start", exact=True).click()
-    page.wait_for_url("**/runs/bobs")
+    page.wait_for_url("**/runs/toms")
     rows = page.get_by_role("table", name="Evaluations").locator("tbody tr")
     expect(rows).to_have_count(len(REPLIES))
     expect(rows.first).to_contain_text("reply-1")  # failures first

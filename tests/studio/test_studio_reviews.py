@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from dataclasses import fields
 from datetime import timedelta
+from pathlib import Path
+from typing import Any
 from uuid import UUID
 
 import pytest
 from studio_runs import NOW, TONE, cases, conducted, rubric, script
 
 from databases import Opened
+from rubrica.arena import catalogue
 from rubrica.arena.access import Caller, Role
+from rubrica.arena.draft import read_draft
+from rubrica.engine.load import rubric_from_text
 from rubrica.errors import ConflictError, DeniedError, InputError, MissingError
 from rubrica.runs.queueing import evaluation_of, new_items
 from rubrica.runs.sampling import draw
@@ -19,8 +26,9 @@ from rubrica.runs.stored import StoredRun
 from rubrica.store import review_desk, reviews
 from rubrica.store.review_desk import Looked
 from rubrica.store.users import ensure_user
+from rubrica.studio.reviews_view.calibrating import calibrated, changes, curves, keep, text_of, way_to_keep
 from rubrica.studio.reviews_view.desk import Asked, Scored, Task, count, enqueue, following, look, submit, take
-from rubrica.studio.reviews_view.standing import differences, own_verdict, standing
+from rubrica.studio.reviews_view.standing import Labelled, differences, own_verdict, standing
 from rubrica.studio.runs_view.conduct import Orders
 
 
@@ -161,6 +169,73 @@ def test_agreement_is_told_by_dimension_and_labels_feed_calibration(database: Op
     assert (labelled.rubric, len(labelled.lines)) == ("tone@1.0.0", 24)  # two judges gave each
     assert labelled.command == "rubrica calibrate labels.tone.jsonl -r tone.yaml -o tone-calibrated.yaml"
     assert labelled.lacking == "8 more labels of each judge needed to calibrate by"
+
+
+def labelled(lines: int, judges: dict[str, float], data: dict[str, Any] = TONE) -> Labelled:
+    """Labels of judges that are off by so much on kindness, and by nothing on help; people spread over the scale."""
+    found = [
+        {"id": f"case-{n}", "judge": judge, "scores": {"kind": min(n % 9 + off, 10), "help": n % 9},
+         "human": {"kind": n % 9, "help": n % 9}}
+        for n in range(lines) for judge, off in judges.items()
+    ]  # fmt: skip
+    return Labelled("tone@1.0.0", [json.dumps(line) for line in found], rubric(data))
+
+
+def test_calibration_tells_what_it_would_change_and_writes_what_the_command_writes(tmp_path: Path) -> None:
+    labels = labelled(30, {"ann": 2, "bob": 2})
+    made = calibrated(labels, NOW.date())
+    kind, helps = changes(made.lesson)
+    assert (kind.title, kind.labels, kind.corrected, kind.error) == ("Kind", 30, True, "2 → 0")
+    assert (helps.title, helps.corrected, helps.order) == ("Help", False, "1 → 1")
+    [curve] = curves(made.lesson)
+    assert (curve.title, curve.judges, curve.scores[7], curve.become[7]) == ("Kind", "", 7, 5)
+    (tmp_path / "tone.yaml").write_text(text_of(labels.document))
+    (tmp_path / labels.file).write_text("".join(line + "\n" for line in labels.lines))
+    words = ["calibrate", labels.file, "-r", "tone.yaml", "-o", made.file]
+    done = subprocess.run([sys.executable, "-m", "rubrica", *words], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert made.text is not None
+    theirs, mine = (rubric_from_text(text) for text in ((tmp_path / made.file).read_text(), made.text))
+    assert theirs.calibration is not None
+    assert mine.calibration is not None
+    assert mine.calibration.dimensions == theirs.calibration.dimensions
+    assert (mine.version, theirs.version) == ("1.0.1", "1.0.1")
+
+
+def test_judges_that_are_wrong_in_different_ways_are_corrected_apart() -> None:
+    made = calibrated(labelled(30, {"ann": 0, "bob": 2}), NOW.date())
+    ann, bob = curves(made.lesson)
+    assert (ann.judges, bob.judges) == ("ann", "bob")
+    assert ann.become[6] > bob.become[6]
+
+
+def test_too_few_labels_correct_nothing_and_say_so() -> None:
+    made = calibrated(labelled(5, {"ann": 2}), NOW.date())
+    assert made.text is None
+    assert curves(made.lesson) == []
+    assert [own.error for own in changes(made.lesson)] == ["—", "—"]
+    assert "20 are the fewest" in made.lesson.found.refused["kind"].reason
+
+
+def test_a_corrected_rubric_is_kept_as_a_version_a_fork_or_a_new_one(database: Opened) -> None:
+    ann, bob = person(database, "ann", "author"), person(database, "bob", "author")
+    made = calibrated(labelled(30, {"ann": 2}), NOW.date())
+    assert database.read(way_to_keep, ann, made.lesson.rubric) == ("new", None)
+    listed = {**TONE, "category": "letters", "tags": ["tone"], "is_public": True}
+    own = database.write(catalogue.create, ann, read_draft(listed), NOW)
+    assert database.read(way_to_keep, ann, made.lesson.rubric)[0] == "version"
+    with pytest.raises(DeniedError, match="author"):
+        database.write(keep, person(database, "eve", "viewer"), made, NOW)
+    fork = database.write(keep, bob, made, NOW)
+    assert (fork.listing.is_public, fork.version.version) == (False, "1.0.1")
+    kept = database.write(keep, ann, made, NOW)
+    assert (kept.listing.id, kept.version.version, kept.listing.category) == (own.listing.id, "1.0.1", "letters")
+    assert (kept.listing.is_public, kept.listing.tags) == (True, ("tone",))
+    assert "calibration 1 of 2026-05-04" in kept.version.note
+    assert rubric(kept.document).calibration == made.lesson.found.calibration
+    assert database.read(way_to_keep, ann, made.lesson.rubric)[0] == "changed"
+    with pytest.raises(ConflictError, match="has changed since"):
+        database.write(keep, ann, made, NOW)
 
 
 def test_the_same_case_in_two_runs_counts_twice_and_a_run_that_is_gone_is_told(

@@ -20,6 +20,7 @@ from rubrica.studio.runs_view.casefiles import case_file, case_files, keep_examp
 from rubrica.studio.runs_view.conduct import Conductor, Orders, orders_of
 from rubrica.studio.runs_view.drawings import interval, reach_of, stack, trend_drawing
 from rubrica.studio.runs_view.explanation import explanation, votes_of
+from rubrica.studio.runs_view.extent import Extent, read_extent
 from rubrica.studio.runs_view.index import Indexes, RunIndex, Wish
 from rubrica.studio.runs_view.listing import Listings, narrowed
 from rubrica.studio.runs_view.places import baselines_file, case_link, new_run_path, run_path
@@ -238,14 +239,56 @@ def test_a_trend_is_drawn_with_its_commits() -> None:
 
 
 def test_a_run_that_was_started_here_is_one_that_the_command_goes_on_with(runs: Path, tmp_path: Path) -> None:
-    folder = made(runs, "mine", 12)
-    file = tmp_path / "words.yaml"
-    file.write_text(yaml.safe_dump(WORDS))
-    command = [sys.executable, "-m", "rubrica", "run", str(runs / "cases" / "12.jsonl"), "-r", str(file)]
-    done = subprocess.run([*command, "-o", str(folder), "--offline"], capture_output=True, text=True)
+    file, folder, extent = cases(runs / "cases", 60), runs / "mine", Extent("20", limit=15, seed=7)
+    course = conducted(Orders(folder, rubric(WORDS), file, (), extent))
+    assert (course.state, course.done, course.expected) == ("finished", 15, 15)
+    started = StoredRun.open(folder).manifest
+    assert started is not None
+    again = orders_of(folder, started, runs / "cases")
+    assert again is not None
+    assert again.extent == extent
+    (tmp_path / "words.yaml").write_text(yaml.safe_dump(WORDS))
+    command = [sys.executable, "-m", "rubrica", "run", str(file), "-r", str(tmp_path / "words.yaml"), "--offline"]
+    wish = ["--sample", "20", "--limit", "15", "--seed", "7", "-o", str(folder)]
+    done = subprocess.run([*command, *wish], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    assert "12 done before" in done.stdout + done.stderr
+    assert "15 done before" in done.stdout + done.stderr  # the same sample
+    assert len(list(StoredRun.open(folder).rows())) == 15
     assert not (folder / "earlier").exists()
+    gone_on = StoredRun.open(folder).manifest
+    assert gone_on is not None
+    assert {name: started.options[name] for name in gone_on.options} == gone_on.options
+    assert orders_of(folder, gone_on, runs / "cases") is None  # the command does not write down by which seed
+
+
+def test_a_judge_is_asked_anew_for_every_repeat(runs: Path, tmp_path: Path) -> None:
+    judge = script(tmp_path / "ann.jsonl", 4)
+    lines = (tmp_path / "ann.jsonl").read_text()
+    (tmp_path / "ann.jsonl").write_text(lines * 3)
+    course = conducted(Orders(runs / "often", rubric(TONE), cases(runs / "cases", 4), (judge,), Extent("50%", 2, 3)))
+    assert (course.state, course.expected) == ("finished", 6)
+    rows = list(StoredRun.open(runs / "often").rows())
+    assert sorted(row.repeat for row in rows) == sorted([0, 1, 2] * (len(rows) // 3))
+    manifest = StoredRun.open(runs / "often").manifest
+    assert manifest is not None
+    assert (manifest.options["repeat"], manifest.terms["temperature"]) == (3, "of repeats")
+
+
+@pytest.mark.parametrize(
+    "wish",
+    [("x", None, 1, 0), ("0", None, 1, 0), ("200%", None, 1, 0), ("", 0, 1, 0), ("", 2.5, 1, 0), ("", None, 101, 0)],
+)
+def test_an_extent_that_cannot_be_meant_is_refused(wish: tuple[str, object, object, object]) -> None:
+    with pytest.raises(InputError):
+        read_extent(*wish)
+
+
+def test_how_much_will_be_judged_is_told_beforehand() -> None:
+    assert Extent().said(1200) == "1,200 cases: 1,200 evaluations."
+    assert Extent("5%").said(1000) == "About 50 of 1,000 cases: about 50 evaluations."
+    assert Extent("50", 10, 2).said(1000) == "10 of 1,000 cases, 2 times each: 20 evaluations."
+    assert Extent("50").said(20) == "20 cases: 20 evaluations."
+    assert Extent("50").said(None) == ""
 
 
 def test_a_run_tells_broken_lines_and_keeps_the_others(runs: Path) -> None:
@@ -258,19 +301,19 @@ def test_a_run_tells_broken_lines_and_keeps_the_others(runs: Path) -> None:
 
 
 def test_a_stopped_run_goes_on_where_it_stopped(runs: Path) -> None:
-    file = cases(runs / "cases", 400)
+    file = cases(runs / "cases", 4000)
     conductor = Conductor(lambda: NOW)
     course = conductor.start(Orders(runs / "long", rubric(WORDS), file))
     course.stopping.set()
     assert ended(course).state == "stopped"
-    assert course.done < 400
+    assert course.done < 4000
     stored = StoredRun.open(runs / "long")
     assert stored.manifest is not None
     assert Listings().of(runs)[0].state == "stopped"
     orders = orders_of(stored.path, stored.manifest, runs / "cases")
     assert orders is not None
     assert ended(conductor.start(orders)).state == "finished"
-    assert len({row.case for row in StoredRun.open(runs / "long").rows()}) == 400
+    assert len({row.case for row in StoredRun.open(runs / "long").rows()}) == 4000
 
 
 def test_a_run_of_files_from_elsewhere_is_not_gone_on_with(runs: Path, tmp_path: Path) -> None:

@@ -37,6 +37,8 @@ PLACES = (
     Place("/gateway", "Gateway", "alt_route"),
 )
 
+LONGEST_DRAWING = 60.0
+"""Seconds that a page may take before its visitor is told that it failed: a machine may be busy, and a run large."""
 ATTENDANCE = 15.0
 """Seconds between two looks whether the session of an open page still stands."""
 
@@ -51,12 +53,18 @@ _SKIP = '<a class="skip" href="#content">Skip to content</a>'
 _SIGN_OUT = '<form method="post" action="/signout"><button class="chip">Sign out</button></form>'
 
 
+def page(path: str) -> ui.page:
+    """A page of the studio, by its path."""
+    return ui.page(path, response_timeout=LONGEST_DRAWING)
+
+
 @contextmanager
 def frame(visitor: Visitor, title: str, here: str) -> Iterator[None]:
     """Draw the frame; what is made inside becomes the page's content. `here` is the path of its place."""
     ui.page_title(f"{title} · Rubrica")
     ui.add_css(style())
     ui.add_head_html(_THEME)
+    ui.add_head_html(f"<script>{_press()}</script>")
     dark = ui.dark_mode(None)
     ui.colors(primary="#3156c4", positive="#17713f", negative="#b3261e", warning="#8a5800")
     ui.on_exception(_unforeseen)
@@ -108,6 +116,12 @@ def _switch() -> None:
         "localStorage.setItem('rubrica-theme', window.rubricaDark ? 'dark' : 'light');"
         "emitEvent('theme', window.rubricaDark)"
     )
+
+
+@cache
+def _press() -> str:
+    """What keeps a click from being lost when a page is drawn anew under it."""
+    return (files("rubrica.studio") / "press.js").read_text("utf-8")
 
 
 @cache

@@ -5,9 +5,10 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from markupsafe import Markup, escape
-from nicegui import ui
+from nicegui import events, ui
 
 from rubrica.errors import RubricaError, RubricError, StoreError
 from rubrica.model.rubric import Rubric
@@ -81,6 +82,19 @@ def told(error: RubricaError) -> str:
     if isinstance(error, RubricError):
         return "\n".join(str(problem) for problem in error.problems)
     return str(error)
+
+
+class Choice(ui.select):
+    """One of a list that may be another list by the time a click in it arrives: what counts is what was clicked."""
+
+    def _event_args_to_value(self, e: events.GenericEventArguments) -> Any:
+        if self.multiple or not isinstance(e.args, dict):
+            return super()._event_args_to_value(e)
+        for value, label in zip(self._values, self._labels, strict=True):
+            if label == e.args.get("label"):
+                return value
+        self.update()  # it is not offered any more: show that nothing is chosen
+        return None
 
 
 @contextmanager

@@ -182,6 +182,17 @@ def with_profile(document: Data, by: str, name: str) -> Data:
     return put(document, ("profiles", name), {**({} if threshold is None else {"threshold": threshold}), **profile})
 
 
+def with_profile_called(document: Data, name: str, wish: str) -> Data:
+    """The document with a profile for another value.
+
+    >>> with_profile_called({"profiles": {"by": "type", "default": "A", "A": {"threshold": 5}}}, "A", "B")
+    {'profiles': {'by': 'type', 'default': 'B', 'B': {'threshold': 5}}}
+    """
+    is_default = at(document, ("profiles", "default")) == name
+    document = rename(document, ("profiles", name), wish)
+    return put(document, ("profiles", "default"), wish) if is_default else document
+
+
 def weighed_by_profiles(document: Data) -> bool:
     """Whether every profile has weights and no dimension has one of its own."""
     own = any(at(dimension, ("weight",)) is not None for dimension in mapped(document, ("dimensions",)).values())

@@ -15,6 +15,7 @@ from rubrica.model.context import Context
 from rubrica.model.evaluation import Evaluation
 from rubrica.model.rubric import Rubric
 
+from .bands import problems_of as band_problems
 from .document import Data
 
 LONGEST_SAMPLE = 50_000
@@ -57,6 +58,18 @@ def payload(document: Data, *, is_public: bool = False, note: str = "") -> dict[
     return {**document, **listing, "is_public": is_public, "note": note}
 
 
+def checked(handed_in: dict[str, Any]) -> Draft:
+    """The draft of what is handed in; a RubricError tells everything that keeps it from being kept."""
+    own = band_problems(handed_in)
+    try:
+        draft = read_draft(handed_in)
+    except RubricError as error:
+        raise RubricError([*error.problems, *own]) from None
+    if own:
+        raise RubricError(own)
+    return draft
+
+
 def examine(document: Data, placed: Document | None, sample: Sample) -> Examination:
     """Everything wrong with a draft, each with its place (and line, where the text is known), or its preview.
 
@@ -67,7 +80,7 @@ def examine(document: Data, placed: Document | None, sample: Sample) -> Examinat
     except ContextError as error:
         context, sample_fault = Context(prompt=sample.prompt, response=sample.response), str(error)
     try:
-        draft: Draft = read_draft(payload(document))
+        draft = checked(payload(document))
     except RubricError as error:
         problems = tuple(_placed(problem, placed) for problem in _told(error.problems))
         return Examination(problems, context=context, sample_fault=sample_fault)
@@ -84,15 +97,34 @@ def examine(document: Data, placed: Document | None, sample: Sample) -> Examinat
 def _told(problems: Iterable[Problem]) -> Iterator[Problem]:
     """Problems as somebody who builds by form wants them: at the place they are about, and none that only follows."""
     found = list(problems)
-    half_read = any(problem.path[:1] == ("verdicts",) for problem in found)
+    half_read = {problem.path[0] for problem in found if problem.path}
+    half_noted = any(problem.path[:1] == ("notes",) and len(problem.path) > 1 for problem in found)
     for problem in found:
         if not problem.path and problem.message.startswith("the last verdict"):
-            if not half_read:
+            if "verdicts" not in half_read:
                 yield replace(problem, path=("verdicts",))
-        elif problem.path == ("dimensions",) and problem.message.startswith("Dictionary should"):
-            yield replace(problem, message="there is none yet", fix="add a dimension")
-        else:
-            yield problem
+        elif problem.path != ("notes",) or not half_noted:
+            yield _reworded(problem)
+
+
+def _reworded(problem: Problem) -> Problem:
+    """A problem in the words of the form, where the document's are too far from them."""
+    match problem.path:
+        case ("dimensions",) if problem.message.startswith("Dictionary should"):
+            return replace(problem, message="there is none yet", fix="add a dimension")
+        case ("sections", _, "dimensions") if problem.message.startswith("Tuple should"):
+            return replace(problem, message="the section has no dimension", fix="choose at least one, or remove it")
+        case ("bands", str(name)):
+            what = f"the band {name.strip()}" if name.strip() else "a band"
+            return replace(problem, message=f"{what} has to begin somewhere from 0 to 100 percent")
+        case ("notes", str(name), *rest) if name != "by" and rest in ([], ["text"]):
+            written = replace(problem, path=("notes", name, "text"))
+            if "at least 1" not in problem.message:
+                return written
+            return replace(written, message="the note says nothing yet", fix="write what the judge is told")
+        case ("notes", "by") if "at least 1" in problem.message or "required" in problem.message:
+            return replace(problem, message="nothing says which note is for which case", fix="such as subject")
+    return problem
 
 
 def _placed(problem: Problem, placed: Document | None) -> Problem:

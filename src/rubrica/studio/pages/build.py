@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
+from importlib.resources import files
 from typing import Any
 
 from fastapi import Request
@@ -16,7 +17,7 @@ from rubrica.packs.library import bundled_rubrics
 from rubrica.studio.builder.document import from_text, to_text
 from rubrica.studio.builder.examination import Sample
 from rubrica.studio.builder.starters import STARTERS, starter
-from rubrica.studio.frame import frame
+from rubrica.studio.frame import frame, page
 from rubrica.studio.parts import chip, fault, heading, trying
 from rubrica.studio.studio import Studio, Visitor
 
@@ -36,7 +37,7 @@ SAMPLE = Sample(
 def install(studio: Studio) -> None:
     """Add the builder's pages."""
 
-    @ui.page("/build/new")
+    @page("/build/new")
     async def new(request: Request, begin: str = "") -> None:
         visitor = studio.visitor(request)
         with frame(visitor, "New rubric", PLACE):
@@ -47,7 +48,7 @@ def install(studio: Studio) -> None:
             else:
                 await _choose(visitor)
 
-    @ui.page("/build/{reference}")
+    @page("/build/{reference}")
     async def build(request: Request, reference: str, anyway: bool = False) -> None:
         visitor = studio.visitor(request)
         with frame(visitor, "Builder", PLACE):
@@ -239,6 +240,7 @@ async def _edit(desk: Desk, *, at_once: bool = False) -> None:
     follow()
     ui.on("aside", lambda: offer_kept(desk, panels, banner, aside=True))
     await ui.context.client.connected()
+    desk.client.run_javascript((files("rubrica.studio.builder") / "carry.js").read_text("utf-8"))
     desk.touched()
     if at_once:
         found = None

@@ -6,6 +6,7 @@ import asyncio
 import json
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -14,7 +15,7 @@ from nicegui import Client, background_tasks, ui
 from rubrica.arena.entry import Entry
 from rubrica.engine.document import Document
 from rubrica.errors import Problem, RubricError
-from rubrica.studio.builder.document import Data, Path, at, from_text, put, to_text
+from rubrica.studio.builder.document import Data, Path, at, from_text, mapped, put, to_text
 from rubrica.studio.builder.examination import Examination, Sample, examine
 from rubrica.studio.builder.formulas import Bench
 from rubrica.studio.studio import Visitor
@@ -70,11 +71,14 @@ class Desk:
         """Set what stands at a place."""
         self.change(put(self.document, path, value), *redraw)
 
-    def change(self, document: Data, *redraw: str) -> None:
-        """Take another document, from the form, and draw some sections anew."""
+    def change(self, document: Data, *redraw: str, structural: bool = False) -> None:
+        """Take another document, from the form, and draw some sections anew.
+
+        `structural`: something came, went or is of another kind, which is undone by itself.
+        """
         if document == self.document and not redraw:
             return
-        self._remember(structural=bool(redraw))
+        self._remember(structural=structural or bool(redraw))
         self.document = document
         self.restate()
         for section in redraw:
@@ -86,6 +90,7 @@ class Desk:
         if not self._before:
             return False
         self.document = self._before.pop()
+        self._changed_at = -ONE_GO
         self.restate()
         self.redraw_all()
         self.touched()
@@ -96,7 +101,7 @@ class Desk:
         now = time.monotonic()
         if structural or now - self._changed_at > ONE_GO or not self._before:
             self._before = [*self._before[-MOST_STEPS:], self.document]
-        self._changed_at = now
+        self._changed_at = -ONE_GO if structural else now
 
     def read(self, text: str) -> bool:
         """Take another document, from its text; False where the text cannot be read, and the document stays."""
@@ -173,7 +178,9 @@ class Desk:
             self.redraw(name)
 
     def place(self, path: Path, element: ui.element, show: Callable[[Sequence[str]], object] | None = None) -> None:
-        """Say that a part of the document is edited in an element."""
+        """Say that a part of the document is edited in an element; a field of its own shows what is wrong itself."""
+        if show is None:
+            stay(element, path)
         self._places[path] = Place(element, show or (lambda messages: _mark(element, messages)))
 
     def live(self, element: ui.element, follow: Callable[[], object]) -> None:
@@ -199,25 +206,26 @@ class Desk:
         if found is not None:
             focus(self.client, found[1].element)
 
-    async def move_path(self, old: Path, new: Path, document: Data) -> None:
-        """Take a document in which a thing has another path, draw the form anew, and leave the cursor where it is."""
+    async def move_path(self, old: Path, new: Path, change: Callable[[Data], Data], *, reads: bool = False) -> None:
+        """Call a thing otherwise, and draw the form anew. Whoever types somewhere in it goes on typing there.
+
+        `reads`: formulas read it by its name. The change is made to the draft as it is then: asking the browser takes a
+        while, and one may have typed meanwhile.
+        """
+        said = ", ".join(json.dumps(part) for part in (old, new, reads))
+        with suppress(TimeoutError):
+            await self.client.run_javascript(f"window.rubricaCarry?.move({said})", timeout=5)
+        holder = mapped(self.document, old[:-1])
+        if old[-1] not in holder or new[-1] in holder:
+            return
 
         def moved(path: Path) -> Path:
             return (*new, *path[len(old) :]) if path[: len(old)] == old else path
 
-        script = "return [document.activeElement?.id ?? '', document.activeElement?.selectionStart ?? null]"
-        try:
-            active, caret = await self.client.run_javascript(script, timeout=5) or ("", None)
-        except TimeoutError:
-            active, caret = "", None
-        here = next((path for path, place in self._places.items() if place.element.html_id == active), None)
         self.opened = {moved(path) for path in self.opened}
         self.locked = {moved(path) for path in self.locked}
-        self.change(document)
+        self.change(change(self.document), structural=True)
         self.redraw_all()
-        found = None if here is None else self._places.get(moved(here))
-        if found is not None:
-            focus(self.client, found.element, caret, scroll=False)
 
     # What follows a change
 
@@ -311,17 +319,23 @@ def whole(entry: Entry) -> Data:
     return document
 
 
-def focus(client: Client, element: ui.element, caret: int | None = None, *, scroll: bool = True) -> None:
+def stay(element: ui.element, path: Path) -> None:
+    """Let the cursor stay in an element when another one takes its place because the form is drawn anew."""
+    element.props["data-place"] = json.dumps(path, ensure_ascii=False, separators=(",", ":"))
+    if isinstance(element, ui.input | ui.number):
+        # What is drawn around a text, such as a problem, is sent without it: the first keys may be on their way here.
+        element._client_value = element.props[element.VALUE_PROP]
+
+
+def focus(client: Client, element: ui.element) -> None:
     """Put the cursor into an element, and bring that into view."""
     client.run_javascript(
         f"""setTimeout(() => {{
           const found = document.getElementById({json.dumps(element.html_id)});
           if (!found) return;
-          if ({json.dumps(scroll)}) found.scrollIntoView({{block: 'center'}});
+          found.scrollIntoView({{block: 'center'}});
           const own = found.matches('input, textarea, button') ? found : found.querySelector('input, textarea, button');
           (own || found).focus({{preventScroll: true}});
-          if ({json.dumps(caret)} !== null && own?.setSelectionRange && own.type !== 'number')
-            own.setSelectionRange({json.dumps(caret)}, {json.dumps(caret)});
         }}, 60)"""
     )
 

@@ -24,7 +24,7 @@ from rubrica.studio.builder.dimensions import (
 from rubrica.studio.builder.document import Path, append, at, listed, mapped, put, remove
 from rubrica.studio.builder.weights import evened, shared_out
 
-from .build_desk import Desk, focus
+from .build_desk import Desk, focus, stay
 from .build_fields import (
     choice_field,
     fold,
@@ -32,6 +32,7 @@ from .build_fields import (
     name_field,
     number_field,
     rename_thing,
+    retitle,
     switch_field,
     text_field,
 )
@@ -61,15 +62,7 @@ def draw_dimensions(desk: Desk) -> None:
     if at(desk.document, ("score", "formula")) is None and not weighed_by_profiles(desk.document):
         draw_weights(desk, root, weights_of(desk.document, root), partial(_weigh, desk, root))
     for name in mapped(desk.document, root):
-        axis = at(desk.document, (*root, name))
-        note = KINDS[kind_of(axis)]
-        fold(
-            desk,
-            (*root, name),
-            str(at(axis, ("title",), "") or name),
-            note,
-            partial(_axis, desk, (*root, name), redraw),
-        )
+        _folded(desk, (*root, name), redraw)
     holder = ui.element("div").classes("row")
     desk.place(root, holder, lambda messages: _told(told, messages))
     with holder:
@@ -79,6 +72,16 @@ def draw_dimensions(desk: Desk) -> None:
     told = ui.label("").classes("wrong")
 
 
+def _folded(desk: Desk, path: Path, redraw: Callable[[], None]) -> None:
+    """A dimension, or a part of one, under its title."""
+
+    def heads() -> tuple[str, str]:
+        axis = at(desk.document, path)
+        return str(at(axis, ("title",), "") or path[-1]), KINDS[kind_of(axis)]
+
+    retitle(desk, fold(desk, path, *heads(), partial(_axis, desk, path, redraw)), heads)
+
+
 def _told(label: ui.label, messages: Any) -> None:
     label.set_text("\n".join(messages))
 
@@ -86,7 +89,7 @@ def _told(label: ui.label, messages: Any) -> None:
 def _add(desk: Desk, path: Path, wish: str) -> None:
     document, name = added(desk.document, path, wish)
     desk.opened.add((*path, name))
-    desk.change(document, SECTION, "profiles")
+    desk.change(document, SECTION, "profiles", "sections")
     found = desk.nearest((*path, name, "name"))
     if found is not None:
         focus(desk.client, found[1].element)
@@ -138,6 +141,7 @@ def draw_weights(desk: Desk, path: Path, weights: dict[str, float], keep: Callab
             slider = ui.element("input").props('type="range" min="0" max="1" step="0.01"').classes("range")
             slider.props["aria-label"] = f"Weight of {name}"
             slider.props["value"] = weight
+            stay(slider, (*path, name, "weight"))
             slider.on("input", partial(moved_to, name), js_handler=_MOVED, throttle=0.05)
             sliders[name] = slider
             numbers[name] = ui.label("").classes("weight number")
@@ -172,12 +176,11 @@ def _axis(desk: Desk, path: Path, redraw: Callable[[], None]) -> None:
     kinds = {name: title for name, title in KINDS.items() if not (is_part and name == "parts")}
 
     def turn(event: Any) -> None:
-        desk.change(scored_by(desk.document, path, event.value))
+        desk.change(scored_by(desk.document, path, event.value), structural=True)
         redraw()
 
-    ui.select(kinds, label="How it is scored", value=kind, on_change=turn).props(
-        "outlined dense options-dense"
-    ).classes("medium")
+    choice = ui.select(kinds, label="How it is scored", value=kind, on_change=turn)
+    stay(choice.props("outlined dense options-dense").classes("medium"), (*path, "scorer"))
     if kind == "judge":
         draw_anchors(desk, path, str(path[1]))
         _offline(desk, path, redraw)
@@ -190,11 +193,11 @@ def _axis(desk: Desk, path: Path, redraw: Callable[[], None]) -> None:
 
 
 def _shift(desk: Desk, path: Path, by: int) -> None:
-    desk.change(moved(desk.document, path, by), SECTION)
+    desk.change(moved(desk.document, path, by), SECTION, "sections")
 
 
 def _drop(desk: Desk, path: Path) -> None:
-    desk.change(taken_away(desk.document, path), SECTION, "profiles")
+    desk.change(taken_away(desk.document, path), SECTION, "profiles", "sections")
     ui.notify(f"{path[-1]} is removed. Undo brings it back.")
 
 
@@ -243,11 +246,13 @@ def draw_anchors(desk: Desk, path: Path, dimension: str) -> None:
 
     def _anchor(index: int) -> None:
         row = rows[index]
+        own: Path = (*place, f"{row.low} {row.high}")
         with ui.element("div").classes("anchor"):
-            ui.number("From", value=row.low, on_change=partial(change, index, "low")).props("outlined dense")
-            ui.number("To", value=row.high, on_change=partial(change, index, "high")).props("outlined dense")
+            low = ui.number("From", value=row.low, on_change=partial(change, index, "low"))
+            high = ui.number("To", value=row.high, on_change=partial(change, index, "high"))
             area = ui.textarea("Looks like", value=row.text, on_change=partial(change, index, "text"))
-            area.props("outlined dense autogrow").classes("grow")
+            for key, field in (("low", low), ("high", high), ("text", area.props("autogrow").classes("grow"))):
+                stay(field.props("outlined dense"), (*own, key))
             icon_button("delete", "Remove the anchor", partial(drop, index))
 
     def drop(index: int) -> None:
@@ -277,13 +282,12 @@ def _offline(desk: Desk, path: Path, redraw: Callable[[], None]) -> None:
     way = next((key for key in ("formula", "rules", "checks") if key in recipe), "")
 
     def turn(event: Any) -> None:
-        desk.change(put(desk.document, place, _BEGUN[event.value] if event.value else None))
+        desk.change(put(desk.document, place, _BEGUN[event.value] if event.value else None), structural=True)
         redraw()
 
     with ui.element("div").classes("row"):
-        ui.select(OFFLINE, label="Without a model, it is scored by", value=way, on_change=turn).props(
-            "outlined dense options-dense"
-        ).classes("medium")
+        choice = ui.select(OFFLINE, label="Without a model, it is scored by", value=way, on_change=turn)
+        stay(choice.props("outlined dense options-dense").classes("medium"), (*place, "way"))
         if way:
             number_field(desk, (*place, "confidence"), "Confidence, 0 to 1", default=1)
     if way:
@@ -318,29 +322,21 @@ def _checks(desk: Desk, path: Path, redraw: Callable[[], None]) -> None:
             text_field(desk, (*path, index, "otherwise"), "Otherwise, say")
 
     def another() -> None:
-        desk.change(append(desk.document, path, {"name": "", "that": "word_count > 0"}))
+        desk.change(append(desk.document, path, {"name": "", "that": "word_count > 0"}), structural=True)
         redraw()
 
     ui.button("Add a check", icon="add", on_click=another).props("flat dense no-caps")
 
 
 def _cut(desk: Desk, path: Path, redraw: Callable[[], None]) -> None:
-    desk.change(remove(desk.document, path))
+    desk.change(remove(desk.document, path), structural=True)
     redraw()
 
 
 def _parts(desk: Desk, path: Path, redraw: Callable[[], None]) -> None:
     draw_weights(desk, path, weights_of(desk.document, path), partial(_weigh, desk, path))
     for name in mapped(desk.document, path):
-        axis = at(desk.document, (*path, name))
-        note = KINDS[kind_of(axis)]
-        fold(
-            desk,
-            (*path, name),
-            str(at(axis, ("title",), "") or name),
-            note,
-            partial(_axis, desk, (*path, name), redraw),
-        )
+        _folded(desk, (*path, name), redraw)
     ui.button("Add a part", icon="add", on_click=partial(_add, desk, path, "part")).props("flat dense no-caps")
 
 

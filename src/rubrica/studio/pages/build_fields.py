@@ -12,7 +12,7 @@ from rubrica.studio.builder.dimensions import NAME, renamed
 from rubrica.studio.builder.document import Path, at, mapped
 from rubrica.studio.builder.sentences import amount_of
 
-from .build_desk import Desk, said
+from .build_desk import Desk, said, stay
 
 Then = Callable[[], None] | None
 SETTLES = 0.25
@@ -60,7 +60,7 @@ def amount_field(desk: Desk, path: Path, label: str) -> ui.input:
         desk.put(path, amount_of(text) if text.strip() else None)
 
     element = ui.input(label, value=said(desk.document, path), on_change=changed)
-    element.props("outlined dense input-class=mono").classes("short")
+    element.props("outlined dense input-class=mono data-formula").classes("short")
     desk.place(path, element)
     return element
 
@@ -100,6 +100,7 @@ def switch_field(desk: Desk, path: Path, label: str, *, then: Then = None) -> ui
             then()
 
     element = ui.switch(label, value=bool(at(desk.document, path, False)), on_change=changed)
+    stay(element, path)
     desk.place(path, element, lambda _: None)
     return element
 
@@ -125,6 +126,7 @@ def name_field(desk: Desk, label: str, path: Path, rename: Callable[[str], Await
     """A name that others refer to: it changes when one leaves the field or presses Enter."""
     name = str(path[-1])
     element = ui.input(label, value=name).props("outlined dense input-class=mono").classes("short")
+    stay(element, (*path, "name"))
 
     def leave() -> None:
         wanted = (element.value or "").strip()
@@ -150,7 +152,7 @@ async def rename_thing(desk: Desk, path: Path, name: str) -> None:
     elif name in mapped(desk.document, path[:-1]):
         ui.notify(f"There already is one called {name}.", type="warning")
     else:
-        await desk.move_path(path, (*path[:-1], name), renamed(desk.document, path, name))
+        await desk.move_path(path, (*path[:-1], name), lambda now: renamed(now, path, name), reads=True)
 
 
 def icon_button(icon: str, label: str, then: Callable[[], object]) -> ui.button:
@@ -180,6 +182,18 @@ def fold(desk: Desk, path: Path, title: str, note: str, draw: Callable[[], None]
     desk.place(path, element, lambda messages: _flag(element, bool(messages)))
     fill()
     return element
+
+
+def retitle(desk: Desk, element: ui.expansion, heads: Callable[[], tuple[str, str]]) -> None:
+    """Let the title and the note of a fold follow what is typed in it."""
+
+    def follow() -> None:
+        title, note = heads()
+        for key, text in (("label", title), ("caption", note)):
+            if element.props.get(key, "") != text:
+                element.props[key] = text
+
+    desk.live(element, follow)
 
 
 def _flag(element: ui.element, wrong: bool) -> None:

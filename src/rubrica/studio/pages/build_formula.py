@@ -22,9 +22,19 @@ from rubrica.studio.builder.formulas import (
     value_of,
 )
 
-from .build_desk import Desk, said
+from .build_desk import Desk, said, stay
 
 _CARET = "(event) => emit(event.target.selectionStart ?? 0)"
+# As if it were typed: a value that comes from here could overwrite the keys that follow.
+_FILL = """{
+  const [field, text, caret] = [document.getElementById(%s), %s, %d];
+  if (field) {
+    field.value = text;
+    field.dispatchEvent(new Event("input", {bubbles: true}));
+    field.focus();
+    field.setSelectionRange(caret, caret);
+  }
+}"""
 
 
 class FormulaField:
@@ -35,7 +45,8 @@ class FormulaField:
         self._label = label
         with ui.element("div").classes("formula grow"):
             self.input = ui.input(label, value=said(desk.document, path), on_change=self._changed)
-            self.input.props("outlined dense input-class=mono spellcheck=false autocomplete=off")
+            self.input.props("outlined dense input-class=mono spellcheck=false autocomplete=off data-formula")
+            stay(self.input, path)
             self.input.on("keyup", self._moved, js_handler=_CARET, throttle=0.1)
             self.input.on("click", self._moved, js_handler=_CARET)
             self._offers = ui.element("div").classes("offers").props(f'role="group" aria-label="Names for {label}"')
@@ -93,9 +104,5 @@ class FormulaField:
 
     def _take(self, offer: Offer) -> None:
         text, caret = completed(self.input.value or "", self._caret, offer)
-        self.input.value = text
         self._offers.clear()
-        self._desk.client.run_javascript(
-            f"setTimeout(() => {{ const field = document.getElementById({json.dumps(self.input.html_id)});"
-            f" if (field) {{ field.focus(); field.setSelectionRange({caret}, {caret}) }} }}, 60)"
-        )
+        self._desk.client.run_javascript(_FILL % (json.dumps(self.input.html_id), json.dumps(text), caret))

@@ -19,7 +19,7 @@ from .build_panels import Panels
 
 async def remembered(storage: str) -> Mapping[str, Any] | None:
     """What the browser kept of a draft; a TimeoutError where the browser does not answer."""
-    found = await ui.run_javascript(f"return localStorage.getItem({json.dumps(storage)})", timeout=5)
+    found = await ui.run_javascript(f"return localStorage.getItem({json.dumps(storage)})", timeout=30)
     try:
         kept = json.loads(found) if isinstance(found, str) else None
     except ValueError:

@@ -14,10 +14,11 @@ from rubrica.studio.builder.dimensions import (
     profile_weights,
     weights_of,
     with_profile,
+    with_profile_called,
 )
-from rubrica.studio.builder.document import Path, at, free_name, is_short, mapped, put, rename
+from rubrica.studio.builder.document import Path, at, free_name, is_short, mapped, put
 
-from .build_desk import Desk
+from .build_desk import Desk, stay
 from .build_dimensions import draw_weights
 from .build_fields import (
     choice_field,
@@ -36,7 +37,8 @@ from .build_rules import draw_pattern, draw_rules
 FORM_KEYS = frozenset(
     {"name", "version", "title", "description", "category", "tags", "scale", "score", "threshold", "dimensions"}
     | {"profiles", "gates", "verdicts", "on_unscored", "judging", "settings", "patterns", "context"}
-    | {"scoring_type", "rules", "max_score", "win_at"}
+    | {"sections", "bands", "notes", "normalization"}
+    | {"scoring_type", "rules", "max_score", "win_at", "normalization_config"}
 )
 UNSCORED = {"inconclusive": "assume nothing", "neutral": "count a neutral value", "skip": "share its weight out"}
 MODES = {"each": "one call for each dimension", "together": "one call for all", "listwise": "responses side by side"}
@@ -77,9 +79,8 @@ def draw_about(desk: Desk) -> None:
         score |= {"formula": f"mean({names})"} if event.value else {"weighted": True}
         desk.put(("score",), score, "about", "dimensions")
 
-    ui.select(choices, label="The score is", value=by_formula, on_change=turn).props(
-        "outlined dense options-dense"
-    ).classes("medium")
+    choice = ui.select(choices, label="The score is", value=by_formula, on_change=turn)
+    stay(choice.props("outlined dense options-dense").classes("medium"), ("score", "way"))
     if by_formula:
         FormulaField(desk, ("score", "formula"), "Score", "score")
 
@@ -130,10 +131,7 @@ def _profile(desk: Desk, name: str) -> None:
         if wish in ("by", "default"):
             ui.notify(f"{wish} is a word of its own here: choose another name.", type="warning")
             return
-        document = rename(desk.document, path, wish)
-        if at(document, ("profiles", "default")) == name:
-            document = put(document, ("profiles", "default"), wish)
-        await desk.move_path(path, (*path[:-1], wish), document)
+        await desk.move_path(path, (*path[:-1], wish), lambda now: with_profile_called(now, name, wish))
 
     def drop() -> None:
         document = put(desk.document, path, None)
@@ -251,6 +249,10 @@ def draw_judging(desk: Desk) -> None:
             choice_field(desk, ("judging", "stop"), "Stop", stops, default="never", size="medium")
 
     fold(desk, ("judging",), "Judging", "how judges are asked, and what cannot be scored", body)
+
+
+def draw_others(desk: Desk) -> None:
+    """What has no form."""
     others = [key for key in desk.document if key not in FORM_KEYS]
     if others:
         ui.label(f"Edited in the Document tab: {', '.join(others)}.").classes("quiet")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -12,10 +13,23 @@ from rubrica.studio.builder.document import is_short
 
 from .build_desk import Desk
 from .build_dimensions import draw_dimensions
-from .build_more import card_section, draw_about, draw_judging, draw_names, draw_profiles
+from .build_groups import draw_bands, draw_sections
+from .build_more import card_section, draw_about, draw_judging, draw_names, draw_others, draw_profiles
+from .build_notes import draw_comparing, draw_notes
 from .build_ruling import draw_gates, draw_verdicts
 
 FORM, TEXT = "Form", "Document"
+FOLDS: Mapping[str, Callable[[Desk], None]] = {
+    "sections": draw_sections,
+    "bands": draw_bands,
+    "profiles": draw_profiles,
+    "notes": draw_notes,
+    "names": draw_names,
+    "judging": draw_judging,
+    "comparing": draw_comparing,
+    "others": draw_others,
+}
+"""What is folded away below the verdicts, by the name it is drawn anew by."""
 
 
 class Panels:
@@ -43,14 +57,15 @@ class Panels:
         with self._form:
             card_section(desk, "about", draw_about)
             if self._short:
+                with ui.element("section").classes("card build-card"):
+                    desk.section("comparing", partial(draw_comparing, desk))
                 return
             card_section(desk, "dimensions", draw_dimensions)
             card_section(desk, "gates", draw_gates)
             card_section(desk, "verdicts", draw_verdicts)
             with ui.element("section").classes("card build-card"):
-                desk.section("profiles", partial(draw_profiles, desk))
-                desk.section("names", partial(draw_names, desk))
-                desk.section("judging", partial(draw_judging, desk))
+                for name, draw in FOLDS.items():
+                    desk.section(name, partial(draw, desk))
 
     def redraw(self) -> None:
         """Draw both anew from the draft."""

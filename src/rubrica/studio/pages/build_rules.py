@@ -49,7 +49,7 @@ def draw_rules(desk: Desk, path: Path, redraw: Redraw) -> None:
 
 def _add(desk: Desk, path: Path, kind: str, redraw: Redraw) -> None:
     desk.opened.add((*path, len(listed(desk.document, path))))
-    desk.change(append(desk.document, path, begun(kind)))
+    desk.change(append(desk.document, path, begun(kind)), structural=True)
     redraw()
 
 
@@ -89,13 +89,13 @@ def _looked_for(pattern: Any) -> str:
 
 
 def _move(desk: Desk, path: Path, by: int, redraw: Redraw) -> None:
-    desk.change(move(desk.document, path, by))
+    desk.change(move(desk.document, path, by), structural=True)
     redraw()
 
 
 def _remove(desk: Desk, path: Path, redraw: Redraw) -> None:
     desk.opened.discard(path)
-    desk.change(remove(desk.document, path))
+    desk.change(remove(desk.document, path), structural=True)
     redraw()
 
 
@@ -111,7 +111,7 @@ def _pattern_rule(desk: Desk, path: Path, redraw: Redraw) -> None:
                 icon_button("delete", "Remove the pattern", partial(_remove, desk, (*patterns, index), redraw))
 
     def another() -> None:
-        desk.change(append(desk.document, patterns, another_pattern(kind)))
+        desk.change(append(desk.document, patterns, another_pattern(kind)), structural=True)
         redraw()
 
     ui.button("Add a pattern", icon="add", on_click=another).props("flat dense no-caps")
@@ -148,9 +148,9 @@ def draw_pattern(desk: Desk, path: Path, redraw: Redraw) -> None:
         }
         if event.value == "regex":
             begun_with = "|".join(str(word) for word in listed(pattern, ("keywords",))) or "\\bword\\b"
-            desk.change(put(desk.document, path, {"regex": begun_with, **other}))
+            desk.change(put(desk.document, path, {"regex": begun_with, **other}), structural=True)
         else:
-            desk.change(put(desk.document, path, {"keywords": [], **other}))
+            desk.change(put(desk.document, path, {"keywords": [], **other}), structural=True)
         redraw()
 
     with ui.element("div").classes("row"):
@@ -218,11 +218,13 @@ def _metric(desk: Desk, path: Path, redraw: Redraw) -> None:
         found = listed(desk.document, rows)
         last = [row for row in found if at(row, ("default",))]
         ahead = [row for row in found if not at(row, ("default",))]
-        desk.change(put(desk.document, rows, [*ahead, {"operator": ">=", "value": 0, "score": 0}, *last]))
+        desk.change(
+            put(desk.document, rows, [*ahead, {"operator": ">=", "value": 0, "score": 0}, *last]), structural=True
+        )
         redraw()
 
     def otherwise() -> None:
-        desk.change(append(desk.document, rows, {"default": True, "score": 0}))
+        desk.change(append(desk.document, rows, {"default": True, "score": 0}), structural=True)
         redraw()
 
     with ui.element("div").classes("row"):

@@ -7,6 +7,7 @@ from typing import Any
 
 from nicegui import ui
 
+from rubrica.engine.vocabulary import Scope
 from rubrica.errors import InputError
 from rubrica.studio.builder.document import Path, append, at, free_name, listed, mapped, move, put, remove
 from rubrica.studio.builder.sentences import (
@@ -18,7 +19,7 @@ from rubrica.studio.builder.sentences import (
     verdict_sentence,
 )
 
-from .build_desk import Desk, said
+from .build_desk import Desk, said, stay
 from .build_fields import amount_field, icon_button, number_field, switch_field, text_field
 from .build_formula import FormulaField
 
@@ -63,12 +64,20 @@ def draw_verdicts(desk: Desk) -> None:
     with holder:
         number_field(desk, ("threshold",), "Threshold")
         ui.label("named threshold in conditions").classes("quiet")
-    for index in range(len(listed(desk.document, VERDICTS))):
-        _sentence(desk, (*VERDICTS, index))
+    verdict_lines(desk, VERDICTS)
     wrong = ui.label("").classes("wrong")
-    entry = (
-        ui.input("Write a verdict", placeholder="revise if 50 <= score < 70").props("outlined dense").classes("grow")
-    )
+    write_verdict(desk, VERDICTS, "Write a verdict", "revise if 50 <= score < 70")
+
+
+def verdict_lines(desk: Desk, path: Path) -> None:
+    """The verdicts at a place of the document, each as a sentence that unfolds into its pieces."""
+    for index in range(len(listed(desk.document, path))):
+        _sentence(desk, (*path, index))
+
+
+def write_verdict(desk: Desk, path: Path, label: str, example: str) -> None:
+    """A line in which a further verdict is written as a sentence."""
+    entry = ui.input(label, placeholder=example).props("outlined dense").classes("grow")
     told = ui.label("").classes("wrong")
 
     def add() -> None:
@@ -77,14 +86,13 @@ def draw_verdicts(desk: Desk) -> None:
         except InputError as error:
             told.set_text(str(error))
             return
-        found = listed(desk.document, VERDICTS)
+        found = listed(desk.document, path)
         if "when" in verdict:  # before the one that takes whatever is left
             last = [one for one in found[-1:] if at(one, ("when",)) is None]
-            desk.put(VERDICTS, [*found[: len(found) - len(last)], verdict, *last], "verdicts", "gates")
+            kept = [*found[: len(found) - len(last)], verdict, *last]
         else:
-            desk.put(
-                VERDICTS, [*[one for one in found if at(one, ("when",)) is not None], verdict], "verdicts", "gates"
-            )
+            kept = [*[one for one in found if at(one, ("when",)) is not None], verdict]
+        desk.put(path, kept, str(path[0]), "gates")
 
     entry.on("keydown.enter", add)
     ui.button("Add the verdict", icon="add", on_click=add).props("outline no-caps").classes("calm self-start")
@@ -105,6 +113,7 @@ def _sentence(desk: Desk, path: Path) -> None:
                 ui.element("button").classes("line grow").props(f'type="button" aria-expanded={str(is_open).lower()}')
             )
             line.on("click", turn)
+            stay(line, (*path, "sentence"))
             with line:
                 label = ui.label("")
             icon_button("arrow_upward", "Move up", partial(_move, desk, path, -1))
@@ -126,7 +135,7 @@ def _written(desk: Desk, path: Path) -> str:
     thing = mapped(desk.document, path)
     if path[0] == "gates":
         return gate_sentence(thing)
-    return verdict_sentence(thing, last=path[1] == len(listed(desk.document, VERDICTS)) - 1)
+    return verdict_sentence(thing, last=path[-1] == len(listed(desk.document, path[:-1])) - 1)
 
 
 def _gate(desk: Desk, path: Path) -> None:
@@ -162,17 +171,23 @@ def _gate(desk: Desk, path: Path) -> None:
 
 
 def _verdict(desk: Desk, path: Path) -> None:
+    scope: Scope = "section" if path[0] == "sections" else "gates"
     with ui.element("div").classes("row top"):
         text_field(desk, (*path, "label"), "Verdict", wide=False)
-        FormulaField(desk, (*path, "when"), "If (left empty: in every other case)", "gates")
+        FormulaField(desk, (*path, "when"), "If (left empty: in every other case)", scope)
     text_field(desk, (*path, "because"), "Because")
 
 
 def _move(desk: Desk, path: Path, by: int) -> None:
-    desk.opened -= {way for way in desk.opened if way[:1] == path[:1]}
+    desk.opened -= _listed_beside(desk, path)
     desk.change(move(desk.document, path, by), str(path[0]))
 
 
 def _remove(desk: Desk, path: Path) -> None:
-    desk.opened -= {way for way in desk.opened if way[:1] == path[:1]}
+    desk.opened -= _listed_beside(desk, path)
     desk.change(remove(desk.document, path), str(path[0]))
+
+
+def _listed_beside(desk: Desk, path: Path) -> set[Path]:
+    """What is unfolded of the list that a thing stands in: their numbers are other things' numbers after a move."""
+    return {way for way in desk.opened if len(way) >= len(path) and way[: len(path) - 1] == path[:-1]}

@@ -11,11 +11,11 @@ from nicegui import ui
 
 from rubrica.arena import catalogue
 from rubrica.arena.difference import Change, difference
-from rubrica.arena.draft import LONGEST_NOTE, Draft, read_draft
+from rubrica.arena.draft import LONGEST_NOTE, Draft
 from rubrica.arena.entry import Entry, Seen
 from rubrica.errors import RubricaError, StaleError
 from rubrica.studio.builder.document import Data, from_text
-from rubrica.studio.builder.examination import payload
+from rubrica.studio.builder.examination import checked, payload
 from rubrica.studio.builder.merging import Clash, clash
 from rubrica.studio.builder.saving import both_sides, keep_as_fork
 from rubrica.studio.parts import fault, told
@@ -92,7 +92,7 @@ async def _draft(desk: Desk, note: str) -> Draft:
     """The draft as it is handed in; a RubricError tells everything that keeps it from being kept."""
     if desk.unreadable:
         from_text(desk.text)
-    return await asyncio.to_thread(read_draft, payload(desk.document, is_public=desk.is_public, note=note))
+    return await asyncio.to_thread(checked, payload(desk.document, is_public=desk.is_public, note=note))
 
 
 async def _keep(desk: Desk, draft: Draft, on_top_of: Entry | None = None) -> Entry:
@@ -171,15 +171,15 @@ def _ways(desk: Desk, found: Clash, theirs: Entry, note: str) -> list[_Way]:
         merged = dict(found.merged or {})
         desk.is_public = bool(merged.pop("is_public", desk.is_public))
         handed = payload(merged, is_public=desk.is_public, note=note)
-        return await _keep(desk, await asyncio.to_thread(read_draft, handed), theirs)
+        return await _keep(desk, await asyncio.to_thread(checked, handed), theirs)
 
     async def on_top() -> Entry:
         handed = payload(unlabelled(desk), is_public=desk.is_public, note=note)
-        return await _keep(desk, await asyncio.to_thread(read_draft, handed), theirs)
+        return await _keep(desk, await asyncio.to_thread(checked, handed), theirs)
 
     async def fork() -> Entry:
         handed = payload(unlabelled(desk), note=note or "kept beside a change of somebody else")
-        draft = await asyncio.to_thread(read_draft, handed)
+        draft = await asyncio.to_thread(checked, handed)
         now = desk.visitor.service.clock()
         return await desk.visitor.write(keep_as_fork, str(theirs.listing.id), draft, now)
 

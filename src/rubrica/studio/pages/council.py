@@ -16,7 +16,7 @@ from rubrica.errors import RubricaError
 from rubrica.server.chamber import LONGEST, Chamber, Wish
 from rubrica.studio.council_view.course import TITLES, Course, course_drawing
 from rubrica.studio.council_view.matrix import SCORINGS
-from rubrica.studio.frame import frame
+from rubrica.studio.frame import frame, page
 from rubrica.studio.parts import card, empty, heading, told
 from rubrica.studio.studio import Studio, Visitor
 
@@ -35,7 +35,7 @@ POOLS = {"mean": "mean of the scores", "borda": "by who beats whom", "z": "by ea
 def install(studio: Studio) -> None:
     """Add the council's page."""
 
-    @ui.page("/council")
+    @page("/council")
     async def council(request: Request) -> None:
         visitor = studio.visitor(request)
         with frame(visitor, "Council", "/council"):
@@ -109,6 +109,8 @@ class CouncilPage:
             self.chamber.settings(wish)
         except RubricaError as error:
             self._failed(error)
+            return
+        if self.session is not None:  # asked twice before the first could begin
             return
         self.course = Course()
         self.result.clear()

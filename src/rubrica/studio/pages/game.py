@@ -14,7 +14,7 @@ from rubrica.arena.leaderboard import Entry, Way
 from rubrica.arena.standing import Board
 from rubrica.errors import MissingError, RubricaError
 from rubrica.report.figures import counted
-from rubrica.studio.frame import frame
+from rubrica.studio.frame import frame, page
 from rubrica.studio.parts import card, chip, fault, heading, trying
 from rubrica.studio.studio import Studio, Visitor
 
@@ -32,7 +32,7 @@ def install(studio: Studio) -> None:
     """Add the page, and that of a round."""
     game_round.install(studio)
 
-    @ui.page("/games/{game_id}")
+    @page("/games/{game_id}")
     async def game(request: Request, game_id: str) -> None:
         visitor = studio.visitor(request)
         try:

@@ -31,7 +31,7 @@ from rubrica.report.figures import figure, headline, percent, signed
 from rubrica.store import games as store
 from rubrica.store.games import Attachment
 from rubrica.store.scores import StoredScore
-from rubrica.studio.frame import frame
+from rubrica.studio.frame import frame, page
 from rubrica.studio.parts import card, chip, drawing, fault, heading, quoted
 from rubrica.studio.runs_view.explanation import explanation
 from rubrica.studio.studio import Studio
@@ -70,7 +70,7 @@ def open_round(conn: Connection, caller: Caller, game_id: UUID, player: str, num
 def install(studio: Studio) -> None:
     """Add the page."""
 
-    @ui.page("/games/{game_id}/rounds/{player}/{number}")
+    @page("/games/{game_id}/rounds/{player}/{number}")
     async def game_round(request: Request, game_id: str, player: str, number: str) -> None:
         visitor = studio.visitor(request)
         back = ("The game", f"/games/{game_id}?tab=rounds")

@@ -19,7 +19,7 @@ from rubrica.arena.standing import Board
 from rubrica.errors import RubricaError
 from rubrica.report.figures import percent
 from rubrica.store import games as store
-from rubrica.studio.frame import frame
+from rubrica.studio.frame import frame, page
 from rubrica.studio.parts import card, empty, fault, heading
 from rubrica.studio.studio import Studio, Visitor
 
@@ -34,7 +34,7 @@ PAGE = 25
 def install(studio: Studio) -> None:
     """Add the page."""
 
-    @ui.page("/games")
+    @page("/games")
     async def games(request: Request) -> None:
         visitor = studio.visitor(request)
         with frame(visitor, "Games", "/games"):

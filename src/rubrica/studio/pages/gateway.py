@@ -9,10 +9,10 @@ from nicegui import ui
 from rubrica.errors import RubricaError
 from rubrica.store.address import address
 from rubrica.store.gateway_recent import Outcome
-from rubrica.studio.frame import frame
+from rubrica.studio.frame import frame, page
 from rubrica.studio.gateway_view.outlook import SPANS, Outlook, SpanName, lately, look
 from rubrica.studio.gateway_view.words import by_type, charts, gauges, mix, recently, troubles
-from rubrica.studio.parts import card, heading, told, trying
+from rubrica.studio.parts import Choice, card, heading, told, trying
 from rubrica.studio.runs_view.drawings import counts, stack
 from rubrica.studio.studio import Studio, Visitor
 
@@ -31,7 +31,7 @@ START = "rubrica gateway --tier0 MODEL --tier1 MODEL --grader MODEL --db {}"
 def install(studio: Studio) -> None:
     """Add the pages of the gateway."""
 
-    @ui.page("/gateway")
+    @page("/gateway")
     def gateway(request: Request) -> None:
         visitor = studio.visitor(request)
         with frame(visitor, "Gateway", "/gateway"):
@@ -54,9 +54,7 @@ class GatewayPage:
     def draw(self) -> None:
         with heading("Gateway"):
             self.live = ui.switch("Live", value=True).props('aria-label="Look again every few seconds"')
-            self.type = ui.select({ALL_TYPES: "All types"}, value=ALL_TYPES, label="Question type").props(
-                "outlined dense"
-            )
+            self.type = Choice({ALL_TYPES: "All types"}, value=ALL_TYPES, label="Question type").props("outlined dense")
             self.type.classes("medium").on_value_change(self._chosen)
             self.spans = ui.toggle({name: span.title for name, span in SPANS.items()}, value=self.span)
             self.spans.props('unelevated no-caps aria-label="Time"').classes("spans").on_value_change(self._chosen)
@@ -154,8 +152,11 @@ class GatewayPage:
 
     async def _requests(self) -> None:
         window = SPANS[self.span].window(self.visitor.service.clock(), self.kind or None)
-        wanted: Outcome = self.outcome.value
-        found = await self.visitor.read(lately, window, wanted, self.leafing.start, PAGE + 1)
+        outcome: Outcome = self.outcome.value
+        wanted = (self.span, self.kind, outcome, self.leafing.start)
+        found = await self.visitor.read(lately, window, outcome, self.leafing.start, PAGE + 1)
+        if wanted != (self.span, self.kind, self.outcome.value, self.leafing.start):
+            return  # somebody has leafed on meanwhile
         shown = found[:PAGE]
         none = Markup('<p class="quiet none">{}</p>').format("None in this time.")
         _put(self.recent, recently(shown) if shown else none)

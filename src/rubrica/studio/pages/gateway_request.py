@@ -12,7 +12,7 @@ from rubrica.errors import RubricaError
 from rubrica.report.charts import bar
 from rubrica.report.figures import counted, duration, figure, headline
 from rubrica.store.gateway import Record
-from rubrica.studio.frame import frame
+from rubrica.studio.frame import frame, page
 from rubrica.studio.gateway_view.outlook import one
 from rubrica.studio.gateway_view.steps import steps_of
 from rubrica.studio.gateway_view.words import NOTHING, grade, money, status_said
@@ -27,7 +27,7 @@ COSTS = [("Part", ""), ("Cost", NUMBER), ("Took", NUMBER)]
 def install(studio: Studio) -> None:
     """Add the page of a request."""
 
-    @ui.page("/gateway/{trace}")
+    @page("/gateway/{trace}")
     async def request_page(request: Request, trace: str) -> None:
         visitor = studio.visitor(request)
         with frame(visitor, "Request", "/gateway"):

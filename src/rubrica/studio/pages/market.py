@@ -14,7 +14,7 @@ from rubrica.arena.access import Caller
 from rubrica.errors import RubricaError
 from rubrica.store import storefront
 from rubrica.store.offers import Offer
-from rubrica.studio.frame import frame
+from rubrica.studio.frame import frame, page
 from rubrica.studio.parts import empty, fault, heading, trying
 from rubrica.studio.studio import Studio, Visitor
 
@@ -41,7 +41,7 @@ MOST_CATEGORIES = 100
 def install(studio: Studio) -> None:
     """Add the page."""
 
-    @ui.page("/market")
+    @page("/market")
     async def market(request: Request) -> None:
         visitor = studio.visitor(request)
         with frame(visitor, "Marketplace", "/market"):

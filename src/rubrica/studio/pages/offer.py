@@ -22,7 +22,7 @@ from rubrica.store import storefront
 from rubrica.store.evaluations import Listing
 from rubrica.store.market import Review
 from rubrica.store.offers import Offer
-from rubrica.studio.frame import frame
+from rubrica.studio.frame import frame, page
 from rubrica.studio.parts import card, chip, drawing, fault, heading, trying
 from rubrica.studio.studio import Studio, Visitor
 
@@ -60,7 +60,7 @@ def look_at(conn: Connection, caller: Caller, reference: str) -> Looked:
 def install(studio: Studio) -> None:
     """Add the page."""
 
-    @ui.page("/market/{reference}")
+    @page("/market/{reference}")
     async def offer(request: Request, reference: str) -> None:
         visitor = studio.visitor(request)
         try:

@@ -17,7 +17,7 @@ from rubrica.report.figures import counted, figure, headline, signed
 from rubrica.report.roles import role_of
 from rubrica.runs.queueing import evaluation_of
 from rubrica.runs.sampling import doubts
-from rubrica.studio.frame import frame
+from rubrica.studio.frame import frame, page
 from rubrica.studio.parts import card, chip, drawing, fault, heading, told
 from rubrica.studio.reviews_view.desk import LONGEST_NOTE, Asked, Scored, Task, following, submit, take
 from rubrica.studio.reviews_view.standing import Difference, differences, own_verdict
@@ -32,7 +32,7 @@ BACK = ("Review queue", "/reviews")
 def install(studio: Studio, work: Workplace) -> None:
     """Add the page."""
 
-    @ui.page("/reviews/{item}")
+    @page("/reviews/{item}")
     async def one_item(request: Request, item: str) -> None:
         visitor = studio.visitor(request)
         with frame(visitor, "Review", "/reviews"):

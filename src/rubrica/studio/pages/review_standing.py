@@ -7,8 +7,11 @@ from nicegui import ui
 from rubrica.report.figures import counted, figure, percent, signed
 from rubrica.runs.validation import QuestionAgreement
 from rubrica.studio.parts import card, drawing
-from rubrica.studio.reviews_view.standing import Labelled, Standing
+from rubrica.studio.reviews_view.standing import Standing
 from rubrica.studio.runs_view.tables import NUMBER, Cell, table
+from rubrica.studio.studio import Visitor
+
+from .review_calibration import LabelsRow
 
 
 def agreement_card(found: Standing) -> None:
@@ -48,21 +51,14 @@ def _agreement_row(own: QuestionAgreement, several: bool) -> list[Cell]:
     ]
 
 
-def labels_card(found: Standing) -> None:
-    """What calibration learns from: a file, and the command for it."""
+def labels_card(visitor: Visitor, found: Standing) -> None:
+    """What calibration learns from: calibrate here, or take the file and the command for it."""
     if not found.labels:
         return
     with card("Labels for calibration", "what each judge gave, and the people's mean"):
+        ui.label(
+            "Calibration learns from these labels how a judge is wrong, and corrects its scores from then on. A judge "
+            "that gives a point too much, say, is taken a point lower."
+        ).classes("quiet")
         for own in found.labels:
-            with ui.element("div").classes("row"):
-                ui.button(f"Download {own.file}", icon="download", on_click=lambda own=own: _download(own)).props(
-                    "flat"
-                ).classes("calm")
-                ui.label(f"{counted(len(own.lines), 'label')} of {own.rubric}")
-                if own.lacking:
-                    ui.label(own.lacking).classes("chip")
-            ui.label(own.command).classes("told mono")
-
-
-def _download(own: Labelled) -> None:
-    ui.download.content("".join(line + "\n" for line in own.lines), own.file, "application/x-ndjson")
+            LabelsRow(visitor, own)

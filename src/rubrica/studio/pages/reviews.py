@@ -15,7 +15,7 @@ from rubrica.report.figures import counted
 from rubrica.store import review_desk, reviews
 from rubrica.store.review_desk import Brief, Pile, Piles, Spot
 from rubrica.store.reviews import Item, Opinion
-from rubrica.studio.frame import frame
+from rubrica.studio.frame import frame, page
 from rubrica.studio.parts import card, drawing, empty, fault, heading, told
 from rubrica.studio.reviews_view.desk import count, following, look, progress
 from rubrica.studio.reviews_view.standing import MOST_ITEMS, Standing, standing
@@ -48,7 +48,7 @@ def install(studio: Studio) -> None:
     work = Workplace(studio.runs, Conductor(studio.service.clock))
     known: Known = {}
 
-    @ui.page("/reviews")
+    @page("/reviews")
     async def queue(request: Request, run: str = "", sample: str = "") -> None:
         visitor = studio.visitor(request)
         with frame(visitor, "Review queue", "/reviews"):
@@ -175,8 +175,9 @@ class QueuePage:
         await self._show()
 
     async def _later(self) -> None:
-        self.spots.append(self.last)
-        await self._show()
+        if self.last != self.spots[-1]:  # a second click before the page is there leads no further
+            self.spots.append(self.last)
+            await self._show()
 
     async def _next(self) -> None:
         try:
@@ -211,7 +212,7 @@ class QueuePage:
                 ui.label("Agreement with the judge is shown here once somebody has scored something.").classes("quiet")
             else:
                 agreement_card(found)
-                labels_card(found)
+                labels_card(self.visitor, found)
 
     async def _stood(self) -> Standing:
         """How the judge stands; worked out anew where somebody has scored something since."""

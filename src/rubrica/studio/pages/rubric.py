@@ -25,7 +25,7 @@ from rubrica.report.figures import counted, figure
 from rubrica.report.rubric_page import rubric_blocks
 from rubrica.report.wording import unscored_sentence
 from rubrica.store import users
-from rubrica.studio.frame import frame
+from rubrica.studio.frame import frame, page
 from rubrica.studio.parts import card, chip, drawing, empty, fault, heading
 from rubrica.studio.studio import Studio, Visitor
 
@@ -41,7 +41,7 @@ FORKS_SHOWN = 20
 def install(studio: Studio) -> None:
     """Add the page."""
 
-    @ui.page("/rubrics/{reference}")
+    @page("/rubrics/{reference}")
     async def rubric(request: Request, reference: str) -> None:
         visitor = studio.visitor(request)
         try:

@@ -18,7 +18,7 @@ from rubrica.arena.plain import plain_text
 from rubrica.errors import RubricaError
 from rubrica.store.evaluations import Listing, Order, Wanted
 from rubrica.store.offers import Filters
-from rubrica.studio.frame import frame
+from rubrica.studio.frame import frame, page
 from rubrica.studio.parts import empty, fault, heading
 from rubrica.studio.studio import Studio, Visitor
 
@@ -99,7 +99,7 @@ def look(conn: Connection, caller: Caller, sought: Sought, after: Any, limit: in
 def install(studio: Studio) -> None:
     """Add the page."""
 
-    @ui.page("/rubrics")
+    @page("/rubrics")
     async def rubrics(request: Request) -> None:
         visitor = studio.visitor(request)
         with frame(visitor, "Rubrics", "/rubrics"):
@@ -144,13 +144,16 @@ class _List:
         await self.show()
 
     async def turn(self, start: Any) -> None:
+        if start == self.starts[-1]:
+            return  # a second click before the page is there leads no further
         self.starts.append(start)
         await self.show()
         ui.run_javascript("window.scrollTo(0, 0)")
 
     async def back(self) -> None:
-        self.starts.pop()
-        await self.show()
+        if len(self.starts) > 1:
+            self.starts.pop()
+            await self.show()
 
     async def show(self) -> None:
         asked = self.sought

@@ -17,7 +17,7 @@ from rubrica.runs.baseline import Source
 from rubrica.runs.grading import Grading
 from rubrica.runs.manifest import commit_of
 from rubrica.runs.stored import StoredRun
-from rubrica.studio.frame import frame
+from rubrica.studio.frame import frame, page
 from rubrica.studio.parts import card, drawing, empty, fault, heading, trying
 from rubrica.studio.runs_view.columns import MOST_ROWS
 from rubrica.studio.runs_view.index import Hit, RunIndex, Wish
@@ -40,7 +40,7 @@ HEAD = (("Case", ""), ("Verdict", ""), ("Score", NUMBER), ("Lowest", ""), ("Why"
 def install(studio: Studio, work: Workplace) -> None:
     """Add the page."""
 
-    @ui.page("/runs/{name}")
+    @page("/runs/{name}")
     async def one_run(request: Request, name: str) -> None:
         visitor = studio.visitor(request)
         with frame(visitor, name, "/runs"):

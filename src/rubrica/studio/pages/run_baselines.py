@@ -15,7 +15,7 @@ from rubrica.report.roles import Role
 from rubrica.runs.baseline import Entry
 from rubrica.runs.measures import PASSED, SCORE
 from rubrica.runs.trend import Direction, Latest, Point, Trend, trends
-from rubrica.studio.frame import frame
+from rubrica.studio.frame import frame, page
 from rubrica.studio.parts import card, drawing, empty, fault, heading
 from rubrica.studio.runs_view.drawings import trend_drawing
 from rubrica.studio.runs_view.places import run_link
@@ -45,7 +45,7 @@ LATEST: dict[Latest, str] = {
 def install(studio: Studio, work: Workplace) -> None:
     """Add the page."""
 
-    @ui.page("/runs/baselines")
+    @page("/runs/baselines")
     async def baselines(request: Request, rubric: str = "") -> None:
         visitor = studio.visitor(request)
         with frame(visitor, "Baselines", "/runs"):

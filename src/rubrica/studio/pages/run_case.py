@@ -9,7 +9,7 @@ from nicegui import ui
 
 from rubrica.errors import RubricaError
 from rubrica.report.figures import figure, percent
-from rubrica.studio.frame import frame
+from rubrica.studio.frame import frame, page
 from rubrica.studio.parts import card, drawing, fault, heading
 from rubrica.studio.runs_view.explanation import Votes, explanation, votes_of
 from rubrica.studio.runs_view.places import case_link, run_link
@@ -22,7 +22,7 @@ from rubrica.studio.studio import Studio
 def install(studio: Studio, work: Workplace) -> None:
     """Add the page."""
 
-    @ui.page("/runs/{name}/{path:path}")
+    @page("/runs/{name}/{path:path}")
     async def one_case(request: Request, name: str, path: str) -> None:
         case = request.query_params.get("case", "") if path == "-" else path
         repeat = repeat_of(request.query_params)

@@ -14,7 +14,7 @@ from rubrica.report.figures import counted, figure, headline, percent, signed
 from rubrica.report.roles import Role
 from rubrica.runs.compare import Comparison, Moved
 from rubrica.runs.line import Line, Terms, Verdict
-from rubrica.studio.frame import frame
+from rubrica.studio.frame import frame, page
 from rubrica.studio.parts import card, drawing, empty, fault, heading
 from rubrica.studio.runs_view.drawings import interval, reach_of
 from rubrica.studio.runs_view.places import case_link, compare_link, run_link
@@ -42,7 +42,7 @@ SAID: dict[Verdict, str] = {
 def install(studio: Studio, work: Workplace) -> None:
     """Add the page."""
 
-    @ui.page("/runs/compare")
+    @page("/runs/compare")
     async def comparing(request: Request, a: str = "", b: str = "") -> None:
         visitor = studio.visitor(request)
         with frame(visitor, "Compare runs", "/runs"):

@@ -10,7 +10,7 @@ from nicegui import ui
 
 from rubrica.errors import RubricaError
 from rubrica.report.figures import dollars, figure
-from rubrica.studio.frame import frame
+from rubrica.studio.frame import frame, page
 from rubrica.studio.parts import card, drawing, empty, fault, heading
 from rubrica.studio.runs_view.conduct import Conductor
 from rubrica.studio.runs_view.drawings import stack
@@ -39,7 +39,7 @@ def install(studio: Studio) -> None:
     """Add the pages of runs."""
     work = Workplace(studio.runs, Conductor(studio.service.clock))
 
-    @ui.page("/runs")
+    @page("/runs")
     async def runs(request: Request, q: str = "", rubric: str = "") -> None:
         visitor = studio.visitor(request)
         with frame(visitor, "Runs", "/runs"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from pathlib import Path
 
 from nicegui import events, ui
@@ -13,8 +14,9 @@ from rubrica.arena.draft import rubric_of
 from rubrica.arena.entry import Entry
 from rubrica.errors import InputError, RubricaError
 from rubrica.report.figures import counted
-from rubrica.store.evaluations import Wanted
-from rubrica.studio.parts import told
+from rubrica.runs.source import count_cases
+from rubrica.store.evaluations import Listing, Wanted
+from rubrica.studio.parts import Choice, told
 from rubrica.studio.runs_view.casefiles import case_file, case_files, keep_examples, keep_upload
 from rubrica.studio.runs_view.conduct import Orders
 from rubrica.studio.runs_view.places import new_run_path, run_link
@@ -22,6 +24,7 @@ from rubrica.studio.runs_view.workplace import Workplace
 from rubrica.studio.studio import Visitor
 
 from .runs_dialog import dialog_form
+from .runs_extent import ExtentFields
 
 OFFERED = 100
 """Rubrics in the list; others are found by typing."""
@@ -41,11 +44,13 @@ class StartDialog:
             with ui.element("h2"):
                 ui.label("Start a run")
             self.rubric = (
-                ui.select({}, label="Rubric", with_input=True, on_change=self._chosen)
+                Choice({}, label="Rubric", with_input=True, on_change=self._chosen)
                 .props("outlined options-dense hide-bottom-space")
                 .on("input-value", self._search, throttle=0.3, leading_events=False)
             )
-            self.cases = ui.select({}, label="Cases").props("outlined options-dense hide-bottom-space")
+            self.cases = ui.select({}, label="Cases", on_change=self._counted).props(
+                "outlined options-dense hide-bottom-space"
+            )
             most = visitor.service.settings.max_body - 10_000
             self.upload = (
                 ui.upload(
@@ -62,10 +67,12 @@ class StartDialog:
                 .props('accept=".jsonl,.csv,.tsv" flat bordered')
                 .classes("upload")
             )
+            self.extent = ExtentFields(asks=bool(self.judges))
             self.name = ui.input("Name of the run").props("outlined hide-bottom-space maxlength=100")
             self.ask: ui.checkbox | None = None
             if self.judges:
                 self.ask = ui.checkbox(f"Ask the judge: {', '.join(self.judges)}", value=True)
+                self.ask.on_value_change(lambda event: self.extent.offer_repeats(bool(event.value)))
             else:
                 ui.label(
                     "This server has no judge: judged dimensions use their offline scorer (serve --judge MODEL)."
@@ -88,11 +95,17 @@ class StartDialog:
 
     async def _offer(self, text: str) -> None:
         found = await self.visitor.read(catalogue.browse, Wanted(q=text, order="newest"), OFFERED)
-        offered = {str(one.id): f"{one.name} ({one.slug}@{one.version})" for one in found}
+        offered = {str(one.id): self._named(one) for one in found}
         if self.entry is not None:
-            own = self.entry.listing
-            offered.setdefault(str(own.id), f"{own.name} ({own.slug}@{own.version})")
+            offered.setdefault(str(self.entry.listing.id), self._named(self.entry.listing))
         self.rubric.set_options(offered, value=self.rubric.value if self.rubric.value in offered else None)
+
+    def _named(self, one: Listing) -> str:
+        """A rubric in the list: a fork is called as what it comes from, so it says whose it is."""
+        whose = (
+            ", with Rubrica" if one.created_by is None else ", mine" if self.visitor.caller.owns(one.created_by) else ""
+        )
+        return f"{one.name} ({one.slug}@{one.version}{whose})"
 
     async def _search(self, event: events.GenericEventArguments) -> None:
         text = event.args if isinstance(event.args, str) else ""
@@ -111,6 +124,7 @@ class StartDialog:
             return
         self.fault.set_visibility(False)
         self._files()
+        await self._counted()  # other examples may stand under the same choice
         now = self.visitor.service.clock()
         self.name.set_value(f"{self.entry.listing.slug}-{now:%Y%m%d-%H%M%S}")
 
@@ -121,6 +135,18 @@ class StartDialog:
         offered |= {own.name: f"{own.name} ({own.size / 1000:,.1f} kB)" for own in case_files(self.work.runs)}
         value = chosen or self.cases.value
         self.cases.set_options(offered, value=value if value in offered else next(iter(offered), None))
+
+    async def _counted(self) -> None:
+        """Tell how many cases the chosen file has."""
+        name = self.cases.value
+        count: int | None = None
+        if name == EXAMPLES and self.entry is not None:
+            count = len(self.entry.version.examples)
+        elif name:
+            with suppress(RubricaError):  # told when the run starts
+                count = await asyncio.to_thread(lambda: count_cases(str(case_file(self.work.runs, str(name)))))
+        if self.cases.value == name:
+            self.extent.tell(count)
 
     async def _uploaded(self, event: events.UploadEventArguments) -> None:
         try:
@@ -154,8 +180,9 @@ class StartDialog:
         entry = await self.visitor.read(catalogue.entry, self.rubric.value)
         folder = new_run_path(self.work.runs, self.name.value or "")
         judges = self.judges if self.ask is not None and self.ask.value else ()
+        extent = self.extent.read()
         cases = await asyncio.to_thread(self._cases, entry)
-        self.work.conductor.start(Orders(folder, rubric_of(entry.document), cases, judges))
+        self.work.conductor.start(Orders(folder, rubric_of(entry.document), cases, judges, extent))
         return folder.name
 
     def _cases(self, entry: Entry) -> Path:

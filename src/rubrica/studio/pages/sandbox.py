@@ -18,7 +18,7 @@ from rubrica.model.context import Context
 from rubrica.model.evaluation import Evaluation
 from rubrica.report.figures import price
 from rubrica.store.evaluations import Wanted
-from rubrica.studio.frame import frame
+from rubrica.studio.frame import frame, page
 from rubrica.studio.parts import card, empty, fault, heading, told, trying
 from rubrica.studio.sandbox.form import context_of, reads_rounds
 from rubrica.studio.studio import Studio, Visitor
@@ -52,7 +52,7 @@ class Side:
 def install(studio: Studio) -> None:
     """Add the page."""
 
-    @ui.page("/sandbox")
+    @page("/sandbox")
     async def sandbox(request: Request) -> None:
         visitor = studio.visitor(request)
         asked = request.query_params

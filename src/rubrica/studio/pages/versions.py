@@ -22,7 +22,7 @@ from rubrica.arena.entry import Entry
 from rubrica.errors import RubricaError
 from rubrica.report.figures import counted, headline
 from rubrica.store.versions import Edition, Version
-from rubrica.studio.frame import frame
+from rubrica.studio.frame import frame, page
 from rubrica.studio.parts import card, drawing, fault, heading, trying
 from rubrica.studio.studio import Studio, Visitor
 
@@ -37,7 +37,7 @@ SIGNS = {"added": "+", "removed": "−", "changed": "~", "moved": "↕"}
 def install(studio: Studio) -> None:
     """Add the page."""
 
-    @ui.page("/rubrics/{reference}/versions")
+    @page("/rubrics/{reference}/versions")
     async def versions(request: Request, reference: str) -> None:
         visitor = studio.visitor(request)
         try:

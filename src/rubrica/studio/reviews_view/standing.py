@@ -39,6 +39,7 @@ class Labelled:
 
     rubric: str  # name@version
     lines: Sequence[str]
+    document: Rubric  # as it was when the judge scored by it
 
     @property
     def name(self) -> str:
@@ -117,7 +118,7 @@ def standing(done: Mapping[str, tuple[Sequence[Item], Sequence[Kept]]], rubrics_
         whole.reviewers,
         agreements(whole, known),
         verdict_agreement(whole, known),
-        [Labelled(reference, lines) for reference, lines in by_rubric.items()],
+        [Labelled(reference, lines, known[reference.partition("@")[0]]) for reference, lines in by_rubric.items()],
         notes,
     )
 

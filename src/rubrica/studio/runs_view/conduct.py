@@ -5,13 +5,12 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from importlib import import_module
 from pathlib import Path
-from typing import Any
 from uuid import uuid4
 
 from rubrica import __version__
@@ -24,10 +23,12 @@ from rubrica.runs.flight import in_flight
 from rubrica.runs.folder import begin, locked
 from rubrica.runs.manifest import Manifest, UsedRubric, commit_of, terms_of
 from rubrica.runs.run import Run
-from rubrica.runs.selection import distinct
+from rubrica.runs.selection import Selection, distinct
 from rubrica.runs.shelf import JudgeOf, Shelf
 from rubrica.runs.source import cases_of, count_cases
 from rubrica.runs.tally import Tally
+
+from .extent import EVERYTHING, Extent, extent_of
 
 LOG = logging.getLogger("rubrica.studio")
 AT_ONCE = 32
@@ -44,10 +45,12 @@ class Orders:
     rubric: Rubric
     cases: Path
     judges: tuple[str, ...] = ()
+    extent: Extent = EVERYTHING
 
     def manifest(self, now: datetime) -> Manifest:
         """As ``rubrica run CASES -r RUBRIC -o FOLDER`` would write it, so that either goes on with the other's run."""
-        asking = {"repeats": None, "seed": 0, "temperature": "as the rubric asks"}
+        temperature = "of repeats" if self.extent.repeat > 1 else "as the rubric asks"
+        asking = {"repeats": None, "seed": self.extent.seed, "temperature": temperature}
         return Manifest(
             id=uuid4().hex[:12],
             started=now.isoformat(timespec="seconds"),
@@ -55,10 +58,18 @@ class Orders:
             judges=self.judges,
             terms=terms_of(self.rubric, self.judges, {}, asking),
             source=str(self.cases.absolute()),
-            options={"repeat": 1},
+            options=self.extent.options,
             commit=commit_of(Path.cwd()),
             version=__version__,
         )
+
+    def selection(self) -> Selection:
+        """Which cases, with a sample's size turned into a share of what is there."""
+        chosen = self.extent.selection
+        if not chosen.needs_two_passes:
+            return chosen
+        with cases_of(str(self.cases)) as file:
+            return chosen.settled(distinct(file.cases(), lambda _: None))
 
 
 @dataclass(slots=True)
@@ -118,9 +129,9 @@ class Conductor:
 def _conduct(course: Course, clock: Callable[[], datetime]) -> None:
     orders = course.orders
     with ExitStack() as stack:
-        judge_of, evaluator = stack.enter_context(_judging(orders.judges))
+        judge_of, evaluator = stack.enter_context(_judging(orders.judges, orders.extent))
         shelf = Shelf(orders.rubric, judge_of)
-        course.expected = count_cases(str(orders.cases))
+        course.expected = orders.extent.evaluations(count_cases(str(orders.cases)))
         stack.enter_context(locked(orders.folder))
         begin(orders.folder, orders.manifest(clock()))
         kept = Run(orders.folder)
@@ -141,10 +152,12 @@ def _judge_all(course: Course, shelf: Shelf, kept: Run, evaluator: Evaluator | N
         course.broken += 1
         kept.broken(line)
 
-    batch = Batch(shelf, Tally(), broken, {}, evaluator, 1, kept.wanted)
+    orders = course.orders
+    batch = Batch(shelf, Tally(), broken, {}, evaluator, orders.extent.repeat, kept.wanted)
+    selection = orders.selection()
     with (
-        cases_of(str(course.orders.cases)) as file,
-        closing(batch.evaluations(distinct(file.cases(), lambda _: None))) as evaluations,
+        cases_of(str(orders.cases)) as file,
+        closing(batch.evaluations(selection.of(distinct(file.cases(), lambda _: None)))) as evaluations,
     ):
         for _ in kept.kept(evaluations, MOST_FAILURES):
             course.done = kept.skipped + kept.added
@@ -154,12 +167,12 @@ def _judge_all(course: Course, shelf: Shelf, kept: Run, evaluator: Evaluator | N
 
 
 @contextmanager
-def _judging(names: tuple[str, ...]) -> Iterator[tuple[JudgeOf | None, Evaluator | None]]:
+def _judging(names: tuple[str, ...], extent: Extent) -> Iterator[tuple[JudgeOf | None, Evaluator | None]]:
     """The judges, on an event loop of the run's own; none where none are named."""
     if not names:
         yield None, None
         return
-    jury = import_module("rubrica.judges.jury").Jury(names)
+    jury = import_module("rubrica.judges.jury").Jury(names, warm=extent.repeat > 1, seed=extent.seed)
     with asyncio.Runner() as runner:
         try:
             yield jury.judge, lambda work: in_flight(runner, work, judged, AT_ONCE)
@@ -172,10 +185,7 @@ def orders_of(folder: Path, manifest: Manifest, cases: Path) -> Orders | None:
     source = Path(manifest.source)
     if manifest.kind != "judged" or len(manifest.rubrics) != 1 or source.parent != cases.absolute():
         return None
-    if not source.is_file() or _odd(manifest.options):
+    extent = extent_of(manifest)
+    if not source.is_file() or extent is None:
         return None
-    return Orders(folder, manifest.rubrics[0].rubric(), source, manifest.judges)
-
-
-def _odd(options: Mapping[str, Any]) -> bool:
-    return any(value not in (None, [], 1) for value in options.values())
+    return Orders(folder, manifest.rubrics[0].rubric(), source, manifest.judges, extent)
