@@ -16,29 +16,54 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import polars as pl
 import re2
 
 BATCH = 50_000
 
 
-def set_loop(job: dict[str, Any]) -> Callable[[], None]:
-    """Match the texts of some rows with one re2.Set, and nothing else."""
+def _matcher(job: dict[str, Any]) -> Callable[[str], object]:
     options = re2.Options()
     options.log_errors = False
     together = re2.Set.SearchSet(options)
     for regex in job["regexes"]:
         together.Add(regex)
     together.Compile()
+    match: Callable[[str], object] = together.Match
+    return match
+
+
+def set_loop(job: dict[str, Any]) -> Callable[[], None]:
+    """Match the texts of some rows with one re2.Set, and nothing else."""
+    match = _matcher(job)
 
     def work() -> None:
-        match = together.Match
         for start in range(job["start"], job["end"], BATCH):
             rows = (
                 pl.scan_parquet(job["file"]).slice(start, min(BATCH, job["end"] - start)).select("response").collect()
             )
             for text in rows["response"].to_list():
                 match(text)
+
+    return work
+
+
+def line_loop(job: dict[str, Any]) -> Callable[[], None]:
+    """Decode lines and match their texts with one re2.Set, and nothing else."""
+    match, decode = _matcher(job), msgspec.json.Decoder().decode
+    size = Path(job["file"]).stat().st_size
+    start, end = (size * job[name] // job["rows"] for name in ("start", "end"))
+
+    def work() -> None:
+        with Path(job["file"]).open("rb") as stream:
+            stream.seek(start)
+            at = start + (len(stream.readline()) if start else 0)
+            for line in stream:
+                if at >= end:
+                    break
+                at += len(line)
+                match(decode(line)["response"])
 
     return work
 
@@ -68,7 +93,7 @@ def bulk(job: dict[str, Any]) -> Callable[[], None]:
     return work
 
 
-KINDS = {"set": set_loop, "polars": table_query, "bulk": bulk}
+KINDS = {"set": set_loop, "lines": line_loop, "polars": table_query, "bulk": bulk}
 
 
 def main() -> None:

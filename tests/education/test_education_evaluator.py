@@ -261,6 +261,34 @@ def test_a_misspelt_field_of_a_request_is_refused() -> None:
         GenerateQuestionsRequest.model_validate({"grade": 3, "evaluat": True})
 
 
+def test_plain_data_and_json_are_judged_as_the_models_are() -> None:
+    asked = {"grade": 3, "count": 3, "instructions": REQUEST.instructions}
+    given = {"data": [question()], "request_id": "363f22f5", "grade": 3}
+    timing: Any = {"timestamp": True, "question_evaluations": {"__all__": {"duration"}}}
+    expected = ResponseEvaluator().evaluate_response(REQUEST, response()).model_dump(exclude=timing)
+    for request, answered in ((asked, given), (json.dumps(asked), json.dumps(given).encode())):
+        found, _ = evaluate_api_response(request, answered)
+        assert found.model_dump(exclude=timing) == expected
+
+
+@pytest.mark.parametrize(
+    ("request_data", "response_data", "told"),
+    [
+        ({"grade": "third"}, {}, "request.grade: Input should be a valid integer"),
+        ({"grade": 3, "evaluat": True}, {}, "request.evaluat: there is no such field"),
+        ({}, {}, "request.grade: it is missing"),
+        ("{oops", {}, "request: not JSON"),
+        ([], {}, "request: GenerateQuestionsRequest or an object with its fields is wanted, not list"),
+        ({"grade": 3}, {"data": [question(), {"options": []}]}, r"response.data\[1\].question: it is missing"),
+        ({"grade": 3}, {"data": "none"}, "response.data: Input should be a valid tuple"),
+        ({"grade": 3}, None, "response: .* not NoneType"),
+    ],
+)
+def test_data_that_cannot_be_judged_is_refused_by_field(request_data: Any, response_data: Any, told: str) -> None:
+    with pytest.raises(InputError, match=told):
+        evaluate_api_response(request_data, response_data)
+
+
 def test_another_rubric_and_its_settings_can_be_used() -> None:
     five = load("education-question").with_settings(option_count=5)
     asked = question(options=["A) 10", "B) 20", "C) 24", "D) 46", "E) 12"])

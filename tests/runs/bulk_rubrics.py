@@ -191,9 +191,27 @@ def records(draw: st.DrawFn) -> dict[str, Any]:
     return found
 
 
+_DEEP = [(b"[" * depth, b"]" * depth) for depth in (250, 5_000)]
 LINES = st.one_of(
     *[records().map(lambda record: json.dumps(record).encode())] * 6,
     records().map(lambda record: json.dumps(record, ensure_ascii=False).encode(errors="replace")),
     st.sampled_from([b"", b"  ", b"{", b"[1]", b'{"response": "\xff"}', b'{"response": "\\ud800 good"}', b"null"]),
-    st.sampled_from([b'{"response": "xy", "a": 1e999}', b'{"response": "b", "x": ' + b"[" * 250 + b"]" * 250 + b"}"]),
+    st.sampled_from([b'{"response": "xy", "q\\"\\n": 1}', b'{"response": "xy", "\\u00e9": 1, "a": 2}']),
+    st.sampled_from([b'{"response": "xy", "a": 1e999}', *(b'{"response": "b", "x": %b1%b}' % d for d in _DEEP)]),
+    st.sampled_from(
+        [b'{"response": "xy"} {"response": "b"}', b'{"response": "bad"}\r', b' {"response": "b", "x": [1]} ']
+    ),
 )
+ALIKE = st.lists(
+    st.fixed_dictionaries(
+        {"response": TEXTS},
+        optional={
+            "id": st.sampled_from(["x", "y"]),
+            "a": METRICS,
+            "custom_metrics": st.fixed_dictionaries({"b": METRICS}),
+        },
+    ).map(lambda record: json.dumps(record).encode()),
+    min_size=1,
+    max_size=40,
+)
+"""Lines whose records have some of a few keys, as most files have them."""

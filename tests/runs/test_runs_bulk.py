@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import random
 import struct
 from pathlib import Path
 from typing import Any
 
 import polars as pl
-from bulk_rubrics import LINES, TEXTS, rubrics
+from bulk_rubrics import ALIKE, LINES, TEXTS, rubrics
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
@@ -18,6 +19,7 @@ from rubrica.engine.evaluate import evaluate
 from rubrica.engine.plan import Plan
 from rubrica.errors import RubricaError, RubricError
 from rubrica.runs.bulk_parquet import from_frame, row_case
+from rubrica.runs.bulk_places import MOST_PAIRS, Pairs, places_of
 from rubrica.runs.bulk_records import from_lines
 from rubrica.runs.bulk_shards import Shards
 from rubrica.runs.columns import DIMENSION, SECTION
@@ -69,19 +71,35 @@ def in_bulk(plan: Plan, lines: list[bytes]) -> tuple[list[dict[str, Any]], list[
     half = len(lines) // 2
     found = []
     for start, part in ((0, lines[:half]), (half, lines[half:])):  # what the first taught, the second may use
-        frame = shards.figures(from_lines(part, start + 1, shards.names), errors)
+        frame = shards.figures(from_lines(b"\n".join(part), start + 1, shards.names), errors)
         found += [bits(row) for row in frame.iter_rows(named=True)]
     return found, sorted(errors, key=lambda error: error["line"])
 
 
 @settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
-@given(rubrics(), st.lists(LINES, min_size=1, max_size=14))
+@given(rubrics(), st.lists(LINES, min_size=1, max_size=14) | ALIKE)
 def test_bulk_figures_equal_those_of_one_after_the_other(document: dict[str, Any], lines: list[bytes]) -> None:
     try:
         plan = rubrica.compile(document)
     except RubricError:
         assume(False)
     assert in_bulk(plan, lines) == one_by_one(plan, lines)
+
+
+def test_pairs_of_places_are_looked_up_alike_however_large_their_tables_grow() -> None:
+    dice = random.Random(5)  # noqa: S311 - nothing secret
+    met: list[tuple[int, int]] = []
+
+    def work(one: int, other: int) -> int:
+        met.append((one, other))
+        return 1_000 * one + other
+
+    pairs = Pairs(work)
+    for height, width in ((1, 1), (3, 1), (3, 9), (40, 10), (41, 60), (700, 60), (MOST_PAIRS, 61)):
+        ones, others = ([dice.randrange(size) for _ in range(50)] for size in (min(height, 700), width))
+        found = pairs(places_of(ones), places_of(others), (height, width))
+        assert found.to_list() == [1_000 * one + other for one, other in zip(ones, others, strict=True)]
+    assert len(set(met)) == len(met) == len(pairs)
 
 
 CELLS = st.fixed_dictionaries(
@@ -137,6 +155,14 @@ def test_minus_zero_is_told_apart_from_zero() -> None:
     document = {"dimensions": {"d": {"formula": "0"}}, "verdicts": verdicts}
     rows = alike(document, *({"response": "", "a": value} for value in (0.0, -0.0, 0)))
     assert [row["reason"] for row in rows] == [f"not pass: a > 2 (a = {value})" for value in ("0", "-0", "0")]
+
+
+def test_a_score_of_minus_zero_is_told_apart_too() -> None:
+    rule = {"type": "custom_expression", "expression": "-a"}
+    document = {"dimensions": {"d": {"scale": {"min": 0, "max": 1}, "rules": [rule]}}}
+    for values in ((0, 1e-114), (1e-114, 0)):  # what comes to less than the scale's end is -0.0 there
+        rows = alike(document, *({"response": "", "a": value} for value in values))
+        assert [row["dimension.d"] for row in rows] == [bits(-0.0 if value else 0.0) for value in values]
 
 
 def test_points_are_added_one_after_the_other_as_everywhere() -> None:

@@ -243,7 +243,7 @@ bulk_rows(rubrica.compile(json.loads(sys.argv[3])), source, folder, How(processe
 
 @pytest.mark.slow
 def test_a_run_that_is_killed_goes_on_with_the_shards_that_are_missing(tmp_path: Path) -> None:
-    source, folder = write_lines(tmp_path / "cases.jsonl", 20_000), tmp_path / "run"
+    source, folder = write_lines(tmp_path / "cases.jsonl", 8_000), tmp_path / "run"
     command = [sys.executable, "-c", PROGRAM, str(folder), str(source), json.dumps(RUBRIC)]
     kept: set[str] = set()
     for _ in range(3):

@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
+from run_forks import Fork, forks
 from runs_judged import (
     JUDGE,
     KIND,
@@ -37,7 +38,7 @@ def rubric(tmp_path: Path) -> Path:
     return file
 
 
-def wait_for(size: int, folder: Path, process: subprocess.Popen[str]) -> None:
+def wait_for(size: int, folder: Path, process: subprocess.Popen[str] | Fork) -> None:
     """Wait until so many bytes are stored, or the run is over."""
     file = folder / "evaluations.jsonl"
     while process.poll() is None and (file.stat().st_size if file.exists() else 0) < size:
@@ -52,15 +53,15 @@ def test_a_run_killed_twenty_times_at_random_ends_as_if_it_had_not_been(tmp_path
     with provided(latency=0.04) as server:
         env = environment(server, tmp_path)
         told = (file, "-r", rubric, "-J", JUDGE, "-j", "4")
-        for _ in range(KILLS):
-            process = command(*told, "-o", folder, env=env)
-            wait_for(sum(map(len, stored_lines(folder))) + dice.randint(0, 8_000), folder, process)
-            time.sleep(dice.random() * 0.03)
-            process.kill()
-            process.communicate()
-            kept = [line for line in stored_lines(folder) if line.endswith(b"\n")]
-            assert len({timeless(line)["case"] for line in kept}) == len(kept)  # whole lines, no case twice
-            inside += 0 < len(kept) < CASES
+        with forks(env) as started:
+            for _ in range(KILLS):
+                process = started.run(*told, "-o", folder)
+                wait_for(sum(map(len, stored_lines(folder))) + dice.randint(0, 8_000), folder, process)
+                time.sleep(dice.random() * 0.03)
+                process.kill()
+                kept = [line for line in stored_lines(folder) if line.endswith(b"\n")]
+                assert len({timeless(line)["case"] for line in kept}) == len(kept)  # whole lines, no case twice
+                inside += 0 < len(kept) < CASES
         assert inside >= KILLS // 2
         server.latency = 0.0
         code, said = finished(*told, "-o", folder, env=env)

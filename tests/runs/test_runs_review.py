@@ -328,6 +328,10 @@ def test_from_a_sample_to_labels(cli: Cli, tmp_path: Path) -> None:
     assert f"{count} new items in the review queue" in drawn.stdout
     assert (tmp_path / "review.html").read_text().count('<article class="card" id="item-') == count
     assert cli("sample", run, "-o", review).exit_code == 1  # it may be filled in already
+    queued = cli("sample", run, "--share", "0.3", "--database", database)
+    assert queued.exit_code == 0, queued.stderr
+    assert "0 new items in the review queue" in queued.stdout
+    assert f"import --database {database} --run" in " ".join(queued.stdout.split())
 
     answer(review, tmp_path / "ann.jsonl", "ann")
     answer(review, tmp_path / "bob.jsonl", "bob", lambda record: record["scores"].update(wit=2))
@@ -371,6 +375,8 @@ def test_a_review_that_nobody_filled_in_is_an_error(cli: Cli, tmp_path: Path) ->
     [
         (("sample", "RUN", "-o", "review.txt"), "ends in .jsonl or .csv"),
         (("sample", "RUN", "-o", "review.csv", "--sheet", "x.pdf"), "ends in .html or .md"),
+        (("sample", "RUN"), "name a file to fill in, or a database"),
+        (("sample", "RUN", "--database", "x.db", "--open"), "goes with --output"),
         (("import", "--run", "RUN"), "name the review files"),
     ],
 )

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import typer
 from rich.console import Group, RenderableType
@@ -68,7 +68,13 @@ By = Annotated[
 ]
 Seed = Annotated[int, typer.Option("--seed", metavar="N", help="Draws another sample; the same number the same one.")]
 Output = Annotated[
-    str, typer.Option("--output", "-o", metavar="REVIEW.jsonl|.csv", help="The file that reviewers fill in.")
+    str | None,
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="REVIEW.jsonl|.csv",
+        help="The file that reviewers fill in; with --database it may be left out.",
+    ),
 ]
 Sheet = Annotated[
     str | None,
@@ -105,6 +111,7 @@ Labels = Annotated[
 SAMPLE_EXAMPLES = """[bold]Examples[/bold]
   rubrica review sample runs/week12 -o review.csv
   rubrica review sample runs/week12 --share 0.2 --by verdict,grade -o review.jsonl
+  rubrica review sample runs/week12 --database rubrica.db
 
 The sample takes a share of every stratum, and at least one of each: verdict,
 quarter of full marks, and whether the evaluation is doubtful (low confidence,
@@ -125,7 +132,7 @@ cannot be used is told, and the others are used; then the exit code is 1."""
 @app.command(epilog=SAMPLE_EXAMPLES)
 def sample(
     run: RunArgument,
-    output: Output,
+    output: Output = None,
     share: Share = 0.1,
     by: By = SPREAD,
     seed: Seed = 0,
@@ -136,28 +143,55 @@ def sample(
     force: Force = False,
 ) -> None:
     """Draw a stratified sample of a run into a file for people to fill in."""
-    form = FORMS.get(Path(output).suffix.lower())
-    if form is None:
-        raise typer.BadParameter("its name ends in .jsonl or .csv", param_hint="--output")
-    beside = sheet or str(Path(output).with_suffix(".html"))
-    if Path(beside).suffix.lower() not in (".html", ".md"):
-        raise typer.BadParameter("its name ends in .html or .md", param_hint="--sheet")
-    refuse_same(output, run, beside)
-    refuse_same(beside, run)
+    if output is None and database is None:
+        raise typer.BadParameter("name a file to fill in, or a database with --database", param_hint="--output")
+    if output is None and (sheet is not None or show_judge):
+        raise typer.BadParameter("goes with --output", param_hint="--sheet, --open")
+    files = _files(output, sheet) if output is not None else None
+    for place in files or ():
+        refuse_same(place, run)
     stored = StoredRun.open(run)
     known = _known(stored, rubrics)
     drawn = draw(stored.evaluations, share, by=[name.strip() for name in by.split(",") if name.strip()], seed=seed)
     if not drawn:
         raise RubricaError(f"{run} holds no evaluation to review")
-    texts = sheet_html if beside.lower().endswith(".html") else sheet_markdown
-    with whole_file(output, force=force) as file, whole_file(beside, force=force) as page:
-        page.write(texts(drawn, known, Path(output).name))
-        write_review(drawn, known, file, form, show_judge=show_judge)
+    if files is not None:
+        form, texts = FORMS[_end(files.review)], sheet_html if _end(files.sheet) == ".html" else sheet_markdown
+        with whole_file(files.review, force=force) as file, whole_file(files.sheet, force=force) as page:
+            page.write(texts(drawn, known, Path(files.review).name))
+            write_review(drawn, known, file, form, show_judge=show_judge)
     added = None if database is None else _queue().add(database, stored.name, drawn, known)
-    out().print(_drawn_page(drawn, (output, beside), run, added))
+    out().print(_drawn_page(drawn, files, added, _way_back(run, files, database)))
 
 
-def _drawn_page(drawn: Sequence[Drawn], files: tuple[str, str], run: str, added: int | None) -> Group:
+class _Files(NamedTuple):
+    """The files of a sample."""
+
+    review: str
+    sheet: str
+
+
+def _files(output: str, sheet: str | None) -> _Files:
+    if _end(output) not in FORMS:
+        raise typer.BadParameter("its name ends in .jsonl or .csv", param_hint="--output")
+    beside = sheet or str(Path(output).with_suffix(".html"))
+    if _end(beside) not in (".html", ".md"):
+        raise typer.BadParameter("its name ends in .html or .md", param_hint="--sheet")
+    refuse_same(output, beside)
+    return _Files(output, beside)
+
+
+def _end(file: str) -> str:
+    return Path(file).suffix.lower()
+
+
+def _way_back(run: str, files: _Files | None, database: str | None) -> str:
+    """The command that reads scores back."""
+    place = [files.review] if files is not None else ["--database", str(database)]
+    return shlex.join([*program().split(), "review", "import", *place, "--run", run, "-o", "labels.jsonl"])
+
+
+def _drawn_page(drawn: Sequence[Drawn], files: _Files | None, added: int | None, back: str) -> Group:
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
     table.add_column("stratum", overflow="fold")
     table.add_column("drawn", justify="right", no_wrap=True)
@@ -167,13 +201,14 @@ def _drawn_page(drawn: Sequence[Drawn], files: tuple[str, str], run: str, added:
     if len(counts) > MOST_STRATA:
         table.add_row(f"… and {len(counts) - MOST_STRATA:,} more strata", "")
     parts: list[RenderableType] = [table, Text()]
-    parts.append(
-        Text.assemble(f"{counted(len(drawn), 'evaluation')} in ", (safe(files[0]), "bold"), " to be filled in")
-    )
-    parts.append(Text.assemble("questions and anchors in ", (safe(files[1]), "bold")))
+    many = counted(len(drawn), "evaluation")
+    if files is not None:
+        parts.append(Text.assemble(f"{many} in ", (safe(files.review), "bold"), " to be filled in"))
+        parts.append(Text.assemble("questions and anchors in ", (safe(files.sheet), "bold")))
+    else:
+        parts.append(Text(f"{many} drawn"))
     if added is not None:
         parts.append(Text(f"{counted(added, 'new item')} in the review queue of the database"))
-    back = shlex.join([*program().split(), "review", "import", files[0], "--run", run, "-o", "labels.jsonl"])
     parts.append(Text(f"then: {back}", "dim"))
     return Group(*parts)
 

@@ -31,6 +31,7 @@ from .compliance import (
     recommendations,
     section_scores,
 )
+from .given import GivenRequest, GivenResponse, request_of, response_of
 from .questions import GenerateQuestionResponse, GenerateQuestionsRequest, context_of
 from .results import ResponseEvaluation
 from .sections import question_evaluation
@@ -73,27 +74,28 @@ class ResponseEvaluator:
 
     def evaluate_response(
         self,
-        request: GenerateQuestionsRequest,
-        response: GenerateQuestionResponse,
+        request: GivenRequest,
+        response: GivenResponse,
         update_baseline: bool = False,
         baseline_file: str | Path = BASELINE,
     ) -> ResponseEvaluation:
         """Judge every question of a response, and wait for it.
 
+        Both may be models, plain data or JSON text; what cannot be read raises an InputError that names the field.
         Inside a running event loop, `aevaluate_response` is the one to await: this one would keep the loop waiting.
         """
         return self._wait(self.aevaluate_response(request, response, update_baseline, baseline_file))
 
     async def aevaluate_response(
         self,
-        request: GenerateQuestionsRequest,
-        response: GenerateQuestionResponse,
+        request: GivenRequest,
+        response: GivenResponse,
         update_baseline: bool = False,
         baseline_file: str | Path = BASELINE,
     ) -> ResponseEvaluation:
         """Judge every question of a response. With `update_baseline` the outcome is added to the baseline file."""
-        evaluations = await self.aevaluations(request, response)
-        found = self.conclude(request, response, evaluations)
+        asked, given = request_of(request), response_of(response)
+        found = self.conclude(asked, given, await self.aevaluations(asked, given))
         if update_baseline:
             await asyncio.to_thread(self._remember, found, Path(baseline_file))
         return found
@@ -177,8 +179,8 @@ class ResponseEvaluator:
 
 
 def evaluate_api_response(
-    request: GenerateQuestionsRequest,
-    response: GenerateQuestionResponse,
+    request: GivenRequest,
+    response: GivenResponse,
     generate_report: bool = False,
     update_baseline: bool = False,
     baseline_file: str | Path = BASELINE,
@@ -186,7 +188,8 @@ def evaluate_api_response(
 ) -> tuple[ResponseEvaluation, str | None]:
     """Judge a response; its evaluation, and the report as text where it is wanted.
 
-    Give an `evaluator` for a judge, another rubric or another number of workers.
+    Request and response may be models, plain data or JSON text. Give an `evaluator` for a judge, another rubric or
+    another number of workers.
     """
     chosen = evaluator or ResponseEvaluator()
     evaluation = chosen.evaluate_response(request, response, update_baseline, baseline_file)
@@ -194,8 +197,8 @@ def evaluate_api_response(
 
 
 async def aevaluate_api_response(
-    request: GenerateQuestionsRequest,
-    response: GenerateQuestionResponse,
+    request: GivenRequest,
+    response: GivenResponse,
     generate_report: bool = False,
     update_baseline: bool = False,
     baseline_file: str | Path = BASELINE,

@@ -30,8 +30,9 @@ from .bulk_crew import cores, judge_all
 from .bulk_frames import LINE
 from .bulk_names import names_of, tell_apart
 from .bulk_parquet import row_case
-from .bulk_pieces import PIECE_BYTES, Piece, is_table, lines_of_piece, pieces_of
+from .bulk_pieces import PIECE_BYTES, Piece, blocks_of, is_table, pieces_of
 from .bulk_shards import Shard, Shards, errors_folder, errors_path, shard_path
+from .bulk_simple import lines_in
 from .columns import readable
 from .lines import whole_lines
 from .manifest import Manifest
@@ -181,7 +182,8 @@ def _cases(source: Path, piece: Piece) -> Iterator[Case | BadLine]:
         for number, row in enumerate(frame.iter_rows(named=True), piece.first):
             yield row_case(row, number)
         return
-    for number, line in enumerate(lines_of_piece(source, piece), piece.first):
+    lines = (line for block in blocks_of(source, piece) for line in lines_in(block))
+    for number, line in enumerate(lines, piece.first):
         if line.strip():
             yield read_case(line, number)
 

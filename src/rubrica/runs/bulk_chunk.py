@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from itertools import starmap
 from math import copysign
 from typing import Any
 
@@ -20,7 +21,7 @@ class Chunk:
         self,
         cases: Any,
         lines: Sequence[int],
-        texts: Mapping[Field, Sequence[bytes]],
+        texts: Mapping[Field, Callable[[], Sequence[str]]],
         given: Mapping[str, Sequence[Any]],
     ) -> None:
         """A field that is left out is empty everywhere, a name that is left out is given nowhere."""
@@ -33,10 +34,10 @@ class Chunk:
     def __len__(self) -> int:
         return len(self.cases)
 
-    def texts(self, field: Field) -> Sequence[bytes]:
-        """The texts of a field, in UTF-8."""
+    def texts(self, field: Field) -> Sequence[str]:
+        """The texts of a field."""
         found = self._texts.get(field)
-        return [b""] * len(self) if found is None else found
+        return [""] * len(self) if found is None else found()
 
     def given(self, name: str) -> Sequence[Any]:
         """The values of a name, None where there is none."""
@@ -52,7 +53,7 @@ class Chunk:
         """The texts as features read them."""
         if self._readings is None:
             pairs = zip(self.texts("prompt"), self.texts("response"), strict=True)
-            self._readings = [Texts(prompt.decode(), response.decode()) for prompt, response in pairs]
+            self._readings = list(starmap(Texts, pairs))
         return self._readings
 
 

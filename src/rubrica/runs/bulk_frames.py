@@ -12,8 +12,8 @@ from rubrica.text import FEATURES
 
 from .bulk_chunk import Chunk
 from .bulk_reading import Reading
-from .bulk_tables import is_known
-from .bulk_workings import AxisTables, Part, Workings
+from .bulk_tables import is_known, listed
+from .bulk_workings import LATE, AxisTables, Part, Workings, with_sign
 from .columns import frame_of
 
 MOST_KEPT = 400_000
@@ -65,25 +65,25 @@ class Known:
         self._same: dict[str, pl.Series] = {}  # the columns of it that have the same value everywhere, at length
         self._fired = pl.Series([], dtype=pl.List(pl.String))
 
-    def figures(self, places: list[int]) -> dict[str, pl.Series]:
+    def figures(self, places: pl.Series) -> dict[str, pl.Series]:
         """What the ways to conclude at some places tell."""
         rows = self.workings.rows.results
         if self._rows.height < len(rows):
             new = frame_of(rows[self._rows.height :])
             self._rows = pl.concat([self._rows, new]) if self._rows.height else new
             self._same = {column.name: column.head(1) for column in self._rows if _is_same(column)}
-        found = pl.Series(places, dtype=pl.UInt32)
-        return {
-            column.name: self._repeated(column.name, len(found)) if column.name in self._same else column.gather(found)
-            for column in self._rows
-        }
+        found = {}
+        for column in self._rows:
+            same = column.name in self._same
+            found[column.name] = self._repeated(column.name, len(places)) if same else column[places]
+        return found
 
-    def fired(self, places: list[int]) -> pl.Series:
+    def fired(self, places: pl.Series) -> pl.Series:
         """What fired, at some places."""
         fired = self.workings.fired.results
         if len(self._fired) < len(fired):
             self._fired.extend(_lists(fired[len(self._fired) :]))
-        return self._fired.gather(pl.Series(places, dtype=pl.UInt32))
+        return self._fired[places]
 
     def _repeated(self, name: str, count: int) -> pl.Series:
         """A column that has the same value everywhere: made once, and cut to measure."""
@@ -99,58 +99,60 @@ class _Judging:
         self.known, self.reading = known, reading
         self.workings = known.workings
         self.count = len(reading.chunk)
-        self._fired: list[int] | None = None  # places of what fired so far; None: nothing did
+        self._fired: pl.Series | None = None  # places of what fired so far; None: nothing did
         self._errors: list[pl.Series] = []
 
     def columns(self) -> dict[str, pl.Series]:
         workings = self.workings
-        before: list[int] | None = None
+        before: pl.Series | None = None
         if workings.plan.conditions or workings.plan.ruling.vetoes:
             before = workings.begun.places(workings.before.keys(self.reading, self.count))
-        keys: list[Sequence[Any]] = [self._outcomes(i, axis, before) for i, axis in enumerate(workings.axes)]
-        keys += workings.after.columns(self.reading)
+        keys: list[Sequence[Any]] = [self._outcomes(axis, before).to_list() for axis in workings.axes]
+        keys += map(listed, workings.after.columns(self.reading))
         found = self.known.figures(workings.rows.places(keys[0] if len(keys) == 1 else zip(*keys, strict=True)))
         if self._fired is not None:
             found["fired"] = self.known.fired(self._fired)
         for errors in self._errors:
-            found["errors"] = found["errors"] + errors
+            found["errors"] = found["errors"] + errors.cast(pl.Int64)
         return found
 
-    def _outcomes(self, number: int, axis: AxisTables, before: list[int] | None) -> list[int]:
+    def _outcomes(self, axis: AxisTables, before: pl.Series | None) -> pl.Series:
         """The place of each record's outcome."""
         gave = [part.table.places(part.reads.keys(self.reading, self.count)) for part in axis.parts]
-        state: Sequence[Any] = gave[0] if gave else [axis.start] * self.count
-        for first, (total, places) in enumerate(zip(axis.sums, gave, strict=False)):
-            state = list(map(total.__getitem__, zip(state, places, strict=True) if first else places))
-        settled = list(map(axis.settled.__getitem__, state))
-        if before is not None:
-            begun = enumerate(self.workings.begun.results)
-            early = {place: axis.outcomes[found] for place, every in begun if (found := every[number]) is not None}
-            if early:
-                settled = [early.get(place, late) for place, late in zip(before, settled, strict=True)]
-                gave = [[0 if b in early else g for b, g in zip(before, places, strict=True)] for places in gave]
+        settled = axis.settled(self._points(axis, gave))
+        early = axis.early(before) if before is not None else None
+        if early is not None and (early != LATE).any():
+            settled = early.zip_with(early != LATE, settled)
+            gave = [places.set(early != LATE, 0) for places in gave]
         for part, places in zip(axis.parts, gave, strict=True):
             self._tell(part, places)
         return settled
 
-    def _tell(self, part: Part, places: list[int]) -> None:
+    def _points(self, axis: AxisTables, gave: list[pl.Series]) -> pl.Series:
+        """The place of each record's points; for a scorer, that of what it gave."""
+        if axis.first is None:
+            return gave[0] if gave else axis.points.places([with_sign(axis.start)] * self.count)
+        points = axis.first(gave[0])
+        for total, part, places in zip(axis.sums, axis.parts[1:], gave[1:], strict=True):
+            points = total(points, places, (len(axis.points.results), len(part.table.results)))
+        return points
+
+    def _tell(self, part: Part, places: pl.Series) -> None:
         """Keep which rules fired, and how many could not be applied."""
-        given = part.table.results
-        if any(result.errors for result in given):
-            self._errors.append(pl.Series([given[place].errors for place in places], dtype=pl.Int64))
-        if not any(result.fired for result in given):
-            return
-        fired = list(map(part.fired.__getitem__, places))
+        if part.errors:
+            self._errors.append(part.errors(places))
         if self._fired is None:
-            self._fired = fired
-        else:
-            joined = self.workings.joined
-            self._fired = list(map(joined.__getitem__, zip(self._fired, fired, strict=True)))
+            self._fired = part.fired(places) if part.fired else None
+        elif part.own:
+            sizes = (len(self.workings.fired.results), part.own_size())
+            self._fired = part.joined(self._fired, part.own(places), sizes)
 
 
 def _is_same(column: pl.Series) -> bool:
     """Whether a column has the same value everywhere; of lists, whether all are empty."""
-    return not column.list.len().max() if column.dtype == pl.List else column.n_unique() == 1
+    if column.dtype == pl.List:
+        return not column.list.len().max()
+    return column.n_unique() == 1 and (column[0] != 0 or len(set(map(str, column.to_list()))) == 1)  # -0.0 is not 0.0
 
 
 def _lists(texts: Sequence[tuple[str, ...]]) -> pl.Series:

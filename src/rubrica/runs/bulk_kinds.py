@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import polars as pl
+
 from rubrica.engine.plan import Plan
 from rubrica.errors import PatternError
 from rubrica.model.evidence import Field
@@ -12,7 +14,11 @@ from rubrica.scorers.recipe import RuleScorer
 from rubrica.scorers.situation import MOST_MATCHES
 from rubrica.text.patterns import SET_BYTES, PatternSet, Scan
 
+from .bulk_places import places_of
 from .bulk_tables import Kind, Table, rules_of, scorer_of
+
+MOST_BYTES = 4
+"""Of a character in UTF-8."""
 
 
 class Kinds:
@@ -36,38 +42,38 @@ class Kinds:
         """What is found in texts of a kind, as if there were one pattern or none."""
         return Scan("", kind.sample, self.patterns.patterns, [] if index is None else [index])
 
-    def places(self, texts: Sequence[bytes], odd: set[int]) -> list[int]:
+    def places(self, texts: Sequence[str], odd: set[int]) -> pl.Series:
         """The kind of each text; what can only be told one at a time is added to `odd`."""
         match = self.patterns.matcher
         seen = self._seen
         if match is None:
             odd.update(range(len(texts)))
-            return [0] * len(texts)
-        if max(map(len, texts), default=0) > SET_BYTES:
-            odd.update(row for row, text in enumerate(texts) if len(text) > SET_BYTES)
-            texts = [b"" if len(text) > SET_BYTES else text for text in texts]
-        places = [seen[tuple(match(text))] for text in texts]
+            return places_of([0] * len(texts))
+        if max(map(len, texts), default=0) * MOST_BYTES > SET_BYTES:
+            long = {row for row, text in enumerate(texts) if len(text.encode()) > SET_BYTES}
+            odd.update(long)
+            texts = ["" if row in long else text for row, text in enumerate(texts)]
+        places = list(map(seen.__getitem__, map(tuple, map(match, map(str.encode, texts)))))
         if () in seen:
             failed = seen[()]
             odd.update(row for row, place in enumerate(places) if place == failed)
         if self._counting:
             self._count(texts, places, odd)
-        return places
+        return places_of(places)
 
     def _kind(self, found: tuple[int, ...]) -> Kind:
         ordered = tuple(sorted(found)[:-1])  # without the always matching pattern, added last
-        count = tuple(index for index in ordered if index in self._limits)
-        if count:
+        if self._limits and (count := tuple([index for index in ordered if index in self._limits])):
             self._counting[len(self._seen.results)] = count
         return Kind(ordered, {})
 
-    def _count(self, texts: Sequence[bytes], places: list[int], odd: set[int]) -> None:
+    def _count(self, texts: Sequence[str], places: list[int], odd: set[int]) -> None:
         """Tell texts apart by how often those patterns occur whose number matters."""
         counting, patterns, limits = self._counting, self.patterns.patterns, self._limits
         for row, place in enumerate(places):
             if place not in counting:
                 continue
-            indexes, text = counting[place], texts[row]
+            indexes, text = counting[place], texts[row].encode()
             try:
                 counts = tuple([len(patterns[index].byte_spans(text, limits[index])) for index in indexes])
             except PatternError:  # told by whoever applies the rule

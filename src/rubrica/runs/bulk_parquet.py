@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import polars as pl
@@ -12,7 +13,8 @@ from rubrica.model.context import LONGEST_TEXT
 from rubrica.model.evidence import Field
 
 from .bulk_chunk import Chunk
-from .bulk_records import FIELDS, NEVER_NAMED, NOT_SIMPLE, Records
+from .bulk_records import Records
+from .bulk_simple import FIELDS, NEVER_NAMED, NOT_SIMPLE
 from .tables import plain_cell
 
 
@@ -63,8 +65,8 @@ def _is_plain(dtype: pl.DataType) -> bool:
 
 
 def _chunk(frame: pl.DataFrame, numbers: Sequence[int], names: frozenset[str]) -> Chunk:
-    texts: dict[Field, Sequence[bytes]] = {
-        name: frame[name].fill_null("").cast(pl.Binary).to_list() for name in FIELDS if name in frame.columns
+    texts: dict[Field, Callable[[], Sequence[str]]] = {
+        name: partial(_texts, frame[name]) for name in FIELDS if name in frame.columns
     }
     inside = frame["custom_metrics"].struct.unnest() if "custom_metrics" in frame.columns else pl.DataFrame()
     given = {}
@@ -74,6 +76,10 @@ def _chunk(frame: pl.DataFrame, numbers: Sequence[int], names: frozenset[str]) -
         if columns:
             given[name] = _first_given([column.to_list() for column in columns])
     return Chunk(_ids(frame, numbers), numbers, texts, given)
+
+
+def _texts(column: pl.Series) -> Sequence[str]:
+    return (column.fill_null("") if column.null_count() else column).to_list()
 
 
 def _first_given(columns: list[list[Any]]) -> list[Any]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import cast
 
 from rubrica.model.evidence import Field
 from rubrica.text import FEATURES
 
 from .bulk_chunk import Chunk, as_keys
-from .bulk_tables import Memo
+from .bulk_tables import Column, Memo, listed
 from .bulk_workings import Workings
 
 
@@ -19,16 +19,16 @@ class Reading:
     def __init__(self, workings: Workings, chunk: Chunk) -> None:
         self.workings, self.chunk = workings, chunk
         self.odd: set[int] = set()  # rows that can only be judged one at a time
-        self._columns: dict[str, Sequence[Any]] = {}
+        self._columns: dict[str, Column] = {}
 
-    def __call__(self, name: str) -> Sequence[Any]:
+    def __call__(self, name: str) -> Column:
         """A column by ``profile``, ``field:NAME`` or ``name:NAME``."""
         found = self._columns.get(name)
         if found is None:
             found = self._columns[name] = self._read(name)
         return found
 
-    def _read(self, column: str) -> Sequence[Any]:
+    def _read(self, column: str) -> Column:
         kind, _, name = column.partition(":")
         if kind == "profile":
             return self._profiles()
@@ -39,7 +39,7 @@ class Reading:
         if slot is not None:
             kinds = self.workings.kinds[slot.field]
             counts = Memo[float](lambda place: float(kinds.kind(place).counts.get(slot.index, 0)))
-            return list(map(counts.__getitem__, self(f"field:{slot.field}")))
+            return list(map(counts.__getitem__, listed(self(f"field:{slot.field}"))))
         if name in FEATURES:
             return as_keys(list(map(FEATURES[name].compute, self.chunk.readings)), self.odd)
         return as_keys(self.chunk.given(name), self.odd)
@@ -47,7 +47,7 @@ class Reading:
     def _profiles(self) -> Sequence[str | None]:
         plan, table = self.workings.plan, self.workings.profiles
         wanted = self.chunk.given(plan.profiles.by) if plan.profiles is not None else [None] * len(self.chunk)
-        found = [table.results[place] for place in table.places(as_keys(wanted, self.odd))]
+        found = [table.results[place] for place in table.places(as_keys(wanted, self.odd)).to_list()]
         if None in found:  # no profile fits: the record is refused, with the reason
             self.odd.update(row for row, name in enumerate(found) if name is None)
             some = next(iter(plan.ruling.terms))

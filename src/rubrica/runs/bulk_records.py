@@ -1,35 +1,22 @@
-"""Records as columns where they are simple, and one at a time where they are not.
-
-A record is simple when its Context would hold its texts and values just as they are written: no chat, no earlier
-rounds, no pictures, no nested metadata, and texts that are texts. All others are read as cases, as everywhere else.
-"""
+"""Records as columns where they are simple, and one at a time, as cases like everywhere else, where they are not."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache, partial
 from itertools import repeat
-from operator import add, itemgetter
 from typing import Any, NamedTuple
 
 import msgspec
 
-from rubrica.engine.cases import OWN_KEYS, BadLine, Case, id_of, read_case
-from rubrica.model.context import Context, Metadata
+from rubrica.engine.cases import BadLine, Case, id_of, read_case
 from rubrica.model.evidence import Field
 
+from .bulk_alike import BROKEN, Alike, alike_in
 from .bulk_chunk import Chunk
-
-SIMPLE: dict[str, type] = {"prompt": str, "response": str, "custom_metrics": dict}
-NOT_SIMPLE = frozenset((Context.model_fields.keys() - SIMPLE.keys()) | Metadata.model_fields.keys() | {"expect"})
-"""Keys that make a record one to read as a case: what they hold is checked or changed on its way into a Context."""
-NEVER_NAMED = frozenset(Context.model_fields.keys() | {*OWN_KEYS})
-"""Keys that no formula reads by name."""
-MOST_BRACKETS = 150
-"""A line with more may be nested too deeply; whether it is, the reader of cases knows."""
-FIELDS: tuple[Field, ...] = ("prompt", "response")
+from .bulk_simple import FIELDS, NEVER_NAMED, NOT_SIMPLE, SIMPLE, is_shallow, lines_in
 
 _decode = msgspec.json.Decoder().decode
-_NOTHING: dict[str, Any] = {}
 
 
 class Records(NamedTuple):
@@ -38,38 +25,61 @@ class Records(NamedTuple):
     chunk: Chunk | None
     odd: list[Case | BadLine]
     case: Callable[[int], Case | BadLine]  # a row of the chunk, should it turn out not to be simple
+    lines: int = 0  # of their file that they were read from
 
 
-def all_odd(lines: Sequence[bytes], first: int) -> Records:
-    """Read JSON lines as cases."""
-    rows = [row for row, line in enumerate(lines) if line and not line.isspace()]
-    return Records(None, [read_case(lines[row], first + row) for row in rows], lambda row: read_case(lines[row], first))
+def all_odd(data: bytes, first: int) -> Records:
+    """Read JSON lines as cases; `first` is the number of the first of them."""
+    lines = lines_in(data)
+    odd = [read_case(line, number) for number, line in enumerate(lines, first) if line and not line.isspace()]
+    return Records(None, odd, odd.__getitem__, len(lines))
 
 
-def from_lines(lines: Sequence[bytes], first: int, names: frozenset[str]) -> Records:
+def from_lines(data: bytes, first: int, names: frozenset[str]) -> Records:
     """Read JSON lines; `first` is the number of the first of them, `names` are those to keep of each record.
 
     Lines of more than `LONGEST_TEXT` bytes are for `all_odd`.
     """
-    rows: Sequence[int] = range(len(lines))
-    if not all(lines) or any(map(bytes.isspace, lines)):  # empty lines are passed over
-        rows = [row for row in rows if lines[row] and not lines[row].isspace()]
+    alike = alike_in(data)
+    if alike is not None:
+        numbers, split = range(first, first + len(alike)), cache(partial(lines_in, data))
+        chunk = _chunk(alike, numbers, names) if numbers else None
+        return Records(chunk, [], lambda row: read_case(split()[row], first + row), len(numbers))
+    lines = lines_in(data)
+    rows = [row for row, line in enumerate(lines) if line and not line.isspace()]  # empty lines are passed over
     odd: list[Case | BadLine] = []
     found = _all_simple([lines[row] for row in rows])
     if found is None:
-        tried = [(row, _simple(lines[row])) for row in rows]
-        odd = [read_case(lines[row], first + row) for row, data in tried if data is None]
-        rows = [row for row, data in tried if data is not None]
-        found = [data for _, data in tried if data is not None]
-    chunk = _chunk(found, [first + row for row in rows], names) if found else None
-    return Records(chunk, odd, lambda row: read_case(lines[rows[row]], first + rows[row]))
+        tried = [(row, _all_simple([lines[row]])) for row in rows]
+        odd = [read_case(lines[row], first + row) for row, several in tried if several is None]
+        rows = [row for row, several in tried if several is not None]
+        found = [data for _, several in tried if several is not None for data in several]
+    chunk = _chunk(Various(found), [first + row for row in rows], names) if found else None
+    return Records(chunk, odd, lambda row: read_case(lines[rows[row]], first + rows[row]), len(lines))
+
+
+class Various:
+    """Simple records with any keys."""
+
+    def __init__(self, found: Sequence[dict[str, Any]]) -> None:
+        self._found = found
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+    def column(self, key: str) -> list[Any] | None:
+        """What the records have under a key, or what stands for nothing; None where no record has it."""
+        if not any(key in data for data in self._found):
+            return None
+        missing = SIMPLE[key]() if key in SIMPLE else None
+        return [data.get(key, missing) for data in self._found]
 
 
 def _all_simple(lines: Sequence[bytes]) -> list[dict[str, Any]] | None:
     """The records of lines that are all simple, looked at a column at a time; None where one is not."""
     try:
         found = [_decode(line) for line in lines]
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except BROKEN:
         return None
     if not set(map(type, found)) <= {dict}:
         return None
@@ -77,38 +87,27 @@ def _all_simple(lines: Sequence[bytes]) -> list[dict[str, Any]] | None:
     if any(not NOT_SIMPLE.isdisjoint(keys) for keys in shapes):
         return None
     for name, kind in SIMPLE.items():
-        if all(name in keys for keys in shapes):
-            types = set(map(type, map(itemgetter(name), found)))
-        else:
-            types = {type(data[name]) for data in found if name in data}
-        if not types <= {kind}:
+        if not {type(data[name]) for data in found if name in data} <= {kind}:
             return None
-    nested = map(add, map(bytes.count, lines, repeat(b"[")), map(bytes.count, lines, repeat(b"{")))
-    return found if max(nested, default=0) <= MOST_BRACKETS else None
+    return found if is_shallow(lines) else None
 
 
-def _simple(line: bytes) -> dict[str, Any] | None:
-    """The record of a line that is simple; None where it is not."""
-    found = _all_simple([line])
-    return None if found is None else found[0]
-
-
-def _chunk(found: Sequence[dict[str, Any]], numbers: Sequence[int], names: frozenset[str]) -> Chunk:
-    cases = [data.get("id") for data in found]
+def _chunk(found: Various | Alike, numbers: Sequence[int], names: frozenset[str]) -> Chunk:
+    cases = found.column("id") or [None] * len(found)
     if not set(map(type, cases)) <= {str} or "" in cases:
         cases = [id_of(case, number) for case, number in zip(cases, numbers, strict=True)]
-    texts: dict[Field, Sequence[bytes]] = {}
-    for field in FIELDS:
-        if any(field in data for data in found):
-            texts[field] = [data.get(field, "").encode() for data in found]
-    metrics = [data.get("custom_metrics", _NOTHING) for data in found]
+    texts: dict[Field, Callable[[], Sequence[str]]] = {field: partial(_texts, found, field) for field in FIELDS}
+    metrics = found.column("custom_metrics")
     given = {}
     for name in names:
-        values = [inside.get(name) for inside in metrics]
-        if None in values and name not in NEVER_NAMED:
-            values = [
-                inside[name] if name in inside else data.get(name) for inside, data in zip(metrics, found, strict=True)
-            ]
-        if not values or values.count(None) < len(values):
+        values = found.column(name) if name not in NEVER_NAMED else None
+        if metrics is not None:
+            outer = values or repeat(None)
+            values = [inside.get(name, value) for inside, value in zip(metrics, outer, strict=False)]
+        if values is not None and values.count(None) < len(values):
             given[name] = values
     return Chunk(cases, numbers, texts, given)
+
+
+def _texts(found: Various | Alike, field: Field) -> Sequence[str]:
+    return found.column(field) or [""] * len(found)

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import repeat
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
+
+import polars as pl
 
 from rubrica.engine.plan import AxisPlan, Plan
 from rubrica.formula import Formula
@@ -17,7 +19,11 @@ from rubrica.scorers.metric_threshold import MetricRule
 from rubrica.scorers.patterns import PatternRule
 from rubrica.scorers.recipe import Checklist, FormulaScorer, RuleScorer
 
+from .bulk_places import places_of
+
 Result = TypeVar("Result")
+Column: TypeAlias = Sequence[Any] | pl.Series
+"""What is read of many records: values, or the places of the kinds of their texts."""
 
 
 class Table(dict[Any, int], Generic[Result]):
@@ -38,9 +44,9 @@ class Table(dict[Any, int], Generic[Result]):
         place = self[key] = len(self.results) - 1
         return place
 
-    def places(self, keys: Iterable[Any]) -> list[int]:
+    def places(self, keys: Iterable[Any]) -> pl.Series:
         """Where the results of many keys are."""
-        return list(map(self.__getitem__, keys))
+        return places_of(map(self.__getitem__, keys))
 
 
 class Growing(Table[Result]):
@@ -51,10 +57,10 @@ class Growing(Table[Result]):
             self.results.append(self._work(len(self.results)))
         return int(key)
 
-    def places(self, keys: Iterable[Any]) -> list[int]:
-        places = keys if isinstance(keys, list) else list(keys)
-        if places:
-            self.__missing__(max(places))
+    def places(self, keys: Iterable[Any]) -> pl.Series:
+        places = keys if isinstance(keys, pl.Series) else places_of(keys)
+        if len(places):
+            self.__missing__(places.max())
         return places
 
 
@@ -94,19 +100,19 @@ class Reads:
     fields: tuple[Field, ...] = ()
     names: tuple[str, ...] = ()
 
-    def columns(self, read: Callable[[str], Sequence[Any]]) -> list[Sequence[Any]]:
+    def columns(self, read: Callable[[str], Column]) -> list[Column]:
         """What is read of many texts; `read` gives a column by ``profile``, ``field:NAME`` or ``name:NAME``."""
         wanted = ["profile"] if self.profile else []
         wanted += [f"field:{field}" for field in self.fields]
         wanted += [f"name:{name}" for name in self.names]
         return [read(name) for name in wanted]
 
-    def keys(self, read: Callable[[str], Sequence[Any]], count: int) -> Iterable[Any]:
+    def keys(self, read: Callable[[str], Column], count: int) -> Iterable[Any]:
         """What is read of each of `count` texts as a key: a bare value where it is one, a tuple where it is more."""
         found = self.columns(read)
         if not found:
             return repeat((), count)
-        return found[0] if len(found) == 1 else zip(*found, strict=True)
+        return found[0] if len(found) == 1 else zip(*map(listed, found), strict=True)
 
     def values(self, key: Any) -> Values:
         """What a key stands for."""
@@ -114,6 +120,11 @@ class Reads:
         every = (key,) if width == 1 else key
         named = self.profile + len(self.fields)
         return Values(every[0] if self.profile else None, every[self.profile : named], every[named:])
+
+
+def listed(column: Column) -> Sequence[Any]:
+    """A column that is quick to go through."""
+    return column.to_list() if isinstance(column, pl.Series) else column
 
 
 def scorer_of(axis: AxisPlan) -> object:

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import partial
+from math import copysign
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import msgspec
@@ -27,10 +29,13 @@ from rubrica.scorers.recipe import RuleScorer
 from rubrica.scorers.situation import CONTEXT_COUNTS, Situation
 
 from .bulk_kinds import Kinds, limits_of
-from .bulk_tables import Growing, Kind, Memo, Reads, Table, names_before, names_read, names_ruling, rules_of, scorer_of
+from .bulk_places import Along, Pairs
+from .bulk_tables import Growing, Kind, Reads, Table, names_before, names_read, names_ruling, rules_of, scorer_of
 from .rows import Row, row_of
 
 NOTHING = Context()
+LATE = 2**32 - 1
+"""Stands for the place of an outcome that only scoring settles."""
 
 
 class Given(NamedTuple):
@@ -48,7 +53,11 @@ class Part:
 
     reads: Reads
     table: Table[Given]
-    fired: Memo[int]  # the place of what fired, by the place of what was given
+    errors: Along  # how many, by the place of what was given
+    fired: Along  # the place of what fired, among all that fires together
+    own: Along  # the same, among what fires here, which is less
+    joined: Pairs  # by the place of what fired before, and the own one: where both together are
+    own_size: Callable[[], int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +67,12 @@ class AxisTables:
     name: str
     start: float
     parts: tuple[Part, ...]
-    sums: tuple[Memo[float], ...]  # per rule, by the points so far and the place of what it gave; none for a scorer
-    settled: Memo[int]  # the place of the outcome, by points or by the place of what the scorer gave
+    points: Table[float]
+    first: Along | None  # the place of the points, by the place of what the first rule gave; none for a scorer
+    sums: tuple[Pairs, ...]  # per further rule, by the place of the points so far and that of what it gave
+    settled: Along  # the place of the outcome, by that of the points or of what the scorer gave
     outcomes: Table[Outcome]
+    early: Along  # the place of the outcome by that of what was settled before scoring; LATE where nothing was
 
 
 class Workings:
@@ -68,24 +80,24 @@ class Workings:
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
-        limits = limits_of(plan)
-        self.kinds = {f: Kinds(patterns, limits.get(f, {})) for f, patterns in plan.sources.lexicon.sets.items()}
-        self.axes = tuple(self._axis(axis) for axis in plan.axes)
         self.before = self._reads(names_before(plan))
         self.begun: Table[tuple[Outcome | None, ...]] = Table(self._begin)
-        self.after = self._reads(names_ruling(plan))
-        self.rows: Table[Row] = Table(self._conclude)
         self.fired: Table[tuple[str, ...]] = Table(tuple)
         self.fired[()]  # the first place is that of nothing
-        self.joined = Memo(self._join)
+        limits = limits_of(plan)
+        self.kinds = {f: Kinds(patterns, limits.get(f, {})) for f, patterns in plan.sources.lexicon.sets.items()}
+        self.axes = tuple(self._axis(number, axis) for number, axis in enumerate(plan.axes))
+        self.after = self._reads(names_ruling(plan))
+        self.rows: Table[Row] = Table(self._conclude)
         self.profiles: Table[str | None] = Table(self._profile)
 
     @property
     def size(self) -> int:
         """How many results are kept."""
-        tables: list[Any] = [*self.kinds.values(), self.begun, self.rows, self.profiles, self.fired, self.joined]
+        tables: list[Any] = [*self.kinds.values(), self.begun, self.rows, self.profiles, self.fired]
         for axis in self.axes:
-            tables += [axis.outcomes, *axis.sums, *(part.table for part in axis.parts)]
+            tables += [axis.outcomes, axis.points, *axis.sums]
+            tables += [table for part in axis.parts for table in (part.table, part.joined)]
         return sum(map(len, tables))
 
     @property
@@ -106,19 +118,32 @@ class Workings:
         told = {"score", "section", "threshold", *plan.rubric.settings, *CONTEXT_COUNTS, *scored}
         return Reads(plan.profiles is not None, (), tuple(sorted(set(names or ()) - told)))
 
-    def _axis(self, axis: AxisPlan) -> AxisTables:
+    def _axis(self, number: int, axis: AxisPlan) -> AxisTables:
         scorer = scorer_of(axis)
-        outcomes: Table[Outcome] = Table(plain)
+        outcomes: Table[Outcome] = Table(itemgetter(0))
+        points: Table[float] = Table(itemgetter(0))
+
+        def settled_early(every: tuple[Outcome | None, ...]) -> int:
+            outcome = every[number]
+            return LATE if outcome is None else outcomes[known_by(outcome)]
+
+        early = Along(self.begun.results, settled_early)
         if not isinstance(scorer, RuleScorer):
             part = self._part(axis.name, scorer)
-            given = part.table.results
-            settled = Memo(lambda place: outcomes[given[place].outcome])
-            return AxisTables(axis.name, 0.0, (part,), (), settled, outcomes)
+            settled = Along(
+                part.table.results, lambda given: 0 if given.outcome is None else outcomes[known_by(given.outcome)]
+            )
+            return AxisTables(axis.name, 0.0, (part,), points, None, (), settled, outcomes, early)
         parts = tuple(self._part(axis.name, rule) for rule in rules_of(scorer))
-        sums = tuple(Memo(_Sum(part.table.results, None if i else scorer.start)) for i, part in enumerate(parts))
+        sums = [Pairs(_Sum(points, part.table.results)) for part in parts[1:]]
+        first = (
+            Along(parts[0].table.results, lambda given: points[with_sign(_added(scorer.start, given))])
+            if parts
+            else None
+        )
         still = Situation(NOTHING, self.plan.sources, {})
-        settled = Memo(lambda points: outcomes[plain(replace(scorer, rules=(), start=points)(still))])
-        return AxisTables(axis.name, scorer.start, parts, sums, settled, outcomes)
+        settled = Along(points.results, lambda total: outcomes[known_by(replace(scorer, rules=(), start=total)(still))])
+        return AxisTables(axis.name, scorer.start, parts, points, first, tuple(sums), settled, outcomes, early)
 
     def _part(self, axis: str, part: Any) -> Part:
         fields = tuple(part.by_field) if isinstance(part, PatternRule) else ()
@@ -126,7 +151,17 @@ class Workings:
         work = self._patterns(axis, part, reads) if fields else partial(self._work, axis, part, reads)
         # The kinds of the texts of one field count up from 0, in which nothing is found.
         table = Growing(work, Given()) if len(fields) == 1 else Table(work, Given())
-        return Part(reads, table, Memo(lambda place: self.fired[table.results[place].fired]))
+        every, own = self.fired, Table[tuple[str, ...]](tuple)
+        own[()]
+        return Part(
+            reads,
+            table,
+            errors=Along(table.results, lambda given: int(given.errors)),
+            fired=Along(table.results, lambda given: every[given.fired]),
+            own=Along(table.results, lambda given: own[given.fired]),
+            joined=Pairs(lambda before, here: every[every.results[before] + own.results[here]]),
+            own_size=lambda: len(own.results),
+        )
 
     def _work(self, axis: str, part: Any, reads: Reads, key: Any) -> Given:
         gave = part(self._situation(reads, key))
@@ -139,19 +174,22 @@ class Workings:
         alone: dict[tuple[Field, int, int], Given] = {}
 
         def one(field: Field, index: int, kind: Kind) -> Given:
-            key = (field, index, kind.counts.get(index, 0))
-            found = alone.get(key)
-            if found is None:
-                situation = Situation(NOTHING, self.plan.sources, {})
-                for other in reads.fields:
-                    situation.know_scan(other, self.kinds[other].scan(kind, index if other == field else None))
-                found = alone[key] = _given(axis, rule(situation))
-            return found
+            situation = Situation(NOTHING, self.plan.sources, {})
+            for other in reads.fields:
+                situation.know_scan(other, self.kinds[other].scan(kind, index if other == field else None))
+            return _given(axis, rule(situation))
 
         def work(key: Any) -> Given:
             places = (key,) if len(reads.fields) == 1 else key
-            kinds = [(field, self.kinds[field].kind(place)) for field, place in zip(reads.fields, places, strict=True)]
-            return _together([one(field, index, kind) for field, kind in kinds for index in kind.found])
+            several = []
+            for field, place in zip(reads.fields, places, strict=True):
+                kind = self.kinds[field].kind(place)
+                for index in kind.found:
+                    known = (field, index, kind.counts.get(index, 0))
+                    if known not in alone:
+                        alone[known] = one(field, index, kind)
+                    several.append(alone[known])
+            return _together(several)
 
         return work
 
@@ -184,11 +222,6 @@ class Workings:
             sitting.outcomes[axis.name] = axis.outcomes.results[place]
         return msgspec.structs.replace(row_of(recorded(sitting, None)), duration_ms=0.0)
 
-    def _join(self, places: tuple[int, int]) -> int:
-        """The place of what fired in two parts together."""
-        one, other = places
-        return self.fired[self.fired.results[one] + self.fired.results[other]]
-
     def _profile(self, wanted: Any) -> str | None:
         """The profile that a context asks for; None where there is none for it."""
         profiles = self.plan.profiles
@@ -214,18 +247,30 @@ def plain(outcome: Outcome) -> Outcome:
             return NotNeeded("")
 
 
+def known_by(outcome: Outcome) -> tuple[Outcome, float]:
+    """What an outcome is kept by: 0.0 and -0.0 are equal, and not the same."""
+    return plain(outcome), with_sign(outcome.value)[1] if isinstance(outcome, Score) else 0.0
+
+
+def with_sign(value: float) -> tuple[float, float]:
+    return value, copysign(1.0, value)
+
+
 class _Sum:
-    """Adds what a rule gave to the points so far, one hit after the other: another order could round otherwise."""
+    """The place of the points after a rule, by the place of those before it and that of what it gave."""
 
-    def __init__(self, given: list[Given], start: float | None) -> None:
-        self._given = given
-        self._start = start  # of the first rule, which has no points before it
+    def __init__(self, points: Table[float], given: list[Given]) -> None:
+        self._points, self._given = points, given
 
-    def __call__(self, key: Any) -> float:
-        points, place = key if self._start is None else (self._start, key)
-        for added in self._given[place].points:
-            points += added
-        return float(points)
+    def __call__(self, before: int, place: int) -> int:
+        return self._points[with_sign(_added(self._points.results[before], self._given[place]))]
+
+
+def _added(points: float, given: Given) -> float:
+    """Adds what a rule gave, one hit after the other: another order could round otherwise."""
+    for added in given.points:
+        points += added
+    return float(points)
 
 
 def _together(several: list[Given]) -> Given:
