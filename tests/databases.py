@@ -16,7 +16,9 @@ import asyncio
 import contextlib
 import itertools
 import shutil
+import subprocess
 import tempfile
+import time
 import warnings
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
@@ -77,7 +79,7 @@ class Server:
             self._server.ensure_pgdata_inited()
             with (self._folder / "postgresql.conf").open("a") as file:
                 file.write(settings)
-            self._server.start()
+            _patiently(self._server.start)
         except Exception as error:  # noqa: BLE001 - whatever keeps it from starting here
             shutil.rmtree(self._folder, ignore_errors=True)
             pytest.skip(f"no PostgreSQL server can be started here: {error}")
@@ -131,7 +133,7 @@ class Server:
         self._control("-m", mode, "-w", "stop")
 
     def start(self) -> None:
-        self._server.ensure_postgres_running()
+        _patiently(self._server.ensure_postgres_running)
 
     def close(self) -> None:
         with contextlib.suppress(ValueError):
@@ -141,6 +143,16 @@ class Server:
         self._pgexec(
             "pg_ctl", ("-D", str(self._folder), *args), bin_path=self._server.bin_path, user=self._server.system_user
         )
+
+
+def _patiently(start: Callable[[], None]) -> None:
+    """Start a server, also where a busy machine takes longer than the ten seconds that are waited for it."""
+    for _ in range(60):
+        try:
+            return start()
+        except (subprocess.TimeoutExpired, AssertionError):  # it goes on starting by itself, and is not ready yet
+            time.sleep(1)
+    return start()
 
 
 SHAPE = """
@@ -170,6 +182,20 @@ def postgres() -> Iterator[Server]:
     server = Server(CARELESS)
     yield server
     server.close()
+
+
+@pytest.fixture(scope="session")
+def _careful_postgres() -> Iterator[Server]:
+    server = Server()
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def careful_postgres(_careful_postgres: Server) -> Server:
+    """A server that may be stopped, with the settings of one that keeps what it accepts."""
+    _careful_postgres.start()  # as the test before may have left it
+    return _careful_postgres
 
 
 @pytest.fixture(scope="session")

@@ -228,6 +228,14 @@ class Prompt(uvicorn.Server):
             if self.server_state.connections:  # those of a test that opened some by itself are closed after this
                 await asyncio.sleep(0.001)
 
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        if self.server_state.connections or self.server_state.tasks:
+            await super().shutdown(sockets)
+            return
+        for server in self.servers:  # with nobody left it would wait for a tenth of a second all the same
+            server.close()
+        await self.lifespan.shutdown()
+
 
 def _serve(
     app: FastAPI,

@@ -146,10 +146,10 @@ def test_a_dropped_list_item_does_not_shift_the_places_of_the_others() -> None:
     ],
 )
 def test_a_bad_document_is_refused_with_a_reason(old: str, new: str, told: str) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     found = problems(changed(old, new))
     assert any(told in line for line in found), found
-    assert time.perf_counter() - started < 2
+    assert time.process_time() - started < 2
 
 
 def test_a_calibration_must_fit_the_rubric() -> None:
@@ -169,10 +169,10 @@ def test_a_calibration_must_fit_the_rubric() -> None:
 )
 def test_hostile_patterns_are_refused_in_milliseconds(regex: str) -> None:
     rule = {"type": "pattern_detection", "patterns": [{"regex": regex, "score": 1}]}
-    started = time.perf_counter()
+    started = time.process_time()
     with pytest.raises(RubricError) as caught:
         rubrica.load({"name": "Hostile", "scoring_type": "cumulative", "rules": [rule]})
-    assert time.perf_counter() - started < 1
+    assert time.process_time() - started < 1
     assert any("patterns[0].regex" in str(problem) for problem in caught.value.problems)
 
 
@@ -195,10 +195,10 @@ def test_hostile_patterns_are_refused_in_milliseconds(regex: str) -> None:
     ],
 )
 def test_hostile_documents_are_refused_cleanly(text: str) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     with pytest.raises(RubricError):
         rubric_from_text(text)
-    assert time.perf_counter() - started < 5
+    assert time.process_time() - started < 5
 
 
 def test_an_unknown_rubric_names_the_nearest_one() -> None:

@@ -212,8 +212,7 @@ def _modelled(offline: Evaluation) -> ScriptedModel:
     return ScriptedModel(answer)
 
 
-def _asked(document: Mapping[str, Any], stop: str, context: Context, offline: Evaluation) -> tuple[Evaluation, int]:
-    rubric = load({**document, "judging": {"mode": "each", "stop": stop}})
+def _asked(rubric: Rubric, context: Context, offline: Evaluation) -> tuple[Evaluation, int]:
     model = _modelled(offline)
     evaluation = asyncio.run(rubrica.aevaluate(rubric, judge=ModelJudge(model, rubric), context=context))
     return evaluation, len(model.requests)
@@ -222,11 +221,12 @@ def _asked(document: Mapping[str, Any], stop: str, context: Context, offline: Ev
 @pytest.mark.parametrize("pack", [pack for pack in PACKS if pack not in ("voice-companion", "arena")])
 def test_stop_decided_keeps_every_verdict_of_a_packs_examples_and_asks_less(pack: str) -> None:
     document = load(pack).model_dump(mode="json", exclude_defaults=True)
+    never, decided = (load({**document, "judging": {"mode": "each", "stop": stop}}) for stop in ("never", "decided"))
     everything = stopping = 0
     for case in examples(pack):
         offline = rubrica.evaluate(pack, context=case.context)
-        complete, all_calls = _asked(document, "never", case.context, offline)
-        stopped, calls = _asked(document, "decided", case.context, offline)
+        complete, all_calls = _asked(never, case.context, offline)
+        stopped, calls = _asked(decided, case.context, offline)
         assert stopped.verdict == complete.verdict, case.id
         assert calls <= all_calls
         if complete.score is not None:

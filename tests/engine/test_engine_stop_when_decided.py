@@ -74,7 +74,7 @@ outcomes = st.one_of(
 )
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(document=rubrics(), replies=st.lists(outcomes, min_size=5, max_size=5))
 def test_stopping_early_gives_the_verdict_of_scoring_everything(
     document: dict[str, Any], replies: list[Score | Unscored]

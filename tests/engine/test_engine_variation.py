@@ -42,14 +42,15 @@ def test_the_nearest_value_with_another_verdict_is_found_in_both_directions() ->
 
 
 def test_a_turn_is_true_and_the_value_before_it_is_not() -> None:
+    compiled = plan()
     for a in range(11):
         for b in range(11):
-            evaluation = judged(plan(), a=a, b=b)
-            for turn in turns(plan(), evaluation):
+            evaluation = judged(compiled, a=a, b=b)
+            for turn in turns(compiled, evaluation):
                 scores = {"a": a, "b": b} | {turn.dimension: turn.value}
-                assert judged(plan(), **scores).verdict == turn.verdict != evaluation.verdict
+                assert judged(compiled, **scores).verdict == turn.verdict != evaluation.verdict
                 nearer = {**scores, turn.dimension: turn.value + (-1 if turn.upwards else 1)}
-                assert judged(plan(), **nearer).verdict == evaluation.verdict
+                assert judged(compiled, **nearer).verdict == evaluation.verdict
 
 
 def test_a_missing_score_is_tried_from_the_bottom_of_its_scale() -> None:

@@ -207,7 +207,7 @@ def situations(draw: st.DrawFn) -> tuple[dict[str, Interval | None], dict[str, f
     return intervals, values
 
 
-@settings(deadline=None, max_examples=1000)
+@settings(deadline=None, max_examples=300)
 @given(trees, situations())
 def test_the_value_is_in_the_interval_and_a_sure_interval_has_no_fault(
     tree: Node, situation: tuple[dict[str, Interval | None], dict[str, float | None]]
@@ -237,7 +237,7 @@ SHAPES = [
 
 
 @pytest.mark.parametrize("text", SHAPES)
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=30)
 @given(situation=situations())
 def test_every_function_is_sound_on_its_own(
     text: str, situation: tuple[dict[str, Interval | None], dict[str, float | None]]

@@ -194,7 +194,7 @@ def test_numbers_no_float_can_hold_are_faults(number: object) -> None:
 def test_long_integers_do_not_slow_a_formula_down() -> None:
     began = time.process_time()
     assert "'x' is too large" in fault("*".join(["x"] * 200), x=1 << 10_000_000)
-    assert time.process_time() - began < 0.5
+    assert time.process_time() - began < 1
 
 
 class Subclass(float):
@@ -249,7 +249,7 @@ values = st.one_of(
 settings_of_names = st.fixed_dictionaries({name: values | st.none() for name in NAMES})
 
 
-@settings(deadline=None, max_examples=800)
+@settings(deadline=None, max_examples=250)
 @given(trees, settings_of_names)
 def test_the_compiled_formula_agrees_with_a_walk_over_its_tree(tree: Node, names: Mapping[str, float | None]) -> None:
     formula = parse(text_of(tree))
@@ -268,7 +268,7 @@ anything = st.one_of(
 )  # fmt: skip
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=150)
 @given(trees, st.dictionaries(st.sampled_from(NAMES), anything))
 def test_whatever_the_names_hold_there_is_a_finite_float_or_a_fault(tree: Node, names: dict[str, object]) -> None:
     with contextlib.suppress(FormulaFault):

@@ -11,7 +11,7 @@ import asyncio
 import contextlib
 import json
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -37,6 +37,7 @@ from rubrica.server.service import utc_now
 from rubrica.store.database import Database
 from rubrica.store.gateway import Record, request_by_trace
 from rubrica.store.upgrade import upgrade
+from servers import Prompt
 
 T = TypeVar("T")
 PATIENCE = 60.0
@@ -250,6 +251,22 @@ class Staged:
         return asyncio.run_coroutine_threadsafe(waited(), self.loop).result(PATIENCE)
 
 
+async def until(true: Callable[[], object]) -> None:
+    """Wait for something that other tasks do."""
+    async with asyncio.timeout(PATIENCE):
+        while not true():
+            await asyncio.sleep(0.005)
+
+
+async def hang_up(asking: Coroutine[Any, Any, object], reached: Callable[[], object]) -> None:
+    """Ask, and go away once it has come that far."""
+    task = asyncio.create_task(asking)
+    await until(lambda: task.done() or reached())
+    assert not task.done(), "it was answered before anybody could leave"
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+
+
 def body_of(question: str | dict[str, Any]) -> dict[str, Any]:
     if isinstance(question, dict):
         return question
@@ -305,10 +322,20 @@ def provided(
         yield on
 
 
+_TABLES: list[bytes] = []  # a database with the tables in it, once one was made: copying it takes no time
+
+
 async def _database(place: Path | str) -> Database:
-    url = f"sqlite:///{place}/gateway.db" if isinstance(place, Path) else place
-    await upgrade(url)
-    return Database.open(url)
+    if not isinstance(place, Path):
+        await upgrade(place)
+        return Database.open(place)
+    file = place / "gateway.db"
+    if _TABLES and not file.exists():
+        file.write_bytes(_TABLES[0])
+    elif not file.exists():
+        await upgrade(f"sqlite:///{file}")
+        _TABLES.append(file.read_bytes())
+    return Database.open(f"sqlite:///{file}")
 
 
 @contextlib.contextmanager
@@ -324,19 +351,17 @@ def staged(opened: Callable[[contextlib.AsyncExitStack], Awaitable[Gateway]]) ->
 
     async def serve(gateway: Gateway) -> None:
         config = uvicorn.Config(create_app(gateway), log_level="warning", access_log=False, lifespan="on", ws="none")
-        server = uvicorn.Server(config)
+        server = Prompt(config, stop)
         work = asyncio.create_task(server.serve([listening]))
         while not server.started:
             if work.done():
                 raise RuntimeError("the gateway did not start") from work.exception()
             await asyncio.sleep(0.005)
         async with aiohttp.ClientSession() as session:
+            server.session = session
             url = f"http://127.0.0.1:{listening.getsockname()[1]}"
             ready.set_result(Staged(url, gateway, asyncio.get_running_loop(), session))
-            while not stop.is_set():
-                await asyncio.sleep(0.01)
-        server.should_exit = True
-        await work
+            await work
 
     def whole() -> None:
         try:

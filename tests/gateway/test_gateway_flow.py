@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -216,14 +215,19 @@ def test_a_grading_deadline_escalates() -> None:
 
 
 def test_the_question_is_classified_while_tier_0_answers() -> None:
+    both = asyncio.Barrier(2)  # passes only when both are inside together
+
     class Slow(Classifier):
         async def __call__(self, asked: Chat) -> Classified:
-            await asyncio.sleep(0.3)
+            await both.wait()
             return await super().__call__(asked)
 
-    began = time.perf_counter()
-    asyncio.run(route(tier0(delay=0.3), tier1(), classifier=Slow())(chat(), Controls()))
-    assert time.perf_counter() - began < 0.55
+    class Waiting(Scripted):
+        async def _wait(self) -> None:
+            await both.wait()
+
+    work = route(Waiting(), tier1(), classifier=Slow())(chat(), Controls())
+    assert asyncio.run(asyncio.wait_for(work, 60)).tier == "tier-0"
 
 
 def test_nobody_waits_for_a_classification_once_tier_0_is_down() -> None:

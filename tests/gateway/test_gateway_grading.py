@@ -13,7 +13,7 @@ import pytest
 from rubrica import load
 from rubrica.errors import InputError
 from rubrica.gateway.chat import Chat, read_chat
-from rubrica.gateway.grading import Grade, Grader
+from rubrica.gateway.grading import MOST_VARIANTS, Grade, Grader
 from rubrica.gateway.variants import with_judging, with_thresholds
 from rubrica.model.context import Context
 from rubrica.model.evaluation import Cost, Score, Unscored
@@ -90,7 +90,7 @@ def test_a_grader_that_fails_as_a_whole_fails_the_answer_at_fifty(judge: Fixed) 
     grade = graded(judge, deadline=0.2)
     assert (grade.score, grade.passed) == (50, False)
     assert grade.failure
-    assert time.perf_counter() - began < 5
+    assert time.perf_counter() - began < 20
 
 
 def test_a_deadline_is_told_and_no_evaluation_is_made_up() -> None:
@@ -153,10 +153,10 @@ def test_many_chosen_thresholds_do_not_pile_up() -> None:
     grader = Grader(load("answer-quality"), deadline=5.0)
 
     async def all_of_them() -> list[Grade]:
-        return [await grader(chat(), GOOD, "FACTUAL", number / 10) for number in range(200)]
+        return [await grader(chat(), GOOD, "FACTUAL", number / 10) for number in range(MOST_VARIANTS + 6)]
 
     assert all(grade.passed for grade in asyncio.run(all_of_them()))
-    assert len(grader._variants) <= 64
+    assert len(grader._variants) <= MOST_VARIANTS
 
 
 def test_a_rubric_that_cannot_grade_some_type_is_refused_before_any_request() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import time
 from pathlib import Path
@@ -11,7 +10,20 @@ from uuid import UUID
 
 import openai
 import pytest
-from gateway_stage import CAPITAL, GOOD, POOR, Reply, Scripted, Staged, body_of, provided, stage, staged
+from gateway_stage import (
+    CAPITAL,
+    GOOD,
+    POOR,
+    Reply,
+    Scripted,
+    Staged,
+    body_of,
+    hang_up,
+    provided,
+    stage,
+    staged,
+    until,
+)
 from loopback import Loopback, Said
 
 from rubrica import __version__
@@ -80,9 +92,8 @@ def test_an_answer_of_another_protocol_reads_the_same(tmp_path: Path) -> None:
 def test_a_model_grades_each_dimension_in_parallel(tmp_path: Path) -> None:
     grader = Loopback('{"reason": "fine", "score": 9, "confidence": 0.9}', latency=0.2)
     with provided(tmp_path, Loopback(POOR), Loopback(BETTER), grader) as on:
-        began = time.perf_counter()
         reply = on.ask(x_sleipner_debug="full")
-        assert time.perf_counter() - began < 0.9  # five calls one after the other would take longer
+        assert grader.busiest > 2
         assert reply.headers["x-sleipner-tier"] == "tier-0"
         assert reply.headers["x-sleipner-cost"] == "unknown"  # a grader of one's own has no price
         grading = next(step for step in reply.debug["flow_steps"] if step["step"] == 3)
@@ -276,7 +287,7 @@ def test_a_grader_that_hangs_escalates_at_its_deadline(tmp_path: Path) -> None:
     with provided(tmp_path, Loopback(GOOD), Loopback(BETTER), hung, grading={"deadline": 0.3}) as on:
         began = time.perf_counter()
         reply = on.ask(x_sleipner_debug="flow")
-        assert time.perf_counter() - began < 3
+        assert time.perf_counter() - began < 20
         assert (reply.headers["x-sleipner-tier"], reply.headers["x-sleipner-score"]) == ("tier-1", "50")
         grading = next(step for step in reply.debug["flow_steps"] if step["step"] == 3)
         assert (grading["status"], grading["passed"], grading["cost"]) == ("failed", False, None)
@@ -287,12 +298,8 @@ def test_a_client_that_goes_away_cancels_everything_behind_it(tmp_path: Path) ->
     with stage(tmp_path, first, second) as on:
 
         async def given_up() -> None:
-            with pytest.raises(TimeoutError):
-                async with asyncio.timeout(0.3):
-                    await on.send("POST", CHAT, body_of(CAPITAL), {})
-            async with asyncio.timeout(5):
-                while not first.cancelled:
-                    await asyncio.sleep(0.01)
+            await hang_up(on.send("POST", CHAT, body_of(CAPITAL), {}), lambda: first.asked)
+            await until(lambda: first.cancelled)
 
         on.run(given_up())
         assert on.ask(x_sleipner_force="tier-1").status == 200  # the gateway itself goes on
@@ -305,12 +312,8 @@ def test_a_provider_sees_that_the_client_has_gone(tmp_path: Path) -> None:
     with provided(tmp_path, slow) as on:
 
         async def given_up() -> None:
-            with pytest.raises(TimeoutError):
-                async with asyncio.timeout(0.3):
-                    await on.send("POST", CHAT, body_of(CAPITAL), {})
-            async with asyncio.timeout(5):
-                while not slow.left:
-                    await asyncio.sleep(0.01)
+            await hang_up(on.send("POST", CHAT, body_of(CAPITAL), {}), lambda: slow.requests)
+            await until(lambda: slow.left)
 
         on.run(given_up())
 
@@ -564,7 +567,7 @@ def test_a_share_of_passed_answers_is_compared_with_tier_1s(tmp_path: Path) -> N
     with stage(tmp_path, Scripted(MINI), second, shadow={"share": 1.0}) as on:
         reply = on.ask()
         assert reply.headers["x-sleipner-tier"] == "tier-0"
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + 60
         while not on.get("/api/gateway/analytics").json["shadow"]:
             assert time.monotonic() < deadline
             time.sleep(0.05)

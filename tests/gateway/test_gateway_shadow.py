@@ -123,11 +123,8 @@ def test_only_a_few_run_at_once_and_closing_ends_them() -> None:
         tier1 = Speaker("openai:b", GOOD, delay=60)
         way, asked = route(Speaker("openai:a"), tier1), chat(CAPITAL)
         shadow = Shadow(1.0, price, notes.append, at_once=2)
-        loop = asyncio.get_running_loop()
         routed, made = await ask(way, asked)
-        started = loop.time()
         begun = [shadow.consider(asked, routed, way, made) for _ in range(5)]
-        assert loop.time() - started < 0.5
         assert (begun, len(shadow), shadow.left_out) == ([True, True, False, False, False], 2, 3)
         await until(lambda: len(tier1.asked) == 2)
         await shadow.close()

@@ -25,11 +25,11 @@ WORDS = " ".join(f"word{number}" for number in range(200))
 
 
 def run(work: Callable[[], Coroutine[Any, Any, None]]) -> None:
-    asyncio.run(asyncio.wait_for(work(), 30))
+    asyncio.run(asyncio.wait_for(work(), 120))
 
 
 async def until(holds: Callable[[], bool]) -> None:
-    end = time.monotonic() + 5
+    end = time.monotonic() + 30
     while not holds():
         assert time.monotonic() < end, "it did not come to that"
         await asyncio.sleep(0.005)
@@ -195,7 +195,7 @@ def test_a_connection_is_used_again_after_a_stream(spec: str) -> None:
 
 def test_five_hundred_streams_are_held_at_once() -> None:
     async def work() -> None:
-        async with Loopback("one two three", pace=0.3) as server, upstream(server, concurrency=1000) as model:
+        async with Loopback("one two three", pace=0.1) as server, upstream(server, concurrency=1000) as model:
             opened = await asyncio.gather(*(model.open_stream(STREAM) for _ in range(500)))
             assert model.limit.in_flight == 500  # type: ignore[attr-defined]
             read = await asyncio.gather(*(events(stream) for stream in opened))

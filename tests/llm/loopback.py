@@ -117,9 +117,11 @@ class Loopback:
     requests: int = 0  # all of them, refused ones too
     failed: int = 0  # how many got a fault
     left: int = 0  # how many clients went before their answer was complete
+    busiest: int = 0  # how many were answered at the same time, at most
     port: int = 0
     _runner: web.AppRunner | None = None
     _closing: asyncio.Event = field(default_factory=asyncio.Event)
+    _under_way: int = 0
     _random: random.Random = field(default_factory=random.Random)
 
     async def __aenter__(self) -> Self:
@@ -161,11 +163,15 @@ class Loopback:
         return await self._answer(request, "anthropic")
 
     async def _answer(self, request: web.Request, protocol: Protocol) -> web.StreamResponse:
+        self._under_way += 1
+        self.busiest = max(self.busiest, self._under_way)
         try:
             return await self._answered(request, protocol)
         except (asyncio.CancelledError, ConnectionError):
             self.left += not self._closing.is_set()
             raise
+        finally:
+            self._under_way -= 1
 
     async def _answered(self, request: web.Request, protocol: Protocol) -> web.StreamResponse:
         self.requests += 1

@@ -249,7 +249,7 @@ def test_a_hanging_provider_runs_into_the_time_limit() -> None:
     error = trouble(Loopback(faults=("hang",)), timeout=0.1)
     assert error.trouble == "timeout"
     assert "no answer within 0.1 s" in str(error)
-    assert time.perf_counter() - started < 5
+    assert time.perf_counter() - started < 30
 
 
 def test_no_server_is_unreachable() -> None:

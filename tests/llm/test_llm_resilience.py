@@ -382,11 +382,11 @@ def test_entering_and_leaving_costs_microseconds() -> None:
         limit = AdaptiveLimit(8)
         best = 1.0
         for _ in range(5):
-            began = time.perf_counter()
+            began = time.process_time()
             for _ in range(2000):
                 async with limit.slot() as slot:
                     slot.healthy()
-            best = min(best, (time.perf_counter() - began) / 2000)
+            best = min(best, (time.process_time() - began) / 2000)
         return best
 
     assert asyncio.run(run()) < 50e-6  # about 1.5 µs on an idle machine

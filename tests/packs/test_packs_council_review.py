@@ -158,8 +158,7 @@ def test_the_four_dimension_form_shares_everything_but_relevance_and_weights() -
         assert getattr(four, part) == getattr(five, part)
 
 
-@given(st.integers(1, 60))
-def test_offline_conciseness_never_rises_with_repetition(times: int) -> None:
+def test_offline_conciseness_never_rises_with_repetition() -> None:
     sentence = "Water boils sooner on a mountain, basically because the air pressure is lower. "
 
     def conciseness(repeats: int) -> float:
@@ -167,7 +166,8 @@ def test_offline_conciseness_never_rises_with_repetition(times: int) -> None:
         evaluation = rubrica.evaluate(FIVE, prompt=asked, response=sentence * repeats)
         return evaluation.dimensions["conciseness"].value or 0.0
 
-    assert conciseness(times + 1) <= conciseness(times)
+    found = [conciseness(repeats) for repeats in (*range(1, 20), *range(20, 61, 5))]
+    assert found == sorted(found, reverse=True)
 
 
 def test_offline_padding_costs_conciseness_and_nothing_else_much() -> None:

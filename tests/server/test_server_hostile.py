@@ -457,7 +457,7 @@ def test_a_head_that_comes_byte_by_byte_is_given_up(hasty: Running) -> None:
     drops = [b"GET /healthz HTTP/1.1\r\n", *(bytes([byte]) for byte in b"X-Slow: " + b"x" * 500)]
     assert sent(hasty, *drops).startswith(b"HTTP/1.1 400")
     assert sent(hasty) == b""  # nothing at all
-    assert time.monotonic() - begun < 10
+    assert time.monotonic() - begun < 30  # all of it would take 50
     whole = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
     again = sent(
         hasty, whole, b"", b"", b"", b"", b"", whole, b"", b"", b"\r\n", b"\r\n", b"\r\n", b"\r\n", b"\r\n", b"\r\n"

@@ -228,23 +228,16 @@ def test_a_killed_server_keeps_what_it_acknowledged_and_does_the_rest_once(datab
             async with process(database_url) as (server, base), client(base) as ask:
                 if not load.game:
                     await load.prepare(ask)
-                acknowledged = len(load.told)
+                enough = len(load.told) + WORKERS
                 working = asyncio.create_task(load.run(ask, asyncio.Event()))
                 await asyncio.sleep(kill_after)
+                while len(load.told) <= enough:
+                    await asyncio.sleep(0.01)
                 server.kill()
                 await working
-                assert len(load.told) > acknowledged + WORKERS
         assert await settled(database_url, load) > 0
 
     asyncio.run(asyncio.wait_for(scenario(), 240))
-
-
-@pytest.fixture
-def careful_postgres() -> Iterator[Server]:
-    """A server that may be stopped, with the settings of one that keeps what it accepts."""
-    server = Server()
-    yield server
-    server.close()
 
 
 @pytest.mark.slow
@@ -286,6 +279,8 @@ def test_a_server_that_is_interrupted_under_load_answers_what_it_has_begun(tmp_p
             await load.prepare(ask)
             working = asyncio.create_task(load.run(ask, asyncio.Event()))
             await asyncio.sleep(0.5)
+            while len(load.told) <= WORKERS:
+                await asyncio.sleep(0.01)
             server.send_signal(signal.SIGINT)
             assert await asyncio.to_thread(server.wait, PATIENCE) == 0
             await working

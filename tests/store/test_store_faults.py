@@ -8,7 +8,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal
 
@@ -141,17 +140,12 @@ def test_a_broken_connection_is_tried_again_before_the_commit_and_never_after(
     assert kept(url.render_as_string(hide_password=False)) == there
 
 
-@pytest.fixture
-def server() -> Iterator[Server]:
-    """A server that may be stopped, with the settings of one that keeps what it accepts."""
-    server = Server()
-    yield server
-    server.close()
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("patience", [20.0, 0.3])
-def test_a_postgresql_that_crashes_under_load_keeps_what_was_accepted(server: Server, patience: float) -> None:
+def test_a_postgresql_that_crashes_under_load_keeps_what_was_accepted(
+    careful_postgres: Server, patience: float
+) -> None:
+    server = careful_postgres
     url = server.url(server.create())
     asyncio.run(upgrade(url))
     accepted: set[str] = set()

@@ -128,12 +128,12 @@ def test_two_letters_name_no_answer_and_an_aside_no_result() -> None:
 @pytest.mark.parametrize("unit", ["= 1 ", "answer A 1", "(1/2)*", "A)\n", "1:2 ", "So x = ", "<<1+1=2>>", "=A  "])
 def test_long_explanations_take_linear_time(unit: str) -> None:
     response = json.dumps(
-        {"question": "?", "options": NUMBERS, "answer": "C", "explanation": unit * (100_000 // len(unit))}
+        {"question": "?", "options": NUMBERS, "answer": "C", "explanation": unit * (40_000 // len(unit))}
     )
-    started = time.perf_counter()
+    started = time.process_time()
     for feature in FEATURES:
         feature.compute(Texts(response=response))
-    assert time.perf_counter() - started < 30
+    assert time.process_time() - started < 8  # less than 1 on the machine this was written on
 
 
 @given(st.text(alphabet="0123456789 .,/:%=+-*()ABCxπ$√\n", max_size=200), st.text(max_size=20))

@@ -61,7 +61,7 @@ def test_a_pattern_that_cannot_be_used_is_refused_with_its_reason_at_once(regex:
     start = time.process_time()
     with pytest.raises(PatternError, match=reason):
         compile_regex(regex)
-    assert time.process_time() - start < 0.5
+    assert time.process_time() - start < 1
 
 
 def test_a_refusal_never_quotes_a_huge_pattern_back() -> None:

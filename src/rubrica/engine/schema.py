@@ -6,6 +6,7 @@ import copy
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from functools import cache
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
@@ -26,6 +27,7 @@ _FIXES = {
     ("version",): 'three numbers in quotes, like "1.0.0"',
     ("label",): "letters, digits, spaces, - and _, at most 40",
 }
+_MOST_HINTS = 100  # likenesses looked for in one document: a bound on time, past what anybody reads
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,17 +82,18 @@ def _problems(errors: Iterable[ErrorDetails], data: Any) -> list[Problem]:
     seen: dict[Path, Problem] = {}
     for error in errors:
         path = _document_path(error, data)
-        seen.setdefault(path, _problem(error, path))
+        if path not in seen:
+            seen[path] = _problem(error, path, hint=len(seen) < _MOST_HINTS)
     return list(seen.values())
 
 
-def _problem(error: ErrorDetails, path: Path) -> Problem:
+def _problem(error: ErrorDetails, path: Path, *, hint: bool) -> Problem:
     last = str(path[-1]) if path else ""
     match error["type"]:
         case "missing":
             return Problem("is required and missing", path)
         case "extra_forbidden":
-            near = get_close_matches(last, _known_keys(), n=1)
+            near = get_close_matches(last, _known_keys(), n=1) if hint else []
             return Problem("is not a known key", path, fix=f"did you mean {near[0]!r}?" if near else "remove it")
         case "union_tag_invalid":
             return Problem("is not a rule type", (*path, "type"), fix=f"one of {', '.join(RULE_TYPES)}")
@@ -151,9 +154,10 @@ def _short(text: str) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
-def _known_keys() -> list[str]:
+@cache
+def _known_keys() -> tuple[str, ...]:
     """Every key that some part of a rubric document has."""
     models: list[type[BaseModel]] = [Scale, ShortForm]
     for module in (rubric_models, rule_models):
         models += [v for v in vars(module).values() if isinstance(v, type) and issubclass(v, BaseModel)]
-    return sorted({key for model in models for key in model.model_fields})
+    return tuple(sorted({key for model in models for key in model.model_fields}))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Literal
 
 from rubrica.errors import FormulaError, Problem
@@ -22,6 +23,7 @@ Scope = Literal["context", "score", "gates", "section"]
 DECLARE = "declare it under `context`"
 RESERVED = frozenset({"score", "threshold", "section"})
 _NOTHING = parse("0")
+_LONGEST_KEPT = 300  # characters: bounds what the formulas that are kept can take up
 
 
 @dataclass
@@ -41,7 +43,7 @@ class Vocabulary:
     def read(self, text: str, path: Path, scope: Scope = "context") -> Formula:
         """Parse a formula and check its names; what is wrong is collected, and 0 stands in for the formula."""
         try:
-            formula = parse(text)
+            formula = _kept(text) if len(text) <= _LONGEST_KEPT else parse(text)
         except FormulaError as error:
             self.problems.append(
                 Problem(
@@ -144,6 +146,12 @@ def name_clashes(rubric: Rubric) -> list[Problem]:
             problems.append(Problem(f"the name {name!r} is already {taken[name]}", path, fix="choose another name"))
         taken.setdefault(name, what)
     return problems
+
+
+@lru_cache(maxsize=1024)
+def _kept(text: str) -> Formula:
+    """A formula that was read before is not read again: variants of a rubric differ in a number or two."""
+    return parse(text)
 
 
 def _short(text: str) -> str:
