@@ -24,6 +24,8 @@ PAUSE = 0.25
 """Seconds without a change after which a draft is looked at."""
 ONE_GO = 1.5
 """Seconds between changes that are gone back together."""
+A_CLICK = 0.2
+"""Seconds in which the click arrives that took the cursor out of a field."""
 MOST_STEPS = 100
 
 
@@ -209,9 +211,10 @@ class Desk:
     async def move_path(self, old: Path, new: Path, change: Callable[[Data], Data], *, reads: bool = False) -> None:
         """Call a thing otherwise, and draw the form anew. Whoever types somewhere in it goes on typing there.
 
-        `reads`: formulas read it by its name. The change is made to the draft as it is then: asking the browser takes a
-        while, and one may have typed meanwhile.
+        `reads`: formulas read it by its name. A field is often left by a click, on what would not be there any more: so
+        that click comes first. The change is made to the draft as it is then, since one may have typed meanwhile.
         """
+        await asyncio.sleep(A_CLICK)
         said = ", ".join(json.dumps(part) for part in (old, new, reads))
         with suppress(TimeoutError):
             await self.client.run_javascript(f"window.rubricaCarry?.move({said})", timeout=5)
