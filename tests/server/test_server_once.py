@@ -116,8 +116,9 @@ def test_keys_of_different_users_have_nothing_to_do_with_each_other(notes: Runni
 def test_many_at_the_same_time_have_one_effect(notes: Running) -> None:
     request = ("POST", "/notes", {"name": "ann", "slow": 0.1})
     sent = notes.author.together([request] * 8, {"Idempotency-Key": "one"})
-    assert sorted({reply.status for reply in sent}) == [201, 409]
-    assert [reply.status for reply in sent].count(201) == 1
+    assert {reply.status for reply in sent} <= {201, 409}
+    first = [reply for reply in sent if reply.status == 201 and "Idempotency-Replayed" not in reply.headers]
+    assert len(first) == 1  # whoever came late may have been given its reply
     assert all(reply.headers["Retry-After"] == "1" for reply in sent if reply.status == 409)
     assert made(notes, "ann") == 1
     assert notes.author.post("/notes", {"name": "ann", "slow": 0.1}, Idempotency_Key="one").status == 201
