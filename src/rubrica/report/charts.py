@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 from textwrap import wrap
 from typing import Literal
 
@@ -255,6 +256,22 @@ def text_at(name: str, at: tuple[float, float], text: str | Markup, anchor: Anch
 def line(name: str, start: tuple[float, float], end: tuple[float, float]) -> Markup:
     """A straight line, of a class."""
     return Markup('<line class="{}" x1="{:.1f}" y1="{:.1f}" x2="{:.1f}" y2="{:.1f}"/>').format(name, *start, *end)
+
+
+def trail(points: Sequence[tuple[float, float] | None], told: Sequence[str], radius: float) -> Markup:
+    """A line from point to point, each with its words, broken where there is none.
+
+    >>> trail([(0, 1), None, (2, 3), (4, 5)], ["a", "b", "c", "d"], 3).count("L")
+    1
+    """
+    steps = [f"M{_xy(here)}L{_xy(after)}" for here, after in pairwise(points) if here is not None and after is not None]
+    drawing = Markup('<path class="edge" d="{}"/>').format("".join(steps)) if steps else Markup("")
+    for point, words in zip(points, told, strict=True):
+        if point is not None:
+            drawing += Markup('<circle class="point" cx="{:.1f}" cy="{:.1f}" r="{}"><title>{}</title></circle>').format(
+                *point, radius, visible(words)
+            )
+    return drawing
 
 
 def _at(middle: tuple[float, float], index: int, count: int, radius: float) -> tuple[float, float]:

@@ -29,4 +29,13 @@ TEMPLATES.globals |= {"SOURCE_WORDS": SOURCE_WORDS}
 
 def stylesheet() -> Markup:
     """Our own stylesheet, as it stands between the style tags."""
-    return Markup(TEMPLATES.get_template("style.css").render())  # noqa: S704 - our own file, nothing is filled in
+    return _own_file("style.css")
+
+
+def chart_styles() -> Markup:
+    """What gives the drawings their colours; pages of others that show them bring the colours' values."""
+    return _own_file("charts.css")
+
+
+def _own_file(name: str) -> Markup:
+    return Markup(TEMPLATES.get_template(name).render())  # noqa: S704 - our own file, nothing is filled in

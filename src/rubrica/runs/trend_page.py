@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
+from rubrica.report.charts import svg, trail
 from rubrica.report.excerpt import visible
 from rubrica.report.figures import counted, figure
 from rubrica.report.rendering import TEMPLATES, stylesheet
@@ -40,26 +41,12 @@ def _chart(points: Sequence[Point], found: Trend) -> Markup:
         across = LEFT + (WIDTH - LEFT - 8) * (place / (len(points) - 1) if len(points) > 1 else 0.5)
         return across, 10 + (HEIGHT - 20) * ((high - value) / span if high > low else 0.5)
 
-    drawing = Markup("")
-    run: list[str] = []
-    for place, value in enumerate(found.values):
-        if value is None:
-            drawing += _path(run)
-            run = []
-            continue
-        x, y = at(place, value)
-        run.append(f"{x:.1f},{y:.1f}")
-        label = f"{points[place].at} {points[place].label}: {figure(value)}"
-        drawing += Markup('<circle class="point" cx="{:.1f}" cy="{:.1f}" r="3"><title>{}</title></circle>').format(
-            x, y, visible(label)
-        )
-    drawing += _path(run)
+    places = [None if value is None else at(place, value) for place, value in enumerate(found.values)]
+    told = [
+        "" if value is None else f"{point.at} {point.label}: {figure(value)}"
+        for point, value in zip(points, found.values, strict=True)
+    ]
+    drawing = trail(places, told, 3)
     for value, y in ((high, 14.0), (low, HEIGHT - 6.0)) if high > low else ((high, HEIGHT / 2),):
         drawing += Markup('<text class="tick" x="0" y="{:.1f}">{}</text>').format(y, figure(float(f"{value:.4g}")))
-    return Markup('<svg class="chart" viewBox="0 0 {} {}" role="img" aria-label="{}">{}</svg>').format(
-        WIDTH, HEIGHT, visible(found.name), drawing
-    )
-
-
-def _path(run: Sequence[str]) -> Markup:
-    return Markup('<path class="edge" d="M{}"/>').format("L".join(run)) if len(run) > 1 else Markup("")
+    return svg("trend", HEIGHT, found.name, drawing, WIDTH)

@@ -11,6 +11,7 @@ from importlib.resources import files
 from nicegui import ElementFilter, ui
 
 from rubrica.errors import DeniedError, RubricaError
+from rubrica.report.rendering import chart_styles
 from rubrica.server.signin import SIGN_IN
 
 from .parts import UNFORESEEN, told
@@ -126,5 +127,5 @@ def _press() -> str:
 
 @cache
 def style() -> str:
-    """The studio's style sheet."""
-    return (files("rubrica.studio") / "style.css").read_text("utf-8")
+    """The studio's style sheet, and that of the report's drawings."""
+    return str(chart_styles()) + (files("rubrica.studio") / "style.css").read_text("utf-8")

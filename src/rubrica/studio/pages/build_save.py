@@ -63,21 +63,11 @@ async def ask_to_save(desk: Desk, then: Then) -> None:
         )
         wrong = ui.element("div")
 
+        async def take() -> Entry:
+            return await _keep(desk, await _draft(desk, note.value or ""))
+
         async def save() -> None:
-            wrong.clear()
-            try:
-                draft = await _draft(desk, note.value or "")
-                kept = await _keep(desk, draft)
-            except StaleError:
-                dialog.close()
-                await show_clash(desk, note.value or "", then)
-                return
-            except RubricaError as error:
-                with wrong:
-                    fault(error)
-                return
-            dialog.close()
-            then(kept)
+            await _finish(dialog, wrong, take, lambda: show_clash(desk, note.value or "", then), then)
 
         note.on("keydown.enter", save)
         with ui.element("div").classes("row"):
@@ -86,6 +76,28 @@ async def ask_to_save(desk: Desk, then: Then) -> None:
             ui.button("Save", on_click=save).props("unelevated no-caps")
     dialog.on("hide", dialog.delete)
     dialog.open()
+
+
+async def _finish(
+    dialog: ui.dialog,
+    wrong: ui.element,
+    take: Callable[[], Awaitable[Entry]],
+    clashed: Callable[[], Awaitable[None]],
+    then: Then,
+) -> None:
+    """Keep what a dialog asked about; an error stands in it, and another one follows when somebody was faster."""
+    wrong.clear()
+    try:
+        kept = await take()
+    except StaleError:
+        dialog.close()
+        await clashed()
+    except RubricaError as error:
+        with wrong:
+            fault(error)
+    else:
+        dialog.close()
+        then(kept)
 
 
 async def _draft(desk: Desk, note: str) -> Draft:
@@ -199,19 +211,7 @@ def _ways(desk: Desk, found: Clash, theirs: Entry, note: str) -> list[_Way]:
 
 def _button(dialog: ui.dialog, wrong: ui.element, way: _Way, then: Then, again: Callable[[], Awaitable[None]]) -> None:
     async def chosen() -> None:
-        wrong.clear()
-        try:
-            kept = await way.take()
-        except StaleError:
-            dialog.close()
-            await again()
-            return
-        except RubricaError as error:
-            with wrong:
-                fault(error)
-            return
-        dialog.close()
-        then(kept)
+        await _finish(dialog, wrong, way.take, again, then)
 
     with ui.element("button").classes("way").props('type="button"').on("click", chosen):
         ui.label(way.title)

@@ -30,7 +30,7 @@ def draw_result(result: CouncilResult) -> None:
         _safety(result)
         with card("Cost and timings"):
             drawing(stages(result))
-    for note in result.notes:
+    for note in (note for note in result.notes if note != result.final.fallback):  # that stands with the answer
         ui.label(note).classes("quiet")
 
 

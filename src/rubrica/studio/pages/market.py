@@ -13,14 +13,13 @@ from rubrica.arena import catalogue
 from rubrica.arena.access import Caller
 from rubrica.errors import RubricaError
 from rubrica.store import storefront
-from rubrica.store.offers import Offer
 from rubrica.studio.frame import frame, page
 from rubrica.studio.parts import empty, fault, heading, trying
 from rubrica.studio.studio import Studio, Visitor
 
+from .facets import LONGEST_QUERY, draw_chosen_tags, draw_facets
 from .leafing import Leafing
 from .market_search import (
-    LONGEST_QUERY,
     PAGE,
     RATINGS,
     SORTS,
@@ -145,12 +144,7 @@ class _Market:
     def _draw_chips(self) -> None:
         self.chips.clear()
         with self.chips:
-            for tag in self.sought.tags:
-                others = tuple(other for other in self.sought.tags if other != tag)
-                button = ui.button(f"tag {tag}", icon="close", color=None)
-                button.on_click(lambda others=others: self.narrow(tags=others))
-                button.props("dense flat no-caps").classes("chip")
-                button.props["aria-label"] = f"Remove tag {tag}"
+            draw_chosen_tags(self.sought.tags, self.narrow)
 
     def _draw_offers(self, offers: Any) -> None:
         now = self.visitor.service.clock()
@@ -158,20 +152,7 @@ class _Market:
             for offer in offers:
                 with ui.element("article").classes("card ware"):
                     ui.html(str(ware(offer, now)), sanitize=False).classes("ware-words")
-                    self._draw_filters(offer)
-
-    def _draw_filters(self, offer: Offer) -> None:
-        listing = offer.listing
-        with ui.element("div").classes("row"):
-            if listing.category:
-                self._filter(listing.category, "category", category=listing.category)
-            for tag in (tag for tag in listing.tags if tag != listing.category):
-                self._filter(tag, "tag", tags=tuple(dict.fromkeys((*self.sought.tags, tag))))
-
-    def _filter(self, text: str, kind: str, **changes: Any) -> None:
-        button = ui.button(text, on_click=lambda: self.narrow(**changes), color=None)
-        button.props("dense flat no-caps").classes("chip")
-        button.props["aria-label"] = f"Only {kind} {text}"
+                    draw_facets(offer.listing, self.sought.tags, self.narrow)
 
     def _draw_own(self, shelf: Shelf) -> None:
         if not shelf.own:

@@ -20,6 +20,8 @@ from rubrica.store.evaluations import Listing, Wanted
 from rubrica.store.offers import Filters, Offer, Sort, offer
 from rubrica.store.versions import Origin
 
+from .facets import LONGEST_QUERY, facets_from
+
 View = Literal["all", "trending", "featured", "yours"]
 VIEWS: dict[View, str] = {"all": "All", "trending": "Trending", "featured": "Featured", "yours": "Yours"}
 SORTS: dict[Sort, str] = {
@@ -33,9 +35,6 @@ RATINGS: Mapping[float, str] = {0.0: "Any rating", 3.0: "3 stars and more", 4.0:
 PAGE = 24
 FEATURED = 3
 """Featured offers that stand above all others."""
-LONGEST_QUERY = 200
-"""Characters."""
-MOST_TAGS = 20
 TRENDING_DAYS = 30
 """What is worth less than one import so many days ago does not trend."""
 
@@ -108,11 +107,12 @@ def sought_from(asked: QueryParams) -> Sought:
     >>> sought_from(QueryParams("q=fluff&sort=colour&least=4.5&tag=&tag=short"))
     Sought(q='fluff', view='all', category='', tags=('short',), least=4.5, sort='trending')
     """
+    q, category, tags = facets_from(asked)
     return Sought(
-        _said(asked.get("q", ""), LONGEST_QUERY),
+        q,
         next((view for view in VIEWS if view == asked.get("view")), "all"),
-        _said(asked.get("category", ""), LONGEST_CATEGORY),
-        tuple(_said(tag, LONGEST_TAG) for tag in asked.getlist("tag") if tag.strip())[:MOST_TAGS],
+        category,
+        tags,
         next((least for least in RATINGS if f"{least:g}" == asked.get("least")), 0.0),
         next((sort for sort in SORTS if sort == asked.get("sort")), "trending"),
     )
@@ -151,7 +151,3 @@ def _of_own(conn: Connection, caller: Caller, listing: Listing) -> Own:
         "" if author is None else author.name,
         offer(conn, listing.id) if listing.is_public else None,
     )
-
-
-def _said(text: str, longest: int) -> str:
-    return text[:longest].replace("\0", "")

@@ -13,7 +13,6 @@ from sqlalchemy import Connection
 
 from rubrica.arena import catalogue, market
 from rubrica.arena.access import Caller
-from rubrica.arena.draft import LONGEST_CATEGORY, LONGEST_TAG
 from rubrica.arena.plain import plain_text
 from rubrica.errors import RubricaError
 from rubrica.store.evaluations import Listing, Order, Wanted
@@ -22,14 +21,14 @@ from rubrica.studio.frame import frame, page
 from rubrica.studio.parts import empty, fault, heading
 from rubrica.studio.studio import Studio, Visitor
 
+from .facets import LONGEST_QUERY, draw_chosen_category, draw_chosen_tags, draw_facets, facets_from
+from .leafing import Leafing
 from .rubric_actions import import_dialog
 
 View = Literal["all", "mine", "public"]
 VIEWS: dict[View, str] = {"all": "All", "mine": "Mine", "public": "Public"}
 ORDERS: dict[Order, str] = {"newest": "Newest first", "name": "By name"}
 PAGE = 25
-LONGEST_QUERY = 200
-"""Characters."""
 DESCRIPTION_SHOWN = 160
 """Characters of a description in a list."""
 
@@ -74,11 +73,12 @@ class Slice:
 def sought_from(request: Request) -> Sought:
     """What an address asks for; what it says wrongly is passed over."""
     asked = request.query_params
+    q, category, tags = facets_from(asked)
     return Sought(
-        asked.get("q", "")[:LONGEST_QUERY].replace("\0", ""),
+        q,
         next((view for view in VIEWS if view == asked.get("view")), "all"),
-        asked.get("category", "")[:LONGEST_CATEGORY].replace("\0", ""),
-        tuple(tag[:LONGEST_TAG].replace("\0", "") for tag in asked.getlist("tag") if tag.strip()),
+        category,
+        tags,
         next((order for order in ORDERS if order == asked.get("sort")), "newest"),
     )
 
@@ -115,11 +115,10 @@ def install(studio: Studio) -> None:
 
 
 class _List:
-    """The list with what it is narrowed down to, and the way back through its pages."""
+    """The list with what it is narrowed down to, and the way through its pages."""
 
     def __init__(self, visitor: Visitor, sought: Sought) -> None:
         self.visitor, self.sought = visitor, sought
-        self.starts: list[Any] = [None]  # where each page so far began
 
     async def draw(self) -> None:
         with ui.element("div").classes("finder").props('role="search"'):
@@ -133,32 +132,20 @@ class _List:
             order.on_value_change(lambda event: self.narrow(order=event.value))
         self.chips = ui.element("div").classes("row")
         self.body = ui.element("div").classes("listing")
-        self.foot = ui.element("nav").classes("row pager").props('aria-label="Pages"')
+        self.leafing = Leafing(PAGE, self.show)
         await self.show()
 
     async def narrow(self, **changes: Any) -> None:
         """Look for something else, from its first page."""
         self.sought = replace(self.sought, **changes)
-        self.starts = [None]
+        self.leafing.reset()
         ui.navigate.history.replace(self.sought.address)
         await self.show()
-
-    async def turn(self, start: Any) -> None:
-        if start == self.starts[-1]:
-            return  # a second click before the page is there leads no further
-        self.starts.append(start)
-        await self.show()
-        ui.run_javascript("window.scrollTo(0, 0)")
-
-    async def back(self) -> None:
-        if len(self.starts) > 1:
-            self.starts.pop()
-            await self.show()
 
     async def show(self) -> None:
         asked = self.sought
         try:
-            found = await self.visitor.read(look, asked, self.starts[-1])
+            found = await self.visitor.read(look, asked, self.leafing.start)
         except RubricaError as error:
             self.body.clear()
             with self.body:
@@ -170,25 +157,14 @@ class _List:
         self.body.clear()
         with self.body:
             self._draw_rows(found)
-        self.foot.clear()
-        if len(self.starts) > 1 or found.after is not None:
-            with self.foot:
-                self._draw_foot(found)
+        self.leafing.tell(len(found.rows), found.after)
 
     def _draw_chips(self) -> None:
         self.chips.clear()
-        sought = self.sought
         with self.chips:
-            if sought.category:
-                self._chip(f"category {sought.category}", lambda: self.narrow(category=""))
-            for tag in sought.tags:
-                others = tuple(other for other in sought.tags if other != tag)
-                self._chip(f"tag {tag}", lambda others=others: self.narrow(tags=others))
-
-    def _chip(self, text: str, remove: Any) -> None:
-        button = ui.button(text, icon="close", on_click=remove, color=None).props("dense flat no-caps")
-        button.props["aria-label"] = f"Remove {text}"
-        button.classes("chip")
+            if self.sought.category:
+                draw_chosen_category(self.sought.category, self.narrow)
+            draw_chosen_tags(self.sought.tags, self.narrow)
 
     def _draw_rows(self, found: Slice) -> None:
         if not found.rows:
@@ -198,16 +174,7 @@ class _List:
             for listing in found.rows:
                 with ui.element("li"):
                     ui.html(str(_about(listing, self.visitor.caller)), sanitize=False)
-                    with ui.element("div").classes("row"):
-                        if listing.category:
-                            self._filter(listing.category, "category", category=listing.category)
-                        for tag in (tag for tag in listing.tags if tag != listing.category):
-                            self._filter(tag, "tag", tags=tuple(dict.fromkeys((*self.sought.tags, tag))))
-
-    def _filter(self, text: str, kind: str, **changes: Any) -> None:
-        button = ui.button(text, on_click=lambda: self.narrow(**changes), color=None)
-        button.props("dense flat no-caps").classes("chip")
-        button.props["aria-label"] = f"Only {kind} {text}"
+                    draw_facets(listing, self.sought.tags, self.narrow)
 
     def _draw_nothing(self) -> None:
         if self.sought.narrowed:
@@ -216,15 +183,6 @@ class _List:
             empty("There are no rubrics yet.", "Build the first one", lambda: ui.navigate.to("/build/new"))
         else:
             empty("There are no rubrics yet.")
-
-    def _draw_foot(self, found: Slice) -> None:
-        first = (len(self.starts) - 1) * PAGE
-        back = ui.button("Previous", icon="chevron_left", on_click=self.back).props("flat")
-        back.set_enabled(len(self.starts) > 1)
-        ui.label(f"{first + 1:,}–{first + len(found.rows):,}").classes("quiet")
-        after = found.after
-        forth = ui.button("Next", on_click=lambda: self.turn(after)).props("flat icon-right=chevron_right")
-        forth.set_enabled(after is not None)
 
 
 def _about(listing: Listing, caller: Caller) -> Markup:

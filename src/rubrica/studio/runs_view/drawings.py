@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
-from rubrica.report.charts import line, svg, text_at
+from rubrica.report.charts import line, svg, text_at, trail
 from rubrica.report.excerpt import visible
 from rubrica.report.figures import figure, percent
 from rubrica.report.roles import SIGNS, Role
@@ -94,21 +94,12 @@ def trend_drawing(points: Sequence[Point], found: Trend) -> Markup:
         up = (value - low) / span if span else 0.5
         return _LEFT + (TREND_WIDTH - _LEFT - 10) * across, _TOP + 6 + (TREND_HEIGHT - 12) * (1 - up)
 
-    drawing = line("axis", (_LEFT - 8, ground), (TREND_WIDTH, ground))
-    run: list[str] = []
-    dots = Markup("")
-    for place, value in enumerate(found.values):
-        if value is None:
-            drawing += _path(run)
-            run = []
-            continue
-        x, y = at(place, value)
-        run.append(f"{x:.1f},{y:.1f}")
-        told = f"{points[place].label or 'no commit'}, {points[place].at[:16].replace('T', ' ')}: {shown(value)}"
-        dots += Markup('<circle class="point" cx="{:.1f}" cy="{:.1f}" r="4"><title>{}</title></circle>').format(
-            x, y, visible(told)
-        )
-    drawing += _path(run) + dots
+    places = [None if value is None else at(place, value) for place, value in enumerate(found.values)]
+    told = [
+        "" if value is None else f"{point.label or 'no commit'}, {point.at[:16].replace('T', ' ')}: {shown(value)}"
+        for point, value in zip(points, found.values, strict=True)
+    ]
+    drawing = line("axis", (_LEFT - 8, ground), (TREND_WIDTH, ground)) + trail(places, told, 4)
     for value in dict.fromkeys((high, low)):
         drawing += text_at("tick", (_LEFT - 12, at(0, value)[1] + 4), shown(value), "end")
     step = max(-(-len(points) // MOST_LABELS), 1)
@@ -116,18 +107,14 @@ def trend_drawing(points: Sequence[Point], found: Trend) -> Markup:
         x, _ = at(place, low)
         anchor = "end" if place == len(points) - 1 and len(points) > 1 else "start" if not place else "middle"
         drawing += text_at("tick mono", (x, ground + 16), _short(points[place]), anchor)  # type: ignore[arg-type]
-    told = f"{found.name}: {shown(found.known[0])} to {shown(found.known[-1])}, {found.direction}"
-    return svg("trend", ground + 24, told, drawing, TREND_WIDTH)
+    whole = f"{found.name}: {shown(found.known[0])} to {shown(found.known[-1])}, {found.direction}"
+    return svg("trend", ground + 24, whole, drawing, TREND_WIDTH)
 
 
 def _short(point: Point) -> str:
     """The beginning of a commit; without one, the day."""
     label = point.label.partition("+")[0]
     return point.at[5:10] if not label or label.startswith(point.at[:10].replace("-", "")) else label[:SHORT]
-
-
-def _path(run: Sequence[str]) -> Markup:
-    return Markup('<path class="edge" d="M{}"/>').format("L".join(run)) if len(run) > 1 else Markup("")
 
 
 def _figure(value: float) -> str:
