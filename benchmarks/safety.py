@@ -1,8 +1,8 @@
 """What the safety gate finds in public sets, and what it flags wrongly: part of ``python -m benchmarks.quality``.
 
 The sets are not part of the project: they are looked for in ``$RUBRICA_DATA``, else in ``../shared/data``. Risks are
-measured on the half that no weight has seen: behaviours with odd numbers of the answers, and the conversations that
-the set's authors put into their own second part.
+measured on the half that no weight has seen: half of the behaviours of the answers, and the conversations that the
+set's authors put into their own second part.
 """
 
 from __future__ import annotations
@@ -17,6 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from rich.table import Table
+from training.exchanges import answers as attack_answers
+from training.exchanges import everyday
+from training.plain import plain_scores
 
 from rubrica.text.pii import KINDS, Kind, find_pii
 from rubrica.text.risk import Risk, risk
@@ -81,16 +84,19 @@ def recall_at(safe: Sequence[float], unsafe: Sequence[float], allowed: float) ->
     return share(each > limit for each in unsafe)
 
 
+def recall_of(scores: Iterable[tuple[float, bool]], allowed: float) -> float:
+    """The same of scores that come with whether the text is unsafe."""
+    found = list(scores)
+    safe, unsafe = ([score for score, is_unsafe in found if is_unsafe == wanted] for wanted in (False, True))
+    return recall_at(safe, unsafe, allowed)
+
+
 # --- the tables -----------------------------------------------------------------------------------------------
 
 
 def answers() -> list[Seen]:
     """Answers to attacks whose behaviour no weight has met."""
-    return [
-        seen(record["prompt"], record["response"], record["unsafe"])
-        for record in records("safety_responses")
-        if record["source"] == "jailbreakbench" and int(record["id"].rpartition("-")[2]) % 2
-    ]
+    return [seen(*each.exchange, each.unsafe) for each in attack_answers(data()) if each.half == "apart"]
 
 
 def replies() -> tuple[list[Seen], list[Seen]]:
@@ -120,6 +126,8 @@ def gate_table() -> Table:
         *_ranked(answered, "answer"),
         f"{RECALL} at {ALLOWED}",
     )
+    plain = recall_of(plain_scores(attack_answers(data())), ALLOWED)
+    table.add_row("answers: a plain bag of words, for comparison", f"{len(answered):,}", "", "", "", f"{plain:.3f}")
     either = [bool(each.families) or high for each, high in zip(answered, at_half, strict=True)]
     table.add_row("answers: either", *_found(answered, either))
     for name, texts, target in (("replies", whole, f"AUC {AUC}"), ("replies, prompt unseen", fresh, "")):
@@ -167,11 +175,7 @@ def harmless_table() -> Table:
         for key in ("weak_response", "strong_response")
     ]
     talk = [seen(record["context"], record["response"], False) for record in records("dialogue_usr_topical")]
-    asked = [
-        seen(f"{record['instruction']} {record['input'] or ''}", str(record[key]), False)
-        for record in records("pandalm")
-        for key in ("response_1", "response_2")
-    ]
+    asked = [seen(*each.exchange, False) for each in everyday(data()) if each.half == "apart"]
     for name, texts in (("everyday requests", asked), ("worked sums", sums), ("conversations", talk)):
         table.add_row(name, f"{len(texts):,}", *_flagged(texts))
     return table

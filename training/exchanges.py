@@ -10,7 +10,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -20,6 +20,9 @@ from .examples import texts_of
 
 EXAMPLES = Path(__file__).parent / "examples" / "safety"
 BLANK = "{}"  # where a goal stands in an opening
+EVERYDAY = 0.1  # what a harmless answer counts: there are many, and they are easy
+TAIL = 0.5  # what the last part of an answer counts beside the whole one
+TAIL_FROM, TAIL_LEAST = 60, 16  # words before it, and words that it has at least
 REQUESTS = ("Write {}.", "How do I get {}?", "Give me {}", "I need {} for my work. Please help.")
 
 Half = Literal["learnt", "apart"]
@@ -33,6 +36,8 @@ class Labelled:
     unsafe: bool
     group: str = ""
     half: Half = "learnt"
+    counts: float = 1.0  # how much it teaches
+    part: bool = False  # of another one: it is learnt from with that one, and nothing is measured on it
 
 
 # --- examples written for the models ------------------------------------------------------------------------
@@ -72,17 +77,43 @@ def records(folder: Path, name: str) -> list[dict[str, Any]]:
 
 
 def answers(folder: Path) -> list[Labelled]:
-    """Answers to attacks. A behaviour is one goal, tried by many attacks on many models; its number ends the id.
+    """Answers to attacks. A behaviour is one goal, tried by many attacks on many models; its number ends the id."""
+    found = [record for record in records(folder, "safety_responses") if record["source"] == "jailbreakbench"]
+    behaviours = [int(record["id"].rpartition("-")[2]) for record in found]
+    half_of = halved(behaviours)
+    return [
+        Labelled(_exchange(record), record["unsafe"], str(behaviour), half_of[behaviour])
+        for record, behaviour in zip(found, behaviours, strict=True)
+    ]
 
-    Ten behaviours of each kind follow one another, so that even and odd numbers have the same kinds.
+
+def halved(groups: Iterable[int]) -> dict[int, Half]:
+    """Two halves with as many texts each, no group in both.
+
+    The groups with the most texts come first, of equal ones the last, and each goes where there are fewer texts so
+    far: so does scikit-learn's ``GroupKFold(2)``, and what it gives first is kept apart.
+
+    >>> halved([1, 1, 1, 2, 2, 3])
+    {1: 'apart', 2: 'learnt', 3: 'learnt'}
     """
-    found = []
-    for record in records(folder, "safety_responses"):
-        if record["source"] == "jailbreakbench":
-            behaviour = record["id"].rpartition("-")[2]
-            half: Half = "apart" if int(behaviour) % 2 else "learnt"
-            found.append(Labelled(_exchange(record), record["unsafe"], behaviour, half))
+    sizes = Counter(groups)
+    texts: dict[Half, int] = {"apart": 0, "learnt": 0}
+    found: dict[int, Half] = {}
+    for group in sorted(sizes, key=lambda group: (sizes[group], group), reverse=True):
+        found[group] = min(texts, key=lambda half: texts[half])
+        texts[found[group]] += sizes[group]
     return found
+
+
+def with_tails(texts: Sequence[Labelled]) -> list[Labelled]:
+    """The texts, and of the longer ones once more what follows their beginning: how harm goes on when it is begun."""
+    tails = []
+    for each in texts:
+        words = each.exchange.response.split()[TAIL_FROM:]
+        if len(words) >= TAIL_LEAST:
+            exchange = each.exchange._replace(response=" ".join(words))
+            tails.append(replace(each, exchange=exchange, counts=TAIL, part=True))
+    return [*texts, *tails]
 
 
 def replies(folder: Path) -> list[Labelled]:
@@ -96,6 +127,20 @@ def replies(folder: Path) -> list[Labelled]:
         )
         for record in records(folder, "safety_responses")
         if record["source"].startswith("diasafety")
+    ]
+
+
+def everyday(folder: Path) -> list[Labelled]:
+    """Answers to everyday requests, two of each: nothing that harms. Every other request is kept apart."""
+    return [
+        Labelled(
+            Exchange(f"{record['instruction']} {record['input'] or ''}".strip(), str(record[answer]).strip()),
+            False,
+            half="apart" if number % 2 else "learnt",
+            counts=EVERYDAY,
+        )
+        for number, record in enumerate(records(folder, "pandalm"))
+        for answer in ("response_1", "response_2")
     ]
 
 

@@ -92,10 +92,10 @@ def in_bytes(weights: Floats) -> tuple[array[int], float]:
     return array("b", whole.tobytes()), scale
 
 
-def descend(vectors: Sparse, wanted: NDArray[Any], labels: int, recipe: Recipe) -> Floats:
-    """Weights by label that make the wanted ones likely, by Nesterov's method."""
-    counts = np.bincount(wanted, minlength=labels)
-    importance = ((counts.sum() / counts / labels) ** recipe.balance)[wanted][:, None]
+def descend(vectors: Sparse, wanted: NDArray[Any], labels: int, recipe: Recipe, counts: Floats | float = 1.0) -> Floats:
+    """Weights by label that make the wanted ones likely, by Nesterov's method; `counts` is how much each text does."""
+    texts = np.bincount(wanted, minlength=labels)
+    importance = (counts * ((texts.sum() / texts / labels) ** recipe.balance)[wanted])[:, None]
     target = np.eye(labels)[wanted]
     step = 1 / (0.5 * importance.max() * _largest_stretch(vectors) + recipe.shrink)
     now = before = np.zeros((vectors.width, labels))

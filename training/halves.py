@@ -1,7 +1,8 @@
 """How far the figure of the safety model moves with what is kept apart: `python -m training.halves DATA`.
 
-The weights that ship learn from the behaviours with even numbers. Here the same recipe learns from ten other halves,
-each with five behaviours of every kind, and is measured on what it has not met.
+The weights that ship learn from one half of the behaviours. Here the same recipe learns from the other half too, and
+from ten halves drawn at random, each with five behaviours of every kind; it is measured on what it has not met. A plain
+bag of words beside it says how hard each half is.
 """
 
 from __future__ import annotations
@@ -13,12 +14,13 @@ from pathlib import Path
 from random import Random
 from statistics import fmean
 
-from benchmarks.safety import ALLOWED, auc, recall_at
+from benchmarks.safety import ALLOWED, recall_of
 
 from rubrica.text.linear import Layout
 
 from .examples import read_groups
-from .exchanges import EXAMPLES, Labelled, answers, not_near, own_examples
+from .exchanges import EXAMPLES, Labelled, answers, everyday, not_near, own_examples, with_tails
+from .plain import plain_scores
 from .safety import ANSWER, BITS, Lesson, rarities
 
 DRAWN = 5  # times that behaviours are parted at random; each parting gives two halves
@@ -38,33 +40,37 @@ def drawn_half(texts: Sequence[Labelled], random: Random) -> set[str]:
     return {behaviour for kind in kinds.values() for behaviour in random.sample(kind, len(kind) // 2)}
 
 
-def measured(texts: Sequence[Labelled]) -> tuple[float, float]:
-    """Recall at the allowed false positives, and the area under the curve, on what is kept apart."""
+def measured(texts: Sequence[Labelled], harmless: Sequence[Labelled]) -> list[tuple[float, bool]]:
+    """The score of every text that is kept apart, and whether it is unsafe."""
+    everything = with_tails(texts)
     layout = Layout(bits=BITS, grams=(3, 4), groups=read_groups(EXAMPLES / "groups.yaml"))
-    own = not_near(own_examples(), [each for each in texts if each.half == "apart"])
-    rarity = rarities(layout, [each for each in (*texts, *own) if each.half == "learnt"])
-    lesson = Lesson.of(layout, rarity, ANSWER, texts, own)
-    apart = lesson.where(lambda each: each.half == "apart")
+    others = [*not_near(own_examples(), [each for each in texts if each.half == "apart"]), *harmless]
+    rarity = rarities(layout, [each for each in (*everything, *others) if each.half == "learnt"])
+    lesson = Lesson.of(layout, rarity, ANSWER, everything, others)
+    apart = lesson.where(lambda each: each.half == "apart" and not each.part)
     scores = lesson.scores(lesson.weights(lesson.where(lambda each: each.half == "learnt")), apart).tolist()
-    found = [(score, texts[place].unsafe) for score, place in zip(scores, apart.tolist(), strict=True)]
-    safe, unsafe = ([score for score, is_unsafe in found if is_unsafe == label] for label in (False, True))
-    return recall_at(safe, unsafe, ALLOWED), auc(safe, unsafe)
+    return [(score, everything[place].unsafe) for score, place in zip(scores, apart.tolist(), strict=True)]
 
 
 def main() -> None:
     if len(sys.argv) != 2:
         sys.exit("usage: python -m training.halves DATA   (the folder that has safety_responses.jsonl.gz)")
-    texts = answers(Path(sys.argv[1]))
+    folder = Path(sys.argv[1])
+    texts = answers(folder)
+    harmless = [each for each in everyday(folder) if each.half == "learnt"]
     every = {each.group for each in texts}
+    shipped = {each.group for each in texts if each.half == "learnt"}
     random = Random(0)  # noqa: S311
-    recalls = []
-    for _ in range(DRAWN):
-        half = drawn_half(texts, random)
-        for learnt in (half, every - half):
-            recall, area = measured(parted(texts, learnt))
-            recalls.append(recall)
-            print(f"recall {recall:.3f} at {ALLOWED} false positives, area under the curve {area:.3f}")
-    print(f"mean recall {fmean(recalls):.3f}, from {min(recalls):.3f} to {max(recalls):.3f}")
+    drawn = [drawn_half(texts, random) for _ in range(DRAWN)]
+    found = []
+    print(f"recall at {ALLOWED} false positives: the model's, and that of a plain bag of words")
+    for number, learnt in enumerate(part for half in (shipped, *drawn) for part in (half, every - half)):
+        halves = parted(texts, learnt)
+        recall, plain = (recall_of(scores, ALLOWED) for scores in (measured(halves, harmless), plain_scores(halves)))
+        found.append(recall)
+        print(f"{recall:.3f}  {plain:.3f}  {('as shipped', 'the other way round', '')[min(number, 2)]}".rstrip())
+    at_random = found[2:]
+    print(f"at random: {fmean(at_random):.3f} on average, from {min(at_random):.3f} to {max(at_random):.3f}")
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ from rubrica.text.linear import Layout, LinearModel, stored
 from rubrica.text.risk import COLUMNS, FILE
 
 from .examples import digest, read_groups
-from .exchanges import EXAMPLES, Half, Labelled, answers, not_near, own_examples, replies, sums
+from .exchanges import EXAMPLES, Half, Labelled, answers, everyday, not_near, own_examples, replies, sums, with_tails
 from .fit import Floats, Recipe, Sparse, descend, in_bytes
 
 WEIGHTS = Path(__file__).parents[1] / "src" / "rubrica" / "text" / FILE
@@ -42,6 +42,7 @@ class Lesson:
     recipe: Recipe
     vectors: Sparse  # of the texts and then the others; the last column is 1
     unsafe: NDArray[np.int64]  # of the same
+    counts: Floats  # of the same
 
     @classmethod
     def of(cls, layout: Layout, rarity: NDArray[np.int8], recipe: Recipe, *texts: Sequence[Labelled]) -> Lesson:
@@ -50,7 +51,8 @@ class Lesson:
         rare = rarity.tolist().__getitem__
         vectors = [{**vector_of(layout, each.exchange, rare), width: 1.0} for each in everything]
         unsafe = np.array([int(each.unsafe) for each in everything])
-        return cls(texts[0], recipe, Sparse.of(vectors, width + 1), unsafe)
+        counts = np.array([each.counts for each in everything])
+        return cls(texts[0], recipe, Sparse.of(vectors, width + 1), unsafe, counts)
 
     def where(self, fits: Callable[[Labelled], bool]) -> Rows:
         """The texts that fit."""
@@ -59,7 +61,7 @@ class Lesson:
     def weights(self, texts: Rows) -> Floats:
         """What these texts and all others teach: a weight for every row, and at the end what every text has."""
         learnt = np.concatenate([texts, np.arange(len(self.texts), self.vectors.height)])
-        found = descend(self.vectors.chosen(learnt), self.unsafe[learnt], 2, self.recipe)
+        found = descend(self.vectors.chosen(learnt), self.unsafe[learnt], 2, self.recipe, self.counts[learnt])
         return np.asarray(found[:, 1] - found[:, 0])
 
     def scores(self, weights: Floats, texts: Rows) -> Floats:
@@ -74,7 +76,9 @@ class Lesson:
         for fold in range(FOLDS):
             learnt = self.where(lambda each, fold=fold: each.half == half and fold_of[each.group] != fold)  # type: ignore[misc]
             safe = self.where(
-                lambda each, fold=fold: each.half == half and fold_of[each.group] == fold and not each.unsafe  # type: ignore[misc]
+                lambda each, fold=fold: (  # type: ignore[misc]
+                    each.half == half and fold_of[each.group] == fold and not each.unsafe and not each.part
+                )
             )
             found.append(self.scores(self.weights(learnt), safe))
         return float(np.quantile(np.concatenate(found), 1 - ALLOWED))
@@ -89,13 +93,14 @@ def rarities(layout: Layout, texts: Sequence[Labelled]) -> NDArray[np.int8]:
     return np.where(seen < SEEN, 0, np.clip(np.rint(rare / RARITY), 1, 127)).astype(np.int8)
 
 
-def train(answered: Sequence[Labelled], own: Sequence[Labelled], replied: Sequence[Labelled]) -> LinearModel:
-    """Both heads: answers with the own examples, and replies; of each set, the half that is learnt from."""
+def train(answered: Sequence[Labelled], others: Sequence[Labelled], replied: Sequence[Labelled]) -> LinearModel:
+    """Both heads: answers with what helps to judge them, and replies; of each set, the half that is learnt from."""
     layout = Layout(bits=BITS, grams=(3, 4), groups=read_groups(EXAMPLES / "groups.yaml"))
-    learnt = [each for each in (*answered, *own, *replied) if each.half == "learnt"]
+    answered = with_tails(answered)
+    learnt = [each for each in (*answered, *others, *replied) if each.half == "learnt"]
     rarity = rarities(layout, learnt)
     heads: list[tuple[Floats, float]] = []
-    for lesson in (Lesson.of(layout, rarity, ANSWER, answered, own), Lesson.of(layout, rarity, REPLY, replied)):
+    for lesson in (Lesson.of(layout, rarity, ANSWER, answered, others), Lesson.of(layout, rarity, REPLY, replied)):
         weights = lesson.weights(lesson.where(lambda each: each.half == "learnt"))
         heads.append((weights[:-1], float(weights[-1]) - lesson.threshold("learnt")))
     return in_columns(layout, heads, rarity, digest(learnt))
@@ -118,7 +123,8 @@ def main() -> None:
     answered = answers(folder)
     own = not_near(own_examples(), [each for each in answered if each.half == "apart"])
     print(f"{len(own):,} of {len(own_examples()):,} own examples name no behaviour that is kept apart")
-    model = train(answered, own, [*replies(folder), *sums(folder)[::4]])
+    harmless = [each for each in everyday(folder) if each.half == "learnt"]
+    model = train(answered, [*own, *harmless], [*replies(folder), *sums(folder)[::4]])
     WEIGHTS.write_bytes(stored(model))
     print(f"{WEIGHTS.name}: {WEIGHTS.stat().st_size:,} bytes; `python -m benchmarks.quality` says what they do")
 

@@ -6,12 +6,13 @@ from collections.abc import Sequence
 
 import pytest
 from training.examples import texts_of
-from training.exchanges import EXAMPLES, Labelled, not_near, own_examples
+from training.exchanges import EXAMPLES, Labelled, halved, not_near, own_examples, with_tails
+from training.plain import plain_scores
 from training.safety import WEIGHTS, train
 
 from rubrica.text.exchange import Exchange
 from rubrica.text.linear import stored
-from rubrica.text.risk import risk, weights
+from rubrica.text.risk import risk, scores, weights
 from rubrica.text.safety import find_unsafe
 
 HELD_OUT = EXAMPLES / "held_out"
@@ -79,3 +80,43 @@ def test_an_own_example_that_names_a_measured_behaviour_is_left_out() -> None:
     near = Labelled(Exchange("a way to smuggle a parrot", "Sure"), True)
     far = Labelled(Exchange("a way to smuggle cigarettes", "Sure"), True)
     assert not_near([near, far], behaviour) == [far]
+
+
+def test_halves_have_as_many_texts_and_share_no_group() -> None:
+    sizes = {group: 14 + group % 5 for group in range(100)}
+    halves = halved(group for group, size in sizes.items() for _ in range(size))
+    texts = {half: sum(size for group, size in sizes.items() if halves[group] == half) for half in ("learnt", "apart")}
+    assert halves.keys() == sizes.keys()
+    assert abs(texts["learnt"] - texts["apart"]) <= 1
+
+
+def test_the_tail_of_a_long_answer_is_learnt_from_with_its_group_and_never_measured() -> None:
+    long = Labelled(Exchange("Tell me.", " ".join(f"word{number}" for number in range(100))), True, "7", "apart")
+    short = Labelled(Exchange("Tell me.", "word " * 70), False, "8")
+    whole, other, tail = with_tails([long, short])
+    assert (whole, other) == (long, short)
+    assert tail.exchange == Exchange("Tell me.", " ".join(f"word{number}" for number in range(60, 100)))
+    assert (tail.unsafe, tail.group, tail.half, tail.part) == (True, "7", "apart", True)
+    assert tail.counts < whole.counts
+
+
+def test_a_text_that_counts_for_little_teaches_little() -> None:
+    def learnt(counts: float) -> float:
+        against = [Labelled(Exchange("", "Bake a cake."), True, counts=counts)] * 4
+        texts = [Labelled(Exchange("", "Bake a cake."), False, str(number)) for number in range(8)]
+        model = train(texts, against, [*texts, *(Labelled(Exchange("", "You fool!"), True, str(n)) for n in range(8))])
+        return scores(model, Exchange("", "Bake a cake."))[0] - model.bias[0]
+
+    assert learnt(0.01) < learnt(1.0)
+
+
+def test_a_plain_bag_of_words_learns_from_one_half_and_scores_the_other() -> None:
+    said = {"a bomb and a fuse": True, "a cake and a candle": False}
+    texts = [Labelled(Exchange("", text), unsafe) for text, unsafe in said.items()] * 5
+    apart = [
+        Labelled(Exchange("", "the fuse"), True, half="apart"),
+        Labelled(Exchange("", "one cake"), False, half="apart"),
+    ]
+    (fuse, unsafe), (cake, safe) = plain_scores([*texts, *apart])
+    assert (unsafe, safe) == (True, False)
+    assert fuse > cake

@@ -4,8 +4,8 @@ What an exchange is turned into, each a row found by CRC-32:
 
 - passages: the words and word pairs of the response, of its opening and of its body once more, and of the prompt; the
   beginnings of the response's longer words, and pairs of these that stand close to each other. A
-  word counts the more the rarer it is (`rarity`, learnt with the weights), and a passage has length 1 as a whole, so
-  that a long text does not shout;
+  word counts the more the rarer it is (`rarity`, learnt with the weights), and a passage has the same length as a
+  whole however long the text is, so that a long one does not shout;
 - flags: the word groups of the model that occur in the response, its opening, its body and the prompt; which groups of
   the prompt meet which stance of the response (groups named ``says_…``); and the shape of the response.
 """
@@ -27,6 +27,7 @@ PROMPT_LONGEST, RESPONSE_LONGEST = (
 OPENING = 12  # words that are the opening of a response
 BODY = 25  # words after which its body begins
 LONG, STEM = 4, 5  # letters of a longer word, and of the beginning that stands for it in all its forms
+BODY_STRESS, STEM_STRESS = 1.3, 0.9  # what follows counts a little more than how it is announced
 FLAG = 0.1  # what a flag counts against a whole passage
 MEETING = 0.05  # the same for a meeting of two groups: there are many
 STANCE = "says_"
@@ -41,10 +42,17 @@ class Exchange(NamedTuple):
     response: str
 
 
+class Passage(NamedTuple):
+    """Keys into the weight table that count by how rare they are, against each other."""
+
+    counts: dict[str, float]  # before their rarity
+    stress: float = 1.0  # the length of the whole
+
+
 class Reading(NamedTuple):
     """An exchange taken apart: keys into the weight table."""
 
-    passages: list[dict[str, float]]  # with what each key counts before its rarity
+    passages: list[Passage]
     flags: dict[str, float]
 
 
@@ -54,13 +62,14 @@ def read(layout: Layout, exchange: Exchange) -> Reading:
     asked = tokens_of(clipped(exchange.prompt, PROMPT_LONGEST))
     opening, body = said[:OPENING], said[BODY:]
     stems = [word[:STEM] for word in said if len(word) >= LONG]
+    close = [*pairwise(stems), *zip(stems, stems[2:], strict=False)]
     passages = [
-        _counted("", said),
-        _counted("^ ", opening),
-        _counted("b ", body),
-        _counted("p ", asked),
-        dict.fromkeys((f"k {stem}" for stem in stems), 1.0),
-        dict.fromkeys((f"s {one} {two}" for one, two in [*pairwise(stems), *zip(stems, stems[2:], strict=False)]), 1.0),
+        Passage(_counted("", said)),
+        Passage(_counted("^ ", opening)),
+        Passage(_counted("b ", body), BODY_STRESS),
+        Passage(_counted("p ", asked)),
+        Passage(dict.fromkeys((f"k {stem}" for stem in stems), 1.0), STEM_STRESS),
+        Passage(dict.fromkeys((f"s {one} {two}" for one, two in close), 1.0), STEM_STRESS),
     ]
     in_prompt, in_response = layout.groups_in(asked), layout.groups_in(said)
     flags = [
@@ -84,10 +93,10 @@ def vector_of(layout: Layout, exchange: Exchange, rarity: Callable[[int], float]
     found: dict[int, float] = {}
     reading = read(layout, exchange)
     for passage in reading.passages:
-        parts = [(layout.row(key), count) for key, count in passage.items()]
+        parts = [(layout.row(key), count) for key, count in passage.counts.items()]
         length = sqrt(sum((count * rarity(row)) ** 2 for row, count in parts)) or 1.0
         for row, count in parts:
-            found[row] = found.get(row, 0.0) + count * rarity(row) / length
+            found[row] = found.get(row, 0.0) + passage.stress * count * rarity(row) / length
     for key, count in reading.flags.items():
         row = layout.row(key)
         found[row] = found.get(row, 0.0) + count

@@ -54,16 +54,16 @@ def scores(model: LinearModel, exchange: Exchange) -> tuple[float, float]:
     """The score of each head: above 0 is unsafe rather than safe."""
     reading = read(model.layout, exchange)
     answer = reply = 0.0
-    for passage in reading.passages:
+    for counted, stress in reading.passages:
         length = one = two = 0.0
-        for (for_answer, for_reply, rarity), count in zip(model.rows(list(passage)), passage.values(), strict=True):
+        for (for_answer, for_reply, rarity), count in zip(model.rows(list(counted)), counted.values(), strict=True):
             counts = rarity * count
             length += counts * counts
             one += counts * for_answer
             two += counts * for_reply
         if length:
-            answer += one / sqrt(length)
-            reply += two / sqrt(length)
+            answer += stress * one / sqrt(length)
+            reply += stress * two / sqrt(length)
     for (for_answer, for_reply, _), count in zip(model.rows(list(reading.flags)), reading.flags.values(), strict=True):
         answer += count * for_answer
         reply += count * for_reply
