@@ -149,11 +149,14 @@ async def hold(
                 on_reply(turn)
             return found
 
+    stopped: Sequence[Exception] = ()
     try:
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(one(scenario)) for scenario in scenarios]
-    except* RubricaError as errors:  # such as a full disk: one of them says it
-        raise errors.exceptions[0] from None
+    except* RubricaError as errors:  # such as a full disk
+        stopped = errors.exceptions
+    if stopped:
+        raise stopped[0]  # one says it for all; up there, Python 3.11.2 would wrap it in a group again
     found = [turn for task in tasks for turn in task.result()]
     replies = tuple(turn for turn in found if isinstance(turn, Judged))
     missing = tuple(turn for turn in found if isinstance(turn, Spoken))
