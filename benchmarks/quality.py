@@ -8,9 +8,12 @@ from .safety import data, gate_table, harmless_table, pii_table, texts_table
 
 NEEDED = ("safety_responses", "moderation_texts", "pii_texts", "pandalm", "routing_gsm8k", "dialogue_usr_topical")
 
+WIDTH = 120  # columns that the widest table needs: in a log of 80, names would be cut
+
 
 def main() -> None:
     console = Console()
+    console.width = max(console.width, WIDTH)
     missing = [name for name in NEEDED if not (data() / f"{name}.jsonl.gz").exists()]
     if missing:
         console.print(f"skipped: {', '.join(missing)} not in {data()} (set RUBRICA_DATA to the folder that has them)")
