@@ -39,8 +39,9 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
     item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
     reports = runtestprotocol(item, log=False, nextitem=nextitem)
     if any(report.failed for report in reports):
-        first = next(report.longreprtext.strip().splitlines()[-1] for report in reports if report.failed)
-        item.user_properties.append(("failed at first", first))
+        told = next(report.longreprtext.strip().splitlines() for report in reports if report.failed)
+        why = next((line[1:].strip() for line in told if line.startswith("E ")), "")
+        item.user_properties.append(("failed at first", f"{told[-1]} {why}".rstrip()))
         item.session._setupstate.teardown_exact(None)
         item._initrequest()  # type: ignore[attr-defined]
         reports = runtestprotocol(item, log=False, nextitem=nextitem)
