@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -142,7 +143,7 @@ def _rows(model: type[BaseModel]) -> Iterable[tuple[str, str, str, str]]:
 
 
 def _summary(model: type[BaseModel]) -> str:
-    text = re.sub(r"``(.+?)``", r"`\1`", model.__doc__ or "")
+    text = re.sub(r"``(.+?)``", r"`\1`", inspect.cleandoc(model.__doc__ or ""))
     paragraphs = re.split(r"\n\s*\n", text.split(">>>")[0].strip())
     return "\n\n".join(_list(p) or " ".join(p.split()) for p in paragraphs)
 
@@ -150,9 +151,9 @@ def _summary(model: type[BaseModel]) -> str:
 def _list(paragraph: str) -> str:
     """A paragraph of ``word   what it means`` lines as a list; nothing for any other paragraph."""
     lines = paragraph.splitlines()
-    if not all(re.match(r"\s*\S+ {2,}", line) or line.startswith(" " * 8) for line in lines):
+    if not all(re.match(r"\s*\S+ {2,}", line) or line.startswith(" " * 4) for line in lines):
         return ""
-    items = re.split(r"\n(?= {4}\S)", paragraph)
+    items = re.split(r"\n(?=\S)", paragraph)
     return "\n".join("- **{}**: {}".format(item.split()[0], " ".join(item.split()[1:])) for item in items)
 
 

@@ -226,9 +226,13 @@ def _engine(file: Path, patience: float, *pragmas: str) -> Engine:
     def connect() -> sqlite3.Connection:
         conn = sqlite3.connect(place, uri=True, timeout=patience, check_same_thread=False, isolation_level=None)
         give_up = time.monotonic() + patience
-        for pragma in pragmas:
-            while not _set(conn, pragma, last=time.monotonic() > give_up):
-                time.sleep(PAUSE)
+        try:
+            for pragma in pragmas:
+                while not _set(conn, pragma, last=time.monotonic() > give_up):
+                    time.sleep(PAUSE)
+        except sqlite3.Error:
+            conn.close()
+            raise
         return conn
 
     place = file.resolve().as_uri()
