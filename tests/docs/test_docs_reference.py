@@ -50,8 +50,26 @@ def test_every_word_has_a_page_that_the_index_links_to(word: str) -> None:
 
 def test_no_page_is_left_out_of_the_index() -> None:
     index = (DOCS / "index.md").read_text(encoding="utf-8")
-    pages = [page.relative_to(DOCS).as_posix() for page in DOCS.rglob("*.md") if page.name != "index.md"]
+    pages = [page.relative_to(DOCS).as_posix() for page in DOCS.rglob("*.md") if page != DOCS / "index.md"]
+    assert [page for page in pages if not is_decision(page) and f"({page})" not in index] == []
+
+
+def test_no_decision_is_left_out_of_its_index() -> None:
+    index = (DOCS / "decisions" / "index.md").read_text(encoding="utf-8")
+    pages = [page.name for page in (DOCS / "decisions").glob("*.md") if page.name not in {"index.md", "template.md"}]
+    assert len(pages) >= 13
     assert [page for page in pages if f"({page})" not in index] == []
+
+
+def test_a_decision_has_the_parts_of_the_template() -> None:
+    parts = ["Context", "Decision", "Consequences", "Alternatives"]
+    for page in (DOCS / "decisions").glob("*.md"):
+        if page.name != "index.md":
+            assert re.findall(r"^## (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE) == parts, page.name
+
+
+def is_decision(page: str) -> bool:
+    return page.startswith("decisions/") and page != "decisions/index.md"
 
 
 def test_every_public_name_is_in_the_python_reference() -> None:
