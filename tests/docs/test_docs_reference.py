@@ -54,6 +54,12 @@ def test_no_page_is_left_out_of_the_index() -> None:
     assert [page for page in pages if not is_decision(page) and f"({page})" not in index] == []
 
 
+def test_every_picture_is_shown() -> None:
+    page = (DOCS / "pictures.md").read_text(encoding="utf-8")
+    shown = re.findall(r"^!\[[^\]]+\]\((pictures/\S+)\)$", page, re.MULTILINE)
+    assert sorted(shown) == sorted(f"pictures/{file.name}" for file in (DOCS / "pictures").glob("*.png"))
+
+
 def test_no_decision_is_left_out_of_its_index() -> None:
     index = (DOCS / "decisions" / "index.md").read_text(encoding="utf-8")
     pages = [page.name for page in (DOCS / "decisions").glob("*.md") if page.name not in {"index.md", "template.md"}]
