@@ -48,9 +48,9 @@ def refusal(text: str) -> str:
 
 @pytest.mark.parametrize("text", [BLOCK, FLOW, KEYS, "? " * 50_000, "{a: " * 100_000, OBJECTS, NEARLY])
 def test_a_nested_document_is_refused_quickly(text: str) -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     assert f"the document is nested too deeply (at most {DEEPEST} levels)" in refusal(text)
-    assert time.perf_counter() - start < 1
+    assert time.process_time() - start < 1
 
 
 def test_a_nested_document_is_refused_with_its_line_and_path() -> None:
@@ -74,9 +74,9 @@ def test_a_document_as_deep_as_allowed_is_read_and_brackets_in_text_do_not_count
     ],
 )
 def test_a_document_written_to_be_slow_is_refused_quickly(text: str, said: str) -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     assert said in refusal(text)
-    assert time.perf_counter() - start < 3
+    assert time.process_time() - start < 3
 
 
 def test_the_command_line_refuses_a_nested_document(tmp_path: Path) -> None:
@@ -141,13 +141,13 @@ def test_every_reader_of_json_refuses_nested_json_by_its_own_error(read: Callabl
 
 @pytest.mark.parametrize("text", [FLOW, OBJECTS, NEARLY, f'{{"score": {"[" * 900}{"]" * 900}}}'])
 def test_nested_json_in_replies_of_models_is_passed_over(text: str) -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     assert not hasattr(read_one(text, "tone", Scale(min=1, max=10), Quoted()), "value")
     assert read_questions(text)[0] == ()
     assert read_question(text) is None
     assert complaint(text.encode()).message == ""
     assert isinstance(read_case(text, 1), BadLine)
-    assert time.perf_counter() - start < 3
+    assert time.process_time() - start < 3
 
 
 def test_a_score_behind_nested_json_is_still_read() -> None:

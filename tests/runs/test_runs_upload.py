@@ -36,10 +36,10 @@ def test_a_small_file_of_millions_of_rows_is_refused_and_not_kept(tmp_path: Path
     file = tmp_path / "many.parquet"
     pl.select(pl.repeat("x", 3_000_000).alias("response")).write_parquet(file, row_group_size=3_000_000)
     assert file.stat().st_size < 10_000
-    start = time.perf_counter()
+    start = time.process_time()
     with pytest.raises(InputError, match=f"unfolds to 3,000,000 rows .at most {MOST_ROWS:,}"):
         keep_upload(tmp_path / "runs", "many.parquet", file.read_bytes())
-    assert time.perf_counter() - start < 1
+    assert time.process_time() - start < 1
     assert case_files(tmp_path / "runs") == []
 
 

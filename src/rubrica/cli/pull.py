@@ -12,10 +12,11 @@ import typer
 import yaml
 
 from rubrica.errors import RubricaError
+from rubrica.report.printable import printable_json
 
 from .options import Force, ServerAddress
 from .remote import Export, remote
-from .screen import note
+from .screen import note, safe
 from .sinks import STDOUT, whole_file
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
@@ -54,7 +55,7 @@ def pull(
     chosen = form or ("json" if Path(target).suffix == ".json" else "yaml")
     text = _written(answer.data if bundle else found.rubric, chosen)
     if target == STDOUT:
-        typer.echo(text, nl=False)
+        typer.echo(printable_json(text) if chosen == "json" else safe(text), nl=False)
         return
     with whole_file(target, force=force) as file:
         file.write(text)
