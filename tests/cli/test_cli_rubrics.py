@@ -142,7 +142,7 @@ def test_schema_covers_the_document_and_the_short_form(cli: Cli, tmp_path: Path)
 
 def test_schema_allows_the_short_ways_of_writing() -> None:
     definitions = rubric_schema()["$defs"]
-    assert {"type": "string"} in definitions["ContextName"]["anyOf"]
+    assert {"type": "string", "maxLength": 20_000} in definitions["ContextName"]["anyOf"]
     assert {"enum": ["neutral", "skip", "inconclusive"]} in definitions["OnUnscored"]["anyOf"]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import unicodedata
 from collections import Counter
 from xml.etree import ElementTree
 
@@ -76,7 +77,10 @@ def test_control_characters_are_shown_as_missing_and_line_breaks_kept() -> None:
     assert failure.get("message") == "fail at 10 of 100: one\ntwo"
 
 
-@given(st.text(), st.text())
+SEEN = st.text(st.characters(exclude_categories=["Cc", "Cs", "Cf"], include_characters="\n"))
+
+
+@given(st.text(), SEEN)
 def test_an_annotation_is_one_line_that_texts_cannot_end(title: str, message: str) -> None:
     line = annotation("error", title, message)
     assert "\n" not in line
@@ -84,8 +88,14 @@ def test_an_annotation_is_one_line_that_texts_cannot_end(title: str, message: st
     head, _, data = line.removeprefix("::error title=").partition("::")
     assert ":" not in head
     assert "," not in head
-    unescaped = data.replace("%0A", "\n").replace("%0D", "\r").replace("%25", "%")
+    unescaped = data.replace("%0A", "\n").replace("%25", "%")
     assert unescaped == message
+
+
+@given(st.text(), st.text())
+def test_no_text_steers_the_terminal_that_shows_an_annotation(title: str, message: str) -> None:
+    line = annotation("error", title, message)
+    assert not any(unicodedata.category(sign) in ("Cc", "Cs") and sign != "\t" for sign in line)
 
 
 def test_as_many_annotations_as_github_shows() -> None:

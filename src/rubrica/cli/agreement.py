@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
@@ -23,7 +22,7 @@ from rubrica.runs.source import STDIN, lines_of
 from .complaints import Complaints
 from .levelling import Levelling, axes_of, judge_again, levelled_votes
 from .options import AsJson, ForceOutput, Output, StoredArgument
-from .screen import note, out, safe
+from .screen import echo_json, note, out, safe
 from .sinks import STDOUT, json_lines, refuse_same
 from .sources import rubric_of
 from .stored import evaluations_file, stored_evaluations
@@ -76,7 +75,7 @@ def agreement(
         with json_lines(output, force=force) if output is not None else nullcontext() as sink:
             judge_again(stored, levelled, sink, complaints)
     if as_json and output != STDOUT:
-        typer.echo(json.dumps(_plain(poll, found, levelled, output), indent=2, ensure_ascii=False))
+        echo_json(_plain(poll, found, levelled, output))
     elif output == STDOUT and levelled is not None:
         note(levelled.said)
     else:

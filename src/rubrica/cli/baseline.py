@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
@@ -41,7 +40,7 @@ from .run_options import (
     step_summary,
     unheard,
 )
-from .screen import out, safe
+from .screen import echo_json, out, safe
 from .sinks import whole_file
 
 app = typer.Typer(
@@ -103,7 +102,7 @@ def add(
     entry = Baselines(file).add(stored.rows(group), source, datetime.now(UTC))
     if as_json:
         plain = {"id": entry.id, "at": entry.at, "commit": entry.commit, "dirty": entry.dirty, "file": str(file)}
-        typer.echo(json.dumps({**plain, "figures": dict(entry.figures)}, indent=2, ensure_ascii=False))
+        echo_json({**plain, "figures": dict(entry.figures)})
     else:
         at = f"at {entry.label}" if entry.commit is not None else "outside of git"
         out().print(
@@ -146,7 +145,7 @@ def check(
         step_summary(comparison_table(found, f"{stored.name} against {name}"))
     if as_json:
         plain = {"baseline": entry.id, "commit": entry.commit, "run": run}
-        typer.echo(json.dumps({**plain, **found.to_dict()}, indent=2, ensure_ascii=False))
+        echo_json({**plain, **found.to_dict()})
     else:
         out().print(comparison_page(found, (entry.label, stored.name)))
     if found.regressions:
@@ -176,7 +175,7 @@ def trend(
     if as_json:
         runs = [{"at": point.at, "label": point.label} for point in points]
         plain = {"baselines": runs, "trends": [own.to_dict() for own in found]}
-        typer.echo(json.dumps(plain, indent=2, ensure_ascii=False))
+        echo_json(plain)
         return
     table = plain_table(("",), ("first", "last", "a run"), ("trend", "latest", ""))
     for own in found:

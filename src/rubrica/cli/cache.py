@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -18,7 +17,7 @@ from rubrica.llm.settings import load_settings
 from rubrica.report.figures import counted, figure, percent
 
 from .options import AsJson
-from .screen import note, out, safe
+from .screen import echo_json, note, out, safe
 
 app = typer.Typer(add_completion=False, rich_markup_mode="rich")
 
@@ -68,7 +67,7 @@ def _stats(path: Path, as_json: bool) -> None:
     stats = _read(path)
     if as_json:
         figures = {"entries": stats.entries, "bytes": stats.bytes, "hits": stats.hits, "misses": stats.misses}
-        typer.echo(json.dumps({"path": str(path), "exists": path.exists(), **figures}, indent=2, ensure_ascii=False))
+        echo_json({"path": str(path), "exists": path.exists(), **figures})
         return
     asked = stats.hits + stats.misses
     share = f" ({percent(stats.hits / asked)})" if asked else ""
@@ -92,7 +91,7 @@ def _clear(path: Path, yes: bool, as_json: bool) -> None:
         with ReplyCache(path) as opened:
             cleared = opened.clear()
     if as_json:
-        typer.echo(json.dumps({"path": str(path), "cleared": cleared}, indent=2, ensure_ascii=False))
+        echo_json({"path": str(path), "cleared": cleared})
     else:
         note(f"dropped {kept} from {path}" if cleared else f"nothing to clear: {path} holds no replies")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,7 +20,7 @@ from rubrica.runs.learning import Lesson, document_with, learned, raised
 from rubrica.runs.source import STDIN, Lines, lines_of
 
 from .options import AsJson, Force
-from .screen import out, safe
+from .screen import echo_json, out, safe
 from .sinks import refuse_same, whole_file
 from .sources import rubric_of
 
@@ -76,7 +75,7 @@ def calibrate_judges(
         with whole_file(output, force=force) as file:
             file.write(text)
     if as_json:
-        typer.echo(json.dumps(_plain(lesson, written), indent=2, ensure_ascii=False))
+        echo_json(_plain(lesson, written))
     else:
         out().print(_page(lesson, written))
     if calibration is None:

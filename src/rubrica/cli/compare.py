@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Annotated
 
 import typer
@@ -19,7 +18,7 @@ from .complaints import Complaints
 from .judge_options import VERDICT_FAILED
 from .options import AsJson
 from .run_options import Github, GroupKey, Independent, Level, Margin, Seed, opened, step_summary
-from .screen import out
+from .screen import echo_json, out
 
 app = typer.Typer(add_completion=False, rich_markup_mode="rich")
 
@@ -65,7 +64,7 @@ def compare(
             typer.echo(line, err=as_json)  # GitHub reads both
         step_summary(comparison_table(found, f"{runs[1].name} against {runs[0].name}"))
     if as_json:
-        typer.echo(json.dumps({"a": a, "b": b, **found.to_dict()}, indent=2, ensure_ascii=False))
+        echo_json({"a": a, "b": b, **found.to_dict()})
     else:
         out().print(comparison_page(found, (a, b)))
     if check and found.regressions:

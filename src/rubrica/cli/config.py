@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from difflib import get_close_matches
 from typing import Any
@@ -14,7 +13,7 @@ from rich.text import Text
 from rubrica.llm.settings import KEYS, Settings, load_settings, setting_names
 
 from .options import AsJson
-from .screen import note, out, safe
+from .screen import echo_json, note, out, safe
 
 app = typer.Typer(add_completion=False, rich_markup_mode="rich")
 
@@ -35,7 +34,7 @@ def config(as_json: AsJson = False) -> None:
     settings = load_settings()
     if as_json:
         shown = {"settings": [*_rows(settings)], "unused": list(settings.unused)}
-        typer.echo(json.dumps(shown, indent=2, ensure_ascii=False))
+        echo_json(shown)
         return
     console = out()
     table = _table(settings, explained=True)

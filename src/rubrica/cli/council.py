@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Iterable, Iterator
 from contextlib import nullcontext
 from pathlib import Path
@@ -28,7 +27,7 @@ from .council_options import Chair, Config, Models, TierOption, refuse_alone
 from .council_tables import audit_page, progress, session_page
 from .judge_options import INTERRUPTED
 from .options import AsJson
-from .screen import note, out
+from .screen import echo_json, note, out
 from .sources import text_of
 
 HOW = "How it is held"
@@ -135,7 +134,7 @@ def ask(
         if lines is not None:
             lines.write(result.to_json().encode())
     if as_json:
-        typer.echo(json.dumps(result.to_dict(), indent=2, ensure_ascii=False))
+        echo_json(result.to_dict())
     else:
         out().print(session_page(result))
         if save is not None:
@@ -153,7 +152,7 @@ def audit(runs: Saved, as_json: AsJson = False) -> None:
         raise RubricaError(f"{place} holds no session (`rubrica council ask … --save {file}` adds one)")
     found = audited(sessions)
     if as_json:
-        typer.echo(json.dumps(found.to_dict(), indent=2, ensure_ascii=False))
+        echo_json(found.to_dict())
     else:
         out().print(audit_page(found))
     if complaints.count:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Callable
 from typing import Annotated, Concatenate, Literal, ParamSpec, TypeVar, assert_never
 
@@ -16,7 +15,7 @@ from rubrica.store.database import Database
 from rubrica.store.upgrade import Status, status, upgrade
 
 from .options import AsJson
-from .screen import out, safe
+from .screen import echo_json, out, safe
 
 app = typer.Typer(add_completion=False, rich_markup_mode="rich")
 
@@ -60,7 +59,7 @@ def db(action: Action, place: DatabasePlace = DEFAULT_DATABASE, as_json: AsJson 
             assert_never(action)
     if as_json:
         told = {"database": address(place).shown, "revision": found.current, "newest": found.head}
-        typer.echo(json.dumps({**told, "pending": found.pending, "applied": applied}, indent=2, ensure_ascii=False))
+        echo_json({**told, "pending": found.pending, "applied": applied})
     else:
         out().print(safe(f"{address(place).shown}: {_sentence(found, applied)}"), soft_wrap=True, markup=False)
 

@@ -10,7 +10,7 @@ import typer
 from rubrica.report.rubric_page import rubric_html, rubric_markdown
 
 from .options import Force, RubricArgument
-from .screen import note
+from .screen import note, safe
 from .sinks import whole_file
 from .sources import rubric_of
 
@@ -30,7 +30,7 @@ def docs(rubric: RubricArgument, output: Output = None, force: Force = False) ->
     """Write the readable page of a rubric."""
     loaded = rubric_of(rubric)
     if output is None:
-        typer.echo(rubric_markdown(loaded))
+        typer.echo(safe(rubric_markdown(loaded)))
         return
     suffix = Path(output).suffix.lower()
     if suffix not in (".md", ".markdown", ".html", ".htm"):

@@ -12,6 +12,7 @@ from rubrica.engine.compile import compile_rubric
 from rubrica.engine.evaluate import evaluate
 from rubrica.errors import RubricaError
 from rubrica.model.evaluation import Evaluation
+from rubrica.report.printable import printable_json
 from rubrica.runs.source import lines_of
 from rubrica.runs.stored import StoredRun
 
@@ -89,7 +90,7 @@ def explain(
         plan = compile_rubric(rubric_of(rubric, settings_of(settings or [])))
         evaluation = evaluate(plan, single_context(prompt, response, extra), case)
     if as_json:
-        typer.echo(evaluation.to_json())
+        typer.echo(printable_json(evaluation.to_json()))
     else:
         out().print(explanation(evaluation))
 

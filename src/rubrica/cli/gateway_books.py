@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from random import Random
@@ -20,12 +19,13 @@ from rubrica.gateway.tuning import TOLERANCE, Proposal, Terms, propose
 from rubrica.gateway.variants import with_thresholds
 from rubrica.model.rubric import Rubric
 from rubrica.packs.library import load
+from rubrica.report.printable import printable_json
 from rubrica.store.gateway import compared_requests, rated_requests
 
 from .db import DEFAULT_DATABASE, DatabasePlace, on_database
 from .gateway_tables import print_figures, print_proposals
 from .options import AsJson
-from .screen import note, out
+from .screen import echo_json, note, out
 
 MADE_BY = "rubrica gateway"
 SEED = 0
@@ -56,7 +56,7 @@ def stats(
     until = datetime.now(UTC)
     found = on_database(place, MADE_BY, analytics, until - timedelta(days=days), until, kind.upper() if kind else None)
     if as_json:
-        typer.echo(msgspec.json.format(msgspec.json.encode(found)).decode())
+        typer.echo(printable_json(msgspec.json.format(msgspec.json.encode(found)).decode()))
     elif not found.all.requests:
         note(f"no requests in the last {days:g} days")
     else:
@@ -80,7 +80,7 @@ def tune(
     rows = on_database(place, MADE_BY, compared_requests, until - timedelta(days=days), until, rubric=rubric.reference)
     found = propose(rows, _thresholds(rubric), Random(SEED), Terms(tolerance=tolerance))  # noqa: S311 - no secret
     if as_json:
-        typer.echo(msgspec.json.format(msgspec.json.encode(found)).decode())
+        typer.echo(printable_json(msgspec.json.format(msgspec.json.encode(found)).decode()))
     else:
         print_proposals(out(), found)
     if apply and config is not None:
@@ -101,7 +101,7 @@ def print_labels(
     scales = {name: rubric.scale_of(name) for name in rubric.dimensions}
     found = labels(rated, rubric.reference, scales, stands_for=stands_for)
     for row in found.rows:
-        typer.echo(json.dumps(row, ensure_ascii=False))
+        echo_json(row, indent=None)
     for reason, count in found.left_out.items():
         note(f"{count} left out: {reason}")
     if not rated:

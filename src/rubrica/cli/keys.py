@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -24,7 +23,7 @@ from rubrica.store.upgrade import upgrade
 
 from .db import DEFAULT_DATABASE, DatabasePlace, on_database
 from .options import AsJson
-from .screen import note, out, safe
+from .screen import echo_json, note, out, safe
 
 app = typer.Typer(add_completion=False, rich_markup_mode="rich")
 
@@ -145,7 +144,7 @@ def _create(place: str, wish: Wish, as_json: bool) -> None:
     asyncio.run(upgrade(place))  # the first key may come before anything else
     issued = on_database(place, MADE_BY, issue, wish, datetime.now(UTC))
     if as_json:
-        typer.echo(json.dumps({**_shown(issued.key), "key": issued.secret}, indent=2, ensure_ascii=False))
+        echo_json({**_shown(issued.key), "key": issued.secret})
         return
     typer.echo(issued.secret)
     note(f"a key of the role {issued.key.role} for {issued.key.user}; keep it: it is not shown again")
@@ -154,7 +153,7 @@ def _create(place: str, wish: Wish, as_json: bool) -> None:
 def _list(place: str, as_json: bool) -> None:
     found: Sequence[Key] = on_database(place, MADE_BY, list_keys, limit=MOST_LISTED)
     if as_json:
-        typer.echo(json.dumps([_shown(key) for key in found], indent=2, ensure_ascii=False))
+        echo_json([_shown(key) for key in found])
         return
     if not found:
         note("there are no keys: a server over this database serves its own machine only")
@@ -177,7 +176,7 @@ def _revoke(place: str, which: str, as_json: bool) -> None:
 
     ended = on_database(place, MADE_BY, end)
     if as_json:
-        typer.echo(json.dumps(_shown(ended), indent=2, ensure_ascii=False))
+        echo_json(_shown(ended))
     else:
         note(f"revoked {ended.prefix}… of {ended.user}; a running server refuses it within a second")
 
@@ -213,7 +212,7 @@ def _allow(place: str, which: str, allowance: Allowance | None, as_json: bool) -
 
     key = on_database(place, MADE_BY, set_it)
     if as_json:
-        typer.echo(json.dumps({"id": str(key.id), "allowances": document}, indent=2, ensure_ascii=False))
+        echo_json({"id": str(key.id), "allowances": document})
     elif document is None:
         note(f"{key.prefix}… of {key.user} may do what a gateway lets everybody")
     else:

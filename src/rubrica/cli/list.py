@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,7 +12,7 @@ from rubrica.packs.library import bundled_rubrics, load
 from rubrica.runs.shelf import labels_of
 
 from .options import AsJson
-from .screen import out
+from .screen import echo_json, out
 
 app = typer.Typer(add_completion=False, rich_markup_mode="rich")
 
@@ -27,7 +26,7 @@ def list_rubrics(as_json: AsJson = False) -> None:
     """List the bundled rubrics."""
     rows = [*_rows()]
     if as_json:
-        typer.echo(json.dumps(rows, indent=2, ensure_ascii=False))
+        echo_json(rows)
         return
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
     table.add_column("rubric", no_wrap=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -32,7 +31,7 @@ from rubrica.runs.validation import (
 )
 
 from .options import AsJson, Force
-from .screen import note, out, program, safe, short
+from .screen import echo_json, note, out, program, safe, short
 from .sinks import refuse_same, whole_file
 from .sources import rubric_of
 
@@ -250,7 +249,7 @@ def import_scores(
     written = _write_labels(output, labels(found, known), force) if output is not None else {}
     commands = [_calibrate(path, reference, rubrics) for path, reference in written.items()]
     if as_json:
-        typer.echo(json.dumps(_plain(found, measured, verdicts, commands), indent=2, ensure_ascii=False))
+        echo_json(_plain(found, measured, verdicts, commands))
     else:
         out().print(_page(found, measured, verdicts))
         for line in _next(output, written, commands, kept):

@@ -2,27 +2,60 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from shutil import which
 
-from rich.console import Console
+import typer
+from rich.console import Console, ConsoleOptions, ConsoleRenderable, RenderableType, RenderHook
+from rich.measure import Measurement
+from rich.segment import Segment
 from rich.text import Text
 
-_PICTURES = {code: 0x2400 + code for code in range(32) if chr(code) not in "\n\t"} | {0x7F: 0x2421}
-_HIDDEN = [*range(0x80, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A), *range(0xD800, 0xE000)]
-_VISIBLE = _PICTURES | dict.fromkeys(_HIDDEN, 0xFFFD)
+from rubrica.report.printable import printable, printable_json
+
+
+class _Printable:
+    """Whatever is printed, without characters that steer the terminal; styles are Rich's own and stay."""
+
+    def __init__(self, shown: RenderableType) -> None:
+        self._shown = shown
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Segment]:
+        for segment in console.render(self._shown, options):
+            yield segment if segment.control else Segment(printable(segment.text), segment.style)
+
+    def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
+        return Measurement.get(console, options, self._shown)
+
+
+class _Neutralising(RenderHook):
+    def process_renderables(self, renderables: list[ConsoleRenderable]) -> list[ConsoleRenderable]:
+        return [_Printable(shown) for shown in renderables]
 
 
 def out() -> Console:
     """Standard output; made anew each time, so that it follows redirection."""
-    return Console(highlight=False)
+    return _console(stderr=False)
 
 
 def err() -> Console:
     """Standard error."""
-    return Console(stderr=True, highlight=False)
+    return _console(stderr=True)
+
+
+def _console(*, stderr: bool) -> Console:
+    console = Console(stderr=stderr, highlight=False)
+    console.push_render_hook(_Neutralising())
+    return console
+
+
+def echo_json(data: object, *, indent: int | None = 2) -> None:
+    """Data as JSON on standard output."""
+    typer.echo(printable_json(json.dumps(data, indent=indent, ensure_ascii=False)))
 
 
 def say_error(message: str) -> None:
@@ -36,12 +69,12 @@ def note(message: str, style: str = "") -> None:
 
 
 def safe(text: str) -> str:
-    r"""Text that cannot steer the terminal: control and direction-changing characters are made visible.
+    r"""Text that cannot steer the terminal, for where its width counts.
 
     >>> safe("red \x1b[31m")
     'red ␛[31m'
     """
-    return text.translate(_VISIBLE)
+    return printable(text)
 
 
 def short(text: str, length: int = 60) -> str:

@@ -10,6 +10,7 @@ from rich.text import Text
 
 from rubrica.model.rubric import Axis, ContextName, Dimension, Gate, Profiles, Rubric, Verdict
 from rubrica.report.figures import counted, figure
+from rubrica.report.printable import printable_json
 
 from .marks import verdict_text
 from .options import AsJson, RubricArgument
@@ -28,7 +29,7 @@ def show(rubric: RubricArgument, as_json: AsJson = False) -> None:
     """Show what a rubric asks, weighs and decides."""
     loaded = rubric_of(rubric)
     if as_json:
-        typer.echo(loaded.model_dump_json(exclude_defaults=True, indent=2))
+        typer.echo(printable_json(loaded.model_dump_json(exclude_defaults=True, indent=2)))
     else:
         out().print(page(loaded))
 

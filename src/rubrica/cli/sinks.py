@@ -12,6 +12,7 @@ from typing import BinaryIO, Self, TextIO
 
 from rubrica.errors import RubricaError
 from rubrica.model.evaluation import Evaluation
+from rubrica.report.printable import printable_json
 
 STDOUT = "-"
 
@@ -26,7 +27,8 @@ class JsonLines:
 
     def write(self, evaluation: Evaluation) -> None:
         try:
-            self.stream.write(evaluation.to_json().encode() + b"\n")
+            line = evaluation.to_json()
+            self.stream.write((printable_json(line) if self.name == STDOUT else line).encode() + b"\n")
             self.stream.flush()
         except BrokenPipeError:
             raise

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator
 from typing import Annotated, Any
 
@@ -21,7 +20,7 @@ from .complaints import Complaints
 from .judge_options import VERDICT_FAILED, listed
 from .options import AsJson, Force
 from .run_options import Github, RunArgument, opened, step_summary, unheard
-from .screen import note, out
+from .screen import echo_json, note, out
 from .sinks import refuse_same, whole_file
 from .summary_tables import by_page, summary_page
 
@@ -93,7 +92,7 @@ def summary(
         plain: dict[str, Any] = {"run": stored.name, **found.to_dict()}
         if by is not None:
             plain["by"] = {"key": by, "values": {value: own.to_dict() for value, own in by_value.items()}}
-        typer.echo(json.dumps(plain, indent=2, ensure_ascii=False))
+        echo_json(plain)
     else:
         out().print(summary_page(found, stored.rubrics(), out().width))
         if by is not None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,7 +13,7 @@ from rubrica.packs.library import load
 from rubrica.report.figures import counted
 
 from .options import AsJson
-from .screen import out, safe
+from .screen import echo_json, out, safe
 
 app = typer.Typer(add_completion=False, rich_markup_mode="rich")
 
@@ -32,7 +31,7 @@ def validate(files: Files, as_json: AsJson = False) -> None:
     results = [_checked(file) for file in files]
     faulty = sum(not result["ok"] for result in results)
     if as_json:
-        typer.echo(json.dumps(results, indent=2, ensure_ascii=False))
+        echo_json(results)
     else:
         _print(results)
     if faulty:

@@ -21,8 +21,16 @@ from pydantic_core import core_schema
 
 from rubrica.errors import ContextError
 
+from .bounds import LARGEST_NUMBER
+
 LONGEST_TEXT = 50_000_000
 """Characters; a longer text is refused rather than held in memory several times over."""
+
+
+MOST_MEMBERS = 100_000
+"""Messages, rounds and other members of a list."""
+LAST_ROUND = 2**31 - 1
+ShortText = Annotated[str, Field(max_length=100_000)]
 
 
 def _clean(value: Any) -> Any:
@@ -65,11 +73,11 @@ class Metadata(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="allow", allow_inf_nan=False)
 
-    response_time: Annotated[float, Field(ge=0, description="seconds")] | None = None
-    token_count: Annotated[int, Field(ge=0)] | None = None
-    model_used: str | None = None
+    response_time: Annotated[float, Field(ge=0, le=LARGEST_NUMBER, description="seconds")] | None = None
+    token_count: Annotated[int, Field(ge=0, le=int(LARGEST_NUMBER))] | None = None
+    model_used: ShortText | None = None
     timestamp: datetime | None = None
-    round_number: Annotated[int, Field(ge=0)] | None = None
+    round_number: Annotated[int, Field(ge=0, le=LAST_ROUND)] | None = None
 
 
 class Round(BaseModel):
@@ -77,11 +85,13 @@ class Round(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
-    round_number: int = 0
+    round_number: Annotated[int, Field(ge=-LAST_ROUND, le=LAST_ROUND)] = 0
     prompt: Text = ""
     response: Text = ""
     scores: dict[str, Any] = Field({}, description="looked at when `custom_metrics` has no such name")
-    entities_mentioned: tuple[str, ...] | None = Field(None, description="left out: read off the response")
+    entities_mentioned: Annotated[tuple[ShortText, ...], Field(max_length=MOST_MEMBERS)] | None = Field(
+        None, description="left out: read off the response"
+    )
     patterns_detected: dict[str, Any] = {}
     custom_metrics: dict[str, Any] = Field({}, description="for `cross_round_analysis`")
 
@@ -91,8 +101,8 @@ class Image(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    url: str = Field(description="a file path, http(s) or data: URL")
-    alt: str = ""
+    url: Annotated[str, Field(max_length=LONGEST_TEXT)] = Field(description="a file path, http(s) or data: URL")
+    alt: ShortText = ""
 
     @model_validator(mode="before")
     @classmethod
@@ -111,14 +121,18 @@ class Context(BaseModel):
 
     prompt: Text = Field("", description="what was asked")
     response: Text = Field("", description="what is judged")
-    messages: tuple[Message, ...] = Field((), description="a chat; gives prompt and response when they are left out")
+    messages: tuple[Message, ...] = Field(
+        (), max_length=MOST_MEMBERS, description="a chat; gives prompt and response when they are left out"
+    )
     metadata: Metadata = Field(Metadata(), description="how the response came about")
-    round_history: tuple[Round, ...] = Field((), description="earlier rounds of the same player, oldest first")
+    round_history: tuple[Round, ...] = Field(
+        (), max_length=MOST_MEMBERS, description="earlier rounds of the same player, oldest first"
+    )
     game_config: dict[str, Any] = Field(default_factory=dict)
     player_info: dict[str, Any] = Field(default_factory=dict)
-    session_id: str | None = None
+    session_id: ShortText | None = None
     custom_metrics: dict[str, Any] = Field(default_factory=dict, description="numbers that formulas read by name")
-    images: tuple[Image, ...] = Field((), description="pictures that belong to the response")
+    images: tuple[Image, ...] = Field((), max_length=1_000, description="pictures that belong to the response")
 
     @classmethod
     def of(cls, data: Mapping[str, Any] | Context | None = None, **fields: Any) -> Context:

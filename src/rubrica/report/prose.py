@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from .printable import printable
+
 
 @dataclass(frozen=True, slots=True)
 class Code:
@@ -71,7 +73,7 @@ def markdown(blocks: Sequence[Block]) -> str:
     If `a < b`, **fail**.
     <BLANKLINE>
     """
-    return "\n\n".join(_block(block) for block in blocks) + "\n"
+    return printable("\n\n".join(_block(block) for block in blocks)) + "\n"
 
 
 def phrase(*parts: Inline | Phrase) -> Phrase:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
 
 from rubrica.report.figures import counted, figure, percent, signed
+from rubrica.report.printable import printable
 
 from .compare import Comparison
 from .figures import Summary
@@ -118,7 +119,7 @@ def _line(cells: Iterable[str]) -> str:
 
 def _cell(text: str) -> str:
     """Text that can neither end its cell nor be read as a tag, a link or a mark."""
-    plain = " ".join(text.split()).replace("&", "&amp;").replace("<", "&lt;")
+    plain = " ".join(printable(text).split()).replace("&", "&amp;").replace("<", "&lt;")
     return "".join(f"\\{sign}" if sign in "|`[]*_\\" else sign for sign in plain)
 
 
@@ -127,7 +128,7 @@ def _three(value: float) -> str:
 
 
 def _data(text: str) -> str:
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    return printable(text.replace("\r\n", "\n")).replace("%", "%25").replace("\n", "%0A")
 
 
 def _property(text: str) -> str:

@@ -9,6 +9,7 @@ from typing import TextIO
 from xml.sax.saxutils import escape, quoteattr
 
 from rubrica.report.figures import figure
+from rubrica.report.printable import printable
 
 from .outcomes import Bar, Outcome, headline_of, title_of
 from .rows import Row
@@ -58,13 +59,13 @@ def _told(row: Row) -> str:
 
 
 def _attribute(value: object) -> str:
-    return quoteattr(_clean(str(value)), {"\n": "&#10;", "\r": "&#13;", "\t": "&#9;"})
+    return quoteattr(_clean(str(value)), {"\n": "&#10;", "\t": "&#9;"})
 
 
 def _text(value: str) -> str:
-    return escape(_clean(value), {"\r": "&#13;"})
+    return escape(_clean(value))
 
 
 def _clean(text: str) -> str:
-    """Text as XML can hold it: what it cannot stands as �."""
-    return _NOT_XML.sub("\ufffd", text)
+    """Text as XML can hold it: what it cannot, and what steers a terminal, stands as �."""
+    return printable(_NOT_XML.sub("\ufffd", text.replace("\r\n", "\n")))

@@ -14,6 +14,7 @@ from rubrica.model.evaluation import DimensionResult, Evaluation
 from rubrica.model.rubric import Axis, Rubric
 from rubrica.model.scale import Scale
 from rubrica.report.figures import figure, headline
+from rubrica.report.printable import printable
 from rubrica.report.prose import Block, Code, Heading, Paragraph, Strong, Table, markdown, phrase
 from rubrica.report.rendering import TEMPLATES, stylesheet
 
@@ -178,6 +179,7 @@ def _columns(drawn: Sequence[Drawn], rubrics: Rubrics) -> dict[str, str]:
 
 def _cell(text: str) -> str:
     """Text that a spreadsheet takes for text: what looks like a formula gets an apostrophe before it."""
+    text = printable(text.replace("\r\n", "\n"))
     return f"'{text}" if text.startswith(_FORMULA_SIGNS) else text
 
 

@@ -20,13 +20,15 @@ from rubrica.council.members import Members, open_members
 from rubrica.council.ranking import Pool
 from rubrica.council.result import CouncilResult
 from rubrica.council.session import run
-from rubrica.council.settings import TIERS, CouncilSettings, Scoring, TierName, load_council
+from rubrica.council.settings import MOST_MEMBERS, TIERS, CouncilSettings, Scoring, TierName, load_council
 from rubrica.errors import InputError, RubricaError
 from rubrica.gateway.names import public_name
 from rubrica.judges.exchange import Price
 from rubrica.llm.connect import check_form
 from rubrica.llm.model import ChatMessage, Model, ModelError, Reply, Request, Trouble, Usage
 from rubrica.llm.settings import Settings, load_settings
+from rubrica.model.bounds import Label
+from rubrica.model.context import LONGEST_TEXT
 from rubrica.packs.library import bundled_rubrics, find
 
 LOG = logging.getLogger("rubrica.server")
@@ -59,7 +61,7 @@ class Turn(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     role: Literal["system", "user", "assistant"]
-    content: str
+    content: Annotated[str, Field(max_length=LONGEST_TEXT)]
 
 
 class Wish(BaseModel):
@@ -67,16 +69,20 @@ class Wish(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    question: str = Field(description="what is asked", examples=["Why is the sky blue?"])
-    history: tuple[Turn, ...] = Field((), description="what was said before, oldest first")
-    models: tuple[str, ...] | None = Field(None, description="the members, among those of the server")
-    chair: str | None = Field(None, description="who writes the final answer; left out: whoever ranks best")
+    question: Annotated[str, Field(max_length=LONGEST_TEXT)] = Field(
+        description="what is asked", examples=["Why is the sky blue?"]
+    )
+    history: tuple[Turn, ...] = Field((), max_length=10_000, description="what was said before, oldest first")
+    models: Annotated[tuple[Label, ...], Field(max_length=MOST_MEMBERS)] | None = Field(
+        None, description="the members, among those of the server"
+    )
+    chair: Label | None = Field(None, description="who writes the final answer; left out: whoever ranks best")
     tier: TierName | None = Field(None, description="how long it may take: 20, 60 or 180 seconds a stage")
-    rubric: str | None = Field(None, description="a bundled rubric that members review by")
+    rubric: Label | None = Field(None, description="a bundled rubric that members review by")
     scoring: Scoring | None = Field(None, description="by rubric, by one score for the whole, or both side by side")
     pool: Pool | None = Field(None, description="how reviewers' scores become one ranking")
     exclude_self: bool | None = Field(None, description="nobody reviews their own answer")
-    weights: dict[str, Annotated[float, Field(ge=0, le=1)]] | None = Field(
+    weights: Annotated[dict[Label, Annotated[float, Field(ge=0, le=1)]], Field(max_length=200)] | None = Field(
         None, description="by dimension, in place of the rubric's own"
     )
     safety_gate: Literal[True] | None = Field(None, description="cap the score of answers with unsafe statements")
