@@ -18,7 +18,7 @@ from rubrica.text.options import (
 )
 
 _DEPTH = 6  # levels of JSON searched for the question, and for explanation text
-_LONG = 200_000  # characters of explanation kept
+_LONG = 20_000  # characters of explanation kept
 LONGEST_JSON = 1_000_000
 """Characters in which a question is looked for; pictures may be written into it."""
 
