@@ -98,5 +98,13 @@ class StaleError(ConflictError):
     """Somebody else changed it since it was read; read it again and apply the change to that."""
 
 
+class BusyError(RubricaError):
+    """Too much is being worked on now, for whoever asks (`own`) or for everybody; it may be tried again later."""
+
+    def __init__(self, message: str, *, own: bool) -> None:
+        super().__init__(message)
+        self.own = own
+
+
 class InputError(RubricaError):
     """A request cannot be used as it is; says what is wrong and the way out."""

@@ -546,7 +546,7 @@ def waits(running: Running, client: Client, requests: list[tuple[str, str, Any]]
 
 def test_what_takes_seconds_keeps_nobody_else_waiting(hasty: Running) -> None:
     patterns = [
-        {"name": f"p{number}", "regex": f"(alpha|beta|gam+a).{{0,{number % 50}}}w{number}?", "score": 1}
+        {"name": f"p{number}", "regex": f"(alpha|beta|gam+a).{{0,{number % 5}}}w{number}?", "score": 1}
         for number in range(300)
     ]
     rules = [{"type": "pattern_detection", "patterns": patterns}]
@@ -565,5 +565,5 @@ def test_what_takes_seconds_keeps_nobody_else_waiting(hasty: Running) -> None:
     ):
         replies, took, longest = waits(hasty, hasty.anyone, requests)
         assert {reply.status for reply in replies} == {200}
-        assert took > 0.4
+        assert took > 0.1
         assert longest < took / 2, f"others waited for {longest:.2f} s of {took:.2f} s"

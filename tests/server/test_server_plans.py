@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
-import threading
-import time
 from typing import Any
-from uuid import UUID
 
 import pytest
-from fastapi import FastAPI
 
-from rubrica.arena.access import Caller
 from rubrica.engine import compile as engine
 from rubrica.engine.plan import Plan
 from rubrica.errors import RubricError
 from rubrica.server.plans import Plans, Shelf
-from rubrica.server.shared import in_turn
 
 
 def definition(patterns: int = 1, name: str = "Many") -> dict[str, Any]:
@@ -69,25 +62,3 @@ def test_a_definition_that_no_longer_works_is_told() -> None:
     broken["rules"][0]["patterns"][0]["regex"] = "(?=x)"
     with pytest.raises(RubricError, match="lookahead"):
         Plans().of(broken, "hash")
-
-
-def test_one_user_is_served_one_thing_at_a_time_and_others_meanwhile() -> None:
-    under_way: list[str] = []
-    together: set[tuple[str, ...]] = set()
-    lock = threading.Lock()
-
-    def work(name: str) -> None:
-        with lock:
-            under_way.append(name)
-            together.add(tuple(sorted(under_way)))
-        time.sleep(0.05)
-        with lock:
-            under_way.remove(name)
-
-    async def scenario() -> None:
-        app, ann, bo = FastAPI(), Caller(UUID(int=7), "ann", "viewer"), Caller(UUID(int=8), "bo", "viewer")
-        await asyncio.gather(*(in_turn(app, who, work, who.name) for who in (ann, ann, bo, ann)))
-
-    asyncio.run(scenario())
-    assert ("ann", "bo") in together
-    assert not any(names.count("ann") > 1 for names in together)

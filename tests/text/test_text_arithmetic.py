@@ -146,5 +146,5 @@ def test_any_expression_has_a_value_or_a_named_error(expression: str) -> None:
 
 
 def test_a_huge_text_is_read_in_bounded_time() -> None:
-    assert len(find_equations("1 + 1 = 2 " * 1_000_000)) == 20_000
+    assert len(find_equations("1 + 1 = 2 " * 1_000_000)) == 500
     assert find_equations("1" * 10_000_000 + " = 1") == ()

@@ -17,6 +17,8 @@ from rubrica.model.context import Context
 from rubrica.model.evaluation import DimensionResult, Evaluation, Status
 from rubrica.model.evidence import Span
 
+from .work_pool import Run
+
 MOST_INLINE = 250_000
 """How much is judged at once: characters of text times what each costs, some five milliseconds' worth. More of it is
 judged in a thread, so that nobody else waits."""
@@ -113,22 +115,22 @@ def snapshot(context: Context) -> dict[str, Any]:
     return context.model_dump(mode="json", exclude_defaults=True)
 
 
-async def judge(plan: Plan, context: Context) -> Evaluation:
+async def judge(plan: Plan, context: Context, run: Run = asyncio.to_thread) -> Evaluation:
     """Judge one context, with the plan's judge where it is wanted. Nobody else waits for what takes long."""
     refuse_files(context)
     if _asks(plan):
         return await aevaluate(plan, context)
     if _takes_long((plan,), context):
-        return await asyncio.to_thread(_looked_into, plan, context)
+        return await run(_looked_into, plan, context)
     return evaluate(plan, context)
 
 
-async def judge_all(plans: Sequence[Plan], context: Context) -> list[Evaluation]:
+async def judge_all(plans: Sequence[Plan], context: Context, run: Run = asyncio.to_thread) -> list[Evaluation]:
     """Judge one context by several plans: by code one after the other, then by models at the same time."""
     refuse_files(context)
     coded = [plan for plan in plans if not _asks(plan)]
     if _takes_long(coded, context):
-        by_code = await asyncio.to_thread(lambda: [_looked_into(plan, context) for plan in coded])
+        by_code = await run(lambda: [_looked_into(plan, context) for plan in coded])
     else:
         by_code = [evaluate(plan, context) for plan in coded]
     by_models = await asyncio.gather(*(aevaluate(plan, context) for plan in plans if _asks(plan)))
@@ -159,7 +161,7 @@ def patterns_of(plan: Plan) -> int:
 
 
 def _takes_long(plans: Sequence[Plan], context: Context) -> bool:
-    return length(context) * sum(OF_FEATURES + patterns_of(plan) for plan in plans) > MOST_INLINE
+    return length(context) * sum(OF_FEATURES + plan.sources.lexicon.steps for plan in plans) > MOST_INLINE
 
 
 def _looked_into(plan: Plan, context: Context) -> Evaluation:

@@ -23,12 +23,14 @@ from rubrica.store.games import Attachment
 from rubrica.store.rounds import PlayedRound
 from rubrica.store.scores import NewScore
 from rubrica.text.entities import entity_mentions
+from rubrica.text.truncation import judged_part
 
 from . import executions
 from .composite import Composite, Part, compose
 from .executions import DimensionScore, Outcome, RuleLine
 from .overrides import overridden, overridden_hash
 from .turns import Mark, Marks, Sheet, Turn
+from .work_pool import Run
 
 PlanOf = Callable[[Mapping[str, Any], str], Plan]
 """The compiled plan of a definition, by its hash."""
@@ -96,13 +98,14 @@ class Bench:
     plan_of: PlanOf
     by: UUID
     now: datetime
+    run: Run = asyncio.to_thread  # what takes long runs in a thread
 
 
 async def judge_turns(turns: Sequence[Turn], bench: Bench) -> Judged:
     """Judge every round of some turns, each player's in the order of their numbers."""
     judged = Judged(turns)
     for turn in turns:
-        plans = await asyncio.to_thread(_plans, turn, bench.plan_of)  # compiling may take long
+        plans = await bench.run(_plans, turn, bench.plan_of)  # compiling may take long
         for sheet in turn.sheets:
             await _judge_sheet(judged, turn, sheet, plans, bench)
             await asyncio.sleep(0)  # many short rounds must not keep others waiting
@@ -163,7 +166,7 @@ def kept_context(context: Context) -> dict[str, Any]:
 async def _judge_sheet(judged: Judged, turn: Turn, sheet: Sheet, plans: PlansOf, bench: Bench) -> None:
     context = context_of(turn, sheet)
     asked = [plans[attachment.id] for attachment in sheet.lacking]
-    evaluations = await executions.judge_all([plan for plan, _ in asked], context)
+    evaluations = await executions.judge_all([plan for plan, _ in asked], context, bench.run)
     marks = turn.marks.setdefault(sheet.number, {})
     snapshot = kept_context(context)
     given = []
@@ -176,7 +179,7 @@ async def _judge_sheet(judged: Judged, turn: Turn, sheet: Sheet, plans: PlansOf,
     player = turn.entrant.player
     if not sheet.stored:
         work = partial(_content, context, evaluations)
-        content = await asyncio.to_thread(work) if len(context.response) > executions.LONG_TEXT else work()
+        content = await bench.run(work) if len(context.response) > executions.LONG_TEXT else work()
         turn.contents[sheet.number] = content
         judged.rounds.append(PlayedRound(new_id(bench.now), turn.game.id, player.id, sheet.number, content, bench.now))
     whole = composite_of(turn.attachments, marks)
@@ -222,7 +225,7 @@ def _content(context: Context, evaluations: Sequence[Evaluation]) -> dict[str, A
     sent = context.model_copy(update={"round_history": (), "game_config": {}, "player_info": {}, "session_id": None})
     return {
         **executions.snapshot(sent),
-        "entities_mentioned": list(entity_mentions(context.response, known)),
+        "entities_mentioned": list(entity_mentions(judged_part(context.response).text, known)),
         "patterns_detected": found,
     }
 

@@ -15,6 +15,7 @@ from starlette.routing import Match, Route
 from starlette.types import Scope
 
 from rubrica.errors import (
+    BusyError,
     ConflictError,
     ContextError,
     DeniedError,
@@ -38,6 +39,7 @@ KINDS: Mapping[type[RubricaError], tuple[int, str]] = {
     MissingError: (404, "missing"),
     DeniedError: (403, "denied"),
     StoreError: (503, "unavailable"),
+    BusyError: (503, "unavailable"),
     RubricError: (422, "rubric"),
     ContextError: (422, "context"),
     InputError: (422, "input"),
@@ -87,6 +89,8 @@ def refusal_of(scope: Mapping[str, Any], error: Exception) -> Response:
             LOG.error("%s: %s", scope.get("state", {}).get("request_id"), error)
             detail = "the database cannot be used now; nothing was half-written (try again)"
             return refusal(scope, status, detail, kind=kind, headers={"Retry-After": "1"})
+        if isinstance(error, BusyError):
+            return refusal(scope, 429 if error.own else 503, str(error), headers={"Retry-After": "5"})
         problems = error.problems if isinstance(error, RubricError) else ()
         return refusal(scope, status, str(error), kind=kind, problems=problems)
     if isinstance(error, HTTPException):

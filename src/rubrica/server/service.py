@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from rubrica.arena.work_pool import WorkPool
 from rubrica.store.database import Database
 
 from .chamber import Chamber
@@ -23,7 +24,7 @@ def utc_now() -> datetime:
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """One running service: its database, its compiled rubrics, its judges, its clock, its council."""
+    """One running service: its database, its compiled rubrics, its judges, its clock, its council, its threads."""
 
     database: Database
     plans: Plans
@@ -31,6 +32,7 @@ class Service:
     clock: Callable[[], datetime] = utc_now
     settings: ServerSettings = field(default_factory=ServerSettings)
     council: Chamber | None = None
+    work: WorkPool = field(default_factory=WorkPool)
 
     @classmethod
     def open(

@@ -48,8 +48,8 @@ class Turnstile:
 
 async def in_turn(app: FastAPI, caller: Caller, work: Callable[P, T], *args: P.args, **options: P.kwargs) -> T:
     """Do in a thread what may take seconds, one thing at a time for each user: who asks for much waits for it."""
-    async with shared(app, Turnstile).of(("work", caller.user_id)):
-        return await asyncio.to_thread(work, *args, **options)
+    service: Service = app.state.service
+    return await service.work.run(caller.user_id, work, *args, **options)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,9 @@ class Targets:
             if known is not None and known.target.revision == listing.revision:
                 return known
         target, version = await service.database.read(executing.open_target, caller, reference)
-        ready = Ready(target, await asyncio.to_thread(service.plans.of, version.definition, version.hash))
+        ready = Ready(
+            target, await service.work.run(caller.user_id, service.plans.of, version.definition, version.hash)
+        )
         if target.newest:
             self._known.put(str(target.evaluation_id), ready)
         return ready

@@ -32,7 +32,8 @@ class Equation:
 
 
 _SIGN = re.compile(r"(?<![<>!=:≠≈~])(?:=|≈|≅)(?![=<>~])")
-MAX_SIGNS = 20_000  # equals signs read in one text: a bound on time, far past any real answer
+MAX_SIGNS = 500  # equals signs read in one text: a bound on time, far past any real answer
+MAX_READ = 12_000  # characters of the equations found in one text, for the same reason
 _WINDOW = 200  # characters read on either side of a sign
 
 _MISTAKE = re.compile(r"\b(?:wrong|incorrect|mistak\w+|error|false|misread|instead|not equal|forgot\w*)\b", re.I)
@@ -50,12 +51,16 @@ def find_equations(text: str) -> tuple[Equation, ...]:
     ()
     """
     found: list[Equation] = []
-    left = MAX_SIGNS
+    left, read = MAX_SIGNS, 0
     for line in re.finditer(r"[^\n]+", text):
         if not any(sign in line[0] for sign in "=≈≅"):
             continue
         signs = list(islice(_SIGN.finditer(line[0]), left))
-        found += _of_line(line[0], line.start(), signs)
+        for equation in _of_line(line[0], line.start(), signs):
+            found.append(equation)
+            read += len(equation.text)
+            if read > MAX_READ:
+                return tuple(found)
         left -= len(signs)
         if not left:
             break

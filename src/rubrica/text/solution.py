@@ -11,9 +11,10 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import islice
 from math import inf
 
-from rubrica.text.arithmetic import Equation, equations_of, find_equations
+from rubrica.text.arithmetic import MAX_SIGNS, Equation, equations_of, find_equations
 from rubrica.text.ending import CALCULATOR_STEP, RESULT_MARK
 from rubrica.text.expression import tokens_of
 from rubrica.text.reading import Feature, Field, Span, Texts
@@ -21,6 +22,7 @@ from rubrica.text.sides import MEASURES
 from rubrica.text.words import remembered, sentences, spaced_words
 
 MOST_SPANS = 20
+MOST_QUANTITIES = 1_000  # distinct numbers of a prompt that a response is held against
 
 _NUMBER = re.compile(
     r"(?<![\w.,])(?:\d{1,3}(?:,\d{3})+|\d{1,18})(?:\.\d{1,18})?(?![\w]|[.,]\d)|(?<![\w.])\.\d{1,18}(?!\w)"
@@ -70,7 +72,7 @@ def find_steps(text: str) -> tuple[Equation, ...]:
     plain = find_equations(_without_notation(text))
     starts = [found.start for found in plain]
     inner: list[Equation] = []
-    for step in CALCULATOR_STEP.finditer(text):
+    for step in islice(CALCULATOR_STEP.finditer(text), MAX_SIGNS):
         before = bisect_left(starts, step.start()) - 1
         if before < 0 or plain[before].end < step.end():
             inner += _noted(step)
@@ -82,7 +84,7 @@ def find_wrong_steps(text: str) -> list[Equation]:
     wrong = [step for step in find_steps(text) if step.holds is False]
     starts = [step.start for step in wrong]
     noted: list[Equation] = []
-    for step in CALCULATOR_STEP.finditer(text):
+    for step in islice(CALCULATOR_STEP.finditer(text), MAX_SIGNS):
         before = bisect_left(starts, step.end()) - 1
         if before < 0 or wrong[before].end <= step.start():  # told already where it lies inside a wrong sum in words
             noted += (found for found in _noted(step) if found.holds is False)
@@ -118,7 +120,11 @@ def _without_notation(text: str) -> str:
 
 def _numbers(text: str) -> Iterator[tuple[Fraction, int, int]]:
     for match in _NUMBER.finditer(text):
-        yield Fraction(match[0].replace(",", "")), match.start(), match.end()
+        yield _value(match), match.start(), match.end()
+
+
+def _value(number: re.Match[str]) -> Fraction:
+    return Fraction(number[0].replace(",", ""))
 
 
 def _spelt(text: str) -> Iterator[Fraction]:
@@ -143,9 +149,13 @@ def unused_spans(texts: Texts) -> list[tuple[int, int]]:
         return []
     used = quantities(texts, "response")
     found: dict[Fraction, tuple[int, int]] = {}
+    seen: set[Fraction] = set()
     for value, start, end in _numbers(texts.prompt):
+        if value in seen or len(seen) >= MOST_QUANTITIES:
+            continue
+        seen.add(value)
         if not used & {value, value / 100, 100 - value, 1 - value / 100, 1 + value / 100, 100 + value}:
-            found.setdefault(value, (start, end))
+            found[value] = (start, end)
     return list(found.values())
 
 
@@ -176,8 +186,8 @@ def result_of(texts: Texts) -> Result | None:
             return Result(after[0], marks[-1] + after[1], marks[-1] + after[2])
     closing = sentences(texts, "response")[-1:]
     start, end = (closing[0].start, closing[0].end) if closing else (0, 0)
-    found = list(_numbers(plain[start:end]))
-    return Result(found[-1][0], start + found[-1][1], start + found[-1][2]) if found else None
+    found = list(_NUMBER.finditer(plain, start, end))[-1:]
+    return Result(_value(found[0]), found[0].start(), found[0].end()) if found else None
 
 
 def lacks_result(texts: Texts) -> bool:

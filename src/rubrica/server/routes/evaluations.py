@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 from uuid import UUID
@@ -153,11 +152,11 @@ async def try_out(
     context = await apart(await request.body(), Context.of, given)
     if definition is None:
         definition, slug = found.version.definition, found.listing.slug
-        plan = await asyncio.to_thread(service.plans.of, definition, found.version.hash)
+        plan = await in_turn(request.app, caller, service.plans.of, definition, found.version.hash)
     else:
         plan = await in_turn(request.app, caller, _unsaved, service, definition)
         slug = plan.rubric.name
-    evaluation = await executions.judge(plan, context)
+    evaluation = await executions.judge(plan, context, service.work.of(caller.user_id))
     outcome = executions.outcome(evaluation, short=executions.is_short(definition))
     told = {
         "slug": slug,

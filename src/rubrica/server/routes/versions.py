@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Header, Path, Query, Request, Response
@@ -93,7 +92,7 @@ async def compare(reference: Reference, which: Which, other: Which, caller: Sign
     their namesakes wherever they stand; examples are compared too."""
     old, new = await service.database.read(_both, caller, reference, which, other)
     said = [{**version.definition, "examples": list(version.examples)} for version in (old, new)]
-    changes = await asyncio.to_thread(difference, *said)
+    changes = await service.work.run(caller.user_id, difference, *said)
     told = {
         "from": _edition(old),
         "to": _edition(new),
@@ -170,7 +169,7 @@ async def export(
 ) -> Response:
     """Rubric, examples and where they come from in one file. slug@version exports that version."""
     found = await service.database.read(catalogue.entry, caller, reference)
-    text = await asyncio.to_thread(write_bundle, found, service.clock(), form)
+    text = await service.work.run(caller.user_id, write_bundle, found, service.clock(), form)
     name = f"{found.listing.slug}-{found.version.version}.{form}"
     headers = {"Content-Disposition": f'attachment; filename="{name}"', "ETag": etag(found.tag)}
     return Response(text, 200, headers, f"application/{form}")
@@ -209,12 +208,13 @@ async def docs(
 ) -> Response:
     """The evaluation for people who do not read definitions: a page, or Markdown."""
     found = await service.database.read(catalogue.entry, caller, reference)
-    plan = await asyncio.to_thread(service.plans.of, found.version.definition, found.version.hash)
+    run = service.work.of(caller.user_id)
+    plan = await run(service.plans.of, found.version.definition, found.version.hash)
     headers = {"ETag": etag(found.tag), "Vary": "Accept"}
     if form == "markdown" or (form is None and "text/markdown" in accept.lower()):
-        text = await asyncio.to_thread(rubric_markdown, plan.rubric)
+        text = await run(rubric_markdown, plan.rubric)
         return Response(text + "\n", 200, headers, "text/markdown")
-    return Response(await asyncio.to_thread(rubric_html, plan.rubric), 200, headers, "text/html")
+    return Response(await run(rubric_html, plan.rubric), 200, headers, "text/html")
 
 
 def _both(conn: Connection, caller: Caller, reference: str, which: str, other: str) -> tuple[Version, Version]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
 from uuid import UUID
@@ -64,12 +63,13 @@ async def names_asked(visitor: Visitor, attachments: Sequence[Attachment]) -> tu
     def names() -> tuple[str, ...]:
         return tuple(dict.fromkeys(name for attachment in attachments for name in names_read(plan(attachment))))
 
-    return await asyncio.to_thread(names)
+    return await visitor.service.work.run(visitor.caller.user_id, names)
 
 
 async def _judged(visitor: Visitor, opened: Callable[[datetime], Awaitable[Opened]]) -> tuple[list[RoundGiven], bool]:
     def bench(now: datetime) -> Bench:
-        return Bench(visitor.service.plans.of, visitor.caller.user_id, now)
+        user = visitor.caller.user_id
+        return Bench(visitor.service.plans.of, user, now, visitor.service.work.of(user))
 
     async def keep(judged: Judged, complete: bool) -> tuple[list[RoundGiven], bool]:
         return await visitor.write(_keep, judged), complete

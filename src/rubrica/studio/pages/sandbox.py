@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import dataclass, replace
 from urllib.parse import quote
 
@@ -83,7 +82,8 @@ async def _side(visitor: Visitor, reference: str) -> Side:
     entry = await visitor.read(catalogue.entry, reference)
     editions = await visitor.read(catalogue.history, str(entry.listing.id), None, VERSIONS_OFFERED)
     labels = {edition.version: edition.version for edition in editions} | {entry.version.version: entry.version.version}
-    plan = await asyncio.to_thread(visitor.service.plans.of, entry.version.definition, entry.version.hash)
+    run = visitor.service.work.of(visitor.caller.user_id)
+    plan = await run(visitor.service.plans.of, entry.version.definition, entry.version.hash)
     return Side(entry, replace(plan, judge=None), plan, labels)
 
 
@@ -199,8 +199,9 @@ class _Bench:
             context = context_of(form, rounds=reads_rounds(self.side.plan.rubric))
             plan = self.side.judged if asking else self.side.plan
             sides = [plan] if self.other is None else [plan, self.other.judged if asking else self.other.plan]
-            evaluations = await executions.judge_all(sides, context)
-            found = await asyncio.to_thread(explain, self.side.plan, evaluations[0])
+            run = self.visitor.service.work.of(self.visitor.caller.user_id)
+            evaluations = await executions.judge_all(sides, context, run)
+            found = await run(explain, self.side.plan, evaluations[0])
         except RubricaError as error:
             if turn == self.turn:
                 self.panel.nothing(told(error), wrong=True)
