@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import io
 import json
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
@@ -220,7 +221,8 @@ class Staged:
     async def send(self, method: str, path: str, body: Any, headers: Mapping[str, str]) -> Reply:
         data = body if isinstance(body, bytes) else None if body is None else msgspec.json.encode(body)
         sent = {"Content-Type": "application/json", **{key.replace("_", "-"): value for key, value in headers.items()}}
-        async with self.session.request(method, self.url + path, data=data, headers=sent) as reply:
+        large = io.BytesIO(data) if data is not None and len(data) > 500_000 else data
+        async with self.session.request(method, self.url + path, data=large, headers=sent) as reply:
             return Reply(reply.status, reply.headers, await reply.read())
 
     @contextlib.contextmanager

@@ -425,7 +425,9 @@ class Hasty(Connection):
 
 @pytest.fixture(scope="module")
 def hasty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    with serving(str(tmp_path_factory.mktemp("hasty") / "rubrica.db"), keyless=True, http=Hasty, limits=OFTEN) as running:
+    with serving(
+        str(tmp_path_factory.mktemp("hasty") / "rubrica.db"), keyless=True, http=Hasty, limits=OFTEN
+    ) as running:
         yield running
 
 

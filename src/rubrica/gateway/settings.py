@@ -40,6 +40,12 @@ class GradingSettings(_Part):
         description="decided: ask judges only while they can change the verdict; left out: as the rubric says",
     )
     deadline: Seconds = Field(20.0, description="seconds; an answer that is not graded by then counts as failed")
+    characters: int = Field(
+        20_000,
+        ge=1_000,
+        le=1_000_000,
+        description="of a question and of an answer that are graded; of longer ones their head and tail",
+    )
     thresholds: dict[str, float] = Field({}, description="by question type, in place of the rubric's own")
     ungraded: Literal["tier-0", "tier-1"] = Field(
         "tier-1", description="who answers what cannot be graded: several answers at once, tool calls, sound"
