@@ -19,7 +19,7 @@ from rubrica.text.truncation import excerpt
 
 from .chat import SHOWN_ROLES, Chat, Turn
 from .variants import with_thresholds
-from .workers import Workers
+from .workers import BusyError, Workers
 
 FAILED_SHARE = 0.5
 """Of full marks: what an answer counts that nobody could grade. It does not pass, so the request escalates."""
@@ -81,7 +81,7 @@ class Grader:
     async def __call__(self, chat: Chat, answer: str, question_type: str, threshold: float | None = None) -> Grade:
         """Grade one answer. Nothing is raised but an InputError for a threshold that cannot be."""
         started = time.perf_counter()
-        plan = self._plan if threshold is None else self._variant(question_type, threshold)
+        plan = self._plan if threshold is None else await self._variant(question_type, threshold)
         evaluation: Evaluation | None = None
         failure = ""
         shown = excerpt_of(chat, answer, self._characters)
@@ -114,6 +114,15 @@ class Grader:
             return await aevaluate(plan, context)
         return await self._workers.run(evaluate, plan, context)
 
+    @property
+    def questions(self) -> int:
+        """The most questions that judges are asked about one answer."""
+        if self._judge is None:
+            return 0
+        axes = [axis for axis in self._plan.axes if axis.judged or axis.parts]
+        each = sum(max(1, sum(part.judged for part in axis.parts)) for axis in axes)
+        return each * self.rubric.judging.repeats
+
     def prepare(self, question_types: Sequence[str]) -> None:
         """Grade a sentence of each type, offline: a rubric that cannot is refused now, and not by every request.
 
@@ -135,14 +144,19 @@ class Grader:
                 return profile.threshold
         return self.rubric.threshold if self.rubric.threshold is not None else 0.0
 
-    def _variant(self, question_type: str, threshold: float) -> Plan:
+    async def _variant(self, question_type: str, threshold: float) -> Plan:
         key = (question_type, threshold)
-        if key not in self._variants:
+        found = self._variants.get(key)
+        if found is None:
+            rubric = with_thresholds(self.rubric, {question_type: threshold})
+            try:
+                found = await self._workers.run(compile_rubric, rubric, self._judge)
+            except BusyError:
+                found = compile_rubric(rubric, self._judge)
             if len(self._variants) >= MOST_VARIANTS:
                 self._variants.clear()
-            rubric = with_thresholds(self.rubric, {question_type: threshold})
-            self._variants[key] = compile_rubric(rubric, self._judge)
-        return self._variants[key]
+            self._variants[key] = found
+        return found
 
 
 @dataclass(frozen=True, slots=True)

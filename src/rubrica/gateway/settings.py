@@ -129,6 +129,9 @@ class BudgetSettings(_Part):
     usd_per_day: Annotated[float, Field(gt=0)] | None = Field(
         None, description="US dollars a day (UTC) by all keys together; later requests are refused", examples=[50]
     )
+    answer_tokens: int = Field(
+        8_192, ge=1, description="reserved for an answer before it is asked for, where a request sets no limit to it"
+    )
 
 
 class GatewaySettings(_Part):

@@ -37,7 +37,7 @@ class Workers:
         return self._jobs
 
     async def run(self, work: Callable[P, T], *args: P.args, **options: P.kwargs) -> T:
-        """Do something in a thread. Where whoever waits is cancelled, work that has begun goes on, and counts till then.
+        """Do something in a thread. Where whoever waits is cancelled, work that has begun goes on, and still counts.
 
         A BusyError says that too many jobs wait or run.
         """

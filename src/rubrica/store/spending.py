@@ -76,6 +76,11 @@ def reserve_spending(
     return reservation
 
 
+def begin_spending(conn: Connection, account: str, usd: float, now: datetime) -> None:
+    """Begin an account's day with what is known to have been spent; one that has begun stays as it is."""
+    _ensure(conn, account, _day(now), usd)
+
+
 def renew_spending(conn: Connection, reservation: SpendingReservation, now: datetime) -> None:
     """Say that the work is still going on."""
     mine = spending_reservations.c.id == reservation.id
@@ -134,12 +139,12 @@ def _locked(conn: Connection, name: str, day: date, now: datetime) -> DaySpendin
     return DaySpending(float(spent), float(conn.execute(held).scalar_one()))
 
 
-def _ensure(conn: Connection, name: str, day: date) -> None:
+def _ensure(conn: Connection, name: str, day: date, usd: float = 0.0) -> None:
     if conn.execute(select(spending_days.c.account).where(*_of(name, day))).first() is not None:
         return
     try:
         with conn.begin_nested():
-            conn.execute(insert(spending_days).values(account=name, day=day.isoformat(), spent_usd=0.0))
+            conn.execute(insert(spending_days).values(account=name, day=day.isoformat(), spent_usd=usd))
     except IntegrityError:  # another process was quicker by a moment
         return
 
