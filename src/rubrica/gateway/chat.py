@@ -18,6 +18,11 @@ IMAGE_SCHEMES = ("https://", "http://", "data:image/")
 """Pictures that a grader may be sent. A path would be read on the gateway's own machine."""
 
 
+MOST_MESSAGES, MOST_IMAGES = 5_000, 500
+MOST_ASKED = {"n": 128, "max_tokens": 1_000_000, "max_completion_tokens": 1_000_000}
+"""The largest number of answers and tokens that a request may ask for."""
+
+
 @dataclass(frozen=True, slots=True)
 class Turn:
     """One message, as text."""
@@ -40,6 +45,7 @@ class Chat:
     stream: bool
     images: tuple[str, ...] = ()  # URLs that the conversation shows
     ungradable: str = ""  # why no answer to it can be graded
+    size: int = 0  # bytes of the body
 
     @property
     def question(self) -> str:
@@ -77,9 +83,27 @@ def read_chat(raw: bytes) -> Chat:
         raise InputError("`messages` is a list of at least one message")
     if not isinstance(body.get("stream", False), bool | None):
         raise InputError("`stream` is true or false")
+    _check_bounds(body, messages)
     turns = tuple(_turn(message, place) for place, message in enumerate(messages))
     images = tuple(_images(messages))
-    return Chat(body, turns, body.get("stream") is True, images, _ungradable(body, turns, images))
+    if len(images) > MOST_IMAGES:
+        raise InputError(f"there are {len(images):,} pictures; a request has {MOST_IMAGES:,} at most")
+    return Chat(body, turns, body.get("stream") is True, images, _ungradable(body, turns, images), len(raw))
+
+
+def _check_bounds(body: Mapping[str, Any], messages: Sequence[object]) -> None:
+    """Refuse what no model takes, before it costs time or money."""
+    if len(messages) > MOST_MESSAGES:
+        raise InputError(f"there are {len(messages):,} messages; a request has {MOST_MESSAGES:,} at most")
+    parts = sum(
+        len(content) for one in messages if isinstance(one, dict) and isinstance(content := one.get("content"), list)
+    )
+    if parts > MOST_MESSAGES:
+        raise InputError(f"the messages have {parts:,} parts; a request has {MOST_MESSAGES:,} at most")
+    for name, most in MOST_ASKED.items():
+        value = body.get(name)
+        if isinstance(value, int | float) and value > most:
+            raise InputError(f"`{name}` is {value:,}; it is {most:,} at most")
 
 
 def _turn(message: object, place: int) -> Turn:

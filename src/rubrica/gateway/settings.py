@@ -70,6 +70,7 @@ class CacheSettings(_Part):
     exact: bool = Field(True, description="answer equal requests once: those at temperature 0, and those that ask")
     entries: int = Field(2_000, ge=1, description="answers kept in memory")
     seconds: Seconds = Field(3600.0, description="how long an answer may be given again")
+    shared: bool = Field(False, description="give answers again to other keys than the one that asked for them first")
     semantic: bool = Field(False, description="also answer a question that is nearly the same as an earlier one")
     alike_from: Share = Field(0.95, description="how alike questions must be, 0 to 1, for `semantic`")
 
