@@ -11,8 +11,10 @@ from typing import Any
 import pytest
 from gateway_stage import CAPITAL, GOOD, Scripted, body_of, hang_up, stage, until
 
-from rubrica.gateway.chat import MOST_IMAGES, MOST_MESSAGES
+from rubrica.gateway.chat import MOST_IMAGES, MOST_MESSAGES, read_chat
 from rubrica.server.gateway.app import create_app
+from rubrica.server.gateway.intake import BodyMemory, whole_body
+from rubrica.server.gateway.refusals import OverloadedError, refusal_of
 
 USER = {"role": "user", "content": CAPITAL}
 PICTURE = {"type": "image_url", "image_url": {"url": "https://example.com/a.png"}}
@@ -48,6 +50,38 @@ def test_a_body_that_is_no_plain_json_is_refused(tmp_path: Path, raw: bytes) -> 
         assert on.post("/v1/chat/completions", raw).status == 400
         assert on.post("/v1/feedback", raw).status == 400
         assert on.ask().status == 200
+
+
+@pytest.mark.parametrize("raw", [b"[],", b"{},", b"0,"])
+def test_a_body_of_millions_of_values_is_refused_before_they_are_made(tmp_path: Path, raw: bytes) -> None:
+    body = b'{"messages": [{"role": "user", "content": "x"}], "more": [' + raw * 4_000_000 + b"0]}"
+    with stage(tmp_path, Scripted()) as on:
+        begun = time.process_time()
+        reply = on.post("/v1/chat/completions", body)
+        assert (reply.status, "more than 200,000 values" in reply.json["error"]["message"]) == (400, True)
+        assert time.process_time() - begun < 1
+
+
+def test_a_long_text_full_of_commas_and_brackets_is_no_list() -> None:
+    text = '[{"a": 1}, \\"b", \\\\] ' * 50_000
+    assert read_chat(json.dumps({"messages": [{"role": "user", "content": text}]}).encode()).question == text
+
+
+def test_too_many_large_bodies_at_once_are_told_to_come_back(tmp_path: Path) -> None:
+    async def receive() -> Any:
+        return {"type": "http.request", "body": b"x" * 60_000, "more_body": True}
+
+    async def scenario() -> None:
+        memory, scope = BodyMemory(1_000_000), {"type": "http", "headers": []}
+        with memory.share() as share, pytest.raises(OverloadedError) as told:
+            await whole_body(scope, receive, 20_000_000, share)
+        assert refusal_of(told.value).status == 503
+        assert memory.held == 0
+
+    asyncio.run(scenario())
+    with stage(tmp_path, Scripted()) as on:
+        large = {"messages": [{"role": "user", "content": "Why? " * 100_000}]}
+        assert [on.ask(large, x_sleipner_grading="off").status for _ in range(3)] == [200] * 3
 
 
 @pytest.mark.parametrize("stream", [False, True])

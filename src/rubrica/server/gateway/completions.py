@@ -18,7 +18,7 @@ from rubrica.gateway.upstream import DONE
 from .allowances import Allowances
 from .events import KEEP_ALIVE, LAST, chunks, debug_event, with_debug
 from .headers import Headers, headers_of, traced
-from .intake import meant_for_us, query_of, whole_body
+from .intake import BodyMemory, BodyShare, meant_for_us, query_of, whole_body
 from .presence import Presence
 from .refusals import refusal_of
 
@@ -36,13 +36,17 @@ class Completions:
 
     def __init__(self, gateway: Gateway, allowances: Allowances) -> None:
         self._gateway, self._allowances = gateway, allowances
-        self._presence = Presence()
+        self._presence, self._memory = Presence(), BodyMemory()
         self._most, self._keep_alive = gateway.settings.max_body, gateway.settings.keep_alive
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        with self._memory.share() as share:
+            await self._serve(scope, receive, send, share)
+
+    async def _serve(self, scope: Scope, receive: Receive, send: Send, share: BodyShare) -> None:
         caller: Caller = scope["state"]["caller"]
         try:
-            asked = await self._read(caller, scope, receive)
+            asked = await self._read(caller, scope, receive, share)
         except ClientDisconnect:
             return
         except Exception as error:  # noqa: BLE001 - the boundary of a request
@@ -53,12 +57,12 @@ class Completions:
         work = self._stream(asked, send) if asked.chat.stream else self._whole(asked, send)
         await self._presence.attend(receive, work)
 
-    async def _read(self, caller: Caller, scope: Scope, receive: Receive) -> Asked:
+    async def _read(self, caller: Caller, scope: Scope, receive: Receive, share: BodyShare) -> Asked:
         at, trace = self._gateway.clock(), scope["state"]["trace"]
         require(caller, "player", "asking for a completion")
         allowance = await self._allowances.of(caller.key_id)
         controls = read_controls(meant_for_us(scope), query_of(scope), allowance)
-        chat = read_chat(await whole_body(scope, receive, self._most))
+        chat = read_chat(await whole_body(scope, receive, self._most, share))
         return Asked(chat, controls, allowance, caller.key_id, trace, at)
 
     async def _whole(self, asked: Asked, send: Send) -> None:

@@ -2,20 +2,66 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from urllib.parse import parse_qsl
 
 from starlette.requests import ClientDisconnect
 from starlette.types import Receive, Scope
 
 from rubrica.gateway.controls import PREFIX
-from rubrica.server.gateway.refusals import TooLargeError
+from rubrica.server.gateway.refusals import OverloadedError, TooLargeError
+
+MOST_HELD = 400_000_000
+"""Bytes of large bodies that are under way at the same time."""
 
 _PREFIX = PREFIX.encode()
 
 
-async def whole_body(scope: Scope, receive: Receive, most: int) -> bytes:
-    """The body, refused as soon as it is known to have more than `most` bytes."""
+class BodyMemory:
+    """Counts the bytes of large bodies under way, so that many at once cannot take all memory.
+
+    >>> memory = BodyMemory(100)
+    >>> with memory.share() as share:
+    ...     share.add(60)
+    ...     memory.held
+    60
+    >>> memory.held
+    0
+    """
+
+    def __init__(self, most: int = MOST_HELD) -> None:
+        self.held, self.most = 0, most
+
+    @contextmanager
+    def share(self) -> Iterator[BodyShare]:
+        """The part that one request takes, for as long as it is under way."""
+        share = BodyShare(self)
+        try:
+            yield share
+        finally:
+            self.held -= share.held
+
+
+class BodyShare:
+    """What one request takes of the memory for bodies."""
+
+    __slots__ = ("_memory", "held")
+
+    def __init__(self, memory: BodyMemory) -> None:
+        self._memory, self.held = memory, 0
+
+    def add(self, count: int) -> None:
+        """Take more; an OverloadedError says that others have it all."""
+        if self._memory.held + count > self._memory.most:
+            raise OverloadedError("too many large requests are under way (try again in a moment)")
+        self._memory.held += count
+        self.held += count
+
+
+async def whole_body(scope: Scope, receive: Receive, most: int, share: BodyShare | None = None) -> bytes:
+    """The body, refused as soon as it is known to have more than `most` bytes. One that comes in parts takes a share of
+    the memory for bodies, where that is counted."""
     for name, value in scope["headers"]:
         if name == b"content-length" and (not value.isdigit() or int(value[:20]) > most):
             raise TooLargeError(most)
@@ -28,9 +74,12 @@ async def whole_body(scope: Scope, receive: Receive, most: int) -> bytes:
     whole = bytearray(body)
     while message["type"] == "http.request" and message.get("more_body", False):
         message = await receive()
-        whole += message.get("body", b"")
+        part = message.get("body", b"")
+        whole += part
         if len(whole) > most:
             raise TooLargeError(most)
+        if share is not None:
+            share.add(len(part))
     if message["type"] != "http.request":
         raise ClientDisconnect
     return bytes(whole)

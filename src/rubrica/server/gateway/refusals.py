@@ -39,6 +39,10 @@ class TooLargeError(RubricaError):
         super().__init__(f"the body has more than {most:,} bytes (max_body in the gateway's settings allows more)")
 
 
+class OverloadedError(RubricaError):
+    """The gateway has too much to do to take this request now."""
+
+
 @dataclass(frozen=True, slots=True)
 class Refusal:
     """Why a request has no answer.
@@ -85,6 +89,8 @@ def refusal_of(error: Exception, trace: str = "") -> Refusal:
             if error.retry_after is not None:
                 headers = headers | retry_after(error.retry_after)
             return Refusal(429, str(error), "insufficient_quota", "insufficient_quota", headers)
+        case OverloadedError():
+            return Refusal(503, str(error), "server_error", "service_unavailable", retry_after(1))
         case TooLargeError():
             return Refusal(413, str(error), code="request_too_large")
         case DeniedError():
