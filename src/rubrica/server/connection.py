@@ -40,10 +40,10 @@ class Connection(HttpToolsProtocol):
     head_seconds = HEAD_SECONDS
     body_seconds = BODY_SECONDS
     read_seconds = READ_SECONDS
-    _come = 0  # bytes of the head so far
-    _patience: asyncio.TimerHandle | None = None  # None: no head is expected just now
+    _head_since: float | None = None  # when a head was begun to wait for that is still coming
+    _head_come = 0  # bytes of it so far
     _body_since: float | None = None  # when the body began that is still coming
-    _body_come = 0  # bytes of it so far
+    _body_come = 0
     _unread: tuple[float, int] | None = None  # since when so many bytes have waited for a client that reads too slowly
     _upgraded = False  # to a WebSocket, which has signs of life of its own
 
@@ -56,37 +56,32 @@ class Connection(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         if self._registry.add(self, self.client[0] if self.client is not None else "", self.loop):
-            self._expect()
+            self._head_since = self.loop.time()
         else:
             self._reply(503, "Too many connections; try again in a moment.")
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._registry.remove(self)
-        self._relax()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        if self.transport.is_closing():
-            return
-        if self._patience is None and (self.cycle is None or self.cycle.response_complete):
-            self._expect()
         super().data_received(data)
-        if self._patience is not None:
-            self._come += len(data)
-            if self._come > LARGEST_HEAD:
+        cycle = self.cycle
+        if cycle is None or cycle.response_complete:  # no request is under way: what has come is part of a head
+            if self._head_since is None:
+                self._head_since = self.loop.time()
+            self._head_come += len(data)
+            if self._head_come > LARGEST_HEAD:
                 self._refuse("The head of the request is too large.")
-
-    def on_headers_complete(self) -> None:
-        self._relax()
-        self._body_since, self._body_come = self.loop.time(), 0
-        super().on_headers_complete()
-
-    def on_body(self, body: bytes) -> None:
-        self._body_come += len(body)
-        super().on_body(body)
+        elif cycle.more_body:
+            self._head_since, self._head_come = None, 0
+            if self._body_since is None:
+                self._body_since, self._body_come = self.loop.time(), 0
+            self._body_come += len(data)
 
     def on_message_complete(self) -> None:
-        self._body_since = None
+        self._head_since = self._body_since = None
+        self._head_come = 0
         self._registry.answer(self)
         super().on_message_complete()
 
@@ -107,7 +102,9 @@ class Connection(HttpToolsProtocol):
         """Close it if its client is too slow; False: it has been closed already, and nobody told."""
         if self._upgraded:
             return not self.transport.is_closing()
-        if self._sends_too_slowly(now):
+        if self._head_since is not None and now - self._head_since > self.head_seconds:
+            self._refuse("The request took too long to come.")
+        elif self._sends_too_slowly(now):
             self._body_since = None
             if self.cycle is None or self.cycle.response_started:
                 self._cut()
@@ -135,20 +132,11 @@ class Connection(HttpToolsProtocol):
         self._unread = (since, before)
         return now - since >= self.read_seconds
 
-    def _expect(self) -> None:
-        self._come = 0
-        self._patience = self.loop.call_later(self.head_seconds, self._refuse, "The request took too long to come.")
-
-    def _relax(self) -> None:
-        if self._patience is not None:
-            self._patience.cancel()
-            self._patience = None
-
     def _refuse(self, reason: str) -> None:
-        self._relax()
+        self._head_since = None
         if self.transport.is_closing():
             return
-        if self._come and (self.cycle is None or self.cycle.response_complete):
+        if self._head_come and (self.cycle is None or self.cycle.response_complete):
             self.send_400_response(reason)
         else:
             self.transport.close()

@@ -40,22 +40,22 @@ class Completions:
         self._most, self._keep_alive = gateway.settings.max_body, gateway.settings.keep_alive
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        with self._memory.share() as share:
-            await self._serve(scope, receive, send, share)
-
-    async def _serve(self, scope: Scope, receive: Receive, send: Send, share: BodyShare) -> None:
         caller: Caller = scope["state"]["caller"]
+        share = BodyShare(self._memory)
         try:
-            asked = await self._read(caller, scope, receive, share)
-        except ClientDisconnect:
-            return
-        except Exception as error:  # noqa: BLE001 - the boundary of a request
-            refusal = refusal_of(error, str(scope["state"]["trace"]))
-            self._gateway.turn_away(scope["state"]["trace"], caller.key_id, refusal.status)
-            await refusal.response(str(scope["state"]["trace"]))(scope, receive, send)
-            return
-        work = self._stream(asked, send) if asked.chat.stream else self._whole(asked, send)
-        await self._presence.attend(receive, work)
+            try:
+                asked = await self._read(caller, scope, receive, share)
+            except ClientDisconnect:
+                return
+            except Exception as error:  # noqa: BLE001 - the boundary of a request
+                refusal = refusal_of(error, str(scope["state"]["trace"]))
+                self._gateway.turn_away(scope["state"]["trace"], caller.key_id, refusal.status)
+                await refusal.response(str(scope["state"]["trace"]))(scope, receive, send)
+                return
+            work = self._stream(asked, send) if asked.chat.stream else self._whole(asked, send)
+            await self._presence.attend(receive, work)
+        finally:
+            share.release()
 
     async def _read(self, caller: Caller, scope: Scope, receive: Receive, share: BodyShare) -> Asked:
         at, trace = self._gateway.clock(), scope["state"]["trace"]

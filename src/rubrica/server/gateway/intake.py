@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
+from dataclasses import dataclass
 from urllib.parse import parse_qsl
 
 from starlette.requests import ClientDisconnect
@@ -18,45 +18,42 @@ MOST_HELD = 400_000_000
 _PREFIX = PREFIX.encode()
 
 
+@dataclass(slots=True)
 class BodyMemory:
-    """Counts the bytes of large bodies under way, so that many at once cannot take all memory.
+    """Bytes of large bodies under way: many at once cannot take all memory."""
+
+    most: int = MOST_HELD
+    held: int = 0
+
+
+class BodyShare:
+    """What one request takes of the memory for bodies, until it is released.
 
     >>> memory = BodyMemory(100)
-    >>> with memory.share() as share:
-    ...     share.add(60)
-    ...     memory.held
+    >>> share = BodyShare(memory)
+    >>> share.add(60)
+    >>> memory.held
     60
+    >>> share.release()
     >>> memory.held
     0
     """
 
-    def __init__(self, most: int = MOST_HELD) -> None:
-        self.held, self.most = 0, most
-
-    @contextmanager
-    def share(self) -> Iterator[BodyShare]:
-        """The part that one request takes, for as long as it is under way."""
-        share = BodyShare(self)
-        try:
-            yield share
-        finally:
-            self.held -= share.held
-
-
-class BodyShare:
-    """What one request takes of the memory for bodies."""
-
-    __slots__ = ("_memory", "held")
+    __slots__ = ("_held", "_memory")
 
     def __init__(self, memory: BodyMemory) -> None:
-        self._memory, self.held = memory, 0
+        self._memory, self._held = memory, 0
 
     def add(self, count: int) -> None:
         """Take more; an OverloadedError says that others have it all."""
         if self._memory.held + count > self._memory.most:
             raise OverloadedError("too many large requests are under way (try again in a moment)")
         self._memory.held += count
-        self.held += count
+        self._held += count
+
+    def release(self) -> None:
+        self._memory.held -= self._held
+        self._held = 0
 
 
 async def whole_body(scope: Scope, receive: Receive, most: int, share: BodyShare | None = None) -> bytes:
