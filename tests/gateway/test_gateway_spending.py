@@ -195,6 +195,21 @@ def test_a_client_that_leaves_before_its_answer_does_not_spend_for_nothing(tmp_p
         assert found.spent > (price(MINI, Usage(0, 4_000)) or 0)
 
 
+def test_what_an_answer_cost_is_settled_soon_after_it(tmp_path: Path) -> None:
+    with stage(tmp_path, Scripted(MINI), budget={"usd_per_day": 1.0}) as on:
+        assert on.ask().status == 200
+
+        async def settled() -> float:
+            async with asyncio.timeout(20):
+                while True:
+                    (found,) = (await on.gateway.database.read(day_spending, ["gateway"], datetime.now(UTC))).values()
+                    if not found.reserved:
+                        return found.spent
+                    await asyncio.sleep(0.02)
+
+        assert on.run(settled()) == pytest.approx(price(MINI, Usage(20, 8)))
+
+
 def test_an_answer_that_is_given_again_costs_nothing_once_all_is_spent(tmp_path: Path) -> None:
     with stage(tmp_path, Scripted(MINI), budget={"usd_per_day": worth(0.3, 100)}) as on:
         first = on.ask(question(1, 100, temperature=0))

@@ -7,6 +7,7 @@ requests under way cannot pass a limit together, in one process or in several on
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, date, datetime, time, timedelta
@@ -30,7 +31,10 @@ from .controls import Allowance
 
 LOG = logging.getLogger("rubrica.gateway")
 RENEWED = 60.0
-"""Seconds between two signs of life of what is reserved, and between two attempts to settle."""
+"""Seconds between two signs of life of what is reserved."""
+
+LINGER = 0.1
+"""Seconds to wait for more to settle along with the first."""
 
 GRACE = 5.0
 EVERYBODY = "gateway"
@@ -50,7 +54,7 @@ class Spending:
         self._database, self._most, self._clock = database, usd_per_day, clock
         self._held: dict[UUID, SpendingReservation] = {}  # work is under way
         self._ended: list[tuple[SpendingReservation, float]] = []  # with what was spent, not settled yet
-        self._settling = asyncio.Lock()
+        self._settling, self._more = asyncio.Lock(), asyncio.Event()
         self._begun: set[tuple[str, date]] = set()  # accounts whose day is in the database
         self._told: set[str] = set()
 
@@ -73,6 +77,7 @@ class Spending:
         """Note what was spent of what was reserved. None, where nobody knows, counts as all of it."""
         if reservation is not None:
             self._ended.append((reservation, reservation.usd if usd is None else usd))
+            self._more.set()
 
     def note_unknown(self, model: str) -> None:
         """Say once a model that its price is not known."""
@@ -81,15 +86,22 @@ class Spending:
             LOG.warning("some price behind answers of %s is not known: they count as 0 in what may be spent", model)
 
     async def keep_up(self) -> None:
-        """Renew what is reserved and settle what has ended, again and again."""
+        """Settle what has ended, soon after it has, and renew what is reserved; again and again."""
+        renewed = asyncio.get_running_loop().time()
         while True:
-            await asyncio.sleep(RENEWED)
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(RENEWED):
+                    await self._more.wait()
+            await asyncio.sleep(LINGER)
+            self._more.clear()
+            now = asyncio.get_running_loop().time()
             try:
                 await self._settle()
-                if self._held:
+                if self._held and now - renewed >= RENEWED:
                     await self._database.write(_renew_all, tuple(self._held.values()), self._clock())
+                    renewed = now
             except StoreError as error:
-                LOG.warning("what is reserved could not be renewed: %s", error)
+                LOG.warning("what was spent and reserved could not be written, and is tried again: %s", error)
 
     async def close(self) -> None:
         """Settle what has ended."""
