@@ -25,7 +25,7 @@ import aiohttp
 import msgspec
 import pytest
 import uvicorn
-from fastapi import APIRouter, FastAPI
+from fastapi import APIRouter
 
 from databases import fresh
 from rubrica.arena.access import ROLES, Role
@@ -33,6 +33,7 @@ from rubrica.arena.keys import Issued, Wish, issue
 from rubrica.judges.jury import Jury
 from rubrica.server.app import create_app
 from rubrica.server.connection import Connection, serving_config
+from rubrica.server.connection_limits import ConnectionLimits
 from rubrica.server.listening import listen
 from rubrica.server.service import Service, utc_now
 from rubrica.server.settings import ServerSettings
@@ -182,6 +183,7 @@ def serving(
     clock: Callable[[], datetime] = utc_now,
     extra: APIRouter | None = None,
     http: type[Connection] = Connection,
+    limits: ConnectionLimits | None = None,
     jury: Jury | None = None,
 ) -> Iterator[Running]:
     """Serve a database on a free port. Unless told otherwise the bundled rubrics are left out, which is quicker.
@@ -195,7 +197,8 @@ def serving(
     service = Service.open(settings, clock=clock, jury=jury)
     app = create_app(service)
     app.router.routes.extend(extra.routes if extra is not None else [])
-    thread = threading.Thread(target=_serve, args=(app, service, listening, ready, stop, http), daemon=True)
+    config = serving_config(app, http=http, limits=limits)
+    thread = threading.Thread(target=_serve, args=(config, service, listening, ready, stop), daemon=True)
     thread.start()
     try:
         running = ready.result(PATIENCE)
@@ -238,15 +241,14 @@ class Prompt(uvicorn.Server):
 
 
 def _serve(
-    app: FastAPI,
+    config: uvicorn.Config,
     service: Service,
     listening: socket.socket,
     ready: Future[Running],
     stop: threading.Event,
-    http: type[Connection],
 ) -> None:
     async def main() -> None:
-        server = Prompt(serving_config(app, http=http), stop)
+        server = Prompt(config, stop)
         work = asyncio.create_task(server.serve([listening]))
         while not server.started:
             if work.done():

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import io
 import json
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
@@ -21,7 +22,6 @@ from uuid import UUID
 import aiohttp
 import msgspec
 import openai
-import uvicorn
 from loopback import Loopback
 
 from rubrica.arena.keys import Wish, issue
@@ -31,6 +31,8 @@ from rubrica.gateway.settings import GatewaySettings
 from rubrica.gateway.upstream import Completion
 from rubrica.llm.model import ModelError, Usage
 from rubrica.llm.settings import Settings
+from rubrica.server.connection import Connection, serving_config
+from rubrica.server.connection_limits import ConnectionLimits
 from rubrica.server.gateway.app import create_app
 from rubrica.server.listening import listen
 from rubrica.server.service import utc_now
@@ -219,7 +221,8 @@ class Staged:
     async def send(self, method: str, path: str, body: Any, headers: Mapping[str, str]) -> Reply:
         data = body if isinstance(body, bytes) else None if body is None else msgspec.json.encode(body)
         sent = {"Content-Type": "application/json", **{key.replace("_", "-"): value for key, value in headers.items()}}
-        async with self.session.request(method, self.url + path, data=data, headers=sent) as reply:
+        large = io.BytesIO(data) if data is not None and len(data) > 500_000 else data
+        async with self.session.request(method, self.url + path, data=large, headers=sent) as reply:
             return Reply(reply.status, reply.headers, await reply.read())
 
     @contextlib.contextmanager
@@ -274,7 +277,13 @@ def body_of(question: str | dict[str, Any]) -> dict[str, Any]:
 
 
 @contextlib.contextmanager
-def stage(place: Path | str, *models: Scripted, **settings: Any) -> Iterator[Staged]:
+def stage(
+    place: Path | str,
+    *models: Scripted,
+    http: type[Connection] = Connection,
+    limits: ConnectionLimits | None = None,
+    **settings: Any,
+) -> Iterator[Staged]:
     """A gateway over scripted models: the first is tier-0, the second tier-1, and others can be named by requests.
 
     `place` is a folder, for a database of its own, or the URL of a database.
@@ -289,7 +298,7 @@ def stage(place: Path | str, *models: Scripted, **settings: Any) -> Iterator[Sta
         parts = Parts.open(chosen, Models(Settings(), lambda spec, *_, **__: by_name[spec]))
         return Gateway(chosen, await _database(place), parts)
 
-    with staged(opened) as on:
+    with staged(opened, http, limits) as on:
         yield on
 
 
@@ -339,7 +348,11 @@ async def _database(place: Path | str) -> Database:
 
 
 @contextlib.contextmanager
-def staged(opened: Callable[[contextlib.AsyncExitStack], Awaitable[Gateway]]) -> Iterator[Staged]:
+def staged(
+    opened: Callable[[contextlib.AsyncExitStack], Awaitable[Gateway]],
+    http: type[Connection] = Connection,
+    limits: ConnectionLimits | None = None,
+) -> Iterator[Staged]:
     """Any gateway, served on a free port."""
     listening = listen("127.0.0.1", 0)
     ready: Future[Staged] = Future()
@@ -350,8 +363,7 @@ def staged(opened: Callable[[contextlib.AsyncExitStack], Awaitable[Gateway]]) ->
             await serve(await opened(stack))
 
     async def serve(gateway: Gateway) -> None:
-        config = uvicorn.Config(create_app(gateway), log_level="warning", access_log=False, lifespan="on", ws="none")
-        server = Prompt(config, stop)
+        server = Prompt(serving_config(create_app(gateway), http=http, limits=limits), stop)
         work = asyncio.create_task(server.serve([listening]))
         while not server.started:
             if work.done():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from typing import Any
 
 import pytest
@@ -177,3 +178,43 @@ def test_likeness_is_a_share_and_the_same_both_ways(one: str, other: str) -> Non
     assert 0 <= found <= 1
     assert found == likeness(shape(other), shape(one))
     assert likeness(shape(one), shape(one)) in (0.0, 1.0)  # 0 where there are no words at all
+
+
+@pytest.mark.parametrize("semantic", [False, True])
+def test_an_answer_is_given_to_another_key_only_where_that_is_set(semantic: bool) -> None:
+    assert Kept(semantic=semantic).get(owner="ben") is None
+    assert Kept(semantic=semantic).get(owner="ann") is not None
+    assert Kept(semantic=semantic, shared=True).get(owner="ben") is not None
+
+
+def test_answers_that_are_kept_have_a_bound_in_bytes() -> None:
+    cache = AnswerCache[int](entries=1_000, seconds=60, most_bytes=1_000)
+    for number in range(100):
+        cache.put(chat(str(number)), number, size=20)
+    assert len(cache) == 50
+    assert cache.get(chat("99")) is not None
+    cache.put(chat("99"), 1, size=20)
+    assert len(cache) == 50
+    cache.put(chat("large"), 1, size=21)
+    assert cache.get(chat("large")) is None
+
+
+def test_a_large_request_is_not_compared_with_others() -> None:
+    large = chat("Why? " * 250_000)
+    assert Kept(large).get(large) is None
+    begun = time.perf_counter()
+    long = chat("Why? " * 20_000)
+    kept = Kept(long, semantic=True)
+    assert kept.get(long) is not None
+    assert kept.get(chat("why? " * 20_000)) is None  # nearly the same
+    assert time.perf_counter() - begun < 1
+
+
+def test_a_question_is_compared_with_the_latest_ones_only() -> None:
+    cache = AnswerCache[int](entries=5_000, seconds=60, alike_from=0.5)
+    cache.put(chat("What is the capital of France?"), 0)
+    for number in range(3_000):
+        cache.put(chat(f"Why is {'abcdefghijklmnopqrstuvwxyz'[number % 26] * 900} {number}?"), number)
+    begun = time.perf_counter()
+    assert cache.get(chat("What is the capital of France")) is None
+    assert time.perf_counter() - begun < 0.5

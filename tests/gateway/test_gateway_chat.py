@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from rubrica.errors import InputError
 from rubrica.gateway.chat import Chat, Turn, read_chat
-from rubrica.gateway.grading import context_of
+from rubrica.gateway.grading import excerpt_of
 
 ASKED = {"role": "user", "content": "What is it?"}
 PNG = "data:image/png;base64,iVBORw0KGgo="
@@ -52,7 +52,7 @@ def test_every_key_of_the_body_stays_as_it_came() -> None:
 def test_a_role_that_nobody_knows_reaches_the_model_but_not_the_grader() -> None:
     found = chat({"role": "function", "name": "f", "content": "7"}, ASKED)
     assert found.body["messages"][0]["role"] == "function"
-    assert context_of(found, "Seven.", "FACTUAL").messages == ()
+    assert excerpt_of(found, "Seven.", 1_000).turns == ()
 
 
 @pytest.mark.parametrize(

@@ -14,11 +14,14 @@ from gateway_stage import CAPITAL, GOOD, Scripted, Staged, hang_up, provided, st
 from loopback import Loopback
 
 from council_samples import QUESTION, Seat, members
+from gateway_samples import record as spent
 from rubrica.errors import RubricaError
 from rubrica.gateway.chat import read_chat
 from rubrica.gateway.settings import GatewaySettings, settings_from_text
 from rubrica.gateway.starter import starter
 from rubrica.server.gateway.council import wish_of
+from rubrica.server.service import utc_now
+from rubrica.store.gateway import keep
 
 ASKED: Any = {"model": "council", "messages": [{"role": "user", "content": QUESTION}]}
 
@@ -140,8 +143,8 @@ def test_without_a_quorum_who_failed_is_told_and_clients_do_not_ask_again(tmp_pa
 
 
 def test_a_budget_that_is_spent_holds_for_the_council_too(tmp_path: Path) -> None:
-    with three(tmp_path, settings={"budget": {"usd_per_day": 1e-9}}) as (on, seats):
-        assert on.ask(CAPITAL).status == 200
+    with three(tmp_path, settings={"budget": {"usd_per_day": 0.5}}) as (on, seats):
+        on.run(on.gateway.database.write(keep, [spent(utc_now(), total_usd=1.0)]))
         reply = on.ask(ASKED)
         assert (reply.status, reply.json["error"]["code"]) == (429, "insufficient_quota")
         assert not seats["ann"].asked

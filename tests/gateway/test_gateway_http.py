@@ -433,11 +433,14 @@ def test_a_key_may_be_let_choose_other_models_or_nothing(tmp_path: Path) -> None
 
 # --- money ------------------------------------------------------------------------------------------------
 
+ONE_ANSWER = 0.00492
+"""US dollars: just what an answer to CAPITAL may cost, before anybody knows how short it will be."""
+
 
 def test_a_key_that_has_spent_its_day_is_refused_and_told_not_to_try_again(tmp_path: Path) -> None:
     with stage(tmp_path, Scripted(MINI)) as on:
         poor, rich = on.key(), on.key()
-        allow(on, poor, Allowance(usd_per_day=0.000001))
+        allow(on, poor, Allowance(usd_per_day=ONE_ANSWER))
         assert on.ask(Authorization=f"Bearer {poor}").status == 200
         refused = on.ask(Authorization=f"Bearer {poor}")
         assert error(refused) == (429, "insufficient_quota", "insufficient_quota")
@@ -448,7 +451,7 @@ def test_a_key_that_has_spent_its_day_is_refused_and_told_not_to_try_again(tmp_p
 
 def test_a_gateway_that_has_spent_its_day_refuses_everybody_also_after_a_restart(tmp_path: Path) -> None:
     for expected in ([200, 429], [429, 429]):
-        with stage(tmp_path, Scripted(MINI), budget={"usd_per_day": 0.000001}) as on:
+        with stage(tmp_path, Scripted(MINI), budget={"usd_per_day": ONE_ANSWER}) as on:
             assert [on.ask().status for _ in range(2)] == expected
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from typing import Any
 from uuid import UUID
 
@@ -11,12 +12,13 @@ import pytest
 
 from databases import Opened
 from gateway_samples import CAPITAL, GOOD, NOW, POOR, Speaker, chat, price, record, route
+from rubrica.errors import SpendingLimitError
 from rubrica.gateway.bill import bill
 from rubrica.gateway.chat import Chat
 from rubrica.gateway.controls import Controls
 from rubrica.gateway.flow import Route, Routed
 from rubrica.gateway.record import Exchange, Keeping, record_of
-from rubrica.gateway.shadow import Shadow, chosen
+from rubrica.gateway.shadow import Payment, Shadow, chosen
 from rubrica.gateway.writer import RecordWriter
 from rubrica.llm.model import ModelError
 from rubrica.store import gateway
@@ -135,13 +137,21 @@ def test_only_a_few_run_at_once_and_closing_ends_them() -> None:
 
 
 def test_nothing_is_compared_once_the_money_is_spent() -> None:
+    notes: list[Comparison] = []
+
+    @asynccontextmanager
+    async def refused(_chat: Chat, _route: Route) -> AsyncIterator[Payment]:
+        raise SpendingLimitError("all is spent")
+        yield Payment()
+
     async def scene() -> None:
         tier1 = Speaker("openai:b")
         way, asked = route(Speaker("openai:a"), tier1), chat(CAPITAL)
-        shadow = Shadow(1.0, price, lambda _: None, may_spend=lambda: False)
+        shadow = Shadow(1.0, price, notes.append, paying=refused)
         routed, made = await ask(way, asked)
-        assert not shadow.consider(asked, routed, way, made)
-        assert (tier1.asked, shadow.left_out) == ([], 1)
+        assert shadow.consider(asked, routed, way, made)
+        await until(lambda: not len(shadow))
+        assert (tier1.asked, shadow.left_out, notes) == ([], 1, [])
 
     asyncio.run(scene())
 

@@ -14,12 +14,10 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from starlette.exceptions import HTTPException
-from starlette.types import Message, Receive, Scope, Send
 
 from rubrica.server.answers import encode_cursor
 from rubrica.server.connection import HEAD_SECONDS, LARGEST_HEAD, Connection
-from rubrica.server.limits import BodyLimit
+from rubrica.server.connection_limits import ConnectionLimits
 from servers import Client, Reply, Running, serving
 
 NUMBERS = itertools.count()
@@ -415,15 +413,21 @@ def test_a_request_id_comes_back_only_if_it_is_one(shared_server: Running) -> No
 # --- slowly, and too much -----------------------------------------------------------------------------------
 
 
+OFTEN = ConnectionLimits(check_seconds=0.05)
+
+
 class Hasty(Connection):
     """A connection that waits a moment only."""
 
     head_seconds = 0.3
+    body_seconds = 0.3
 
 
 @pytest.fixture(scope="module")
 def hasty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    with serving(str(tmp_path_factory.mktemp("hasty") / "rubrica.db"), keyless=True, http=Hasty) as running:
+    with serving(
+        str(tmp_path_factory.mktemp("hasty") / "rubrica.db"), keyless=True, http=Hasty, limits=OFTEN
+    ) as running:
         yield running
 
 
@@ -473,48 +477,14 @@ def test_a_head_without_end_is_given_up(shared_server: Running) -> None:
     assert time.monotonic() - begun < HEAD_SECONDS / 2
 
 
-def test_a_body_that_comes_byte_by_byte_is_given_up() -> None:
-    async def slow() -> Message:
-        await asyncio.sleep(0.02)
-        return {"type": "http.request", "body": b"x", "more_body": True}
-
-    async def app(scope: Scope, receive: Receive, send: Send) -> None:
-        while (await receive())["more_body"]:
-            pass
-
-    async def scenario() -> int:
-        scope = {"type": "http", "headers": [(b"content-length", b"1000000")], "path": "/", "state": {}}
-        try:
-            await BodyLimit(app, 2_000_000, patience=0.2)(scope, slow, _nowhere)
-        except HTTPException as error:
-            return error.status_code
-        return 200
-
-    assert asyncio.run(asyncio.wait_for(scenario(), 10)) == 408
-
-
-def test_once_a_body_has_come_its_work_may_take_as_long_as_it_likes() -> None:
-    messages: list[Message] = [{"type": "http.request", "body": b"x"}, {"type": "http.disconnect"}]
-
-    async def receive() -> Message:
-        if len(messages) == 1:
-            await asyncio.sleep(0.1)
-        return messages.pop(0)
-
-    async def app(scope: Scope, receive: Receive, send: Send) -> None:
-        assert (await receive())["body"] == b"x"
-        assert (await receive())["type"] == "http.disconnect"
-
-    async def scenario() -> None:
-        scope = {"type": "http", "headers": [(b"content-length", b"1")], "path": "/", "state": {}}
-        await BodyLimit(app, 100, patience=0.01)(scope, receive, _nowhere)
-
-    asyncio.run(scenario())
-    assert messages == []
-
-
-async def _nowhere(_: Message) -> None:
-    raise AssertionError("nothing is to be sent")
+def test_a_body_that_comes_byte_by_byte_is_given_up(hasty: Running) -> None:
+    begun = time.monotonic()
+    head = b"POST /api/evaluations HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+    drops = [b"x"] * 300
+    assert sent(hasty, head + b"Content-Length: 1000000\r\n\r\n", *drops).startswith(b"HTTP/1.1 408")
+    chunks = [b"1\r\nx\r\n"] * 300
+    assert sent(hasty, head + b"Transfer-Encoding: chunked\r\n\r\n", *chunks).startswith(b"HTTP/1.1 408")
+    assert time.monotonic() - begun < 30  # all of it would take 60
 
 
 # --- keeping others waiting ---------------------------------------------------------------------------------

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-import uvicorn
 from rich.table import Table
 from rich.text import Text
 
@@ -20,6 +19,7 @@ from rubrica.gateway.gateway import Gateway
 from rubrica.gateway.settings import CouncilSettings, GatewaySettings, settings_from_text
 from rubrica.gateway.starter import starter
 from rubrica.llm.settings import Settings, load_settings
+from rubrica.server.connection import serving_config
 from rubrica.server.gateway.app import create_app
 from rubrica.server.listening import listen
 from rubrica.server.signin import is_loopback
@@ -158,15 +158,7 @@ def _serve(settings: GatewaySettings, host: str, port: int, place: str, *, keyed
     models = load_settings()
     with listen(host, port) as listening:
         served = Gateway.open(settings, models, Database.open(place))
-        config = uvicorn.Config(
-            create_app(served),
-            log_level="warning",
-            access_log=False,
-            server_header=False,
-            lifespan="on",
-            ws="none",
-            timeout_graceful_shutdown=GRACE,
-        )
+        config = serving_config(create_app(served), timeout_graceful_shutdown=GRACE)
         told = _banner(url_of(host, listening.getsockname()[1]), settings, models, place, keyed=keyed)
         server = Announced(config, lambda: _announce(told, url_of(host, listening.getsockname()[1]), keyed=keyed))
         with suppress(KeyboardInterrupt):

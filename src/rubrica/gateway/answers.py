@@ -18,6 +18,9 @@ from .flow import Route, Routed, Step
 from .settings import CacheSettings
 from .upstream import Completion, Stream
 
+LARGEST_REQUEST = 1_000_000
+"""Bytes of a request whose answer is kept: comparing larger ones would keep others waiting."""
+
 WHOLE = ("stop", "length")
 """How an answer ends that is nothing but text."""
 
@@ -41,7 +44,7 @@ class Answers:
     """The answers that may be given again: those of requests at temperature 0, and of those that ask for it."""
 
     def __init__(self, settings: CacheSettings) -> None:
-        self._semantic = settings.semantic
+        self._semantic, self._shared = settings.semantic, settings.shared
         self._cache = AnswerCache[_Kept](
             entries=settings.entries,
             seconds=settings.seconds,
@@ -69,19 +72,22 @@ class Answers:
             return
         grade = replace(routed.grade, evaluation=None) if routed.grade is not None else None
         kept = replace(routed, completion=answer, stream=None, grade=grade, passed_over=None, steps=[])
-        self._cache.put(chat, _Kept(kept, bill.baseline), self._chosen(chat, controls, route, owner))
+        size = len(answer.raw) + len(answer.text)
+        self._cache.put(chat, _Kept(kept, bill.baseline), self._chosen(chat, controls, route, owner), size=size)
 
     def _wanted(self, chat: Chat, controls: Controls) -> bool:
-        return not self._off and (chat.repeatable if controls.cache is None else controls.cache)
+        if self._off or chat.size > LARGEST_REQUEST:
+            return False
+        return chat.repeatable if controls.cache is None else controls.cache
 
     def _chosen(self, chat: Chat, controls: Controls, route: Route, owner: str) -> str:
         """Whatever else an answer depends on: models, rubric, and what the request chose."""
         tier1 = route.tier1.name if route.tier1 is not None else ""
         parts = [route.tier0.name, tier1, route.grader.rubric.hash, *map(str, _choices(controls))]
-        if self._semantic:
-            parts.append(owner)  # an answer to somebody else's words may hold what they said
-            if not chat.in_words:  # likeness sees words only
-                parts.append(hashlib.sha256(msgspec.json.encode(chat.body["messages"])).hexdigest())
+        if not self._shared:
+            parts.append(owner)  # that an answer is there would tell one key what another asked
+        if self._semantic and not chat.in_words:  # likeness sees words only
+            parts.append(hashlib.sha256(msgspec.json.encode(chat.body["messages"])).hexdigest())
         return "\n".join(parts)
 
 

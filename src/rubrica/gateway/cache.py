@@ -18,6 +18,18 @@ T = TypeVar("T")
 NOT_PART = ("stream", "stream_options", "user", "metadata", "store")
 """Keys of a request that do not change its answer."""
 
+MOST_BYTES = 100_000_000
+"""Of all answers that are kept, together."""
+
+LARGEST_SHARE = 50
+"""One answer may take the fiftieth part of that."""
+
+COMPARED_CHARACTERS = 4_000
+"""Of a question that is compared with others; a longer one is answered again only if all of it is equal."""
+
+COMPARED_ENTRIES = 200
+"""Earlier questions that one is compared with, the latest first: it takes some milliseconds."""
+
 _WORD = re.compile(r"[^\W\d_]+|\d[\d.,]*")
 _ENCODER = msgspec.json.Encoder(order="deterministic")
 
@@ -36,8 +48,9 @@ class Hit(Generic[T]):
 class _Entry(Generic[T]):
     value: T
     at: float
-    around: bytes  # digest of everything but the question
-    shape: Shape
+    size: int  # bytes
+    around: bytes | None = None  # digest of everything but the question; None: nothing is compared
+    shape: Shape | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +74,12 @@ class AnswerCache(Generic[T]):
         entries: int,
         seconds: float,
         alike_from: float | None = None,  # None: equal requests only
+        most_bytes: int = MOST_BYTES,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._entries: OrderedDict[bytes, _Entry[T]] = OrderedDict()
         self._most, self._seconds, self._alike_from, self._clock = entries, seconds, alike_from, clock
+        self._bytes, self._most_bytes = 0, most_bytes
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -77,27 +92,40 @@ class AnswerCache(Generic[T]):
         if entry is not None and now - entry.at <= self._seconds:
             self._entries.move_to_end(key)
             return Hit(entry.value, now - entry.at)
-        if self._alike_from is None:
+        if self._alike_from is None or len(chat.question) > COMPARED_CHARACTERS:
             return None
         return self._nearest(chat, chosen, now, self._alike_from)
 
-    def put(self, chat: Chat, value: T, chosen: str = "") -> None:
-        entry = _Entry(value, self._clock(), _around(chat, chosen), shape(chat.question))
+    def put(self, chat: Chat, value: T, chosen: str = "", *, size: int = 0) -> None:
+        """Keep an answer of so many bytes. One that is too large for its share of the cache is not kept."""
+        if size > self._most_bytes // LARGEST_SHARE:
+            return
+        entry = _Entry(value, self._clock(), size)
+        if self._alike_from is not None and len(chat.question) <= COMPARED_CHARACTERS:
+            entry = _Entry(value, self._clock(), size, _around(chat, chosen), shape(chat.question))
         key = _digest(chat.body, chosen)
+        self._drop(self._entries.pop(key, None))
         self._entries[key] = entry
-        self._entries.move_to_end(key)
-        while len(self._entries) > self._most:
-            self._entries.popitem(last=False)
+        self._bytes += size
+        while len(self._entries) > self._most or self._bytes > self._most_bytes:
+            self._drop(self._entries.popitem(last=False)[1])
+
+    def _drop(self, entry: _Entry[T] | None) -> None:
+        self._bytes -= entry.size if entry is not None else 0
 
     def _nearest(self, chat: Chat, chosen: str, now: float, alike_from: float) -> Hit[T] | None:
         around, wanted = _around(chat, chosen), shape(chat.question)
         best: Hit[T] | None = None
-        for entry in self._entries.values():
-            if entry.around != around or now - entry.at > self._seconds:
+        compared = 0
+        for entry in reversed(self._entries.values()):
+            if entry.shape is None or entry.around != around or now - entry.at > self._seconds:
                 continue
             found = likeness(wanted, entry.shape)
             if found >= alike_from and (best is None or found > best.likeness):
                 best = Hit(entry.value, now - entry.at, found, exact=False)
+            compared += 1
+            if compared == COMPARED_ENTRIES:
+                break
         return best
 
 

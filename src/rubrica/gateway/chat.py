@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +16,17 @@ SHOWN_ROLES = ("system", "developer", "user", "assistant", "tool")
 READABLE_PARTS = ("text", "image_url", "refusal")
 IMAGE_SCHEMES = ("https://", "http://", "data:image/")
 """Pictures that a grader may be sent. A path would be read on the gateway's own machine."""
+
+
+MOST_MESSAGES, MOST_IMAGES = 5_000, 500
+MOST_VALUES = 200_000
+"""Values of a body: texts, numbers, lists and objects together."""
+
+MOST_ASKED = {"n": 128, "max_tokens": 1_000_000, "max_completion_tokens": 1_000_000}
+"""The largest number of answers and tokens that a request may ask for."""
+
+
+_STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +51,7 @@ class Chat:
     stream: bool
     images: tuple[str, ...] = ()  # URLs that the conversation shows
     ungradable: str = ""  # why no answer to it can be graded
+    size: int = 0  # bytes of the body
 
     @property
     def question(self) -> str:
@@ -65,6 +78,8 @@ class Chat:
 
 def read_chat(raw: bytes) -> Chat:
     """A request from its body; an InputError says what a client has to mend."""
+    if len(raw) > MOST_VALUES and _values(raw) > MOST_VALUES:
+        raise InputError(f"the body has more than {MOST_VALUES:,} values")
     try:
         body = decode_json(raw)
     except JsonError as error:
@@ -76,9 +91,37 @@ def read_chat(raw: bytes) -> Chat:
         raise InputError("`messages` is a list of at least one message")
     if not isinstance(body.get("stream", False), bool | None):
         raise InputError("`stream` is true or false")
+    _check_bounds(body, messages)
     turns = tuple(_turn(message, place) for place, message in enumerate(messages))
     images = tuple(_images(messages))
-    return Chat(body, turns, body.get("stream") is True, images, _ungradable(body, turns, images))
+    if len(images) > MOST_IMAGES:
+        raise InputError(f"there are {len(images):,} pictures; a request has {MOST_IMAGES:,} at most")
+    return Chat(body, turns, body.get("stream") is True, images, _ungradable(body, turns, images), len(raw))
+
+
+def _values(raw: bytes) -> int:
+    """The most values that a JSON text can hold. To count them takes a fiftieth of the time that making them does."""
+    marks = (b",", b"[", b"{")
+    most = sum(raw.count(mark) for mark in marks)
+    if most <= MOST_VALUES:
+        return most
+    bare = _STRING.sub(b"", raw)
+    return sum(bare.count(mark) for mark in marks)
+
+
+def _check_bounds(body: Mapping[str, Any], messages: Sequence[object]) -> None:
+    """Refuse what no model takes, before it costs time or money."""
+    if len(messages) > MOST_MESSAGES:
+        raise InputError(f"there are {len(messages):,} messages; a request has {MOST_MESSAGES:,} at most")
+    parts = sum(
+        len(content) for one in messages if isinstance(one, dict) and isinstance(content := one.get("content"), list)
+    )
+    if parts > MOST_MESSAGES:
+        raise InputError(f"the messages have {parts:,} parts; a request has {MOST_MESSAGES:,} at most")
+    for name, most in MOST_ASKED.items():
+        value = body.get(name)
+        if isinstance(value, int | float) and value > most:
+            raise InputError(f"`{name}` is {value:,}; it is {most:,} at most")
 
 
 def _turn(message: object, place: int) -> Turn:

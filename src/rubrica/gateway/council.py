@@ -3,7 +3,7 @@ is held; whoever serves the gateway brings it along."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 import msgspec
@@ -29,5 +29,11 @@ class Council(Protocol):
 
     @property
     def name(self) -> str: ...
+
+    @property
+    def models(self) -> Sequence[str]: ...  # all that may take part
+
+    @property
+    def tokens(self) -> int: ...  # of one answer, at most
 
     async def __call__(self, chat: Chat) -> Deliberated: ...

@@ -76,6 +76,8 @@ def _grade(grade: Grade, usd: float | None) -> dict[str, Any]:
         "cost": _usd(usd),
         "cost_breakdown": {},
     }
+    if grade.note:
+        told["note"] = grade.note
     if evaluation is not None:
         told["dimensionScores"] = [_dimension(name, result) for name, result in evaluation.dimensions.items()]
         told["cost_breakdown"] = _breakdown(evaluation)

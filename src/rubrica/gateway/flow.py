@@ -154,7 +154,7 @@ class Route:
         routed.passed_over = answer  # until it has passed
         grade = routed.grade = await self.grader(chat, answer.text, classified.type, controls.threshold)
         routed.steps.append(
-            Step("grading", "failed" if grade.failure else "complete", grade.failure, grade.duration_ms)
+            Step("grading", "failed" if grade.failure else "complete", grade.failure or grade.note, grade.duration_ms)
         )
         if grade.passed:
             return _settled(routed, answer, f"{grade.score:g} reaches {grade.threshold:g}")

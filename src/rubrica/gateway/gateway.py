@@ -6,20 +6,22 @@ One object owns the models, the graders, the cache and the books. Nothing here k
 from __future__ import annotations
 
 import asyncio
-import logging
 import time
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Self
 from uuid import UUID
 
-from rubrica.errors import InputError, MissingError, StoreError
+from rubrica.errors import InputError, MissingError
+from rubrica.llm.budget import Budget, spending_from
 from rubrica.llm.model import ModelError
 from rubrica.llm.price import price
 from rubrica.llm.settings import Settings
 from rubrica.store.database import Database
 from rubrica.store.gateway import Cached, Comparison
+from rubrica.store.spending import SpendingReservation
 
 from .answers import Answers
 from .bill import Bill, bill
@@ -27,20 +29,17 @@ from .chat import Chat
 from .controls import Allowance, Controls
 from .council import COUNCIL, Council
 from .debug import debug_block
+from .estimate import CostEstimator
 from .flow import Route, Routed, Step
 from .metrics import Metrics
 from .names import public_name
 from .parts import Models, Parts
 from .record import Exchange, Keeping, record_of, texts_of
 from .settings import GatewaySettings
-from .shadow import Shadow
-from .spending import Spending, SpentError
+from .shadow import Payment, Shadow
+from .spending import Spending
 from .upstream import Completion
 from .writer import RecordWriter
-
-LOG = logging.getLogger("rubrica.gateway")
-REFRESHED = 60.0
-"""Seconds between two looks at what other processes spent."""
 
 BOOKED = 0.05
 """Seconds until a request that has ended is booked, along with others."""
@@ -66,6 +65,7 @@ class Asked:
     variant: str = ""  # the arm of an experiment
     route: Route | None = None
     routed: Routed | None = None
+    reservation: SpendingReservation | None = None  # where something limits what may be spent
     booked: bool = False
 
 
@@ -122,17 +122,23 @@ class Gateway:
         self.settings, self.database, self.parts, self.clock = settings, database, parts, clock
         self.council: Council | None = None
         self.metrics = Metrics()
-        self.spending = Spending(settings.budget.usd_per_day, clock)
+        self.spending = Spending(database, settings.budget.usd_per_day, clock)
+        self._estimator = CostEstimator(
+            price,
+            settings.grader,
+            settings.classifier.model,
+            settings.budget.answer_tokens,
+            settings.grading.characters,
+        )
         self._answers = Answers(settings.cache)
         self._keeping = Keeping.of(settings.records.prompts)
         self._writer = RecordWriter(
             database,
             waiting=settings.records.waiting,
-            written=self.spending.written,
             dropped=self.metrics.dropped,
         )
-        self._shadow = Shadow(settings.shadow.share, price, self._compared, may_spend=self._may_spend)
-        self._refreshing: asyncio.Task[None] | None = None
+        self._shadow = Shadow(settings.shadow.share, price, self._compared, paying=self._paying)
+        self._reserving: asyncio.Task[None] | None = None
         self._ended: list[tuple[Asked, Bill | None, Exchange]] = []  # and not booked yet
 
     @classmethod
@@ -141,16 +147,16 @@ class Gateway:
         return cls(settings, database, Parts.open(settings, Models(models)))
 
     async def start(self) -> None:
-        """Learn what was spent today."""
-        await self.spending.refresh(self.database)
-        self._refreshing = asyncio.create_task(self._refresh(), name="gateway-spending")
+        """Begin to look after what is reserved."""
+        self._reserving = asyncio.create_task(self.spending.keep_up(), name="gateway-spending")
 
     async def close(self) -> None:
         """Write what is not written yet, and let go of the models and the database."""
         self._keep_books()
-        if self._refreshing is not None:
-            self._refreshing.cancel()
+        if self._reserving is not None:
+            self._reserving.cancel()
         await self._shadow.close()
+        await self.spending.close()
         await self._writer.close()
         await self.parts.models.close()
         await self.database.close()
@@ -159,7 +165,6 @@ class Gateway:
         """The answer to a request. What went wrong is raised, and booked once it is told: see `fail`."""
         self.metrics.in_flight += 1
         try:
-            self._check_budget(asked)
             if asked.chat.body.get("model") == COUNCIL:
                 return await self._deliberate(asked)
             asked.variant = self.parts.variant(asked.chat)
@@ -169,8 +174,7 @@ class Gateway:
                 asked.routed = again.routed
                 answered = Answered(asked, route, again.routed, again.bill, again.cached)
             else:
-                asked.routed = Routed("tier-0", route.tier0)
-                answered = Answered(asked, route, await route(asked.chat, asked.controls, asked.routed))
+                answered = Answered(asked, route, await self._ask(asked, route))
         except asyncio.CancelledError:
             self.fail(asked, GONE)
             raise
@@ -180,13 +184,28 @@ class Gateway:
             self._settle(answered, ANSWERED)
         return answered
 
+    async def _ask(self, asked: Asked, route: Route) -> Routed:
+        """Let the models answer, within what may be spent."""
+        chat, controls = asked.chat, asked.controls
+        if not self.spending.limited(asked.allowance):
+            asked.routed = Routed("tier-0", route.tier0)
+            return await route(chat, controls, asked.routed)
+        most = self._estimator.request(chat, controls, route)
+        asked.reservation = await self.spending.reserve(asked.key_id, asked.allowance, most.total)
+        asked.routed = Routed("tier-0", route.tier0)
+        with spending_from(Budget(most.judging, price)):  # judges are asked no more than was reserved for
+            return await route(chat, controls, asked.routed)
+
     async def _deliberate(self, asked: Asked) -> Answered:
         """The council's answer. It is not graded, kept, compared or part of an experiment: it has no route."""
         if self.council is None:
             raise MissingError(NO_COUNCIL)
+        most = self._estimator.council(asked.chat, self.council.models, self.council.tokens).total
+        asked.reservation = await self.spending.reserve(asked.key_id, asked.allowance, most)
         routed = asked.routed = Routed("council", self.council)
         try:
-            found = routed.council = await self.council(asked.chat)
+            with spending_from(Budget(most, price)) if asked.reservation is not None else nullcontext():
+                found = routed.council = await self.council(asked.chat)
         except InputError:
             asked.routed = None  # refused before any model was asked, so that it cost nothing
             raise
@@ -259,6 +278,7 @@ class Gateway:
     def _book(self, asked: Asked, cost: Bill | None, exchange: Exchange) -> None:
         asked.booked = True
         self.metrics.in_flight -= 1
+        self.spending.settle(asked.reservation, _spent(asked, cost, exchange))
         self._ended.append((asked, cost, exchange))
         if len(self._ended) == 1:
             asyncio.get_running_loop().call_later(BOOKED, self._keep_books)
@@ -269,35 +289,37 @@ class Gateway:
         for asked, cost, exchange in ended:
             record = record_of(exchange, asked.chat, asked.controls, asked.routed, cost, self._keeping)
             self.metrics.observe(record)
-            self.spending.add(record)
+            if record.total_usd is None and self.spending.limited(asked.allowance):
+                self.spending.note_unknown(record.model or "no model")
             self._writer.put(record, texts_of(asked.chat, asked.routed, self._keeping))
             if exchange.status == ANSWERED and asked.routed is not None and asked.route is not None:
                 self._shadow.consider(asked.chat, asked.routed, asked.route, record)
 
-    def _check_budget(self, asked: Asked) -> None:
-        if asked.allowance.usd_per_day is not None or self.settings.budget.usd_per_day is not None:
-            self._keep_books()  # what was spent just now counts
-            self.spending.check(asked.key_id, asked.allowance)
-
     def _compared(self, comparison: Comparison) -> None:
         self.metrics.compared(comparison)
-        self.spending.add(comparison)
         self._writer.put(comparison)
 
-    def _may_spend(self) -> bool:
+    @asynccontextmanager
+    async def _paying(self, chat: Chat, route: Route) -> AsyncIterator[Payment]:
+        """Reserve what a comparison may cost, and settle what it did."""
+        payment, anybody = Payment(), Allowance()
+        if not self.spending.limited(anybody):
+            yield payment
+            return
+        most = self._estimator.comparison(chat, route)
+        reservation = await self.spending.reserve(None, anybody, most.total)
         try:
-            self.spending.check(None, Allowance())
-        except SpentError:
-            return False
-        return True
+            with spending_from(Budget(most.judging, price)):
+                yield payment
+        finally:
+            self.spending.settle(reservation, payment.usd)
 
-    async def _refresh(self) -> None:
-        while True:
-            await asyncio.sleep(REFRESHED)
-            try:
-                await self.spending.refresh(self.database)
-            except StoreError as error:
-                LOG.warning("what was spent today could not be read: %s", error)
+
+def _spent(asked: Asked, cost: Bill | None, exchange: Exchange) -> float | None:
+    """What a request cost; None where that is not known: a model may charge for an answer nobody waited for."""
+    if asked.routed is None or exchange.cached:
+        return 0.0
+    return None if cost is None or exchange.status == GONE else cost.total
 
 
 def _exchange(asked: Asked, status: int, cached: Cached = "", first_byte_ms: float | None = None) -> Exchange:

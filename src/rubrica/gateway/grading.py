@@ -15,15 +15,23 @@ from rubrica.model.context import Context
 from rubrica.model.evaluation import INCONCLUSIVE, Cost, Evaluation
 from rubrica.model.judge import Judge
 from rubrica.model.rubric import Rubric
+from rubrica.text.truncation import excerpt
 
-from .chat import SHOWN_ROLES, Chat
+from .chat import SHOWN_ROLES, Chat, Turn
 from .variants import with_thresholds
+from .workers import BusyError, Workers
 
 FAILED_SHARE = 0.5
 """Of full marks: what an answer counts that nobody could grade. It does not pass, so the request escalates."""
 
 MOST_VARIANTS = 64
 """Compiled rubrics kept for thresholds that requests choose."""
+
+CHARACTERS = 20_000
+"""Of a question, of an answer, and of the turns between, that are graded; of longer ones their head and tail."""
+
+AT_ONCE = 1_000
+"""Characters that are graded on the event loop: they take a millisecond or two, less than a thread may hold it up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +45,7 @@ class Grade:
     evaluation: Evaluation | None = None
     failure: str = ""  # why there is no evaluation
     duration_ms: float = 0.0
+    note: str = ""  # what was left out of long texts
 
     @property
     def cost(self) -> Cost | None:
@@ -52,23 +61,33 @@ class Grade:
 class Grader:
     """Grades under one rubric. The plan carries the judges, or its offline scorers stand in."""
 
-    def __init__(self, rubric: Rubric, judge: Judge | None = None, *, deadline: float) -> None:
+    def __init__(
+        self,
+        rubric: Rubric,
+        judge: Judge | None = None,
+        *,
+        deadline: float,  # seconds
+        characters: int = CHARACTERS,
+        workers: Workers | None = None,
+    ) -> None:
         self.rubric = rubric
         self.question_types = tuple(rubric.profiles.named) if rubric.profiles is not None else ()
         self._judge = judge
-        self._deadline = deadline  # seconds
+        self._deadline, self._characters = deadline, characters
+        self._workers = Workers() if workers is None else workers
         self._plan = compile_rubric(rubric, judge)
         self._variants: dict[tuple[str, float], Plan] = {}
 
     async def __call__(self, chat: Chat, answer: str, question_type: str, threshold: float | None = None) -> Grade:
         """Grade one answer. Nothing is raised but an InputError for a threshold that cannot be."""
         started = time.perf_counter()
-        plan = self._plan if threshold is None else self._variant(question_type, threshold)
+        plan = self._plan if threshold is None else await self._variant(question_type, threshold)
         evaluation: Evaluation | None = None
         failure = ""
+        shown = excerpt_of(chat, answer, self._characters)
         try:
             async with asyncio.timeout(self._deadline):
-                evaluation = await aevaluate(plan, context_of(chat, answer, question_type))
+                evaluation = await self._evaluate(plan, shown, question_type)
         except TimeoutError:
             failure = f"no grade within {self._deadline:g} s"
         except Exception as error:  # noqa: BLE001 - the boundary of a grader: whatever it raises, the request goes on
@@ -81,12 +100,28 @@ class Grader:
         if not failure and evaluation is not None and evaluation.verdict == INCONCLUSIVE:
             failure = f"the grade is open: {evaluation.reason}"
         if failure or evaluation is None:
-            return Grade(question_type, wanted, FAILED_SHARE * out_of, False, evaluation, failure, spent)
+            return Grade(question_type, wanted, FAILED_SHARE * out_of, False, evaluation, failure, spent, shown.note)
         passed = evaluation.verdict == self.rubric.verdicts[0].label
         # Grading that stopped once the verdict was decided leaves the score open: the nearer end of what it can be.
         low, high = evaluation.bounds
         score = evaluation.score if evaluation.score is not None else low if passed else high
-        return Grade(question_type, wanted, score, passed, evaluation, "", spent)
+        return Grade(question_type, wanted, score, passed, evaluation, "", spent, shown.note)
+
+    async def _evaluate(self, plan: Plan, shown: GradedTexts, question_type: str) -> Evaluation:
+        """On the event loop where it takes next to no time or waits for judges; else in a thread."""
+        context = context_of(shown, question_type)
+        if plan.judge is not None or shown.size <= AT_ONCE:
+            return await aevaluate(plan, context)
+        return await self._workers.run(evaluate, plan, context)
+
+    @property
+    def questions(self) -> int:
+        """The most questions that judges are asked about one answer."""
+        if self._judge is None:
+            return 0
+        axes = [axis for axis in self._plan.axes if axis.judged or axis.parts]
+        each = sum(max(1, sum(part.judged for part in axis.parts)) for axis in axes)
+        return each * self.rubric.judging.repeats
 
     def prepare(self, question_types: Sequence[str]) -> None:
         """Grade a sentence of each type, offline: a rubric that cannot is refused now, and not by every request.
@@ -109,26 +144,69 @@ class Grader:
                 return profile.threshold
         return self.rubric.threshold if self.rubric.threshold is not None else 0.0
 
-    def _variant(self, question_type: str, threshold: float) -> Plan:
+    async def _variant(self, question_type: str, threshold: float) -> Plan:
         key = (question_type, threshold)
-        if key not in self._variants:
+        found = self._variants.get(key)
+        if found is None:
+            rubric = with_thresholds(self.rubric, {question_type: threshold})
+            try:
+                found = await self._workers.run(compile_rubric, rubric, self._judge)
+            except BusyError:
+                found = compile_rubric(rubric, self._judge)
             if len(self._variants) >= MOST_VARIANTS:
                 self._variants.clear()
-            rubric = with_thresholds(self.rubric, {question_type: threshold})
-            self._variants[key] = compile_rubric(rubric, self._judge)
-        return self._variants[key]
+            self._variants[key] = found
+        return found
 
 
-def context_of(chat: Chat, answer: str, question_type: str) -> Context:
-    """What the grader sees: the question with the turns before it, and the answer."""
+@dataclass(frozen=True, slots=True)
+class GradedTexts:
+    """What a grader sees of a conversation and its answer."""
+
+    question: str
+    answer: str
+    turns: tuple[Turn, ...]  # before the answer; none where the question is all
+    images: tuple[str, ...]
+    note: str = ""  # what was left out
+
+    @property
+    def size(self) -> int:
+        """Characters in all."""
+        return len(self.question) + len(self.answer) + sum(len(turn.text) for turn in self.turns)
+
+
+def excerpt_of(chat: Chat, answer: str, characters: int) -> GradedTexts:
+    """The question with the turns before it, and the answer; of long ones their head and tail.
+
+    Of a long conversation, the latest turns are shown that are no longer together.
+    """
+    question, given = excerpt(chat.question, characters), excerpt(answer, characters)
     asked = [turn for turn in chat.turns if turn.text and turn.role in SHOWN_ROLES]
-    earlier = [{"role": _role(turn.role), "content": turn.text} for turn in asked]
+    turns: list[Turn] = []
+    if len(asked) > 1:
+        left = characters
+        for turn in reversed(asked):
+            kept = excerpt(turn.text, characters)
+            left -= len(kept.text)
+            if left < 0 and turns:
+                break
+            turns.append(Turn(turn.role, kept.text))
+        turns.reverse()
+    notes = [question.note("question"), given.note("answer")]
+    if turns and len(turns) < len(asked):
+        notes.append(f"the conversation has {len(asked):,} turns: the last {len(turns):,} were read")
+    return GradedTexts(question.text, given.text, tuple(turns), chat.images, "; ".join(filter(None, notes)))
+
+
+def context_of(shown: GradedTexts, question_type: str) -> Context:
+    """The same as a rubric takes it."""
+    earlier = [{"role": _role(turn.role), "content": turn.text} for turn in shown.turns]
     return Context.of(
         {
-            "prompt": chat.question,
-            "response": answer,
-            "messages": [*earlier, {"role": "assistant", "content": answer}] if len(asked) > 1 else [],
-            "images": list(chat.images),
+            "prompt": shown.question,
+            "response": shown.answer,
+            "messages": [*earlier, {"role": "assistant", "content": shown.answer}] if earlier else [],
+            "images": list(shown.images),
             "question_type": question_type,
         }
     )

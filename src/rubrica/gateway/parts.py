@@ -25,6 +25,7 @@ from .settings import EMBEDDED, GatewaySettings, GradingSettings
 from .upstream import Upstream
 from .upstreams.connect import connect_upstream
 from .variants import with_judging, with_thresholds
+from .workers import Workers
 
 AT_ONCE = 1024
 """Calls under way at once, per provider and key, unless the settings say otherwise. The limit adapts below that."""
@@ -56,6 +57,7 @@ class Models:
         self._session, self._gates = HttpSession(connections=0), Gates()  # 0: as many as there are calls
         self._upstreams: dict[str, Upstream] = {}
         self._closing: list[Model | Jury] = []
+        self.workers = Workers()
 
     def upstream(self, name: str) -> Upstream:
         """A model that answers requests."""
@@ -80,6 +82,7 @@ class Models:
         for one in (*self._upstreams.values(), *self._closing):
             await one.close()
         await self._session.close()
+        self.workers.close()
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +130,13 @@ def _rubric(settings: GradingSettings) -> Rubric:
 
 
 def _route(settings: GatewaySettings, models: Models, rubric: Rubric, jury: Jury | None) -> Route:
-    grader = Grader(rubric, jury.judge(rubric) if jury is not None else None, deadline=settings.grading.deadline)
+    grader = Grader(
+        rubric,
+        jury.judge(rubric) if jury is not None else None,
+        deadline=settings.grading.deadline,
+        characters=settings.grading.characters,
+        workers=models.workers,
+    )
     grader.prepare(TYPES)
     return Route(
         models.upstream(settings.tier0),

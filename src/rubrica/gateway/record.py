@@ -219,8 +219,11 @@ def texts_of(chat: Chat | None, routed: Routed | None, keeping: Keeping) -> Text
     if chat is None or keeping.prompts != "keep":
         return None
     said = [f"{turn.role}: {turn.text}" for turn in chat.turns]
+    prompt = "\n\n".join(said) if len(said) > 1 else chat.question
     answer = _answer(routed)
-    return Texts("\n\n".join(said) if len(said) > 1 else chat.question, answer.text if answer is not None else "")
+    text = answer.text if answer is not None else ""
+    longest = MOST_TEXT + EDGE + 1  # no more is kept, and what waits to be written takes memory
+    return Texts(prompt[-longest:], text[:longest])
 
 
 def masked(record: Record, texts: Texts | None) -> Record:

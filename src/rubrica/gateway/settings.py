@@ -45,6 +45,12 @@ class GradingSettings(_Part):
         description="decided: ask judges only while they can change the verdict; left out: as the rubric says",
     )
     deadline: Seconds = Field(20.0, description="seconds; an answer that is not graded by then counts as failed")
+    characters: int = Field(
+        20_000,
+        ge=1_000,
+        le=1_000_000,
+        description="of a question and of an answer that are graded; of longer ones their head and tail",
+    )
     thresholds: dict[Label, Number] = Field(
         {}, max_length=200, description="by question type, in place of the rubric's own"
     )
@@ -71,6 +77,7 @@ class CacheSettings(_Part):
     exact: bool = Field(True, description="answer equal requests once: those at temperature 0, and those that ask")
     entries: int = Field(2_000, ge=1, le=1_000_000, description="answers kept in memory")
     seconds: Seconds = Field(3600.0, description="how long an answer may be given again")
+    shared: bool = Field(False, description="give answers again to other keys than the one that asked for them first")
     semantic: bool = Field(False, description="also answer a question that is nearly the same as an earlier one")
     alike_from: Share = Field(0.95, description="how alike questions must be, 0 to 1, for `semantic`")
 
@@ -132,6 +139,9 @@ class BudgetSettings(_Part):
 
     usd_per_day: PositiveNumber | None = Field(
         None, description="US dollars a day (UTC) by all keys together; later requests are refused", examples=[50]
+    )
+    answer_tokens: int = Field(
+        8_192, ge=1, le=1_000_000, description="reserved for an answer before it is asked for, where a request sets no limit to it"
     )
 
 

@@ -10,9 +10,12 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
 from uuid import UUID
 
+from rubrica.errors import SpendingLimitError
 from rubrica.llm.model import ModelError
 from rubrica.store.gateway import Comparison, Record
 
@@ -37,6 +40,19 @@ def chosen(trace: UUID, share: float) -> bool:
     return share > 0 and portion(hashlib.sha256(trace.bytes).digest()) < share
 
 
+@dataclass(slots=True)
+class Payment:
+    """What something cost, in US dollars; None: nobody knows."""
+
+    usd: float | None = None
+
+
+@asynccontextmanager
+async def unlimited(_chat: Chat, _route: Route) -> AsyncIterator[Payment]:
+    """Paying where nothing limits what may be spent."""
+    yield Payment()
+
+
 class Shadow:
     """Compares answers in the background, a few at once. When all are busy, a request is left out and counted."""
 
@@ -46,11 +62,11 @@ class Shadow:
         price: Price,
         note: Callable[[Comparison], None],
         *,
-        may_spend: Callable[[], bool] = lambda: True,  # asked before each comparison
+        paying: Callable[[Chat, Route], AbstractAsyncContextManager[Payment]] = unlimited,
         at_once: int = AT_ONCE,
     ) -> None:
         self.left_out = 0
-        self._share, self._price, self._note, self._may_spend = share, price, note, may_spend
+        self._share, self._price, self._note, self._paying = share, price, note, paying
         self._at_once = at_once
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -63,7 +79,7 @@ class Shadow:
         graded = record.score is not None and routed.grade is not None and route.tier1 is not None
         if not graded or record.cached or record.degraded or not chosen(record.trace, self._share):
             return False
-        if len(self._tasks) >= self._at_once or not self._may_spend():
+        if len(self._tasks) >= self._at_once:
             self.left_out += 1
             return False
         task = asyncio.get_running_loop().create_task(self._run(chat, routed, route, record))
@@ -79,7 +95,12 @@ class Shadow:
 
     async def _run(self, chat: Chat, routed: Routed, route: Route, record: Record) -> None:
         try:
-            found = await self._compare(chat, routed, route, record)
+            async with self._paying(chat, route) as payment:
+                found = await self._compare(chat, routed, route, record)
+                payment.usd = found.usd
+        except SpendingLimitError:
+            self.left_out += 1
+            return
         except Exception as error:  # noqa: BLE001 - the boundary of a task that nobody waits for
             LOG.warning("a comparison with tier-1 failed: %s", type(error).__name__)
             found = Comparison(record.trace, failure="not graded")

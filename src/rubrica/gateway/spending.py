@@ -1,132 +1,158 @@
-"""What was spent today, by each key and by all together, and whether more may be.
+"""What may be spent in a day, by each key and by all together: reserved before a request is answered, settled after.
 
-A day is one of UTC. What a request costs is known when it ends, so a limit can be overrun by what is under way.
+A day is one of UTC. The most that a request may cost is set aside in the database before any model is asked, so that
+requests under way cannot pass a limit together, in one process or in several on the same database.
 """
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, date, datetime, time, timedelta
 from uuid import UUID
 
-from rubrica.errors import RubricaError
+from sqlalchemy import Connection
+
+from rubrica.errors import StoreError
 from rubrica.store.database import Database
-from rubrica.store.gateway import Comparison, Record, Spent, spent
+from rubrica.store.gateway import spent
+from rubrica.store.spending import (
+    SpendingAccount,
+    SpendingReservation,
+    begin_spending,
+    renew_spending,
+    reserve_spending,
+    settle_spending,
+)
 
 from .controls import Allowance
 
 LOG = logging.getLogger("rubrica.gateway")
-ATTEMPTS = 3
+RENEWED = 60.0
+"""Seconds between two signs of life of what is reserved."""
+
+LINGER = 0.1
+"""Seconds to wait for more to settle along with the first."""
+
+GRACE = 5.0
+EVERYBODY = "gateway"
 MOST_TOLD = 100
 """Models of unknown price that are named in the log."""
 
 
-class SpentError(RubricaError):
-    """What may be spent today is spent. `retry_after` is in seconds: until the day ends."""
-
-    def __init__(self, message: str, retry_after: float) -> None:
-        self.retry_after = retry_after
-        super().__init__(message)
-
-
-class _Sums:
-    """US dollars of one day."""
-
-    def __init__(self, found: Mapping[UUID | None, Spent] | None = None) -> None:
-        known = found or {}
-        self.by_key = {key_id: one.usd for key_id, one in known.items()}
-        self.total = sum(one.usd + one.shadow_usd for one in known.values())
-
-    def add(self, entry: Record | Comparison, sign: int = 1) -> None:
-        """Count one more, or with -1 one less. Comparisons are no key's doing."""
-        usd = sign * ((entry.total_usd if isinstance(entry, Record) else entry.usd) or 0.0)
-        self.total += usd
-        if isinstance(entry, Record):
-            self.by_key[entry.key_id] = self.of_key(entry.key_id) + usd
-
-    def of_key(self, key_id: UUID | None) -> float:
-        return self.by_key.get(key_id, 0.0)
-
-
 class Spending:
-    """Today's sums: what the database has, and what this process has yet to write.
+    """Reserves and settles what requests cost. Where nothing is limited, it does nothing."""
 
-    `add` what happens, tell `written` what has reached the database, and `refresh` at the start and now and then, to
-    learn what other processes spent.
-    """
-
-    def __init__(self, usd_per_day: float | None, clock: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
-        self._most = usd_per_day
-        self._clock = clock
-        self._day = clock().astimezone(UTC).date()
-        self._stored, self._waiting = _Sums(), _Sums()
-        self._writes = 0
+    def __init__(
+        self,
+        database: Database,
+        usd_per_day: float | None,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self._database, self._most, self._clock = database, usd_per_day, clock
+        self._held: dict[UUID, SpendingReservation] = {}  # work is under way
+        self._ended: list[tuple[SpendingReservation, float]] = []  # with what was spent, not settled yet
+        self._settling, self._more = asyncio.Lock(), asyncio.Event()
+        self._begun: set[tuple[str, date]] = set()  # accounts whose day is in the database
         self._told: set[str] = set()
 
-    def check(self, key_id: UUID | None, allowance: Allowance) -> None:
-        """Raise a SpentError if this key, or all keys together, have spent what they may today."""
-        self._today()
-        most = allowance.usd_per_day
-        if most is not None and self.of_key(key_id) >= most:
-            raise SpentError(f"this key has spent its {most:g} US dollars for today (UTC)", self._left())
-        if self._most is not None and self.total >= self._most:
-            raise SpentError(f"the gateway has spent its {self._most:g} US dollars for today (UTC)", self._left())
+    def limited(self, allowance: Allowance) -> bool:
+        """Whether there is a limit for requests with this allowance."""
+        return self._most is not None or allowance.usd_per_day is not None
 
-    def of_key(self, key_id: UUID | None) -> float:
-        """US dollars that a key has spent today, as far as prices are known."""
-        return self._stored.of_key(key_id) + self._waiting.of_key(key_id)
+    async def reserve(self, key_id: UUID | None, allowance: Allowance, usd: float) -> SpendingReservation | None:
+        """Set aside what a request may cost; None where nothing limits it. A SpendingLimitError says what would."""
+        accounts = self._accounts(key_id, allowance)
+        if not accounts:
+            return None
+        await self._settle()  # what requests before it cost less than was reserved is there for this one
+        await self._begin(accounts)
+        reservation = await self._database.write(reserve_spending, list(accounts), usd, self._clock())
+        self._held[reservation.id] = reservation
+        return reservation
 
-    @property
-    def total(self) -> float:
-        """US dollars that all keys and comparisons have spent today, as far as prices are known."""
-        return self._stored.total + self._waiting.total
+    def settle(self, reservation: SpendingReservation | None, usd: float | None) -> None:
+        """Note what was spent of what was reserved. None, where nobody knows, counts as all of it."""
+        if reservation is not None:
+            self._ended.append((reservation, reservation.usd if usd is None else usd))
+            self._more.set()
 
-    def add(self, entry: Record | Comparison) -> None:
-        """Count what a request or a comparison cost. An unknown price counts as nothing, and is told once a model."""
-        if self._counts(entry):
-            self._waiting.add(entry)
-        if isinstance(entry, Record) and entry.total_usd is None:
-            self._tell(entry.model or "no model")
-
-    def written(self, entries: Sequence[Record | Comparison]) -> None:
-        """Note that what was added before is in the database now."""
-        self._writes += 1
-        for entry in entries:
-            if self._counts(entry):
-                self._waiting.add(entry, -1)
-                self._stored.add(entry)
-
-    async def refresh(self, database: Database) -> None:
-        """Read today's sums from the database."""
-        for _ in range(ATTEMPTS):
-            day = self._today()
-            since = datetime.combine(day, time(), UTC)
-            writes = self._writes
-            found = await database.read(spent, since, since + timedelta(days=1))
-            if self._writes != writes or self._day != day:
-                continue  # what was read may or may not hold what was written meanwhile
-            self._stored = _Sums(found)
-            return
-
-    def _counts(self, entry: Record | Comparison) -> bool:
-        """Whether it is of today: a request that came yesterday counts for yesterday."""
-        today = self._today()
-        return not isinstance(entry, Record) or entry.at.astimezone(UTC).date() == today
-
-    def _today(self) -> date:
-        """The day it is; with a new one, all sums begin anew."""
-        today = self._clock().astimezone(UTC).date()
-        if today != self._day:
-            self._day = today
-            self._stored, self._waiting = _Sums(), _Sums()
-        return today
-
-    def _left(self) -> float:
-        now = self._clock().astimezone(UTC)
-        return (datetime.combine(now.date() + timedelta(days=1), time(), UTC) - now).total_seconds()
-
-    def _tell(self, model: str) -> None:
+    def note_unknown(self, model: str) -> None:
+        """Say once a model that its price is not known."""
         if model not in self._told and len(self._told) < MOST_TOLD:
             self._told.add(model)
             LOG.warning("some price behind answers of %s is not known: they count as 0 in what may be spent", model)
+
+    async def keep_up(self) -> None:
+        """Settle what has ended, soon after it has, and renew what is reserved; again and again."""
+        renewed = asyncio.get_running_loop().time()
+        while True:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(RENEWED):
+                    await self._more.wait()
+            await asyncio.sleep(LINGER)
+            self._more.clear()
+            now = asyncio.get_running_loop().time()
+            try:
+                await self._settle()
+                if self._held and now - renewed >= RENEWED:
+                    await self._database.write(_renew_all, tuple(self._held.values()), self._clock())
+                    renewed = now
+            except StoreError as error:
+                LOG.warning("what was spent and reserved could not be written, and is tried again: %s", error)
+
+    async def close(self) -> None:
+        """Settle what has ended."""
+        try:
+            async with asyncio.timeout(GRACE):
+                await self._settle()
+        except (StoreError, TimeoutError) as error:
+            LOG.warning("what %d requests cost was not settled: %s", len(self._ended), error or "it took too long")
+
+    def _accounts(self, key_id: UUID | None, allowance: Allowance) -> Sequence[SpendingAccount]:
+        accounts = []
+        if allowance.usd_per_day is not None:
+            accounts.append(SpendingAccount(f"{EVERYBODY}:{key_id or 'local'}", "this key", allowance.usd_per_day))
+        if self._most is not None:
+            accounts.append(SpendingAccount(EVERYBODY, "the gateway", self._most))
+        return accounts
+
+    async def _settle(self) -> None:
+        async with self._settling:
+            ended = tuple(self._ended)
+            if not ended:
+                return
+            await self._database.write(_settle_all, ended)
+            del self._ended[: len(ended)]
+            for reservation, _ in ended:
+                self._held.pop(reservation.id, None)
+
+    async def _begin(self, accounts: Sequence[SpendingAccount]) -> None:
+        """Begin the day of accounts with what records of it say: there may have been no limit until now."""
+        day = self._clock().astimezone(UTC).date()
+        new = [account.name for account in accounts if (account.name, day) not in self._begun]
+        if not new:
+            return
+        since = datetime.combine(day, time(), UTC)
+        found = await self._database.read(spent, since, since + timedelta(days=1))
+        by_name = {f"{EVERYBODY}:{key_id or 'local'}": one.usd for key_id, one in found.items()}
+        by_name[EVERYBODY] = sum(one.usd + one.shadow_usd for one in found.values())
+        await self._database.write(_begin_all, {name: by_name.get(name, 0.0) for name in new}, self._clock())
+        self._begun = {one for one in self._begun if one[1] == day} | {(name, day) for name in new}
+
+
+def _settle_all(conn: Connection, ended: Sequence[tuple[SpendingReservation, float]]) -> None:
+    for reservation, usd in ended:
+        settle_spending(conn, reservation, usd)
+
+
+def _renew_all(conn: Connection, held: Sequence[SpendingReservation], now: datetime) -> None:
+    for reservation in held:
+        renew_spending(conn, reservation, now)
+
+
+def _begin_all(conn: Connection, amounts: Mapping[str, float], now: datetime) -> None:
+    for name, usd in sorted(amounts.items()):
+        begin_spending(conn, name, usd, now)

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import math
 
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from .problems import refusal
-
-BODY_SECONDS = 60.0
-"""Seconds in which a body must have come."""
 
 
 class Bucket:
@@ -60,13 +56,12 @@ def retry_after(seconds: float) -> dict[str, str]:
 
 
 class BodyLimit:
-    """Refuses a body that is too large, at once by its declared length or as soon as what has come is too much; and
-    one that takes too long to come, for somebody may send it byte by byte to keep the server busy."""
+    """Refuses a body that is too large, at once by its declared length or as soon as what has come is too much. One
+    that takes too long to come is the business of `rubrica.server.connection`."""
 
-    def __init__(self, app: ASGIApp, most: int, patience: float = BODY_SECONDS) -> None:
+    def __init__(self, app: ASGIApp, most: int) -> None:
         self._app = app
         self._most = most
-        self._patience = patience
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -84,22 +79,14 @@ class BodyLimit:
         await self._app(scope, receive, send)
 
     def _bounded(self, receive: Receive) -> Receive:
-        come, complete = 0, False
-        until = asyncio.get_running_loop().time() + self._patience
+        come = 0
 
         async def bounded() -> Message:
-            nonlocal come, complete
-            if complete:  # what follows is that the client goes away, which may take as long as it likes
-                return await receive()
-            try:
-                async with asyncio.timeout_at(until):
-                    message = await receive()
-            except TimeoutError:
-                raise HTTPException(408, "the body took too long to come", {"Connection": "close"}) from None
+            nonlocal come
+            message = await receive()
             come += len(message.get("body", b""))
             if come > self._most:
                 raise HTTPException(413, self._told, {"Connection": "close"})
-            complete = not message.get("more_body", False)
             return message
 
         return bounded

@@ -18,7 +18,7 @@ from rubrica.gateway.upstream import DONE
 from .allowances import Allowances
 from .events import KEEP_ALIVE, LAST, chunks, debug_event, with_debug
 from .headers import Headers, headers_of, traced
-from .intake import meant_for_us, query_of, whole_body
+from .intake import BodyMemory, BodyShare, meant_for_us, query_of, whole_body
 from .presence import Presence
 from .refusals import refusal_of
 
@@ -36,29 +36,33 @@ class Completions:
 
     def __init__(self, gateway: Gateway, allowances: Allowances) -> None:
         self._gateway, self._allowances = gateway, allowances
-        self._presence = Presence()
+        self._presence, self._memory = Presence(), BodyMemory()
         self._most, self._keep_alive = gateway.settings.max_body, gateway.settings.keep_alive
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         caller: Caller = scope["state"]["caller"]
+        share = BodyShare(self._memory)
         try:
-            asked = await self._read(caller, scope, receive)
-        except ClientDisconnect:
-            return
-        except Exception as error:  # noqa: BLE001 - the boundary of a request
-            refusal = refusal_of(error, str(scope["state"]["trace"]))
-            self._gateway.turn_away(scope["state"]["trace"], caller.key_id, refusal.status)
-            await refusal.response(str(scope["state"]["trace"]))(scope, receive, send)
-            return
-        work = self._stream(asked, send) if asked.chat.stream else self._whole(asked, send)
-        await self._presence.attend(receive, work)
+            try:
+                asked = await self._read(caller, scope, receive, share)
+            except ClientDisconnect:
+                return
+            except Exception as error:  # noqa: BLE001 - the boundary of a request
+                refusal = refusal_of(error, str(scope["state"]["trace"]))
+                self._gateway.turn_away(scope["state"]["trace"], caller.key_id, refusal.status)
+                await refusal.response(str(scope["state"]["trace"]))(scope, receive, send)
+                return
+            work = self._stream(asked, send) if asked.chat.stream else self._whole(asked, send)
+            await self._presence.attend(receive, work)
+        finally:
+            share.release()
 
-    async def _read(self, caller: Caller, scope: Scope, receive: Receive) -> Asked:
+    async def _read(self, caller: Caller, scope: Scope, receive: Receive, share: BodyShare) -> Asked:
         at, trace = self._gateway.clock(), scope["state"]["trace"]
         require(caller, "player", "asking for a completion")
         allowance = await self._allowances.of(caller.key_id)
         controls = read_controls(meant_for_us(scope), query_of(scope), allowance)
-        chat = read_chat(await whole_body(scope, receive, self._most))
+        chat = read_chat(await whole_body(scope, receive, self._most, share))
         return Asked(chat, controls, allowance, caller.key_id, trace, at)
 
     async def _whole(self, asked: Asked, send: Send) -> None:

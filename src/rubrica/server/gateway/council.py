@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 from uuid import uuid4
@@ -43,7 +43,7 @@ def council_of(gateway: Gateway) -> GatewayCouncil | None:
     base = load_council(file, options={"models": wanted.models or None, "chair": wanted.chair, "tier": wanted.tier})
     if len(base.models) < 2:
         raise RubricaError("council: it has at least two models (name more, or leave it out)")
-    return GatewayCouncil(Chamber(base.everybody, base, models=lambda: models))
+    return GatewayCouncil(Chamber(base.everybody, base, models=lambda: models), tuple(base.everybody), base.tokens)
 
 
 class GatewayCouncil:
@@ -51,8 +51,8 @@ class GatewayCouncil:
 
     name = COUNCIL
 
-    def __init__(self, chamber: Chamber) -> None:
-        self._chamber = chamber
+    def __init__(self, chamber: Chamber, models: Sequence[str], tokens: int) -> None:
+        self._chamber, self.models, self.tokens = chamber, models, tokens
 
     async def __call__(self, chat: Chat) -> Deliberated:
         """The council's answer to a request. A QuorumError says who did not take part."""

@@ -11,12 +11,20 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from rubrica.council.session import QuorumError
-from rubrica.errors import ConflictError, DeniedError, InputError, MissingError, RubricaError, StoreError
+from rubrica.errors import (
+    ConflictError,
+    DeniedError,
+    InputError,
+    MissingError,
+    RubricaError,
+    SpendingLimitError,
+    StoreError,
+)
 from rubrica.gateway.flow import AllDownError
-from rubrica.gateway.spending import SpentError
 from rubrica.llm.model import ModelError
 from rubrica.server.chamber import ClosedError
 from rubrica.server.limits import retry_after
+from rubrica.store.spending import SOON
 
 LOG = logging.getLogger("rubrica.gateway")
 INTERNAL = "something went wrong here, not with the request; the gateway's log has it under this trace"
@@ -29,6 +37,10 @@ class TooLargeError(RubricaError):
 
     def __init__(self, most: int) -> None:
         super().__init__(f"the body has more than {most:,} bytes (max_body in the gateway's settings allows more)")
+
+
+class OverloadedError(RubricaError):
+    """The gateway has too much to do to take this request now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +83,14 @@ def refusal_of(error: Exception, trace: str = "") -> Refusal:
             return Refusal(502, f"the model's answer broke off ({error.trouble})", "server_error", "upstream_error")
         case QuorumError() | ClosedError():  # asking again by itself, as clients do, would cost as much again
             return Refusal(503, str(error), "server_error", "service_unavailable", NO_RETRY | retry_after(30))
-        case SpentError():
-            headers = NO_RETRY | retry_after(error.retry_after)
+        case SpendingLimitError():
+            soon = error.retry_after is not None and error.retry_after <= SOON
+            headers = {} if soon else NO_RETRY
+            if error.retry_after is not None:
+                headers = headers | retry_after(error.retry_after)
             return Refusal(429, str(error), "insufficient_quota", "insufficient_quota", headers)
+        case OverloadedError():
+            return Refusal(503, str(error), "server_error", "service_unavailable", retry_after(1))
         case TooLargeError():
             return Refusal(413, str(error), code="request_too_large")
         case DeniedError():

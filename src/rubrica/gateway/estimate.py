@@ -1,0 +1,121 @@
+"""The most that a request may cost, told before any model is asked: that much is reserved for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from rubrica.llm.budget import IMAGE_TOKENS, most_tokens
+from rubrica.llm.model import Usage
+
+from .bill import Price
+from .chat import Chat
+from .classifier import MAX_TOKENS as TYPE_TOKENS
+from .classifier import SHOWN as TYPE_CHARACTERS
+from .controls import Controls
+from .flow import Route
+
+MESSAGE_TOKENS = 8
+"""Tokens around each message."""
+
+QUESTION_TOKENS, REPLY_TOKENS = 3_000, 1_024
+"""Tokens of what a judge is told about a dimension, and of its reply."""
+
+ATTEMPTS = 2
+"""A judge whose reply cannot be read is asked once more."""
+
+_LIMITS = ("max_completion_tokens", "max_tokens")
+_COUNTED_APART = ("messages", "model", "stream", "stream_options", *_LIMITS)
+
+
+@dataclass(frozen=True, slots=True)
+class CostCeiling:
+    """US dollars, at most; a model whose price is not known counts as 0."""
+
+    answers: float
+    judging: float  # classifying and grading
+
+    @property
+    def total(self) -> float:
+        return self.answers + self.judging
+
+
+@dataclass(frozen=True, slots=True)
+class CostEstimator:
+    """Estimates by the prices of models."""
+
+    price: Price
+    graders: Sequence[str]
+    classifier: str | None
+    answer_tokens: int  # of an answer, where the request sets no limit
+    characters: int  # of a text that is graded
+
+    def request(self, chat: Chat, controls: Controls, route: Route) -> CostCeiling:
+        """Of answering a request: both tiers, for either may have to, and judging in between."""
+        used = Usage(prompt_tokens(chat), self._answered(chat))
+        tiers = [self._usd(tier.name, used) for tier in (route.tier0, route.tier1) if tier is not None]
+        if controls.force is not None or not controls.grading or chat.ungradable:
+            return CostCeiling(max(tiers), 0.0)
+        classifying = 0.0
+        if self.classifier is not None and controls.question_type is None:
+            shown = Usage(2 * TYPE_CHARACTERS + QUESTION_TOKENS, TYPE_TOKENS)
+            classifying = ATTEMPTS * self._usd(self.classifier, shown)
+        return CostCeiling(sum(tiers), classifying + self._grading(chat, route))
+
+    def comparison(self, chat: Chat, route: Route) -> CostCeiling:
+        """Of asking tier-1 too, and grading its answer."""
+        used = Usage(prompt_tokens(chat), self._answered(chat))
+        asked = self._usd(route.tier1.name, used) if route.tier1 is not None else 0.0
+        return CostCeiling(asked, self._grading(chat, route))
+
+    def council(self, chat: Chat, models: Iterable[str], tokens: int) -> CostCeiling:
+        """Of a session: everybody answers, reads all answers and reviews them, and may be the one who concludes."""
+        members = list(models)
+        read = prompt_tokens(chat) + QUESTION_TOKENS
+        stages = (Usage(read, tokens), Usage(read + len(members) * tokens, tokens))
+        both = sum(self._usd(name, stage) for name in members for stage in stages)
+        last = max((self._usd(name, Usage(read + 2 * len(members) * tokens, tokens)) for name in members), default=0.0)
+        return CostCeiling(0.0, ATTEMPTS * (both + last))
+
+    def _grading(self, chat: Chat, route: Route) -> float:
+        most = self.characters
+        texts = min(sum(len(turn.text) for turn in chat.turns), 2 * most) + min(len(chat.question), most)
+        answer = min(self._answered(chat), most)
+        read = QUESTION_TOKENS + texts + answer + IMAGE_TOKENS * len(chat.images)
+        calls = ATTEMPTS * route.grader.questions
+        return calls * sum(self._usd(name, Usage(read, REPLY_TOKENS)) for name in self.graders)
+
+    def _answered(self, chat: Chat) -> int:
+        """Tokens of all the answers that are asked for."""
+        limits = [value for name in _LIMITS if type(value := chat.body.get(name)) is int and value > 0]
+        count = chat.body.get("n")
+        return (limits[0] if limits else self.answer_tokens) * (count if type(count) is int and count > 0 else 1)
+
+    def _usd(self, model: str, usage: Usage) -> float:
+        return self.price(model, usage) or 0.0
+
+
+def prompt_tokens(chat: Chat) -> int:
+    """The most tokens that a model reads of a request: texts, pictures, and all else that it is sent.
+
+    >>> from .chat import read_chat
+    >>> prompt_tokens(read_chat(b'{"messages": [{"role": "user", "content": "What is 2 + 2?"}]}'))
+    16
+    """
+    texts = sum(most_tokens(turn.text) + MESSAGE_TOKENS for turn in chat.turns)
+    others = [value for key, value in chat.body.items() if key not in _COUNTED_APART]
+    others += [part for message in chat.body.get("messages", ()) for part in _unread(message)]
+    beside = len(msgspec.json.encode(others)) // 2 if others else 0
+    return texts + beside + IMAGE_TOKENS * len(chat.images)
+
+
+def _unread(message: Mapping[str, Any]) -> list[Any]:
+    """What a message holds beside its texts and pictures."""
+    content = message.get("content")
+    parts = content if isinstance(content, list) else ()
+    found = [value for key, value in message.items() if key not in ("role", "content")]
+    kinds = ("text", "image_url")
+    return found + [part for part in parts if not (isinstance(part, dict) and part.get("type") in kinds)]
