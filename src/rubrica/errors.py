@@ -96,3 +96,11 @@ class StaleError(ConflictError):
 
 class InputError(RubricaError):
     """A request cannot be used as it is; says what is wrong and the way out."""
+
+
+class SpendingLimitError(RubricaError):
+    """What is asked for costs more than may be spent. `retry_after` is in seconds; None: waiting does not help."""
+
+    def __init__(self, message: str, retry_after: float | None = None) -> None:
+        self.retry_after = retry_after
+        super().__init__(message)

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from rubrica.errors import RubricaError
+from rubrica.llm.budget import Budgeted
 from rubrica.llm.cache import Cached, ReplyCache
 from rubrica.llm.connect import FORMS, Gates, connect
 from rubrica.llm.model import ChatMessage, ModelError, Request
@@ -52,8 +53,9 @@ def test_models_of_one_provider_and_key_share_their_gate() -> None:
         from rubrica.llm.http import HttpSession
 
         model = connect(spec, settings, session=HttpSession(), gates=gates)
-        assert isinstance(model, Resilient)
-        return model.limit, model.breaker
+        assert isinstance(model, Budgeted)
+        assert isinstance(model.model, Resilient)
+        return model.model.limit, model.model.breaker
 
     one = gate("openai:a", KEYS)
     assert gate("openai:b", KEYS) == one
@@ -68,9 +70,11 @@ def test_settings_decide_attempts_deadline_and_concurrency() -> None:
 
     settings = KEYS.model_copy(update={"attempts": 2, "deadline": 9.0, "concurrency": 3})
     model = connect("openai:a", settings, session=HttpSession())
-    assert isinstance(model, Resilient)
-    assert (model.patience.attempts, model.patience.call_deadline) == (2, 9.0)
-    assert (model.limit.most, model.limit.limit) == (3, 3)
+    assert isinstance(model, Budgeted)
+    resilient = model.model
+    assert isinstance(resilient, Resilient)
+    assert (resilient.patience.attempts, resilient.patience.call_deadline) == (2, 9.0)
+    assert (resilient.limit.most, resilient.limit.limit) == (3, 3)
 
 
 def test_an_unreachable_server_is_told_and_the_session_closed() -> None:

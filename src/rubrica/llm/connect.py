@@ -201,9 +201,7 @@ def _remote(
         raise _missing(spec, error, "judges") from error
     shared = session or Session()
     reached = reach(spec, settings, shared, gates)
-    model: Model = reached.resilient()
-    if budget is not None:
-        model = Budgeted(model, budget)
+    model: Model = Budgeted(reached.resilient(), budget)
     if session is None:
         model = _WithSession(model, shared)
     return model if cache is None else Cached(model, cache, identity=f"{spec} at {_place(spec, settings).base_url}")

@@ -55,6 +55,7 @@ api_keys = Table(
     Column("created_at", Moment, nullable=False),
     Column("last_used_at", Moment),
     Column("revoked_at", Moment),
+    Column("usd_per_day", Double),  # most US dollars it may have the server spend; None: no limit of its own
     Column("allowances", Document),  # what the gateway lets it choose and spend; None: what the gateway lets everybody
     CheckConstraint("role IN ('admin', 'author', 'player', 'viewer')", name="role"),
     CheckConstraint("per_minute > 0", name="per_minute"),
@@ -374,4 +375,23 @@ review_scores = Table(
     Column("created_at", Moment, nullable=False),
     Column("updated_at", Moment, nullable=False),
     UniqueConstraint("item_id", "reviewer"),  # a second opinion of the same person replaces the first
+)
+
+spending_days = Table(
+    "spending_days",
+    metadata,
+    Column("account", String(80), primary_key=True),  # such as key:ID or user:ID
+    Column("day", String(10), primary_key=True),  # of UTC, as 2026-05-01
+    Column("spent_usd", Double, nullable=False),
+)
+
+spending_reservations = Table(
+    "spending_reservations",
+    metadata,
+    Column("id", Uuid, primary_key=True),
+    Column("account", String(80), primary_key=True),
+    Column("day", String(10), nullable=False),
+    Column("usd", Double, nullable=False),
+    Column("expires_at", Moment, nullable=False),  # unless it is renewed
+    Index("ix_spending_reservations_account", "account", "day"),
 )
