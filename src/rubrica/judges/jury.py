@@ -18,6 +18,7 @@ from rubrica.llm.model import Model, Request
 from rubrica.llm.price import price
 from rubrica.llm.scripted import Recorder
 from rubrica.llm.settings import Settings, load_settings
+from rubrica.model.context import Context
 from rubrica.model.judge import Judge
 from rubrica.model.rubric import Rubric
 
@@ -25,6 +26,7 @@ from .calibration import Calibrated
 from .fence import TokenSource, keyed_token, random_token
 from .judge import ModelJudge
 from .panel import Panel, Pooling
+from .quote import Quote, calls_of, quote_usages, usages_of
 
 REPEAT_TEMPERATURE = 0.7
 """Repeats at temperature 0 would only repeat themselves."""
@@ -91,7 +93,7 @@ class Jury:
         if rubric.judging.panel > len(self._models):
             named = ", ".join(self._models)
             raise RubricaError(f"{rubric.name} asks for a panel of {rubric.judging.panel} judges; named: {named}")
-        repeats = self._repeats if self._repeats is not None else rubric.judging.repeats
+        repeats = self._times(rubric)
         turns = range(turn * repeats, (turn + 1) * repeats)
         warm = self._warm or repeats > 1
         judges = {name: [self._one(name, rubric, i, warm=warm) for i in turns] for name in self._models}
@@ -101,6 +103,24 @@ class Jury:
         scales |= {part: scales[name] for name, spec in rubric.dimensions.items() for part in spec.parts}
         weights = rubric.calibration.weights if rubric.calibration is not None else {}
         return Panel(judges, scales, Pooling(rubric.judging.pool, weights))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The models that judge."""
+        return tuple(self._models)
+
+    def calls(self, rubric: Rubric) -> int:
+        """How many calls one evaluation takes at most."""
+        return calls_of(rubric, len(self._models), self._times(rubric))
+
+    async def quote(self, rubric: Rubric, context: Context) -> Quote:
+        """What judging a context costs at most. Nobody is asked."""
+        usages = await usages_of(rubric, context)
+        asked = [quote_usages(name, usages, price) for name in self._models]
+        return sum(asked, Quote()).times(self._times(rubric))
+
+    def _times(self, rubric: Rubric) -> int:
+        return self._repeats if self._repeats is not None else rubric.judging.repeats
 
     def _one(self, name: str, rubric: Rubric, repeat: int, *, warm: bool) -> Judge:
         judge = ModelJudge(

@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from rubrica.council.events import Listener, nobody
 from rubrica.council.members import Members, open_members
+from rubrica.council.quote import quote_session
 from rubrica.council.ranking import Pool
 from rubrica.council.result import CouncilResult
 from rubrica.council.session import run
@@ -24,6 +25,8 @@ from rubrica.council.settings import TIERS, CouncilSettings, Scoring, TierName, 
 from rubrica.errors import InputError, RubricaError
 from rubrica.gateway.names import public_name
 from rubrica.judges.exchange import Price
+from rubrica.judges.quote import Quote
+from rubrica.llm.budget import most_tokens
 from rubrica.llm.connect import check_form
 from rubrica.llm.model import ChatMessage, Model, ModelError, Reply, Request, Trouble, Usage
 from rubrica.llm.settings import Settings, load_settings
@@ -143,6 +146,13 @@ class Chamber:
             given.pop("deadline", None)  # the server's own was meant for its own tier
         fixed = {"models": members, "chair": wish.chair or self._chair}
         return load_council(environ={}, options={**given, **chosen, **fixed})
+
+    async def quote(self, wish: Wish) -> Quote:
+        """What a session costs at most. Nobody is asked."""
+        settings = self.settings(wish)
+        price: Price = (await asyncio.to_thread(import_module, "rubrica.llm.price")).price  # takes a while to read
+        asked = most_tokens(wish.question) + sum(most_tokens(turn.content) for turn in wish.history)
+        return quote_session(settings, [self._names[alias] for alias in settings.everybody], asked, price)
 
     async def hear(self, wish: Wish, on_event: Listener = nobody) -> CouncilResult:
         """Hold a session. A QuorumError says who did not answer; a ClosedError that there is no session now."""

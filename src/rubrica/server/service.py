@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from rubrica.arena.spending import SpendingLimits
 from rubrica.store.database import Database
 
 from .chamber import Chamber
@@ -23,7 +24,7 @@ def utc_now() -> datetime:
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """One running service: its database, its compiled rubrics, its judges, its clock, its council."""
+    """One running service: its database, its compiled rubrics, its judges, its clock, its council, its spending."""
 
     database: Database
     plans: Plans
@@ -31,6 +32,11 @@ class Service:
     clock: Callable[[], datetime] = utc_now
     settings: ServerSettings = field(default_factory=ServerSettings)
     council: Chamber | None = None
+    spending: SpendingLimits = field(init=False)
+
+    def __post_init__(self) -> None:
+        limits = SpendingLimits(self.database, self.clock, self.settings.spending, self.jury)
+        object.__setattr__(self, "spending", limits)
 
     @classmethod
     def open(
@@ -46,4 +52,5 @@ class Service:
             await self.council.close()
         if self.jury is not None:
             await self.jury.close()
+        await self.spending.close()
         await self.database.close()

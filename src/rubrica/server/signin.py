@@ -25,8 +25,8 @@ from rubrica.arena.access import LOCAL, Caller, Role
 from rubrica.errors import StoreError
 from rubrica.store.keys import any_key, find_key, touch_key
 
-from .limits import Bucket, retry_after
-from .problems import refusal, refusal_of
+from .limits import Bucket
+from .problems import refusal, refusal_of, retry_after
 from .service import Service
 from .sessions import Sessions, token_of
 
@@ -156,11 +156,11 @@ class Door:
         if key is None or key.revoked_at is not None:
             self._known.pop(digest, None)
             return None
+        caller = Caller(key.user_id, key.user, cast("Role", key.role), key.id, key.usd_per_day)
         known = self._known.get(digest)
         if known is None:
-            caller = Caller(key.user_id, key.user, cast("Role", key.role), key.id)
             known = self._known[digest] = _Known(caller, key.id, Bucket(key.per_minute, now), now)
-        known.checked = now
+        known.caller, known.checked = caller, now
         return known
 
     def _count_failure(self, address: str, now: float) -> None:

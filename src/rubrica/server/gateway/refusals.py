@@ -16,7 +16,7 @@ from rubrica.gateway.flow import AllDownError
 from rubrica.gateway.spending import SpentError
 from rubrica.llm.model import ModelError
 from rubrica.server.chamber import ClosedError
-from rubrica.server.limits import retry_after
+from rubrica.server.problems import retry_after
 
 LOG = logging.getLogger("rubrica.gateway")
 INTERNAL = "something went wrong here, not with the request; the gateway's log has it under this trace"

@@ -69,7 +69,7 @@ async def names_asked(visitor: Visitor, attachments: Sequence[Attachment]) -> tu
 
 async def _judged(visitor: Visitor, opened: Callable[[datetime], Awaitable[Opened]]) -> tuple[list[RoundGiven], bool]:
     def bench(now: datetime) -> Bench:
-        return Bench(visitor.service.plans.of, visitor.caller.user_id, now)
+        return Bench(visitor.service.plans.of, visitor.caller, now, visitor.service.spending)
 
     async def keep(judged: Judged, complete: bool) -> tuple[list[RoundGiven], bool]:
         return await visitor.write(_keep, judged), complete

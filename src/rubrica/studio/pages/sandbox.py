@@ -10,6 +10,7 @@ from fastapi import Request
 from nicegui import ui
 
 from rubrica.arena import catalogue, executions
+from rubrica.arena.access import require
 from rubrica.arena.entry import Entry
 from rubrica.arena.executing import NOWHERE, execution_of, keep_execution, open_target
 from rubrica.engine.plan import Plan
@@ -199,7 +200,9 @@ class _Bench:
             context = context_of(form, rounds=reads_rounds(self.side.plan.rubric))
             plan = self.side.judged if asking else self.side.plan
             sides = [plan] if self.other is None else [plan, self.other.judged if asking else self.other.plan]
-            evaluations = await executions.judge_all(sides, context)
+            spending = self.visitor.service.spending
+            async with spending.judging(self.visitor.caller, [(side, context) for side in sides]):
+                evaluations = await executions.judge_all(sides, context)
             found = await asyncio.to_thread(explain, self.side.plan, evaluations[0])
         except RubricaError as error:
             if turn == self.turn:
@@ -217,7 +220,7 @@ class _Bench:
         self.ask.props("loading")
         try:
             with trying():
-                await self.visitor.still_here()
+                require(await self.visitor.still_here(), "player", "asking a judge")
                 await self.judge(asking=True)
         finally:
             self.ask.props(remove="loading")
@@ -248,7 +251,7 @@ class _Bench:
                 keep.props("flat").classes("calm")
             self.kept = ui.element("div").classes("row")
         self.asked = ui.label().classes("quiet")
-        self.has_jury = jury is not None
+        self.has_jury = jury is not None and self.visitor.caller.may("player")
         self._tell_judges(None)
 
     def _tell_judges(self, found: Evaluation | None) -> None:
