@@ -1,4 +1,4 @@
-"""What callers may have a server spend: calls are counted and priced before the first, and limits hold for all at once."""
+"""What callers may have a server spend: calls are priced before the first, and limits hold for all at once."""
 
 from __future__ import annotations
 

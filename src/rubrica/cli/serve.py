@@ -24,7 +24,8 @@ from rubrica.errors import RubricaError
 from rubrica.llm.model import Usage
 from rubrica.server.app import create_app
 from rubrica.server.connection import serving_config
-from rubrica.server.listening import listen
+from rubrica.server.listening import listen, refuse_others
+from rubrica.server.proxies import behind_proxies, networks_of
 from rubrica.server.service import Service
 from rubrica.server.settings import ServerSettings
 from rubrica.server.signin import is_loopback
@@ -35,7 +36,7 @@ from rubrica.store.upgrade import upgrade
 
 from .db import DEFAULT_DATABASE, DatabasePlace
 from .judge_options import Judges, Offline, judge_names, listed
-from .options import MODELS
+from .options import MODELS, TrustedProxy
 from .screen import out, program, safe
 
 if TYPE_CHECKING:
@@ -115,6 +116,7 @@ def serve(
     max_calls: MaxCalls = MAX_CALLS,
     usd_per_day: PerUser = None,
     usd_per_day_total: Total = None,
+    trusted_proxy: TrustedProxy = None,
     no_studio: NoStudio = False,
 ) -> None:
     """Serve the studio, and rubrics, games and scores over a REST API.
@@ -132,12 +134,16 @@ def serve(
             f"{host}: without keys everybody is an admin, so only this machine can be served "
             f"({_first_key(place)} makes the first key; or leave out --host)"
         )
+    proxies = networks_of(trusted_proxy or ())
     jury = _jury(judges) if judges else None
     with listen(host, port) as listening:
+        if not keyed:
+            refuse_others(listening)
         service = Service.open(settings, jury=jury)
         application = create_app(service)
         lack = "left out" if no_studio else _attach_studio(application, service, runs, council)
-        config = serving_config(application, timeout_graceful_shutdown=GRACE, ws="none" if lack else "auto")
+        served = behind_proxies(application, proxies)
+        config = serving_config(served, timeout_graceful_shutdown=GRACE, ws="none" if lack else "auto")
         told = _banner(url_of(host, listening.getsockname()[1]), settings, keyed=keyed, lack=lack)
         server = Announced(config, lambda: out().print(told))
         with suppress(KeyboardInterrupt):

@@ -76,6 +76,7 @@ def serving_config(app: Any, **options: Any) -> uvicorn.Config:
             "log_level": "warning",
             "access_log": False,
             "server_header": False,
+            "proxy_headers": False,  # anybody could send them: rubrica.server.proxies reads those of named proxies
             **options,
         },
     )
