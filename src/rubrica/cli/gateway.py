@@ -27,6 +27,7 @@ from rubrica.server.signin import is_loopback
 from rubrica.store.address import address
 from rubrica.store.database import Database
 from rubrica.store.keys import any_key
+from rubrica.store.serving import sole_server
 from rubrica.store.upgrade import upgrade
 
 from . import gateway_books
@@ -160,7 +161,7 @@ def _serve(
     settings: GatewaySettings, where: tuple[str, int], place: str, proxies: Sequence[Network], *, keyed: bool
 ) -> None:
     models, (host, port) = load_settings(), where
-    with listen(host, port) as listening:
+    with sole_server(place, "gateway"), listen(host, port) as listening:
         if not keyed:
             refuse_others(listening)
         served = Gateway.open(settings, models, Database.open(place))

@@ -32,6 +32,7 @@ from rubrica.server.signin import is_loopback
 from rubrica.store.address import address
 from rubrica.store.database import Database
 from rubrica.store.keys import any_key
+from rubrica.store.serving import sole_server
 from rubrica.store.upgrade import upgrade
 
 from .db import DEFAULT_DATABASE, DatabasePlace
@@ -136,7 +137,7 @@ def serve(
         )
     proxies = networks_of(trusted_proxy or ())
     jury = _jury(judges) if judges else None
-    with listen(host, port) as listening:
+    with sole_server(place, "serve"), listen(host, port) as listening:
         if not keyed:
             refuse_others(listening)
         service = Service.open(settings, jury=jury)
