@@ -12,9 +12,7 @@ from rubrica.store.serving import sole_server
 
 
 @pytest.mark.parametrize("command", ["serve", "gateway"])
-def test_a_second_server_is_refused_and_keys_are_made_beside_the_first(
-    cli: Cli, tmp_path: Path, command: str
-) -> None:
+def test_a_second_server_is_refused_and_keys_are_made_beside_the_first(cli: Cli, tmp_path: Path, command: str) -> None:
     place = str(tmp_path / "shared.db")
     with sole_server(place, command):
         refused = cli(command, "--port", "0", "--db", place)

@@ -136,7 +136,7 @@ def serve(
             f"({_first_key(place)} makes the first key; or leave out --host)"
         )
     proxies = networks_of(trusted_proxy or ())
-    jury = _jury(judges) if judges else None
+    jury = server_jury(judges) if judges else None
     with sole_server(place, "serve"), listen(host, port) as listening:
         if not keyed:
             refuse_others(listening)
@@ -200,10 +200,10 @@ async def _prepared(place: str) -> bool:
         return await database.read(any_key)
 
 
-def _jury(names: tuple[str, ...]) -> Jury:
+def server_jury(names: tuple[str, ...]) -> Jury:
     """The judges; loaded only now, because a server without them needs no price list."""
     try:
-        jury: Jury = import_module("rubrica.judges.jury").Jury(names)
+        jury: Jury = import_module("rubrica.judges.jury").Jury(names, public=True)
     except ModuleNotFoundError as error:
         raise RubricaError(f"--judge: {error.name} is missing (pip install 'rubrica[judges]')") from error
     return jury

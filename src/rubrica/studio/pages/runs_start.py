@@ -13,6 +13,7 @@ from rubrica.arena.access import require
 from rubrica.arena.draft import rubric_of
 from rubrica.arena.entry import Entry
 from rubrica.errors import InputError, RubricaError
+from rubrica.llm.public import public_name
 from rubrica.report.figures import counted
 from rubrica.runs.source import count_cases
 from rubrica.store.evaluations import Listing, Wanted
@@ -71,7 +72,7 @@ class StartDialog:
             self.name = ui.input("Name of the run").props("outlined hide-bottom-space maxlength=100")
             self.ask: ui.checkbox | None = None
             if self.judges:
-                self.ask = ui.checkbox(f"Ask the judge: {', '.join(self.judges)}", value=True)
+                self.ask = ui.checkbox(f"Ask the judge: {', '.join(map(public_name, self.judges))}", value=True)
                 self.ask.on_value_change(lambda event: self.extent.offer_repeats(bool(event.value)))
             else:
                 ui.label(

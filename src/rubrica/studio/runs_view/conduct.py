@@ -172,7 +172,7 @@ def _judging(names: tuple[str, ...], extent: Extent) -> Iterator[tuple[JudgeOf |
     if not names:
         yield None, None
         return
-    jury = import_module("rubrica.judges.jury").Jury(names, warm=extent.repeat > 1, seed=extent.seed)
+    jury = import_module("rubrica.judges.jury").Jury(names, warm=extent.repeat > 1, seed=extent.seed, public=True)
     with asyncio.Runner() as runner:
         try:
             yield jury.judge, lambda work: in_flight(runner, work, judged, AT_ONCE)

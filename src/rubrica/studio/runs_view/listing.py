@@ -11,6 +11,7 @@ from typing import Any, Literal
 import msgspec
 
 from rubrica.errors import RubricaError
+from rubrica.llm.public import public_name
 from rubrica.report.roles import ROLES, Role
 from rubrica.runs.folder import LOCK, SUMMARY
 from rubrica.runs.grading import Grading
@@ -140,7 +141,7 @@ def _line(path: Path) -> RunLine:
         state,
         manifest.started,
         tuple(f"{used.name}@{used.version}" for used in manifest.rubrics),
-        manifest.judges,
+        tuple(map(public_name, manifest.judges)),
         commit=manifest.commit,
     )
     summary = _summary(path)
