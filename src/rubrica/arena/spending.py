@@ -14,10 +14,10 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from rubrica.engine.plan import Plan
-from rubrica.errors import SpendingLimitError, StoreError
+from rubrica.errors import RubricaError, SpendingLimitError, StoreError
 from rubrica.llm.budget import Budget, Price, spending_from
 from rubrica.model.context import Context
 from rubrica.store.database import Database
@@ -45,7 +45,11 @@ MAX_CALLS = 500
 RENEWED = LEASE.total_seconds() / 3
 """Seconds between two renewals of a reservation whose work takes long."""
 
+WATCHED = 0.5
+"""Seconds between two looks whether a batch is still running."""
+
 SERVER = "server"
+T = TypeVar("T")
 Work = Sequence[tuple[Plan, Context]]
 """Evaluations to be made."""
 
@@ -78,6 +82,7 @@ class SpendingLimits:
         self.policy = policy
         self._database, self._clock, self._jury = database, clock, jury
         self._settling: set[asyncio.Task[None]] = set()
+        self._batches: set[asyncio.Task[None]] = set()
 
     @asynccontextmanager
     async def judging(self, caller: Caller, work: Work) -> AsyncIterator[None]:
@@ -101,9 +106,10 @@ class SpendingLimits:
             )
 
     @asynccontextmanager
-    async def paying(self, caller: Caller, quote: Quote) -> AsyncIterator[None]:
-        """Inside, models may be called for a caller: no more, and for no more, than was quoted."""
-        self.check_calls(quote.calls)
+    async def paying(self, caller: Caller, quote: Quote, *, batch: bool = False) -> AsyncIterator[None]:
+        """Inside, models may be called for a caller, for no more than was quoted. A batch takes as many as it needs."""
+        if not batch:
+            self.check_calls(quote.calls)
         accounts = self._accounts(caller)
         limited = any(account.usd_per_day is not None for account in accounts)
         if quote.usd is None and limited:
@@ -124,6 +130,27 @@ class SpendingLimits:
             renewing.cancel()
             await self._finish(self._settle(reservation, budget))
 
+    async def begin(self, caller: Caller, quote: Quote, start: Callable[[], T], running: Callable[[T], bool]) -> T:
+        """Start a batch that goes on by itself, and hold what is reserved for it for as long as it is running."""
+        begun: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+
+        async def held() -> None:
+            try:
+                async with self.paying(caller, quote, batch=True):
+                    work = start()
+                    begun.set_result(work)
+                    while running(work):
+                        await asyncio.sleep(WATCHED)
+            except (RubricaError, OSError) as error:
+                if begun.done():
+                    raise
+                begun.set_exception(error)
+
+        task = asyncio.get_running_loop().create_task(held())
+        self._batches.add(task)
+        task.add_done_callback(self._batches.discard)
+        return await begun
+
     async def shown(self, caller: Caller) -> dict[str, SpendingShown]:
         """What a caller has spent today and has left: by key and user, and for an admin of the whole server."""
         accounts = {account.name.partition(":")[0]: account for account in self._accounts(caller)}
@@ -135,6 +162,9 @@ class SpendingLimits:
 
     async def close(self) -> None:
         """Wait until everything is settled."""
+        for batch in self._batches:
+            batch.cancel()
+        await asyncio.gather(*self._batches, return_exceptions=True)
         await asyncio.gather(*self._settling, return_exceptions=True)
 
     def _accounts(self, caller: Caller) -> list[SpendingAccount]:

@@ -20,6 +20,7 @@ from rubrica.store.evaluations import Listing, Wanted
 from rubrica.studio.parts import Choice, told
 from rubrica.studio.runs_view.casefiles import case_file, case_files, keep_examples, keep_upload
 from rubrica.studio.runs_view.conduct import Orders
+from rubrica.studio.runs_view.paid import start_run
 from rubrica.studio.runs_view.places import new_run_path, run_link
 from rubrica.studio.runs_view.workplace import Workplace
 from rubrica.studio.studio import Visitor
@@ -183,7 +184,8 @@ class StartDialog:
         judges = self.judges if self.ask is not None and self.ask.value else ()
         extent = self.extent.read()
         cases = await asyncio.to_thread(self._cases, entry)
-        self.work.conductor.start(Orders(folder, rubric_of(entry.document), cases, judges, extent))
+        orders = Orders(folder, rubric_of(entry.document), cases, judges, extent)
+        await start_run(self.visitor, self.work.conductor, orders)
         return folder.name
 
     def _cases(self, entry: Entry) -> Path:
