@@ -74,7 +74,9 @@ Models = Annotated[
 ]
 MaxCalls = Annotated[
     int,
-    typer.Option("--max-calls", min=1, help="Most calls to models for one request.", rich_help_panel=SPENDING),
+    typer.Option(
+        "--max-calls", metavar="COUNT", min=1, help="Most calls to models for one request.", rich_help_panel=SPENDING
+    ),
 ]
 PerUser = Annotated[
     float | None,
