@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
@@ -155,3 +156,66 @@ def test_a_model_without_a_price_is_refused_where_a_limit_holds(tmp_path: Path) 
             assert (refused.status, model.requests) == (402, 0)
             assert "a price that is not known, so a spending limit cannot be kept" in refused.json["detail"]
             assert server.author.post(f"{path}/execute", TEXT).status == 201
+
+
+def test_a_long_text_is_priced_by_its_length(tmp_path: Path) -> None:
+    with judged(tmp_path, SpendingPolicy(usd_per_day=0.1)) as (server, model):
+        path = shared_rubric(server)
+        refused = server.author.post(f"{path}/execute", {"response": "word " * 100_000})
+        assert (refused.status, model.requests) == (402, 0)
+        assert "this can cost $0.2" in refused.json["detail"]
+
+
+MEMBERS = (HAIKU, "openai:gpt-4o-mini")
+ASKED = {"question": "Why is the sky blue?", "tier": "quick"}
+QUESTIONS = {"grade": 3, "count": 2, "instructions": "Equal groups of things", "evaluate": True}
+
+
+@pytest.mark.parametrize(
+    ("policy", "told"),
+    [
+        (SpendingPolicy(max_calls=4), "up to 5 calls to models, and one request may take 4"),
+        (SpendingPolicy(usd_per_day=0.001), "the author may spend $0.001 a day (UTC) (ask for less at once"),
+    ],
+)
+def test_a_council_is_priced_before_anybody_is_asked(tmp_path: Path, policy: SpendingPolicy, told: str) -> None:
+    settings = ServerSettings(preload=False, council=MEMBERS, spending=policy)  # there is no key to ask them with
+    with serving(str(tmp_path / "rubrica.db"), settings=settings) as server:
+        refused = server.author.post("/v1/council/run", ASKED)
+        assert (refused.status, refused.json["type"]) == (402, "urn:rubrica:problem:spending-limit")
+        assert told in refused.json["detail"]
+        watched = server.author.get("/v1/council/stream?question=Why%3F&tier=quick")
+        assert (watched.status, watched.json["type"]) == (402, "urn:rubrica:problem:spending-limit")
+        assert server.player.post("/v1/council/run", ASKED).status == 403
+
+
+def test_questions_for_learners_are_priced_before_they_are_written(tmp_path: Path) -> None:
+    with judged(tmp_path, SpendingPolicy(max_calls=2)) as (server, model):
+        refused = server.author.post("/v2/generate_questions", QUESTIONS)
+        assert (refused.status, model.requests) == (402, 0)
+        assert "up to 3 calls to models" in refused.json["detail"]
+    with judged(tmp_path, SpendingPolicy(usd_per_day=0.001)) as (server, model):
+        refused = server.author.post("/v2/generate_questions", QUESTIONS)
+        assert (refused.status, model.requests) == (402, 0)
+
+
+def test_a_call_that_times_out_is_counted_with_the_most_it_could_cost(tmp_path: Path) -> None:
+    def late(_: Any) -> Said:
+        asking.set()
+        answering.wait(20)
+        return Said(json.dumps({"score": 9, "reason": "so", "confidence": 0.9}))
+
+    asking, answering = threading.Event(), threading.Event()
+    with provider(late) as model:
+        reached = Settings(
+            anthropic_key="sk-0123456789", anthropic_base_url=model.anthropic_url, timeout=0.2, attempts=1
+        )
+        jury = Jury([HAIKU], reached, cached=False)
+        with serving(str(tmp_path / "rubrica.db"), jury=jury) as server:
+            path = shared_rubric(server)
+            reply = server.author.post(f"{path}/execute", TEXT)
+            answering.set()
+            assert reply.json["verdict"]
+            usage = server.author.get("/api/usage").json["user"]
+            assert 0.002 < usage["spent"] < 0.006  # the most it could have cost: the provider may charge for it
+            assert usage["reserved"] == 0.0

@@ -33,6 +33,7 @@ from rubrica.store.spending import (
 )
 
 from .access import Caller
+from .executions import LONG_TEXT, length
 
 if TYPE_CHECKING:  # a server without judges needs no model client and no price list
     from rubrica.judges.jury import Jury
@@ -93,7 +94,7 @@ class SpendingLimits:
             return
         jury = self._jury
         self.check_calls(sum(jury.calls(plan.rubric) for plan, _ in asked))
-        quotes = [await jury.quote(plan.rubric, context) for plan, context in asked]
+        quotes = [await _quoted(jury, plan, context) for plan, context in asked]
         async with self.paying(caller, sum(quotes[1:], quotes[0])):
             yield
 
@@ -201,6 +202,12 @@ def _shown(account: SpendingAccount, found: DaySpending) -> SpendingShown:
     limit = account.usd_per_day
     left = None if limit is None else max(limit - found.spent - found.reserved, 0.0)
     return SpendingShown(found.spent, found.reserved, limit, left)
+
+
+async def _quoted(jury: Jury, plan: Plan, context: Context) -> Quote:
+    if length(context) <= LONG_TEXT:
+        return await jury.quote(plan.rubric, context)
+    return await asyncio.to_thread(lambda: asyncio.run(jury.quote(plan.rubric, context)))
 
 
 def _price() -> Price:

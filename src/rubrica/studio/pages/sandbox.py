@@ -262,6 +262,8 @@ class _Bench:
             said = "Rules alone score this rubric: the result is complete as you type."
         elif self.has_jury:
             said = "As you type, rules stand in for the judge. Judge asks the model, which costs."
+        elif self.visitor.service.jury is not None:
+            said = "Having a judge asked needs the role player: rules stand in."
         else:
             said = "This rubric wants a judge and the server has none (rubrica serve --judge …): rules stand in."
         if found is not None:
