@@ -77,7 +77,7 @@ class Table:
             turns = [self.database.read(open_turn, caller, game, submission, self.now)]
         else:
             turns, _ = self.database.read(open_catch_up, caller, game, submission.player, self.now)
-        return asyncio.run(judge_turns(turns, Bench(plan_of, caller.user_id, self.now)))
+        return asyncio.run(judge_turns(turns, Bench(plan_of, caller, self.now)))
 
     def play(self, caller: Caller, game: UUID, body: Mapping[str, Any]) -> list[RoundGiven]:
         return self.database.write(rounds.keep, self.judged(caller, game, body))

@@ -223,3 +223,11 @@ def test_what_is_too_old_is_dropped_and_what_is_not_stays(database: Any) -> None
         b"r" * 32, 201, {"ETag": '"1"'}, b"\x00\xff"
     )
     assert database.write(forget, NOON + KEPT) == 1
+
+
+def test_a_clock_that_is_set_back_does_not_keep_the_key_of_who_is_gone(database: Any) -> None:
+    database.write(reserve, slot(1), NOON)
+    assert database.write(reserve, slot(2), NOON - timedelta(hours=1)) is None
+    database.write(keep, slot(2), 201, {}, b"done", NOON - timedelta(hours=1))
+    for jump in (timedelta(hours=-2), timedelta(hours=1)):
+        assert database.write(reserve, slot(1), NOON + jump) == Reply(b"r" * 32, 201, {}, b"done")

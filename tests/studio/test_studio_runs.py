@@ -125,7 +125,7 @@ def test_runs_are_narrowed_down_by_rubric_and_words(runs: Path, tmp_path: Path) 
     made(runs, "by a judge", 4, (script(tmp_path / "ann.jsonl", 4),))
     lines = Listings().of(runs)
     assert [line.name for line in narrowed(lines, "", "tone")] == ["by a judge"]
-    assert [line.name for line in narrowed(lines, "ANN.jsonl", None)] == ["by a judge"]
+    assert [line.name for line in narrowed(lines, "Scripted:ANN", None)] == ["by a judge"]
     assert narrowed(lines, "words@", "tone") == []
 
 
@@ -199,7 +199,7 @@ def test_an_evaluation_is_explained_with_its_votes_and_text_of_others_is_only_te
     assert known is not None
     assert known.name == "tone"
     [kind, _] = votes_of(evaluation)
-    assert [(vote.judge, vote.value) for vote in kind.given] == [(judges[0], 4.0), (judges[1], 7.0)]
+    assert [(vote.judge, vote.value) for vote in kind.given] == [("scripted:ann", 4.0), ("scripted:bob", 7.0)]
     assert "reply number 4." in explanation(evaluation, known)
     with pytest.raises(MissingError, match="no evaluation of the case"):
         work.evaluation("panel", "case-9", 0)

@@ -9,8 +9,9 @@ from uuid import UUID
 from rubrica.errors import DeniedError
 
 Role = Literal["viewer", "player", "author", "admin"]
-"""Each may do what those before it may. viewer: read, and try rubrics out. player: execute, play, rate. author: create
-and change rubrics and games. admin: everything, with others' private things, what is featured, and keys."""
+"""Each may do what those before it may. viewer: read, and try rubrics out by code alone. player: have judges asked,
+execute, play, rate. author: create and change rubrics and games. admin: everything, with
+others' private things, what is featured, and keys."""
 
 ROLES: tuple[Role, ...] = get_args(Role)
 _RANK = {role: rank for rank, role in enumerate(ROLES)}
@@ -29,6 +30,7 @@ class Caller:
     name: str
     role: Role
     key_id: UUID | None = None  # None: no key was needed
+    usd_per_day: float | None = None  # that the key may have the server spend; None: no limit of its own
 
     def may(self, role: Role) -> bool:
         """Whether this caller has at least that role."""

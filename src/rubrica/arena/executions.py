@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -17,6 +18,7 @@ from rubrica.model.context import Context
 from rubrica.model.evaluation import DimensionResult, Evaluation, Status
 from rubrica.model.evidence import Span
 
+from .access import Caller
 from .work_pool import Run
 
 MOST_INLINE = 250_000
@@ -115,10 +117,17 @@ def snapshot(context: Context) -> dict[str, Any]:
     return context.model_dump(mode="json", exclude_defaults=True)
 
 
+def affordable(plan: Plan, caller: Caller) -> tuple[Plan, tuple[str, ...]]:
+    """A plan as a caller may try it out: judges cost, so a viewer gets it without; and a note that says so."""
+    if not asks_judge(plan) or caller.may("player"):
+        return plan, ()
+    return replace(plan, judge=None), (f"no judge was asked: that needs the role player; this key has {caller.role}",)
+
+
 async def judge(plan: Plan, context: Context, run: Run = asyncio.to_thread) -> Evaluation:
     """Judge one context, with the plan's judge where it is wanted. Nobody else waits for what takes long."""
     refuse_files(context)
-    if _asks(plan):
+    if asks_judge(plan):
         return await aevaluate(plan, context)
     if _takes_long((plan,), context):
         return await run(_looked_into, plan, context)
@@ -128,14 +137,14 @@ async def judge(plan: Plan, context: Context, run: Run = asyncio.to_thread) -> E
 async def judge_all(plans: Sequence[Plan], context: Context, run: Run = asyncio.to_thread) -> list[Evaluation]:
     """Judge one context by several plans: by code one after the other, then by models at the same time."""
     refuse_files(context)
-    coded = [plan for plan in plans if not _asks(plan)]
+    coded = [plan for plan in plans if not asks_judge(plan)]
     if _takes_long(coded, context):
         by_code = await run(lambda: [_looked_into(plan, context) for plan in coded])
     else:
         by_code = [evaluate(plan, context) for plan in coded]
-    by_models = await asyncio.gather(*(aevaluate(plan, context) for plan in plans if _asks(plan)))
+    by_models = await asyncio.gather(*(aevaluate(plan, context) for plan in plans if asks_judge(plan)))
     done = {True: iter(by_models), False: iter(by_code)}
-    return [next(done[_asks(plan)]) for plan in plans]
+    return [next(done[asks_judge(plan)]) for plan in plans]
 
 
 def refuse_files(context: Context) -> None:
@@ -150,7 +159,7 @@ def refuse_files(context: Context) -> None:
         raise ContextError("images: give http(s) or data: URLs here, not paths of files")
 
 
-def _asks(plan: Plan) -> bool:
+def asks_judge(plan: Plan) -> bool:
     """Whether a model is asked."""
     return plan.judge is not None and plan.judged
 

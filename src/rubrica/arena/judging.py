@@ -6,8 +6,9 @@ Nothing here touches the database. What comes out is ready to be kept in one tra
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 from typing import Any
@@ -26,9 +27,11 @@ from rubrica.text.entities import entity_mentions
 from rubrica.text.truncation import judged_part
 
 from . import executions
+from .access import Caller
 from .composite import Composite, Part, compose
 from .executions import DimensionScore, Outcome, RuleLine
 from .overrides import overridden, overridden_hash
+from .spending import SpendingLimits
 from .turns import Mark, Marks, Sheet, Turn
 from .work_pool import Run
 
@@ -93,22 +96,27 @@ class Judged:
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """What judging needs beside the turns: compiled plans, who asked, and the time."""
+    """What judging needs beside the turns: compiled plans, who asks, the time, and what may be spent."""
 
     plan_of: PlanOf
-    by: UUID
+    caller: Caller
     now: datetime
     run: Run = asyncio.to_thread  # what takes long runs in a thread
+    spending: SpendingLimits | None = None  # None: nothing is limited
 
 
 async def judge_turns(turns: Sequence[Turn], bench: Bench) -> Judged:
     """Judge every round of some turns, each player's in the order of their numbers."""
     judged = Judged(turns)
-    for turn in turns:
-        plans = await bench.run(_plans, turn, bench.plan_of)  # compiling may take long
-        for sheet in turn.sheets:
-            await _judge_sheet(judged, turn, sheet, plans, bench)
-            await asyncio.sleep(0)  # many short rounds must not keep others waiting
+    compiled = [(turn, await bench.run(_plans, turn, bench.plan_of)) for turn in turns]  # compiling may take long
+    async with AsyncExitStack() as paid:
+        if bench.spending is not None:
+            work = [each for turn, plans in compiled for each in _work(turn, plans)]
+            await paid.enter_async_context(bench.spending.judging(bench.caller, work))
+        for turn, plans in compiled:
+            for sheet in turn.sheets:
+                await _judge_sheet(judged, turn, sheet, plans, bench)
+                await asyncio.sleep(0)  # many short rounds must not keep others waiting
     return judged
 
 
@@ -186,6 +194,16 @@ async def _judge_sheet(judged: Judged, turn: Turn, sheet: Sheet, plans: PlansOf,
     judged.told.append(RoundGiven(player.id, player.name, sheet.number, given, whole))
 
 
+def _work(turn: Turn, plans: PlansOf) -> Iterator[tuple[Plan, Context]]:
+    """The evaluations of a turn that ask a judge, each with about the context it will have."""
+    foreseen = replace(turn, contents={**turn.contents, **{sheet.number: sheet.content for sheet in turn.sheets}})
+    for sheet in turn.sheets:
+        asked = [plan for attachment in sheet.lacking if executions.asks_judge(plan := plans[attachment.id][0])]
+        if asked:
+            context = context_of(foreseen, sheet)
+            yield from ((plan, context) for plan in asked)
+
+
 def _plans(turn: Turn, plan_of: PlanOf) -> PlansOf:
     """Every attached evaluation with its overrides."""
     plans = {}
@@ -253,7 +271,7 @@ def _row(turn: Turn, sheet: Sheet, attachment: Attachment, execution: Execution,
         outcome.dimension_scores,
         execution.snapshot,
         executions.record(execution.evaluation),
-        bench.by,
+        bench.caller.user_id,
         bench.now,
     )
 

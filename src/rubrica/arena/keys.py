@@ -29,6 +29,7 @@ LEAST_SHOWN = 7
 PER_MINUTE = 600
 LONGEST_NAME = 100
 MOST_PER_MINUTE = 1_000_000
+MOST_USD = 1_000_000
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
@@ -40,6 +41,7 @@ class Wish:
     user: str | None = None  # None: the local user for an admin, somebody new for any other role
     label: str = ""
     per_minute: int = PER_MINUTE
+    usd_per_day: float | None = None  # that it may have the server spend; None: as much as its user may
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +62,13 @@ def issue(conn: Connection, wish: Wish, now: datetime) -> Issued:
     label, per_minute = _line(wish.label, "a label", least=0), wish.per_minute
     if not 1 <= per_minute <= MOST_PER_MINUTE:
         raise InputError(f"a key makes 1 to {MOST_PER_MINUTE:,} requests a minute, not {per_minute:,}")
+    if wish.usd_per_day is not None and not 0 <= wish.usd_per_day <= MOST_USD:
+        raise InputError(f"a key may spend 0 to {MOST_USD:,} US dollars a day, not {wish.usd_per_day:,}")
     key_id = new_id(now)
     name = _line(wish.user, "a user's name", least=1) if wish.user is not None else _named(wish.role, key_id)
     user = ensure_user(conn, name, now)
     secret = PREFIX + secrets.token_urlsafe(24)
-    key = Key(key_id, user.id, user.name, wish.role, label, secret[:SHOWN], per_minute, now)
+    key = Key(key_id, user.id, user.name, wish.role, label, secret[:SHOWN], per_minute, now, wish.usd_per_day)
     add_key(conn, key, digest_of(secret))
     return Issued(secret, key)
 

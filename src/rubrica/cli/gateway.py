@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
@@ -21,18 +21,20 @@ from rubrica.gateway.starter import starter
 from rubrica.llm.settings import Settings, load_settings
 from rubrica.server.connection import serving_config
 from rubrica.server.gateway.app import create_app
-from rubrica.server.listening import listen
+from rubrica.server.listening import listen, refuse_others
+from rubrica.server.proxies import Network, behind_proxies, networks_of
 from rubrica.server.signin import is_loopback
 from rubrica.store.address import address
 from rubrica.store.database import Database
 from rubrica.store.keys import any_key
+from rubrica.store.serving import sole_server
 from rubrica.store.upgrade import upgrade
 
 from . import gateway_books
 from .council_options import COUNCIL, Chair
 from .db import DEFAULT_DATABASE, DatabasePlace
 from .judge_options import listed
-from .options import Force
+from .options import Force, TrustedProxy
 from .screen import out, program, safe
 from .serve import GRACE, Announced, url_of
 from .sinks import whole_file
@@ -99,6 +101,7 @@ def gateway(
     host: Host = "127.0.0.1",
     port: Port = 3000,
     place: DatabasePlace = DEFAULT_DATABASE,
+    trusted_proxy: TrustedProxy = None,
 ) -> None:
     """Answer with the cheap model when it is good enough, else with the better one.
 
@@ -115,7 +118,7 @@ def gateway(
             f"{host}: without keys everybody could spend your money, so only this machine can be served "
             f"({program()} keys create --role player makes the first key; or leave out --host)"
         )
-    _serve(settings, host, port, place, keyed=keyed)
+    _serve(settings, (host, port), place, networks_of(trusted_proxy or ()), keyed=keyed)
 
 
 @app.command()
@@ -154,11 +157,15 @@ async def _prepared(place: str) -> bool:
         return await database.read(any_key)
 
 
-def _serve(settings: GatewaySettings, host: str, port: int, place: str, *, keyed: bool) -> None:
-    models = load_settings()
-    with listen(host, port) as listening:
+def _serve(
+    settings: GatewaySettings, where: tuple[str, int], place: str, proxies: Sequence[Network], *, keyed: bool
+) -> None:
+    models, (host, port) = load_settings(), where
+    with sole_server(place, "gateway"), listen(host, port) as listening:
+        if not keyed:
+            refuse_others(listening)
         served = Gateway.open(settings, models, Database.open(place))
-        config = serving_config(create_app(served), timeout_graceful_shutdown=GRACE)
+        config = serving_config(behind_proxies(create_app(served), proxies), timeout_graceful_shutdown=GRACE)
         told = _banner(url_of(host, listening.getsockname()[1]), settings, models, place, keyed=keyed)
         server = Announced(config, lambda: _announce(told, url_of(host, listening.getsockname()[1]), keyed=keyed))
         with suppress(KeyboardInterrupt):

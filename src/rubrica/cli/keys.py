@@ -15,10 +15,10 @@ from rich.text import Text
 from sqlalchemy import Connection
 
 from rubrica.arena.access import Role
-from rubrica.arena.keys import MOST_PER_MINUTE, PER_MINUTE, Wish, issue, named_key
+from rubrica.arena.keys import MOST_PER_MINUTE, MOST_USD, PER_MINUTE, Wish, issue, named_key
 from rubrica.gateway.controls import Allowance, Control
 from rubrica.store.gateway import set_allowances
-from rubrica.store.keys import Key, list_keys, revoke_key
+from rubrica.store.keys import Key, limit_spending, list_keys, revoke_key
 from rubrica.store.upgrade import upgrade
 
 from .db import DEFAULT_DATABASE, DatabasePlace, on_database
@@ -31,6 +31,7 @@ MADE_BY = "rubrica keys create --role admin"
 NEW = "For create"
 ALLOW = "For allow"
 MOST_LISTED = 100_000
+FIGURES = ("a minute", "$ a day")
 
 Action = Annotated[
     Literal["create", "list", "revoke", "allow"],
@@ -90,11 +91,18 @@ Choices = Annotated[
 ]
 PerDay = Annotated[
     float | None,
-    typer.Option("--usd-per-day", metavar="USD", help="Most it may spend a day (UTC).", rich_help_panel=ALLOW),
+    typer.Option(
+        "--usd-per-day",
+        metavar="USD",
+        min=0,
+        max=MOST_USD,
+        help="For create too: most US dollars it may spend a day (UTC), on a server and in a gateway each.",
+        rich_help_panel=ALLOW,
+    ),
 ]
 EXAMPLES = """[bold]Examples[/bold]
   rubrica keys create --role admin
-  rubrica keys create --role player --user ann --label "summer cup"
+  rubrica keys create --role player --user ann --label "summer cup" --usd-per-day 2
   rubrica keys list
   rubrica keys revoke rk_3fA9xQ2b
   rubrica keys allow rk_3fA9xQ2b --usd-per-day 5 --control debug
@@ -125,7 +133,7 @@ def keys(
         case "create":
             if role is None:
                 raise typer.BadParameter("a key needs a role", param_hint="--role")
-            _create(place, Wish(role, user, label, per_minute), as_json)
+            _create(place, Wish(role, user, label, per_minute, per_day), as_json)
         case "list":
             _list(place, as_json)
         case "revoke":
@@ -159,10 +167,11 @@ def _list(place: str, as_json: bool) -> None:
         note("there are no keys: a server over this database serves its own machine only")
         return
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
-    for column in ("key", "role", "user", "label", "a minute", "made", "last used", "revoked"):
-        table.add_column(column, no_wrap=column in ("key", "role"), justify="right" if column == "a minute" else "left")
+    for column in ("key", "role", "user", "label", "a minute", "$ a day", "made", "last used", "revoked"):
+        table.add_column(column, no_wrap=column in ("key", "role"), justify="right" if column in FIGURES else "left")
     for key in found:
-        figures = (f"{key.per_minute:,}", _day(key.created_at), _day(key.last_used_at), _day(key.revoked_at))
+        daily = "" if key.usd_per_day is None else f"{key.usd_per_day:g}"
+        figures = (f"{key.per_minute:,}", daily, _day(key.created_at), _day(key.last_used_at), _day(key.revoked_at))
         cells = (f"{key.prefix}…", key.role, key.user, key.label, *figures)
         table.add_row(*(Text(safe(cell)) for cell in cells), style="dim" if key.revoked_at is not None else "")
     out().print(table)
@@ -208,6 +217,7 @@ def _allow(place: str, which: str, allowance: Allowance | None, as_json: bool) -
     def set_it(conn: Connection) -> Key:
         key = named_key(conn, which)
         set_allowances(conn, key.id, document)
+        limit_spending(conn, key.id, None if document is None else document["usd_per_day"])
         return key
 
     key = on_database(place, MADE_BY, set_it)

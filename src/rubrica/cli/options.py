@@ -62,3 +62,11 @@ ServerAddress = Annotated[
         "--server", metavar="URL", envvar="RUBRICA_SERVER", help="A Rubrica server, such as http://localhost:8000."
     ),
 ]
+TrustedProxy = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--trusted-proxy",
+        metavar="ADDRESS",
+        help="A proxy in front of it, such as 10.0.0.7 or 10.0.0.0/24, whose X-Forwarded-For is believed; repeat it.",
+    ),
+]

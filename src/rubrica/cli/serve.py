@@ -7,7 +7,7 @@ import gc
 import re
 import shlex
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
@@ -19,21 +19,25 @@ from fastapi import FastAPI
 from rich.table import Table
 from rich.text import Text
 
+from rubrica.arena.spending import MAX_CALLS, SpendingPolicy
 from rubrica.errors import RubricaError
+from rubrica.llm.model import Usage
 from rubrica.server.app import create_app
 from rubrica.server.connection import serving_config
-from rubrica.server.listening import listen
+from rubrica.server.listening import listen, refuse_others
+from rubrica.server.proxies import behind_proxies, networks_of
 from rubrica.server.service import Service
 from rubrica.server.settings import ServerSettings
 from rubrica.server.signin import is_loopback
 from rubrica.store.address import address
 from rubrica.store.database import Database
 from rubrica.store.keys import any_key
+from rubrica.store.serving import sole_server
 from rubrica.store.upgrade import upgrade
 
 from .db import DEFAULT_DATABASE, DatabasePlace
 from .judge_options import Judges, Offline, judge_names, listed
-from .options import MODELS
+from .options import MODELS, TrustedProxy
 from .screen import out, program, safe
 
 if TYPE_CHECKING:
@@ -45,6 +49,7 @@ LEAST_BODY, MOST_BODY = 1_000, 100_000_000
 GRACE = 30
 """Seconds that requests under way are given to finish when the server is stopped."""
 
+SPENDING = "Spending"
 YOUNG = 10_000
 """New objects before the collector looks for cycles among them. A request makes hundreds, hardly ever in a cycle."""
 
@@ -65,6 +70,28 @@ Models = Annotated[
         metavar="MODEL",
         help="A model that a council may be asked with; repeat it. Left out: the judges.",
         rich_help_panel=MODELS,
+    ),
+]
+MaxCalls = Annotated[
+    int,
+    typer.Option(
+        "--max-calls", metavar="COUNT", min=1, help="Most calls to models for one request.", rich_help_panel=SPENDING
+    ),
+]
+PerUser = Annotated[
+    float | None,
+    typer.Option(
+        "--usd-per-day",
+        metavar="USD",
+        min=0,
+        help="Most US dollars that each user may have models called for in a day (UTC).",
+        rich_help_panel=SPENDING,
+    ),
+]
+Total = Annotated[
+    float | None,
+    typer.Option(
+        "--usd-per-day-total", metavar="USD", min=0, help="The same for all users together.", rich_help_panel=SPENDING
     ),
 ]
 NoStudio = Annotated[bool, typer.Option("--no-studio", help="Serve the API alone, without pages.")]
@@ -89,6 +116,10 @@ def serve(
     max_body: MaxBody = "2MB",
     runs: Runs = Path("runs"),
     models: Models = None,
+    max_calls: MaxCalls = MAX_CALLS,
+    usd_per_day: PerUser = None,
+    usd_per_day_total: Total = None,
+    trusted_proxy: TrustedProxy = None,
     no_studio: NoStudio = False,
 ) -> None:
     """Serve the studio, and rubrics, games and scores over a REST API.
@@ -97,25 +128,42 @@ def serve(
     """
     judges = tuple(judge_names(judge, offline=offline))
     council = tuple(listed(models)) or judges
-    settings = ServerSettings(place, judges, size_of(max_body), council=council)
+    policy = SpendingPolicy(max_calls, usd_per_day, usd_per_day_total)
+    _check_prices((*judges, *council), policy)
+    settings = ServerSettings(place, judges, size_of(max_body), spending=policy, council=council)
     keyed = asyncio.run(_prepared(place))
     if not keyed and not is_loopback(host):
         raise RubricaError(
             f"{host}: without keys everybody is an admin, so only this machine can be served "
             f"({_first_key(place)} makes the first key; or leave out --host)"
         )
-    jury = _jury(judges) if judges else None
-    with listen(host, port) as listening:
+    proxies = networks_of(trusted_proxy or ())
+    jury = server_jury(judges) if judges else None
+    with sole_server(place, "serve"), listen(host, port) as listening:
+        if not keyed:
+            refuse_others(listening)
         service = Service.open(settings, jury=jury)
         application = create_app(service)
         lack = "left out" if no_studio else _attach_studio(application, service, runs, council)
-        config = serving_config(application, timeout_graceful_shutdown=GRACE, ws="none" if lack else "auto")
+        served = behind_proxies(application, proxies)
+        config = serving_config(served, timeout_graceful_shutdown=GRACE, ws="none" if lack else "auto")
         told = _banner(url_of(host, listening.getsockname()[1]), settings, keyed=keyed, lack=lack)
         server = Announced(config, lambda: out().print(told))
         with suppress(KeyboardInterrupt):
             server.run([listening])
     if not server.started:
         raise typer.Exit(1)  # uvicorn has told why
+
+
+def _check_prices(models: Iterable[str], policy: SpendingPolicy) -> None:
+    """Refuse a limit on models whose price is not known: it would be a promise that cannot be kept."""
+    if policy.usd_per_day is None and policy.usd_per_day_total is None:
+        return
+    for name in models:
+        if import_module("rubrica.llm.price").price(name, Usage(1000, 1000)) is None:
+            raise RubricaError(
+                f"{name}: price unknown, so --usd-per-day cannot be kept (leave it out, or name a model with a price)"
+            )
 
 
 def _attach_studio(application: FastAPI, service: Service, runs: Path, models: tuple[str, ...]) -> str:
@@ -154,10 +202,10 @@ async def _prepared(place: str) -> bool:
         return await database.read(any_key)
 
 
-def _jury(names: tuple[str, ...]) -> Jury:
+def server_jury(names: tuple[str, ...]) -> Jury:
     """The judges; loaded only now, because a server without them needs no price list."""
     try:
-        jury: Jury = import_module("rubrica.judges.jury").Jury(names)
+        jury: Jury = import_module("rubrica.judges.jury").Jury(names, public=True)
     except ModuleNotFoundError as error:
         raise RubricaError(f"--judge: {error.name} is missing (pip install 'rubrica[judges]')") from error
     return jury
@@ -186,8 +234,15 @@ def _banner(url: str, settings: ServerSettings, *, keyed: bool, lack: str) -> Ta
         "database": address(settings.database).shown,
         "keys": keys,
     }
+    spending = settings.spending
+    daily = [
+        f"${usd:g} a day {whose}"
+        for usd, whose in ((spending.usd_per_day, "each user"), (spending.usd_per_day_total, "all together"))
+        if usd is not None
+    ]
+    limits = ", ".join([f"{spending.max_calls:,} calls a request", *daily])
     council = ", ".join(settings.council) if len(settings.council) > 1 else "none (--model A --model B)"
-    for name, value in {**rows, "judge": judges, "council": council, "stop": "Ctrl+C"}.items():
+    for name, value in {**rows, "judge": judges, "council": council, "limits": limits, "stop": "Ctrl+C"}.items():
         table.add_row(name, Text(safe(value)))
     return table
 

@@ -141,7 +141,10 @@ class BudgetSettings(_Part):
         None, description="US dollars a day (UTC) by all keys together; later requests are refused", examples=[50]
     )
     answer_tokens: int = Field(
-        8_192, ge=1, le=1_000_000, description="reserved for an answer before it is asked for, where a request sets no limit to it"
+        8_192,
+        ge=1,
+        le=1_000_000,
+        description="reserved for an answer before it is asked for, where a request sets no limit to it",
     )
 
 

@@ -16,8 +16,10 @@ from rubrica.llm.connect import Gates, check_form, connect
 from rubrica.llm.estimate import Estimate, EstimatingModel
 from rubrica.llm.model import Model, Request
 from rubrica.llm.price import price
+from rubrica.llm.public import PublicModel, by_public_name, public_price
 from rubrica.llm.scripted import Recorder
 from rubrica.llm.settings import Settings, load_settings
+from rubrica.model.context import Context
 from rubrica.model.judge import Judge
 from rubrica.model.rubric import Rubric
 
@@ -25,6 +27,7 @@ from .calibration import Calibrated
 from .fence import TokenSource, keyed_token, random_token
 from .judge import ModelJudge
 from .panel import Panel, Pooling
+from .quote import Quote, calls_of, quote_usages, usages_of
 
 REPEAT_TEMPERATURE = 0.7
 """Repeats at temperature 0 would only repeat themselves."""
@@ -34,7 +37,8 @@ class Jury:
     """One or several models by name, ready to judge. Use it in ``async with``: closing it closes every connection.
 
     With several models, or with repeats, the votes are pooled as the rubric's `judging.pool` says. `warm` asks at the
-    temperature of repeats in any case, for a caller that repeats whole evaluations.
+    temperature of repeats in any case, for a caller that repeats whole evaluations. With `public`, scores name models
+    without where they run, and tell the kinds of their troubles only: for evaluations that others read.
     """
 
     def __init__(
@@ -48,11 +52,13 @@ class Jury:
         record: Path | None = None,
         seed: int = 0,
         dry: bool = False,
+        public: bool = False,
     ) -> None:
         _check_names(names, record)
         settings = load_settings() if settings is None else settings
         self._repeats = repeats
         self._warm = warm
+        self._aliases = {name: alias for alias, name in by_public_name(names).items()} if public else {}
         self._seed = seed  # of the order in which a judge is shown dimensions; 0: as written
         self.estimates: list[Estimate] = []
         self.cache = ReplyCache(settings.cache) if cached and not dry and settings.cache is not None else None
@@ -89,27 +95,53 @@ class Jury:
         Judges of different turns ask differently, so that a reply to one is not taken for a reply to another.
         """
         if rubric.judging.panel > len(self._models):
-            named = ", ".join(self._models)
+            named = ", ".join(self._aliases.get(name, name) for name in self._models)
             raise RubricaError(f"{rubric.name} asks for a panel of {rubric.judging.panel} judges; named: {named}")
-        repeats = self._repeats if self._repeats is not None else rubric.judging.repeats
+        repeats = self._times(rubric)
         turns = range(turn * repeats, (turn + 1) * repeats)
         warm = self._warm or repeats > 1
-        judges = {name: [self._one(name, rubric, i, warm=warm) for i in turns] for name in self._models}
+        judges = {
+            self._aliases.get(name, name): [self._one(name, rubric, i, warm=warm) for i in turns]
+            for name in self._models
+        }
         if len(judges) == 1 and repeats == 1:
             return next(iter(judges.values()))[0]
         scales = {name: rubric.scale_of(name) for name in rubric.dimensions}
         scales |= {part: scales[name] for name, spec in rubric.dimensions.items() for part in spec.parts}
-        weights = rubric.calibration.weights if rubric.calibration is not None else {}
+        learned = rubric.calibration.weights if rubric.calibration is not None else {}
+        weights = {
+            axis: {self._aliases.get(name, name): weight for name, weight in by_judge.items()}
+            for axis, by_judge in learned.items()
+        }
         return Panel(judges, scales, Pooling(rubric.judging.pool, weights))
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The models that judge."""
+        return tuple(self._models)
+
+    def calls(self, rubric: Rubric) -> int:
+        """How many calls one evaluation takes at most."""
+        return calls_of(rubric, len(self._models), self._times(rubric))
+
+    async def quote(self, rubric: Rubric, context: Context) -> Quote:
+        """What judging a context costs at most. Nobody is asked."""
+        usages = await usages_of(rubric, context)
+        asked = [quote_usages(name, usages, price) for name in self._models]
+        return sum(asked, Quote()).times(self._times(rubric))
+
+    def _times(self, rubric: Rubric) -> int:
+        return self._repeats if self._repeats is not None else rubric.judging.repeats
+
     def _one(self, name: str, rubric: Rubric, repeat: int, *, warm: bool) -> Judge:
+        model, alias = self._models[name], self._aliases.get(name)
         judge = ModelJudge(
-            self._models[name],
+            model if alias is None else PublicModel(alias, model),
             rubric,
             seed=self._seed,
             repeat=repeat,
             temperature=REPEAT_TEMPERATURE if warm else 0.0,
-            price=price,
+            price=price if alias is None else public_price(price, {alias: name}),
             fence_source=self._fence,
             on_unreadable=self._forget.get(name),
         )

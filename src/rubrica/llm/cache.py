@@ -20,6 +20,7 @@ from typing import Any
 import msgspec
 
 from rubrica.errors import RubricaError
+from rubrica.files import make_private_file, make_private_folder
 from rubrica.jsontext import UNREADABLE
 from rubrica.llm.model import Model, Reply, Request
 
@@ -81,7 +82,8 @@ class ReplyCache:
         self._hits = self._misses = 0
         self._impatient = False
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
+            make_private_folder(self.path.parent)
+            make_private_file(self.path)
             self._db = _opened(self.path)
         except (OSError, sqlite3.Error) as error:
             raise CacheError(

@@ -11,6 +11,7 @@ import msgspec
 import re2
 
 from rubrica.errors import RubricaError
+from rubrica.files import make_private_file
 from rubrica.jsontext import UNREADABLE
 from rubrica.llm.cache import reply_key
 from rubrica.llm.model import Model, ModelError, Reply, Request, StopReason, Trouble, Usage
@@ -181,6 +182,7 @@ class Recorder:
     def __init__(self, model: Model, path: Path | str) -> None:
         self._model = model
         try:
+            make_private_file(Path(path))
             self._file = Path(path).open("w", encoding="utf-8")  # noqa: SIM115 - closed with the model
         except OSError as error:
             raise RubricaError(f"{path}: cannot be written: {error.strerror}") from error

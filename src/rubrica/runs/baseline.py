@@ -16,6 +16,7 @@ from typing import Any
 import msgspec
 
 from rubrica.errors import InputError, MissingError, RubricaError
+from rubrica.files import make_private_folder
 from rubrica.jsontext import UNREADABLE
 
 from .figures import Summary
@@ -110,7 +111,7 @@ class Baselines:
             if not summary.evaluations:
                 raise InputError(f"{source.run} holds no evaluation, so there is nothing to keep")
             entry = _entry(summary, source, now, self._id(data, now, entries))
-            self.cases_file(entry.id).parent.mkdir(exist_ok=True)
+            make_private_folder(self.cases_file(entry.id).parent)
             with whole(self.cases_file(entry.id)) as place:
                 place.write_bytes(data)
             kept = (*entries, entry)[-MOST_KEPT:]

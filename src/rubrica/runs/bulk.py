@@ -24,6 +24,7 @@ from rubrica.engine.compile import compile_rubric
 from rubrica.engine.evaluate import evaluate
 from rubrica.engine.plan import Plan
 from rubrica.errors import RubricaError
+from rubrica.files import make_private_folder
 from rubrica.jsontext import UNREADABLE
 from rubrica.model.evaluation import Evaluation
 
@@ -200,7 +201,7 @@ def _opened(folder: Path, plan: Plan, source: Path, how: How) -> Ledger:
                 shutil.rmtree(other, ignore_errors=True)
             pieces = tuple(pieces_of(source, how.piece_bytes))
             known = Ledger(fingerprint, str(source.absolute()), plan.rubric.hash, how.group, pieces)
-            folder.mkdir(parents=True, exist_ok=True)
+            make_private_folder(folder)
             with whole(folder / LEDGER) as place:
                 place.write_bytes(msgspec.json.encode(known))
         for place in (shards, errors_folder(shards)) if not (folder / COLUMNS).is_dir() else ():

@@ -13,6 +13,7 @@ from typing import Literal
 import msgspec
 
 from rubrica.errors import RubricaError
+from rubrica.files import make_private_folder
 
 from .manifest import MANIFEST, Manifest, read_manifest
 from .stored import COLUMNS
@@ -35,8 +36,8 @@ class Opening:
 def locked(folder: Path) -> Iterator[None]:
     """The folder, made if need be, for this process alone. The system ends the claim when the process ends."""
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        file = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, 0o644)
+        make_private_folder(folder)
+        file = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
     except FileExistsError:
         raise RubricaError(f"{folder} is a file; name a folder for the run") from None
     except OSError as error:
@@ -89,7 +90,7 @@ def _move_aside(folder: Path) -> Path:
     while (folder / EARLIER / str(number) / MANIFEST).exists():
         number += 1
     place = folder / EARLIER / str(number)
-    place.mkdir(parents=True, exist_ok=True)
+    make_private_folder(place)
     for item in sorted(folder.iterdir(), key=lambda item: item.name == MANIFEST):
         if item.name not in (LOCK, EARLIER):
             item.rename(place / item.name)

@@ -13,6 +13,7 @@ from rubrica import __version__
 from rubrica.arena.seed import seed_packs
 from rubrica.errors import StoreError
 from rubrica.store.replies import forget
+from rubrica.store.spending import forget_spending
 from rubrica.store.upgrade import upgrade
 
 from . import problems
@@ -106,6 +107,7 @@ async def prepare(service: Service) -> None:
     if service.settings.preload:
         await service.database.write(seed_packs, service.clock())
     await service.database.write(forget, service.clock())
+    await service.database.write(forget_spending, service.clock())
 
 
 async def _clean(service: Service) -> None:
@@ -113,5 +115,6 @@ async def _clean(service: Service) -> None:
         await asyncio.sleep(CLEANED)
         try:
             await service.database.write(forget, service.clock())
+            await service.database.write(forget_spending, service.clock())
         except StoreError as error:
-            LOG.warning("old replies were not dropped: %s", error)
+            LOG.warning("old replies and reservations were not dropped: %s", error)

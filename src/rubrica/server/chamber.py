@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from importlib import import_module
 from typing import Annotated, Any, Literal
@@ -17,15 +17,18 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from rubrica.council.events import Listener, nobody
 from rubrica.council.members import Members, open_members
+from rubrica.council.quote import quote_session
 from rubrica.council.ranking import Pool
 from rubrica.council.result import CouncilResult
 from rubrica.council.session import run
 from rubrica.council.settings import MOST_MEMBERS, TIERS, CouncilSettings, Scoring, TierName, load_council
 from rubrica.errors import InputError, RubricaError
-from rubrica.gateway.names import public_name
 from rubrica.judges.exchange import Price
+from rubrica.judges.quote import Quote
+from rubrica.llm.budget import most_tokens
 from rubrica.llm.connect import check_form
-from rubrica.llm.model import ChatMessage, Model, ModelError, Reply, Request, Trouble, Usage
+from rubrica.llm.model import ChatMessage
+from rubrica.llm.public import PublicModel, by_public_name, public_price
 from rubrica.llm.settings import Settings, load_settings
 from rubrica.model.bounds import Label
 from rubrica.model.context import LONGEST_TEXT
@@ -37,18 +40,6 @@ LONGEST = 100_000
 
 MOST_AT_ONCE = 16
 """Sessions under way. One is a dozen calls, and what waits for its turn is dropped when its stage ends."""
-
-TOLD: Mapping[Trouble, str] = {
-    "rate_limited": "asked too often just now",
-    "overloaded": "overloaded or failing",
-    "timeout": "no answer in time",
-    "unreachable": "cannot be reached",
-    "garbled": "gave an answer that cannot be read",
-    "rejected": "refused the request",
-    "unauthorised": "does not accept the server's key",
-    "over_budget": "not asked: the budget is used up",
-    "tripped": "not asked: it failed too often just now",
-}
 
 
 class ClosedError(RubricaError):
@@ -102,7 +93,7 @@ class Chamber:
     ) -> None:
         for name in names:
             check_form(name)
-        self._names = _known_as(names) if discreet else {name: name for name in names}
+        self._names = by_public_name(names) if discreet else {name: name for name in names}
         self._base = base or load_council()
         self._models, self._discreet = models, discreet
         self._opening = asyncio.Lock()
@@ -150,6 +141,13 @@ class Chamber:
         fixed = {"models": members, "chair": wish.chair or self._chair}
         return load_council(environ={}, options={**given, **chosen, **fixed})
 
+    async def quote(self, wish: Wish) -> Quote:
+        """What a session costs at most. Nobody is asked."""
+        settings = self.settings(wish)
+        price: Price = (await asyncio.to_thread(import_module, "rubrica.llm.price")).price  # takes a while to read
+        asked = most_tokens(wish.question) + sum(most_tokens(turn.content) for turn in wish.history)
+        return quote_session(settings, [self._names[alias] for alias in settings.everybody], asked, price)
+
     async def hear(self, wish: Wish, on_event: Listener = nobody) -> CouncilResult:
         """Hold a session. A QuorumError says who did not answer; a ClosedError that there is no session now."""
         settings = self.settings(wish)
@@ -190,51 +188,6 @@ class Chamber:
             raise ClosedError(f"the council's models cannot be connected: {detail}") from None
         if not self._discreet:
             return opened
-        seats = {alias: Seat(alias, opened.models[name]) for alias, name in self._names.items()}
-        return Members(seats, _priced(opened.price, self._names), opened.fence_source, opened.clock)
-
-
-class Seat:
-    """A model under its public name. Of its troubles only the kind is told; the log has the rest."""
-
-    def __init__(self, name: str, model: Model) -> None:
-        self.name, self._model = name, model
-
-    async def __call__(self, request: Request) -> Reply:
-        try:
-            return await self._model(request)
-        except ModelError as error:
-            LOG.warning("the council's %s: %s", self.name, error)
-            told = TOLD[error.trouble]
-            raise ModelError(error.trouble, told, retry_after=error.retry_after, status=error.status) from None
-
-    async def close(self) -> None:
-        """Nothing to do: whoever connected the model closes it."""
-
-
-def _priced(price: Price | None, names: Mapping[str, str]) -> Price | None:
-    """Prices by public name."""
-    if price is None:
-        return None
-
-    def known(alias: str, usage: Usage) -> float | None:
-        return price(names.get(alias, alias), usage)
-
-    return known
-
-
-def _known_as(names: Sequence[str]) -> dict[str, str]:
-    """The models by their public names; of those that look alike, the later ones are numbered.
-
-    >>> _known_as(["http://10.0.0.7/v1#llama", "http://10.0.0.8/v1#llama"])
-    {'llama': 'http://10.0.0.7/v1#llama', 'llama-2': 'http://10.0.0.8/v1#llama'}
-    """
-    found: dict[str, str] = {}
-    for name in dict.fromkeys(names):
-        plain = public_name(name)
-        alias, number = plain, 1
-        while alias in found:
-            number += 1
-            alias = f"{plain}-{number}"
-        found[alias] = name
-    return found
+        seats = {alias: PublicModel(alias, opened.models[name]) for alias, name in self._names.items()}
+        price = None if opened.price is None else public_price(opened.price, self._names)
+        return Members(seats, price, opened.fence_source, opened.clock)

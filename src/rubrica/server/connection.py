@@ -176,6 +176,7 @@ def serving_config(app: Any, **options: Any) -> ServingConfig:
             "access_log": False,
             "server_header": False,
             "backlog": min(WAITING, raise_file_limit() // 4),  # asyncio accepts as many at once before we can count
+            "proxy_headers": False,  # anybody could send them: rubrica.server.proxies reads those of named proxies
             **options,
         },
     )

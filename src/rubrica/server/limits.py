@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -44,15 +42,6 @@ class Bucket:
     def _fill(self, now: float) -> None:
         self._level = min(self._room, self._level + (now - self._at) * self._per_second)
         self._at = now
-
-
-def retry_after(seconds: float) -> dict[str, str]:
-    """The header that tells a client when to come back.
-
-    >>> retry_after(0.2)
-    {'Retry-After': '1'}
-    """
-    return {"Retry-After": str(max(1, math.ceil(seconds)))}
 
 
 class BodyLimit:

@@ -6,6 +6,8 @@ import socket
 
 from rubrica.errors import RubricaError
 
+from .signin import is_loopback
+
 WAITING = 2048
 """Connections that may wait to be accepted."""
 
@@ -27,3 +29,10 @@ def listen(host: str, port: int) -> socket.socket:
         listening.close()
         raise RubricaError(f"{host} port {port}: {error.strerror or error} (choose another with --port)") from None
     return listening
+
+
+def refuse_others(listening: socket.socket) -> None:
+    """Refuse a socket that others than this machine reach, whatever name it was asked for by."""
+    where = listening.getsockname()[0]
+    if not is_loopback(where):
+        raise RubricaError(f"{where}: without keys only this machine can be served (leave out --host, or make a key)")

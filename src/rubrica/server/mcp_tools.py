@@ -21,6 +21,7 @@ from mcp.types import ToolAnnotations
 from pydantic import Field
 
 from rubrica import __version__
+from rubrica.arena.spending import MAX_CALLS
 from rubrica.council.events import (
     Answered,
     Concluded,
@@ -132,6 +133,8 @@ class Tools:
             if not all(image.url.startswith(PICTURES) for image in seen.images):
                 raise InputError("context.images: a picture is given by an https: or data: URL, not by a path")
             chosen = self.rubrics.load(rubric)
+            if self.jury is not None and (calls := self.jury.calls(chosen)) > MAX_CALLS:
+                raise InputError(f"{rubric} takes up to {calls:,} calls to models; an agent may ask for {MAX_CALLS:,}")
             judge = self.jury.judge(chosen) if self.jury is not None else None
             return judged_of(await aevaluate(compile_rubric(chosen, judge), seen))
 

@@ -25,8 +25,7 @@ from rubrica.errors import StoreError
 from rubrica.store.replies import ABANDONED, Reply, Slot, keep, release, renew, reserve
 
 from .answers import Answer, render
-from .limits import retry_after
-from .problems import refusal, refusal_of
+from .problems import refusal, refusal_of, retry_after
 from .service import Service
 
 P = ParamSpec("P")

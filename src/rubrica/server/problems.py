@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
@@ -24,6 +25,7 @@ from rubrica.errors import (
     Problem,
     RubricaError,
     RubricError,
+    SpendingLimitError,
     StaleError,
     StoredError,
     StoreError,
@@ -34,6 +36,7 @@ TYPES = "urn:rubrica:problem:"
 LOG = logging.getLogger("rubrica.server")
 
 KINDS: Mapping[type[RubricaError], tuple[int, str]] = {
+    SpendingLimitError: (429, "spending-limit"),
     StaleError: (412, "stale"),
     ConflictError: (409, "conflict"),
     MissingError: (404, "missing"),
@@ -53,6 +56,15 @@ _BY_STATUS |= {408: "timeout", 409: "conflict", 412: "stale", 413: "too-large", 
 _BY_STATUS |= {428: "precondition", 429: "too-many", 500: "internal", 503: "unavailable"}
 
 INTERNAL = "something went wrong here, not with the request; the server's log has it under this request_id"
+
+
+def retry_after(seconds: float) -> dict[str, str]:
+    """The header that tells a client when to come back.
+
+    >>> retry_after(0.2)
+    {'Retry-After': '1'}
+    """
+    return {"Retry-After": str(max(1, math.ceil(seconds)))}
 
 
 def refusal(
@@ -91,6 +103,10 @@ def refusal_of(scope: Mapping[str, Any], error: Exception) -> Response:
             return refusal(scope, status, detail, kind=kind, headers={"Retry-After": "1"})
         if isinstance(error, BusyError):
             return refusal(scope, 429 if error.own else 503, str(error), headers={"Retry-After": "5"})
+        if isinstance(error, SpendingLimitError):
+            if error.retry_after is None:  # waiting does not help
+                return refusal(scope, 402, str(error), kind=kind)
+            return refusal(scope, status, str(error), kind=kind, headers=retry_after(error.retry_after))
         problems = error.problems if isinstance(error, RubricError) else ()
         return refusal(scope, status, str(error), kind=kind, problems=problems)
     if isinstance(error, HTTPException):

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from rubrica.arena.spending import SpendingLimits
 from rubrica.arena.work_pool import WorkPool
 from rubrica.store.database import Database
 
@@ -24,7 +25,7 @@ def utc_now() -> datetime:
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """One running service: its database, its compiled rubrics, its judges, its clock, its council, its threads."""
+    """One running service: its database, plans, judges, clock, council, threads and spending limits."""
 
     database: Database
     plans: Plans
@@ -33,6 +34,11 @@ class Service:
     settings: ServerSettings = field(default_factory=ServerSettings)
     council: Chamber | None = None
     work: WorkPool = field(default_factory=WorkPool)
+    spending: SpendingLimits = field(init=False)
+
+    def __post_init__(self) -> None:
+        limits = SpendingLimits(self.database, self.clock, self.settings.spending, self.jury)
+        object.__setattr__(self, "spending", limits)
 
     @classmethod
     def open(
@@ -48,4 +54,5 @@ class Service:
             await self.council.close()
         if self.jury is not None:
             await self.jury.close()
+        await self.spending.close()
         await self.database.close()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+from rubrica.arena.spending import SpendingPolicy
 
 MAX_BODY = 2_000_000
 """Bytes of a request body."""
@@ -16,4 +18,5 @@ class ServerSettings:
     judges: tuple[str, ...] = ()  # models by name; none: judged dimensions use their offline scorer
     max_body: int = MAX_BODY  # bytes
     preload: bool = True  # the bundled rubrics
+    spending: SpendingPolicy = field(default_factory=SpendingPolicy)
     council: tuple[str, ...] = ()  # models by name that a council may be asked with; none: there is no council

@@ -25,8 +25,9 @@ from rubrica.arena.access import LOCAL, Caller, Role
 from rubrica.errors import StoreError
 from rubrica.store.keys import any_key, find_key, touch_key
 
-from .limits import Bucket, retry_after
-from .problems import refusal, refusal_of
+from .limits import Bucket
+from .problems import refusal, refusal_of, retry_after
+from .proxies import forwarding_header, rate_key
 from .service import Service
 from .sessions import Sessions, token_of
 
@@ -131,7 +132,7 @@ class Door:
         return self._keyed
 
     async def _look_up(self, scope: Scope, presented: bytes, digest: bytes, now: float) -> _Known | Response:
-        address = scope["client"][0] if scope.get("client") else ""
+        address = rate_key(scope["client"][0]) if scope.get("client") else ""
         failures = self._failures.get(address)
         if digest not in self._known and failures is not None and (wait := failures.wait(now)):
             return refusal(scope, 429, "too many unknown keys from this address", headers=retry_after(wait))
@@ -156,11 +157,11 @@ class Door:
         if key is None or key.revoked_at is not None:
             self._known.pop(digest, None)
             return None
+        caller = Caller(key.user_id, key.user, cast("Role", key.role), key.id, key.usd_per_day)
         known = self._known.get(digest)
         if known is None:
-            caller = Caller(key.user_id, key.user, cast("Role", key.role), key.id)
             known = self._known[digest] = _Known(caller, key.id, Bucket(key.per_minute, now), now)
-        known.checked = now
+        known.caller, known.checked = caller, now
         return known
 
     def _count_failure(self, address: str, now: float) -> None:
@@ -237,6 +238,8 @@ def _foreign(scope: Scope) -> str | None:
     """Why a request without a key does not come from this machine, or comes from somebody else's web page."""
     if scope.get("client") and not _near(scope["client"][0]):
         return "a server without keys serves its own machine only (rubrica keys create --role admin)"
+    if (name := forwarding_header(scope["headers"])) is not None:
+        return f"a server without keys serves no proxy ({name} was sent; rubrica keys create --role admin)"
     headers = dict(scope["headers"])
     return _misdirected(headers.get(b"host", b""), headers.get(b"origin"))
 
@@ -269,6 +272,8 @@ def is_loopback(host: str) -> bool:
     if host in _LOOPBACK_NAMES:
         return True
     try:
-        return ipaddress.ip_address(host.strip("[]")).is_loopback
+        found = ipaddress.ip_address(host.strip("[]"))
+        mapped = found.ipv4_mapped if isinstance(found, ipaddress.IPv6Address) else None
+        return (mapped or found).is_loopback
     except ValueError:
         return False

@@ -24,6 +24,7 @@ class Key:
     prefix: str  # its first characters
     per_minute: int  # requests
     created_at: datetime
+    usd_per_day: float | None = None  # that it may have the server spend; None: no limit of its own
     last_used_at: datetime | None = None
     revoked_at: datetime | None = None
 
@@ -39,6 +40,7 @@ def add_key(conn: Connection, key: Key, digest: bytes) -> None:
             prefix=key.prefix,
             digest=digest,
             per_minute=key.per_minute,
+            usd_per_day=key.usd_per_day,
             created_at=key.created_at,
         )
     )
@@ -88,6 +90,11 @@ def revoke_key(conn: Connection, key_id: UUID, now: datetime) -> None:
     )
 
 
+def limit_spending(conn: Connection, key_id: UUID, usd_per_day: float | None) -> None:
+    """Set what a key may have the server spend in a day."""
+    conn.execute(update(api_keys).where(api_keys.c.id == key_id).values(usd_per_day=usd_per_day))
+
+
 def touch_key(conn: Connection, key_id: UUID, now: datetime) -> None:
     """Note when a key was last used."""
     conn.execute(update(api_keys).where(api_keys.c.id == key_id).values(last_used_at=now))
@@ -102,6 +109,7 @@ def _keys() -> Select[*tuple[object, ...]]:
         api_keys.c.label,
         api_keys.c.prefix,
         api_keys.c.per_minute,
+        api_keys.c.usd_per_day,
         api_keys.c.created_at,
         api_keys.c.last_used_at,
         api_keys.c.revoked_at,

@@ -16,6 +16,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import NullPool
 
 from rubrica.errors import StoreError
+from rubrica.files import make_private_file
 
 from .columns import from_json, to_json
 from .faults import faced
@@ -224,6 +225,8 @@ def _hold(engine: Engine, place: str) -> _Held:
 
 def _engine(file: Path, patience: float, *pragmas: str) -> Engine:
     def connect() -> sqlite3.Connection:
+        with contextlib.suppress(OSError):  # SQLite says better what is wrong with a place
+            make_private_file(file)
         conn = sqlite3.connect(place, uri=True, timeout=patience, check_same_thread=False, isolation_level=None)
         give_up = time.monotonic() + patience
         try:

@@ -23,7 +23,7 @@ from rubrica.errors import (
 from rubrica.gateway.flow import AllDownError
 from rubrica.llm.model import ModelError
 from rubrica.server.chamber import ClosedError
-from rubrica.server.limits import retry_after
+from rubrica.server.problems import retry_after
 from rubrica.store.spending import SOON
 
 LOG = logging.getLogger("rubrica.gateway")

@@ -66,11 +66,12 @@ async def run_council(request: Request, wish: Wish, caller: Signed, service: Ser
     The session ends when the client goes away. With too few answers there is no result: 503, `dropped` says why."""
     chamber = _chamber(caller, service)
     if EVENTS in request.headers.get("accept", ""):
-        return _events(request, chamber, wish)
+        return _events(request, caller, service, wish)
     found: list[CouncilResult] = []
 
     async def session() -> None:
-        found.append(await chamber.hear(wish))
+        async with service.spending.paying(caller, await chamber.quote(wish)):
+            found.append(await chamber.hear(wish))
 
     try:
         if not await shared(request.app, Presence).attend(request.receive, session()):
@@ -104,12 +105,12 @@ async def stream_council(
     """Authors. Server-sent events: `stage_started`, `answered`, `reviewed`, `dropped`, `ranked`, `stage_finished`, and
     at the end `concluded` with the whole `result`, or `error` with a problem detail. A browser's EventSource connects
     again by itself after that; it is answered with 204, and nobody is asked twice."""
-    chamber = _chamber(caller, service)
+    _chamber(caller, service)
     if "last-event-id" in request.headers:
         return Response(status_code=204)
     members = None if models is None else tuple(name for part in models.split(",") if (name := part.strip()))
     wish = Wish(question=question, models=members, chair=chair, tier=tier, scoring=scoring, pool=pool, seed=seed)
-    return _events(request, chamber, wish)
+    return _events(request, caller, service, wish)
 
 
 def _chamber(caller: Caller, service: Service) -> Chamber:
@@ -119,11 +120,13 @@ def _chamber(caller: Caller, service: Service) -> Chamber:
     return service.council
 
 
-def _events(request: Request, chamber: Chamber, wish: Wish) -> Response:
+def _events(request: Request, caller: Caller, service: Service, wish: Wish) -> Response:
+    chamber = _chamber(caller, service)
     chamber.settings(wish)  # what cannot be asked is told as a reply
 
     async def session(listener: Listener) -> CouncilResult:
-        return await chamber.hear(wish, listener)
+        async with service.spending.paying(caller, await chamber.quote(wish)):
+            return await chamber.hear(wish, listener)
 
     scope = request.scope
     return CouncilEvents(session, lambda error: _refused(scope, error), shared(request.app, Presence))

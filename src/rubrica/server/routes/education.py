@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from importlib import import_module
 
 from fastapi import APIRouter, Request, Response
 from starlette.exceptions import HTTPException
@@ -13,11 +14,14 @@ from starlette.exceptions import HTTPException
 from rubrica.arena.access import require
 from rubrica.education.evaluator import ResponseEvaluator
 from rubrica.education.questions import GenerateQuestionResponse, GenerateQuestionsRequest
-from rubrica.education.writing import Writer, WritingError, Written
+from rubrica.education.writing import Writer, WritingError, Written, asking
 from rubrica.errors import InputError
+from rubrica.judges.quote import Quote, quote_usages
+from rubrica.llm.budget import Price, most_usage
 from rubrica.llm.connect import Gates, connect
 from rubrica.llm.model import Model, ModelError
 from rubrica.llm.settings import load_settings
+from rubrica.model.context import Context
 from rubrica.server.answers import Answer, render
 from rubrica.server.bodies import JsonRoute
 from rubrica.server.depends import Serving, Signed
@@ -96,6 +100,25 @@ async def generate_questions(
         raise HTTPException(503, NO_MODEL)
     desk = shared(request.app, Desk)
     evaluator = await desk.evaluator(service)
+    async with service.spending.paying(caller, await _quote(service, body, evaluator)):
+        return await _answer(request, desk, body, service, evaluator)
+
+
+async def _quote(service: Service, body: GenerateQuestionsRequest, evaluator: ResponseEvaluator) -> Quote:
+    """What writing the questions, and judging them if that is wanted, costs at most."""
+    price: Price = (await asyncio.to_thread(import_module, "rubrica.llm.price")).price  # takes a while to read
+    asked = most_usage(asking(body, _options(evaluator)))
+    writing = quote_usages(service.settings.judges[0], [asked], price)
+    if not body.evaluate or service.jury is None:
+        return writing
+    service.spending.check_calls(writing.calls + service.jury.calls(evaluator.rubric) * body.count)
+    longest = Context(prompt=body.topic or "", response="x" * 2 * asked.output_tokens)
+    return writing + (await service.jury.quote(evaluator.rubric, longest)).times(body.count)
+
+
+async def _answer(
+    request: Request, desk: Desk, body: GenerateQuestionsRequest, service: Service, evaluator: ResponseEvaluator
+) -> Response:
     written = await _written(desk, service.settings.judges[0], body, evaluator)
     response = GenerateQuestionResponse(
         data=written.questions,
@@ -108,12 +131,16 @@ async def generate_questions(
     return render(Answer(response))
 
 
+def _options(evaluator: ResponseEvaluator) -> int:
+    """How many options a multiple-choice question has."""
+    return int(evaluator.rubric.settings.get("option_count", 4))
+
+
 async def _written(desk: Desk, name: str, body: GenerateQuestionsRequest, evaluator: ResponseEvaluator) -> Written:
     """What the model wrote. Where it wrote nothing of use, it is the server that is not up to it just now: 503."""
-    options = int(evaluator.rubric.settings.get("option_count", 4))
     try:
         async with desk.model(name) as model:
-            return await Writer(model, options).write(body)
+            return await Writer(model, _options(evaluator)).write(body)
     except WritingError as error:
         raise HTTPException(503, f"no questions were written: {error} (try again)", AGAIN) from None
     except ModelError as error:

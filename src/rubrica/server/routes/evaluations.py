@@ -146,7 +146,8 @@ async def try_out(
         ),
     ],
 ) -> Response:
-    """Everybody who sees it. Nothing is stored."""
+    """Everybody who sees it. Nothing is stored. Judges are asked for players only, because they cost: for a viewer,
+    offline scorers stand in, and the notes say so."""
     given, definition = _tryout(body)
     found = await service.database.read(catalogue.entry, caller, reference)
     context = await apart(await request.body(), Context.of, given)
@@ -156,13 +157,16 @@ async def try_out(
     else:
         plan = await in_turn(request.app, caller, _unsaved, service, definition)
         slug = plan.rubric.name
-    evaluation = await executions.judge(plan, context, service.work.of(caller.user_id))
+    plan, note = executions.affordable(plan, caller)
+    async with service.spending.judging(caller, [(plan, context)]):
+        evaluation = await executions.judge(plan, context, service.work.of(caller.user_id))
     outcome = executions.outcome(evaluation, short=executions.is_short(definition))
     told = {
         "slug": slug,
         "version": plan.rubric.version,
         "hash": plan.rubric.hash,
         **msgspec.structs.asdict(outcome),
+        "notes": (*outcome.notes, *note),
         "evaluation": executions.record(evaluation),
     }
     return render(Answer(told))

@@ -103,7 +103,8 @@ async def execute(request: Request) -> Response:
         around = await service.database.read(open_surroundings, caller, draft) if draft.in_game else NOWHERE
         try:
             context = await apart(body, context_of, draft, around)
-            evaluation = await executions.judge(ready.plan, context, service.work.of(caller.user_id))
+            async with service.spending.judging(caller, [(ready.plan, context)]):
+                evaluation = await executions.judge(ready.plan, context, service.work.of(caller.user_id))
         except ContextError:  # it says what the rubric wants: for those only who may see it
             await service.database.lookup(catalogue.find, caller, reference)
             raise

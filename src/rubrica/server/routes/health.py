@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import asdict
 
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 from sqlalchemy import Connection, literal, select
 
 from rubrica import __version__
@@ -32,6 +33,23 @@ class Identity(BaseModel):
     name: str
     role: str
     key_id: str | None
+
+
+class Spending(BaseModel):
+    """US dollars of one day (UTC)."""
+
+    spent: float = Field(description="As far as prices are known.")
+    reserved: float = Field(description="For work under way: the most it can cost.")
+    limit: float | None = Field(description="null: there is none.")
+    left: float | None = Field(description="null: there is no limit.")
+
+
+class Usage(BaseModel):
+    """What was spent today, and what may be."""
+
+    user: Spending
+    key: Spending | None = Field(None, description="Absent on a server without keys.")
+    server: Spending | None = Field(None, description="Everybody together, for admins.")
 
 
 @router.get("/", include_in_schema=False)
@@ -62,6 +80,14 @@ async def whoami(caller: Signed) -> Response:
     return render(
         Answer({"user_id": caller.user_id, "name": caller.name, "role": caller.role, "key_id": caller.key_id})
     )
+
+
+@router.get("/api/usage", response_model=Usage, summary="What this key has spent today")
+async def usage(caller: Signed, service: Serving) -> Response:
+    """What calls to models have cost today (UTC), by key and user; for admins of the whole server too. What is reserved
+    for work under way is not left. `null` where there is no limit."""
+    found = await service.spending.shown(caller)
+    return render(Answer({kind: asdict(one) for kind, one in found.items()}))
 
 
 def _reach(conn: Connection) -> None:

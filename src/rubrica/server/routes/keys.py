@@ -10,7 +10,7 @@ from fastapi import APIRouter, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from rubrica.arena.access import Role
-from rubrica.arena.keys import MOST_PER_MINUTE, PER_MINUTE, Wish, create_key, end_key, visible_keys
+from rubrica.arena.keys import MOST_PER_MINUTE, MOST_USD, PER_MINUTE, Wish, create_key, end_key, visible_keys
 from rubrica.errors import InputError
 from rubrica.server.answers import Answer, decode_cursor, encode_cursor, page, render
 from rubrica.server.bodies import JsonRoute
@@ -31,6 +31,9 @@ class NewKey(BaseModel):
     user: str | None = Field(None, max_length=100, description="Whose key it is; made if there is none of that name.")
     label: str = Field("", max_length=100, description="What it is for, to be told from others.")
     per_minute: int = Field(PER_MINUTE, ge=1, le=MOST_PER_MINUTE, description="Requests a minute.")
+    usd_per_day: float | None = Field(
+        None, ge=0, le=MOST_USD, allow_inf_nan=False, description="Most US dollars it may have the server spend a day."
+    )
 
 
 class KeyShown(BaseModel):
@@ -43,6 +46,7 @@ class KeyShown(BaseModel):
     label: str
     prefix: str = Field(description="Its first characters.")
     per_minute: int
+    usd_per_day: float | None = Field(description="That it may have the server spend; null: no limit of its own.")
     created_at: datetime
     last_used_at: datetime | None = Field(description="To the minute.")
     revoked_at: datetime | None
@@ -67,7 +71,7 @@ async def make(request: Request, body: NewKey, caller: Signed, service: Serving)
     cannot be kept."""
     if request.scope["state"].get("claim") is not None:
         raise InputError("a key is made without an Idempotency-Key: its reply holds a secret and is kept nowhere")
-    wish = Wish(body.role, body.user, body.label, body.per_minute)
+    wish = Wish(body.role, body.user, body.label, body.per_minute, body.usd_per_day)
     issued = await service.database.write(create_key, caller, wish, service.clock())
     headers = {"Location": f"/api/keys/{issued.key.id}", "Cache-Control": "no-store"}
     return render(Answer({**_shown(issued.key), "key": issued.secret}, 201, headers))
@@ -103,6 +107,7 @@ def _shown(key: Key) -> dict[str, object]:
         "label": key.label,
         "prefix": key.prefix,
         "per_minute": key.per_minute,
+        "usd_per_day": key.usd_per_day,
         "created_at": key.created_at,
         "last_used_at": key.last_used_at,
         "revoked_at": key.revoked_at,

@@ -75,7 +75,7 @@ async def evaluate(
         return await service.database.read(open_catch_up, caller, game_id, submission.player, now)
 
     def bench(now: datetime) -> Bench:
-        return Bench(service.plans.of, caller.user_id, now, service.work.of(caller.user_id))
+        return Bench(service.plans.of, caller, now, service.work.of(caller.user_id), service.spending)
 
     async def keep(judged: Judged, complete: bool) -> Response:
         return await stored(request, partial(_told, game_id, complete), rounds.keep, judged)

@@ -132,7 +132,9 @@ class CouncilPage:
     async def _hold(self, wish: Wish) -> None:
         """The session itself; it ends with the page, by its button, or with a result."""
         try:
-            result = await self.chamber.hear(wish, self._heard)
+            quote = await self.chamber.quote(wish)
+            async with self.visitor.service.spending.paying(self.visitor.caller, quote):
+                result = await self.chamber.hear(wish, self._heard)
             self.told.set_text("The council has answered.")
             with self.result:
                 draw_result(result)

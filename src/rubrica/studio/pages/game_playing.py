@@ -68,8 +68,8 @@ async def names_asked(visitor: Visitor, attachments: Sequence[Attachment]) -> tu
 
 async def _judged(visitor: Visitor, opened: Callable[[datetime], Awaitable[Opened]]) -> tuple[list[RoundGiven], bool]:
     def bench(now: datetime) -> Bench:
-        user = visitor.caller.user_id
-        return Bench(visitor.service.plans.of, user, now, visitor.service.work.of(user))
+        service, caller = visitor.service, visitor.caller
+        return Bench(service.plans.of, caller, now, service.work.of(caller.user_id), service.spending)
 
     async def keep(judged: Judged, complete: bool) -> tuple[list[RoundGiven], bool]:
         return await visitor.write(_keep, judged), complete

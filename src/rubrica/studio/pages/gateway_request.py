@@ -9,6 +9,7 @@ from markupsafe import Markup
 from nicegui import ui
 
 from rubrica.errors import RubricaError
+from rubrica.llm.public import public_names
 from rubrica.report.charts import bar
 from rubrica.report.figures import counted, duration, figure, headline
 from rubrica.store.gateway import Record
@@ -101,7 +102,9 @@ def _grade(found: Record) -> None:
             headline(name),
             figure(own.score),
             f"{own.confidence:.2f}",
-            quiet("nobody could: a neutral value stands in") if own.stands_in else own.judge or quiet("code"),
+            quiet("nobody could: a neutral value stands in")
+            if own.stands_in
+            else public_names(own.judge) or quiet("code"),
         ]
         for name, own in (found.dimension_scores or {}).items()
     ]

@@ -10,6 +10,7 @@ from markupsafe import Markup
 from nicegui import ui
 
 from rubrica.errors import RubricaError
+from rubrica.llm.public import public_name
 from rubrica.report.figures import counted, figure, headline, percent, signed
 from rubrica.report.roles import Role
 from rubrica.runs.baseline import Entry
@@ -107,7 +108,7 @@ class BaselinesPage:
             moment(entry.at),
             link(name, run_link(name)) if name is not None else entry.run,
             ", ".join(entry.rubrics),
-            ", ".join(entry.judges) or "code",
+            ", ".join(map(public_name, entry.judges)) or "code",
             f"{entry.evaluations:,}",
             figure(None if own.get(SCORE.key) is None else round(own[SCORE.key] or 0.0, 2)),
             percent(own.get(PASSED.key)),

@@ -8,6 +8,7 @@ from fastapi import Request
 from nicegui import ui
 
 from rubrica.errors import RubricaError
+from rubrica.llm.public import public_name
 from rubrica.report.figures import figure, percent
 from rubrica.studio.frame import frame, page
 from rubrica.studio.parts import card, drawing, fault, heading
@@ -69,7 +70,7 @@ def _votes_card(votes: Votes) -> None:
     with card(f"Votes on {votes.title.lower()}"):
         rows = [
             [
-                f"{vote.judge}{f' (repeat {vote.repeat + 1})' if vote.repeat else ''}",
+                f"{public_name(vote.judge)}{f' (repeat {vote.repeat + 1})' if vote.repeat else ''}",
                 figure(vote.value),
                 percent(vote.confidence),
                 vote.reason or "—",

@@ -10,6 +10,7 @@ from markupsafe import Markup
 from nicegui import ui
 
 from rubrica.jsontext import UNREADABLE
+from rubrica.llm.public import public_name
 from rubrica.model.evaluation import Cost
 from rubrica.report.figures import counted, duration, price
 from rubrica.runs.lines import whole_lines
@@ -35,7 +36,7 @@ def facts_of(manifest: Manifest | None, index: RunIndex) -> Iterator[tuple[str, 
     if len(index.parts) == 1:
         yield "Mean score", index.parts[0].figures.mean
     if manifest is not None:
-        yield "Judged by", ", ".join(manifest.judges) or "rules and formulas, no model"
+        yield "Judged by", ", ".join(map(public_name, manifest.judges)) or "rules and formulas, no model"
         yield "Started", moment(manifest.started)
         yield "Cases", Path(manifest.source).name or "—"
         if manifest.commit:

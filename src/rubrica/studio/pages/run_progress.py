@@ -14,6 +14,7 @@ from rubrica.studio.parts import card, trying
 from rubrica.studio.runs_view.casefiles import folder_of
 from rubrica.studio.runs_view.conduct import Course, orders_of
 from rubrica.studio.runs_view.listing import done_so_far, is_running
+from rubrica.studio.runs_view.paid import start_run
 from rubrica.studio.runs_view.places import run_link
 from rubrica.studio.runs_view.workplace import Workplace
 from rubrica.studio.studio import Visitor
@@ -101,7 +102,7 @@ def _stopped(visitor: Visitor, work: Workplace, name: str, course: Course | None
                 require(await visitor.still_here(), "author", "going on with a run")
                 if is_running(folder):
                     raise ConflictError(f"{name} is under way already")
-                work.conductor.start(orders)
+                await start_run(visitor, work.conductor, orders)
                 ui.navigate.to(run_link(name))
 
         with ui.element("div").classes("row"):

@@ -13,12 +13,14 @@ from rubrica.arena.access import require
 from rubrica.arena.draft import rubric_of
 from rubrica.arena.entry import Entry
 from rubrica.errors import InputError, RubricaError
+from rubrica.llm.public import public_name
 from rubrica.report.figures import counted
 from rubrica.runs.source import count_cases
 from rubrica.store.evaluations import Listing, Wanted
 from rubrica.studio.parts import Choice, told
 from rubrica.studio.runs_view.casefiles import case_file, case_files, keep_examples, keep_upload
 from rubrica.studio.runs_view.conduct import Orders
+from rubrica.studio.runs_view.paid import start_run
 from rubrica.studio.runs_view.places import new_run_path, run_link
 from rubrica.studio.runs_view.workplace import Workplace
 from rubrica.studio.studio import Visitor
@@ -71,7 +73,7 @@ class StartDialog:
             self.name = ui.input("Name of the run").props("outlined hide-bottom-space maxlength=100")
             self.ask: ui.checkbox | None = None
             if self.judges:
-                self.ask = ui.checkbox(f"Ask the judge: {', '.join(self.judges)}", value=True)
+                self.ask = ui.checkbox(f"Ask the judge: {', '.join(map(public_name, self.judges))}", value=True)
                 self.ask.on_value_change(lambda event: self.extent.offer_repeats(bool(event.value)))
             else:
                 ui.label(
@@ -182,7 +184,8 @@ class StartDialog:
         judges = self.judges if self.ask is not None and self.ask.value else ()
         extent = self.extent.read()
         cases = await asyncio.to_thread(self._cases, entry)
-        self.work.conductor.start(Orders(folder, rubric_of(entry.document), cases, judges, extent))
+        orders = Orders(folder, rubric_of(entry.document), cases, judges, extent)
+        await start_run(self.visitor, self.work.conductor, orders)
         return folder.name
 
     def _cases(self, entry: Entry) -> Path:

@@ -9,6 +9,7 @@ from fastapi import Request
 from nicegui import ui
 
 from rubrica.arena import catalogue, executions
+from rubrica.arena.access import require
 from rubrica.arena.entry import Entry
 from rubrica.arena.executing import NOWHERE, execution_of, keep_execution, open_target
 from rubrica.engine.plan import Plan
@@ -199,8 +200,10 @@ class _Bench:
             context = context_of(form, rounds=reads_rounds(self.side.plan.rubric))
             plan = self.side.judged if asking else self.side.plan
             sides = [plan] if self.other is None else [plan, self.other.judged if asking else self.other.plan]
-            run = self.visitor.service.work.of(self.visitor.caller.user_id)
-            evaluations = await executions.judge_all(sides, context, run)
+            service, caller = self.visitor.service, self.visitor.caller
+            run = service.work.of(caller.user_id)
+            async with service.spending.judging(caller, [(side, context) for side in sides]):
+                evaluations = await executions.judge_all(sides, context, run)
             found = await run(explain, self.side.plan, evaluations[0])
         except RubricaError as error:
             if turn == self.turn:
@@ -218,7 +221,7 @@ class _Bench:
         self.ask.props("loading")
         try:
             with trying():
-                await self.visitor.still_here()
+                require(await self.visitor.still_here(), "player", "asking a judge")
                 await self.judge(asking=True)
         finally:
             self.ask.props(remove="loading")
@@ -249,7 +252,7 @@ class _Bench:
                 keep.props("flat").classes("calm")
             self.kept = ui.element("div").classes("row")
         self.asked = ui.label().classes("quiet")
-        self.has_jury = jury is not None
+        self.has_jury = jury is not None and self.visitor.caller.may("player")
         self._tell_judges(None)
 
     def _tell_judges(self, found: Evaluation | None) -> None:
@@ -260,6 +263,8 @@ class _Bench:
             said = "Rules alone score this rubric: the result is complete as you type."
         elif self.has_jury:
             said = "As you type, rules stand in for the judge. Judge asks the model, which costs."
+        elif self.visitor.service.jury is not None:
+            said = "Having a judge asked needs the role player: rules stand in."
         else:
             said = "This rubric wants a judge and the server has none (rubrica serve --judge …): rules stand in."
         if found is not None:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from markupsafe import Markup
 
 from rubrica.engine.variation import Release, Turn
+from rubrica.llm.public import public_names
 from rubrica.model.evaluation import Evaluation
 from rubrica.model.rubric import Rubric
 from rubrica.report.card import Card, GateLine, HitLine, Row, TextBlock
@@ -114,7 +115,7 @@ def _scored_by(row: Row) -> Markup:
     if row.result.status in ("not_applicable", "not_needed"):
         return Markup("—")
     stand_in = Markup('<br><span class="warn">offline stand-in</span>') if row.result.offline else ""
-    return Markup("{}{}").format(row.result.judge or SOURCE_WORDS[row.result.source], stand_in)
+    return Markup("{}{}").format(public_names(row.result.judge) or SOURCE_WORDS[row.result.source], stand_in)
 
 
 def _why(row: Row) -> Markup:

@@ -13,6 +13,7 @@ import msgspec
 
 from rubrica.engine.cases import BadLine
 from rubrica.errors import InputError, RubricaError
+from rubrica.files import make_private_folder
 from rubrica.runs.source import cases_of
 from rubrica.runs.upload import check_upload
 from rubrica.runs.whole import whole
@@ -60,7 +61,7 @@ def keep_upload(runs: Path, name: str, data: bytes) -> CaseFile:
     path = _free(runs, name)
     if path.suffix.lower() not in SUFFIXES:
         raise InputError(f"{name}: cases come as {', '.join(SUFFIXES)}")
-    folder_of(runs).mkdir(parents=True, exist_ok=True)
+    make_private_folder(folder_of(runs))
     with whole(path) as place:
         place.write_bytes(data)
     try:

@@ -7,6 +7,7 @@ import logging
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
+from contextvars import copy_context
 from dataclasses import dataclass, field
 from datetime import datetime
 from importlib import import_module
@@ -113,7 +114,9 @@ class Conductor:
             raise ConflictError(f"{self._most} runs are under way ({names}); wait for one of them, or stop it")
         course = Course(orders)
         self._courses[orders.folder.name] = course
-        threading.Thread(target=self._conducted, args=(course,), name=f"run {orders.folder.name}", daemon=True).start()
+        begun = copy_context()  # with the budget that its calls are paid from
+        name = f"run {orders.folder.name}"
+        threading.Thread(target=begun.run, args=(self._conducted, course), name=name, daemon=True).start()
         return course
 
     def _conducted(self, course: Course) -> None:
@@ -172,7 +175,7 @@ def _judging(names: tuple[str, ...], extent: Extent) -> Iterator[tuple[JudgeOf |
     if not names:
         yield None, None
         return
-    jury = import_module("rubrica.judges.jury").Jury(names, warm=extent.repeat > 1, seed=extent.seed)
+    jury = import_module("rubrica.judges.jury").Jury(names, warm=extent.repeat > 1, seed=extent.seed, public=True)
     with asyncio.Runner() as runner:
         try:
             yield jury.judge, lambda work: in_flight(runner, work, judged, AT_ONCE)

@@ -12,6 +12,7 @@ import msgspec
 
 from rubrica.errors import RubricaError
 from rubrica.jsontext import UNREADABLE
+from rubrica.llm.public import public_name
 from rubrica.report.roles import ROLES, Role
 from rubrica.runs.folder import LOCK, SUMMARY
 from rubrica.runs.grading import Grading
@@ -141,7 +142,7 @@ def _line(path: Path) -> RunLine:
         state,
         manifest.started,
         tuple(f"{used.name}@{used.version}" for used in manifest.rubrics),
-        manifest.judges,
+        tuple(map(public_name, manifest.judges)),
         commit=manifest.commit,
     )
     summary = _summary(path)

@@ -1,0 +1,82 @@
+"""What judging costs at most, worked out before anybody is asked: every question is written, and none is sent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from rubrica.llm.budget import Price, most_usage
+from rubrica.llm.model import ModelError, Reply, Request, Usage
+from rubrica.model.context import Context
+from rubrica.model.rubric import Axis, Rubric
+
+from .judge import ModelJudge
+
+
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """The calls that a piece of work takes, and the most they can cost in US dollars; None: a price is not known.
+
+    >>> Quote(2, 0.5) + Quote(1, 0.25)
+    Quote(calls=3, usd=0.75)
+    >>> (Quote(2, 0.5) + Quote(1, None)).usd is None
+    True
+    """
+
+    calls: int = 0
+    usd: float | None = 0.0
+
+    def __add__(self, other: Quote) -> Quote:
+        known = self.usd is not None and other.usd is not None
+        return Quote(self.calls + other.calls, (self.usd or 0.0) + (other.usd or 0.0) if known else None)
+
+    def times(self, count: int) -> Quote:
+        return Quote(self.calls * count, None if self.usd is None else self.usd * count)
+
+    def __str__(self) -> str:
+        cost = "at a price that is not known" if self.usd is None else f"for at most ${self.usd:.4f}"
+        return f"{self.calls:,} call{'' if self.calls == 1 else 's'} {cost}"
+
+
+def quote_usages(model: str, usages: Iterable[Usage], price: Price) -> Quote:
+    """What calls to one model cost at most."""
+    costs = [price(model, usage) for usage in usages]
+    known = [cost for cost in costs if cost is not None]
+    return Quote(len(costs), sum(known) if len(known) == len(costs) else None)
+
+
+def judged_axes(rubric: Rubric) -> dict[str, Axis]:
+    """The axes of a rubric that a judge is asked about."""
+    return ModelJudge(_Unasked(), rubric).judged
+
+
+def calls_of(rubric: Rubric, judges: int, repeats: int) -> int:
+    """How many calls one evaluation takes at most: of the dimensions, times the repeats, times the judges."""
+    axes = len(judged_axes(rubric))
+    at_once = rubric.judging.mode != "each" and rubric.judging.stop != "decided"
+    return min(axes, 1 if at_once else axes) * judges * repeats
+
+
+async def usages_of(rubric: Rubric, context: Context) -> Sequence[Usage]:
+    """The most tokens of each call that one judge takes for one evaluation, asked once."""
+    unasked = _Unasked()
+    judge = ModelJudge(unasked, rubric)
+    await judge(judge.judged, context)
+    times = calls_of(rubric, 1, 1) // max(len(unasked.usages), 1)  # asked together in waves, each is shown everything
+    return [usage for usage in unasked.usages for _ in range(times)]
+
+
+class _Unasked:
+    """A model that notes what it would have been asked, and answers nothing."""
+
+    name = "nobody"
+
+    def __init__(self) -> None:
+        self.usages: list[Usage] = []
+
+    async def __call__(self, request: Request) -> Reply:
+        self.usages.append(most_usage(request))
+        raise ModelError("over_budget", "not asked: the price is worked out")
+
+    async def close(self) -> None:
+        """Nothing is open."""
