@@ -23,7 +23,7 @@ from rubrica.store.database import Database
 from rubrica.store.tables import metadata, users
 from rubrica.store.upgrade import VERSION_TABLE, Status, status, upgrade
 
-REVISIONS = ("0001", "0002")
+REVISIONS = ("0001", "0002", "0003")
 HEAD = REVISIONS[-1]
 START = """
 import asyncio, sys
@@ -162,7 +162,7 @@ def test_a_file_of_something_else_is_left_as_it_is(tmp_path: Path) -> None:
 def test_a_database_of_a_later_rubrica_is_refused(database_url: str) -> None:
     write(database_url, f"UPDATE {VERSION_TABLE} SET version_num = '9999'")  # noqa: S608
     for way in (status, upgrade):
-        with pytest.raises(StoreError, match=r"later Rubrica \(revision 9999; this one knows 0002\)"):
+        with pytest.raises(StoreError, match=r"later Rubrica \(revision 9999; this one knows 0003\)"):
             asyncio.run(way(database_url))
 
 

@@ -41,6 +41,7 @@ class RunLine:
     usd: float | None = None
     commit: str | None = None
     why: str = ""  # of an unreadable one
+    id: str = ""  # of its manifest
 
     @property
     def passed(self) -> float | None:
@@ -142,6 +143,7 @@ def _line(path: Path) -> RunLine:
         tuple(f"{used.name}@{used.version}" for used in manifest.rubrics),
         manifest.judges,
         commit=manifest.commit,
+        id=manifest.id,
     )
     summary = _summary(path)
     if summary is None:
