@@ -107,7 +107,7 @@ def leave_game(conn: Connection, caller: Caller, game_id: UUID, player_id: UUID)
 
 def _own_player(conn: Connection, caller: Caller, player_id: UUID) -> Player:
     player = store.player_by_id(conn, player_id)
-    if player is None or not (stands_behind(caller, player) or _made_or_is(caller, player)):
+    if player is None or not (caller.is_admin or _made_or_is(caller, player)):
         raise _missing_player(player_id)
     if not stands_behind(caller, player):
         raise DeniedError(f"{player.name} is somebody else, who joins and leaves games by themselves")
