@@ -223,3 +223,18 @@ def test_what_is_too_old_is_dropped_and_what_is_not_stays(database: Any) -> None
         b"r" * 32, 201, {"ETag": '"1"'}, b"\x00\xff"
     )
     assert database.write(forget, NOON + KEPT) == 1
+
+
+def test_a_lesser_key_of_the_same_user_is_not_told_what_a_stronger_one_was(server: Running) -> None:
+    strong, weak, other = (
+        server.newcomer("author", "the same"),
+        server.newcomer("viewer", "the same"),
+        server.newcomer("author", "another"),
+    )
+    first, replayed, lesser, others = (
+        caller.post("/api/games", {"name": "Moth night"}, Idempotency_Key="moth")
+        for caller in (strong, strong, weak, other)
+    )
+    assert (first.status, replayed.body, lesser.status) == (201, first.body, 422)
+    assert first.json["id"] not in lesser.text
+    assert (others.status, others.json["id"] != first.json["id"]) == (201, True)
