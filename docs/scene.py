@@ -228,6 +228,7 @@ def _runs(scene: Scene) -> None:
             scene, "baseline", "add", str(scene.runs / name), "--file", str(scene.runs / ".rubrica/baselines.json")
         )
     sample = ["--share", "0.5", "-o", str(scene.database.parent / "review.csv"), "--db", str(scene.database)]
+    sample += ["--reviewers", "everyone"]
     _command(scene, "review", "sample", str(scene.runs / "answers-week-46"), *sample)
 
 

@@ -16,6 +16,7 @@ from rubrica.arena.access import Caller
 from rubrica.arena.attachments import Wish
 from rubrica.arena.draft import read_draft
 from rubrica.arena.entry import ANYTHING
+from rubrica.arena.executing import ExecutionDraft, open_surroundings
 from rubrica.arena.turns import MovedError
 from rubrica.errors import ConflictError, DeniedError, InputError, MissingError, RubricError
 from rubrica.model.context import Context
@@ -434,14 +435,89 @@ def test_a_player_plays_as_themselves_only(table: Table, ann: Caller, pat: Calle
     table.attach(ann, game, Wish(NORM))
     table.play(ann, game, {"player": "bot", "round": {"response": "Its."}})
     bot = table.database.read(rounds.list_rounds, ann, game, None, None, 9)[0].player_id
-    for wanted in ("bot", "somebody", str(bot)):
+    for wanted in ("bot", "somebody"):
         with pytest.raises(DeniedError):
             table.play(pat, game, {"player": wanted, "round": {"response": "Mine."}})
+    with pytest.raises(MissingError, match="that you may submit for"):
+        table.play(pat, game, {"player": str(bot), "round": {"response": "Mine."}})
     assert table.play(pat, game, {"player": "pat", "round": {"response": "Mine."}})[0].player == "pat"
     with pytest.raises(DeniedError, match="needs the role player"):
         table.play(table.people["vic"], game, {"round": {"response": "Hm."}})
     with pytest.raises(MissingError):
         table.play(ann, game, {"player": str(UUID(int=9)), "round": {"response": "Hm."}})
+
+
+def test_nobody_submits_for_a_player_who_did_not_join(table: Table, ann: Caller, pat: Caller) -> None:
+    secret = table.database.write(players.create_player, pat, "pat", {"secret": "likes moths"}, None, table.now)
+    game, evil = table.game(ann), table.game(table.people["eve"])
+    for host, own in ((ann, game), (table.people["eve"], evil)):
+        table.attach(host, own, Wish(NORM))
+        told = []
+        for wanted in (secret.id, UUID(int=9)):
+            with pytest.raises(MissingError, match="that you may submit for") as caught:
+                table.play(host, own, {"player": str(wanted), "round": {"response": "In 1974."}})
+            told.append(str(caught.value).replace(str(wanted), "ID"))
+            draft = ExecutionDraft({"response": "Hm."}, own, wanted)
+            with pytest.raises(MissingError):
+                table.database.read(open_surroundings, host, draft)
+        assert told[0] == told[1]  # whether there is such a player is told to nobody
+        with pytest.raises(MissingError):
+            table.database.read(players.view_player, host, secret.id)
+    table.say(pat, game, "Mine.")  # which joins ann's game, and not eve's
+    (given,) = table.play(ann, game, {"player": "pat", "round": {"response": "For pat."}})
+    assert given.player_id == secret.id
+    assert table.database.read(players.view_player, ann, secret.id).info == {"secret": "likes moths"}
+    with pytest.raises(MissingError):
+        table.database.read(players.view_player, table.people["eve"], secret.id)
+    other = table.play(table.people["eve"], evil, {"player": "pat", "round": {"response": "In 1974."}})[0]
+    assert other.player_id != secret.id  # a player of eve's own that is called like pat
+
+
+def test_a_player_joins_and_leaves_by_whoever_stands_behind_it(table: Table, ann: Caller, pat: Caller) -> None:
+    game = table.game(ann)
+    table.attach(ann, game, Wish(NORM))
+    mine = table.database.write(players.create_player, pat, "pat", {"secret": 1}, None, table.now)
+    with pytest.raises(MissingError):
+        table.database.write(players.join_game, ann, game, mine.id, table.now)
+    for _ in range(2):
+        assert table.database.write(players.join_game, pat, game, mine.id, table.now) == mine
+    score = table.play(ann, game, {"player": str(mine.id), "round": {"response": "In 1974."}})[0].scores[0].id
+    assert table.database.read(scores.view_score, ann, score).context_snapshot["player_info"] == {"secret": 1}
+    table.database.write(players.leave_game, pat, game, mine.id)
+    with pytest.raises(MissingError, match="has not joined"):
+        table.database.write(players.leave_game, pat, game, mine.id)
+    with pytest.raises(MissingError):
+        table.play(ann, game, {"player": str(mine.id), "round": {"response": "In 1974."}})
+    assert "player_info" not in table.database.read(scores.view_score, ann, score).context_snapshot
+    assert table.database.read(scores.view_score, pat, score).context_snapshot["player_info"] == {"secret": 1}
+    table.attach(ann, game, Wish(SPEED), weights="renormalise")
+    assert table.judged(ann, game, {}).told == []  # kept rounds of who left are not judged again for the host
+    made = table.database.write(players.create_player, ann, "Pat's moth", {}, "pat", table.now)
+    with pytest.raises(DeniedError, match="who joins and leaves games by themselves"):
+        table.database.write(players.join_game, ann, game, made.id, table.now)
+    with pytest.raises(DeniedError, match="needs the role player"):
+        table.database.write(players.join_game, table.people["vic"], game, made.id, table.now)
+
+
+def test_across_games_only_rounds_count_that_the_player_agreed_to(table: Table, ann: Caller, pat: Caller) -> None:
+    game = table.game(ann)
+    table.attach(ann, game, Wish(NORM))
+    made = table.database.write(players.create_player, ann, "Pat's moth", {}, "pat", table.now)
+    table.play(ann, game, {"player": str(made.id), "round": {"response": "Hm."}})
+    table.play(ann, game, {"player": "bot", "round": {"response": "In 1974."}})
+
+    def names(caller: Caller) -> set[str]:
+        return {entry.player for entry in table.database.read(standing.across_games, caller, None).items}
+
+    for caller in (ann, pat, table.people["root"]):
+        assert names(caller) == {"bot"}
+    board = table.database.read(standing.of_game, ann, game, "composite", None)
+    assert {entry.player for entry in board.items} == {"bot", "Pat's moth"}
+    table.database.write(players.join_game, pat, game, made.id, table.now)
+    assert names(ann) == {"bot", "Pat's moth"}
+    table.database.write(players.leave_game, pat, game, made.id)
+    table.play(table.people["root"], game, {"player": str(made.id), "round": {"response": "By an admin."}})
+    assert names(ann) == {"bot"}
 
 
 def test_names_are_of_the_game_first_and_then_of_who_gives_them(table: Table, ann: Caller, pat: Caller) -> None:

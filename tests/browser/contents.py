@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from browser.browsers import Site, eventually
+from rubrica.arena.access import LOCAL
+from rubrica.arena.run_access import RunKey, open_review
 from rubrica.engine.load import rubric_from_text
 from rubrica.runs.baseline import Baselines, Source
 from rubrica.runs.grading import Grading
@@ -45,5 +47,7 @@ def kept_as_baseline(run: StoredRun, file: Path, note: str) -> None:
 
 
 def queued(site: Site, run: StoredRun) -> None:
-    """Put every evaluation of a run into the review queue."""
+    """Put every evaluation of a run into the review queue, for everybody to score."""
+    assert run.manifest is not None
+    site.write(open_review, LOCAL, RunKey(run.name, run.manifest.id), "shared", [], now())
     site.write(add_items, run.name, new_items(draw(run.evaluations, 1.0), run.rubrics()), now())

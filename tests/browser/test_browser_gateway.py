@@ -9,6 +9,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from browser.browsers import Site, expect_to_fit, opened, sign_in, tab
 from gateway_samples import record, traffic
+from rubrica.arena.keys import Wish, issue
 from rubrica.store.gateway import DimensionScore, keep
 
 HOSTILE = "<img src=x onerror=alert(1)>"
@@ -74,13 +75,17 @@ def test_a_request_is_followed_step_by_step_and_its_texts_stay_texts(keyed: Site
 
 
 def test_a_viewer_reads_figures_but_no_texts(keyed: Site, chromium: Browser) -> None:
-    secret = record(datetime.now(UTC) - timedelta(seconds=9), prompt="Is it secret?", answer="It is <b>quite</b>.")
-    keyed.write(keep, [secret])
+    moment, texts = datetime.now(UTC) - timedelta(seconds=9), ("Is it secret?", "It is <b>quite</b>.")
+    gus = keyed.write(issue, Wish("viewer", "gus"), moment)
+    secret, own = (record(moment, prompt=texts[0], answer=texts[1], key_id=key) for key in (None, gus.key.id))
+    keyed.write(keep, [secret, own])
     with tab(chromium, keyed, width=390) as page:
-        sign_in(page, keyed.key("gus", "viewer"))
-        opened(page, f"/gateway/{secret.trace}")
+        sign_in(page, gus.secret)
+        opened(page, f"/gateway/{own.trace}")
         expect(page.get_by_text("shown to admins only")).to_be_visible()
         assert "secret?" not in page.content()
+        opened(page, f"/gateway/{secret.trace}")
+        expect(page.get_by_role("alert")).to_contain_text("no request")
         opened(page, "/gateway")
         expect(page.locator(".gauges")).to_be_visible()
         expect_to_fit(page, 390)
@@ -90,7 +95,7 @@ def test_ten_thousand_requests_are_leafed_through(keyed: Site, chromium: Browser
     now = datetime.now(UTC)
     keyed.write(keep, list(traffic(10_000, seed=5, start=now - timedelta(days=6), over=timedelta(days=5))))
     with tab(chromium, keyed) as page:
-        sign_in(page, keyed.key("gil", "author"))
+        sign_in(page, keyed.key("gil", "admin"))
         opened(page, "/gateway")
         page.get_by_role("button", name="Week").click()
         expect(page.locator(".gauges")).to_contain_text(re.compile("10,[01]"))

@@ -172,13 +172,51 @@ def test_nothing_is_wider_than_a_phone(chromium: Browser, site: Site) -> None:
             expect_to_fit(page, 390)
 
 
-def test_a_viewer_looks_and_starts_nothing(chromium: Browser, site: Site, keyed: Site) -> None:
+def test_a_run_of_the_command_is_for_admins_until_one_shares_it_and_a_viewer_then_only_looks(
+    chromium: Browser, site: Site, keyed: Site
+) -> None:
     if keyed.lacks("before"):
         shutil.copytree(site.runs / "before", keyed.runs / "before")
-    with tab(chromium, keyed) as page:
+    with tab(chromium, keyed) as admin, tab(chromium, keyed) as page:
         sign_in(page, keyed.key("ruth", "viewer"))
+        for path in ("/runs/before", "/runs/before/case-001"):
+            opened(page, path)
+            expect(page.get_by_role("alert")).to_contain_text("there is no run 'before', or it is not yours to see")
+        opened(page, "/runs")
+        expect(page.get_by_role("link", name="before")).to_have_count(0)
+        expect(page.get_by_role("button", name="Start a run")).to_have_count(0)
+        sign_in(admin, keyed.key("head", "admin"))
+        opened(admin, "/runs/before")
+        admin.get_by_role("button", name="Sharing").click()
+        admin.get_by_label("Who may see it").click()
+        admin.get_by_role("option", name="everybody who has a key").click()
+        admin.get_by_role("button", name="Save").click()
+        expect(admin.get_by_text("Saved")).to_be_visible()
         opened(page, "/runs/before")
         expect(page.get_by_role("table", name="Evaluations")).to_be_visible()
-        expect(page.get_by_role("button", name="Keep as baseline")).to_have_count(0)
+        for action in ("Keep as baseline", "Review a sample", "Sharing"):
+            expect(page.get_by_role("button", name=action)).to_have_count(0)
+
+
+def test_a_run_that_an_author_starts_is_theirs_alone(chromium: Browser, keyed: Site) -> None:
+    with tab(chromium, keyed) as page, tab(chromium, keyed) as other:
+        sign_in(page, keyed.key("owen", "author"))
         opened(page, "/runs")
-        expect(page.get_by_role("button", name="Start a run")).to_have_count(0)
+        page.get_by_role("button", name="Start a run").click()
+        page.get_by_role("dialog").get_by_label("Rubric").click()
+        page.keyboard.type("answer-quality")
+        page.get_by_role("option", name="(answer-quality@").filter(has_text="with Rubrica").click()
+        expect(page.get_by_label("Name of the run")).not_to_have_value("")
+        page.get_by_label("Name of the run").fill("owens")
+        page.get_by_role("button", name="Start", exact=True).click()
+        expect(page.get_by_role("heading", name="owens")).to_be_visible()
+        expect(page.get_by_role("table", name="Evaluations")).to_be_visible()
+        expect(page.get_by_role("button", name="Sharing")).to_be_visible()
+        sign_in(other, keyed.key("olga", "author"))
+        opened(other, "/runs/owens")
+        expect(other.get_by_role("alert")).to_contain_text("there is no run 'owens', or it is not yours to see")
+        opened(other, "/runs/compare?a=owens&b=before")
+        expect(other.get_by_text("owens")).to_have_count(0)
+        opened(other, "/reviews?sample=owens")
+        expect(other.get_by_role("heading", name="Draw a sample")).to_be_visible()
+        expect(other.get_by_text("owens")).to_have_count(0)

@@ -2,181 +2,60 @@
 
 from __future__ import annotations
 
-import asyncio
-import itertools
 import json
+import re
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, cast
 from uuid import uuid4
 
 import pytest
-from fastapi.routing import APIRoute
 from starlette.routing import Route
 
+from access_table import (
+    CALLERS,
+    FILES,
+    GATEWAY,
+    GONE,
+    NUMBERS,
+    ONE_ROUND,
+    PAGES,
+    ROWS,
+    SHARED_MODELS,
+    Row,
+    definition,
+)
+from rubrica.server.gateway import app as gateway_app
+from servers import Client, Reply, Running
+
+LIST_ROUTES = """
+import json, sys
+from pathlib import Path
 from rubrica.server.app import create_app
 from rubrica.server.service import Service
 from rubrica.server.settings import ServerSettings
-from servers import Client, Reply, Running
+from rubrica.studio.mount import attach
+from rubrica.studio.studio import Studio
 
-CALLERS = ("nobody", "viewer", "player", "author", "other", "admin")
-"""`author` made the things that are asked for; `other` is an author who did not."""
+def listed(routes, before=""):
+    for route in routes:
+        path = before + route.path
+        inside = getattr(route, "routes", None)
+        methods = getattr(route, "methods", None)
+        if inside:
+            yield from listed(inside, path)
+        elif methods is None:
+            yield type(route).__name__.upper(), path
+        else:
+            yield from ((method, path) for method in methods if method != "HEAD")
 
-NUMBERS = itertools.count()
-GONE = "018f0000-0000-7000-8000-000000000000"
-
-
-def definition(**more: Any) -> dict[str, Any]:
-    rule = {"type": "custom_expression", "name": "brief", "expression": "1 if word_count < 9 else 0"}
-    return {"name": f"Brief {next(NUMBERS)}", "scoring_type": "binary", "rules": [rule], **more}
-
-
-class Row(NamedTuple):
-    """One route with things put in its path, and the status that each of `CALLERS` is answered with."""
-
-    method: str
-    path: str
-    things: dict[str, str]  # by the name of a path parameter
-    body: Any  # a function makes a new one each time
-    statuses: str
-
-
-READ_PRIVATE, READ_PUBLIC = "401 404 404 200 404 200", "401 200 200 200 200 200"
-PRIVATE, PUBLIC = {"reference": "private"}, {"reference": "public"}
-OFFER, NO_OFFER = {"id": "public"}, {"id": "private"}
-OWN_GAME, OPEN_GAME = {"game_id": "private_game"}, {"game_id": "public_game"}
-EVALUATION, MARKET, GAME = "/api/evaluations/{reference}", "/api/marketplace/{id}", "/api/games/{game_id}"
-ONE_ROUND = {"round": {"response": "Hello."}}
-
-
-def _attaching() -> dict[str, Any]:
-    return {"evaluation_id": "on-the-shelf", "weights": "renormalise"}
-
-
-ROWS = [
-    Row("POST", "/api/evaluations", {}, definition, "401 403 403 201 201 201"),
-    Row("GET", "/api/evaluations", {}, None, READ_PUBLIC),
-    Row("POST", "/api/evaluations/import", {}, definition, "401 403 403 201 201 201"),
-    Row("GET", EVALUATION, PRIVATE, None, READ_PRIVATE),
-    Row("GET", EVALUATION, PUBLIC, None, READ_PUBLIC),
-    Row("PUT", EVALUATION, PRIVATE, definition, "401 403 403 200 404 200"),
-    Row("PUT", EVALUATION, PUBLIC, definition, "401 403 403 200 403 200"),
-    Row("DELETE", EVALUATION, PRIVATE, None, "401 404 404 204 404 204"),
-    Row("DELETE", EVALUATION, PUBLIC, None, "401 403 403 204 403 204"),
-    Row("POST", f"{EVALUATION}/test", PRIVATE, {"response": "Hello."}, READ_PRIVATE),
-    Row("POST", f"{EVALUATION}/test", PUBLIC, {"response": "Hello."}, READ_PUBLIC),
-    Row("POST", f"{EVALUATION}/execute", PRIVATE, {"response": "Hello."}, "401 403 404 201 404 201"),
-    Row("POST", f"{EVALUATION}/execute", PUBLIC, {"response": "Hello."}, "401 403 201 201 201 201"),
-    Row("GET", f"{EVALUATION}/versions", PRIVATE, None, READ_PRIVATE),
-    Row("GET", f"{EVALUATION}/versions", PUBLIC, None, READ_PUBLIC),
-    Row("GET", f"{EVALUATION}/versions/{{which}}", {**PRIVATE, "which": "1"}, None, READ_PRIVATE),
-    Row("GET", f"{EVALUATION}/versions/{{which}}", {**PUBLIC, "which": "1"}, None, READ_PUBLIC),
-    Row(
-        "GET",
-        f"{EVALUATION}/versions/{{which}}/diff/{{other}}",
-        {**PRIVATE, "which": "1", "other": "1.0"},
-        None,
-        READ_PRIVATE,
-    ),
-    Row(
-        "GET",
-        f"{EVALUATION}/versions/{{which}}/diff/{{other}}",
-        {**PUBLIC, "which": "1", "other": "1.0"},
-        None,
-        READ_PUBLIC,
-    ),
-    Row("POST", f"{EVALUATION}/versions/{{which}}/restore", {**PRIVATE, "which": "1"}, None, "401 404 404 200 404 200"),
-    Row("POST", f"{EVALUATION}/versions/{{which}}/restore", {**PUBLIC, "which": "1"}, None, "401 403 403 200 403 200"),
-    Row("POST", f"{EVALUATION}/fork", PRIVATE, None, "401 404 404 201 404 201"),
-    Row("POST", f"{EVALUATION}/fork", PUBLIC, None, "401 403 403 201 201 201"),
-    Row("GET", f"{EVALUATION}/lineage", PRIVATE, None, READ_PRIVATE),
-    Row("GET", f"{EVALUATION}/lineage", PUBLIC, None, READ_PUBLIC),
-    Row("GET", f"{EVALUATION}/export", PRIVATE, None, READ_PRIVATE),
-    Row("GET", f"{EVALUATION}/export", PUBLIC, None, READ_PUBLIC),
-    Row("GET", f"{EVALUATION}/docs", PRIVATE, None, READ_PRIVATE),
-    Row("GET", f"{EVALUATION}/docs", PUBLIC, None, READ_PUBLIC),
-    Row("GET", "/api/marketplace/evaluations", {}, None, READ_PUBLIC),
-    Row("GET", "/api/marketplace/trending", {}, None, READ_PUBLIC),
-    Row("GET", MARKET, NO_OFFER, None, "401 404 404 404 404 404"),
-    Row("GET", MARKET, OFFER, None, READ_PUBLIC),
-    Row("POST", f"{MARKET}/import", NO_OFFER, None, "401 403 403 404 404 404"),
-    Row("POST", f"{MARKET}/import", OFFER, None, "401 403 403 201 201 201"),
-    Row("POST", f"{MARKET}/rate", NO_OFFER, {"rating": 4}, "401 403 404 404 404 404"),
-    Row("POST", f"{MARKET}/rate", OFFER, {"rating": 4}, "401 403 200 403 200 200"),
-    Row("GET", f"{MARKET}/reviews", NO_OFFER, None, "401 404 404 404 404 404"),
-    Row("GET", f"{MARKET}/reviews", OFFER, None, READ_PUBLIC),
-    Row("PUT", f"{MARKET}/featured", NO_OFFER, {"featured": True}, "401 403 403 403 403 404"),
-    Row("PUT", f"{MARKET}/featured", OFFER, {"featured": True}, "401 403 403 403 403 200"),
-    Row("POST", "/api/games", {}, {"name": "Moth night"}, "401 403 403 201 201 201"),
-    Row("GET", "/api/games", {}, None, READ_PUBLIC),
-    Row("GET", GAME, OWN_GAME, None, READ_PRIVATE),
-    Row("GET", GAME, OPEN_GAME, None, READ_PUBLIC),
-    Row("PATCH", GAME, OWN_GAME, {"name": "Fly night"}, "401 404 404 200 404 200"),
-    Row("PATCH", GAME, OPEN_GAME, {"name": "Fly night"}, "401 403 403 200 403 200"),
-    Row("GET", f"{GAME}/evaluations", OWN_GAME, None, READ_PRIVATE),
-    Row("GET", f"{GAME}/evaluations", OPEN_GAME, None, READ_PUBLIC),
-    Row("POST", f"{GAME}/evaluations", OWN_GAME, _attaching, "401 404 404 201 404 201"),
-    Row("POST", f"{GAME}/evaluations", OPEN_GAME, _attaching, "401 403 403 201 403 201"),
-    Row("PUT", f"{GAME}/evaluations", OWN_GAME, {"evaluations": []}, "401 404 404 200 404 200"),
-    Row("PUT", f"{GAME}/evaluations", OPEN_GAME, {"evaluations": []}, "401 403 403 200 403 200"),
-    Row(
-        "DELETE",
-        f"{GAME}/evaluations/{{attachment_id}}",
-        {**OWN_GAME, "attachment_id": "private_attachment"},
-        None,
-        "401 404 404 200 404 200",
-    ),
-    Row(
-        "DELETE",
-        f"{GAME}/evaluations/{{attachment_id}}",
-        {**OPEN_GAME, "attachment_id": "public_attachment"},
-        None,
-        "401 403 403 200 403 200",
-    ),
-    Row("POST", f"{GAME}/evaluate", OWN_GAME, ONE_ROUND, "401 404 404 200 404 200"),
-    Row("POST", f"{GAME}/evaluate", OPEN_GAME, ONE_ROUND, "401 403 200 200 200 200"),
-    Row("POST", f"{GAME}/evaluate", OWN_GAME, {}, "401 403 404 200 404 200"),
-    Row("POST", f"{GAME}/evaluate", OPEN_GAME, {**ONE_ROUND, "player": "model"}, "401 403 403 200 403 200"),
-    Row("GET", f"{GAME}/rounds", OWN_GAME, None, READ_PRIVATE),
-    Row("GET", f"{GAME}/rounds", OPEN_GAME, None, READ_PUBLIC),
-    Row(
-        "GET",
-        f"{GAME}/rounds/{{player}}/{{number}}",
-        {**OWN_GAME, "player": "model", "number": "1"},
-        None,
-        READ_PRIVATE,
-    ),
-    Row(
-        "GET",
-        f"{GAME}/rounds/{{player}}/{{number}}",
-        {**OPEN_GAME, "player": "model", "number": "1"},
-        None,
-        READ_PUBLIC,
-    ),
-    Row("GET", f"{GAME}/leaderboard", OWN_GAME, None, READ_PRIVATE),
-    Row("GET", f"{GAME}/leaderboard", OPEN_GAME, None, READ_PUBLIC),
-    Row("GET", "/api/leaderboard", {}, None, READ_PUBLIC),
-    Row("POST", "/api/players", {}, lambda: {"name": f"model {next(NUMBERS)}"}, "401 403 201 201 201 201"),
-    Row("GET", "/api/players", {}, None, READ_PUBLIC),
-    Row("GET", "/api/players/{player_id}", {"player_id": "player"}, None, READ_PRIVATE),
-    Row("GET", "/api/scores", {}, None, READ_PUBLIC),
-    Row("GET", "/api/scores/{score_id}", {"score_id": "score"}, None, READ_PRIVATE),
-    Row("POST", "/api/keys", {}, {"role": "viewer"}, "401 403 403 403 403 201"),
-    Row("GET", "/api/keys", {}, None, READ_PUBLIC),
-    Row("DELETE", "/api/keys/{key_id}", {"key_id": "key"}, None, "401 404 404 204 404 204"),
-    Row("GET", "/api/whoami", {}, None, READ_PUBLIC),
-    Row("GET", "/api/usage", {}, None, READ_PUBLIC),
-    Row("POST", "/v1/council/run", {}, {"question": "Why?"}, "401 403 403 503 503 503"),
-    Row("GET", "/v1/council/stream", {}, None, "401 403 403 503 503 503"),
-    Row("POST", "/v2/generate_questions", {}, {"grade": 3, "count": 1}, "401 403 403 503 503 503"),
-    Row("GET", "/healthz", {}, None, "200 200 200 200 200 200"),
-    Row("GET", "/docs", {}, None, "200 200 200 200 200 200"),
-    Row("GET", "/openapi.json", {}, None, "200 200 200 200 200 200"),
-    Row("GET", "/", {}, None, "307 307 307 307 307 307"),
-    Row("GET", "/signin", {}, None, "200 200 200 200 200 200"),
-    Row("POST", "/signin", {}, {"key": "none of them"}, "401 401 401 401 401 401"),
-    Row("POST", "/signout", {}, None, "401 303 303 303 303 303"),
-]
+service = Service.open(ServerSettings(database=sys.argv[1], preload=False))
+app = create_app(service)
+attach(app, Studio(service, app.state.door, Path("runs")))
+print(json.dumps(list(listed(app.routes))))
+"""
 
 
 class Things:
@@ -190,10 +69,14 @@ class Things:
         assert made.status in (201, 409)
 
     def path(self, row: Row) -> str:
+        return row.path.format(**self.values(row))
+
+    def values(self, row: Row) -> dict[str, str]:
+        """What is put into a path, by the name of its parameter."""
         values: dict[str, str] = {}
         for parameter, thing in row.things.items():
             values[parameter] = self.thing(thing, values, keep=row.method == "GET")
-        return row.path.format(**values)
+        return values
 
     def thing(self, name: str, others: dict[str, str], *, keep: bool) -> str:
         make: Callable[[dict[str, str]], str] | None = getattr(self, f"_{name}", None)
@@ -229,6 +112,11 @@ class Things:
 
     def _player(self, _: dict[str, str]) -> str:
         return str(self._made("/api/players", {"name": f"model {next(NUMBERS)}"})["id"])
+
+    def _joined_player(self, others: dict[str, str]) -> str:
+        player = self._player({})
+        assert self._author.put(f"/api/games/{others['game_id']}/players/{player}").status == 200
+        return player
 
     def _score(self, _: dict[str, str]) -> str:
         return str(self._made("/api/evaluations/on-the-shelf/execute", {"response": "Hello."})["id"])
@@ -267,25 +155,45 @@ def test_a_route_answers_each_caller_as_they_may(things: Things, callers: dict[s
     assert statuses == dict(zip(CALLERS, map(int, row.statuses.split()), strict=True))
 
 
-def test_every_route_is_in_the_matrix(tmp_path: Path) -> None:
-    service = Service.open(ServerSettings(database=str(tmp_path / "rubrica.db"), preload=False))
+def test_every_route_page_file_and_socket_is_in_the_table(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", LIST_ROUTES, str(tmp_path / "rubrica.db")]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    there = [(method, _unversioned(path)) for method, path in json.loads(done.stdout)]
+    rows = {(row.method, row.path) for row in (*ROWS, *FILES)} | {("GET", row.path) for row in PAGES}
+    assert set(there) - rows == set(), "add it to tests/access_table.py, and who may use it"
+    assert rows - set(there) == set(), "it is gone: take it out of tests/access_table.py"
+    assert len(there) == len(set(there)), "a path is there twice"
+
+
+def test_every_route_of_the_gateway_is_in_the_table() -> None:
+    routes = gateway_app._routes(cast("Any", None))
     there = {
         (method, route.path)
-        for route in create_app(service).routes
-        if isinstance(route, APIRoute | Route)
-        for method in (route.methods or set()) - {"HEAD"}
+        for route in routes
+        if isinstance(route, Route)
+        for method in (route.methods or {"GET"}) - {"HEAD"}
     }
-    asyncio.run(service.close())
-    assert {(row.method, row.path) for row in ROWS} == there, "add the route, and who may use it, to ROWS"
+    assert len(routes) == len({route.path for route in routes if isinstance(route, Route)})
+    assert {(row.method, row.path) for row in GATEWAY} == there, "add it to tests/access_table.py, and who may use it"
+
+
+def test_every_path_with_an_id_is_asked_for_something_of_somebody_else() -> None:
+    asked = {row.path for row in ROWS if int(row.statuses.split()[CALLERS.index("other")]) in (403, 404)}
+    asked |= {row.path for row in PAGES if row.outcomes.split()[CALLERS.index("other")] in ("missing", "denied")}
+    paths = {row.path for row in (*ROWS, *PAGES, *GATEWAY) if "{" in row.path}
+    assert {path for path in paths - asked if not path.endswith(SHARED_MODELS)} == set()
+
+
+def _unversioned(path: str) -> str:
+    """A path without the version of what draws pages."""
+    return re.sub(r"/_nicegui/[0-9][0-9.]*/", "/_nicegui/{version}/", path)
 
 
 # --- what is somebody else's does not exist, and looks no different from what nobody has -------------------------
 
-HIDDEN = [
-    row
-    for row in ROWS
-    if {"private", "private_game", "private_attachment", "score", "player", "key"} & set(row.things.values())
-]
+PRIVATE_THINGS = frozenset({"private", "private_game", "private_attachment", "score", "player", "joined_player", "key"})
+HIDDEN = [row for row in ROWS if PRIVATE_THINGS & set(row.things.values())]
 BAD_CONTEXTS = ({"response": 5}, {"metadata": {"response_time": "x"}}, {"round_history": 7})
 
 
@@ -301,12 +209,11 @@ def told(reply: Reply, *ids: str) -> Any:
 def test_what_is_somebody_elses_looks_like_what_is_not_there(
     things: Things, callers: dict[str, Client], row: Row
 ) -> None:
-    path = things.path(row)
-    values = {name: GONE if getattr(things, f"_{thing}", None) else thing for name, thing in row.things.items()}
-    nowhere = row.path.format(**values)
-    ids = [part for part in path.split("/") if len(part) == 36]
-    found, missing = ask(callers["other"], row, path), ask(callers["other"], row, nowhere)
-    assert told(found, *ids) == told(missing, GONE)
+    values = things.values(row)
+    hidden = [values[name] for name, thing in row.things.items() if thing in PRIVATE_THINGS and len(values[name]) == 36]
+    nowhere = {name: GONE if value in hidden else value for name, value in values.items()}
+    found, missing = (ask(callers["other"], row, row.path.format(**given)) for given in (values, nowhere))
+    assert told(found, *hidden) == told(missing, GONE)
 
 
 @pytest.mark.parametrize("way", ["test", "execute"])

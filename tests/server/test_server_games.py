@@ -299,6 +299,7 @@ def test_the_openapi_document_has_every_path_of_games(server: Running) -> None:
         "/api/games/{game_id}/evaluations/{attachment_id}": {"delete"},
         "/api/games/{game_id}/evaluate": {"post"},
         "/api/games/{game_id}/rounds": {"get"},
+        "/api/games/{game_id}/players/{player_id}": {"put", "delete"},
         "/api/games/{game_id}/rounds/{player}/{number}": {"get"},
         "/api/games/{game_id}/leaderboard": {"get"},
         "/api/leaderboard": {"get"},

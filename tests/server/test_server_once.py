@@ -231,3 +231,18 @@ def test_a_clock_that_is_set_back_does_not_keep_the_key_of_who_is_gone(database:
     database.write(keep, slot(2), 201, {}, b"done", NOON - timedelta(hours=1))
     for jump in (timedelta(hours=-2), timedelta(hours=1)):
         assert database.write(reserve, slot(1), NOON + jump) == Reply(b"r" * 32, 201, {}, b"done")
+
+
+def test_a_lesser_key_of_the_same_user_is_not_told_what_a_stronger_one_was(server: Running) -> None:
+    strong, weak, other = (
+        server.newcomer("author", "the same"),
+        server.newcomer("viewer", "the same"),
+        server.newcomer("author", "another"),
+    )
+    first, replayed, lesser, others = (
+        caller.post("/api/games", {"name": "Moth night"}, Idempotency_Key="moth")
+        for caller in (strong, strong, weak, other)
+    )
+    assert (first.status, replayed.body, lesser.status) == (201, first.body, 422)
+    assert first.json["id"] not in lesser.text
+    assert (others.status, others.json["id"] != first.json["id"]) == (201, True)

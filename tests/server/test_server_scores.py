@@ -134,8 +134,8 @@ def test_only_who_made_the_game_executes_for_other_players(server: Running) -> N
     game = server.author.post("/api/games", {"name": "Moth night", "is_public": True}).json["id"]
     bot = server.author.post("/api/players", {"name": "bot"}).json["id"]
     for body, author, player in (
-        ({"game_id": game, "player_id": bot}, 201, 403),
-        ({"player_id": bot}, 201, 403),
+        ({"game_id": game, "player_id": bot}, 201, 404),
+        ({"player_id": bot}, 201, 404),
         ({"game_id": game}, 201, 201),
         ({"player_id": str(uuid4())}, 404, 404),
         ({"game_id": str(uuid4())}, 404, 404),

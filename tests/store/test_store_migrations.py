@@ -23,7 +23,7 @@ from rubrica.store.database import Database
 from rubrica.store.tables import metadata, users
 from rubrica.store.upgrade import VERSION_TABLE, Status, status, upgrade
 
-REVISIONS = ("0001", "0002", "0004")
+REVISIONS = ("0001", "0002", "0003", "0004")
 HEAD = REVISIONS[-1]
 START = """
 import asyncio, sys

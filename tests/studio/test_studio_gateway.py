@@ -12,6 +12,7 @@ import pytest
 from databases import Opened
 from gateway_samples import record, traffic
 from rubrica.arena.access import LOCAL, Caller
+from rubrica.arena.keys import Wish, issue
 from rubrica.errors import MissingError
 from rubrica.store.gateway import keep
 from rubrica.store.gateway_figures import Window
@@ -22,6 +23,7 @@ from rubrica.studio.gateway_view.steps import steps_of
 from rubrica.studio.gateway_view.words import by_type, charts, recently
 
 NOW = datetime(2026, 11, 15, 12, 0, tzinfo=UTC)
+LATER = NOW + timedelta(minutes=5)
 VERA = Caller(UUID(int=9), "vera", "viewer")
 
 
@@ -85,7 +87,7 @@ def test_pages_of_requests_follow_each_other_without_a_gap(database: Opened) -> 
     database.write(keep, [*traffic(40, start=NOW - timedelta(hours=3), over=timedelta(hours=2)), *same])
     window = Window(NOW - timedelta(days=1), NOW + timedelta(seconds=1))
     seen, after = list[UUID](), None
-    while page := database.read(lately, VERA, window, "all", after, 7):
+    while page := database.read(lately, LOCAL, window, "all", after, 7):
         seen += [own.trace for own in page]
         after = page[-1].spot
     assert len(seen) == len(set(seen)) == 45
@@ -95,11 +97,20 @@ def test_pages_of_requests_follow_each_other_without_a_gap(database: Opened) -> 
 
 
 def test_texts_are_for_admins(database: Opened) -> None:
-    kept = record(NOW, prompt="Is it <b>?", answer="It is.")
-    database.write(keep, [kept])
+    kept, key = record(NOW, prompt="Is it <b>?", answer="It is."), database.write(issue, Wish("viewer", "vi"), NOW).key
+    own = record(NOW, prompt="Is it mine?", answer="It is.", key_id=key.id)
+    database.write(keep, [kept, own])
+    vi = Caller(key.user_id, key.user, "viewer", key.id)
     assert database.read(one, LOCAL, str(kept.trace)).prompt == "Is it <b>?"
-    assert database.read(one, VERA, str(kept.trace)).prompt is None
-    assert database.read(one, VERA, str(kept.trace)).answer is None
+    assert database.read(one, vi, str(own.trace)).prompt is None
+    assert database.read(one, vi, str(own.trace)).answer is None
+    assert [found.trace for found in database.read(lately, vi, SPANS["hour"].window(LATER), "all", None, 5)] == [
+        own.trace
+    ]
+    assert database.read(lately, VERA, SPANS["hour"].window(LATER), "all", None, 5) == []
+    for caller, hidden in ((vi, kept), (VERA, own), (VERA, kept)):
+        with pytest.raises(MissingError, match="or it is not yours to see"):
+            database.read(one, caller, str(hidden.trace))
     for trace in ("nonsense", str(UUID(int=5))):
         with pytest.raises(MissingError, match="no request"):
             database.read(one, LOCAL, trace)
@@ -108,7 +119,7 @@ def test_texts_are_for_admins(database: Opened) -> None:
 def test_words_of_others_are_escaped(database: Opened) -> None:
     database.write(keep, [record(NOW, question_type="<i>ODD", model="<script>x")])
     window = SPANS["hour"].window(NOW + timedelta(minutes=5))
-    drawn = recently(database.read(lately, VERA, window, "all", None, 5)) + by_type(
+    drawn = recently(database.read(lately, LOCAL, window, "all", None, 5)) + by_type(
         database.read(look, VERA, window, "minute").figures
     )
     assert "<script" not in drawn

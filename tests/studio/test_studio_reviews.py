@@ -18,6 +18,7 @@ from databases import Opened
 from rubrica.arena import catalogue
 from rubrica.arena.access import Caller, Role
 from rubrica.arena.draft import read_draft
+from rubrica.arena.run_access import RunKey, claim_run, open_review, share_run
 from rubrica.engine.load import rubric_from_text
 from rubrica.errors import ConflictError, DeniedError, InputError, MissingError
 from rubrica.runs.queueing import evaluation_of, new_items
@@ -27,7 +28,20 @@ from rubrica.store import review_desk, reviews
 from rubrica.store.review_desk import Looked
 from rubrica.store.users import ensure_user
 from rubrica.studio.reviews_view.calibrating import calibrated, changes, curves, keep, text_of, way_to_keep
-from rubrica.studio.reviews_view.desk import Asked, Scored, Task, count, enqueue, following, look, submit, take
+from rubrica.studio.reviews_view.desk import (
+    Asked,
+    Scored,
+    Task,
+    count,
+    done_items,
+    enqueue,
+    following,
+    look,
+    progress,
+    reviewed_runs,
+    submit,
+    take,
+)
 from rubrica.studio.reviews_view.standing import Labelled, differences, own_verdict, standing
 from rubrica.studio.runs_view.conduct import Orders
 
@@ -54,7 +68,10 @@ def queued(database: Opened, run: StoredRun, name: str = "week 1", share: float 
     """A sample in the queue; its items, the disputed first."""
     author = person(database, "author", "author")
     items = new_items(draw(run.evaluations, share), run.rubrics())
-    assert database.write(enqueue, author, name, items, NOW) == len(items)
+    key = RunKey(name, f"id of {name}")
+    database.write(claim_run, author, key, NOW)
+    database.write(open_review, author, key, "shared", [], NOW)
+    assert database.write(enqueue, author, key, items, NOW) == len(items)
     return [brief.id for brief in database.read(look, author, "open", name, None, 100)]
 
 
@@ -101,9 +118,60 @@ def test_reviewing_needs_a_player_and_drawing_an_author(database: Opened, run: S
     with pytest.raises(DeniedError, match="player"):
         database.write(submit, person(database, "eve", "viewer"), item, {"kind": 7}, "", NOW)
     with pytest.raises(DeniedError, match="author"):
-        database.write(enqueue, person(database, "ann"), "week 2", [], NOW)
+        database.write(enqueue, person(database, "author", "player"), RunKey("week 1", "id of week 1"), [], NOW)
     with pytest.raises(MissingError):
         database.read(take, person(database, "ann"), UUID(int=7))
+
+
+def test_a_review_is_there_for_its_owner_and_those_who_are_named_only(database: Opened, run: StoredRun) -> None:
+    author, rea, bob = person(database, "author", "author"), person(database, "rea"), person(database, "bob", "author")
+    items, key = queued(database, run), RunKey("week 1", "id of week 1")
+    database.write(open_review, author, key, "private", ["rea"], NOW)
+    for sees, caller in ((True, author), (True, rea), (True, person(database, "root", "admin")), (False, bob)):
+        assert (database.read(count, caller).all, len(database.read(progress, caller))) == ((12, 1) if sees else (0, 0))
+        assert database.read(following, caller) == (items[0] if sees else None)
+        assert bool(database.read(look, caller, "all", "week 1", None, 100)) == sees
+    for what in (items[0], UUID(int=7)):
+        with pytest.raises(MissingError, match=f"there is no review item {what}, or it is not yours to see"):
+            database.read(take, bob, what)
+        with pytest.raises(MissingError):
+            database.write(submit, bob, what, {"kind": 7}, "", NOW)
+    database.write(submit, rea, items[0], {"kind": 7}, "", NOW)
+    database.write(open_review, author, key, "private", [], NOW)
+    with pytest.raises(MissingError):
+        database.read(take, rea, items[0])
+    with pytest.raises(MissingError, match="no run"):
+        database.write(enqueue, bob, key, [], NOW)
+
+
+def test_what_the_judge_gave_is_told_to_readers_of_the_run_and_not_to_its_reviewers(
+    database: Opened, run: StoredRun
+) -> None:
+    author, rea = person(database, "author", "author"), person(database, "rea")
+    [item, *_] = queued(database, run)
+    database.write(submit, rea, item, {"kind": 7}, "", NOW)
+    assert database.read(reviewed_runs, author, None) == ["week 1"]
+    assert database.read(reviewed_runs, rea, None) == database.read(reviewed_runs, rea, "week 1") == []
+    assert database.read(done_items, rea, ["week 1"]) == {}
+    assert [len(items) for items, _ in database.read(done_items, author, ["week 1"]).values()] == [1]
+    database.write(share_run, author, RunKey("week 1", "id of week 1"), "shared", [], NOW)
+    assert database.read(reviewed_runs, rea, None) == ["week 1"]
+
+
+def test_an_item_that_is_given_to_somebody_is_scored_by_them(database: Opened, run: StoredRun) -> None:
+    rea, bob = person(database, "rea"), person(database, "bob")
+    [item, *_] = queued(database, run)
+    database.write(
+        open_review, person(database, "author", "author"), RunKey("week 1", "id of week 1"), "private", [], NOW
+    )
+    database.write(reviews.assign, item, rea.user_id)
+    assert database.read(count, rea).all == 1
+    database.write(
+        open_review, person(database, "author", "author"), RunKey("week 1", "id of week 1"), "shared", [], NOW
+    )
+    with pytest.raises(DeniedError, match="given to somebody else"):
+        database.write(submit, bob, item, {"kind": 7}, "", NOW)
+    assert database.write(submit, rea, item, {"kind": 7}, "", NOW).mine.reviewer == "rea"
 
 
 # --- the queue --------------------------------------------------------------------------------------------
@@ -137,14 +205,14 @@ def test_everybody_has_piles_of_their_own(database: Opened, run: StoredRun) -> N
     assert database.read(following, bob, "another run") == items[1]
     database.write(reviews.assign, items[1], ann.user_id)
     assert database.read(following, bob) == items[2]
-    assert database.read(review_desk.briefs, Looked(bob.user_id, "open", "another run"), 10) == []
+    assert database.read(review_desk.briefs, Looked(bob.user_id, None, "open", "another run"), 10) == []
 
 
 def test_a_sample_that_is_drawn_again_adds_nothing(database: Opened, run: StoredRun) -> None:
     queued(database, run)
     author = person(database, "author", "author")
     items = new_items(draw(run.evaluations, 1.0), run.rubrics())
-    assert database.write(enqueue, author, "week 1", items, NOW) == 0
+    assert database.write(enqueue, author, RunKey("week 1", "id of week 1"), items, NOW) == 0
 
 
 # --- what the judge is worth ------------------------------------------------------------------------------
@@ -296,10 +364,10 @@ def _case(database: Opened, caller: Caller, item: UUID) -> str:
 def test_it_is_known_whether_anybody_scored_something_since(database: Opened, run: StoredRun) -> None:
     [first, second, *_] = queued(database, run)
     ann = person(database, "ann")
-    before = database.read(review_desk.last_change)
+    before = database.read(review_desk.last_change, ["week 1"])
     database.write(submit, ann, first, {"kind": 5}, "", NOW)
-    after = database.read(review_desk.last_change, "week 1")
+    after = database.read(review_desk.last_change, ["week 1", "another"])
     assert (before, after) == ((0, None), (1, NOW))
     database.write(submit, ann, second, {"kind": 5}, "", NOW)
-    assert database.read(review_desk.last_change) == (2, NOW)
-    assert database.read(review_desk.last_change, "week 2") == (0, None)
+    assert database.read(review_desk.last_change, ["week 1"]) == (2, NOW)
+    assert database.read(review_desk.last_change, ["week 2"]) == (0, None)

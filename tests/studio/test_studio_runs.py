@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 from urllib.parse import parse_qs, unquote, urlsplit
+from uuid import UUID
 
+import msgspec
 import pytest
 import yaml
 from studio_runs import NOW, TONE, WORDS, cases, conducted, ended, rubric, script
@@ -369,6 +372,46 @@ def test_a_file_without_cases_is_refused_and_not_kept(runs: Path, name: str, dat
     with pytest.raises(RubricaError):
         keep_upload(runs, name, data)
     assert case_files(runs) == []
+
+
+def test_what_somebody_uploads_is_offered_to_them_only(runs: Path) -> None:
+    ann, bob, line = UUID(int=7), UUID(int=8), b'{"response": "Hm."}\n'
+    cases(runs / "cases", 3, "for everybody.jsonl")
+    keep_upload(runs, "secret.jsonl", line, ann)
+    keep_examples(runs, "private-rubric", [{"response": "Hm."}], ann)
+    own = {"secret.jsonl", "private-rubric.examples.jsonl"}
+    assert {file.name for file in case_files(runs, ann)} == {"for everybody.jsonl", *own}
+    assert {file.name for file in case_files(runs, bob)} == {"for everybody.jsonl"}
+    assert case_file(runs, "secret.jsonl", ann).read_bytes() == line
+    for name in (*own, f"{ann}/secret.jsonl", f"../cases/{ann}/secret.jsonl"):
+        with pytest.raises(InputError, match="there is no file of cases called"):
+            case_file(runs, name, bob)
+
+
+def test_a_run_of_an_upload_can_be_gone_on_with(runs: Path) -> None:
+    keep_upload(runs, "mine.jsonl", cases(runs.parent, 3).read_bytes(), UUID(int=7))
+    orders = Orders(runs / "mine", rubric(WORDS), case_file(runs, "mine.jsonl", UUID(int=7)))
+    conducted(orders)
+    manifest = StoredRun.open(runs / "mine").manifest
+    assert manifest is not None
+    assert manifest.id == orders.id
+    again = orders_of(runs / "mine", manifest, runs / "cases")
+    assert again is not None
+    assert (again.cases, again.id) == (orders.cases, orders.id)
+    assert orders_of(runs / "mine", msgspec.structs.replace(manifest, source="/etc/passwd"), runs / "cases") is None
+
+
+def test_a_run_is_recognised_by_its_folder_and_its_manifest(runs: Path) -> None:
+    work, path = workplace(runs), made(runs, "monday")
+    key = work.key("monday")
+    assert (key.name, len(key.id)) == ("monday", 12)
+    assert [line.id for line in work.lines()] == [key.id]
+    shutil.copytree(path, runs / "copy")
+    assert (work.key("copy").name, work.key("copy").id) == ("copy", key.id)
+    (path / "run.json").write_text("{")
+    assert work.key("monday").id == ""
+    with pytest.raises(MissingError, match="there is no run 'nothing', or it is not yours to see"):
+        work.key("nothing")
 
 
 def test_a_rubrics_examples_are_one_file(runs: Path) -> None:

@@ -11,21 +11,20 @@ from uuid import UUID
 import msgspec
 from sqlalchemy import Connection
 
-from rubrica.errors import DeniedError, InputError, MissingError, Problem, RubricError
+from rubrica.errors import InputError, Problem, RubricError
 from rubrica.model.context import Context
 from rubrica.model.evaluation import Evaluation
-from rubrica.store import players, scores
+from rubrica.store import scores
 from rubrica.store.columns import new_id
-from rubrica.store.games import Game
-from rubrica.store.players import Player
 from rubrica.store.scores import NewScore, Origin
 from rubrica.store.versions import Version
 
 from . import catalogue, executions
 from .access import Caller, require
-from .games import hosts, visible_game
+from .games import visible_game
 from .judging import history, kept_context
 from .plain import read_plain
+from .players import playable
 from .submission import HIGHEST_NUMBER
 from .turns import MovedError, open_history
 
@@ -144,14 +143,10 @@ def open_target(conn: Connection, caller: Caller, reference: str) -> tuple[Targe
 def open_surroundings(conn: Connection, caller: Caller, draft: ExecutionDraft) -> Surroundings:
     """The game and the player of an execution, and the player's earlier rounds there unless the context brings its own.
 
-    Whoever made the game may name any player, others one of their own.
+    The player is one that the caller may submit for.
     """
     game = None if draft.game_id is None else visible_game(conn, caller, draft.game_id)
-    player = None if draft.player_id is None else players.player_by_id(conn, draft.player_id)
-    if player is None and draft.player_id is not None:
-        raise MissingError(f"there is no player {draft.player_id}")
-    if player is not None and not _may_play_as(caller, player, game):
-        raise DeniedError(f"{player.name} is somebody else: only whoever made the game may submit for them")
+    player = None if draft.player_id is None else playable(conn, caller, game, draft.player_id)
     fields: dict[str, Any] = {}
     if player is not None:
         fields["player_info"] = player.info
@@ -225,12 +220,6 @@ def keep_execution(conn: Connection, caller: Caller, target: Target, execution: 
     if not scores.add_score_if(conn, execution.row, origin):
         raise MovedError(f"{target.slug} has changed meanwhile (send it again)")
     return execution.told
-
-
-def _may_play_as(caller: Caller, player: Player, game: Game | None) -> bool:
-    if caller.is_admin or caller.owns(player.user_id):
-        return True
-    return hosts(caller, game) if game is not None else caller.owns(player.created_by)
 
 
 def _number(context: Context) -> int | None:

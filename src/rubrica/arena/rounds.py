@@ -71,6 +71,8 @@ def keep(conn: Connection, judged: Judged) -> list[RoundGiven]:
                 players.add_player(conn, turn.entrant.player)
             except ConflictError as error:
                 raise MovedError(str(error)) from None
+        if turn.agreed_at is not None:
+            players.join_game(conn, turn.game.id, turn.entrant.player.id, turn.agreed_at)
     rounds.add_rounds(conn, judged.rounds)
     scores.add_scores(conn, judged.scores)
     return judged.told

@@ -41,10 +41,10 @@ def of_game(conn: Connection, caller: Caller, game_id: UUID, by: Way, dimension:
 
 
 def across_games(conn: Connection, caller: Caller, dimension: str | None) -> Board:
-    """The players of all games that the caller may see."""
+    """The players of all games that the caller may see: in each, those who joined it, by whoever stands behind them."""
     seen_by = None if caller.is_admin else caller.user_id
     attached = games.attachments(conn, seen_by=seen_by)
-    found = scores.standings(conn, true() if seen_by is None else games.visible(seen_by))
+    found = scores.standings(conn, true() if seen_by is None else games.visible(seen_by), joined_only=True)
     return _board(conn, "korgym", dimension, attached, by_korgym(attached, found))
 
 

@@ -19,7 +19,7 @@ from rubrica.store.rounds import PlayedRound, Progress
 
 from .access import Caller, require
 from .games import hosts, visible_game
-from .players import Entrant, entrant
+from .players import Entrant, entrant, stands_behind
 from .submission import MOST_ROUNDS, RoundDraft, Submission
 
 MOST_EARLIER = 200
@@ -61,6 +61,7 @@ class Turn:
     attachments: Sequence[Attachment]
     definitions: Mapping[UUID, Definition]  # by version
     progress: Progress
+    agreed_at: datetime | None = None  # when whoever stands behind the player submits; None: somebody else does
     sheets: list[Sheet] = field(default_factory=list)  # by number
     contents: dict[int, Mapping[str, Any]] = field(default_factory=dict)  # of rounds, by number
     marks: dict[int, Marks] = field(default_factory=dict)  # of rounds, by number
@@ -79,6 +80,7 @@ def open_turn(conn: Connection, caller: Caller, game_id: UUID, submission: Submi
     """The turn of submitted rounds. A number that is taken is refused now, before any judge is paid."""
     game = visible_game(conn, caller, game_id)
     turn = _turn(conn, game, entrant(conn, caller, game, submission.player, now))
+    turn.agreed_at = now if stands_behind(caller, turn.entrant.player) else None
     numbers = numbered(submission.rounds, turn.progress.last)
     # Only numbers that were asked for: a number counted on from what was read may be taken by now, and is counted anew.
     asked = [draft.number for draft in submission.rounds if draft.number is not None]
@@ -96,7 +98,7 @@ def open_catch_up(
 ) -> tuple[list[Turn], bool]:
     """The turns of kept rounds that lack a score of something attached, and whether that is all of them.
 
-    Whoever made the game has everybody's rounds judged, or one player's, others their own.
+    Whoever made the game has the rounds judged of all that they may submit for, or of one player, others their own.
     """
     require(caller, "player", "having rounds judged")
     game = visible_game(conn, caller, game_id)
@@ -104,6 +106,7 @@ def open_catch_up(
     whose = rounds.Whose(
         None if player is None else entrant(conn, caller, game, player, now).player.id,
         None if hosts(caller, game) else caller.user_id,
+        caller.user_id if hosts(caller, game) and not caller.is_admin else None,
     )
     found = rounds.rounds_to_score(conn, game_id, attachment_ids, whose, MOST_ROUNDS + 1)
     by_player: dict[UUID, list[PlayedRound]] = {}
@@ -111,6 +114,8 @@ def open_catch_up(
         by_player.setdefault(round_.player_id, []).append(round_)
     known = players.players_by_id(conn, list(by_player))
     turns = [_catching_up(conn, game, known[player_id], own) for player_id, own in by_player.items()]
+    for turn in turns:
+        turn.agreed_at = now if stands_behind(caller, turn.entrant.player) else None
     return turns, len(found) <= MOST_ROUNDS
 
 

@@ -88,6 +88,15 @@ DatabasePlace = Annotated[
     str | None,
     typer.Option("--database", "--db", metavar="FILE|URL", help="A server's database that has the review queue."),
 ]
+Reviewers = Annotated[
+    str | None,
+    typer.Option(
+        "--reviewers",
+        metavar="NAME,…|everyone",
+        help="Who may score it in the studio: people by name, or everyone with the role player. Left out: as before, "
+        "and of a run that is new there admins only.",
+    ),
+]
 Rubrics = Annotated[
     list[str] | None,
     typer.Option(
@@ -110,7 +119,7 @@ Labels = Annotated[
 SAMPLE_EXAMPLES = """[bold]Examples[/bold]
   rubrica review sample runs/week12 -o review.csv
   rubrica review sample runs/week12 --share 0.2 --by verdict,grade -o review.jsonl
-  rubrica review sample runs/week12 --database rubrica.db
+  rubrica review sample runs/week12 --database rubrica.db --reviewers ann,bob
 
 The sample takes a share of every stratum, and at least one of each: verdict,
 quarter of full marks, and whether the evaluation is doubtful (low confidence,
@@ -138,6 +147,7 @@ def sample(
     sheet: Sheet = None,
     show_judge: Open = False,
     database: DatabasePlace = None,
+    reviewers: Reviewers = None,
     rubrics: Rubrics = None,
     force: Force = False,
 ) -> None:
@@ -146,6 +156,8 @@ def sample(
         raise typer.BadParameter("name a file to fill in, or a database with --database", param_hint="--output")
     if output is None and (sheet is not None or show_judge):
         raise typer.BadParameter("goes with --output", param_hint="--sheet, --open")
+    if database is None and reviewers is not None:
+        raise typer.BadParameter("goes with --database", param_hint="--reviewers")
     files = _files(output, sheet) if output is not None else None
     for place in files or ():
         refuse_same(place, run)
@@ -159,7 +171,7 @@ def sample(
         with whole_file(files.review, force=force) as file, whole_file(files.sheet, force=force) as page:
             page.write(texts(drawn, known, Path(files.review).name))
             write_review(drawn, known, file, form, show_judge=show_judge)
-    added = None if database is None else _queue().add(database, stored.name, drawn, known)
+    added = None if database is None else _queue().add(database, stored, drawn, known, reviewers)
     out().print(_drawn_page(drawn, files, added, _way_back(run, files, database)))
 
 

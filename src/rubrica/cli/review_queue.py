@@ -8,11 +8,15 @@ from datetime import UTC, datetime
 
 from sqlalchemy import Connection
 
+from rubrica.arena.access import LOCAL
+from rubrica.arena.run_access import RunKey, open_review
 from rubrica.runs.opinions import Filled, Opinion
 from rubrica.runs.queueing import filled_of, new_items
 from rubrica.runs.review import Rubrics
 from rubrica.runs.sampling import Drawn
+from rubrica.runs.stored import StoredRun
 from rubrica.store import reviews
+from rubrica.store.reviews import NewItem
 from rubrica.store.upgrade import upgrade
 from rubrica.store.users import find_user
 
@@ -21,10 +25,24 @@ from .db import on_database
 MADE_BY = "rubrica review sample --database"
 
 
-def add(place: str, run: str, drawn: Sequence[Drawn], rubrics: Rubrics) -> int:
+EVERYONE = "everyone"
+NO_MANIFEST = "-"
+"""Stands for the id of a run that is only a file of evaluations; no manifest has it."""
+
+
+def add(place: str, run: StoredRun, drawn: Sequence[Drawn], rubrics: Rubrics, reviewers: str | None) -> int:
     """Put a sample into the queue; how many of it were not there yet. A SQLite file is made where there is none."""
     asyncio.run(upgrade(place))
-    return on_database(place, MADE_BY, reviews.add_items, run, new_items(drawn, rubrics), datetime.now(UTC))
+    key = RunKey(run.name, run.manifest.id if run.manifest is not None else NO_MANIFEST)
+    return on_database(place, MADE_BY, _add, key, new_items(drawn, rubrics), reviewers, datetime.now(UTC))
+
+
+def _add(conn: Connection, run: RunKey, items: Sequence[NewItem], reviewers: str | None, now: datetime) -> int:
+    """Whoever can write into the database may do as an admin may."""
+    if reviewers is not None:
+        names = [] if reviewers == EVERYONE else reviewers.split(",")
+        open_review(conn, LOCAL, run, "shared" if reviewers == EVERYONE else "private", names, now)
+    return reviews.add_items(conn, run.name, items, now)
 
 
 def opinions(place: str, run: str) -> list[Filled]:

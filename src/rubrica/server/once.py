@@ -21,6 +21,7 @@ from sqlalchemy import Connection
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from rubrica.arena.access import Caller, Role
 from rubrica.errors import StoreError
 from rubrica.store.replies import ABANDONED, Reply, Slot, keep, release, renew, reserve
 
@@ -92,7 +93,8 @@ class Once:
             body = await _whole(receive)
             if body is None:  # the client went away
                 return
-            slot = Slot(scope["state"]["caller"].user_id, key.decode(), _digest(scope, body), uuid4())
+            caller: Caller = scope["state"]["caller"]
+            slot = Slot(caller.user_id, key.decode(), _digest(scope, body, caller.role), uuid4())
             earlier = await self._service.database.write(reserve, slot, self._service.clock())
         except (HTTPException, StoreError) as error:
             await refusal_of(scope, error)(scope, receive, send)
@@ -164,11 +166,12 @@ def _replayed(body: bytes, receive: Receive) -> Receive:
     return replayed
 
 
-def _digest(scope: Scope, body: bytes) -> bytes:
-    """What was asked, in 32 bytes: path, query, media type and body."""
+def _digest(scope: Scope, body: bytes, role: Role) -> bytes:
+    """What was asked, in 32 bytes: path, query, media type and body, and with which role: a lesser key of the same user
+    is not told what a stronger one was."""
     media = next((value for name, value in scope["headers"] if name == b"content-type"), b"")
     digest = hashlib.sha256()
-    for part in (scope["path"].encode(), scope["query_string"], media, body):
+    for part in (scope["path"].encode(), scope["query_string"], media, body, role.encode()):
         digest.update(len(part).to_bytes(8, "big") + part)
     return digest.digest()
 

@@ -10,7 +10,7 @@ import msgspec
 from sqlalchemy import ColumnElement, Connection, and_, or_, select
 
 from .gateway_figures import Window
-from .tables import gateway_requests
+from .tables import api_keys, gateway_requests
 
 Outcome = Literal["all", "failed", "troubled"]
 """Which requests: all, those whose tier-0 answer did not pass, or those that something went wrong with."""
@@ -49,10 +49,18 @@ class Glance(msgspec.Struct, frozen=True, gc=False):
 
 
 def recent(
-    conn: Connection, window: Window, outcome: Outcome = "all", *, after: Spot | None = None, limit: int = 25
+    conn: Connection,
+    window: Window,
+    outcome: Outcome = "all",
+    *,
+    user_id: UUID | None = None,
+    after: Spot | None = None,
+    limit: int = 25,
 ) -> list[Glance]:
-    """Requests of the window, newest first, from where a page before ended."""
+    """Requests of the window, newest first, from where a page before ended; of one user's keys, or all for None."""
     query = select(*(_requests[name] for name in Glance.__struct_fields__)).where(window.holds, *_chosen(outcome))
+    if user_id is not None:
+        query = query.where(_requests.key_id.in_(select(api_keys.c.id).where(api_keys.c.user_id == user_id)))
     if after is not None:
         older = or_(_requests.at < after.at, and_(_requests.at == after.at, _requests.trace < after.trace))
         query = query.where(_requests.at <= after.at, older)  # the first of them is what an index serves

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from contextlib import suppress
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 import msgspec
-from sqlalchemy import ColumnElement, Connection, insert, or_, select
+from sqlalchemy import ColumnElement, Connection, delete, exists, insert, or_, select
 from sqlalchemy.exc import IntegrityError
 
 from rubrica.errors import ConflictError
 
-from .tables import players, rounds, users
+from .tables import game_players, games, players, rounds, users
 
 MOST_PARAMETERS = 10_000
 """Values in one statement; databases take some ten thousand."""
@@ -79,6 +80,33 @@ def list_players(
     return [Player(**row) for row in conn.execute(query).mappings()]
 
 
+def join_game(conn: Connection, game_id: UUID, player_id: UUID, now: datetime) -> None:
+    """Keep that a player takes part in a game with the consent of whoever stands behind it."""
+    if not has_joined(conn, game_id, player_id):
+        values = {"game_session_id": game_id, "player_id": player_id, "joined_at": now}
+        with suppress(IntegrityError), conn.begin_nested():  # they may join twice at once
+            conn.execute(insert(game_players).values(values))
+
+
+def leave_game(conn: Connection, game_id: UUID, player_id: UUID) -> bool:
+    """Take that back; whether there was anything to take back."""
+    gone = delete(game_players).where(_joined(game_id), game_players.c.player_id == player_id)
+    return bool(conn.execute(gone).rowcount)
+
+
+def has_joined(conn: Connection, game_id: UUID, player_id: UUID) -> bool:
+    """Whether a player has joined a game."""
+    query = select(1).where(_joined(game_id), game_players.c.player_id == player_id)
+    return conn.execute(query).first() is not None
+
+
+def joined_a_game_of(conn: Connection, player_id: UUID, host: UUID) -> bool:
+    """Whether a player has joined some game that a user made."""
+    query = select(1).join_from(game_players, games, games.c.id == game_players.c.game_session_id)
+    query = query.where(game_players.c.player_id == player_id, games.c.created_by == host).limit(1)
+    return conn.execute(query).first() is not None
+
+
 def names_of(conn: Connection, player_ids: Collection[UUID]) -> dict[UUID, str]:
     """The names of some players."""
     ids = list(player_ids)
@@ -98,6 +126,15 @@ def hold_players(conn: Connection, player_ids: Collection[UUID]) -> None:
 def user_by_name(conn: Connection, name: str) -> UUID | None:
     """The person of that name."""
     return conn.execute(select(users.c.id).where(users.c.name == name)).scalar()
+
+
+def joined(game_id: ColumnElement[Any], player_id: ColumnElement[Any]) -> ColumnElement[bool]:
+    """Whether a row's player has joined a row's game."""
+    return exists().where(game_players.c.game_session_id == game_id, game_players.c.player_id == player_id)
+
+
+def _joined(game_id: UUID) -> ColumnElement[bool]:
+    return game_players.c.game_session_id == game_id
 
 
 def _first(conn: Connection, chosen: ColumnElement[bool]) -> Player | None:

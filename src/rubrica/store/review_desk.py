@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, NamedTuple
@@ -11,6 +11,7 @@ from uuid import UUID
 from sqlalchemy import ColumnElement, Connection, and_, case, func, or_, select
 
 from .reviews import Item, Opinion, State
+from .run_access import reviewable_by
 from .tables import review_items as items
 from .tables import review_scores as scores
 from .tables import users
@@ -31,9 +32,13 @@ class Spot(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Looked:
-    """What is looked for: whose eyes it is for, which pile, of which run, and after which line it goes on."""
+    """What is looked for: whose eyes it is for, which pile, of which run, and after which line it goes on.
+
+    `seen_by` is the user whose items are looked through; None: all items there are.
+    """
 
     reader: UUID
+    seen_by: UUID | None
     pile: Pile = "open"
     run: str | None = None
     after: Spot | None = None
@@ -86,11 +91,11 @@ def briefs(conn: Connection, looked: Looked, limit: int) -> list[Brief]:
     return [Brief(**row._mapping) for row in found]
 
 
-def piles(conn: Connection, reader: UUID, run: str | None = None) -> Piles:
+def piles(conn: Connection, reader: UUID, seen_by: UUID | None, run: str | None = None) -> Piles:
     """How many items wait, and how many are done."""
 
     def count(*conditions: ColumnElement[bool]) -> int:
-        own = [] if run is None else [items.c.run == run]
+        own = [reviewable_by(seen_by), *([] if run is None else [items.c.run == run])]
         return conn.scalar(select(func.count()).select_from(items).where(*own, *conditions)) or 0
 
     waiting = [items.c.state == "open", _for_reader(reader)]
@@ -112,10 +117,10 @@ def opinions_of(conn: Connection, item_id: UUID) -> list[Opinion]:
     return [Opinion(*row) for row in conn.execute(query.order_by(scores.c.id))]
 
 
-def last_change(conn: Connection, run: str | None = None) -> tuple[int, datetime | None]:
-    """How many opinions there are, and when the latest came: the same for as long as nothing changed."""
+def last_change(conn: Connection, runs: Collection[str]) -> tuple[int, datetime | None]:
+    """How many opinions on some runs there are, and when the latest came: the same for as long as nothing changed."""
     query = select(func.count(), func.max(scores.c.updated_at)).join_from(scores, items, items.c.id == scores.c.item_id)
-    row = conn.execute(query if run is None else query.where(items.c.run == run)).one()
+    row = conn.execute(query.where(items.c.run.in_(list(runs)))).one()
     return row[0], row[1]
 
 
@@ -138,7 +143,7 @@ def done_items(conn: Connection, run: str, most: int) -> Iterator[Item]:
 
 
 def _conditions(looked: Looked) -> list[ColumnElement[bool]]:
-    found: list[ColumnElement[bool]] = [] if looked.run is None else [items.c.run == looked.run]
+    found = [reviewable_by(looked.seen_by), *([] if looked.run is None else [items.c.run == looked.run])]
     match looked.pile:
         case "open":
             found += [items.c.state == "open", _for_reader(looked.reader)]

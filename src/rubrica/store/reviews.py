@@ -14,6 +14,7 @@ from sqlalchemy.exc import IntegrityError
 from rubrica.errors import MissingError
 
 from .columns import new_id
+from .run_access import reviewable_by
 from .tables import review_items as items
 from .tables import review_scores as scores
 from .tables import users
@@ -126,9 +127,9 @@ def queue(conn: Connection, wanted: Wanted, limit: int) -> list[Item]:
     return [_item(row) for row in found]
 
 
-def get_item(conn: Connection, item_id: UUID) -> Item | None:
-    """One item."""
-    row = conn.execute(select(*_COLUMNS).where(items.c.id == item_id)).one_or_none()
+def get_item(conn: Connection, item_id: UUID, seen_by: UUID | None = None) -> Item | None:
+    """One item, if a user may see it; for None, any."""
+    row = conn.execute(select(*_COLUMNS).where(items.c.id == item_id, reviewable_by(seen_by))).one_or_none()
     return None if row is None else _item(row)
 
 
@@ -172,10 +173,11 @@ def opinions(conn: Connection, run: str) -> list[Opinion]:
     return [Opinion(*row) for row in conn.execute(query.order_by(items.c.id, scores.c.id))]
 
 
-def progress(conn: Connection) -> list[Progress]:
-    """How far the review of every run is, by name."""
+def progress(conn: Connection, seen_by: UUID | None = None) -> list[Progress]:
+    """How far the review of every run is, by name: of the items that a user may see, or of all for None."""
     done = func.count(items.c.done_at)
-    query = select(items.c.run, func.count() - done, done).group_by(items.c.run).order_by(items.c.run)
+    query = select(items.c.run, func.count() - done, done).where(reviewable_by(seen_by))
+    query = query.group_by(items.c.run).order_by(items.c.run)
     return [Progress(*row) for row in conn.execute(query)]
 
 

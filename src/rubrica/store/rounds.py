@@ -10,6 +10,7 @@ from uuid import UUID
 import msgspec
 from sqlalchemy import ColumnElement, Connection, and_, func, insert, or_, select
 
+from .players import joined
 from .tables import evaluation_scores, players, rounds
 
 Place = tuple[UUID, int]
@@ -35,10 +36,14 @@ class Progress(msgspec.Struct, frozen=True):
 
 
 class Whose(msgspec.Struct, frozen=True):
-    """Whose rounds are meant: one player's, those of a user's players, or everybody's."""
+    """Whose rounds are meant: one player's, those of a user's players, those of a host, or everybody's.
+
+    Those of a host are of players they made or are, and of players who joined the game.
+    """
 
     player_id: UUID | None = None
     user_id: UUID | None = None
+    host_id: UUID | None = None
 
 
 _COLUMNS = (
@@ -126,6 +131,10 @@ def rounds_to_score(
     if whose.user_id is not None:
         own = select(1).where(players.c.id == rounds.c.player_id, players.c.user_id == whose.user_id)
         query = query.where(own.exists())
+    if whose.host_id is not None:
+        mine = or_(players.c.created_by == whose.host_id, players.c.user_id == whose.host_id)
+        own = select(1).where(players.c.id == rounds.c.player_id, mine)
+        query = query.where(or_(own.exists(), joined(rounds.c.game_session_id, rounds.c.player_id)))
     query = query.order_by(rounds.c.player_id, rounds.c.round_number).limit(limit)
     return [PlayedRound(**row) for row in conn.execute(query).mappings()]
 

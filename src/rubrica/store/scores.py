@@ -24,6 +24,7 @@ from sqlalchemy import (
     select,
 )
 
+from .players import joined
 from .prepared import Prepared
 from .tables import evaluation_scores, evaluation_versions, evaluations, game_evaluations, games, players
 
@@ -204,8 +205,10 @@ def game_scores(
     return _explained(conn, found)
 
 
-def standings(conn: Connection, chosen: ColumnElement[bool]) -> list[Standing]:
-    """Every player's mean under every evaluation that is attached now, of the games chosen."""
+def standings(conn: Connection, chosen: ColumnElement[bool], *, joined_only: bool = False) -> list[Standing]:
+    """Every player's mean under every evaluation that is attached now, of the games chosen, or of who joined."""
+    if joined_only:
+        chosen = and_(chosen, joined(game_evaluations.c.game_session_id, evaluation_scores.c.player_id))
     query = (
         select(
             game_evaluations.c.game_session_id,

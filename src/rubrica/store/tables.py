@@ -200,6 +200,14 @@ players = Table(
 )
 Index("ix_players_user", players.c.user_id)
 
+game_players = Table(
+    "game_players",  # players that joined a game: whoever stands behind them agreed
+    metadata,
+    Column("game_session_id", ForeignKey("games.id"), primary_key=True),
+    Column("player_id", ForeignKey("players.id"), primary_key=True),
+    Column("joined_at", Moment, nullable=False),
+)
+
 rounds = Table(
     "rounds",
     metadata,
@@ -394,4 +402,26 @@ spending_reservations = Table(
     Column("usd", Double, nullable=False),
     Column("expires_at", Moment, nullable=False),  # unless it is renewed
     Index("ix_spending_reservations_account", "account", "day"),
+)
+
+run_access = Table(
+    "run_access",  # a run's folder has no row until somebody starts it in the studio, or an admin shares it
+    metadata,
+    Column("run", String(255), primary_key=True),  # the name of its folder
+    Column("run_id", String(64), nullable=False),  # of its manifest: another run in the same folder is another run
+    Column("owner_id", ForeignKey("users.id")),  # None: nobody's but the admins'
+    Column("sharing", String(10), nullable=False),
+    Column("review_sharing", String(10), nullable=False),  # who may score its review items
+    Column("created_at", Moment, nullable=False),
+    Column("updated_at", Moment, nullable=False),
+    CheckConstraint("sharing IN ('private', 'shared')", name="sharing"),
+    CheckConstraint("review_sharing IN ('private', 'shared')", name="review_sharing"),
+)
+Index("ix_run_access_owner", run_access.c.owner_id)
+
+run_reviewers = Table(
+    "run_reviewers",  # people who are named to review a run
+    metadata,
+    Column("run", ForeignKey("run_access.run"), primary_key=True),
+    Column("user_id", ForeignKey("users.id"), primary_key=True),
 )

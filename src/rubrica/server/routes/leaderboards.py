@@ -43,8 +43,8 @@ async def of_game(
 
 @router.get("/leaderboard", response_model=LeaderboardShown, summary="Who stands where across games")
 async def across_games(caller: Signed, service: Serving, dimension: Axis = None, limit: Limit = PAGE) -> Response:
-    """Over all games that you see. Scores of an evaluation in a game become ln(1 + S) where one exceeds 1, then shares
-    between the lowest (0) and the highest (1); equal ones become 0.5. Games are averaged per dimension, dimensions over
-    all."""
+    """Over all games that you see, in each the players who joined it. Scores of an evaluation in a game become
+    ln(1 + S) where one exceeds 1, then shares between the lowest (0) and the highest (1); equal ones become 0.5. Games
+    are averaged per dimension, dimensions over all."""
     board = await service.database.read(standing.across_games, caller, dimension)
     return render(Answer(board.first(limit)))

@@ -41,7 +41,7 @@ async def listed(caller: Signed, service: Serving, limit: Limit = PAGE, cursor: 
 async def read(
     player_id: Annotated[UUID, Path(description="The player's id.")], caller: Signed, service: Serving
 ) -> Response:
-    """One that you made or play as."""
+    """One that you made or play as, or that joined a game of yours."""
     return render(Answer(await service.database.read(players.view_player, caller, player_id)))
 
 

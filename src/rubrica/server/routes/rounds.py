@@ -60,7 +60,7 @@ async def evaluate(
         ),
     ] = None,
 ) -> Response:
-    """Players their own rounds; whoever made the game, and admins, anybody's.
+    """Players their own rounds; whoever made the game also those of players they made and of players who joined.
 
     Every round is judged by everything that is attached, beside the player's own earlier rounds, and stored with its
     scores: all or nothing. A number that is taken is refused (409). Without rounds, those that were stored before and

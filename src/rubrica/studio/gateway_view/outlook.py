@@ -18,6 +18,7 @@ from rubrica.gateway.waiting import waiting
 from rubrica.store.gateway import Record, request_by_trace
 from rubrica.store.gateway_figures import Bucket, Window
 from rubrica.store.gateway_recent import Glance, Outcome, Spot, recent
+from rubrica.store.keys import get_key
 
 SpanName = Literal["hour", "day", "week", "month"]
 
@@ -82,21 +83,27 @@ def look(conn: Connection, caller: Caller, window: Window, bucket: Bucket) -> Ou
 def lately(
     conn: Connection, caller: Caller, window: Window, outcome: Outcome, after: Spot | None, limit: int
 ) -> list[Glance]:
-    """The last requests of a window."""
+    """The last requests of a window: those of one's own keys, for an admin everybody's."""
     require(caller, "viewer", "reading analytics")
-    return recent(conn, window, outcome, after=after, limit=limit)
+    user_id = None if caller.is_admin else caller.user_id
+    return recent(conn, window, outcome, user_id=user_id, after=after, limit=limit)
 
 
 def one(conn: Connection, caller: Caller, trace: str) -> Record:
-    """All that was kept of a request. What was asked and answered is for admins: it belongs to others."""
+    """All that was kept of a request: of one's own keys, for an admin of any. What was asked and said is for admins."""
     require(caller, "viewer", "reading analytics")
     try:
         found = request_by_trace(conn, UUID(trace))
     except ValueError:
         found = None
-    if found is None:
-        raise MissingError(f"no request {trace[:60]!r} is kept")
+    if found is None or not (caller.is_admin or _sent_by(conn, caller, found)):
+        raise MissingError(f"no request {trace[:60]!r} is kept, or it is not yours to see")
     return found if caller.is_admin else msgspec.structs.replace(found, prompt=None, answer=None)
+
+
+def _sent_by(conn: Connection, caller: Caller, found: Record) -> bool:
+    key = None if found.key_id is None else get_key(conn, found.key_id)
+    return key is not None and caller.owns(key.user_id)
 
 
 def floored(at: datetime, bucket: Bucket) -> datetime:

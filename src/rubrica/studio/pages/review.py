@@ -21,6 +21,7 @@ from rubrica.studio.frame import frame, page
 from rubrica.studio.parts import card, chip, drawing, fault, heading, told
 from rubrica.studio.reviews_view.desk import LONGEST_NOTE, Asked, Scored, Task, following, submit, take
 from rubrica.studio.reviews_view.standing import Difference, differences, own_verdict
+from rubrica.studio.runs_view.permitted import check_readable
 from rubrica.studio.runs_view.places import case_link
 from rubrica.studio.runs_view.tables import NUMBER, Cell, badge, quiet, table
 from rubrica.studio.runs_view.workplace import Workplace
@@ -194,10 +195,17 @@ class ReviewPage:
             with card("Why the judge gave it"):
                 drawing(table((("Dimension", ""), ("Reason", "why")), reasons, "The judge's reasons"))
         with ui.element("div").classes("row end"):
-            if rubric is not None:
+            if rubric is not None and await self._may_read_run(done.item.run):
                 case = case_link(done.item.run, done.item.case_id)
                 ui.button("Full explanation", on_click=lambda: ui.navigate.to(case)).props("flat").classes("calm")
             ui.button("Next item", icon="arrow_forward", on_click=self._next).props("unelevated")
+
+    async def _may_read_run(self, run: str) -> bool:
+        try:
+            await check_readable(self.visitor, self.work, run)
+        except RubricaError:
+            return False
+        return True
 
     async def _next(self) -> None:
         try:

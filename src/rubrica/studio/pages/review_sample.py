@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from nicegui import ui
 
-from rubrica.arena.access import require
+from rubrica.arena.run_access import open_review, run_settings
 from rubrica.errors import InputError, RubricaError
 from rubrica.report.figures import counted
 from rubrica.runs.queueing import new_items
@@ -15,9 +15,11 @@ from rubrica.runs.sampling import draw
 from rubrica.store.reviews import NewItem
 from rubrica.studio.parts import told
 from rubrica.studio.reviews_view.desk import enqueue
+from rubrica.studio.runs_view.permitted import changeable_lines, check_changeable
 from rubrica.studio.runs_view.workplace import Workplace
 from rubrica.studio.studio import Visitor
 
+from .run_sharing import ReviewersFields
 from .runs_dialog import dialog_form
 
 MOST_DRAWN = 2_000
@@ -44,6 +46,8 @@ class SampleDialog:
                     .classes("grow")
                 )
                 self.seed = ui.number("Seed", value=0, min=0, precision=0).props("outlined hide-bottom-space")
+            self.reviewers = ReviewersFields()
+            self.run.on_value_change(self._chosen)
             self.fault = ui.label("").classes("fault").props('role="alert"')
             self.fault.set_visibility(False)
             with ui.element("div").classes("row end"):
@@ -56,13 +60,25 @@ class SampleDialog:
         """Show it, with the runs that there are now."""
         self.fault.set_visibility(False)
         try:
-            lines = await asyncio.to_thread(self.work.lines)
+            lines = await changeable_lines(self.visitor, self.work)
         except RubricaError as error:
             self._say(told(error))
             lines = []
         names = [line.name for line in lines if line.state in ("finished", "stopped") and line.evaluations]
         self.run.set_options(names, value=run if isinstance(run, str) and run in names else next(iter(names), None))
         self.dialog.open()
+
+    async def _chosen(self) -> None:
+        """Show who reviews the run that is chosen."""
+        if not self.run.value:
+            return
+        try:
+            known = await self.visitor.read(run_settings, self.work.key(str(self.run.value)))
+        except RubricaError as error:
+            self._say(told(error))
+            return
+        self.reviewers.sharing.set_value(known.review_sharing)
+        self.reviewers.names.set_value(", ".join(known.reviewers))
 
     async def _draw(self) -> None:
         self.fault.set_visibility(False)
@@ -81,14 +97,16 @@ class SampleDialog:
             self.go.enable()
 
     async def _drawn(self) -> int:
-        require(await self.visitor.still_here(), "author", "drawing a sample for review")
         if not self.run.value:
             raise InputError("choose a run")
+        key = await check_changeable(self.visitor, self.work, str(self.run.value), "drawing a sample for review")
         if not self.share.value or self.seed.value is None:
             raise InputError("say which share to draw, such as 10, and a seed, such as 0")
         name, share, seed = str(self.run.value), float(self.share.value) / 100, int(self.seed.value)
         items = await asyncio.to_thread(self._items, name, share, seed)
-        return await self.visitor.write(enqueue, name, items, self.visitor.service.clock())
+        now = self.visitor.service.clock()
+        await self.visitor.write(open_review, key, self.reviewers.sharing.value, self.reviewers.read(), now)
+        return await self.visitor.write(enqueue, key, items, now)
 
     def _items(self, name: str, share: float, seed: int) -> list[NewItem]:
         run = self.work.stored(name)

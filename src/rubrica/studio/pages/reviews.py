@@ -7,18 +7,22 @@ from datetime import UTC, datetime
 
 from fastapi import Request
 from nicegui import ui
-from sqlalchemy import Connection
 
-from rubrica.arena.access import Caller
 from rubrica.errors import RubricaError
 from rubrica.report.figures import counted
-from rubrica.store import review_desk, reviews
 from rubrica.store.review_desk import Brief, Pile, Piles, Spot
-from rubrica.store.reviews import Item, Opinion
 from rubrica.studio.frame import frame, page
 from rubrica.studio.parts import card, drawing, empty, fault, heading, told
-from rubrica.studio.reviews_view.desk import count, following, look, progress
-from rubrica.studio.reviews_view.standing import MOST_ITEMS, Standing, standing
+from rubrica.studio.reviews_view.desk import (
+    count,
+    done_items,
+    following,
+    last_opinion,
+    look,
+    progress,
+    reviewed_runs,
+)
+from rubrica.studio.reviews_view.standing import Standing, standing
 from rubrica.studio.runs_view.conduct import Conductor
 from rubrica.studio.runs_view.places import run_link
 from rubrica.studio.runs_view.tables import Cell, link, table
@@ -37,10 +41,10 @@ PILES: dict[Pile, str] = {
     "second": "Scored by others",
     "all": "All",
 }
-Done = dict[str, tuple[list[Item], list[Opinion]]]
 Latest = tuple[int, datetime | None]
-Known = dict[str, tuple[Latest, Standing]]
-"""How judges stand by run, and after how many opinions, and which was the latest."""
+Known = dict[tuple[str, ...], tuple[Latest, Standing]]
+"""How judges stand by the runs that are looked at, and after how many opinions, and which was the latest."""
+MOST_KNOWN = 100
 
 
 def install(studio: Studio) -> None:
@@ -216,11 +220,15 @@ class QueuePage:
 
     async def _stood(self) -> Standing:
         """How the judge stands; worked out anew where somebody has scored something since."""
-        latest = await self.visitor.read(_latest, self.run or None)
-        kept = self.known.get(self.run)
+        runs = tuple(await self.visitor.read(reviewed_runs, self.run or None))
+        latest = await self.visitor.read(last_opinion, runs)
+        kept = self.known.get(runs)
         if kept is None or kept[0] != latest:
-            done = await self.visitor.read(_done, self.run or None)
-            kept = self.known[self.run] = latest, await asyncio.to_thread(standing, done, self.work.rubrics)
+            done = await self.visitor.read(done_items, runs)
+            kept = latest, await asyncio.to_thread(standing, done, self.work.rubrics)
+            while len(self.known) >= MOST_KNOWN:
+                del self.known[next(iter(self.known))]
+            self.known[runs] = kept
         return kept[1]
 
 
@@ -238,20 +246,3 @@ def _row(brief: Brief) -> list[Cell]:
         f"{brief.created_at.astimezone(UTC):%Y-%m-%d}",
         f"{people}, with me" if brief.mine and brief.opinions > 1 else "me" if brief.mine else people,
     ]
-
-
-def _latest(conn: Connection, _caller: Caller, run: str | None) -> Latest:
-    return review_desk.last_change(conn, run)
-
-
-def _done(conn: Connection, _caller: Caller, run: str | None) -> Done:
-    """The done items of a run, or of all, and what people gave them; no more than can be held."""
-    names = [own.run for own in reviews.progress(conn) if own.done and run in (None, own.run)]
-    left = MOST_ITEMS
-    found: Done = {}
-    for name in names:
-        items = list(review_desk.done_items(conn, name, left))
-        left -= len(items)
-        if items:
-            found[name] = items, reviews.opinions(conn, name)
-    return found

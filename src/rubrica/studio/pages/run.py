@@ -10,7 +10,6 @@ from fastapi import Request
 from markupsafe import Markup
 from nicegui import ui
 
-from rubrica.arena.access import require
 from rubrica.errors import RubricaError
 from rubrica.report.figures import figure, headline
 from rubrica.runs.baseline import Source
@@ -22,6 +21,7 @@ from rubrica.studio.parts import card, drawing, empty, fault, heading, trying
 from rubrica.studio.runs_view.columns import MOST_ROWS
 from rubrica.studio.runs_view.index import Hit, RunIndex, Wish
 from rubrica.studio.runs_view.listing import is_running
+from rubrica.studio.runs_view.permitted import check_changeable, check_readable, may_change
 from rubrica.studio.runs_view.places import case_link, compare_link, run_link
 from rubrica.studio.runs_view.tables import NUMBER, Cell, badge, facts, link, quiet, table
 from rubrica.studio.runs_view.wishes import query_of, wish_of
@@ -30,6 +30,7 @@ from rubrica.studio.studio import Studio, Visitor
 
 from .run_figures import facts_of, failed_card, failures_of, more_card, part_card
 from .run_progress import progress_card
+from .run_sharing import SharingDialog
 from .runs_dialog import dialog_form
 from .runs_paging import Paging
 
@@ -44,7 +45,7 @@ def install(studio: Studio, work: Workplace) -> None:
     async def one_run(request: Request, name: str) -> None:
         visitor = studio.visitor(request)
         with frame(visitor, name, "/runs"):
-            RunPage(visitor, work, name, wish_of(request.query_params)).draw()
+            await RunPage(visitor, work, name, wish_of(request.query_params)).draw()
 
 
 class RunPage:
@@ -55,16 +56,22 @@ class RunPage:
         self.work = work
         self.name = name
         self.wish = wish
+        self.may_change = False
 
-    def draw(self) -> None:
+    async def draw(self) -> None:
         with heading(self.name, back=("Runs", "/runs")):
             actions = ui.element("div").classes("row")
+        try:
+            self.may_change = await may_change(self.visitor, self.work, self.name)
+        except RubricaError as error:
+            fault(error)
+            return
         try:
             run = self.work.stored(self.name)
         except RubricaError as error:
             course = self.work.conductor.course(self.name)
             if course is not None:  # it has been started just now, or could not begin
-                progress_card(self.visitor, self.work, self.name)
+                progress_card(self.visitor, self.work, self.name, may_change=self.may_change)
             else:
                 fault(error)
             return
@@ -73,7 +80,7 @@ class RunPage:
         manifest = run.manifest
         running = manifest is not None and manifest.finished is None and is_running(run.path)
         if manifest is not None and manifest.finished is None:
-            progress_card(self.visitor, self.work, self.name)
+            progress_card(self.visitor, self.work, self.name, may_change=self.may_change)
         self.body = ui.element("div").classes("stacked-cards")
         if running:
             with self.body:
@@ -90,7 +97,9 @@ class RunPage:
         ui.button("Compare", icon="compare_arrows", on_click=lambda: ui.navigate.to(compare_link("", self.name))).props(
             "flat"
         ).classes("calm")
-        if self.visitor.caller.may("author"):
+        if self.may_change:
+            sharing = SharingDialog(self.visitor, self.work, self.name)
+            ui.button("Sharing", icon="group", on_click=sharing.open).props("flat").classes("calm")
             ui.button(
                 "Review a sample",
                 icon="rate_review",
@@ -104,7 +113,7 @@ class RunPage:
     async def _baseline_dialog(self) -> None:
         async def keep() -> None:
             with trying():
-                require(await self.visitor.still_here(), "author", "keeping a baseline")
+                await check_changeable(self.visitor, self.work, self.name, "keeping a baseline")
                 entry = await asyncio.to_thread(self._keep, note.value or "")
                 ui.notify(f"Kept as {entry}", type="positive")
                 dialog.close()
@@ -136,6 +145,7 @@ class RunPage:
 
     async def _fill(self) -> None:
         try:
+            await check_readable(self.visitor, self.work, self.name)
             run = self.work.stored(self.name)
             index = await asyncio.to_thread(self.work.indexes.of, run)
             failures, failed = await asyncio.to_thread(failures_of, run.path)
@@ -215,6 +225,13 @@ class RunPage:
         await self._show()
 
     async def _show(self) -> None:
+        try:
+            await check_readable(self.visitor, self.work, self.name)
+        except RubricaError as error:
+            self.table.clear()
+            with self.table:
+                fault(error)
+            return
         hits, total = await asyncio.to_thread(self.index.page, self.wish, self.paging.start, PAGE)
         query = query_of(self.wish)
         self.table.clear()

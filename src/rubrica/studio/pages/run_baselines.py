@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 
 from fastapi import Request
@@ -19,6 +18,7 @@ from rubrica.runs.trend import Direction, Latest, Point, Trend, trends
 from rubrica.studio.frame import frame, page
 from rubrica.studio.parts import card, drawing, empty, fault, heading
 from rubrica.studio.runs_view.drawings import trend_drawing
+from rubrica.studio.runs_view.permitted import permitted_entries, permitted_lines
 from rubrica.studio.runs_view.places import run_link
 from rubrica.studio.runs_view.tables import NUMBER, Cell, badge, link, table
 from rubrica.studio.runs_view.workplace import Workplace
@@ -53,9 +53,8 @@ def install(studio: Studio, work: Workplace) -> None:
             with heading("Baselines", back=("Runs", "/runs")):
                 pass
             try:
-                entries = await asyncio.to_thread(work.baselines.entries)
-                names = {line.name: line for line in await asyncio.to_thread(work.lines)}
-                ids = await asyncio.to_thread(_run_names, work, list(names))
+                entries = await permitted_entries(visitor, work)
+                ids = {line.id: line.name for line in await permitted_lines(visitor, work) if line.id}
             except RubricaError as error:
                 fault(error)
                 return
@@ -114,19 +113,6 @@ class BaselinesPage:
             percent(own.get(PASSED.key)),
             entry.note or "—",
         ]
-
-
-def _run_names(work: Workplace, names: list[str]) -> dict[str, str]:
-    """Names of runs by their ids."""
-    found = {}
-    for name in names:
-        try:
-            manifest = work.stored(name).manifest
-        except RubricaError:
-            continue
-        if manifest is not None:
-            found[manifest.id] = name
-    return found
 
 
 def _first(own: Trend) -> int:

@@ -13,6 +13,7 @@ from rubrica.report.figures import figure, percent
 from rubrica.studio.frame import frame, page
 from rubrica.studio.parts import card, drawing, fault, heading
 from rubrica.studio.runs_view.explanation import Votes, explanation, votes_of
+from rubrica.studio.runs_view.permitted import check_readable
 from rubrica.studio.runs_view.places import case_link, run_link
 from rubrica.studio.runs_view.tables import NUMBER, table
 from rubrica.studio.runs_view.wishes import query_of, repeat_of, wish_of
@@ -33,11 +34,18 @@ def install(studio: Studio, work: Workplace) -> None:
             with heading(case or "(no id)", back=(name, run_link(name, **query_of(wish)))):
                 beside = ui.element("div").classes("row")
             body = ui.element("div").classes("stacked-cards")
+            try:
+                await check_readable(visitor, work, name)
+            except RubricaError as error:
+                with body:
+                    fault(error)
+                return
             with body:
                 ui.spinner(size="1.4em")
 
         async def fill() -> None:
             try:
+                await check_readable(visitor, work, name)
                 evaluation, rubric = await asyncio.to_thread(work.evaluation, name, case, repeat)
             except RubricaError as error:
                 body.clear()

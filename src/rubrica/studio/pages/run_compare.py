@@ -17,10 +17,11 @@ from rubrica.runs.line import Line, Terms, Verdict
 from rubrica.studio.frame import frame, page
 from rubrica.studio.parts import card, drawing, empty, fault, heading
 from rubrica.studio.runs_view.drawings import interval, reach_of
+from rubrica.studio.runs_view.permitted import check_readable, permitted_lines
 from rubrica.studio.runs_view.places import case_link, compare_link, run_link
 from rubrica.studio.runs_view.tables import NUMBER, Cell, badge, link, quiet, table
 from rubrica.studio.runs_view.workplace import Workplace
-from rubrica.studio.studio import Studio
+from rubrica.studio.studio import Studio, Visitor
 
 MARGINS = {0.01: "1% of the scale", 0.02: "2% of the scale", 0.05: "5% of the scale", 0.1: "10% of the scale"}
 MOST_OFFERED = 500
@@ -48,19 +49,20 @@ def install(studio: Studio, work: Workplace) -> None:
         with frame(visitor, "Compare runs", "/runs"):
             with heading("Compare runs", back=("Runs", "/runs")):
                 pass
-            await ComparePage(work, a, b).draw()
+            await ComparePage(visitor, work, a, b).draw()
 
 
 class ComparePage:
     """The two runs that are chosen, and how they compare."""
 
-    def __init__(self, work: Workplace, a: str, b: str) -> None:
+    def __init__(self, visitor: Visitor, work: Workplace, a: str, b: str) -> None:
+        self.visitor = visitor
         self.work = work
         self.chosen = a, b
 
     async def draw(self) -> None:
         try:
-            lines = await asyncio.to_thread(self.work.lines)
+            lines = await permitted_lines(self.visitor, self.work)
         except RubricaError as error:
             fault(error)
             return
@@ -101,6 +103,7 @@ class ComparePage:
             ui.spinner(size="1.4em")
             ui.label("Comparing case by case …")
         try:
+            await check_readable(self.visitor, self.work, a, b)
             found = await asyncio.to_thread(self.work.compared, a, b, Terms(margin=self.margin.value))
         except RubricaError as error:
             self.body.clear()

@@ -6,7 +6,6 @@ import asyncio
 
 from nicegui import ui
 
-from rubrica.arena.access import require
 from rubrica.errors import ConflictError
 from rubrica.report.figures import counted
 from rubrica.runs.manifest import read_manifest
@@ -15,6 +14,7 @@ from rubrica.studio.runs_view.casefiles import folder_of
 from rubrica.studio.runs_view.conduct import Course, orders_of
 from rubrica.studio.runs_view.listing import done_so_far, is_running
 from rubrica.studio.runs_view.paid import start_run
+from rubrica.studio.runs_view.permitted import check_changeable
 from rubrica.studio.runs_view.places import run_link
 from rubrica.studio.runs_view.workplace import Workplace
 from rubrica.studio.studio import Visitor
@@ -24,30 +24,30 @@ EVERY_ELSEWHERE = 3.0
 """Seconds between two looks: at a run of this server, and at one of another process."""
 
 
-def progress_card(visitor: Visitor, work: Workplace, name: str) -> None:
+def progress_card(visitor: Visitor, work: Workplace, name: str, *, may_change: bool) -> None:
     """How far an unfinished run is; the page is opened anew when it has ended."""
     course = work.conductor.course(name)
     if course is not None and course.state == "running":
-        _OwnRun(visitor, name, course).draw()
+        _OwnRun(visitor, work, name, course).draw(may_change=may_change)
     elif is_running(work.runs / name):
         _elsewhere(work, name)
     else:
-        _stopped(visitor, work, name, course)
+        _stopped(visitor, work, name, may_change=may_change)
 
 
 class _OwnRun:
     """A run of this server."""
 
-    def __init__(self, visitor: Visitor, name: str, course: Course) -> None:
-        self.visitor, self.name, self.course = visitor, name, course
+    def __init__(self, visitor: Visitor, work: Workplace, name: str, course: Course) -> None:
+        self.visitor, self.work, self.name, self.course = visitor, work, name, course
 
-    def draw(self) -> None:
+    def draw(self, *, may_change: bool) -> None:
         with card("Under way", "this page can be left; the run goes on"):
             self.bar = ui.linear_progress(0, show_value=False, size="8px").props('rounded aria-label="Progress"')
             with ui.element("div").classes("row"):
                 self.told = ui.label("").props('aria-live="polite"')
                 ui.element("span").classes("grow")
-                if self.visitor.caller.may("author"):
+                if may_change:
                     ui.button("Stop", icon="stop", on_click=self._stop).props("flat").classes("calm")
         self._look()
         self.timer = ui.timer(EVERY, self._look)
@@ -64,7 +64,7 @@ class _OwnRun:
 
     async def _stop(self) -> None:
         with trying():
-            require(await self.visitor.still_here(), "author", "stopping a run")
+            await check_changeable(self.visitor, self.work, self.name, "stopping a run")
             self.course.stopping.set()
 
 
@@ -83,7 +83,8 @@ def _elsewhere(work: Workplace, name: str) -> None:
         timer = ui.timer(EVERY_ELSEWHERE, look)
 
 
-def _stopped(visitor: Visitor, work: Workplace, name: str, course: Course | None) -> None:
+def _stopped(visitor: Visitor, work: Workplace, name: str, *, may_change: bool) -> None:
+    course = work.conductor.course(name)
     with card("Stopped before its end"):
         if course is not None and course.error:
             ui.label(course.error).classes("fault").props('role="alert"')
@@ -93,13 +94,13 @@ def _stopped(visitor: Visitor, work: Workplace, name: str, course: Course | None
         if orders is None:
             ui.label("The command that started it goes on where it stopped.").classes("quiet")
             return
-        if not visitor.caller.may("author"):
-            ui.label("Whoever has the role author can go on with it.").classes("quiet")
+        if not may_change:
+            ui.label("Whoever owns it can go on with it.").classes("quiet")
             return
 
         async def go_on() -> None:
             with trying():
-                require(await visitor.still_here(), "author", "going on with a run")
+                await check_changeable(visitor, work, name, "going on with a run")
                 if is_running(folder):
                     raise ConflictError(f"{name} is under way already")
                 await start_run(visitor, work.conductor, orders)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-
 from fastapi import Request
 from markupsafe import Markup
 from nicegui import ui
@@ -15,6 +13,7 @@ from rubrica.studio.parts import card, drawing, empty, fault, heading
 from rubrica.studio.runs_view.conduct import Conductor
 from rubrica.studio.runs_view.drawings import stack
 from rubrica.studio.runs_view.listing import RunLine, narrowed
+from rubrica.studio.runs_view.permitted import permitted_lines
 from rubrica.studio.runs_view.places import run_link
 from rubrica.studio.runs_view.tables import NUMBER, Cell, badge, link, quiet, table
 from rubrica.studio.runs_view.workplace import Workplace
@@ -71,7 +70,7 @@ class RunsPage:
                 start = StartDialog(self.visitor, self.work)
                 ui.button("Start a run", icon="play_arrow", on_click=start.open).props("unelevated")
         try:
-            self.lines = await asyncio.to_thread(self.work.lines)
+            self.lines = await permitted_lines(self.visitor, self.work)
         except RubricaError as error:
             fault(error)
             return
@@ -113,7 +112,7 @@ class RunsPage:
         await self._show()
 
     async def _again(self) -> None:
-        self.lines = await asyncio.to_thread(self.work.lines)
+        self.lines = await permitted_lines(self.visitor, self.work)
         await self._show()
 
     async def _show(self) -> None:

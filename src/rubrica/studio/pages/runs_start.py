@@ -12,6 +12,7 @@ from rubrica.arena import catalogue
 from rubrica.arena.access import require
 from rubrica.arena.draft import rubric_of
 from rubrica.arena.entry import Entry
+from rubrica.arena.run_access import RunKey, claim_run
 from rubrica.errors import InputError, RubricaError
 from rubrica.llm.public import public_name
 from rubrica.report.figures import counted
@@ -41,6 +42,7 @@ class StartDialog:
         self.visitor = visitor
         self.work = work
         self.judges = visitor.service.settings.judges
+        self.owner = visitor.caller.user_id  # whose uploads are offered
         self.entry: Entry | None = None
         with dialog_form(self._start) as self.dialog:
             with ui.element("h2"):
@@ -134,7 +136,9 @@ class StartDialog:
         offered = {}
         if self.entry is not None and self.entry.version.examples:
             offered[EXAMPLES] = f"the rubric's {counted(len(self.entry.version.examples), 'example')}"
-        offered |= {own.name: f"{own.name} ({own.size / 1000:,.1f} kB)" for own in case_files(self.work.runs)}
+        offered |= {
+            own.name: f"{own.name} ({own.size / 1000:,.1f} kB)" for own in case_files(self.work.runs, self.owner)
+        }
         value = chosen or self.cases.value
         self.cases.set_options(offered, value=value if value in offered else next(iter(offered), None))
 
@@ -146,7 +150,9 @@ class StartDialog:
             count = len(self.entry.version.examples)
         elif name:
             with suppress(RubricaError):  # told when the run starts
-                count = await asyncio.to_thread(lambda: count_cases(str(case_file(self.work.runs, str(name)))))
+                count = await asyncio.to_thread(
+                    lambda: count_cases(str(case_file(self.work.runs, str(name), self.owner)))
+                )
         if self.cases.value == name:
             self.extent.tell(count)
 
@@ -154,7 +160,7 @@ class StartDialog:
         try:
             require(await self.visitor.still_here(), "author", "uploading cases")
             data = await event.file.read()
-            kept = await asyncio.to_thread(keep_upload, self.work.runs, event.file.name, data)
+            kept = await asyncio.to_thread(keep_upload, self.work.runs, event.file.name, data, self.owner)
         except RubricaError as error:
             self._say(told(error))
             self.upload.reset()
@@ -185,14 +191,16 @@ class StartDialog:
         extent = self.extent.read()
         cases = await asyncio.to_thread(self._cases, entry)
         orders = Orders(folder, rubric_of(entry.document), cases, judges, extent)
+        self.work.conductor.check_room()
+        await self.visitor.write(claim_run, RunKey(folder.name, orders.id), self.visitor.service.clock())
         await start_run(self.visitor, self.work.conductor, orders)
         return folder.name
 
     def _cases(self, entry: Entry) -> Path:
         name = str(self.cases.value)
         if name == EXAMPLES:
-            name = keep_examples(self.work.runs, entry.listing.slug, entry.version.examples).name
-        return case_file(self.work.runs, name)
+            name = keep_examples(self.work.runs, entry.listing.slug, entry.version.examples, self.owner).name
+        return case_file(self.work.runs, name, self.owner)
 
     def _say(self, text: str) -> None:
         self.fault.set_text(text)

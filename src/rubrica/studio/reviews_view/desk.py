@@ -1,7 +1,7 @@
 """What a reviewer does: takes an item, scores it blind, and then sees what the judge and others gave.
 
-Reviewing needs the role player, drawing a sample the role author. A score that was given stands: whoever has seen the
-judge's is not blind any more.
+Reviewing needs the role player and a review that one takes part in; drawing a sample is for whoever owns the run. A
+score that was given stands: whoever has seen the judge's is not blind any more.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from uuid import UUID
 from sqlalchemy import Connection
 
 from rubrica.arena.access import Caller, require
-from rubrica.errors import ConflictError, InputError, MissingError
+from rubrica.arena.run_access import RunKey, change_run, readable_rows, reviews_seen_by
+from rubrica.errors import ConflictError, DeniedError, InputError, MissingError
 from rubrica.model.context import Context
 from rubrica.report.figures import figure
 from rubrica.runs.queueing import evaluation_of
@@ -26,6 +27,10 @@ from rubrica.store.review_desk import Brief, Looked, Pile, Piles, Spot
 from rubrica.store.reviews import Item, NewItem, Opinion, Progress
 
 LONGEST_NOTE = 2_000
+MOST_ITEMS = 2_000
+"""Items that agreement is worked out from, the latest of each run first: each holds a whole evaluation."""
+Done = dict[str, tuple[list[Item], list[Opinion]]]
+"""Done items and what people gave them, by run."""
 MOST_BUTTONS = 11
 """Whole numbers that are offered one by one; on a longer scale a number is written."""
 
@@ -116,17 +121,18 @@ class Scored:
 
 def look(conn: Connection, caller: Caller, pile: Pile, run: str | None, after: Spot | None, limit: int) -> list[Brief]:
     """A page of the queue for one person."""
-    return review_desk.briefs(conn, Looked(caller.user_id, pile, run, after), limit)
+    looked = Looked(caller.user_id, reviews_seen_by(caller), pile, run, after)
+    return review_desk.briefs(conn, looked, limit)
 
 
 def count(conn: Connection, caller: Caller, run: str | None = None) -> Piles:
     """How many items wait for one person."""
-    return review_desk.piles(conn, caller.user_id, run)
+    return review_desk.piles(conn, caller.user_id, reviews_seen_by(caller), run)
 
 
-def progress(conn: Connection, _caller: Caller) -> list[Progress]:
-    """How far the review of every run is."""
-    return reviews.progress(conn)
+def progress(conn: Connection, caller: Caller) -> list[Progress]:
+    """How far the review of every run is that one may review."""
+    return reviews.progress(conn, reviews_seen_by(caller))
 
 
 def following(conn: Connection, caller: Caller, run: str | None = None) -> UUID | None:
@@ -139,9 +145,9 @@ def following(conn: Connection, caller: Caller, run: str | None = None) -> UUID 
 
 def take(conn: Connection, caller: Caller, item_id: UUID) -> Task | Scored:
     """An item as this person may see it."""
-    item = reviews.get_item(conn, item_id)
+    item = reviews.get_item(conn, item_id, reviews_seen_by(caller))
     if item is None:
-        raise MissingError(f"there is no review item {item_id}")
+        raise MissingError(f"there is no review item {item_id}, or it is not yours to see")
     given = review_desk.opinions_of(conn, item_id)
     mine = next((one for one in given if one.user_id == caller.user_id), None)
     task = _task(item)
@@ -154,6 +160,9 @@ def submit(
     """Keep what a person gives an item, once."""
     require(caller, "player", "reviewing")
     seen = take(conn, caller, item_id)
+    item = reviews.get_item(conn, item_id)
+    if item is not None and item.assigned_to not in (None, caller.user_id) and not caller.is_admin:
+        raise DeniedError("this one was given to somebody else to score; take another")
     if isinstance(seen, Scored):
         raise ConflictError("you have scored this one already; what you gave it stands")
     if not isinstance(note, str) or len(note) > LONGEST_NOTE:
@@ -171,10 +180,38 @@ def submit(
     return done
 
 
-def enqueue(conn: Connection, caller: Caller, run: str, drawn: Sequence[NewItem], now: datetime) -> int:
-    """Put a sample into the queue; how many of it were not there yet."""
-    require(caller, "author", "drawing a sample for review")
-    return reviews.add_items(conn, run, drawn, now)
+def enqueue(conn: Connection, caller: Caller, run: RunKey, drawn: Sequence[NewItem], now: datetime) -> int:
+    """Put a sample of a run into the queue; how many of it were not there yet."""
+    change_run(conn, caller, run, "drawing a sample for review")
+    return reviews.add_items(conn, run.name, drawn, now)
+
+
+def reviewed_runs(conn: Connection, caller: Caller, run: str | None) -> list[str]:
+    """The runs, or the one that is named, that somebody has scored something of and that the caller may read.
+
+    Agreement and labels tell what the judge gave, so they are for whoever may read the run, and not for its reviewers.
+    """
+    rows = readable_rows(conn, caller)
+    names = [own.run for own in progress(conn, caller) if own.done and run in (None, own.run)]
+    return names if rows is None else [name for name in names if name in {row.run for row in rows}]
+
+
+def done_items(conn: Connection, caller: Caller, runs: Sequence[str]) -> Done:
+    """The done items of some runs that the caller may read, and what people gave them; no more than can be held."""
+    left = MOST_ITEMS
+    found: Done = {}
+    for name in reviewed_runs(conn, caller, None):
+        if name in runs:
+            items = list(review_desk.done_items(conn, name, left))
+            left -= len(items)
+            if items:
+                found[name] = items, reviews.opinions(conn, name)
+    return found
+
+
+def last_opinion(conn: Connection, _caller: Caller, runs: Sequence[str]) -> tuple[int, datetime | None]:
+    """How many opinions on some runs there are, and when the latest came."""
+    return review_desk.last_change(conn, runs)
 
 
 def _task(item: Item) -> Task:

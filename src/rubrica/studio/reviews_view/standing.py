@@ -26,9 +26,6 @@ from rubrica.runs.validation import (
 from rubrica.store.reviews import Item
 from rubrica.store.reviews import Opinion as Kept
 
-MOST_ITEMS = 2_000
-"""Items of a run that agreement is worked out from, the latest first: each holds a whole evaluation."""
-
 RubricsOf = Callable[[str], Mapping[str, Rubric]]
 """The rubrics of a run by name, as they were when it was made."""
 

@@ -1,4 +1,8 @@
-"""Files of cases that runs are started with: those that were uploaded or put beside the runs, and rubrics' examples."""
+"""Files of cases that runs are started with: those that were uploaded or put beside the runs, and rubrics' examples.
+
+What lies in the folder of cases itself was put there by whoever runs the server, for everybody. What somebody uploads
+lies in a folder of their own inside it, and is offered to them only.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +12,7 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import msgspec
 
@@ -33,35 +38,47 @@ class CaseFile:
     size: int  # bytes
 
 
-def folder_of(runs: Path) -> Path:
-    return runs / CASES
+def folder_of(runs: Path, owner: UUID | None = None) -> Path:
+    """The folder of cases of everybody, or of one user."""
+    return runs / CASES if owner is None else runs / CASES / str(owner)
 
 
-def case_files(runs: Path) -> list[CaseFile]:
-    """The files of cases that are there, the latest first."""
-    try:
-        found = [path for path in folder_of(runs).iterdir() if path.suffix.lower() in SUFFIXES and path.is_file()]
-    except OSError:
-        return []
-    inside = folder_of(runs).resolve()
-    own = [path for path in found if path.resolve().parent == inside and not path.name.startswith(".")]
-    own.sort(key=lambda path: (-path.stat().st_mtime_ns, path.name))
-    return [CaseFile(path.name, path.stat().st_size) for path in own]
+def case_files(runs: Path, owner: UUID | None = None) -> list[CaseFile]:
+    """The files of cases that are there for a user, the latest first."""
+    found = list(_by_name(runs, owner).values())
+    found.sort(key=lambda path: (-path.stat().st_mtime_ns, path.name))
+    return [CaseFile(path.name, path.stat().st_size) for path in found]
 
 
-def case_file(runs: Path, name: str) -> Path:
+def case_file(runs: Path, name: str, owner: UUID | None = None) -> Path:
     """One of them by name."""
-    if name not in {own.name for own in case_files(runs)}:
+    path = _by_name(runs, owner).get(name)
+    if path is None:
         raise InputError(f"there is no file of cases called {name!r}")
-    return folder_of(runs) / name
+    return path
 
 
-def keep_upload(runs: Path, name: str, data: bytes) -> CaseFile:
+def _by_name(runs: Path, owner: UUID | None) -> dict[str, Path]:
+    """Everybody's files and a user's own; of two that are called alike, the user's own."""
+    everybodys = _files(folder_of(runs))
+    return everybodys if owner is None else {**everybodys, **_files(folder_of(runs, owner))}
+
+
+def _files(folder: Path) -> dict[str, Path]:
+    try:
+        found = [path for path in folder.iterdir() if path.suffix.lower() in SUFFIXES and path.is_file()]
+    except OSError:
+        return {}
+    inside = folder.resolve()
+    return {path.name: path for path in found if path.resolve().parent == inside and not path.name.startswith(".")}
+
+
+def keep_upload(runs: Path, name: str, data: bytes, owner: UUID | None = None) -> CaseFile:
     """Keep an uploaded file, where cases can be read from it; a name that is taken gets a number."""
-    path = _free(runs, name)
+    path = _free(folder_of(runs, owner), name)
     if path.suffix.lower() not in SUFFIXES:
         raise InputError(f"{name}: cases come as {', '.join(SUFFIXES)}")
-    make_private_folder(folder_of(runs))
+    make_private_folder(path.parent)
     with whole(path) as place:
         place.write_bytes(data)
     try:
@@ -73,14 +90,14 @@ def keep_upload(runs: Path, name: str, data: bytes) -> CaseFile:
     return CaseFile(path.name, len(data))
 
 
-def keep_examples(runs: Path, name: str, examples: Sequence[Mapping[str, Any]]) -> CaseFile:
+def keep_examples(runs: Path, name: str, examples: Sequence[Mapping[str, Any]], owner: UUID | None = None) -> CaseFile:
     """A rubric's examples as a file of cases; the same examples are one file."""
     if not examples:
         raise InputError("this rubric has no examples; upload a file of cases")
     data = b"".join(msgspec.json.encode(example) + b"\n" for example in examples)
-    path = folder_of(runs) / f"{_plain(name)}.examples.jsonl"
+    path = folder_of(runs, owner) / f"{_plain(name)}.examples.jsonl"
     if not path.is_file() or path.read_bytes() != data:
-        return keep_upload(runs, path.name, data)
+        return keep_upload(runs, path.name, data, owner)
     return CaseFile(path.name, len(data))
 
 
@@ -95,11 +112,11 @@ def _checked(path: Path, name: str) -> None:
         raise InputError(f"{name}, line {bad[0].line}: {bad[0].reason}")
 
 
-def _free(runs: Path, name: str) -> Path:
-    path = folder_of(runs) / _plain(name)
+def _free(folder: Path, name: str) -> Path:
+    path = folder / _plain(name)
     number = 2
     while path.exists():
-        path = folder_of(runs) / f"{Path(_plain(name)).stem}-{number}{Path(name).suffix}"
+        path = folder / f"{Path(_plain(name)).stem}-{number}{Path(name).suffix}"
         number += 1
     return path
 

@@ -47,13 +47,14 @@ class Orders:
     cases: Path
     judges: tuple[str, ...] = ()
     extent: Extent = EVERYTHING
+    id: str = field(default_factory=lambda: uuid4().hex[:12])  # of the run's manifest
 
     def manifest(self, now: datetime) -> Manifest:
         """As ``rubrica run CASES -r RUBRIC -o FOLDER`` would write it, so that either goes on with the other's run."""
         temperature = "of repeats" if self.extent.repeat > 1 else "as the rubric asks"
         asking = {"repeats": None, "seed": self.extent.seed, "temperature": temperature}
         return Manifest(
-            id=uuid4().hex[:12],
+            id=self.id,
             started=now.isoformat(timespec="seconds"),
             rubrics=(UsedRubric.of(self.rubric),),
             judges=self.judges,
@@ -107,11 +108,14 @@ class Conductor:
     def running(self) -> Sequence[Course]:
         return [course for course in self._courses.values() if course.state == "running"]
 
+    def check_room(self) -> None:
+        """Refuse another run while as many as there may be are under way."""
+        if len(self.running) >= self._most:
+            raise ConflictError(f"{self._most} runs are under way; wait for one of them, or stop it")
+
     def start(self, orders: Orders) -> Course:
         """Begin a run, or go on with one that stopped. It goes on when the page that started it is closed."""
-        if len(self.running) >= self._most:
-            names = ", ".join(course.orders.folder.name for course in self.running)
-            raise ConflictError(f"{self._most} runs are under way ({names}); wait for one of them, or stop it")
+        self.check_room()
         course = Course(orders)
         self._courses[orders.folder.name] = course
         begun = copy_context()  # with the budget that its calls are paid from
@@ -186,9 +190,10 @@ def _judging(names: tuple[str, ...], extent: Extent) -> Iterator[tuple[JudgeOf |
 def orders_of(folder: Path, manifest: Manifest, cases: Path) -> Orders | None:
     """The orders to go on with a run that stopped; None where its cases do not lie in the folder of cases."""
     source = Path(manifest.source)
-    if manifest.kind != "judged" or len(manifest.rubrics) != 1 or source.parent != cases.absolute():
+    inside = source.resolve().is_relative_to(cases.resolve())
+    if manifest.kind != "judged" or len(manifest.rubrics) != 1 or not inside:
         return None
     extent = extent_of(manifest)
     if not source.is_file() or extent is None:
         return None
-    return Orders(folder, manifest.rubrics[0].rubric(), source, manifest.judges, extent)
+    return Orders(folder, manifest.rubrics[0].rubric(), source, manifest.judges, extent, manifest.id)

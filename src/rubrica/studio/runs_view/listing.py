@@ -43,6 +43,7 @@ class RunLine:
     usd: float | None = None
     commit: str | None = None
     why: str = ""  # of an unreadable one
+    id: str = ""  # of its manifest
 
     @property
     def passed(self) -> float | None:
@@ -144,6 +145,7 @@ def _line(path: Path) -> RunLine:
         tuple(f"{used.name}@{used.version}" for used in manifest.rubrics),
         tuple(map(public_name, manifest.judges)),
         commit=manifest.commit,
+        id=manifest.id,
     )
     summary = _summary(path)
     if summary is None:

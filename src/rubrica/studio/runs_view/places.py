@@ -7,7 +7,8 @@ from pathlib import Path
 from types import MappingProxyType
 from urllib.parse import quote, urlencode
 
-from rubrica.errors import InputError, MissingError
+from rubrica.arena.run_access import missing_run
+from rubrica.errors import InputError
 
 CASES = "cases"
 """The folder of case files, beside the runs."""
@@ -22,10 +23,10 @@ _FORBIDDEN = frozenset('/\\:*?"<>|#%')
 def run_path(runs: Path, name: str) -> Path:
     """The folder of a run that is there."""
     if not name or name in OWN_PAGES or name.startswith(".") or {"/", "\\", "\0"} & set(name):
-        raise MissingError(f"there is no run {name[:LONGEST_NAME].replace(chr(0), '?')!r}")
+        raise missing_run(name)
     path = runs / name
     if not path.is_dir() or path.resolve().parent != runs.resolve():
-        raise MissingError(f"there is no run {name[:LONGEST_NAME]!r} in {runs}")
+        raise missing_run(name)
     return path
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from rubrica.arena.run_access import RunKey
 from rubrica.errors import MissingError, RubricaError
 from rubrica.model.evaluation import Evaluation
 from rubrica.model.rubric import Rubric
@@ -13,6 +14,7 @@ from rubrica.runs.baseline import Baselines
 from rubrica.runs.compare import Comparison, compare
 from rubrica.runs.grading import Grading
 from rubrica.runs.line import Terms
+from rubrica.runs.manifest import read_manifest
 from rubrica.runs.stored import StoredRun
 
 from .conduct import Conductor
@@ -37,6 +39,20 @@ class Workplace:
     def stored(self, name: str) -> StoredRun:
         """A run by name; an error where there is none, or where it cannot be read."""
         return StoredRun.open(run_path(self.runs, name))
+
+    def key(self, name: str) -> RunKey:
+        """Which run is meant by a name now; an error where there is none. One that cannot be read has no id."""
+        course = self.conductor.course(name)
+        begun = course.orders.id if course is not None else ""
+        try:
+            manifest = read_manifest(run_path(self.runs, name))
+        except MissingError:
+            if not begun:
+                raise
+            return RunKey(name, begun)  # it was started just now
+        except RubricaError:
+            return RunKey(name, "")
+        return RunKey(name, manifest.id if manifest is not None else begun)
 
     def index(self, name: str) -> RunIndex:
         return self.indexes.of(self.stored(name))

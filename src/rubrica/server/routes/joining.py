@@ -1,0 +1,33 @@
+"""Joining and leaving games: whoever stands behind a player says in which games it takes part."""
+
+from __future__ import annotations
+
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import APIRouter, Path, Response
+
+from rubrica.arena import players
+from rubrica.server.answers import Answer, render
+from rubrica.server.bodies import JsonRoute
+from rubrica.server.depends import Serving, Signed
+from rubrica.server.game_shapes import PlayerShown
+
+from .games import GameId
+
+router = APIRouter(prefix="/api/games", route_class=JsonRoute, tags=["games"])
+PlayerId = Annotated[UUID, Path(description="A player of yours.")]
+
+
+@router.put("/{game_id}/players/{player_id}", response_model=PlayerShown, summary="Join a game")
+async def join(game_id: GameId, player_id: PlayerId, caller: Signed, service: Serving) -> Response:
+    """Players. Whoever made the game may then submit rounds for your player and sees its `info`, and its rounds there
+    count across games. Submitting a round yourself joins too."""
+    return render(Answer(await service.database.write(players.join_game, caller, game_id, player_id, service.clock())))
+
+
+@router.delete("/{game_id}/players/{player_id}", status_code=204, summary="Leave a game")
+async def leave(game_id: GameId, player_id: PlayerId, caller: Signed, service: Serving) -> Response:
+    """Players. Rounds that were played stay, and count for that game alone."""
+    await service.database.write(players.leave_game, caller, game_id, player_id)
+    return Response(status_code=204)

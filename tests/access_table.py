@@ -1,0 +1,310 @@
+"""The access table: every route, page, file and socket of server, studio and gateway, and whom it answers how.
+
+It is data, and nothing else says it a second time. The tests called ``…_access_matrix`` ask every row as every caller,
+and list the routes that the applications have: one that is not in here fails them.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any, NamedTuple
+
+CALLERS = ("nobody", "viewer", "player", "author", "other", "admin")
+"""`author` made the things that are asked for; `other` is an author who did not."""
+
+NUMBERS = itertools.count()
+GONE = "018f0000-0000-7000-8000-000000000000"
+MARK = "xylophone"
+"""Stands in whatever the author keeps private, and in nothing that anybody else is shown."""
+
+
+def definition(**more: Any) -> dict[str, Any]:
+    rule = {"type": "custom_expression", "name": "brief", "expression": "1 if word_count < 9 else 0"}
+    return {"name": f"Brief {next(NUMBERS)}", "scoring_type": "binary", "rules": [rule], **more}
+
+
+class Row(NamedTuple):
+    """One route with things put in its path, and the status that each of `CALLERS` is answered with."""
+
+    method: str
+    path: str
+    things: dict[str, str]  # by the name of a path parameter
+    body: Any  # a function makes a new one each time
+    statuses: str
+
+
+READ_PRIVATE, READ_PUBLIC = "401 404 404 200 404 200", "401 200 200 200 200 200"
+PRIVATE, PUBLIC = {"reference": "private"}, {"reference": "public"}
+OFFER, NO_OFFER = {"id": "public"}, {"id": "private"}
+OWN_GAME, OPEN_GAME = {"game_id": "private_game"}, {"game_id": "public_game"}
+EVALUATION, MARKET, GAME = "/api/evaluations/{reference}", "/api/marketplace/{id}", "/api/games/{game_id}"
+ONE_ROUND = {"round": {"response": "Hello."}}
+
+
+def _attaching() -> dict[str, Any]:
+    return {"evaluation_id": "on-the-shelf", "weights": "renormalise"}
+
+
+# --- the REST API -----------------------------------------------------------------------------------------
+
+ROWS = [
+    Row("POST", "/api/evaluations", {}, definition, "401 403 403 201 201 201"),
+    Row("GET", "/api/evaluations", {}, None, READ_PUBLIC),
+    Row("POST", "/api/evaluations/import", {}, definition, "401 403 403 201 201 201"),
+    Row("GET", EVALUATION, PRIVATE, None, READ_PRIVATE),
+    Row("GET", EVALUATION, PUBLIC, None, READ_PUBLIC),
+    Row("PUT", EVALUATION, PRIVATE, definition, "401 403 403 200 404 200"),
+    Row("PUT", EVALUATION, PUBLIC, definition, "401 403 403 200 403 200"),
+    Row("DELETE", EVALUATION, PRIVATE, None, "401 404 404 204 404 204"),
+    Row("DELETE", EVALUATION, PUBLIC, None, "401 403 403 204 403 204"),
+    Row("POST", f"{EVALUATION}/test", PRIVATE, {"response": "Hello."}, READ_PRIVATE),
+    Row("POST", f"{EVALUATION}/test", PUBLIC, {"response": "Hello."}, READ_PUBLIC),
+    Row("POST", f"{EVALUATION}/execute", PRIVATE, {"response": "Hello."}, "401 403 404 201 404 201"),
+    Row("POST", f"{EVALUATION}/execute", PUBLIC, {"response": "Hello."}, "401 403 201 201 201 201"),
+    Row("GET", f"{EVALUATION}/versions", PRIVATE, None, READ_PRIVATE),
+    Row("GET", f"{EVALUATION}/versions", PUBLIC, None, READ_PUBLIC),
+    Row("GET", f"{EVALUATION}/versions/{{which}}", {**PRIVATE, "which": "1"}, None, READ_PRIVATE),
+    Row("GET", f"{EVALUATION}/versions/{{which}}", {**PUBLIC, "which": "1"}, None, READ_PUBLIC),
+    Row(
+        "GET",
+        f"{EVALUATION}/versions/{{which}}/diff/{{other}}",
+        {**PRIVATE, "which": "1", "other": "1.0"},
+        None,
+        READ_PRIVATE,
+    ),
+    Row(
+        "GET",
+        f"{EVALUATION}/versions/{{which}}/diff/{{other}}",
+        {**PUBLIC, "which": "1", "other": "1.0"},
+        None,
+        READ_PUBLIC,
+    ),
+    Row("POST", f"{EVALUATION}/versions/{{which}}/restore", {**PRIVATE, "which": "1"}, None, "401 404 404 200 404 200"),
+    Row("POST", f"{EVALUATION}/versions/{{which}}/restore", {**PUBLIC, "which": "1"}, None, "401 403 403 200 403 200"),
+    Row("POST", f"{EVALUATION}/fork", PRIVATE, None, "401 404 404 201 404 201"),
+    Row("POST", f"{EVALUATION}/fork", PUBLIC, None, "401 403 403 201 201 201"),
+    Row("GET", f"{EVALUATION}/lineage", PRIVATE, None, READ_PRIVATE),
+    Row("GET", f"{EVALUATION}/lineage", PUBLIC, None, READ_PUBLIC),
+    Row("GET", f"{EVALUATION}/export", PRIVATE, None, READ_PRIVATE),
+    Row("GET", f"{EVALUATION}/export", PUBLIC, None, READ_PUBLIC),
+    Row("GET", f"{EVALUATION}/docs", PRIVATE, None, READ_PRIVATE),
+    Row("GET", f"{EVALUATION}/docs", PUBLIC, None, READ_PUBLIC),
+    Row("GET", "/api/marketplace/evaluations", {}, None, READ_PUBLIC),
+    Row("GET", "/api/marketplace/trending", {}, None, READ_PUBLIC),
+    Row("GET", MARKET, NO_OFFER, None, "401 404 404 404 404 404"),
+    Row("GET", MARKET, OFFER, None, READ_PUBLIC),
+    Row("POST", f"{MARKET}/import", NO_OFFER, None, "401 403 403 404 404 404"),
+    Row("POST", f"{MARKET}/import", OFFER, None, "401 403 403 201 201 201"),
+    Row("POST", f"{MARKET}/rate", NO_OFFER, {"rating": 4}, "401 403 404 404 404 404"),
+    Row("POST", f"{MARKET}/rate", OFFER, {"rating": 4}, "401 403 200 403 200 200"),
+    Row("GET", f"{MARKET}/reviews", NO_OFFER, None, "401 404 404 404 404 404"),
+    Row("GET", f"{MARKET}/reviews", OFFER, None, READ_PUBLIC),
+    Row("PUT", f"{MARKET}/featured", NO_OFFER, {"featured": True}, "401 403 403 403 403 404"),
+    Row("PUT", f"{MARKET}/featured", OFFER, {"featured": True}, "401 403 403 403 403 200"),
+    Row("POST", "/api/games", {}, {"name": "Moth night"}, "401 403 403 201 201 201"),
+    Row("GET", "/api/games", {}, None, READ_PUBLIC),
+    Row("GET", GAME, OWN_GAME, None, READ_PRIVATE),
+    Row("GET", GAME, OPEN_GAME, None, READ_PUBLIC),
+    Row("PATCH", GAME, OWN_GAME, {"name": "Fly night"}, "401 404 404 200 404 200"),
+    Row("PATCH", GAME, OPEN_GAME, {"name": "Fly night"}, "401 403 403 200 403 200"),
+    Row("GET", f"{GAME}/evaluations", OWN_GAME, None, READ_PRIVATE),
+    Row("GET", f"{GAME}/evaluations", OPEN_GAME, None, READ_PUBLIC),
+    Row("POST", f"{GAME}/evaluations", OWN_GAME, _attaching, "401 404 404 201 404 201"),
+    Row("POST", f"{GAME}/evaluations", OPEN_GAME, _attaching, "401 403 403 201 403 201"),
+    Row("PUT", f"{GAME}/evaluations", OWN_GAME, {"evaluations": []}, "401 404 404 200 404 200"),
+    Row("PUT", f"{GAME}/evaluations", OPEN_GAME, {"evaluations": []}, "401 403 403 200 403 200"),
+    Row(
+        "DELETE",
+        f"{GAME}/evaluations/{{attachment_id}}",
+        {**OWN_GAME, "attachment_id": "private_attachment"},
+        None,
+        "401 404 404 200 404 200",
+    ),
+    Row(
+        "DELETE",
+        f"{GAME}/evaluations/{{attachment_id}}",
+        {**OPEN_GAME, "attachment_id": "public_attachment"},
+        None,
+        "401 403 403 200 403 200",
+    ),
+    Row("POST", f"{GAME}/evaluate", OWN_GAME, ONE_ROUND, "401 404 404 200 404 200"),
+    Row("POST", f"{GAME}/evaluate", OPEN_GAME, ONE_ROUND, "401 403 200 200 200 200"),
+    Row("POST", f"{GAME}/evaluate", OWN_GAME, {}, "401 403 404 200 404 200"),
+    Row("POST", f"{GAME}/evaluate", OPEN_GAME, {**ONE_ROUND, "player": "model"}, "401 403 403 200 403 200"),
+    Row("GET", f"{GAME}/rounds", OWN_GAME, None, READ_PRIVATE),
+    Row("GET", f"{GAME}/rounds", OPEN_GAME, None, READ_PUBLIC),
+    Row(
+        "GET",
+        f"{GAME}/rounds/{{player}}/{{number}}",
+        {**OWN_GAME, "player": "model", "number": "1"},
+        None,
+        READ_PRIVATE,
+    ),
+    Row(
+        "GET",
+        f"{GAME}/rounds/{{player}}/{{number}}",
+        {**OPEN_GAME, "player": "model", "number": "1"},
+        None,
+        READ_PUBLIC,
+    ),
+    Row(
+        "PUT",
+        f"{GAME}/players/{{player_id}}",
+        {**OWN_GAME, "player_id": "player"},
+        None,
+        "401 403 404 200 404 403",
+    ),
+    Row(
+        "PUT",
+        f"{GAME}/players/{{player_id}}",
+        {**OPEN_GAME, "player_id": "player"},
+        None,
+        "401 403 404 200 404 403",
+    ),
+    Row(
+        "DELETE",
+        f"{GAME}/players/{{player_id}}",
+        {**OPEN_GAME, "player_id": "joined_player"},
+        None,
+        "401 403 404 204 404 403",
+    ),
+    Row("GET", f"{GAME}/leaderboard", OWN_GAME, None, READ_PRIVATE),
+    Row("GET", f"{GAME}/leaderboard", OPEN_GAME, None, READ_PUBLIC),
+    Row("GET", "/api/leaderboard", {}, None, READ_PUBLIC),
+    Row("POST", "/api/players", {}, lambda: {"name": f"model {next(NUMBERS)}"}, "401 403 201 201 201 201"),
+    Row("GET", "/api/players", {}, None, READ_PUBLIC),
+    Row("GET", "/api/players/{player_id}", {"player_id": "player"}, None, READ_PRIVATE),
+    Row("GET", "/api/scores", {}, None, READ_PUBLIC),
+    Row("GET", "/api/scores/{score_id}", {"score_id": "score"}, None, READ_PRIVATE),
+    Row("POST", "/api/keys", {}, {"role": "viewer"}, "401 403 403 403 403 201"),
+    Row("GET", "/api/keys", {}, None, READ_PUBLIC),
+    Row("DELETE", "/api/keys/{key_id}", {"key_id": "key"}, None, "401 404 404 204 404 204"),
+    Row("GET", "/api/whoami", {}, None, READ_PUBLIC),
+    Row("GET", "/api/usage", {}, None, READ_PUBLIC),
+    Row("POST", "/v1/council/run", {}, {"question": "Why?"}, "401 403 403 503 503 503"),
+    Row("GET", "/v1/council/stream", {}, None, "401 403 403 503 503 503"),
+    Row("POST", "/v2/generate_questions", {}, {"grade": 3, "count": 1}, "401 403 403 503 503 503"),
+    Row("GET", "/healthz", {}, None, "200 200 200 200 200 200"),
+    Row("GET", "/docs", {}, None, "200 200 200 200 200 200"),
+    Row("GET", "/openapi.json", {}, None, "200 200 200 200 200 200"),
+    Row("GET", "/", {}, None, "307 307 307 307 307 307"),
+    Row("GET", "/signin", {}, None, "200 200 200 200 200 200"),
+    Row("POST", "/signin", {}, {"key": "none of them"}, "401 401 401 401 401 401"),
+    Row("POST", "/signout", {}, None, "401 303 303 303 303 303"),
+]
+
+
+# --- pages of the studio ----------------------------------------------------------------------------------
+
+
+class PageRow(NamedTuple):
+    """One page with things put in its path, and what each of `CALLERS` is shown.
+
+    signin: the way to sign in. missing: that there is no such thing. denied: that it needs another role. shown: the
+    page itself.
+    """
+
+    path: str
+    things: dict[str, str]
+    outcomes: str
+
+
+EVERYBODY, OWNER = "signin shown shown shown shown shown", "signin missing missing shown missing shown"
+PAGES = [
+    PageRow("/rubrics", {}, EVERYBODY),
+    PageRow("/rubrics/{reference}", {"reference": "private"}, OWNER),
+    PageRow("/rubrics/{reference}", {"reference": "public"}, EVERYBODY),
+    PageRow("/rubrics/{reference}/versions", {"reference": "private"}, OWNER),
+    PageRow("/rubrics/{reference}/versions", {"reference": "public"}, EVERYBODY),
+    PageRow("/build/new", {}, "signin denied denied shown shown shown"),
+    PageRow("/build/{reference}", {"reference": "private"}, OWNER),
+    PageRow("/build/{reference}", {"reference": "public"}, "signin denied denied shown shown shown"),
+    PageRow("/sandbox", {}, EVERYBODY),
+    PageRow("/runs", {}, EVERYBODY),
+    PageRow("/runs/compare", {}, EVERYBODY),
+    PageRow("/runs/baselines", {}, EVERYBODY),
+    PageRow("/runs/{name}", {"name": "private_run"}, OWNER),
+    PageRow("/runs/{name}", {"name": "shared_run"}, EVERYBODY),
+    PageRow("/runs/{name}", {"name": "unowned_run"}, "signin missing missing missing missing shown"),
+    PageRow("/runs/{name}", {"name": "copied_run"}, "signin missing missing missing missing shown"),
+    PageRow("/runs/{name}/{path:path}", {"name": "private_run", "path:path": "case-1"}, OWNER),
+    PageRow("/runs/{name}/{path:path}", {"name": "shared_run", "path:path": "case-1"}, EVERYBODY),
+    PageRow(
+        "/runs/{name}/{path:path}",
+        {"name": "unowned_run", "path:path": "case-1"},
+        "signin missing missing missing missing shown",
+    ),
+    PageRow("/reviews", {}, EVERYBODY),
+    PageRow("/reviews/{item}", {"item": "private_item"}, OWNER),
+    PageRow("/reviews/{item}", {"item": "shared_item"}, EVERYBODY),
+    PageRow("/market", {}, EVERYBODY),
+    PageRow("/market/{reference}", {"reference": "private"}, OWNER),
+    PageRow("/market/{reference}", {"reference": "public"}, EVERYBODY),
+    PageRow("/games", {}, EVERYBODY),
+    PageRow("/games/{game_id}", {"game_id": "private_game"}, OWNER),
+    PageRow("/games/{game_id}", {"game_id": "public_game"}, EVERYBODY),
+    PageRow(
+        "/games/{game_id}/rounds/{player}/{number}",
+        {"game_id": "private_game", "player": "model", "number": "1"},
+        OWNER,
+    ),
+    PageRow(
+        "/games/{game_id}/rounds/{player}/{number}",
+        {"game_id": "public_game", "player": "model", "number": "1"},
+        EVERYBODY,
+    ),
+    PageRow("/council", {}, EVERYBODY),
+    PageRow("/gateway", {}, EVERYBODY),
+    PageRow("/gateway/{trace}", {"trace": "own_request"}, OWNER),
+    PageRow("/gateway/{trace}", {"trace": "keyless_request"}, "signin missing missing missing missing shown"),
+]
+
+# --- what pages are made of -------------------------------------------------------------------------------
+
+
+class FileRow(NamedTuple):
+    """Files, sockets and paths that pages use: an address to ask, the same for everybody who is signed in."""
+
+    method: str
+    path: str  # as the application lists it; {version} is that of the framework
+    address: str  # what is asked
+    status: int  # for whoever has a key; 401 for nobody
+
+
+FILES = [
+    FileRow("MOUNT", "/_nicegui_ws", "/_nicegui_ws/socket.io/?EIO=4&transport=polling", 200),
+    FileRow("MOUNT", "/_nicegui/{version}/static", "/_nicegui/{version}/static/nicegui.js", 200),
+    FileRow("GET", "/_nicegui/{version}/libraries/{key:path}", "/_nicegui/{version}/libraries/none", 404),
+    FileRow("GET", "/_nicegui/{version}/components/{key:path}", "/_nicegui/{version}/components/none", 404),
+    FileRow("GET", "/_nicegui/{version}/resources/{key}/{path:path}", "/_nicegui/{version}/resources/no/ne", 404),
+    FileRow("GET", "/_nicegui/{version}/dynamic_resources/{name}", "/_nicegui/{version}/dynamic_resources/none", 404),
+    FileRow("GET", "/_nicegui/{version}/esm/{key}/{path:path}", "/_nicegui/{version}/esm/no/ne", 404),
+    *(
+        FileRow(method, f"{root}/{{rest:path}}", f"{root}/none", 404)
+        for root in ("/api", "/v1", "/v2")
+        for method in ("GET", "POST", "PUT", "PATCH", "DELETE")
+    ),
+]
+UPLOADS = "/_nicegui/client/{client}/upload/{element}"
+"""Made by the framework while a page with a field for files is open: for whoever has a key and knows its page."""
+
+# --- the gateway ------------------------------------------------------------------------------------------
+
+CHAT = {"model": "rubrica", "messages": [{"role": "user", "content": "What is the capital of France?"}]}
+GATEWAY = [
+    row
+    for prefix in ("/v1", "/api/v1")
+    for row in (
+        Row("POST", f"{prefix}/chat/completions", {}, CHAT, "401 403 200 200 200 200"),
+        Row("GET", f"{prefix}/models", {}, None, READ_PUBLIC),
+        Row("GET", f"{prefix}/models/{{model:path}}", {"model:path": "rubrica"}, None, READ_PUBLIC),
+        Row("POST", f"{prefix}/feedback", {}, {"trace": GONE, "rating": 4}, "401 403 404 404 404 404"),
+    )
+] + [
+    Row("GET", "/api/gateway/analytics", {}, None, READ_PUBLIC),
+    Row("GET", "/metrics", {}, None, READ_PUBLIC),
+    Row("GET", "/healthz", {}, None, "200 200 200 200 200 200"),
+    Row("GET", "/", {}, None, "200 200 200 200 200 200"),
+]
+SHARED_MODELS = "/models/{model:path}"
+"""The only path of the gateway with a name in it: its models are everybody's."""
