@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -11,8 +11,9 @@ from typing import Any
 
 import msgspec
 
-from rubrica.engine.cases import BadLine
-from rubrica.errors import InputError, RubricaError
+from rubrica.engine.cases import BadLine, Case
+from rubrica.errors import ContextError, InputError, RubricaError
+from rubrica.model.context import refuse_files
 from rubrica.runs.source import cases_of
 from rubrica.runs.whole import whole
 
@@ -81,10 +82,22 @@ def keep_examples(runs: Path, name: str, examples: Sequence[Mapping[str, Any]]) 
     return CaseFile(path.name, len(data))
 
 
+def without_files(cases: Iterable[Case | BadLine]) -> Iterator[Case | BadLine]:
+    """Cases whose pictures are given by address or as data; one that names a file of this machine is a bad line."""
+    for case in cases:
+        try:
+            if isinstance(case, Case):
+                refuse_files(case.context)
+        except ContextError as error:
+            yield BadLine(case.line, str(error))
+        else:
+            yield case
+
+
 def _checked(path: Path, name: str) -> None:
     """Refuse a file that no case can be read from; single broken lines are told by the run."""
     with cases_of(str(path)) as file:
-        first = list(islice(file.cases(), LOOKED_AT))
+        first = list(islice(without_files(file.cases()), LOOKED_AT))
     bad = [line for line in first if isinstance(line, BadLine)]
     if not first:
         raise InputError(f"{name} holds no case")

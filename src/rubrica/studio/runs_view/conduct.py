@@ -28,6 +28,7 @@ from rubrica.runs.shelf import JudgeOf, Shelf
 from rubrica.runs.source import cases_of, count_cases
 from rubrica.runs.tally import Tally
 
+from .casefiles import without_files
 from .extent import EVERYTHING, Extent, extent_of
 
 LOG = logging.getLogger("rubrica.studio")
@@ -69,7 +70,7 @@ class Orders:
         if not chosen.needs_two_passes:
             return chosen
         with cases_of(str(self.cases)) as file:
-            return chosen.settled(distinct(file.cases(), lambda _: None))
+            return chosen.settled(distinct(without_files(file.cases()), lambda _: None))
 
 
 @dataclass(slots=True)
@@ -157,7 +158,7 @@ def _judge_all(course: Course, shelf: Shelf, kept: Run, evaluator: Evaluator | N
     selection = orders.selection()
     with (
         cases_of(str(orders.cases)) as file,
-        closing(batch.evaluations(selection.of(distinct(file.cases(), lambda _: None)))) as evaluations,
+        closing(batch.evaluations(selection.of(distinct(without_files(file.cases()), lambda _: None)))) as evaluations,
     ):
         for _ in kept.kept(evaluations, MOST_FAILURES):
             course.done = kept.skipped + kept.added
