@@ -18,6 +18,7 @@ from rubrica.runs.line import Terms
 from rubrica.runs.stored import StoredRun
 from rubrica.runs.trend import Point, trends
 from rubrica.studio.builder.examination import Sample
+from rubrica.studio.runs_view import casefiles
 from rubrica.studio.runs_view.casefiles import case_file, case_files, keep_examples, keep_upload
 from rubrica.studio.runs_view.conduct import Conductor, Orders, orders_of
 from rubrica.studio.runs_view.drawings import interval, reach_of, stack, trend_drawing
@@ -399,6 +400,17 @@ def test_a_file_without_cases_is_refused_and_not_kept(runs: Path, name: str, dat
     with pytest.raises(RubricaError):
         keep_upload(runs, name, data)
     assert case_files(runs) == []
+
+
+@pytest.mark.parametrize(("bound", "most"), [("MOST_FILES", 2), ("MOST_BYTES", 60)])
+def test_uploads_end_where_there_are_enough(runs: Path, monkeypatch: pytest.MonkeyPatch, bound: str, most: int) -> None:
+    monkeypatch.setattr(casefiles, bound, most)
+    data = b'{"response": "twenty-five"}\n'
+    for _ in range(2):
+        keep_upload(runs, "cases.jsonl", data)
+    with pytest.raises(InputError, match="remove some from cases"):
+        keep_upload(runs, "cases.jsonl", data)
+    assert len(case_files(runs)) == 2
 
 
 def test_a_rubrics_examples_are_one_file(runs: Path) -> None:

@@ -21,6 +21,9 @@ from .places import CASES
 
 SUFFIXES = (".jsonl", ".csv", ".tsv", ".parquet")
 LOOKED_AT = 20
+MOST_FILES = 500
+MOST_BYTES = 1_000_000_000
+"""Of all files of cases, beyond which no further one is uploaded."""
 _ODD = re.compile(r"[^\w.-]+")
 
 
@@ -60,6 +63,12 @@ def keep_upload(runs: Path, name: str, data: bytes) -> CaseFile:
     path = _free(runs, name)
     if path.suffix.lower() not in SUFFIXES:
         raise InputError(f"{name}: cases come as {', '.join(SUFFIXES)}")
+    there = case_files(runs)
+    if len(there) >= MOST_FILES or sum(own.size for own in there) + len(data) > MOST_BYTES:
+        raise InputError(
+            f"{name} is not kept: the files of cases are at most {MOST_FILES} and {MOST_BYTES:,} bytes in all "
+            f"(remove some from {folder_of(runs).name} beside the runs)"
+        )
     folder_of(runs).mkdir(parents=True, exist_ok=True)
     with whole(path) as place:
         place.write_bytes(data)
