@@ -6,6 +6,7 @@ only requests pages can neither fill the memory nor push out a page that somebod
 
 from __future__ import annotations
 
+import gc
 import time
 from collections import Counter, OrderedDict
 from collections.abc import Awaitable, Callable
@@ -29,6 +30,8 @@ MOST_PAGES = 100
 MOST_UNCONNECTED = 20
 """Pages of one visitor whose browser has not connected yet."""
 MOST_UNCONNECTED_OF_ALL = 200
+COLLECTED = 20
+"""Pages that are dropped until their memory is looked for: each is full of cycles, which would wait for long."""
 MOST_VISITORS = 10_000
 """Visitors whose requests are counted."""
 
@@ -72,6 +75,7 @@ class PageLimits:
     def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._monotonic = monotonic
         self._buckets: OrderedDict[tuple[str, int], Bucket] = OrderedDict()
+        self._dropped = 0
 
     async def __call__(self, request: Request, call: Callable[[Request], Awaitable[Response]]) -> Response:
         """Pass a request on, unless it is one too many or meant for a page of somebody else."""
@@ -97,13 +101,19 @@ class PageLimits:
         latest = time.time() - CONNECTS
         for client, _ in _unconnected():
             if client.created < latest:
-                client.delete()
+                self._drop(client)
         waiting = _unconnected()
         while len(waiting) > MOST_UNCONNECTED_OF_ALL:
             [(most, _)] = Counter(visit.owner for _, visit in waiting).most_common(1)
             oldest = next(item for item in waiting if item[1].owner == most)
             waiting.remove(oldest)
-            oldest[0].delete()
+            self._drop(oldest[0])
+
+    def _drop(self, client: Client) -> None:
+        client.delete()
+        self._dropped += 1
+        if self._dropped % COLLECTED == 0:
+            gc.collect()
 
     def _too_often(self, owner: str, per_minute: int, what: str) -> Response | None:
         now, key = self._monotonic(), (owner, per_minute)
@@ -122,7 +132,7 @@ class PageLimits:
         """Make room for a further page of a visitor, or say why there is none."""
         waiting = [client for client, visit in _unconnected() if visit.owner == owner]
         for client in waiting[: max(0, len(waiting) - MOST_UNCONNECTED + 1)]:
-            client.delete()
+            self._drop(client)
         self.drop_unconnected()
         own = sum(visit.owner == owner for client in Client.instances.values() if (visit := visit_of(client)))
         if own < MOST_PAGES:

@@ -331,16 +331,8 @@ def stay(element: ui.element, path: Path) -> None:
 
 
 def focus(client: Client, element: ui.element) -> None:
-    """Put the cursor into an element, and bring that into view."""
-    client.run_javascript(
-        f"""setTimeout(() => {{
-          const found = document.getElementById({json.dumps(element.html_id)});
-          if (!found) return;
-          found.scrollIntoView({{block: 'center'}});
-          const own = found.matches('input, textarea, button') ? found : found.querySelector('input, textarea, button');
-          (own || found).focus({{preventScroll: true}});
-        }}, 60)"""
-    )
+    """Put the cursor into an element, and bring that into view, unless somebody has begun to write elsewhere."""
+    client.run_javascript(f"window.rubricaCarry?.focus({json.dumps(element.html_id)})")
 
 
 def said(document: Data, path: Path) -> str:

@@ -111,7 +111,8 @@ class Panels:
             ui.run_javascript(
                 f"const found = getElement({self._editor.id}); const view = found.editor;"
                 f"if (view) {{ const at = view.state.doc.line(Math.min({line}, view.state.doc.lines)).from;"
-                "view.dispatch({selection: {anchor: at}, scrollIntoView: true}); view.focus(); }"
+                "view.dispatch({selection: {anchor: at}, scrollIntoView: true});"
+                "if (!window.rubricaCarry?.isWriting()) view.focus(); }"
             )
         else:
             self._desk.go_to(problem.path)
