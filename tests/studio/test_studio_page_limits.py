@@ -173,6 +173,27 @@ def test_messages_of_odd_shapes_change_nothing_and_break_nothing(
     assert [record.getMessage() for record in caplog.records if record.levelno >= logging.ERROR] == []
 
 
+def test_a_field_takes_only_text_and_only_so_much(studio: StudioServer) -> None:
+    visitor = studio.visitor()
+
+    async def story() -> None:
+        page = visitor.page(NEW)
+        async with visitor.connected(page.id) as socket:
+            kept: list[str] = []
+            socket.on("run_javascript", lambda message: kept.append(message["code"]))
+            description = typed(page, "What good means here, in a sentence or two", "y" * 300_000)
+            await socket.emit("event", {**typed(page, "Title", ""), "args": ['{"odd": [1]}']})
+            await socket.emit("event", description)
+            await becomes(lambda: any("yyyy" in code for code in kept))
+            draft = next(code for code in kept if "yyyy" in code)
+            assert "odd" not in draft
+            assert draft.count("y") < 250_000
+            await socket.emit("event", {**description, "args": ['"short"']})
+            await becomes(lambda: any("short" in code for code in kept))
+
+    asyncio.run(story())
+
+
 def test_a_page_that_sends_messages_without_end_is_disconnected(
     studio: StudioServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:

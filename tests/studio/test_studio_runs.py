@@ -18,7 +18,7 @@ from rubrica.runs.line import Terms
 from rubrica.runs.stored import StoredRun
 from rubrica.runs.trend import Point, trends
 from rubrica.studio.builder.examination import Sample
-from rubrica.studio.runs_view import casefiles
+from rubrica.studio.runs_view import casefiles, conduct
 from rubrica.studio.runs_view.casefiles import case_file, case_files, keep_examples, keep_upload
 from rubrica.studio.runs_view.conduct import Conductor, Orders, orders_of
 from rubrica.studio.runs_view.drawings import interval, reach_of, stack, trend_drawing
@@ -363,6 +363,14 @@ def test_only_so_many_runs_are_under_way_at_once(runs: Path) -> None:
         conductor.start(Orders(runs / "b", rubric(WORDS), file))
     first.stopping.set()
     ended(first)
+
+
+def test_the_runs_that_a_server_remembers_are_bounded(runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(conduct, "MOST_KEPT", 1)
+    file, conductor = cases(runs / "cases", 2), Conductor(lambda: NOW)
+    for name in ("a", "b", "c"):
+        assert ended(conductor.start(Orders(runs / name, rubric(WORDS), file))).state == "finished"
+    assert [conductor.course(name) is not None for name in ("a", "b", "c")] == [False, True, True]
 
 
 def test_a_run_that_cannot_begin_says_why(runs: Path) -> None:

@@ -78,7 +78,7 @@ class Panels:
 
     def _typed(self, event: Any) -> None:
         if event.value != self._desk.text:
-            self._desk.read(event.value or "")
+            self._desk.read(event.value if isinstance(event.value, str) else "")
 
     def _turned(self, _: Any) -> None:
         """Show one of the two. A text that cannot be read leaves the form as it was, out of reach."""

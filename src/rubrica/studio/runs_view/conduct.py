@@ -34,6 +34,8 @@ from .extent import EVERYTHING, Extent, extent_of
 LOG = logging.getLogger("rubrica.studio")
 AT_ONCE = 32
 """Cases under way at once, where a model judges."""
+MOST_KEPT = 100
+"""Ended runs of which the server remembers how they went; what they came to is in their folders."""
 MOST_FAILURES = 20
 """Cases in a row that no model answers, after which a run stops."""
 
@@ -112,6 +114,8 @@ class Conductor:
         if len(self.running) >= self._most:
             names = ", ".join(course.orders.folder.name for course in self.running)
             raise ConflictError(f"{self._most} runs are under way ({names}); wait for one of them, or stop it")
+        for name in [name for name, one in self._courses.items() if one.state != "running"][:-MOST_KEPT]:
+            del self._courses[name]
         course = Course(orders)
         self._courses[orders.folder.name] = course
         threading.Thread(target=self._conducted, args=(course,), name=f"run {orders.folder.name}", daemon=True).start()
