@@ -210,6 +210,25 @@ def test_a_page_that_sends_messages_without_end_is_disconnected(
     asyncio.run(story())
 
 
+def test_a_visitor_has_so_many_sockets(studio: StudioServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sockets, "MOST_SOCKETS", 1)
+    visitor, other = studio.visitor(), studio.visitor()
+
+    async def story() -> None:
+        pages = [visitor.page("/build/new") for _ in range(2)]
+        async with visitor.connected(pages[0].id):
+            with pytest.raises(SocketError):
+                async with visitor.connected(pages[1].id):
+                    pass
+            async with other.connected(other.page("/build/new").id):
+                pass
+        await becomes(lambda: not pages[0].has_socket_connection)
+        async with visitor.connected(pages[1].id):
+            pass
+
+    asyncio.run(story())
+
+
 def test_a_file_is_uploaded_to_a_page_by_its_own_visitor_only(studio: StudioServer) -> None:
     ann, eve = studio.visitor(), studio.visitor()
     page = ann.page("/runs")

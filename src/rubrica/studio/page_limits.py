@@ -59,7 +59,10 @@ class PageVisit:
 
 def visit_of(client: Client) -> PageVisit | None:
     """The request that a page was drawn for."""
-    visit = client.request.scope.get("state", {}).get(PAGE_VISIT)
+    try:
+        visit = client.request.scope.get("state", {}).get(PAGE_VISIT)
+    except RuntimeError:  # made by the framework itself
+        return None
     return visit if isinstance(visit, PageVisit) else None
 
 

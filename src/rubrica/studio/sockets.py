@@ -31,6 +31,8 @@ CHECKED = 0.5
 """Seconds between two looks whether the sessions of open pages still stand."""
 MESSAGES_PER_MINUTE = 6_000
 """Messages of one page, many more than anybody types or clicks."""
+MOST_SOCKETS = 200
+"""Sockets of one visitor: one for each page, and some that are about to go."""
 LONGEST_LOG = 1_000
 """Characters of a browser's message that are logged."""
 
@@ -61,7 +63,8 @@ class PageSockets:
         self._server = server
         self._door = door
         self._monotonic = monotonic
-        self._open: dict[str, PageSocket] = {}
+        self._owners: dict[str, str] = {}  # by socket
+        self._open: dict[str, PageSocket] = {}  # those whose handshake is done
         self._framework: dict[str, Callable[..., Any]] = dict(server.handlers["/"])
 
     def install(self) -> None:
@@ -97,7 +100,11 @@ class PageSockets:
         page = _page_named(environ)
         if page is None or not owns(environ["asgi.scope"], page):
             raise SocketRefused(_RELOAD)
+        owner = owner_of(environ["asgi.scope"])
+        if sum(other == owner for other in self._owners.values()) >= MOST_SOCKETS:
+            raise SocketRefused(f"you have {MOST_SOCKETS} pages open; close some of them")
         await self._framework["connect"](sid, environ)
+        self._owners[sid] = owner
         if page.id in self._server.rooms(sid):
             self._keep(sid, environ, page)
 
@@ -117,6 +124,7 @@ class PageSockets:
 
     def _disconnect(self, sid: str, _reason: Any = None) -> None:
         self._open.pop(sid, None)
+        self._owners.pop(sid, None)
         self._framework["disconnect"](sid)
 
     def _guarded(self, name: str) -> Callable[..., Any]:
