@@ -26,11 +26,3 @@ def _only_loopback(monkeypatch: pytest.MonkeyPatch) -> None:
         connect(self, address)
 
     monkeypatch.setattr(socket.socket, "connect", guarded)
-
-
-def pytest_terminal_summary(terminalreporter: Any) -> None:
-    """Name the tests of pages that failed at first and passed when they were run once more."""
-    for report in terminalreporter.getreports("passed"):
-        for name, said in report.user_properties:
-            if name == "failed at first" and report.when == "call":
-                terminalreporter.write_line(f"{report.nodeid} failed at first: {said}", yellow=True)

@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from _pytest.runner import runtestprotocol
 from playwright.sync_api import Browser, Page
 
 from browser.browsers import CHROMIUM, MISSING, Site, browser, served, tab
@@ -29,26 +28,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.slow)
             if CHROMIUM is None:
                 item.add_marker(pytest.mark.skip(reason=MISSING))
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
-    """A test of pages that fails is run once more, in a new browser with new studios; the summary tells of it."""
-    if Path(__file__).parent not in item.path.parents:
-        return None
-    item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
-    reports = runtestprotocol(item, log=False, nextitem=nextitem)
-    if any(report.failed for report in reports):
-        told = next(report.longreprtext.strip().splitlines() for report in reports if report.failed)
-        why = next((line[1:].strip() for line in told if line.startswith("E ")), "")
-        item.user_properties.append(("failed at first", f"{told[-1]} {why}".rstrip()))
-        item.session._setupstate.teardown_exact(None)
-        item._initrequest()  # type: ignore[attr-defined]
-        reports = runtestprotocol(item, log=False, nextitem=nextitem)
-    for report in reports:
-        item.ihook.pytest_runtest_logreport(report=report)
-    item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
-    return True
 
 
 @pytest.fixture(scope="package")

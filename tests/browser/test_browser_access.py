@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import httpx
 import pytest
 from playwright.sync_api import Browser, Page, expect
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
-from browser.browsers import Site, asked, eventually, opened, sign_in, tab
+from browser.browsers import Site, asked, eventually, opened, served, sign_in, tab
 
 SOCKET = "/_nicegui_ws/socket.io/?EIO=4&transport="
 PATHS = ("/rubrics", "/rubrics/arena", "/sandbox", "/runs", "/reviews", "/market", "/games", "/council", "/gateway")
@@ -55,15 +57,13 @@ def test_a_session_opens_no_door_to_another_origin(keyed: Site, chromium: Browse
 
 
 def admitted(site: Site, headers: dict[str, str]) -> bool:
-    """Whether the connection behind a page opens, as a socket and as plain requests."""
-    plain = httpx.get(f"{site.url}{SOCKET}polling", headers=headers).status_code == 200
+    """Whether the socket behind a page opens. Plain requests in its place are never let in."""
+    assert httpx.get(f"{site.url}{SOCKET}polling", headers=headers).status_code in (400, 401, 403)
     try:
         with connect(f"{site.url.replace('http', 'ws')}{SOCKET}websocket", additional_headers=headers) as socket:
-            as_socket = str(socket.recv(5)).startswith('0{"sid"')
+            return str(socket.recv(5)).startswith('0{"sid"')
     except InvalidStatus:
-        as_socket = False
-    assert as_socket == plain
-    return plain
+        return False
 
 
 def test_the_connection_behind_a_page_needs_the_session_and_a_page_of_this_server(keyed: Site, site: Site) -> None:
@@ -114,6 +114,24 @@ def test_a_session_ends_with_its_key(keyed: Site, chromium: Browser) -> None:
         eventually(lambda: asked(page, "GET", f"{keyed.url}/api/whoami").status == 401)
         page.goto("/rubrics")
         expect(page).to_have_url(f"{keyed.url}/signin?next=%2Frubrics")
+
+
+def test_an_open_page_ends_with_its_key(keyed: Site, chromium: Browser) -> None:
+    key = keyed.key("ivy", "author")
+    headers = {"Authorization": f"Bearer {keyed.key('chief', 'admin')}"}
+    with tab(chromium, keyed) as page:
+        sign_in(page, key)
+        who = asked(page, "GET", f"{keyed.url}/api/whoami").json()
+        opened(page, "/rubrics")
+        assert asked(page, "DELETE", f"{keyed.url}/api/keys/{who['key_id']}", headers=headers).status == 204
+        page.wait_for_url(f"{keyed.url}/signin")
+
+
+def test_a_page_that_was_opened_without_a_key_ends_with_the_first_key(tmp_path: Path, chromium: Browser) -> None:
+    with served(tmp_path) as site, tab(chromium, site) as page:
+        opened(page, "/rubrics")
+        site.key("first", "admin")
+        page.wait_for_url(f"{site.url}/signin")
 
 
 def test_dark_and_light_are_kept(page: Page) -> None:

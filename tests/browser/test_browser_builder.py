@@ -163,6 +163,33 @@ def test_a_problem_is_a_click_away_from_its_place(page: Page, site: Site) -> Non
     expect(page.locator(".cm-activeLine")).to_contain_text("no/such")
 
 
+GO_BACK = """() => new MutationObserver((_, watching) => {
+  if (!document.querySelector('.sentence.open')) return;
+  watching.disconnect();
+  document.querySelector(`[data-place='["threshold"]']`).focus();
+  window.wentBack = true;
+}).observe(document.body, {childList: true, subtree: true})"""
+"""Put the cursor into the threshold as soon as the verdict is unfolded that a problem is about."""
+
+
+def test_a_problem_that_is_shown_leaves_the_cursor_to_who_writes_elsewhere(page: Page, site: Site) -> None:
+    made = created(page, site, "written-elsewhere")
+    opened(page, f"/build/{made}")
+    threshold = page.get_by_label("Threshold", exact=True)
+    threshold.fill("")
+    expect(problems(page)).to_contain_text("give a threshold")
+    page.evaluate(GO_BACK)
+    page.get_by_role("button", name="Save", exact=True).click()  # it unfolds the verdict that reads the threshold
+    page.wait_for_function("() => window.wentBack")
+    page.keyboard.type("65", delay=300)
+    expect(threshold).to_have_value("65")
+    expect(page.locator(".line").first).to_have_text("pass if score >= threshold")
+    expect(problems(page)).to_contain_text("Nothing is wrong")
+    saved(page, "with its threshold")
+    expect_version(page, "1.0.1")
+    assert stored(page, site, made).get("threshold") == 65
+
+
 def test_unsaved_work_survives_a_reload_and_can_be_discarded(page: Page, site: Site) -> None:
     made = created(page, site, "reloaded")
     opened(page, f"/build/{made}")

@@ -185,7 +185,7 @@ def test_a_response_is_judged_offline(tmp_path: Path) -> None:
     assert all(one["reason"] for one in found["dimensions"].values())
     assert data_of(own)["rubric"].startswith("tiny@")
     for refused, told in (
-        (picture, "not by a path"),
+        (picture, "not paths of files"),
         (typo, "did you mean answer-quality?"),
         (path, "there is no"),
         (nothing, "response"),

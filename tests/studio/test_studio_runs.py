@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 import sys
@@ -14,11 +15,13 @@ import pytest
 import yaml
 from studio_runs import NOW, TONE, WORDS, cases, conducted, ended, rubric, script
 
-from rubrica.errors import ConflictError, InputError, MissingError, RubricaError
+from rubrica.errors import ConflictError, ContextError, InputError, MissingError, RubricaError
 from rubrica.runs.folder import locked
 from rubrica.runs.line import Terms
 from rubrica.runs.stored import StoredRun
 from rubrica.runs.trend import Point, trends
+from rubrica.studio.builder.examination import Sample
+from rubrica.studio.runs_view import casefiles, conduct
 from rubrica.studio.runs_view.casefiles import case_file, case_files, keep_examples, keep_upload
 from rubrica.studio.runs_view.conduct import Conductor, Orders, orders_of
 from rubrica.studio.runs_view.drawings import interval, reach_of, stack, trend_drawing
@@ -303,6 +306,34 @@ def test_a_run_tells_broken_lines_and_keeps_the_others(runs: Path) -> None:
     assert (runs / "some" / "errors.jsonl").read_text().count("\n") == 1
 
 
+@pytest.mark.parametrize("named", ["{file}", "file://{file}", "../{name}", "~/{name}", "{file}.missing"])
+def test_a_picture_of_a_run_is_never_a_file_of_the_server(runs: Path, tmp_path: Path, named: str) -> None:
+    file = tmp_path / "secret.gif"
+    file.write_bytes(b"GIF89a" + bytes([64, 0, 32, 0]))
+    path = named.format(file=file, name=file.name)
+    picture = {**WORDS, "dimensions": {"width": {"formula": "10 if image_readable > 0 else 0"}}}
+    rows = [{"id": "theirs", "response": "Look.", "images": [path]}, {"id": "none", "response": "No picture."}]
+    (runs / "cases").mkdir(exist_ok=True)
+    (runs / "cases" / "seen.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    course = conducted(Orders(runs / "seen", rubric(picture), runs / "cases" / "seen.jsonl"))
+    assert (course.state, course.done, course.broken) == ("finished", 1, 1)
+    told = (runs / "seen" / "errors.jsonl").read_text()
+    assert "not paths of files" in told
+    assert file.name not in told
+    with pytest.raises(InputError, match="not paths of files"):
+        keep_upload(runs, "only.jsonl", json.dumps(rows[0]).encode())
+
+
+def test_a_sample_of_the_builder_opens_no_file_of_the_server(tmp_path: Path) -> None:
+    said = set()
+    (tmp_path / "there.gif").write_bytes(b"GIF89a" + bytes([64, 0, 32, 0]))
+    for name in ("there.gif", "missing.gif"):
+        with pytest.raises(ContextError) as refused:
+            Sample("Why?", "So.", f"images: [{tmp_path / name}]").context()
+        said.add(str(refused.value))
+    assert said == {"images: give http(s) or data: URLs here, not paths of files"}
+
+
 def test_a_stopped_run_goes_on_where_it_stopped(runs: Path) -> None:
     file = cases(runs / "cases", 4000)
     conductor = Conductor(lambda: NOW)
@@ -335,6 +366,14 @@ def test_only_so_many_runs_are_under_way_at_once(runs: Path) -> None:
         conductor.start(Orders(runs / "b", rubric(WORDS), file))
     first.stopping.set()
     ended(first)
+
+
+def test_the_runs_that_a_server_remembers_are_bounded(runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(conduct, "MOST_KEPT", 1)
+    file, conductor = cases(runs / "cases", 2), Conductor(lambda: NOW)
+    for name in ("a", "b", "c"):
+        assert ended(conductor.start(Orders(runs / name, rubric(WORDS), file))).state == "finished"
+    assert [conductor.course(name) is not None for name in ("a", "b", "c")] == [False, True, True]
 
 
 def test_a_run_that_cannot_begin_says_why(runs: Path) -> None:
@@ -412,6 +451,17 @@ def test_a_run_is_recognised_by_its_folder_and_its_manifest(runs: Path) -> None:
     assert work.key("monday").id == ""
     with pytest.raises(MissingError, match="there is no run 'nothing', or it is not yours to see"):
         work.key("nothing")
+
+
+@pytest.mark.parametrize(("bound", "most"), [("MOST_FILES", 2), ("MOST_BYTES", 60)])
+def test_uploads_end_where_there_are_enough(runs: Path, monkeypatch: pytest.MonkeyPatch, bound: str, most: int) -> None:
+    monkeypatch.setattr(casefiles, bound, most)
+    data = b'{"response": "twenty-five"}\n'
+    for _ in range(2):
+        keep_upload(runs, "cases.jsonl", data)
+    with pytest.raises(InputError, match="remove some from cases"):
+        keep_upload(runs, "cases.jsonl", data)
+    assert len(case_files(runs)) == 2
 
 
 def test_a_rubrics_examples_are_one_file(runs: Path) -> None:

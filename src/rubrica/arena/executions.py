@@ -13,8 +13,7 @@ from msgspec import UNSET, UnsetType
 from rubrica.engine.evaluate import aevaluate, evaluate
 from rubrica.engine.expand import POINTS
 from rubrica.engine.plan import Plan
-from rubrica.errors import ContextError
-from rubrica.model.context import Context
+from rubrica.model.context import Context, refuse_files
 from rubrica.model.evaluation import DimensionResult, Evaluation, Status
 from rubrica.model.evidence import Span
 
@@ -145,18 +144,6 @@ async def judge_all(plans: Sequence[Plan], context: Context, run: Run = asyncio.
     by_models = await asyncio.gather(*(aevaluate(plan, context) for plan in plans if asks_judge(plan)))
     done = {True: iter(by_models), False: iter(by_code)}
     return [next(done[asks_judge(plan)]) for plan in plans]
-
-
-def refuse_files(context: Context) -> None:
-    """Refuse pictures that are named by a path: who calls from elsewhere has no business with files of this machine.
-
-    >>> refuse_files(Context.of({"response": "x", "images": ["/etc/passwd"]}))
-    Traceback (most recent call last):
-        ...
-    rubrica.errors.ContextError: images: give http(s) or data: URLs here, not paths of files
-    """
-    if not all(image.url[:8].lower().startswith(("http://", "https://", "data:")) for image in context.images):
-        raise ContextError("images: give http(s) or data: URLs here, not paths of files")
 
 
 def asks_judge(plan: Plan) -> bool:

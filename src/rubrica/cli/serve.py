@@ -53,6 +53,9 @@ SPENDING = "Spending"
 YOUNG = 10_000
 """New objects before the collector looks for cycles among them. A request makes hundreds, hardly ever in a cycle."""
 
+LARGEST_MESSAGE = 1_000_100
+"""Bytes that a page of the studio sends at once: a million, and what is around them."""
+
 _SIZE = re.compile(r"(\d{1,12})\s*(k|kb|m|mb)?", re.IGNORECASE)
 _UNITS = {"": 1, "k": 1_000, "m": 1_000_000}
 
@@ -145,8 +148,9 @@ def serve(
         service = Service.open(settings, jury=jury)
         application = create_app(service)
         lack = "left out" if no_studio else _attach_studio(application, service, runs, council)
+        socket_options = {"ws": "none" if lack else "auto", "ws_max_size": LARGEST_MESSAGE}
         served = behind_proxies(application, proxies)
-        config = serving_config(served, timeout_graceful_shutdown=GRACE, ws="none" if lack else "auto")
+        config = serving_config(served, timeout_graceful_shutdown=GRACE, **socket_options)
         told = _banner(url_of(host, listening.getsockname()[1]), settings, keyed=keyed, lack=lack)
         server = Announced(config, lambda: out().print(told))
         with suppress(KeyboardInterrupt):

@@ -191,6 +191,20 @@ class Context(BaseModel):
         return (self.metadata.model_extra or {}).get(name)
 
 
+def refuse_files(context: Context) -> Context:
+    """The context, where each of its pictures is given by its address or is data itself. Everything that others send to
+    a server passes here before it is judged: they have no business with files of its machine.
+
+    >>> refuse_files(Context.of({"response": "x", "images": ["/etc/passwd"]}))
+    Traceback (most recent call last):
+        ...
+    rubrica.errors.ContextError: images: give http(s) or data: URLs here, not paths of files
+    """
+    if not all(image.url[:8].lower().startswith(("http://", "https://", "data:")) for image in context.images):
+        raise ContextError("images: give http(s) or data: URLs here, not paths of files")
+    return context
+
+
 def _sorted_keys(data: dict[str, Any]) -> dict[str, Any]:
     """Keys that are not fields of a Context moved under `metadata`."""
     fields = Context.model_fields

@@ -39,6 +39,7 @@ from rubrica.engine.evaluate import aevaluate
 from rubrica.errors import InputError, RubricaError
 from rubrica.judges.jury import Jury
 from rubrica.model.context import Context as Judgeable
+from rubrica.model.context import refuse_files
 from rubrica.model.rubric import Rubric
 from rubrica.packs.library import SUFFIXES, bundled_rubrics, find, load
 
@@ -46,7 +47,6 @@ from .chamber import Chamber, Wish
 from .mcp_shapes import Advice, Judged, advice_of, judged_of
 
 NO_COUNCIL = "this server has no council (start it with `rubrica mcp --models A,B,C`)"
-PICTURES = ("https://", "http://", "data:image/")
 INSTRUCTIONS = (
     "consult_council puts a question to several models that review each other, and returns the chair's answer with the "
     "ranking behind it: for questions that matter, as it takes a minute and costs a dozen calls. evaluate scores a "
@@ -129,9 +129,7 @@ class Tools:
         """One response under one rubric."""
         with told():
             given = {**(context or {}), "response": response, **({"prompt": prompt} if prompt else {})}
-            seen = Judgeable.of(given)
-            if not all(image.url.startswith(PICTURES) for image in seen.images):
-                raise InputError("context.images: a picture is given by an https: or data: URL, not by a path")
+            seen = refuse_files(Judgeable.of(given))
             chosen = self.rubrics.load(rubric)
             if self.jury is not None and (calls := self.jury.calls(chosen)) > MAX_CALLS:
                 raise InputError(f"{rubric} takes up to {calls:,} calls to models; an agent may ask for {MAX_CALLS:,}")

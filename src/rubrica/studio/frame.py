@@ -10,9 +10,8 @@ from importlib.resources import files
 
 from nicegui import ElementFilter, ui
 
-from rubrica.errors import DeniedError, RubricaError
+from rubrica.errors import RubricaError
 from rubrica.report.rendering import chart_styles
-from rubrica.server.signin import SIGN_IN
 
 from .parts import UNFORESEEN, told
 from .studio import Visitor
@@ -40,8 +39,6 @@ PLACES = (
 
 LONGEST_DRAWING = 60.0
 """Seconds that a page may take before its visitor is told that it failed: a machine may be busy, and a run large."""
-ATTENDANCE = 15.0
-"""Seconds between two looks whether the session of an open page still stands."""
 
 # Dark or light is the browser's business: it is remembered there, and set before the page is drawn.
 _THEME = """
@@ -88,7 +85,6 @@ def frame(visitor: Visitor, title: str, here: str) -> Iterator[None]:
         ui.button(icon="contrast", on_click=_switch, color=None).props('flat round dense aria-label="Light or dark"')
         if visitor.signed_in:
             ui.html(_SIGN_OUT, sanitize=False)
-            ui.timer(ATTENDANCE, lambda: _attend(visitor), immediate=False)
     ui.on("theme", lambda event: dark.set_value(event.args))
     ui.run_javascript("emitEvent('theme', window.rubricaDark)")
     with ui.element("main").classes("content").props('id="content"'):
@@ -101,14 +97,6 @@ def _unforeseen(error: Exception) -> None:
         spinner.set_visibility(False)
     said = told(error) if isinstance(error, RubricaError) else UNFORESEEN
     ui.notify(said, type="negative", multi_line=True, timeout=0, close_button="Close")
-
-
-async def _attend(visitor: Visitor) -> None:
-    """Close a page whose session has ended elsewhere: what it shows is for nobody any more."""
-    try:
-        await visitor.still_here()
-    except DeniedError:
-        ui.navigate.to(SIGN_IN)
 
 
 def _switch() -> None:

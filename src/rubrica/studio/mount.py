@@ -15,7 +15,9 @@ from rubrica.server.problems import refusal
 from rubrica.server.routes.session import OWN_PAGES
 
 from .frame import frame, style
+from .page_limits import PageLimits, note_connection
 from .parts import UNFORESEEN, heading, told
+from .sockets import CHECKED, PageSockets
 from .studio import Studio
 
 PAGES = (
@@ -50,6 +52,9 @@ def attach(app: FastAPI, studio: Studio) -> None:
     core.app.on_page_exception(_not_drawn)
     core.app.add_exception_handler(404, _missing_page(studio))
     core.sio.eio.cors_allowed_origins = None  # only pages of this server may talk to it
+    # A websocket is one request, of one visitor; with polling anybody could go on with what somebody else began.
+    core.sio.eio.transports = core.app.config.socket_io_js_transports = ["websocket"]
+    _bound(studio)
     ui.run_with(
         app,
         title="Rubrica",
@@ -63,6 +68,20 @@ def attach(app: FastAPI, studio: Studio) -> None:
         app.router.routes.append(Route(path, _no_such_path, methods=["GET", "POST", "PUT", "PATCH", "DELETE"]))
     app.router.routes.append(mounted)
     app.state.first_page = FIRST
+
+
+def _bound(studio: Studio) -> None:
+    """Let each visitor have so many pages, and each page serve its visitor alone."""
+    limits, sockets = PageLimits(), PageSockets(core.sio, studio.door)
+    sockets.install()
+    core.app.middleware("http")(limits.__call__)
+    core.app.on_connect(note_connection)
+
+    async def look_after() -> None:
+        limits.drop_unconnected()
+        await sockets.close_ended()
+
+    core.app.timer(CHECKED, look_after, immediate=False)
 
 
 def _missing_page(studio: Studio) -> Callable[[Request, Exception], Awaitable[Response]]:

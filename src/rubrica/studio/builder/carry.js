@@ -4,11 +4,12 @@
 (() => {
   if (window.rubricaCarry) return;
   const OWN = "input, textarea, button, [tabindex]";
+  const DRAWN = 60; // milliseconds in which what was just unfolded takes its place
   const REMEMBERED = 10_000; // milliseconds in which a change of name counts for what is typed
   let held = null; // the field with the cursor, and its place in the document
   let moves = []; // places that have another path since
 
-  const isWritten = (field) => field.matches("textarea, input:not([type=range], [role=combobox])");
+  const isWritten = (field) => field.matches("textarea, input:not([type=range], [type=checkbox], [role=combobox])");
   const begins = (path, start) => start.every((step, i) => path[i] === step);
   const at = (path) => document.querySelector(`[data-place="${CSS.escape(JSON.stringify(path))}"]`);
 
@@ -66,7 +67,24 @@
     hand(target, found);
   }).observe(document.body, { childList: true, subtree: true });
 
+  // Whoever asked for a place may have gone on to a field before the answer came: then the cursor stays there, or the
+  // next keys would be written into another field.
+  const isWriting = () => {
+    const field = document.activeElement;
+    return !!field && (field.isContentEditable || (field.matches("input, textarea") && isWritten(field)));
+  };
+
   window.rubricaCarry = {
+    isWriting,
+    focus(id) {
+      setTimeout(() => {
+        const found = document.getElementById(id);
+        if (!found || isWriting()) return;
+        found.scrollIntoView({ block: "center" });
+        const own = "input, textarea, button";
+        (found.matches(own) ? found : (found.querySelector(own) ?? found)).focus({ preventScroll: true });
+      }, DRAWN);
+    },
     move(from, to, reads) {
       const [word, by] = reads ? [from.at(-1), to.at(-1)] : [null, null];
       moves = [...moves.slice(-20), { from, to, word, by, since: Date.now() }];

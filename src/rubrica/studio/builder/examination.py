@@ -11,7 +11,7 @@ from rubrica.engine.compile import try_compile
 from rubrica.engine.document import Document, read_document
 from rubrica.engine.evaluate import evaluate
 from rubrica.errors import ContextError, InputError, Problem, RubricError
-from rubrica.model.context import Context
+from rubrica.model.context import Context, refuse_files
 from rubrica.model.evaluation import Evaluation
 from rubrica.model.rubric import Rubric
 
@@ -38,7 +38,8 @@ class Sample:
             more = None
         if not isinstance(more, Mapping):
             raise ContextError("write further values one on each line, like question_type: FACTUAL")
-        return Context.of({**more, "prompt": self.prompt[:LONGEST_SAMPLE], "response": self.response[:LONGEST_SAMPLE]})
+        texts = {"prompt": self.prompt[:LONGEST_SAMPLE], "response": self.response[:LONGEST_SAMPLE]}
+        return refuse_files(Context.of({**more, **texts}))
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from typing import Any
 
 from nicegui import Client, background_tasks, ui
 
+from rubrica.arena.draft import LARGEST_DEFINITION
 from rubrica.arena.entry import Entry
 from rubrica.engine.document import Document
 from rubrica.errors import Problem, RubricError
@@ -27,6 +28,13 @@ ONE_GO = 1.5
 A_CLICK = 0.2
 """Seconds in which the click arrives that took the cursor out of a field."""
 MOST_STEPS = 100
+LEAST_STEPS = 5
+MOST_REMEMBERED = 2_000_000
+"""Characters of all steps together, so that a page that is open for days stays small."""
+LONGEST_FIELD = LARGEST_DEFINITION
+"""Characters of a text in a field of the form; a rubric cannot hold more."""
+LONGEST_DOCUMENT = 2 * LARGEST_DEFINITION
+"""Characters of a document that is read while it is typed; what can be saved is shorter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +68,7 @@ class Desk:
         self._generation = 0
         self._busy = asyncio.Lock()
         self._before: list[Data] = []
+        self._size = 1  # characters of the text when it was last looked at
         self._changed_at = 0.0
         self._places: dict[Path, Place] = {}
         self._live: list[tuple[ui.element, Callable[[], object]]] = []
@@ -102,14 +111,15 @@ class Desk:
         """Keep what can be gone back to; what is typed in one go is one step."""
         now = time.monotonic()
         if structural or now - self._changed_at > ONE_GO or not self._before:
-            self._before = [*self._before[-MOST_STEPS:], self.document]
+            steps = max(LEAST_STEPS, min(MOST_STEPS, MOST_REMEMBERED // self._size))
+            self._before = [*self._before[-steps:], self.document]
         self._changed_at = -ONE_GO if structural else now
 
     def read(self, text: str) -> bool:
         """Take another document, from its text; False where the text cannot be read, and the document stays."""
         self._text = text
         try:
-            document, _ = from_text(text)
+            document = _read(text)
         except RubricError as error:
             self.unreadable = error.problems
             self.touched()
@@ -245,7 +255,7 @@ class Desk:
             text, found = await asyncio.to_thread(_looked_at, self.document, self._text, self.sample)
         if generation != self._generation or self.client.is_deleted:
             return
-        self._text = text
+        self._text, self._size = text, max(1, len(text))
         self.examination = replace(found, problems=self.unreadable) if self.unreadable else found
         self.bench = Bench(found.context, found.evaluation or self.bench.evaluation)
         with self.client:
@@ -304,11 +314,26 @@ class Desk:
         self.client.run_javascript(f"localStorage.removeItem({json.dumps(self.storage)})")
 
 
+def written(value: Any) -> str:
+    """What was typed into a field; a page may send anything in its place, and as much as it likes.
+
+    >>> written("Tone"), written(None), written({"a": 1}), len(written("x" * 500_000))
+    ('Tone', '', '', 200000)
+    """
+    return value[:LONGEST_FIELD] if isinstance(value, str) else ""
+
+
+def _read(text: str) -> Data:
+    if len(text) > LONGEST_DOCUMENT:
+        raise RubricError([Problem(f"the document has more than {LONGEST_DOCUMENT:,} characters", line=1)])
+    return from_text(text)[0]
+
+
 def _looked_at(document: Data, text: str | None, sample: Sample) -> tuple[str, Examination]:
     """A draft's text, written if it is not there, and what the draft comes to."""
     text = to_text(document) if text is None else text
     try:
-        placed: Document | None = from_text(text)[1]
+        placed: Document | None = from_text(text)[1] if len(text) <= LONGEST_DOCUMENT else None
     except RubricError:
         placed = None
     return text, examine(document, placed, sample)
@@ -331,16 +356,8 @@ def stay(element: ui.element, path: Path) -> None:
 
 
 def focus(client: Client, element: ui.element) -> None:
-    """Put the cursor into an element, and bring that into view."""
-    client.run_javascript(
-        f"""setTimeout(() => {{
-          const found = document.getElementById({json.dumps(element.html_id)});
-          if (!found) return;
-          found.scrollIntoView({{block: 'center'}});
-          const own = found.matches('input, textarea, button') ? found : found.querySelector('input, textarea, button');
-          (own || found).focus({{preventScroll: true}});
-        }}, 60)"""
-    )
+    """Put the cursor into an element, and bring that into view, unless somebody has begun to write elsewhere."""
+    client.run_javascript(f"window.rubricaCarry?.focus({json.dumps(element.html_id)})")
 
 
 def said(document: Data, path: Path) -> str:

@@ -12,7 +12,7 @@ from rubrica.studio.builder.dimensions import NAME, renamed
 from rubrica.studio.builder.document import Path, at, mapped
 from rubrica.studio.builder.sentences import amount_of
 
-from .build_desk import Desk, said, stay
+from .build_desk import LONGEST_FIELD, Desk, said, stay, written
 
 Then = Callable[[], None] | None
 SETTLES = 0.25
@@ -25,11 +25,12 @@ def text_field(
     """A line of text, or several. An empty one takes the key away."""
 
     def changed(event: Any) -> None:
-        desk.put(path, event.value or None)
+        desk.put(path, written(event.value) or None)
 
     make = ui.textarea if area else ui.input
     element = make(label, value=said(desk.document, path), on_change=changed, placeholder=hint or None)
     element.props("outlined dense" + (" autogrow" if area else "")).classes("grow" if wide else "short")
+    element.props(f"maxlength={LONGEST_FIELD}")
     desk.place(path, element)
     return element
 
@@ -56,7 +57,7 @@ def amount_field(desk: Desk, path: Path, label: str) -> ui.input:
     """A number or a formula."""
 
     def changed(event: Any) -> None:
-        text = event.value or ""
+        text = written(event.value)
         desk.put(path, amount_of(text) if text.strip() else None)
 
     element = ui.input(label, value=said(desk.document, path), on_change=changed)
@@ -111,7 +112,7 @@ def words_field(
     """A list of words."""
 
     def changed(event: Any) -> None:
-        words = [word.strip() for line in (event.value or "").split("\n") for word in line.split(",") if word.strip()]
+        words = [word.strip() for line in written(event.value).split("\n") for word in line.split(",") if word.strip()]
         desk.put(path, words)
 
     found = at(desk.document, path, [])
@@ -129,7 +130,7 @@ def name_field(desk: Desk, label: str, path: Path, rename: Callable[[str], Await
     stay(element, (*path, "name"))
 
     def leave() -> None:
-        wanted = (element.value or "").strip()
+        wanted = written(element.value).strip()
         if not wanted:
             element.value = name
         elif wanted != name and not element.is_deleted:

@@ -22,7 +22,7 @@ from rubrica.studio.builder.formulas import (
     value_of,
 )
 
-from .build_desk import Desk, said, stay
+from .build_desk import LONGEST_FIELD, Desk, said, stay, written
 
 _CARET = "(event) => emit(event.target.selectionStart ?? 0)"
 # As if it were typed: a value that comes from here could overwrite the keys that follow.
@@ -31,8 +31,10 @@ _FILL = """{
   if (field) {
     field.value = text;
     field.dispatchEvent(new Event("input", {bubbles: true}));
-    field.focus();
-    field.setSelectionRange(caret, caret);
+    if (document.activeElement === field || !window.rubricaCarry?.isWriting()) {
+      field.focus();
+      field.setSelectionRange(caret, caret);
+    }
   }
 }"""
 
@@ -46,6 +48,7 @@ class FormulaField:
         with ui.element("div").classes("formula grow"):
             self.input = ui.input(label, value=said(desk.document, path), on_change=self._changed)
             self.input.props("outlined dense input-class=mono spellcheck=false autocomplete=off data-formula")
+            self.input.props(f"maxlength={LONGEST_FIELD}")
             stay(self.input, path)
             self.input.on("keyup", self._moved, js_handler=_CARET, throttle=0.1)
             self.input.on("click", self._moved, js_handler=_CARET)
@@ -83,7 +86,7 @@ class FormulaField:
         self.input.update()
 
     def _changed(self, event: Any) -> None:
-        self._desk.put(self._path, event.value or None)
+        self._desk.put(self._path, written(event.value) or None)
         self.follow()
 
     def _moved(self, event: Any) -> None:

@@ -18,7 +18,7 @@ from rubrica.studio.builder.dimensions import (
 )
 from rubrica.studio.builder.document import Path, at, free_name, is_short, mapped, put
 
-from .build_desk import Desk, stay
+from .build_desk import Desk, stay, written
 from .build_dimensions import draw_weights
 from .build_fields import (
     choice_field,
@@ -55,7 +55,7 @@ def draw_about(desk: Desk) -> None:
         else:
             title = text_field(desk, ("title",), "Title")
             name = text_field(desk, ("name",), "Name", wide=False)
-            title.on_value_change(lambda event: _follow_title(desk, name, event.value or ""))
+            title.on_value_change(lambda event: _follow_title(desk, name, written(event.value)))
             name.on("keydown", lambda: setattr(desk, "named", True))
         text_field(desk, ("version",), "Version", wide=False)
     text_field(desk, ("description",), "What good means here, in a sentence or two", area=True)

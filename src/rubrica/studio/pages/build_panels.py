@@ -78,7 +78,7 @@ class Panels:
 
     def _typed(self, event: Any) -> None:
         if event.value != self._desk.text:
-            self._desk.read(event.value or "")
+            self._desk.read(event.value if isinstance(event.value, str) else "")
 
     def _turned(self, _: Any) -> None:
         """Show one of the two. A text that cannot be read leaves the form as it was, out of reach."""
@@ -111,7 +111,8 @@ class Panels:
             ui.run_javascript(
                 f"const found = getElement({self._editor.id}); const view = found.editor;"
                 f"if (view) {{ const at = view.state.doc.line(Math.min({line}, view.state.doc.lines)).from;"
-                "view.dispatch({selection: {anchor: at}, scrollIntoView: true}); view.focus(); }"
+                "view.dispatch({selection: {anchor: at}, scrollIntoView: true});"
+                "if (!window.rubricaCarry?.isWriting()) view.focus(); }"
             )
         else:
             self._desk.go_to(problem.path)

@@ -7,7 +7,7 @@ lies in a folder of their own inside it, and is offered to them only.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -16,9 +16,10 @@ from uuid import UUID
 
 import msgspec
 
-from rubrica.engine.cases import BadLine
-from rubrica.errors import InputError, RubricaError
+from rubrica.engine.cases import BadLine, Case
+from rubrica.errors import ContextError, InputError, RubricaError
 from rubrica.files import make_private_folder
+from rubrica.model.context import refuse_files
 from rubrica.runs.source import cases_of
 from rubrica.runs.upload import check_upload
 from rubrica.runs.whole import whole
@@ -27,6 +28,9 @@ from .places import CASES
 
 SUFFIXES = (".jsonl", ".csv", ".tsv", ".parquet")
 LOOKED_AT = 20
+MOST_FILES = 500
+MOST_BYTES = 1_000_000_000
+"""Of all files of cases, beyond which no further one is uploaded."""
 _ODD = re.compile(r"[^\w.-]+")
 
 
@@ -78,6 +82,12 @@ def keep_upload(runs: Path, name: str, data: bytes, owner: UUID | None = None) -
     path = _free(folder_of(runs, owner), name)
     if path.suffix.lower() not in SUFFIXES:
         raise InputError(f"{name}: cases come as {', '.join(SUFFIXES)}")
+    there = case_files(runs, owner)
+    if len(there) >= MOST_FILES or sum(own.size for own in there) + len(data) > MOST_BYTES:
+        raise InputError(
+            f"{name} is not kept: the files of cases are at most {MOST_FILES} and {MOST_BYTES:,} bytes in all "
+            f"(remove some from {folder_of(runs).name} beside the runs)"
+        )
     make_private_folder(path.parent)
     with whole(path) as place:
         place.write_bytes(data)
@@ -101,10 +111,22 @@ def keep_examples(runs: Path, name: str, examples: Sequence[Mapping[str, Any]], 
     return CaseFile(path.name, len(data))
 
 
+def without_files(cases: Iterable[Case | BadLine]) -> Iterator[Case | BadLine]:
+    """Cases whose pictures are given by address or as data; one that names a file of this machine is a bad line."""
+    for case in cases:
+        try:
+            if isinstance(case, Case):
+                refuse_files(case.context)
+        except ContextError as error:
+            yield BadLine(case.line, str(error))
+        else:
+            yield case
+
+
 def _checked(path: Path, name: str) -> None:
     """Refuse a file that no case can be read from; single broken lines are told by the run."""
     with cases_of(str(path)) as file:
-        first = list(islice(file.cases(), LOOKED_AT))
+        first = list(islice(without_files(file.cases()), LOOKED_AT))
     bad = [line for line in first if isinstance(line, BadLine)]
     if not first:
         raise InputError(f"{name} holds no case")

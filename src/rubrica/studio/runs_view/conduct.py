@@ -29,11 +29,14 @@ from rubrica.runs.shelf import JudgeOf, Shelf
 from rubrica.runs.source import cases_of, count_cases
 from rubrica.runs.tally import Tally
 
+from .casefiles import without_files
 from .extent import EVERYTHING, Extent, extent_of
 
 LOG = logging.getLogger("rubrica.studio")
 AT_ONCE = 32
 """Cases under way at once, where a model judges."""
+MOST_KEPT = 100
+"""Ended runs of which the server remembers how they went; what they came to is in their folders."""
 MOST_FAILURES = 20
 """Cases in a row that no model answers, after which a run stops."""
 
@@ -71,7 +74,7 @@ class Orders:
         if not chosen.needs_two_passes:
             return chosen
         with cases_of(str(self.cases)) as file:
-            return chosen.settled(distinct(file.cases(), lambda _: None))
+            return chosen.settled(distinct(without_files(file.cases()), lambda _: None))
 
 
 @dataclass(slots=True)
@@ -116,6 +119,8 @@ class Conductor:
     def start(self, orders: Orders) -> Course:
         """Begin a run, or go on with one that stopped. It goes on when the page that started it is closed."""
         self.check_room()
+        for name in [name for name, one in self._courses.items() if one.state != "running"][:-MOST_KEPT]:
+            del self._courses[name]
         course = Course(orders)
         self._courses[orders.folder.name] = course
         begun = copy_context()  # with the budget that its calls are paid from
@@ -164,7 +169,7 @@ def _judge_all(course: Course, shelf: Shelf, kept: Run, evaluator: Evaluator | N
     selection = orders.selection()
     with (
         cases_of(str(orders.cases)) as file,
-        closing(batch.evaluations(selection.of(distinct(file.cases(), lambda _: None)))) as evaluations,
+        closing(batch.evaluations(selection.of(distinct(without_files(file.cases()), lambda _: None)))) as evaluations,
     ):
         for _ in kept.kept(evaluations, MOST_FAILURES):
             course.done = kept.skipped + kept.added
