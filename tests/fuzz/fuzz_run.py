@@ -28,9 +28,9 @@ from hypothesis import HealthCheck, given, seed, settings
 from hypothesis.database import DirectoryBasedExampleDatabase
 
 PLACE = Path(".hypothesis/fuzz").absolute()
-ROUND = 100  # examples between two looks at the clock
+ROUND = 50  # examples between two looks at the clock
 SHORTEST, LONGEST = 5.0, 60.0  # seconds that a target is tried in one go
-GRACE = 90.0  # seconds beyond its time after which a process is taken to hang
+GRACE = 300.0  # seconds beyond its time after which a process is taken to hang
 MOST_SHOWN = 4_000  # characters of a finding
 
 
@@ -78,7 +78,7 @@ def _tried(target: Target, seconds: float, first_seed: int) -> dict[str, Any]:
         def holds(example: Any) -> None:
             nonlocal tried
             tried += 1
-            last.write_text(written(example), encoding="utf-8", errors="surrogatepass")
+            last.write_text(written(example), encoding="utf-8")
             with bounded():
                 check(example)
 
@@ -90,9 +90,16 @@ def _tried(target: Target, seconds: float, first_seed: int) -> dict[str, Any]:
             try:
                 _one_round(target, holds, number)
             except BaseException as error:  # noqa: BLE001 - whatever it is, it is a finding
-                found = {"error": "".join(traceback.format_exception(error))[-MOST_SHOWN:], "example": last.read_text()}
+                found = {"error": _short(error), "example": last.read_text(encoding="utf-8")}
                 break
     return {"examples": tried, "seconds": time.monotonic() - started, "found": found}
+
+
+def _short(error: BaseException) -> str:
+    """A traceback without its middle, where it is long."""
+    told = "".join(traceback.format_exception(error))
+    half = MOST_SHOWN // 2
+    return told if len(told) <= MOST_SHOWN else f"{told[:half]}\n…\n{told[-half:]}"
 
 
 def _one_round(target: Target, holds: Any, number: int) -> None:
@@ -172,7 +179,7 @@ def _apart(target: Target, seconds: float, number: int) -> dict[str, Any]:
 
 def _died(target: Target, how: str) -> dict[str, Any]:
     last = _last_example(target)
-    example = last.read_text(encoding="utf-8", errors="surrogatepass") if last.exists() else ""
+    example = last.read_text(encoding="utf-8") if last.exists() else ""
     return {"examples": 0, "seconds": 0.0, "found": {"error": how, "example": example}}
 
 
@@ -181,7 +188,7 @@ def _add(tally: Tally, target: Target, result: dict[str, Any]) -> None:
     tally.seconds += result["seconds"]
     if result["found"] is not None:
         kept = PLACE / f"{_file_name(target)}.finding"
-        kept.write_text(result["found"]["example"], encoding="utf-8", errors="surrogatepass")
+        kept.write_text(result["found"]["example"], encoding="utf-8")
         again = f"make fuzz TARGETS='{target.name}' EXAMPLE={kept}"
         told = result["found"]["example"][:MOST_SHOWN]
         tally.findings.append(f"{result['found']['error']}\nexample: {told}\nto repeat it: {again}")

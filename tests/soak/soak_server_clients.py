@@ -74,7 +74,7 @@ class ServerClients:
         async def ask(method: str, path: str, body: Any = None, key: str | None = None) -> tuple[int, Any]:
             headers = {"If-Match": "*"} if key is None else {"Idempotency-Key": key}
             status, content = await self._send(method, path, body, headers)
-            await asyncio.sleep(PACE)
+            await asyncio.sleep(0 if self.stop.is_set() else PACE)
             return status, json.loads(content) if content else None
 
         return ask
@@ -116,6 +116,7 @@ class ServerClients:
         answered = (await asyncio.gather(sending, return_exceptions=True))[0]
         if isinstance(answered, tuple) and answered[0] in (200, 201):
             self.load.told[key] = json.loads(answered[1])
+        await asyncio.sleep(4 * PACE)
 
     async def _vanish_early(self) -> None:
         """Send half of a body, and go."""
