@@ -174,7 +174,7 @@ _patches = st.dictionaries(
 
 TARGETS: tuple[Target, ...] = (
     target("yaml", yaml_texts, _read_text, share=200),
-    target("json", json_texts, _read_json, share=200),
+    target("json", json_texts, _read_json, share=400),
     target("rubrics", bent_rubrics, _read_bent_rubric, share=60),
     target("bundles", st.tuples(rubric_names, changes, _further), _read_bundle, share=40),
     target("overrides", st.tuples(rubric_names, _patches), _override, share=40),
@@ -182,6 +182,7 @@ TARGETS: tuple[Target, ...] = (
         "gateway settings",
         st.tuples(st.just("text"), yaml_texts) | st.tuples(st.just("changes"), changes),
         _gateway_settings,
+        share=200,
     ),
     Target("settings files", st.tuples(as_bytes(_toml | broken(_toml) | yaml_texts), _environ), _settings_files),
 )

@@ -159,7 +159,7 @@ def _search_keywords(example: tuple[list[str], str, str]) -> None:
 
 TARGETS: tuple[Target, ...] = (
     target(
-        "formulas", st.tuples(formulas | broken(formulas, _PIECES) | _soup | texts, _values), _read_formula, share=300
+        "formulas", st.tuples(formulas | broken(formulas, _PIECES) | _soup | texts, _values), _read_formula, share=600
     ),
     target(
         "patterns",

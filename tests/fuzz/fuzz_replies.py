@@ -262,8 +262,8 @@ def _read_chat(raw: bytes) -> None:
 
 
 TARGETS: tuple[Target, ...] = (
-    target("judge replies", st.tuples(replies, st.sampled_from(["", JUDGED]) | texts), _read_reply, share=200),
-    target("provider answers", answers, _read_answer),
-    target("provider streams", streams, _read_stream),
-    target("chat requests", as_bytes(_bent_chat | broken(_bent_chat)), _read_chat),
+    target("judge replies", st.tuples(replies, st.sampled_from(["", JUDGED]) | texts), _read_reply, share=400),
+    target("provider answers", answers, _read_answer, share=200),
+    target("provider streams", streams, _read_stream, share=200),
+    target("chat requests", as_bytes(_bent_chat | broken(_bent_chat)), _read_chat, share=300),
 )

@@ -245,7 +245,7 @@ def _gateway() -> Iterator[Check]:
 
 
 TARGETS: tuple[Target, ...] = (
-    Target("server requests", _requests, _server, share=150),
-    Target("documented requests", st.deferred(_documented), _server, share=60),
-    Target("gateway requests", _asked, _gateway, share=100),
+    Target("server requests", _requests, _server, share=300),
+    Target("documented requests", st.deferred(_documented), _server, share=40),
+    Target("gateway requests", _asked, _gateway, share=200),
 )

@@ -101,7 +101,7 @@ def as_bytes(source: st.SearchStrategy[str]) -> st.SearchStrategy[bytes]:
     """The texts in UTF-8 for the most part, else in another encoding or with bytes that are none."""
     encode: list[Callable[[str], bytes]] = [
         lambda text: text.encode("utf-8", "surrogatepass"),
-        lambda text: text.encode("utf-8", "replace"),
+        *[lambda text: text.encode("utf-8", "replace")] * 6,
         lambda text: text.encode("utf-16", "surrogatepass"),
         lambda text: text.encode("latin-1", "replace"),
         lambda text: text.encode("utf-8", "replace") + b"\xff\xfe\x80",

@@ -159,6 +159,6 @@ _uploaded = st.one_of(
 )
 
 TARGETS: tuple[Target, ...] = (
-    target("contexts", st.tuples(rubric_names, contexts), _judge, share=80),
+    target("contexts", st.tuples(rubric_names, contexts), _judge, share=200),
     Target("uploads", _uploaded, _uploads, share=120),
 )
