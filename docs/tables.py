@@ -12,6 +12,7 @@ from pydantic.fields import FieldInfo
 from rubrica.cli.features import feature_markdown
 from rubrica.formula import FUNCTIONS
 from rubrica.model import calibration, rubric, rules
+from rubrica.model.bounds import LARGEST_NUMBER
 from rubrica.model.context import Context, Image, Message, Metadata, Round
 from rubrica.model.scale import Scale
 from rubrica.model.shortform import ShortForm
@@ -129,7 +130,8 @@ def field_page() -> str:
         "# Keys of a rubric file and of a context",
         GENERATED,
         "A file is YAML or JSON. `rubrica schema` prints the same as [JSON Schema](schema.json), for editors. "
-        "In a rubric, a key that is not listed is refused.",
+        "In a rubric, a key that is not listed is refused. Numbers lie between -10¹² and 10¹² unless "
+        "something narrower is said; the schema also tells how long texts and lists may be.",
     ]
     for title, model in PARTS:
         parts += [f"## {title}", _summary(model), table(("key", "value", "left out", "meaning"), _rows(model))]
@@ -207,7 +209,7 @@ def _said(schema: dict[str, Any], defs: dict[str, Any]) -> str:
 
 def _range(schema: dict[str, Any]) -> str:
     signs = (("minimum", "≥"), ("exclusiveMinimum", ">"), ("maximum", "≤"), ("exclusiveMaximum", "<"))
-    bounds = [f"{sign} {schema[key]:g}" for key, sign in signs if key in schema]
+    bounds = [f"{sign} {schema[key]:g}" for key, sign in signs if key in schema and abs(schema[key]) < LARGEST_NUMBER]
     return f" {', '.join(bounds)}" if bounds else ""
 
 

@@ -50,6 +50,10 @@ class RubricError(RubricaError):
         super().__init__("\n".join(str(problem) for problem in self.problems))
 
 
+class JsonError(RubricaError, ValueError):
+    """A text is not JSON, or is nested too deeply."""
+
+
 class FormulaError(RubricaError):
     """A formula cannot be read; carries where in its text, and the way out."""
 

@@ -12,7 +12,8 @@ from pydantic import BaseModel, ConfigDict
 
 from rubrica import errors
 from rubrica.errors import Problem, RubricaError, RubricError
-from rubrica.server.bodies import DEEPEST, JsonRoute
+from rubrica.jsontext import DEEPEST
+from rubrica.server.bodies import JsonRoute
 from servers import Reply, Running, serving
 
 router = APIRouter(prefix="/trouble", route_class=JsonRoute)

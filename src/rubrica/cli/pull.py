@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Annotated, Any, Literal
 from urllib.parse import quote
@@ -10,10 +11,15 @@ import msgspec
 import typer
 import yaml
 
+from rubrica.errors import RubricaError
+
 from .options import Force, ServerAddress
-from .remote import remote
+from .remote import Export, remote
 from .screen import note
 from .sinks import STDOUT, whole_file
+
+_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
+_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 
 app = typer.Typer(add_completion=False, rich_markup_mode="rich")
 
@@ -41,17 +47,38 @@ def pull(
     """Write a rubric of a server to a file, as its author wrote it."""
     with remote(server) as (there, runner):
         path = f"/api/evaluations/{quote(reference, safe='@')}/export?format=json"
-        found: dict[str, Any] = runner.run(there.get(path)).data
-    came_from = found["provenance"]
-    target = output if output is not None else f"{came_from['name']}.{form or 'yaml'}"
+        answer = runner.run(there.get(path))
+    found = answer.read(Export)
+    came_from = found.provenance
+    target = output if output is not None else f"{_file_name(came_from.name, reference)}.{form or 'yaml'}"
     chosen = form or ("json" if Path(target).suffix == ".json" else "yaml")
-    text = _written(found if bundle else found["rubric"], chosen)
+    text = _written(answer.data if bundle else found.rubric, chosen)
     if target == STDOUT:
         typer.echo(text, nl=False)
         return
     with whole_file(target, force=force) as file:
         file.write(text)
-    note(f"{came_from['name']}@{came_from['version']} is in {target}")
+    note(f"{came_from.name}@{came_from.version} is in {target}")
+
+
+def _file_name(name: str, reference: str) -> str:
+    """The name of a rubric, which a server says, as the name of a file in this folder.
+
+    >>> _file_name("speed-demon", "speed-demon@1.0")
+    'speed-demon'
+    >>> _file_name("../x", "x")
+    Traceback (most recent call last):
+        ...
+    rubrica.errors.RubricaError: the server calls it '../x', which is no name of a rubric (choose a file with -o)
+    """
+    asked = reference.partition("@")[0]
+    if not _NAME.fullmatch(name):
+        why = "which is no name of a rubric"
+    elif asked != name and not _ID.fullmatch(asked):
+        why = f"and {asked!r} was asked for"
+    else:
+        return name
+    raise RubricaError(f"the server calls it {name[:100]!r}, {why} (choose a file with -o)")
 
 
 def _written(data: Any, form: Literal["yaml", "json"]) -> str:

@@ -12,7 +12,8 @@ import typer
 from rubrica.engine.document import read_document
 from rubrica.engine.expand import slug
 from rubrica.engine.load import rubric_from_text
-from rubrica.errors import Problem, RubricaError, RubricError
+from rubrica.errors import JsonError, Problem, RubricaError, RubricError
+from rubrica.jsontext import decode_json
 from rubrica.report.figures import counted
 
 from .options import ServerAddress
@@ -84,28 +85,40 @@ def _cases(path: Path) -> list[Any]:
     found = []
     for number, line in enumerate(lines, 1):
         try:
-            found += [msgspec.json.decode(line)] if line.strip() else []
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            found += [decode_json(line)] if line.strip() else []
+        except JsonError as error:
             raise RubricaError(f"{path}:{number}: not JSON: {error}") from None
     return found
 
 
+class _Myself(msgspec.Struct, frozen=True):
+    user_id: str
+
+
+class _Stored(msgspec.Struct, frozen=True):
+    id: str
+    slug: str
+    version: str
+    revision: int
+    created_by: str | None = None
+
+
 async def _push(there: Remote, path: Path, draft: dict[str, Any]) -> bool:
     """Store one rubric; whether that made a version."""
-    me, name = await there.get("/api/whoami"), str(draft["name"])
+    me, name = (await there.get("/api/whoami")).read(_Myself), str(draft["name"])
     reference = slug(name) if "scoring_type" in draft else quote(name, safe="")
     before = await there.get(f"/api/evaluations/{reference}", answers=(404, 409))  # 409: several others have one
-    if before.status == 200 and before.data["created_by"] == me.data["user_id"]:
-        own = f"/api/evaluations/{before.data['id']}"
-        after = await there.put(own, await _unlabelled(there, own, draft), before.headers["ETag"])
-        changed = bool(after.data["revision"] != before.data["revision"])
+    known = before.read(_Stored) if before.status < 300 else None
+    if known is not None and known.created_by == me.user_id:
+        own = f"/api/evaluations/{quote(known.id, safe='')}"
+        tag = before.headers.get("ETag", "")
+        after = (await there.put(own, await _unlabelled(there, own, draft), tag)).read(_Stored)
+        changed = after.revision != known.revision
     else:
-        after = await there.post("/api/evaluations", draft)
+        after = (await there.post("/api/evaluations", draft)).read(_Stored)
         changed = True
     state = "stored" if changed else "unchanged"
-    out().print(
-        safe(f"{path}: {state} as {after.data['slug']}@{after.data['version']}"), style="" if changed else "dim"
-    )
+    out().print(safe(f"{path}: {state} as {after.slug}@{after.version}"), style="" if changed else "dim", markup=False)
     return changed
 
 

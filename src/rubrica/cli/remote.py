@@ -6,7 +6,7 @@ import asyncio
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, TypeVar
 from urllib.parse import quote, urlsplit
 from uuid import uuid4
 
@@ -15,7 +15,8 @@ import msgspec
 
 from rubrica.engine.load import rubric_from_data
 from rubrica.engine.plan import Plan
-from rubrica.errors import Problem, RubricaError, RubricError
+from rubrica.errors import JsonError, Problem, RubricaError, RubricError
+from rubrica.jsontext import decode_json
 from rubrica.llm.http import retry_after
 from rubrica.model.context import Context
 from rubrica.model.evaluation import Evaluation
@@ -28,6 +29,12 @@ ATTEMPTS = 5
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0  # seconds
 TIMEOUT = aiohttp.ClientTimeout(total=300, sock_connect=10)
 PASSING = (429, 502, 503, 504)
+LARGEST_ANSWER = 50_000_000
+"""Bytes, unpacked."""
+LONGEST_DETAIL = 2_000
+MOST_PROBLEMS = 100
+
+T = TypeVar("T")
 
 
 class Found(NamedTuple):
@@ -35,7 +42,42 @@ class Found(NamedTuple):
 
     status: int
     headers: Mapping[str, str]
-    data: Any
+    data: Any  # None where it is not JSON
+    url: str = ""
+
+    def read(self, shape: type[T]) -> T:
+        """The answer in the shape it should have; a RubricaError where it has another."""
+        try:
+            return msgspec.convert(self.data, shape)
+        except msgspec.ValidationError as error:
+            said = "not JSON" if self.data is None else str(error)
+            raise RubricaError(f"{self.url}: this is no answer of a Rubrica server: {said}") from None
+
+
+class Provenance(msgspec.Struct, frozen=True):
+    """Which rubric a bundle holds."""
+
+    name: str
+    version: str
+
+
+class Export(msgspec.Struct, frozen=True):
+    """A rubric as a server exports it."""
+
+    rubric: dict[str, Any]
+    provenance: Provenance
+
+
+class _Executed(msgspec.Struct, frozen=True):
+    id: Annotated[str, msgspec.Meta(pattern=r"\A[A-Za-z0-9-]{1,64}\Z")]
+
+
+class _Recorded(msgspec.Struct, frozen=True):
+    record: dict[str, Any]
+
+
+class _Tested(msgspec.Struct, frozen=True):
+    evaluation: dict[str, Any]
 
 
 class Remote:
@@ -66,9 +108,12 @@ class Remote:
         pause = FIRST_PAUSE
         for attempt in range(1, ATTEMPTS + 1):
             try:
-                async with self._session.request(method, self.url + path, data=body, headers=sent) as response:
-                    found = Found(response.status, response.headers, _read(await response.read()))
-            except (aiohttp.ClientError, TimeoutError, OSError) as error:
+                async with self._session.request(
+                    method, self.url + path, data=body, headers=sent, allow_redirects=False
+                ) as response:
+                    data = decoded(await self._body(response))
+                    found = Found(response.status, response.headers, data, self.url)
+            except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as error:  # ValueError: a broken header
                 trouble = RubricaError(f"{self.url} cannot be reached: {error or type(error).__name__}")
             else:
                 if found.status < 300 or found.status in answers:
@@ -83,13 +128,30 @@ class Remote:
                 pause *= 2
         raise trouble
 
+    async def _body(self, response: aiohttp.ClientResponse) -> bytes:
+        """All of an answer, unpacked, if that is not too much."""
+        body = bytearray()
+        async for piece in response.content.iter_chunked(65_536):
+            body += piece
+            if len(body) > LARGEST_ANSWER:
+                raise RubricaError(f"{self.url}: the answer is larger than {LARGEST_ANSWER:,} bytes")
+        return bytes(body)
+
     def _trouble(self, found: Found) -> RubricaError:
         """A problem as the server describes it."""
+        if 300 <= found.status < 400:
+            place = found.headers.get("Location", "")[:LONGEST_DETAIL]
+            return RubricaError(
+                f"{self.url}: it sends us on to {place!r}, and keys are not sent anywhere else "
+                "(name that address with --server if it is the right one)"
+            )
         told: dict[str, Any] = found.data if isinstance(found.data, dict) else {}
-        problems = told.get("problems")
-        if isinstance(problems, list) and problems:
-            return RubricError([_problem(item) for item in problems if isinstance(item, dict)])
-        detail = told.get("detail") or told.get("title") or f"it answered with {found.status}"
+        listed = told.get("problems")
+        problems = [item for item in listed if isinstance(item, dict)] if isinstance(listed, list) else []
+        if problems:
+            return RubricError([_problem(item) for item in problems[:MOST_PROBLEMS]])
+        said = told.get("detail") or told.get("title")
+        detail = said[:LONGEST_DETAIL] if isinstance(said, str) else f"it answered with {found.status}"
         hint = f" (set {KEY_VARIABLE})" if found.status == 401 else ""
         return RubricaError(f"{self.url}: {detail}{hint}")
 
@@ -106,9 +168,7 @@ class RemoteJudging:
         return rubric_from_data(self._runner.run(self._definition()))
 
     async def _definition(self) -> dict[str, Any]:
-        bundle: dict[str, Any] = (await self._remote.get(f"{self._path}/export?format=json")).data
-        rubric: dict[str, Any] = bundle["rubric"]
-        return rubric
+        return (await self._remote.get(f"{self._path}/export?format=json")).read(Export).rubric
 
     def evaluate(self, _plan: Plan, context: Context) -> Evaluation:
         return self._runner.run(self._judged(context))
@@ -126,10 +186,10 @@ class RemoteJudging:
     async def _judged(self, context: Context) -> Evaluation:
         asked = {"context": context.model_dump(mode="json", exclude_defaults=True)}
         if self._keep:
-            score = (await self._remote.post(f"{self._path}/execute", asked)).data["id"]
-            told = (await self._remote.get(f"/api/scores/{score}")).data["record"]
+            score = (await self._remote.post(f"{self._path}/execute", asked)).read(_Executed).id
+            told = (await self._remote.get(f"/api/scores/{score}")).read(_Recorded).record
         else:
-            told = (await self._remote.post(f"{self._path}/test", asked)).data["evaluation"]
+            told = (await self._remote.post(f"{self._path}/test", asked)).read(_Tested).evaluation
         return msgspec.structs.replace(Evaluation.from_json(msgspec.json.encode(told)), context=context)
 
 
@@ -151,17 +211,19 @@ async def _session() -> aiohttp.ClientSession:
     return aiohttp.ClientSession(timeout=TIMEOUT, cookie_jar=aiohttp.DummyCookieJar())
 
 
-def _read(body: bytes) -> Any:
+def decoded(body: bytes) -> Any:
+    """The data of an answer; None where it is not JSON."""
     try:
-        return msgspec.json.decode(body) if body else None
-    except (msgspec.DecodeError, UnicodeDecodeError):
+        return decode_json(body)
+    except JsonError:
         return None
 
 
 def _problem(item: Mapping[str, Any]) -> Problem:
     steps = item.get("path")
     path = tuple(step for step in steps if isinstance(step, str | int)) if isinstance(steps, list) else ()
-    return Problem(str(item.get("message", "")), path, fix=str(item.get("fix") or ""))
+    message, fix = (str(item.get(key) or "")[:LONGEST_DETAIL] for key in ("message", "fix"))
+    return Problem(message, path[:MOST_PROBLEMS], fix=fix)
 
 
 @contextmanager

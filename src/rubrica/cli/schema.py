@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 from pydantic import TypeAdapter
 
+from rubrica.model.bounds import LONGEST_PROSE
 from rubrica.model.rubric import Rubric
 from rubrica.model.shortform import ShortForm
 
@@ -27,7 +28,7 @@ Editors that know JSON Schema check a rubric whose first line is
 
 SHORTHANDS: dict[str, dict[str, Any]] = {
     "OnUnscored": {"enum": ["neutral", "skip", "inconclusive"]},
-    "ContextName": {"type": "string"},
+    "ContextName": {"type": "string", "maxLength": LONGEST_PROSE},
 }
 """What may stand in a document in place of the whole mapping; validators expand it, which a schema cannot show."""
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import msgspec
 
 from rubrica.errors import StoredError
+from rubrica.jsontext import UNREADABLE
 from rubrica.model.evaluation import Evaluation
 from rubrica.runs.folder import EARLIER, LOCK, Opening, begin, locked
 from rubrica.runs.lines import GrowingLines, whole_lines
@@ -53,7 +54,7 @@ class Journal:
         for line in whole_lines(path) if path is not None else ():
             try:
                 self._take(msgspec.json.decode(line, type=Entry))
-            except (msgspec.DecodeError, StoredError, UnicodeDecodeError):
+            except (*UNREADABLE, StoredError):
                 self.unreadable += 1
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from importlib.resources import files
@@ -13,12 +14,16 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from rubrica.engine.document import read_document
 from rubrica.errors import RubricaError
+from rubrica.model.bounds import Label, Prose
 from rubrica.model.context import Message
 
 GROUPS = ("basic", "support", "small_talk", "trust", "continuity", "ages")
 MOST_TURNS = 20
+MOST_EARLIER = 200
+MOST_CASES = 1_000
+"""Cases of a suite, variants of a case, and scenarios of them all."""
 Text = Annotated[str, Field(min_length=1, max_length=10_000)]
-Id = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,60}$")]
+Id = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,60}$", max_length=61)]
 
 
 class Exchange(BaseModel):
@@ -36,9 +41,9 @@ class Variant(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     id: Id
-    about: str = ""
-    age_group: str | None = None
-    tests: str | None = None
+    about: Prose = ""
+    age_group: Label | None = None
+    tests: Label | None = None
 
 
 class Case(BaseModel):
@@ -49,11 +54,13 @@ class Case(BaseModel):
     id: Id
     says: Text | None = Field(None, description="the user's only turn")
     turns: tuple[Text, ...] = Field((), max_length=MOST_TURNS, description="the user's turns; each gets a reply")
-    earlier: tuple[Exchange, ...] = Field((), description="exchanges before, with the replies as they were")
-    about: str = Field("", description="what the companion and the judge are told about the user")
-    age_group: str | None = None
-    tests: str | None = Field(None, description="what the case puts to the test, such as dependency")
-    variants: tuple[Variant, ...] = Field((), description="the same words from several users")
+    earlier: tuple[Exchange, ...] = Field(
+        (), max_length=MOST_EARLIER, description="exchanges before, with the replies as they were"
+    )
+    about: Prose = Field("", description="what the companion and the judge are told about the user")
+    age_group: Label | None = None
+    tests: Label | None = Field(None, description="what the case puts to the test, such as dependency")
+    variants: tuple[Variant, ...] = Field((), max_length=MOST_CASES, description="the same words from several users")
 
     @model_validator(mode="after")
     def _one_form(self) -> Self:
@@ -68,9 +75,9 @@ class Suite(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     name: Id
-    title: str = ""
-    looks_for: str = ""
-    cases: Annotated[tuple[Case, ...], Field(min_length=1)]
+    title: Label = ""
+    looks_for: Prose = ""
+    cases: Annotated[tuple[Case, ...], Field(min_length=1, max_length=MOST_CASES)]
 
 
 class Scenario(BaseModel):
@@ -103,7 +110,9 @@ def load_scenarios(names: Sequence[str] = ()) -> list[Scenario]:
     """
     suites = [_suite(name) for name in names or GROUPS]
     found = [scenario for suite in suites for scenario in scenarios_of(suite)]
-    twice = next((one.id for at, one in enumerate(found) if one.id in {other.id for other in found[:at]}), None)
+    if len(found) > MOST_CASES:
+        raise RubricaError(f"{len(found):,} scenarios, variants counted (at most {MOST_CASES:,}; name fewer suites)")
+    twice = next((name for name, times in Counter(one.id for one in found).items() if times > 1), None)
     if twice is not None:
         raise RubricaError(f"two scenarios are called {twice!r}; give each suite and each case its own name")
     return found

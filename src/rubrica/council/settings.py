@@ -14,6 +14,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from rubrica.engine.document import Document, read_document
 from rubrica.errors import Problem, RubricaError, RubricError
+from rubrica.model.bounds import LARGEST_NUMBER, Label
 
 from .ranking import Pool
 
@@ -61,11 +62,13 @@ class CouncilSettings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    models: Annotated[tuple[str, ...], BeforeValidator(_several)] = Field(
+    models: Annotated[tuple[Label, ...], BeforeValidator(_several)] = Field(
         (), max_length=MOST_MEMBERS, description="the members: each answers, and reviews the others"
     )
-    chair: str | None = Field(None, description="who writes the final answer; left out: whoever ranks best")
-    rubric: str = Field("council-review", description="what members review by: a bundled rubric or a file")
+    chair: Label | None = Field(None, description="who writes the final answer; left out: whoever ranks best")
+    rubric: Annotated[str, Field(max_length=1_000)] = Field(
+        "council-review", description="what members review by: a bundled rubric or a file"
+    )
     scoring: Scoring = Field("rubric", description="by rubric, by one score for the whole, or both side by side")
     pool: Pool = Field("mean", description="how reviewers' scores become one ranking")
     tier: TierName = Field("balanced", description="how long it may take: 20, 60 or 180 seconds a stage")
@@ -75,13 +78,15 @@ class CouncilSettings(BaseModel):
     quorum: int = Field(2, ge=1, le=MOST_MEMBERS, description="members that must answer for the council to go on")
     exclude_self: bool = Field(True, description="nobody reviews their own answer")
     safety_gate: bool = Field(False, description="cap the score of answers with unsafe statements")
-    safety_score_cap: float = Field(0.0, ge=0, allow_inf_nan=False, description="what such an answer scores at most")
-    weights: dict[str, Annotated[float, Field(ge=0, le=1)]] = Field(
-        {}, description="by dimension, in place of the rubric's own"
+    safety_score_cap: float = Field(
+        0.0, ge=0, le=LARGEST_NUMBER, allow_inf_nan=False, description="what such an answer scores at most"
     )
-    seed: int | None = Field(None, ge=0, description="of labels and orders; left out: a new one each time")
-    max_tokens: int | None = Field(None, ge=1, description="of one answer; left out: as the tier says")
-    longest_answer: int = Field(40_000, ge=1, description="characters; who answers more is dropped")
+    weights: dict[Label, Annotated[float, Field(ge=0, le=1)]] = Field(
+        {}, max_length=200, description="by dimension, in place of the rubric's own"
+    )
+    seed: int | None = Field(None, ge=0, lt=2**63, description="of labels and orders; left out: a new one each time")
+    max_tokens: int | None = Field(None, ge=1, le=1_000_000, description="of one answer; left out: as the tier says")
+    longest_answer: int = Field(40_000, ge=1, le=10_000_000, description="characters; who answers more is dropped")
 
     @property
     def seconds(self) -> float:

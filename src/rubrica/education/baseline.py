@@ -12,7 +12,8 @@ from typing import Any
 
 import msgspec
 
-from rubrica.errors import RubricaError
+from rubrica.errors import JsonError, RubricaError
+from rubrica.jsontext import decode_json
 from rubrica.runs.trend import Point, Trend, trends
 from rubrica.runs.whole import whole
 
@@ -36,12 +37,12 @@ class BaselineFile:
     def entries(self) -> list[Entry]:
         """What is kept. A file that is something else is refused, never replaced."""
         try:
-            data = msgspec.json.decode(self.path.read_bytes())
+            data = decode_json(self.path.read_bytes())
         except FileNotFoundError:
             return []
         except OSError as error:
             raise RubricaError(f"{self.path} cannot be read: {error.strerror}") from None
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        except JsonError as error:
             raise self._foreign(str(error)) from None
         entries = data.get("evaluations") if isinstance(data, dict) else None
         if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):

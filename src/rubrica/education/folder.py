@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 
 from rubrica.errors import RubricaError, StoredError
+from rubrica.jsontext import UNREADABLE
 from rubrica.model.evaluation import Evaluation
 from rubrica.runs.folder import begin, drop_derived, locked
 from rubrica.runs.heads import head_of
@@ -107,7 +108,7 @@ def read_records(folder: Path, grade: int | None) -> Iterator[dict[str, Any]]:
     for number, line in enumerate(whole_lines(path), 1):
         try:
             yield _DECODER.decode(line)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        except UNREADABLE as error:
             raise RubricaError(f"{path}:{number}: not a record of a run: {error} (move the file away)") from None
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any, TypeAlias, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from rubrica.errors import InputError, Problem
+from rubrica.errors import InputError, JsonError, Problem
+from rubrica.jsontext import decode_json
 
 from .questions import GenerateQuestionResponse, GenerateQuestionsRequest
 
@@ -43,8 +43,8 @@ def _read(model: type[Model], given: object, name: str) -> Model:
     if isinstance(given, model):
         return given
     try:
-        data = json.loads(given) if isinstance(given, str | bytes) else given
-    except (ValueError, RecursionError) as error:
+        data = decode_json(given) if isinstance(given, str | bytes) else given
+    except JsonError as error:
         raise InputError(f"{name}: not JSON: {error}") from None
     if not isinstance(data, Mapping):
         raise InputError(f"{name}: {model.__name__} or an object with its fields is wanted, not {type(data).__name__}")

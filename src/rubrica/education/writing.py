@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 import time
 from collections.abc import Callable, Iterator
@@ -12,7 +11,8 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-from rubrica.errors import InputError, RubricaError
+from rubrica.errors import InputError, JsonError, RubricaError
+from rubrica.jsontext import decode_json, decode_json_at
 from rubrica.judges.fence import visible
 from rubrica.judges.prompt import Template
 from rubrica.judges.shape import skeleton
@@ -186,15 +186,14 @@ def _inside(value: object, depth: int) -> Iterator[object]:
 
 def _values(text: str) -> Iterator[object]:
     """The JSON values of a text that lie in no other; what never ends is not read."""
-    decoder = json.JSONDecoder()
     place = 0
     for _ in range(MOST_TRIED):
         opening = _OPENING.search(text, place)
         if opening is None:
             return
         try:
-            value, place = decoder.raw_decode(text, opening.start())
-        except (ValueError, RecursionError):
+            value, place = decode_json_at(text, opening.start())
+        except JsonError:
             place = opening.end()
             continue
         yield value
@@ -202,8 +201,8 @@ def _values(text: str) -> Iterator[object]:
 
 def _parsed(text: str) -> object:
     try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
+        return decode_json(text)
+    except JsonError:
         return None
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from copy import copy
 from itertools import pairwise
 
 from rubrica.formula import Formula, Interval
 from rubrica.formula.nodes import Number, walk
+from rubrica.model.bounds import MOST_CALLS
 from rubrica.model.context import Metadata
 from rubrica.model.evaluation import INCONCLUSIVE
 from rubrica.model.rubric import Axis, Rubric, coverage_problems
@@ -20,6 +21,8 @@ from .document import Path
 from .vocabulary import Vocabulary, name_clashes
 
 WEIGHT_TOLERANCE = 0.001
+MOST_STEPS = 50_000
+"""Parts of formulas worked out to find verdicts and gates that can never come true: at most a second."""
 
 
 def check_meaning(rubric: Rubric, vocabulary: Vocabulary) -> None:
@@ -43,11 +46,29 @@ def check_meaning(rubric: Rubric, vocabulary: Vocabulary) -> None:
     _check_bands(rubric, vocabulary)
     _check_labels(rubric, vocabulary)
     _check_calibration(rubric, vocabulary)
+    _check_calls(rubric, vocabulary)
+
+
+def _check_calls(rubric: Rubric, vocabulary: Vocabulary) -> None:
+    """One evaluation asks a bounded number of questions, also where each of the numbers is within its own bound."""
+    judging = rubric.judging
+    axes = [axis for dimension in rubric.dimensions.values() for axis in (dimension, *dimension.parts.values())]
+    judged = sum(axis.kind == "judge" for axis in axes)
+    asked = min(judged, 1) if judging.mode != "each" else judged
+    calls = asked * judging.repeats * judging.panel
+    if calls > MOST_CALLS:
+        what = f"{judged} judged dimensions" if judging.mode == "each" else "one question"
+        vocabulary.report(
+            f"{what} × {judging.repeats} repeats × {judging.panel} judges make {calls:,} calls for one evaluation",
+            ("judging",),
+            f"at most {MOST_CALLS:,}; lower repeats or panel, or ask for all dimensions with `mode: together`",
+        )
 
 
 def check_reach(rubric: Rubric, ruling: Ruling, vocabulary: Vocabulary) -> None:
     """Collect verdicts that no scores can earn, and gates that no scores can set off."""
-    worlds = [_World(rubric, ruling, terms) for terms in ruling.terms.values()]
+    effort = _Effort()
+    worlds = [_World(rubric, ruling, terms, effort) for terms in ruling.terms.values()]
     for i, gate in enumerate(rubric.gates):
         rule = next(rule for rule in ruling.gates if rule.gate is gate)
         if all(world.never(rule.when) for world in worlds):
@@ -75,7 +96,14 @@ def _reached(world: _World, rules: tuple[VerdictRule, ...]) -> set[int]:
     conditions = [rule.when for rule in rules if rule.when is not None]
     reached = set(range(len(rules)))
     for name in frozenset().union(*(condition.names for condition in conditions)):
-        reached &= {i for part in world.cut(name, conditions) for i in _first_in(part, rules)}
+        first: set[int] = set()
+        for part in world.cut(name, conditions):
+            first |= _first_in(part, rules)
+            if reached <= first or world.effort.is_spent:
+                break
+        if world.effort.is_spent:
+            break
+        reached &= first
     return reached
 
 
@@ -89,10 +117,31 @@ def _first_in(world: _World, rules: tuple[VerdictRule, ...]) -> set[int]:
     return found
 
 
+class _Effort:
+    """How much may still be worked out. Spent, nothing more is proven, so that nothing more is reported."""
+
+    def __init__(self) -> None:
+        self._left = MOST_STEPS
+        self._sizes: dict[int, int] = {}  # by formula
+
+    @property
+    def is_spent(self) -> bool:
+        return self._left <= 0
+
+    def take(self, formula: Formula) -> bool:
+        """Whether a formula may be read once more."""
+        size = self._sizes.get(id(formula))
+        if size is None:
+            size = self._sizes[id(formula)] = sum(1 for _ in walk(formula.root))
+        self._left -= size
+        return not self.is_spent
+
+
 class _World:
     """Everything that can happen under one profile, as intervals."""
 
-    def __init__(self, rubric: Rubric, ruling: Ruling, terms: Terms) -> None:
+    def __init__(self, rubric: Rubric, ruling: Ruling, terms: Terms, effort: _Effort) -> None:
+        self.effort = effort
         self._names: dict[str, Interval] = {name: Interval.of(f.low, f.high) for name, f in FEATURES.items()}
         self._names |= {name: Interval.of(0.0, math.inf) for name in rubric.patterns}
         self._names |= dict.fromkeys(CONTEXT_COUNTS, Interval.of(0.0, math.inf))
@@ -109,8 +158,10 @@ class _World:
             self._names[share_name(dimension)] = Interval(scale.share(scale.min), 1.0, optional=absent)
         self._names["score"] = self._score(ruling, terms)
 
-    def cut(self, name: str, conditions: list[Formula]) -> list[_World]:
+    def cut(self, name: str, conditions: list[Formula]) -> Iterator[_World]:
         """The same world in parts: by single values of a name, and by the stretches between them."""
+        if not all(self.effort.take(condition) for condition in conditions):
+            return iter(())
         whole = self._names.get(name, _ANYTHING)
         threshold = self._names.get("threshold")
         numbers = {node.value for condition in conditions for node in walk(condition.root) if isinstance(node, Number)}
@@ -119,7 +170,7 @@ class _World:
         parts = [Interval(at, at, optional=whole.optional) for at in cuts if math.isfinite(at)]
         between = ((math.nextafter(low, math.inf), math.nextafter(high, -math.inf)) for low, high in pairwise(cuts))
         parts += [Interval(low, high, optional=whole.optional) for low, high in between if low <= high]
-        return [self._with(name, part) for part in parts]
+        return (self._with(name, part) for part in parts)
 
     def _with(self, name: str, values: Interval) -> _World:
         part = copy(self)
@@ -138,11 +189,13 @@ class _World:
         return Interval.of(low, high)
 
     def never(self, condition: Formula) -> bool:
+        if not self.effort.take(condition):
+            return False
         found = self._read(condition)
         return found.lo == found.hi == 0.0
 
     def always(self, condition: Formula) -> bool:
-        return self._read(condition).is_true
+        return self.effort.take(condition) and self._read(condition).is_true
 
     def _read(self, formula: Formula) -> Interval:
         return formula.interval({name: self._names.get(name, _ANYTHING) for name in formula.names})

@@ -18,8 +18,15 @@ LONGEST_DOCUMENT = 2_000_000
 MOST_NODES = 100_000
 """Nodes, aliases counted each time: a document that unfolds further is refused."""
 DEEPEST = 60
+"""Levels of lists and mappings."""
+LONGEST_NUMBER = 400
+"""Characters of a number, a date or whatever else is not read as text: some of them take quadratic time to convert."""
 
-_BRACKETS = re.compile(r"[\[\]{}]")
+MOST_DIRECTIVES = 20
+"""Lines that begin with %: the parser compares each with all before it."""
+
+_DIRECTIVE = re.compile("[\r\n\x85\u2028\u2029]%")
+_TEXT = "tag:yaml.org,2002:str"
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
@@ -59,8 +66,8 @@ def read_document(text: str, file: str | None = None) -> Document:
                 )
             ]
         )
-    _refuse_deep_brackets(text, file)
     try:
+        _check_size(text, file)
         loader = _Loader(text)
         try:
             root = loader.get_single_node()
@@ -83,14 +90,72 @@ def read_document(text: str, file: str | None = None) -> Document:
         raise RubricError([Problem("the document is nested too deeply", file=file)]) from None
 
 
-def _refuse_deep_brackets(text: str, file: str | None) -> None:
-    """Nested flow brackets recurse in the parser: count them before it does (those in strings count too)."""
-    depth = 0
-    for bracket in _BRACKETS.finditer(text):
-        depth = depth + 1 if bracket[0] in "[{" else max(depth - 1, 0)
-        if depth > DEEPEST * 4:
-            line = text.count("\n", 0, bracket.start()) + 1
-            raise RubricError([Problem("the document is nested too deeply", line=line, file=file)])
+def check_size(text: str, file: str | None = None) -> None:
+    """Refuse a document that is nested too deeply or holds too many values. Text that is not YAML passes: its reader
+    says so.
+
+    >>> check_size("- " * 1000)
+    Traceback (most recent call last):
+        ...
+    rubrica.errors.RubricError: 1: [0][0][0]: the document is nested too deeply (at most 60 levels)
+    """
+    try:
+        _check_size(text, file)
+    except (yaml.YAMLError, UnicodeEncodeError):
+        return
+
+
+def _check_size(text: str, file: str | None) -> None:
+    """Count levels and values in the events of the parser, which does not recurse; whoever composes them does."""
+    for number, directive in enumerate(_DIRECTIVE.finditer(text)):
+        if number >= MOST_DIRECTIVES:
+            line = text.count("\n", 0, directive.end()) + 1
+            fix = f"at most {MOST_DIRECTIVES}; no rubric needs one"
+            raise RubricError([Problem("too many lines begin with %", line=line, file=file, fix=fix)])
+    loader = _Loader(text)
+    open_: list[_Level] = []
+    values = 0
+    try:
+        while (event := loader.get_event()) is not None:
+            if isinstance(event, yaml.NodeEvent):
+                values += 1
+                name = open_[-1].enter(event) if open_ else None
+                if isinstance(event, yaml.CollectionStartEvent):
+                    open_.append(_Level(isinstance(event, yaml.MappingStartEvent), name))
+                    if len(open_) > DEEPEST:
+                        path = tuple(level.name for level in open_ if level.name is not None)
+                        _refuse_size("is nested too deeply", f"at most {DEEPEST} levels", path[:3], event, file)
+                if values > 2 * MOST_NODES:  # keys are counted here too
+                    _refuse_size("holds too many values", f"at most {MOST_NODES:,}", (), event, file)
+            elif isinstance(event, yaml.CollectionEndEvent):
+                open_.pop()
+    finally:
+        loader.dispose()
+
+
+def _refuse_size(what: str, fix: str, path: Path, event: Any, file: str | None) -> None:
+    raise RubricError([Problem(f"the document {what}", path, event.start_mark.line + 1, file, fix)])
+
+
+class _Level:
+    """A list or mapping that is being parsed, and its name in what holds it."""
+
+    __slots__ = ("_key", "_mapping", "_members", "name")
+
+    def __init__(self, mapping: bool, name: str | int | None) -> None:
+        self._mapping, self.name = mapping, name
+        self._members = 0
+        self._key = ""
+
+    def enter(self, event: yaml.NodeEvent) -> str | int | None:
+        """The name of the next member; None for a key of a mapping."""
+        self._members += 1
+        if not self._mapping:
+            return self._members - 1
+        if self._members % 2 == 0:
+            return self._key
+        self._key = event.value if isinstance(event, yaml.ScalarEvent) else "?"
+        return None
 
 
 class _Builder:
@@ -108,12 +173,14 @@ class _Builder:
         self._nodes += 1
         if self._nodes > MOST_NODES:
             self._refuse("the document unfolds to too many values (aliases of aliases?)", path, line)
-        if len(path) > DEEPEST:
+        if len(path) > DEEPEST:  # by aliases: what is written so is refused before
             self._refuse("the document is nested too deeply", path[:3], line)
         if isinstance(node, yaml.MappingNode):
             return self._mapping(node, path)
         if isinstance(node, yaml.SequenceNode):
             return [self.build(item, (*path, index)) for index, item in enumerate(node.value)]
+        if len(node.value) > LONGEST_NUMBER and node.tag != _TEXT:
+            self._refuse(f"{len(node.value):,} characters that are not read as text", path, line)
         try:
             value = self._loader.construct_object(node)
             if not isinstance(value, dict | list | set):

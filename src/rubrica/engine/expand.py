@@ -8,6 +8,7 @@ import re
 import unicodedata
 
 from rubrica.errors import Problem
+from rubrica.model.bounds import LARGEST_NUMBER
 from rubrica.model.rubric import Dimension, Normalisation, Rubric, ScoreSpec, Verdict
 from rubrica.model.rules import CustomExpression, MetricThreshold
 from rubrica.model.scale import Scale
@@ -87,10 +88,10 @@ def slug(name: str) -> str:
 def _most_points(short: ShortForm, most: float, vocabulary: Vocabulary) -> float:
     if short.scoring_type == "binary":
         return 1.0
-    if 0 < most < math.inf:
+    if 0 < most <= LARGEST_NUMBER:
         return most
     if short.scoring_type == "proportional" and most == math.inf:
         return 1.0  # a proportion is at most 1
-    what = "no rule gives points" if most <= 0 else "the rules have no upper bound"
+    what = "no rule gives points" if most <= 0 else "the rules have no upper bound, or a very large one"
     vocabulary.report(f"the most points possible cannot be told: {what}", ("rules",), "add `max_score: N`")
     return 1.0

@@ -8,11 +8,12 @@ from dataclasses import replace
 from typing import Any
 
 from rubrica.errors import Problem, RubricError
+from rubrica.jsontext import deeper_than
 from rubrica.model.rubric import Rubric
 from rubrica.model.shortform import ShortForm
 
 from .compile import try_compile
-from .document import Document, Path, read_document
+from .document import DEEPEST, Document, Path, read_document
 from .expand import expand
 from .schema import read_rubric
 
@@ -28,6 +29,8 @@ def rubric_from_data(data: Mapping[str, Any]) -> Rubric:
         plain = json.loads(json.dumps(data, default=str))
     except (ValueError, RecursionError) as error:
         raise RubricError([Problem(f"not plain data: {error}")]) from None
+    if deeper_than(plain, DEEPEST):
+        raise RubricError([Problem("the document is nested too deeply", fix=f"at most {DEEPEST} levels")])
     return _checked(Document(plain, {}))
 
 

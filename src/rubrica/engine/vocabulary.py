@@ -22,6 +22,8 @@ Scope = Literal["context", "score", "gates", "section"]
 
 DECLARE = "declare it under `context`"
 RESERVED = frozenset({"score", "threshold", "section"})
+LONGEST_TOGETHER = 60_000
+"""Characters of all formulas of a rubric: more take seconds to read."""
 _NOTHING = parse("0")
 _LONGEST_KEPT = 300  # characters: bounds what the formulas that are kept can take up
 
@@ -35,6 +37,7 @@ class Vocabulary:
     extra: frozenset[str] = frozenset()  # context names that rules declare as required
     dropped: frozenset[Path] = frozenset()  # pieces of the document that could not be read
     names: set[str] = field(default_factory=set)  # all that was read
+    characters: int = 0  # of all formulas read
 
     def lost(self, name: str) -> bool:
         """Whether a name is missing only because its definition could not be read: that was told already."""
@@ -42,6 +45,13 @@ class Vocabulary:
 
     def read(self, text: str, path: Path, scope: Scope = "context") -> Formula:
         """Parse a formula and check its names; what is wrong is collected, and 0 stands in for the formula."""
+        if self.characters > LONGEST_TOGETHER:
+            return _NOTHING
+        self.characters += len(text)
+        if self.characters > LONGEST_TOGETHER:
+            message = f"the formulas up to here have more than {LONGEST_TOGETHER:,} characters together"
+            self.report(message, path, "make them shorter, or split the rubric")
+            return _NOTHING
         try:
             formula = _kept(text) if len(text) <= _LONGEST_KEPT else parse(text)
         except FormulaError as error:

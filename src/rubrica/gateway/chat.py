@@ -6,9 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import msgspec
-
-from rubrica.errors import InputError
+from rubrica.errors import InputError, JsonError
+from rubrica.jsontext import decode_json
 
 SHOWN_ROLES = ("system", "developer", "user", "assistant", "tool")
 """Roles whose texts a grader is shown; messages of others only reach the model."""
@@ -67,9 +66,9 @@ class Chat:
 def read_chat(raw: bytes) -> Chat:
     """A request from its body; an InputError says what a client has to mend."""
     try:
-        body = msgspec.json.decode(raw)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise InputError(f"the body is not JSON: {error}") from None
+        body = decode_json(raw)
+    except JsonError as error:
+        raise InputError(f"the body is not JSON that can be read: {error}") from None
     if not isinstance(body, dict):
         raise InputError("the body is a JSON object with `messages`")
     messages = body.get("messages")

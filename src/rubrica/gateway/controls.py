@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from difflib import get_close_matches
-from typing import Annotated, Literal, TypeVar, get_args
+from typing import Literal, TypeVar, get_args
 
 import msgspec
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from rubrica.errors import DeniedError, InputError
+from rubrica.model.bounds import Label, PositiveNumber
 
 Tier = Literal["tier-0", "tier-1"]
 Debug = Literal["off", "flow", "timing", "full"]
@@ -30,15 +31,18 @@ class Allowance(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     controls: frozenset[Control] = Field(
-        frozenset(get_args(Control)) - {"tiers"}, description="what requests may choose by x-sleipner- headers"
+        frozenset(get_args(Control)) - {"tiers"},
+        max_length=len(get_args(Control)),
+        description="what requests may choose by x-sleipner- headers",
     )
-    models: frozenset[str] = Field(frozenset(), description="models that `tiers` may name")
-    choices: dict[str, str] = Field(
+    models: frozenset[Label] = Field(frozenset(), max_length=1_000, description="models that `tiers` may name")
+    choices: dict[Label, Label] = Field(
         {},
+        max_length=100,
         description="what holds where a request says nothing, by the names of the x-sleipner- headers",
         examples=[{"threshold": "90"}],
     )
-    usd_per_day: Annotated[float, Field(gt=0)] | None = Field(
+    usd_per_day: PositiveNumber | None = Field(
         None, description="most US dollars a day (UTC); later requests are refused", examples=[5]
     )
 

@@ -11,7 +11,8 @@ from uuid import UUID
 
 import msgspec
 
-from rubrica.errors import InputError
+from rubrica.errors import InputError, JsonError
+from rubrica.jsontext import decode_json
 from rubrica.model.scale import Scale
 from rubrica.store.gateway import RatedRequest, Thumb
 from rubrica.text.pii import mask
@@ -45,9 +46,9 @@ def read_feedback(raw: bytes) -> Feedback:
     'up'
     """
     try:
-        body = msgspec.json.decode(raw)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise InputError(f"the body is not JSON: {error}") from None
+        body = decode_json(raw)
+    except JsonError as error:
+        raise InputError(f"the body is not JSON that can be read: {error}") from None
     if not isinstance(body, dict):
         raise InputError("the body is a JSON object with `trace` and `rating`")
     if strange := sorted(set(body) - {"trace", "rating", "comment", "scores"}):

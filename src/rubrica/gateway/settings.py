@@ -9,12 +9,15 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from rubrica.engine.document import read_document
 from rubrica.errors import Problem, RubricError
+from rubrica.model.bounds import MOST_JUDGES, Label, Number, PositiveNumber
 
 from .controls import Allowance
 
 Seconds = Annotated[float, Field(gt=0, le=3600)]
 Share = Annotated[float, Field(ge=0, le=1)]
 EMBEDDED = "local:"
+ModelName = Annotated[str, Field(max_length=1_000)]
+"""A model, a rubric or a file, as it is named in a setting."""
 
 
 def _several(value: object) -> object:
@@ -28,7 +31,9 @@ class _Part(BaseModel):
 class GradingSettings(_Part):
     """How tier-0's answers are graded."""
 
-    rubric: str = Field("answer-quality", description="a bundled rubric or a file; its profiles are question types")
+    rubric: ModelName = Field(
+        "answer-quality", description="a bundled rubric or a file; its profiles are question types"
+    )
     mode: Literal["each", "together"] | None = Field(
         None,
         examples=["each"],
@@ -40,7 +45,9 @@ class GradingSettings(_Part):
         description="decided: ask judges only while they can change the verdict; left out: as the rubric says",
     )
     deadline: Seconds = Field(20.0, description="seconds; an answer that is not graded by then counts as failed")
-    thresholds: dict[str, float] = Field({}, description="by question type, in place of the rubric's own")
+    thresholds: dict[Label, Number] = Field(
+        {}, max_length=200, description="by question type, in place of the rubric's own"
+    )
     ungraded: Literal["tier-0", "tier-1"] = Field(
         "tier-1", description="who answers what cannot be graded: several answers at once, tool calls, sound"
     )
@@ -49,20 +56,20 @@ class GradingSettings(_Part):
 class ClassifierSettings(_Part):
     """How question types are told apart."""
 
-    model: str | None = Field(
+    model: ModelName | None = Field(
         None,
         description="asked where the offline classifier is not sure; left out: nobody is",
         examples=["anthropic:claude-haiku-4-5"],
     )
     sure_from: Share = Field(0.55, description="the offline classifier's own confidence from which it decides alone")
-    remembered: int = Field(10_000, ge=0, description="questions whose type is kept in memory")
+    remembered: int = Field(10_000, ge=0, le=10_000_000, description="questions whose type is kept in memory")
 
 
 class CacheSettings(_Part):
     """Answers that are given again."""
 
     exact: bool = Field(True, description="answer equal requests once: those at temperature 0, and those that ask")
-    entries: int = Field(2_000, ge=1, description="answers kept in memory")
+    entries: int = Field(2_000, ge=1, le=1_000_000, description="answers kept in memory")
     seconds: Seconds = Field(3600.0, description="how long an answer may be given again")
     semantic: bool = Field(False, description="also answer a question that is nearly the same as an earlier one")
     alike_from: Share = Field(0.95, description="how alike questions must be, 0 to 1, for `semantic`")
@@ -72,7 +79,9 @@ class RecordSettings(_Part):
     """What is kept of each request."""
 
     prompts: Literal["keep", "hash", "drop"] = Field("hash", description="personal data is masked in what is kept")
-    waiting: int = Field(10_000, ge=1, description="records that may wait to be written; more are counted and dropped")
+    waiting: int = Field(
+        10_000, ge=1, le=1_000_000, description="records that may wait to be written; more are counted and dropped"
+    )
 
 
 class ShadowSettings(_Part):
@@ -85,7 +94,7 @@ class ExperimentSettings(_Part):
     """Another rubric for a share of the traffic, compared with the first."""
 
     name: str = Field("b", min_length=1, max_length=40, description="of the other arm; the first is called a")
-    rubric: str = Field(description="a bundled rubric or a file", examples=["other-weights.yaml"])
+    rubric: ModelName = Field(description="a bundled rubric or a file", examples=["other-weights.yaml"])
     share: Share = Field(0.5, description="of requests; a conversation stays in one arm")
 
     @field_validator("name")
@@ -99,12 +108,13 @@ class ExperimentSettings(_Part):
 class CouncilSettings(_Part):
     """Who answers requests for the model `council`: all of them together."""
 
-    models: Annotated[tuple[str, ...], BeforeValidator(_several)] = Field(
+    models: Annotated[tuple[ModelName, ...], BeforeValidator(_several)] = Field(
         (),
+        max_length=MOST_JUDGES,
         description="two or more; none: there is no such model",
         examples=[["openai:gpt-4o-mini", "anthropic:claude-haiku-4-5"]],
     )
-    chair: str | None = Field(
+    chair: ModelName | None = Field(
         None,
         description="who of them writes the final answer; left out: whoever ranks best",
         examples=["anthropic:claude-haiku-4-5"],
@@ -112,7 +122,7 @@ class CouncilSettings(_Part):
     tier: Literal["quick", "balanced", "high"] | None = Field(
         None, description="20, 60 or 180 seconds for each of its three stages; left out: 60", examples=["quick"]
     )
-    config: str | None = Field(
+    config: ModelName | None = Field(
         None, description="a council.yaml with all else; what stands here wins over it", examples=["council.yaml"]
     )
 
@@ -120,7 +130,7 @@ class CouncilSettings(_Part):
 class BudgetSettings(_Part):
     """What may be spent."""
 
-    usd_per_day: Annotated[float, Field(gt=0)] | None = Field(
+    usd_per_day: PositiveNumber | None = Field(
         None, description="US dollars a day (UTC) by all keys together; later requests are refused", examples=[50]
     )
 
@@ -132,14 +142,15 @@ class GatewaySettings(_Part):
     ('local:', None)
     """
 
-    tier0: str = Field(EMBEDDED, description="the cheap model, asked first")
-    tier1: str | None = Field(
+    tier0: ModelName = Field(EMBEDDED, description="the cheap model, asked first")
+    tier1: ModelName | None = Field(
         None,
         description="the better model; left out: there is none to escalate to",
         examples=["anthropic:claude-sonnet-4-5"],
     )
-    grader: Annotated[tuple[str, ...], BeforeValidator(_several)] = Field(
+    grader: Annotated[tuple[ModelName, ...], BeforeValidator(_several)] = Field(
         (),
+        max_length=MOST_JUDGES,
         description="a model that grades, or several as a panel; none: offline scorers do",
         examples=["anthropic:claude-haiku-4-5"],
     )
@@ -152,7 +163,9 @@ class GatewaySettings(_Part):
     council: CouncilSettings = CouncilSettings()
     budget: BudgetSettings = BudgetSettings()
     allowance: Allowance = Field(Allowance(), description="of keys that have none of their own")
-    max_body: int = Field(20_000_000, ge=1_000, description="most bytes of a request; pictures come within it")
+    max_body: int = Field(
+        20_000_000, ge=1_000, le=1_000_000_000, description="most bytes of a request; pictures come within it"
+    )
     keep_alive: Seconds = Field(10.0, description="seconds between signs of life while a stream waits for its grade")
 
 

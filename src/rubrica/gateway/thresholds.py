@@ -9,6 +9,9 @@ from typing import Any
 
 import yaml
 
+from rubrica.engine.document import check_size
+from rubrica.errors import RubricError
+
 PATH = ("grading", "thresholds")
 
 
@@ -31,6 +34,7 @@ def with_thresholds_in(text: str, thresholds: Mapping[str, float]) -> str | None
     if not thresholds:
         return text
     try:
+        check_size(text)
         before = yaml.safe_load(text)
         root = yaml.compose(text, Loader=yaml.SafeLoader)
         if not (before is None or isinstance(before, dict)):
@@ -40,7 +44,7 @@ def with_thresholds_in(text: str, thresholds: Mapping[str, float]) -> str | None
             return None
         after = _applied(text, edits)  # which reads as wanted, or is not used
         return after if yaml.safe_load(after) == _wanted(before or {}, thresholds) else None
-    except yaml.YAMLError:
+    except (yaml.YAMLError, RubricError):
         return None
 
 

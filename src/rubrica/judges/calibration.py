@@ -7,7 +7,6 @@ only where they help on labels they were not learned from.
 
 from __future__ import annotations
 
-import json
 import math
 import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -20,6 +19,7 @@ from typing import Any
 import msgspec
 
 from rubrica.errors import ContextError, Problem
+from rubrica.jsontext import decode_json
 from rubrica.model.calibration import Calibration, Correction, Figures, JudgeCorrection
 from rubrica.model.context import Context
 from rubrica.model.evaluation import Score, Unscored
@@ -117,8 +117,8 @@ def read_labels(lines: Iterable[str], scales: Mapping[str, Scale], file: str = "
         if not line.strip():
             continue
         try:
-            labels += _labels_of(json.loads(line), scales, number)
-        except (ValueError, RecursionError) as error:
+            labels += _labels_of(decode_json(line), scales, number)
+        except ValueError as error:
             problems.append(Problem(str(error), line=number, file=file))
     if problems:
         shown = "\n".join(map(str, problems[:20]))

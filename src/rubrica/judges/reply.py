@@ -14,6 +14,8 @@ from typing import Any
 
 import msgspec
 
+from rubrica.errors import JsonError
+from rubrica.jsontext import decode_json, decode_json_at
 from rubrica.model.evaluation import Remarks
 from rubrica.model.scale import Scale
 
@@ -26,7 +28,6 @@ MOST_REMARKS = 20
 UNSTATED_CONFIDENCE = 0.5
 """The confidence of a score whose judge stated none between 0 and 1: neither trusted nor distrusted."""
 
-_DECODER = json.JSONDecoder()
 _STRING_OR_BRACE = re.compile(r'"(?:[^"\\\n]|\\.)*"|[{}]')
 _VALUE = re.compile(r"\s*([-+]?\d+(?:\.\d+)?)\s*(?:/\s*(\d+(?:\.\d+)?))?\s*")
 _SCORE_KEYS = (*LABELS, "value")
@@ -154,9 +155,9 @@ def objects(text: str) -> list[tuple[str, dict[str, Any]]]:
     at = text.find("{")
     while at >= 0:
         try:
-            value, end = _DECODER.raw_decode(text, at)
+            value, end = decode_json_at(text, at)
             found.append((text[at:end], value))
-        except (ValueError, RecursionError):
+        except JsonError:
             end = _closing(text, at)
         at = text.find("{", end)
     return found
@@ -270,13 +271,14 @@ def _closing(text: str, at: int) -> int:
 def _parsed(text: str) -> object:
     """A text that is JSON, read; None where it is not. What msgspec refuses, such as NaN, may still be read slowly."""
     try:
-        return msgspec.json.decode(text)
-    except (msgspec.DecodeError, ValueError, RecursionError):
+        return decode_json(text)
+    except JsonError:
         pass
     try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
+        value, end = decode_json_at(text, 0)
+    except JsonError:
         return None
+    return value if end == len(text) else None
 
 
 def _unwrapped(text: str) -> str:

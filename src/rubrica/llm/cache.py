@@ -20,6 +20,7 @@ from typing import Any
 import msgspec
 
 from rubrica.errors import RubricaError
+from rubrica.jsontext import UNREADABLE
 from rubrica.llm.model import Model, Reply, Request
 
 _LOCK_WAIT = 0.25  # seconds to wait for another process that is writing
@@ -94,7 +95,7 @@ class ReplyCache:
             with self._lock:
                 row = self._db.execute("SELECT reply FROM replies WHERE key = ?", (key,)).fetchone()
             reply = None if row is None else msgspec.json.decode(row[0], type=Reply)
-        except (sqlite3.Error, msgspec.DecodeError) as error:
+        except (sqlite3.Error, *UNREADABLE) as error:
             self._note("reading", error)
             reply = None
         if reply is None:

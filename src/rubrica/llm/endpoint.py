@@ -14,10 +14,10 @@ from typing import Any, ClassVar, TypeVar
 import msgspec
 from yarl import URL
 
+from rubrica.jsontext import UNREADABLE
 from rubrica.llm.http import (
     LONGEST_MESSAGE,
     MASKED,
-    UNREADABLE,
     Answer,
     HttpSession,
     Incoming,

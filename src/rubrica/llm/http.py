@@ -19,6 +19,8 @@ import msgspec
 from aiohttp.http_exceptions import ContentEncodingError
 from yarl import URL
 
+from rubrica.errors import JsonError
+from rubrica.jsontext import decode_json
 from rubrica.llm.deadlines import Deadlines
 from rubrica.llm.model import ModelError, Trouble
 
@@ -26,9 +28,6 @@ T = TypeVar("T")
 
 LARGEST_ANSWER = 20_000_000
 """Bytes; a longer body is no answer of a language model."""
-
-UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
-"""What decoding bytes of others can raise."""
 
 LONGEST_MESSAGE = 300  # characters of a provider's own words in an error
 _IN_ONE_PIECE = 2**20  # bytes; aiohttp wants a larger body as a stream
@@ -212,8 +211,8 @@ def complaint(body: bytes) -> Complaint:
     ('no such model', '')
     """
     try:
-        document = msgspec.json.decode(body)
-    except UNREADABLE:
+        document = decode_json(body)
+    except JsonError:
         return Complaint()
     outer: dict[str, Any] = document if isinstance(document, dict) else {}
     error = outer.get("error", outer)

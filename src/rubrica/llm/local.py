@@ -20,7 +20,8 @@ from weakref import WeakValueDictionary
 import msgspec
 import xllamacpp  # type: ignore[import-untyped]
 
-from rubrica.errors import RubricaError
+from rubrica.errors import JsonError, RubricaError
+from rubrica.jsontext import decode_json
 from rubrica.llm.model import ModelError, Reply, Request, StopReason, TokenChance, Usage
 
 Receive = Callable[[dict[str, Any]], bool]
@@ -182,8 +183,8 @@ def _keeps_to_json(reply: Reply) -> bool:
     if reply.stop != "end":  # cut off: only its beginning can be told
         return reply.text.lstrip()[:1] in _JSON_STARTS
     try:
-        msgspec.json.decode(reply.text)
-    except msgspec.DecodeError:
+        decode_json(reply.text)
+    except JsonError:
         return False
     return True
 

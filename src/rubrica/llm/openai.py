@@ -8,8 +8,8 @@ from typing import Annotated, Any
 import msgspec
 from yarl import URL
 
+from rubrica.jsontext import UNREADABLE
 from rubrica.llm.endpoint import HttpModel, OptionalField, address, schema_name
-from rubrica.llm.http import UNREADABLE
 from rubrica.llm.images import Picture
 from rubrica.llm.model import ChatMessage, Reply, Request, StopReason, TokenChance, Usage
 

@@ -11,6 +11,7 @@ import msgspec
 import re2
 
 from rubrica.errors import RubricaError
+from rubrica.jsontext import UNREADABLE
 from rubrica.llm.cache import reply_key
 from rubrica.llm.model import Model, ModelError, Reply, Request, StopReason, Trouble, Usage
 
@@ -220,5 +221,5 @@ def _numbered(path: Path | str) -> list[tuple[int, str]]:
 def _decoded(path: Path | str, number: int, text: str, kind: type[T]) -> T:
     try:
         return msgspec.json.decode(text, type=kind)
-    except msgspec.DecodeError as error:
+    except UNREADABLE as error:
         raise RubricaError(f"{path}:{number}: {error}") from error

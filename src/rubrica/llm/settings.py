@@ -151,7 +151,7 @@ def _files(environ: Mapping[str, str], folder: Path, home: Path) -> list[tuple[s
 def _table(path: Path) -> dict[str, Any]:
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:  # TOMLDecodeError and UnicodeDecodeError are ValueErrors
+    except (OSError, ValueError, RecursionError) as error:  # TOMLDecodeError and UnicodeDecodeError are ValueErrors
         raise SettingsError(f"{path}: cannot be read as TOML: {error}") from error
     allowed = [name for name in setting_names() if name not in KEYS]
     for name in table:

@@ -8,6 +8,7 @@ from typing import Annotated, Self
 
 from pydantic import BaseModel, Field, FiniteFloat, model_validator
 
+from .bounds import LARGEST_NUMBER, Label, Number
 from .rules import FROZEN, Name
 from .scale import Scale
 
@@ -17,11 +18,11 @@ class Figures(BaseModel):
 
     model_config = FROZEN
 
-    mae: FiniteFloat = Field(description="mean absolute error")
-    rmse: FiniteFloat = Field(description="root of the mean squared error")
-    bias: FiniteFloat = Field(description="mean of score minus label: above 0 is too kind")
-    spearman: FiniteFloat | None = Field(None, description="left out where scores or labels do not vary")
-    kendall: FiniteFloat | None = Field(None, description="the same by pairs (tau-b)")
+    mae: Number = Field(description="mean absolute error")
+    rmse: Number = Field(description="root of the mean squared error")
+    bias: Number = Field(description="mean of score minus label: above 0 is too kind")
+    spearman: Number | None = Field(None, description="left out where scores or labels do not vary")
+    kendall: Number | None = Field(None, description="the same by pairs (tau-b)")
 
 
 class JudgeCorrection(BaseModel):
@@ -29,9 +30,11 @@ class JudgeCorrection(BaseModel):
 
     model_config = FROZEN
 
-    offset: FiniteFloat = Field(0.0, description="added to its scores before the curve")
-    weight: Annotated[FiniteFloat, Field(ge=0)] = Field(1.0, description="for pool: weighted; the mean judge has 1")
-    labels: Annotated[int, Field(ge=0)] = Field(0, description="labels of this judge")
+    offset: Number = Field(0.0, description="added to its scores before the curve")
+    weight: Annotated[FiniteFloat, Field(ge=0, le=LARGEST_NUMBER)] = Field(
+        1.0, description="for pool: weighted; the mean judge has 1"
+    )
+    labels: Annotated[int, Field(ge=0, le=1_000_000_000)] = Field(0, description="labels of this judge")
 
 
 class Correction(BaseModel):
@@ -40,11 +43,11 @@ class Correction(BaseModel):
     model_config = FROZEN
 
     scale: Scale = Field(description="of the dimension when it was learned")
-    knots: Annotated[tuple[tuple[FiniteFloat, FiniteFloat], ...], Field(min_length=1)] = Field(
+    knots: Annotated[tuple[tuple[Number, Number], ...], Field(min_length=1, max_length=1_000)] = Field(
         description="the curve: pairs of a score and what it becomes, straight in between"
     )
-    judges: dict[str, JudgeCorrection] = Field({}, description="by the judge's name")
-    labels: Annotated[int, Field(ge=0)] = Field(description="labelled items it was learned from")
+    judges: dict[Label, JudgeCorrection] = Field({}, max_length=200, description="by the judge's name")
+    labels: Annotated[int, Field(ge=0, le=1_000_000_000)] = Field(description="labelled items it was learned from")
     before: Figures = Field(description="how the judges' mean did")
     after: Figures = Field(description="cross-validated")
 
@@ -63,9 +66,11 @@ class Calibration(BaseModel):
 
     model_config = FROZEN
 
-    version: Annotated[int, Field(ge=1)] = Field(description="counts up with each calibration")
+    version: Annotated[int, Field(ge=1, le=1_000_000)] = Field(description="counts up with each calibration")
     date: datetime.date = Field(description="when it was learned")
-    dimensions: Annotated[dict[Name, Correction], Field(min_length=1)] = Field(description="by dimension or part")
+    dimensions: Annotated[dict[Name, Correction], Field(min_length=1, max_length=1_000)] = Field(
+        description="by dimension or part"
+    )
 
     @property
     def weights(self) -> dict[str, dict[str, float]]:

@@ -10,11 +10,21 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, StringConstraints, model_validator
 
+from .bounds import (
+    MOST_JUDGES,
+    MOST_NOTES,
+    MOST_PROFILES,
+    MOST_REPEATS,
+    FormulaText,
+    Label,
+    Number,
+    PositiveNumber,
+    Prose,
+)
 from .calibration import Calibration
 from .rules import FROZEN, Amount, Name, Pattern, Rule
 from .scale import Anchor, Scale, anchor_gaps, read_anchors
 
-FormulaText = Annotated[str, Field(min_length=1, max_length=2000)]
 Weight = Annotated[float, Field(ge=0, le=1)]
 Share = Annotated[float, Field(ge=0, le=1)]
 ScorerKind = Literal["judge", "rules", "formula", "check", "parts"]
@@ -25,10 +35,10 @@ class Check(BaseModel):
 
     model_config = FROZEN
 
-    name: Annotated[str, Field(min_length=1)] = Field(description="shown in the result")
+    name: Annotated[str, Field(min_length=1, max_length=500)] = Field(description="shown in the result")
     that: FormulaText = Field(description="the condition")
-    weight: Annotated[FiniteFloat, Field(gt=0)] = Field(1.0, description="beside the other checks")
-    otherwise: str = Field("", description="what to say when it does not hold")
+    weight: PositiveNumber = Field(1.0, description="beside the other checks")
+    otherwise: Prose = Field("", description="what to say when it does not hold")
 
 
 class Recipe(BaseModel):
@@ -36,19 +46,19 @@ class Recipe(BaseModel):
 
     model_config = FROZEN
 
-    rules: tuple[Rule, ...] = Field((), description="each gives or takes points")
-    start: FiniteFloat = Field(0.0, description="points before any rule")
+    rules: tuple[Rule, ...] = Field((), max_length=1_000, description="each gives or takes points")
+    start: Number = Field(0.0, description="points before any rule")
     scoring: Literal["cumulative", "proportional", "binary"] = Field(
         "cumulative",
         description="cumulative: points add up on the scale; proportional: points as a share of those possible, "
         "spread over the scale; binary: full marks when the points reach win_at, else the lowest",
     )
-    possible: Annotated[FiniteFloat, Field(gt=0)] | None = Field(
-        None, description="proportional: points for full marks"
-    )
-    win_at: FiniteFloat | None = Field(None, description="binary: points that win; left out, anything above 0 wins")
+    possible: PositiveNumber | None = Field(None, description="proportional: points for full marks")
+    win_at: Number | None = Field(None, description="binary: points that win; left out, anything above 0 wins")
     formula: FormulaText | None = Field(None, description="the score on the scale")
-    checks: tuple[Check, ...] = Field((), description="conditions; the weighted share that holds is the score")
+    checks: tuple[Check, ...] = Field(
+        (), max_length=500, description="conditions; the weighted share that holds is the score"
+    )
     confidence: Share = Field(1.0, description="how far this way of scoring can be trusted, 0 to 1")
 
     @property
@@ -75,9 +85,11 @@ class Offline(Recipe):
 class Axis(Recipe):
     """Anything scored on a scale: a dimension, or a part of one."""
 
-    title: str = Field("", description="shown in place of the name")
-    asks: str = Field("", description="the question a judge answers about the response")
-    anchors: dict[str, str] = Field({}, description="what each range of the scale looks like: {9-10: …, 7-8: …}")
+    title: Label = Field("", description="shown in place of the name")
+    asks: Prose = Field("", description="the question a judge answers about the response")
+    anchors: dict[Label, Prose] = Field(
+        {}, max_length=100, description="what each range of the scale looks like: {9-10: …, 7-8: …}"
+    )
     weight: Weight | None = Field(
         None, description="0 to 1; the weights of a rubric, or of a dimension's parts, sum to 1"
     )
@@ -122,7 +134,9 @@ class Dimension(Axis):
     """A weighted axis of quality."""
 
     scale: Scale | None = Field(None, description="left out: the rubric's scale")
-    parts: dict[Name, Part] = Field({}, description="weighted parts, each scored on the dimension's scale")
+    parts: dict[Name, Part] = Field(
+        {}, max_length=100, description="weighted parts, each scored on the dimension's scale"
+    )
     applies: FormulaText | None = Field(
         None, description="when false the dimension has nothing to judge and its weight is shared out"
     )
@@ -143,11 +157,11 @@ class Verdict(BaseModel):
 
     model_config = FROZEN
 
-    label: Annotated[str, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9_ -]{0,39}$")] = Field(
+    label: Annotated[str, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9_ -]{0,39}$", max_length=40)] = Field(
         description="letters, digits, spaces, - and _"
     )
     when: FormulaText | None = Field(None, description="the condition")
-    because: str = Field("", description="the reason that is shown")
+    because: Prose = Field("", description="the reason that is shown")
 
 
 class Section(BaseModel):
@@ -155,10 +169,14 @@ class Section(BaseModel):
 
     model_config = FROZEN
 
-    title: str = Field("", description="shown in place of the name")
-    dimensions: Annotated[tuple[Name, ...], Field(min_length=1)] = Field(description="names of dimensions")
+    title: Label = Field("", description="shown in place of the name")
+    dimensions: Annotated[tuple[Name, ...], Field(min_length=1, max_length=200)] = Field(
+        description="names of dimensions"
+    )
     formula: FormulaText | None = Field(None, description="left out: the mean of its dimensions")
-    verdicts: tuple[Verdict, ...] = Field((), description="rules that may read `section`, its own score")
+    verdicts: tuple[Verdict, ...] = Field(
+        (), max_length=100, description="rules that may read `section`, its own score"
+    )
 
 
 class Profile(BaseModel):
@@ -166,21 +184,21 @@ class Profile(BaseModel):
 
     model_config = FROZEN
 
-    title: str = Field("", description="shown in place of the name")
-    threshold: FiniteFloat | None = Field(None, description="named `threshold` in formulas")
-    weights: dict[Name, Weight] = Field({}, description="by dimension; left out: the dimensions' own")
+    title: Label = Field("", description="shown in place of the name")
+    threshold: Number | None = Field(None, description="named `threshold` in formulas")
+    weights: dict[Name, Weight] = Field({}, max_length=200, description="by dimension; left out: the dimensions' own")
 
 
 class Profiles(BaseModel):
     """Profiles by the value of one context name: ``{by: question_type, FACTUAL: {…}, …}``."""
 
-    model_config = ConfigDict(frozen=True, extra="allow")
-    __pydantic_extra__: dict[str, Profile] = Field(init=False)
+    model_config = ConfigDict(frozen=True, extra="allow", json_schema_extra={"maxProperties": MOST_PROFILES + 2})
+    __pydantic_extra__: dict[Label, Profile] = Field(init=False)
 
-    by: Annotated[str, Field(min_length=1)] = Field(
+    by: Annotated[str, Field(min_length=1, max_length=500)] = Field(
         description="the context name whose value chooses; every other key is a profile"
     )
-    default: str | None = Field(None, description="the profile used when the context names none, or an unknown one")
+    default: Label | None = Field(None, description="the profile used when the context names none, or an unknown one")
 
     @property
     def named(self) -> Mapping[str, Profile]:
@@ -190,6 +208,8 @@ class Profiles(BaseModel):
     def _default_exists(self) -> Self:
         if not self.named:
             raise ValueError("no profile is listed under profiles")
+        if len(self.named) > MOST_PROFILES:
+            raise ValueError(f"{len(self.named)} profiles; at most {MOST_PROFILES}")
         if self.default is not None and self.default not in self.named:
             raise ValueError(f"the default profile {self.default!r} is not listed")
         return self
@@ -201,7 +221,7 @@ class Note(BaseModel):
     model_config = FROZEN
 
     text: Annotated[str, Field(min_length=1, max_length=4000)] = Field(description="for the judge")
-    also: tuple[str, ...] = Field((), description="other values of the context that this note is for")
+    also: tuple[Label, ...] = Field((), max_length=100, description="other values of the context that this note is for")
 
     @model_validator(mode="before")
     @classmethod
@@ -212,10 +232,10 @@ class Note(BaseModel):
 class Notes(BaseModel):
     """Notes for the judge by the value of one context name: ``{by: subject, mathematics: …, science: …}``."""
 
-    model_config = ConfigDict(frozen=True, extra="allow")
-    __pydantic_extra__: dict[str, Note] = Field(init=False)
+    model_config = ConfigDict(frozen=True, extra="allow", json_schema_extra={"maxProperties": MOST_NOTES + 1})
+    __pydantic_extra__: dict[Label, Note] = Field(init=False)
 
-    by: Annotated[str, Field(min_length=1)] = Field(
+    by: Annotated[str, Field(min_length=1, max_length=500)] = Field(
         description="the context name whose value chooses, letter case aside; every other key is a note"
     )
 
@@ -239,6 +259,8 @@ class Notes(BaseModel):
     def _some(self) -> Self:
         if not self.named:
             raise ValueError("no note is listed under notes")
+        if len(self.named) > MOST_NOTES:
+            raise ValueError(f"{len(self.named)} notes; at most {MOST_NOTES}")
         return self
 
 
@@ -249,7 +271,7 @@ class ScoreSpec(BaseModel):
 
     weighted: bool = Field(True, description="the weighted mean of the dimensions")
     formula: FormulaText | None = Field(None, description="over dimensions, on the rubric's scale")
-    out_of: Annotated[FiniteFloat, Field(gt=0)] = Field(1.0, description="full marks")
+    out_of: PositiveNumber = Field(1.0, description="full marks")
     round: Annotated[int, Field(ge=0, le=9)] | None = Field(None, description="decimals; what is shown is what decides")
 
     @model_validator(mode="before")
@@ -271,17 +293,19 @@ class Gate(BaseModel):
 
     model_config = FROZEN
 
-    name: Annotated[str, Field(min_length=1)] = Field(description="shown in the result; each gate has its own")
+    name: Annotated[str, Field(min_length=1, max_length=500)] = Field(
+        description="shown in the result; each gate has its own"
+    )
     when: FormulaText = Field(description="the condition")
     cap: Amount | None = Field(None, description="the score becomes at most this (number or formula, on out_of)")
     floor: Amount | None = Field(None, description="the score becomes at least this; caps win over floors")
-    verdict: str | None = Field(None, description="the verdict becomes this, whatever the score")
+    verdict: Label | None = Field(None, description="the verdict becomes this, whatever the score")
     before: bool | FormulaText = Field(
         False,
         description="checked before anything is scored; a verdict then saves the scoring. Also a condition, such as "
         "the name of a setting: where it does not hold, the gate waits until everything is scored",
     )
-    because: str = Field("", description="the reason that is shown")
+    because: Prose = Field("", description="the reason that is shown")
 
     @model_validator(mode="after")
     def _one_effect(self) -> Self:
@@ -302,7 +326,7 @@ class OnUnscored(BaseModel):
     policy: Literal["neutral", "skip", "inconclusive"] = Field(
         "inconclusive", description="assume nothing, count a neutral value, or share the weight out"
     )
-    neutral: FiniteFloat | None = Field(None, description="left out: the middle of the dimension's scale")
+    neutral: Number | None = Field(None, description="left out: the middle of the dimension's scale")
 
     @model_validator(mode="before")
     @classmethod
@@ -322,12 +346,14 @@ class Judging(BaseModel):
     mode: Literal["each", "together", "listwise"] = Field(
         "each", description="one call per dimension, one call for all, or several responses side by side"
     )
-    panel: Annotated[int, Field(ge=1)] = Field(1, description="how many judges must be named at least")
+    panel: Annotated[int, Field(ge=1, le=MOST_JUDGES)] = Field(1, description="how many judges must be named at least")
     pool: Literal["mean", "median", "trimmed", "weighted"] = Field(
         "median", description="how the votes of a panel become one value"
     )
-    repeats: Annotated[int, Field(ge=1)] = Field(1, description="how often each judge is asked; `--repeats` wins")
-    deadline: Annotated[FiniteFloat, Field(gt=0)] | None = Field(
+    repeats: Annotated[int, Field(ge=1, le=MOST_REPEATS)] = Field(
+        1, description="how often each judge is asked; `--repeats` wins"
+    )
+    deadline: Annotated[FiniteFloat, Field(gt=0, le=86_400)] | None = Field(
         None, description="seconds that judging one response may take; what is not answered then is not scored"
     )
     stop: Literal["never", "decided"] = Field(
@@ -351,8 +377,8 @@ class ContextName(BaseModel):
 
     model_config = FROZEN
 
-    says: str = Field("", description="what the name means")
-    default: FiniteFloat | None = Field(None, description="the value when the context gives none")
+    says: Prose = Field("", description="what the name means")
+    default: Number | None = Field(None, description="the value when the context gives none")
     optional: bool = Field(False, description="without a value it is absent: aggregates drop it, given(name) is false")
 
     @model_validator(mode="before")
@@ -372,25 +398,31 @@ class Rubric(BaseModel):
 
     model_config = FROZEN
 
-    name: Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9-]{0,63}$")] = Field(
+    name: Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9-]{0,63}$", max_length=64)] = Field(
         description="lower-case letters, digits and hyphens"
     )
-    version: Annotated[str, StringConstraints(pattern=r"^\d+(\.\d+){0,2}([-+][0-9A-Za-z.-]+)?$")] = Field(
-        "1.0.0", description="one to three numbers"
+    version: Annotated[str, StringConstraints(pattern=r"^\d+(\.\d+){0,2}([-+][0-9A-Za-z.-]+)?$", max_length=100)] = (
+        Field("1.0.0", description="one to three numbers")
     )
-    title: str = Field("", description="shown in place of the name")
-    description: str = Field("", description="what good means here, in a sentence or two")
-    category: str = Field("", description="for lists")
-    tags: tuple[str, ...] = Field((), description="for lists")
+    title: Label = Field("", description="shown in place of the name")
+    description: Prose = Field("", description="what good means here, in a sentence or two")
+    category: Label = Field("", description="for lists")
+    tags: tuple[Label, ...] = Field((), max_length=100, description="for lists")
     scale: Scale = Field(Scale(), description="what dimensions are scored on; 0 to 1 when left out")
-    dimensions: Annotated[dict[Name, Dimension], Field(min_length=1)] = Field(description="at least one")
-    sections: dict[Name, Section] = Field({}, description="named groups of dimensions")
-    threshold: FiniteFloat | None = Field(None, description="named `threshold` in formulas; profiles may set their own")
+    dimensions: Annotated[dict[Name, Dimension], Field(min_length=1, max_length=200)] = Field(
+        description="at least one"
+    )
+    sections: dict[Name, Section] = Field({}, max_length=100, description="named groups of dimensions")
+    threshold: Number | None = Field(None, description="named `threshold` in formulas; profiles may set their own")
     profiles: Profiles | None = Field(None, description="weights and thresholds by a value of the context")
     score: ScoreSpec = Field(ScoreSpec(), description="how dimensions become one score")
-    bands: dict[str, Share] = Field({}, description="quality levels by the share of full marks they start at")
-    gates: tuple[Gate, ...] = Field((), description="conditions that cap the score, lift it or force the verdict")
-    verdicts: Annotated[tuple[Verdict, ...], Field(min_length=1)] = Field(
+    bands: dict[Label, Share] = Field(
+        {}, max_length=100, description="quality levels by the share of full marks they start at"
+    )
+    gates: tuple[Gate, ...] = Field(
+        (), max_length=200, description="conditions that cap the score, lift it or force the verdict"
+    )
+    verdicts: Annotated[tuple[Verdict, ...], Field(min_length=1, max_length=100)] = Field(
         description="tried from top to bottom; the last has no condition"
     )
     on_unscored: OnUnscored = Field(OnUnscored(), description="also written as one word: `on_unscored: skip`")
@@ -400,13 +432,13 @@ class Rubric(BaseModel):
         Normalisation(), description="how scores of several players are to be compared"
     )
     calibration: Calibration | None = Field(None, description="corrections of judges, from `rubrica calibrate`")
-    settings: dict[Name, FiniteFloat | bool] = Field(
-        {}, description="named numbers that formulas read and users may set"
+    settings: dict[Name, Number | bool] = Field(
+        {}, max_length=1_000, description="named numbers that formulas read and users may set"
     )
     patterns: dict[Name, Pattern] = Field(
-        {}, description="named patterns; in a formula the name is the number of matches"
+        {}, max_length=1_000, description="named patterns; in a formula the name is the number of matches"
     )
-    context: dict[Name, ContextName] | None = Field(
+    context: Annotated[dict[Name, ContextName], Field(max_length=1_000)] | None = Field(
         None,
         description="the context names formulas may read, with what they mean; given, other names are refused",
     )

@@ -9,22 +9,22 @@ from pydantic import (
     ConfigDict,
     Discriminator,
     Field,
-    FiniteFloat,
     StringConstraints,
     Tag,
     field_validator,
     model_validator,
 )
 
+from .bounds import FormulaText, Label, Number, Prose
 from .evidence import Field as TextField
 
 FROZEN = ConfigDict(frozen=True, extra="forbid")
 
-Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9_]{0,63}$")]
+Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9_]{0,63}$", max_length=64)]
 """A name that formulas can read: a letter, then letters, digits and underscores."""
 
 Match = Literal["word", "prefix", "substring"]
-Amount = FiniteFloat | Annotated[str, Field(min_length=1)]
+Amount = Number | FormulaText
 """A number, or a formula that yields one."""
 
 
@@ -36,8 +36,10 @@ class Pattern(BaseModel):
 
     model_config = FROZEN
 
-    regex: str | None = Field(None, description="in the syntax of RE2")
-    keywords: tuple[Annotated[str, Field(min_length=1)], ...] = Field((), description="words and phrases, in any case")
+    regex: Annotated[str, Field(max_length=10_000)] | None = Field(None, description="in the syntax of RE2")
+    keywords: tuple[Annotated[str, Field(min_length=1, max_length=500)], ...] = Field(
+        (), max_length=10_000, description="words and phrases, in any case"
+    )
     field: TextField = Field("response", description="the text it is looked for in")
     match: Match = Field("word", description="keywords: whole words, word beginnings, or anywhere")
     ignore_case: bool = Field(False, description="of a regex")
@@ -52,12 +54,12 @@ class Pattern(BaseModel):
 class CountedPattern(Pattern):
     """A pattern whose matches count."""
 
-    name: str = Field("", description="shown in the result")
-    category: str = Field("", description="kept in the result")
+    name: Label = Field("", description="shown in the result")
+    category: Label = Field("", description="kept in the result")
     count: Literal["once", "each", "capped"] = Field(
         "once", description="points once, per match, or per match up to at_most"
     )
-    at_most: Annotated[int, Field(ge=1)] | None = Field(
+    at_most: Annotated[int, Field(ge=1, le=10_000)] | None = Field(
         None, description="with `count: capped`, the matches that count"
     )
 
@@ -71,14 +73,14 @@ class CountedPattern(Pattern):
 class ScoredPattern(CountedPattern):
     """A pattern worth points when it is found."""
 
-    score: FiniteFloat = Field(description="points when it is found")
+    score: Number = Field(description="points when it is found")
 
 
 class PenalisedPattern(CountedPattern):
     """A pattern that costs points when it is found."""
 
-    penalty: Annotated[FiniteFloat, Field(le=0, description="points taken, as a negative number")]
-    reason: str = Field("", description="the reason that is shown")
+    penalty: Annotated[Number, Field(le=0, description="points taken, as a negative number")]
+    reason: Prose = Field("", description="the reason that is shown")
 
 
 class PatternDetection(BaseModel):
@@ -87,8 +89,8 @@ class PatternDetection(BaseModel):
     model_config = FROZEN
 
     type: Literal["pattern_detection"]
-    name: str = ""
-    patterns: Annotated[tuple[ScoredPattern, ...], Field(min_length=1)]
+    name: Label = ""
+    patterns: Annotated[tuple[ScoredPattern, ...], Field(min_length=1, max_length=1_000)]
 
 
 class Penalty(BaseModel):
@@ -97,8 +99,8 @@ class Penalty(BaseModel):
     model_config = FROZEN
 
     type: Literal["penalty"]
-    name: str = ""
-    patterns: Annotated[tuple[PenalisedPattern, ...], Field(min_length=1)]
+    name: Label = ""
+    patterns: Annotated[tuple[PenalisedPattern, ...], Field(min_length=1, max_length=1_000)]
 
 
 class Threshold(BaseModel):
@@ -107,10 +109,10 @@ class Threshold(BaseModel):
     model_config = FROZEN
 
     operator: Literal["<", "<=", ">", ">=", "==", "!="] | None = None
-    value: FiniteFloat | None = Field(None, description="what the metric is compared with")
+    value: Number | None = Field(None, description="what the metric is compared with")
     default: bool = Field(False, description="meets everything; comes last")
-    score: FiniteFloat | None = Field(None, description="points")
-    score_formula: str | None = Field(None, description="a formula that gives the points")
+    score: Number | None = Field(None, description="points")
+    score_formula: FormulaText | None = Field(None, description="a formula that gives the points")
 
     @model_validator(mode="after")
     def _whole(self) -> Self:
@@ -127,9 +129,11 @@ class MetricThreshold(BaseModel):
     model_config = FROZEN
 
     type: Literal["metric_threshold"]
-    name: str = ""
-    metric: Annotated[str, Field(min_length=1)] = Field(description="a context name, a text feature or a named pattern")
-    thresholds: Annotated[tuple[Threshold, ...], Field(min_length=1)]
+    name: Label = ""
+    metric: Annotated[str, Field(min_length=1, max_length=500)] = Field(
+        description="a context name, a text feature or a named pattern"
+    )
+    thresholds: Annotated[tuple[Threshold, ...], Field(min_length=1, max_length=500)]
 
     @field_validator("thresholds")
     @classmethod
@@ -144,9 +148,9 @@ class CrossRoundScoring(BaseModel):
 
     model_config = FROZEN
 
-    callback_detected: FiniteFloat = 0.0
-    escalation_detected: FiniteFloat = 0.0
-    consistency_bonus: FiniteFloat = 0.0
+    callback_detected: Number = 0.0
+    escalation_detected: Number = 0.0
+    consistency_bonus: Number = 0.0
 
 
 class CrossRoundAnalysis(BaseModel):
@@ -164,22 +168,27 @@ class CrossRoundAnalysis(BaseModel):
     model_config = FROZEN
 
     type: Literal["cross_round_analysis"]
-    name: str = ""
+    name: Label = ""
     track: Annotated[
-        str, Field(min_length=1, description="entity_mentions, year_mentions or the name of a custom metric")
+        str,
+        Field(
+            min_length=1, max_length=500, description="entity_mentions, year_mentions or the name of a custom metric"
+        ),
     ]
     scoring: CrossRoundScoring = Field(description="points per finding")
-    callback_items: Annotated[int, Field(ge=1)] = Field(1, description="items that must recur for a callback")
-    callback_gap: Annotated[int, Field(ge=1)] = Field(
+    callback_items: Annotated[int, Field(ge=1, le=10_000)] = Field(
+        1, description="items that must recur for a callback"
+    )
+    callback_gap: Annotated[int, Field(ge=1, le=10_000)] = Field(
         1, description="rounds that a callback must reach back, 1 being the round before"
     )
-    escalation_rounds: Annotated[int, Field(ge=2)] = Field(
+    escalation_rounds: Annotated[int, Field(ge=2, le=10_000)] = Field(
         2, description="rounds over which the level must rise, this one included"
     )
     consistency_share: Annotated[float, Field(gt=0, le=1)] = Field(
         0.5, description="share of earlier rounds that must share an item with this one"
     )
-    consistency_tolerance: Annotated[float, Field(ge=0)] = Field(
+    consistency_tolerance: Annotated[float, Field(ge=0, le=1_000)] = Field(
         0.2, description="for a metric: how far from the earlier mean it may lie, relative to that mean"
     )
 
@@ -190,9 +199,11 @@ class CustomExpression(BaseModel):
     model_config = FROZEN
 
     type: Literal["custom_expression"]
-    name: str = ""
-    expression: Annotated[str, Field(min_length=1)] = Field(description="a formula that gives the points")
-    required_context: tuple[str, ...] = Field((), description="names without which the rule is reported as not applied")
+    name: Label = ""
+    expression: FormulaText = Field(description="a formula that gives the points")
+    required_context: tuple[Label, ...] = Field(
+        (), max_length=200, description="names without which the rule is reported as not applied"
+    )
 
 
 class Adjust(BaseModel):
@@ -201,10 +212,10 @@ class Adjust(BaseModel):
     model_config = FROZEN
 
     type: Literal["adjust"] = "adjust"
-    name: str = ""
-    when: Annotated[str, Field(min_length=1)] = Field("True", description="the condition; left out, it always holds")
+    name: Label = ""
+    when: FormulaText = Field("True", description="the condition; left out, it always holds")
     add: Amount = Field(description="points, or a formula that gives them")
-    because: str = Field("", description="the reason that is shown")
+    because: Prose = Field("", description="the reason that is shown")
 
 
 def _rule_type(rule: Any) -> str:

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Self
 
-from pydantic import BaseModel, ConfigDict, FiniteFloat, model_validator
+from pydantic import BaseModel, ConfigDict, model_validator
+
+from .bounds import Number
 
 _RANGE = re.compile(r"\s*(-?\d+(?:\.\d+)?)\s*(?:(?:-|–|\.\.|to)\s*(-?\d+(?:\.\d+)?))?\s*")
 
@@ -22,8 +24,8 @@ class Scale(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    min: FiniteFloat = 0.0
-    max: FiniteFloat = 1.0
+    min: Number = 0.0
+    max: Number = 1.0
 
     @model_validator(mode="after")
     def _ordered(self) -> Self:

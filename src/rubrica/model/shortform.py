@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
+from pydantic import BaseModel, ConfigDict, Field
 
+from .bounds import Label, Number, PositiveNumber, Prose
 from .rubric import Normalisation
 from .rules import Rule
 
@@ -19,19 +20,19 @@ class ShortForm(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     name: Annotated[str, Field(min_length=1, max_length=255)]
-    description: str = ""
-    version: str = "1.0"
+    description: Prose = ""
+    version: Label = "1.0"
     scoring_type: Literal["binary", "proportional", "cumulative"] = Field(
         description="won or lost, a share of what is possible, or points that add up"
     )
-    rules: Annotated[tuple[Rule, ...], Field(min_length=1)]
-    max_score: Annotated[FiniteFloat, Field(gt=0)] | None = Field(
+    rules: Annotated[tuple[Rule, ...], Field(min_length=1, max_length=1_000)]
+    max_score: PositiveNumber | None = Field(
         None, description="the most points possible; left out, worked out from the rules"
     )
-    win_at: FiniteFloat | None = Field(None, description="`binary`: points that win")
+    win_at: Number | None = Field(None, description="`binary`: points that win")
     normalization_config: Normalisation | None = None
-    category: str = ""
-    tags: tuple[str, ...] = ()
+    category: Label = ""
+    tags: Annotated[tuple[Label, ...], Field(max_length=100)] = ()
     id: Any = None
     created_by: Any = None
     created_at: Any = None

@@ -16,6 +16,7 @@ from typing import Any
 import msgspec
 
 from rubrica.errors import InputError, MissingError, RubricaError
+from rubrica.jsontext import UNREADABLE
 
 from .figures import Summary
 from .grading import Grading, name_of
@@ -90,7 +91,7 @@ class Baselines:
             raise RubricaError(f"{self.path} cannot be read: {error.strerror}") from None
         try:
             book = msgspec.json.decode(data, type=_Book)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        except UNREADABLE as error:
             raise InputError(
                 f"{self.path} does not hold baselines: {error}; it is left as it is "
                 "(restore it from git or a copy, or move it away to begin anew)"
@@ -147,7 +148,7 @@ class Baselines:
             raise MissingError(
                 f"{path}, with the cases of baseline {entry.id}, is gone (restore it, or `rubrica baseline add` anew)"
             ) from None
-        except (OSError, EOFError, msgspec.DecodeError, UnicodeDecodeError) as error:
+        except (OSError, EOFError, *UNREADABLE) as error:
             raise InputError(f"{path} cannot be read: {error} (restore it, or `rubrica baseline add` anew)") from None
         if count != entry.evaluations:
             raise InputError(f"{path} holds {count} of {entry.evaluations} evaluations (restore it, or add anew)")

@@ -24,6 +24,7 @@ from rubrica.engine.compile import compile_rubric
 from rubrica.engine.evaluate import evaluate
 from rubrica.engine.plan import Plan
 from rubrica.errors import RubricaError
+from rubrica.jsontext import UNREADABLE
 from rubrica.model.evaluation import Evaluation
 
 from .bulk_crew import cores, judge_all
@@ -249,7 +250,7 @@ def _ledger_of(plan: Plan, folder: Path) -> Ledger:
 def _read(folder: Path) -> Ledger | None:
     try:
         return msgspec.json.decode((folder / LEDGER).read_bytes(), type=Ledger)
-    except (FileNotFoundError, NotADirectoryError, msgspec.DecodeError):
+    except (FileNotFoundError, NotADirectoryError, *UNREADABLE):
         return None
 
 

@@ -15,12 +15,14 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from rubrica.jsontext import UNREADABLE
+
 from .bulk_simple import NOT_SIMPLE, SIMPLE, is_shallow, lines_in
 
 SHOWN = 16
 """Lines whose keys are taken for those of all."""
 MOST_KEYS = 64
-BROKEN = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+BROKEN = UNREADABLE
 """What reading a line that cannot be read raises."""
 _NESTED = frozenset({dict, list})
 _keys = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import msgspec
 
 from rubrica.errors import StoredError
+from rubrica.jsontext import UNREADABLE
 
 from .lines import whole_lines
 from .table import Table
@@ -41,7 +42,7 @@ def head_of(line: bytes) -> Head:
     """The head of a line; a StoredError where it is no evaluation."""
     try:
         return _DECODER.decode(line)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except UNREADABLE as error:
         raise StoredError(f"not a stored evaluation: {error}") from None
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import yaml
 
-from rubrica.engine.document import read_document
+from rubrica.engine.document import check_size, read_document
 from rubrica.engine.load import rubric_from_text
 from rubrica.errors import RubricaError, RubricError
 from rubrica.judges.calibration import Calibrating, Refusal, calibrate, read_labels
@@ -94,6 +94,7 @@ def document_with(calibration: Calibration, rubric: Rubric, text: str, *, as_jso
     """
     version = raised(rubric.version)
     block = calibration.model_dump(mode="json", exclude_none=True)
+    check_size(text)
     root = yaml.compose(text, Loader=yaml.SafeLoader)
     if as_json or root.flow_style:  # JSON, which YAML readers take too
         data = {**read_document(text).data, "version": version, "calibration": block}

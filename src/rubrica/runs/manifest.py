@@ -13,6 +13,7 @@ import msgspec
 
 from rubrica.engine.load import rubric_from_data
 from rubrica.errors import RubricaError
+from rubrica.jsontext import UNREADABLE
 from rubrica.model.rubric import Rubric
 
 from .whole import whole
@@ -91,7 +92,7 @@ def read_manifest(folder: Path) -> Manifest | None:
         return None
     except OSError as error:
         raise RubricaError(f"{path} cannot be read: {error.strerror}") from None
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except UNREADABLE as error:
         raise RubricaError(f"{path} does not describe a run: {error} (choose another folder)") from None
     if manifest.format > FORMAT:
         raise RubricaError(f"{path} was written by a newer Rubrica (format {manifest.format}); install that one")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -12,7 +11,8 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
-from rubrica.errors import RubricaError
+from rubrica.errors import JsonError, RubricaError
+from rubrica.jsontext import decode_json
 from rubrica.model.context import LONGEST_TEXT
 from rubrica.model.evaluation import Evaluation
 
@@ -188,8 +188,8 @@ def _from_lines(text: str, file: str, whose: str) -> Iterator[Filled | BadRecord
         if not line.strip():
             continue
         try:
-            data = json.loads(line)
-        except (ValueError, RecursionError) as error:
+            data = decode_json(line)
+        except JsonError as error:
             yield BadRecord(file, number, f"not JSON: {error}")
             continue
         if not isinstance(data, dict) or not isinstance(data.get("scores"), dict):

@@ -11,6 +11,7 @@ from typing import TextIO
 
 import msgspec
 
+from rubrica.jsontext import UNREADABLE
 from rubrica.model.evaluation import Cost, Evaluation
 from rubrica.model.rubric import Rubric
 from rubrica.report.card import card_of
@@ -122,7 +123,7 @@ def _failure(line: bytes) -> Failure:
         found = msgspec.json.decode(line)
         case = found["case"] if found["case"] is not None else f"line {found['line']}"
         return Failure(str(case), str(found["error"]))
-    except (msgspec.DecodeError, UnicodeDecodeError, TypeError, KeyError):
+    except (*UNREADABLE, TypeError, KeyError):
         return Failure("—", line.decode(errors="replace"))
 
 

@@ -153,7 +153,7 @@ def cases_of(source: str) -> Iterator[Source]:
     """The cases of a file, by the end of its name: .csv and .tsv, .parquet, and JSON lines for all others."""
     suffix = Path(source).suffix.lower()
     if suffix in (".parquet", ".pq"):
-        opened: Source = _tables(source).TableCases(Path(source))
+        opened: Source = table_reader(source).TableCases(Path(source))
         yield opened
         return
     with _opened(source) as (stream, size):
@@ -192,7 +192,7 @@ def _opened(source: str) -> Iterator[tuple[BinaryIO, int | None]]:
         yield stream, path.stat().st_size if path.is_file() else None
 
 
-def _tables(source: str) -> Any:
+def table_reader(source: str) -> Any:
     """The reader of Parquet files; loaded only for one, since polars takes half a second to load."""
     try:
         return import_module("rubrica.runs.tables")

@@ -54,6 +54,32 @@ class TableCases:
                 yield case_from(cells, self.read)
 
 
+def text_sizes(path: Path, rows: int) -> Iterator[int]:
+    """How many bytes the texts of the rows so far have, a batch at a time, without any case being made of them."""
+    size = 0
+    try:
+        table = pl.scan_parquet(path)
+        for start in range(0, rows, BATCH):
+            size += sum(_text_bytes(column) for column in table.slice(start, BATCH).collect().get_columns())
+            yield size
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise RubricaError(f"{path.name} cannot be read as Parquet: {error}") from None
+
+
+def _text_bytes(column: pl.Series) -> int:
+    """The bytes of all texts of a column. Equal texts share their memory here; as cases, each has its own."""
+    kind = column.dtype
+    if isinstance(kind, pl.Struct):
+        return sum(_text_bytes(field) for field in column.struct.unnest().get_columns())
+    if isinstance(kind, pl.List | pl.Array):
+        return _text_bytes(column.explode())
+    if kind == pl.String:
+        return int(column.str.len_bytes().cast(pl.UInt64).sum())
+    if kind == pl.Binary:
+        return int(column.bin.size().cast(pl.UInt64).sum())
+    return 0
+
+
 def plain_cell(name: str, cell: Any) -> Any:
     """A cell as JSON would have it."""
     if isinstance(cell, str):

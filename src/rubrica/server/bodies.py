@@ -8,13 +8,12 @@ from collections import Counter
 from collections.abc import Callable, Coroutine
 from typing import Any, ParamSpec, TypeVar
 
-import msgspec
 from fastapi import Request, Response
 from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 
-DEEPEST = 100
-"""Levels of lists and objects."""
+from rubrica.errors import JsonError
+from rubrica.jsontext import decode_json
 
 LARGE = 65_536
 """Bytes of a body that is worked on in a thread, so that nobody else waits."""
@@ -30,14 +29,9 @@ def read_json(body: bytes) -> Any:
     {'weight': 0.5}
     """
     try:
-        data = msgspec.json.decode(body)
-    except RecursionError:
-        raise HTTPException(400, f"the body is nested more than {DEEPEST} levels deep") from None
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise HTTPException(400, f"the body is not JSON: {error}") from None
-    if body.count(b"[") + body.count(b"{") > DEEPEST and _deeper(data, DEEPEST):
-        raise HTTPException(400, f"the body is nested more than {DEEPEST} levels deep")
-    return data
+        return decode_json(body)
+    except JsonError as error:
+        raise HTTPException(400, f"the body is not JSON that can be read: {error}") from None
 
 
 def read_document(body: bytes) -> Any:
@@ -61,20 +55,6 @@ def _refuse_twice(pairs: list[tuple[str, Any]]) -> None:
 
 def _unread(_: str) -> None:
     """A number is not looked at."""
-
-
-def _deeper(data: Any, levels: int) -> bool:
-    level = [data]
-    for _ in range(levels + 1):
-        level = [
-            child
-            for item in level
-            if isinstance(item, dict | list)
-            for child in (item.values() if isinstance(item, dict) else item)
-        ]
-        if not level:
-            return False
-    return True
 
 
 async def apart(body: bytes, work: Callable[P, T], *args: P.args, **options: P.kwargs) -> T:

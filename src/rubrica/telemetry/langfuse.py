@@ -19,7 +19,8 @@ from urllib.parse import quote, urlsplit
 import aiohttp
 import msgspec
 
-from rubrica.errors import RubricaError
+from rubrica.errors import JsonError, RubricaError
+from rubrica.jsontext import decode_json
 from rubrica.llm.http import retry_after
 
 CLOUD = "https://cloud.langfuse.com"
@@ -143,15 +144,15 @@ class Langfuse:
                 ) as reply:
                     content = await reply.read()
                     if reply.status < 300:
-                        return msgspec.json.decode(content) if content.strip() else {}
+                        return decode_json(content) if content.strip() else {}
                     trouble = f"{reply.status} {self._account.hidden(_said(content))}".strip()
                     if reply.status not in (408, 425, 429) and reply.status < 500:
                         break
                     wait = min(retry_after(reply.headers) or wait, LONGEST_WAIT)
             except (aiohttp.ClientError, TimeoutError, OSError) as error:
                 trouble = str(error) or type(error).__name__
-            except (msgspec.DecodeError, UnicodeDecodeError):
-                trouble = "the answer is no JSON"
+            except JsonError as error:
+                trouble = f"the answer is no JSON that can be read: {error}"
             if attempt < ATTEMPTS - 1:
                 await self._sleep(wait)
         raise LangfuseError(f"Langfuse at {self._account.base_url}: {method} {path}: {trouble}{_way_out(trouble)}")
@@ -183,8 +184,8 @@ def _text(prompt: Any) -> str:
 
 def _said(content: bytes) -> str:
     try:
-        data = msgspec.json.decode(content)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+        data = decode_json(content)
+    except JsonError:
         return ""
     return " ".join(str(data.get("message", "") if isinstance(data, dict) else "").split())[:300]
 

@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from rubrica.errors import JsonError
+from rubrica.jsontext import decode_json_at
 from rubrica.text.options import (
     MARK,
     PLAIN_REACH,
@@ -95,8 +97,8 @@ def _json_values(text: str) -> Iterator[object]:
         if opening is None:
             return
         try:
-            value, place = decoder.raw_decode(text, opening.start())
-        except (ValueError, RecursionError):
+            value, place = decode_json_at(text, opening.start(), decoder)
+        except JsonError:
             place = opening.end()
             continue
         yield value

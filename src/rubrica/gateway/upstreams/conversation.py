@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-import msgspec
-
+from rubrica.errors import JsonError
+from rubrica.jsontext import decode_json
 from rubrica.llm.anthropic import source_of
 from rubrica.llm.endpoint import schema_name
-from rubrica.llm.http import UNREADABLE
 from rubrica.llm.images import linked
 
 from .troubles import cannot
@@ -90,8 +89,8 @@ def _calls(message: Mapping[str, Any], where: str) -> Iterator[dict[str, Any]]:
 
 def _arguments(text: str, where: str) -> dict[str, Any]:
     try:
-        given = msgspec.json.decode(text or "{}")
-    except UNREADABLE:
+        given = decode_json(text or "{}")
+    except JsonError:
         given = None
     if not isinstance(given, dict):
         raise cannot(where, "is no JSON object")

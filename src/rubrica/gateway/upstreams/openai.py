@@ -14,8 +14,8 @@ from typing import Annotated, Any
 import msgspec
 
 from rubrica.gateway.upstream import Completion
+from rubrica.jsontext import UNREADABLE
 from rubrica.llm.endpoint import HttpModel, OptionalField, refused_field
-from rubrica.llm.http import UNREADABLE
 from rubrica.llm.model import ModelError
 from rubrica.llm.openai import TokenCounts, usage_of
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import msgspec
 
+from rubrica.jsontext import UNREADABLE
 from rubrica.llm.anthropic import TokenCounts, usage_of
-from rubrica.llm.http import UNREADABLE
 from rubrica.llm.model import ModelError
 
 from .message import FINISHES, Block, StopDetails, completion_id, counts

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import msgspec
-
-from rubrica.llm.http import LONGEST_MESSAGE, MASKED, UNREADABLE, Answer, complaint, trouble_of
+from rubrica.errors import JsonError
+from rubrica.jsontext import decode_json
+from rubrica.llm.http import LONGEST_MESSAGE, MASKED, Answer, complaint, trouble_of
 from rubrica.llm.model import ModelError, Trouble
 
 _BY_TYPE: dict[str, Trouble] = {
@@ -56,8 +56,8 @@ def told_in_stream(name: str, data: bytes) -> ModelError:
 def _status(data: bytes) -> int | None:
     """The HTTP status that some servers put into the event."""
     try:
-        document: Any = msgspec.json.decode(data)
-    except UNREADABLE:
+        document: Any = decode_json(data)
+    except JsonError:
         return None
     error = document.get("error", document) if isinstance(document, dict) else None
     code = error.get("code") if isinstance(error, dict) else None

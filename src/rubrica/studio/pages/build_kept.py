@@ -10,7 +10,8 @@ from typing import Any
 from nicegui import ui
 
 from rubrica.arena import catalogue
-from rubrica.errors import RubricaError
+from rubrica.errors import JsonError, RubricaError
+from rubrica.jsontext import decode_json
 from rubrica.studio.parts import told
 
 from .build_desk import Desk
@@ -21,8 +22,8 @@ async def remembered(storage: str) -> Mapping[str, Any] | None:
     """What the browser kept of a draft; a TimeoutError where the browser does not answer."""
     found = await ui.run_javascript(f"return localStorage.getItem({json.dumps(storage)})", timeout=30)
     try:
-        kept = json.loads(found) if isinstance(found, str) else None
-    except ValueError:
+        kept = decode_json(found) if isinstance(found, str) else None
+    except JsonError:
         return None
     return kept if isinstance(kept, dict) and isinstance(kept.get("text"), str) else None
 

@@ -10,7 +10,8 @@ from nicegui import ui
 
 from rubrica.arena import games
 from rubrica.arena.games import LONGEST_NAME
-from rubrica.errors import InputError, RubricaError
+from rubrica.errors import InputError, JsonError, RubricaError
+from rubrica.jsontext import decode_json
 from rubrica.store.games import Game
 from rubrica.studio.parts import told
 from rubrica.studio.studio import Visitor
@@ -65,17 +66,14 @@ def read_config(text: str) -> dict[str, Any]:
     ({}, {'rounds': 5})
     >>> read_config("rounds: 5")
     Traceback (most recent call last):
-    rubrica.errors.InputError: the settings are not JSON: line 1 column 1: Expecting value (such as {"rounds": 5})
+    rubrica.errors.InputError: the settings are not JSON: JSON is malformed: invalid character (byte 0)
     """
     if not text.strip():
         return {}
     try:
-        found = json.loads(text)
-    except json.JSONDecodeError as error:
-        where = f"line {error.lineno} column {error.colno}: {error.msg}"
-        raise InputError(f'the settings are not JSON: {where} (such as {{"rounds": 5}})') from None
-    except RecursionError:
-        raise InputError("the settings are nested too deeply") from None
+        found = decode_json(text)
+    except JsonError as error:
+        raise InputError(f"the settings are not JSON: {error}") from None
     if not isinstance(found, dict):
         raise InputError('the settings are a JSON object, such as {"rounds": 5}')
     return found

@@ -9,6 +9,7 @@ import msgspec
 from markupsafe import Markup
 from nicegui import ui
 
+from rubrica.jsontext import UNREADABLE
 from rubrica.model.evaluation import Cost
 from rubrica.report.figures import counted, duration, price
 from rubrica.runs.lines import whole_lines
@@ -72,7 +73,7 @@ def failures_of(folder: Path) -> tuple[list[tuple[str, str]], int]:
             try:
                 found = msgspec.json.decode(line)
                 shown.append((str(found["case"] or f"line {found['line']}"), str(found["error"])))
-            except (msgspec.DecodeError, UnicodeDecodeError, TypeError, KeyError):
+            except (*UNREADABLE, TypeError, KeyError):
                 shown.append(("—", line.decode(errors="replace")))
     return shown, count
 

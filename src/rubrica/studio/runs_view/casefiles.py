@@ -14,6 +14,7 @@ import msgspec
 from rubrica.engine.cases import BadLine
 from rubrica.errors import InputError, RubricaError
 from rubrica.runs.source import cases_of
+from rubrica.runs.upload import check_upload
 from rubrica.runs.whole import whole
 
 from .places import CASES
@@ -63,6 +64,7 @@ def keep_upload(runs: Path, name: str, data: bytes) -> CaseFile:
     with whole(path) as place:
         place.write_bytes(data)
     try:
+        check_upload(path, name)
         _checked(path, name)
     except RubricaError:
         path.unlink(missing_ok=True)

@@ -11,6 +11,7 @@ from typing import Any, Literal
 import msgspec
 
 from rubrica.errors import RubricaError
+from rubrica.jsontext import UNREADABLE
 from rubrica.report.roles import ROLES, Role
 from rubrica.runs.folder import LOCK, SUMMARY
 from rubrica.runs.grading import Grading
@@ -181,7 +182,7 @@ def _summary(path: Path) -> Mapping[str, Any] | None:
         found = msgspec.json.decode((path / SUMMARY).read_bytes())
     except OSError:
         return None  # written at a run's end
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except UNREADABLE:
         return None
     return found if isinstance(found, dict) else None
 

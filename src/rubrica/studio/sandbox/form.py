@@ -9,7 +9,8 @@ from typing import Any, Literal, get_args
 
 from rubrica.engine.cases import OWN_KEYS
 from rubrica.engine.plan import Plan
-from rubrica.errors import InputError
+from rubrica.errors import InputError, JsonError
+from rubrica.jsontext import decode_json
 from rubrica.model.context import Context
 from rubrica.model.rubric import Rubric
 from rubrica.model.rules import CrossRoundAnalysis
@@ -133,8 +134,8 @@ def read_value(text: str) -> float | int | bool | str:
     """
     text = text.strip()
     try:
-        value = json.loads(text, parse_constant=lambda _: None)
-    except ValueError:
+        value = decode_json(text)
+    except JsonError:
         return text
     return value if isinstance(value, int | float | bool) else text
 
@@ -168,8 +169,8 @@ def _rest(text: str) -> dict[str, Any]:
     if not text.strip():
         return {}
     try:
-        data = json.loads(text)
-    except ValueError as error:
+        data = decode_json(text)
+    except JsonError as error:
         raise InputError(f"Other context is not JSON: {error}") from None
     if not isinstance(data, dict):
         raise InputError('Other context is a JSON object, such as {"game_config": {"level": 2}}')
