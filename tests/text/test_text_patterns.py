@@ -196,7 +196,7 @@ def test_a_set_that_runs_out_of_states_still_answers() -> None:
     source = random.Random(4)  # noqa: S311
     text = "".join(source.choice("ab") for _ in range(8_000))
     nasty = [compile_regex(f"[ab]*a[ab]{{{n}}}b") for n in (12, 15, 18)]
-    never = [compile_regex(f"[ab]{{5,{n}}}a[ab]{{{n}}}c") for n in (30, 60)]
+    never = [compile_regex(f"[ab]{{5,{n}}}a[ab]{{{n}}}c") for n in (30, 40)]
     assert PatternSet([*nasty, *never]).matching(text) == [0, 1, 2]
     assert PatternSet([*nasty, *never]).matching(text * 5) == [0, 1, 2]  # long enough to go one at a time
 
@@ -213,19 +213,36 @@ def test_an_answer_without_the_sentinel_is_not_taken_for_no_match() -> None:
     assert many.matching("a moth") == [0]
 
 
-def test_ten_megabytes_are_searched_in_a_few_seconds() -> None:
-    text = "the moth said nothing at all. " * 350_000
-    many = PatternSet([compile_keywords(["moth"]), compile_regex("[0-9]+"), compile_regex("(a|b)*c")])
-    start = time.process_time()
-    assert many.matching(text) == [0]
-    assert many.count(0, text) == 350_000
-    assert time.process_time() - start < 8
+def test_a_long_text_is_searched_at_its_head_and_tail() -> None:
+    text = "1 moth" + "said nothing at all. " * 500_000 + "2 moths"
+    many = PatternSet([compile_keywords(["moth"], "prefix"), compile_regex("[0-9]+"), compile_regex("(a|b)*c")])
+    start = time.thread_time()
+    assert many.matching(text) == [0, 1]
+    assert [text[at:end] for at, end in many.spans(1, text)] == ["1", "2"]
+    assert time.thread_time() - start < 1
 
 
-def test_finding_all_matches_of_a_rescanning_pattern_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(patterns, "RESCAN_BUDGET", 1_000_000)
-    regex, text = compile_regex("(?s).*c|a"), "a" * 20_000
-    with pytest.raises(PatternError, match=r"1,000 or more matches.*set a limit"):
+def test_finding_all_matches_of_a_rescanning_pattern_is_bounded() -> None:
+    regex, text = compile_regex("(?s).*c|a"), "a" * 40_000
+    start = time.thread_time()
+    with pytest.raises(PatternError, match=r"or more matches.*set a limit"):
         regex.count(text)
-    assert regex.count(text, 500) == 500
-    assert compile_regex("a").count(text) == 20_000
+    assert time.thread_time() - start < 0.5
+    assert regex.count(text, 50) == 50
+    assert regex.count(text[:1_000]) == 1_000
+
+
+def test_looking_for_matches_of_many_patterns_has_one_time_for_all() -> None:
+    scan = PatternSet([compile_regex(f"(?s).*{n}|a") for n in range(30)]).scan("a" * 40_000)
+    start = time.thread_time()
+    for index in scan.found:
+        with pytest.raises(PatternError):
+            scan.count(index)
+    assert time.thread_time() - start < 2  # without it, 30 times what one pattern may take
+
+
+def test_keywords_are_told_from_their_boundaries_without_groups() -> None:
+    words = compile_keywords(["moth", "été", "été d'or"])
+    text = "été moth, Moth—été d’or moths moth"
+    assert [text[start:end] for start, end in words.spans(text)] == ["été", "moth", "Moth", "été d’or", "moth"]
+    assert words.compiled.groups == 0

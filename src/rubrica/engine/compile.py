@@ -81,6 +81,8 @@ def try_compile(rubric: Rubric, dropped: frozenset[Path] = frozenset()) -> tuple
 
 def _name_patterns(rubric: Rubric, lexicon: Lexicon, vocabulary: Vocabulary) -> None:
     for name, pattern in rubric.patterns.items():
+        if lexicon.full:  # told already
+            return
         try:
             lexicon.named[name] = lexicon.add(pattern)
         except PatternError as error:

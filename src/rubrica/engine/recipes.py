@@ -88,16 +88,21 @@ class RecipeCompiler:
                 assert_never(rule)
 
     def _patterns(self, rule: PatternDetection | Penalty, path: Path) -> CompiledRule | None:
-        trial = Lexicon()
+        trial = Lexicon(steps=self.lexicon.steps)
         faulty = False
         for i, pattern in enumerate(rule.patterns):  # each on its own, so that every bad pattern is named
+            if trial.full:  # told already
+                break
             try:
                 trial.add(pattern)
             except PatternError as error:
                 faulty = True
                 key = "regex" if pattern.regex is not None else "keywords"
                 self.vocabulary.report(str(error), (*path, "patterns", i, key))
-        return None if faulty else compile_patterns(rule, self.lexicon)
+        if faulty or trial.full:
+            self.lexicon.steps = trial.steps
+            return None
+        return compile_patterns(rule, self.lexicon)
 
 
 def reach_of(rules: Iterable[CompiledRule]) -> Reach:

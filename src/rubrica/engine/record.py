@@ -79,6 +79,9 @@ def recorded(sitting: Sitting, case: str | None) -> Evaluation:
             if hit.error:
                 errors.append(f"{axis.name}: {hit.rule}: {hit.error}")
     name, version, content = plan.identity
+    notes: tuple[str, ...] = (terms.note,) if terms.note else ()
+    if not sitting.situation.in_full:
+        notes += sitting.situation.texts.notes
     return Evaluation(  # by place: naming this many fields takes longer than all the rest of a record
         name,
         version,
@@ -98,7 +101,7 @@ def recorded(sitting: Sitting, case: str | None) -> Evaluation:
         end.gates,
         end.steps,
         (*errors, *end.errors) if errors else end.errors,
-        (terms.note,) if terms.note else (),
+        notes,
         offline,
         sitting.stopped,
         sitting.remarks,

@@ -12,7 +12,7 @@ from rubrica.model.evidence import Field
 from rubrica.scorers.patterns import PatternRule
 from rubrica.scorers.recipe import RuleScorer
 from rubrica.scorers.situation import MOST_MATCHES
-from rubrica.text.patterns import SET_BYTES, PatternSet, Scan
+from rubrica.text.patterns import PatternSet, Scan
 
 from .bulk_places import places_of
 from .bulk_tables import Kind, Table, rules_of, scorer_of
@@ -49,8 +49,9 @@ class Kinds:
         if match is None:
             odd.update(range(len(texts)))
             return places_of([0] * len(texts))
-        if max(map(len, texts), default=0) * MOST_BYTES > SET_BYTES:
-            long = {row for row, text in enumerate(texts) if len(text.encode()) > SET_BYTES}
+        longest = self.patterns.longest
+        if max(map(len, texts), default=0) * MOST_BYTES > longest:
+            long = {row for row, text in enumerate(texts) if len(text.encode()) > longest}
             odd.update(long)
             texts = ["" if row in long else text for row, text in enumerate(texts)]
         places = list(map(seen.__getitem__, map(tuple, map(match, map(str.encode, texts)))))

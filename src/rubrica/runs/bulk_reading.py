@@ -41,7 +41,9 @@ class Reading:
             counts = Memo[float](lambda place: float(kinds.kind(place).counts.get(slot.index, 0)))
             return list(map(counts.__getitem__, listed(self(f"field:{slot.field}"))))
         if name in FEATURES:
-            return as_keys(list(map(FEATURES[name].compute, self.chunk.readings)), self.odd)
+            readings = self.chunk.readings
+            self.odd.update(row for row, texts in enumerate(readings) if texts.parts)  # which have notes
+            return as_keys(list(map(FEATURES[name].compute, readings)), self.odd)
         return as_keys(self.chunk.given(name), self.odd)
 
     def _profiles(self) -> Sequence[str | None]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from statistics import fmean
 
-from rubrica.model.context import Context, Round
+from rubrica.model.context import Round
 from rubrica.model.evaluation import RuleHit
 from rubrica.model.rules import CrossRoundAnalysis
 from rubrica.text.entities import entity_mentions, recurring_mentions, year_mentions
@@ -47,10 +47,11 @@ class CrossRoundRule:
         label = self.rule.name or self.rule.track
         if not context.round_history:
             return []
-        earlier = [t for r in context.round_history[-ROUNDS_READ:] if (t := self._track_round(r)) is not None]
+        rounds = list(zip(context.round_history, situation.texts.history, strict=True))[-ROUNDS_READ:]
+        earlier = [tracked for pair in rounds if (tracked := self._track_round(*pair)) is not None]
         if not earlier:
             return [RuleHit(label, self.rule.type, 0.0, error=f"no earlier round has {self.rule.track!r}")]
-        now = self._track_now(context, frozenset().union(*(t.items for t in earlier)))
+        now = self._track_now(situation, frozenset().union(*(t.items for t in earlier)))
         if now is None:
             return [RuleHit(label, self.rule.type, 0.0, error=f"this round has no metric {self.rule.track!r}")]
         scoring = self.rule.scoring
@@ -95,24 +96,23 @@ class CrossRoundRule:
             return frozenset(recurring_mentions(items, sorted(now.items)))
         return now.items & items
 
-    def _track_now(self, context: Context, known: frozenset[str]) -> Tracked | None:
+    def _track_now(self, situation: Situation, known: frozenset[str]) -> Tracked | None:
         match self.rule.track:
             case "entity_mentions":
-                return _entities(
-                    entity_mentions(context.response, known | {part for name in known for part in name.split()})
-                )
+                known |= {part for name in known for part in name.split()}
+                return _entities(entity_mentions(situation.texts.response, known))
             case "year_mentions":
-                return _years(year_mentions(context.response))
+                return _years(year_mentions(situation.texts.response))
             case metric:
-                return _metric(context.lookup(metric))
+                return _metric(situation.context.lookup(metric))
 
-    def _track_round(self, earlier: Round) -> Tracked | None:
+    def _track_round(self, earlier: Round, response: str) -> Tracked | None:
         match self.rule.track:
             case "entity_mentions":
                 given = earlier.entities_mentioned
-                return _entities(entity_mentions(earlier.response) if given is None else given)
+                return _entities(entity_mentions(response) if given is None else given)
             case "year_mentions":
-                return _years(year_mentions(earlier.response))
+                return _years(year_mentions(response))
             case metric:
                 return _metric(earlier.custom_metrics.get(metric, earlier.scores.get(metric)))
 

@@ -4,9 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from rubrica.errors import PatternError
 from rubrica.model.evidence import Field
 from rubrica.model.rules import Pattern
 from rubrica.text.patterns import PatternSet, Regex, compile_keywords, compile_regex
+
+MAX_RUBRIC_STEPS = 2_000
+"""Steps a character that the patterns of a rubric may cost together: about a second for the longest text."""
+FAULTY_STEPS = 50
+"""What a pattern counts that cannot be used: telling why takes its time too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,13 +30,27 @@ class Lexicon:
     regexes: dict[Field, list[Regex]] = field(default_factory=dict)
     named: dict[str, Slot] = field(default_factory=dict)  # the patterns that formulas read by name
     sets: dict[Field, PatternSet] = field(default_factory=dict)
+    steps: int = 0  # a character, of all patterns together
+
+    @property
+    def full(self) -> bool:
+        """Whether there is no room for another pattern."""
+        return self.steps > MAX_RUBRIC_STEPS
 
     def add(self, pattern: Pattern) -> Slot:
         """Compile a pattern and give it a slot; a PatternError says why one cannot be used."""
+        before = self.steps
+        self.steps += FAULTY_STEPS
         if pattern.regex is not None:
             regex = compile_regex(pattern.regex, ignore_case=pattern.ignore_case)
         else:
             regex = compile_keywords(pattern.keywords, pattern.match)
+        self.steps = before + regex.steps
+        if self.full:
+            raise PatternError(
+                f"the patterns up to this one cost {self.steps:,} steps a character together, the most for a rubric is "
+                f"{MAX_RUBRIC_STEPS:,} (shorten counted repetitions, or judge with several rubrics)"
+            )
         known = self.regexes.setdefault(pattern.field, [])
         known.append(regex)
         return Slot(pattern.field, len(known) - 1)

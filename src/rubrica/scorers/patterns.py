@@ -37,8 +37,12 @@ class PatternPoints:
         return with_nothing((self.points * times, self.points * times)) if self.points else (0.0, 0.0)
 
     def spans_in(self, text: str) -> tuple[Span, ...]:
-        """The matches that count, as evidence."""
-        return quote(self.field, text, self.regex.spans(text, min(self.limit, MOST_SPANS)), self.label)
+        """The matches that count, as evidence; none where finding them takes too long."""
+        try:
+            places = self.regex.spans(text, min(self.limit, MOST_SPANS))
+        except PatternError:
+            return ()
+        return quote(self.field, text, places, self.label)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,19 +65,28 @@ class PatternRule:
                 if worth is None:
                     continue
                 if worth.counted:
-                    hits.append(self._counted(worth, scan))
+                    hits.append(self._counted(worth, situation, scan, index))
                 else:
-                    spans = spans_on_demand(worth, scan.text)
+                    text = scan.text
+                    spans = spans_on_demand(worth, text) if situation.in_full else _in_whole(worth, situation, text)
                     hits.append(RuleHit(worth.label, self.type, worth.points, worth.reason, worth.category, 1, spans))
         return hits
 
-    def _counted(self, worth: PatternPoints, scan: Scan) -> RuleHit:
+    def _counted(self, worth: PatternPoints, situation: Situation, scan: Scan, index: int) -> RuleHit:
         try:
-            count = len(worth.regex.byte_spans(scan.data, worth.limit))
+            count = scan.count(index, worth.limit)
         except PatternError as error:
             return RuleHit(worth.label, self.type, 0.0, category=worth.category, error=str(error))
-        spans = spans_on_demand(worth, scan.text) if count else ()
+        spans: tuple[Span, ...] = ()
+        if count:
+            text = scan.text
+            spans = spans_on_demand(worth, text) if situation.in_full else _in_whole(worth, situation, text)
         return RuleHit(worth.label, self.type, worth.points * count, worth.reason, worth.category, count, spans)
+
+
+def _in_whole(worth: PatternPoints, situation: Situation, text: str) -> tuple[Span, ...]:
+    """The matches that count, as evidence in the whole text, of which a part was read."""
+    return situation.texts.in_whole(worth.spans_in(text))
 
 
 def compile_patterns(rule: PatternDetection | Penalty, lexicon: Lexicon) -> PatternRule:

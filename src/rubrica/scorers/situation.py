@@ -13,6 +13,7 @@ from rubrica.model.evidence import LONGEST_QUOTE, Field, Span
 from rubrica.text import FEATURES
 from rubrica.text.patterns import Scan
 from rubrica.text.reading import Texts
+from rubrica.text.truncation import SHORT
 
 from .lexicon import Lexicon, Slot
 from .pictures import PICTURE_COUNTS
@@ -46,7 +47,7 @@ class Sources:
 class Situation(dict[str, object]):
     """A context as formulas read it, by name; features and patterns are worked out on first use."""
 
-    __slots__ = ("_scans", "_sources", "_texts", "context")
+    __slots__ = ("_scans", "_sources", "_texts", "context", "in_full")
 
     def __init__(self, context: Context, sources: Sources, known: Mapping[str, object]) -> None:
         dict.__init__(self, known)
@@ -59,6 +60,7 @@ class Situation(dict[str, object]):
         self._sources = sources
         self._texts: Texts | None = None
         self._scans: dict[Field, Scan] = {}
+        self.in_full = True  # no text that was read was too long
 
     def __missing__(self, name: str) -> object:
         value = self[name] = self._read(name)
@@ -70,13 +72,15 @@ class Situation(dict[str, object]):
         if self._texts is None:
             context = self.context
             self._texts = Texts(context.prompt, context.response, context.history, context.asked)
+            self.in_full = not self._texts.parts
         return self._texts
 
     def scan(self, field: Field) -> Scan:
         """The rubric's patterns that are found in a field."""
         found = self._scans.get(field)
         if found is None:
-            text = self.context.response if field == "response" else self.texts.of(field)
+            short = field == "response" and len(self.context.response) <= SHORT
+            text = self.context.response if short else self.texts.of(field)
             found = self._scans[field] = self._sources.lexicon.sets[field].scan(text)
         return found
 
@@ -95,10 +99,16 @@ class Situation(dict[str, object]):
         for name in sorted(names):
             slot = self._sources.lexicon.named.get(name)
             if slot is not None:
-                spans.extend(quote(slot.field, self.texts.of(slot.field), self.places(slot, MOST_SPANS), name))
+                spans.extend(quote(slot.field, self.texts.of(slot.field), self._shown(slot), name))
             elif (feature := FEATURES.get(name)) is not None and feature.evidence is not None:
                 spans.extend(list(feature.evidence(self.texts))[:MOST_SPANS])
-        return tuple(spans)
+        return tuple(spans) if self.in_full else self.texts.in_whole(spans)
+
+    def _shown(self, slot: Slot) -> list[tuple[int, int]]:
+        try:
+            return self.places(slot, MOST_SPANS)
+        except PatternError:
+            return []  # that they cannot be found is told where they are counted
 
     def _read(self, name: str) -> object:
         slot = self._sources.lexicon.named.get(name)

@@ -29,7 +29,7 @@ EVIDENCE_LIMIT = 20
 def question_of(texts: Texts) -> Question | None:
     """The question in the response, read once."""
     if question_of not in texts.derived:
-        texts.derived[question_of] = read_question(texts.response)
+        texts.derived[question_of] = read_question(texts.whole_response)  # of JSON, a head and a tail are no question
     question: Question | None = texts.derived[question_of]  # type: ignore[assignment]
     return question
 

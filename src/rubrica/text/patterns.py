@@ -6,12 +6,12 @@ for those. What was found out about re2, and what is done about it:
 - ``re2.Set`` answers an empty list both for "nothing matches" and for "out of memory". Every set here carries
   one more, always matching pattern, so an answer without it is a failure, and the patterns are then searched
   one at a time.
-- A set never gives up when its states do not fit in memory: it rebuilds them, at about 0.1 MB/s. A single
-  pattern falls back to a slower but steady method instead, so texts over `SET_BYTES` are searched one pattern
-  at a time.
-- Finding *all* matches can scan the rest of the text once per match (``.*c|a`` in a text of a's). Patterns
-  that can do so may use `RESCAN_BUDGET` byte steps; past it they fail with a reason, rather than run on or
-  give a wrong count.
+- A set never gives up when its states do not fit in memory: it rebuilds them, which takes about 17 ns for each
+  step and byte. A single pattern falls back to a slower but steady method instead, of about 8 ns for each step
+  and byte. So a pattern may cost `MAX_STEPS` a character, texts are read as far as `judged_part` goes, and those
+  of more than `SET_STEPS` for all patterns of a set are searched one pattern at a time.
+- Finding *all* matches can scan the rest of the text once per match (``.*c|a`` in a text of a's). That may take
+  `SEARCH_SECONDS`; past it the pattern fails with a reason, rather than run on or give a wrong count.
 - ``\\b``, ``\\d``, ``\\w`` and ``\\s`` of re2 know ASCII only; ``\\pL``, ``\\pN`` know every script.
 """
 
@@ -21,23 +21,40 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from time import thread_time
 from typing import Any
 
 import msgspec
 import re2
 
 from rubrica.errors import PatternError
-from rubrica.text.regexsource import KeywordMatch, explain, keyword_source, outside_classes
+from rubrica.text.pattern_cost import steps_per_character
+from rubrica.text.regexsource import (
+    Edges,
+    KeywordMatch,
+    escapes_of,
+    explain,
+    keyword_edges,
+    keyword_source,
+    without_edges,
+)
+from rubrica.text.truncation import JUDGED_BYTES, SHORT, judged_part
 
 MAX_REGEX = 2_000  # characters in one author pattern
 MAX_KEYWORDS = 2_000  # keywords in one list
 MAX_KEYWORD = 200  # characters in one keyword
-PATTERN_MEMORY = 2 << 20  # bytes; bounds the program of one pattern (about 50,000 steps), so that refusing takes ~10 ms
+MAX_LIST = 40_000  # characters in one list, of which each gap between words counts for `GAP_CHARACTERS`
+GAP_CHARACTERS = 10
+MAX_STEPS = 90  # a character, of one pattern: under 50 ms for the longest text that is read
+PATTERN_MEMORY = 2 << 20  # bytes; bounds the program of one pattern, so that refusing takes ~10 ms
+KEYWORD_STEP = 1_000  # instructions of a list of keywords that count as one step
 SET_MEMORY = 64 << 20  # bytes; a ceiling, taken only as texts call for it
-SET_PROGRAM = 200_000  # steps of all patterns of a set together; past it they are searched one at a time
-SET_BYTES = 32_000  # longest text, in bytes, that goes through the set
-RESCAN_BUDGET = 4_000_000_000  # bytes that finding all matches may scan: about six seconds
-MIN_MATCHES = 1_000  # matches that are always found, whatever the budget
+SET_PROGRAM = 200_000  # instructions of all patterns of a set together; past it they are searched one at a time
+SET_STEPS = 3_000_000  # steps of a set times bytes of a text; past it patterns are searched one at a time: 50 ms
+SEARCH_SECONDS = 0.05  # of processor time, that finding all matches of one pattern in a text may take ...
+MATCH_SECONDS = 1e-6  # ... and for each match
+SCAN_SECONDS = 0.5  # the same for all patterns of a set
+_UNTIMED = 2_000  # bytes of a text in which every match is found, whatever the time
 
 _SPAN_GROUP = "span"
 _PROBES = (
@@ -64,9 +81,10 @@ class Regex:
 
     source: str
     ignore_case: bool = False
-    rescans: bool = field(default=True, repr=False)  # finding all matches may scan the text more than once
+    steps: int = field(default=1, repr=False)  # a character, at most
     groups: tuple[int, ...] = field(default=(), repr=False)  # groups named span…: the stretch is theirs
     keywords: tuple[str, ...] = ()  # what was asked for, where that was a list of keywords
+    edges: Edges | None = field(default=None, repr=False)  # boundaries that are in each match, and no evidence
     compiled: Any = field(default=None, repr=False, compare=False)
 
     @property
@@ -80,23 +98,26 @@ class Regex:
         return bool(self.groups) and not self.keywords
 
     def spans(self, text: str, limit: int | None = None) -> list[tuple[int, int]]:
-        """Where it occurs, without overlaps, in characters; at most `limit` of them."""
-        data = encoded(text)
+        """Where it occurs in the part of a text that is read, without overlaps, in characters; at most `limit`."""
+        part = judged_part(text)
+        data = encoded(part.text)
         found = self.byte_spans(data, limit)
-        return found if len(data) == len(text) else _in_characters(data, found)
+        places = found if len(data) == len(part.text) else _in_characters(data, found)
+        return [(part.position(start), part.position(end)) for start, end in places] if part.left_out else places
 
     def count(self, text: str, limit: int | None = None) -> int:
-        """How often it occurs, without overlaps; counting stops at `limit`."""
-        return len(self.byte_spans(encoded(text), limit))
+        """How often it occurs in the part of a text that is read, without overlaps; counting stops at `limit`."""
+        return len(self.byte_spans(encoded(judged_part(text).text), limit))
 
-    def byte_spans(self, data: bytes, limit: int | None) -> list[tuple[int, int]]:
-        """Where it occurs in UTF-8, without overlaps, in bytes."""
+    def byte_spans(self, data: bytes, limit: int | None, seconds: float = SEARCH_SECONDS) -> list[tuple[int, int]]:
+        """Where it occurs in UTF-8, without overlaps, in bytes; a PatternError if that takes too long to find out."""
         size = len(data)
         # The binding under re2's Python class takes half the time on a short text.
         direct = getattr(self.compiled, "_regexp", None)
         search = direct.Match if direct is not None else partial(_search, self.compiled)
-        most = max(MIN_MATCHES, RESCAN_BUDGET // (size + 1)) if self.rescans else size + 1
-        left = most if limit is None else limit
+        left = size + 1 if limit is None else limit
+        timed = size > _UNTIMED
+        end_of_time = thread_time() + seconds if timed else 0.0
         found: list[tuple[int, int]] = []
         position = 0
         while len(found) < left and position <= size:
@@ -104,21 +125,38 @@ class Regex:
             start, end = stretches[0]
             if start < 0:
                 break
+            if self.edges is not None:
+                start, end = without_edges(data, start, end, self.edges)
             for group in self.groups:
                 if stretches[group][0] >= 0:
                     start, end = stretches[group]
                     break
             position = max(end, position + 1)
-            if end <= start:
-                continue
-            found.append((start, end))
-            if len(found) > most or (len(found) == most and limit is None):
+            if end > start:
+                found.append((start, end))
+            if timed and len(found) < left and thread_time() > end_of_time + len(found) * MATCH_SECONDS:
                 raise PatternError(
-                    f"pattern {shown(self.source)} has {len(found):,} or more matches in a text of "
-                    f"{size:,} bytes, and finding them all could take longer than allowed (set a limit, "
-                    "or write the pattern without open-ended repetition: {0,50} in place of *)"
+                    f"pattern {shown(self.source)} has {len(found):,} or more matches in a text of {size:,} bytes, and "
+                    "finding them all takes longer than allowed (set a limit, or write the pattern without open-ended "
+                    "repetition: {0,50} in place of *)"
                 )
         return found
+
+
+class SearchClock:
+    """The processor time that is left for looking for matches in one text."""
+
+    __slots__ = ("_started", "left")
+
+    def __init__(self, seconds: float = SCAN_SECONDS) -> None:
+        self.left = seconds
+        self._started = 0.0
+
+    def __enter__(self) -> None:
+        self._started = thread_time()
+
+    def __exit__(self, *_: object) -> None:
+        self.left -= thread_time() - self._started
 
 
 class Scan(msgspec.Struct, frozen=True, eq=False, gc=False):
@@ -129,10 +167,23 @@ class Scan(msgspec.Struct, frozen=True, eq=False, gc=False):
     patterns: Sequence[Regex]
     found: list[int]  # indexes, in order
 
+    clock: SearchClock | None = None  # for a text in which looking for matches is timed
+
     def spans(self, index: int, limit: int | None = None) -> list[tuple[int, int]]:
         """Where the pattern at `index` occurs, without overlaps, in characters."""
-        places = self.patterns[index].byte_spans(self.data, limit)
+        places = self._byte_spans(index, limit)
         return places if len(self.data) == len(self.text) else _in_characters(self.data, places)
+
+    def count(self, index: int, limit: int | None = None) -> int:
+        """How often the pattern at `index` occurs, without overlaps; counting stops at `limit`."""
+        return len(self._byte_spans(index, limit))
+
+    def _byte_spans(self, index: int, limit: int | None) -> list[tuple[int, int]]:
+        pattern = self.patterns[index]
+        if self.clock is None:
+            return pattern.byte_spans(self.data, limit)
+        with self.clock:
+            return pattern.byte_spans(self.data, limit, min(SEARCH_SECONDS, self.clock.left))
 
 
 class PatternSet:
@@ -143,12 +194,14 @@ class PatternSet:
     ([1], [(4, 10)])
     """
 
-    __slots__ = ("_longest", "_match", "patterns")
+    __slots__ = ("_match", "longest", "patterns")
 
     def __init__(self, patterns: Sequence[Regex]) -> None:
         self.patterns = tuple(patterns)
         self._match = _set_match(self.patterns)
-        self._longest = -1 if self._match is None else SET_BYTES  # bytes of a text that goes through the set
+        steps = sum(pattern.steps for pattern in patterns) + 1
+        self.longest = -1 if self._match is None else min(JUDGED_BYTES, SET_STEPS // steps)
+        """Bytes of the longest text that goes through the set."""
 
     def __reduce__(self) -> tuple[type[PatternSet], tuple[tuple[Regex, ...]]]:
         return PatternSet, (self.patterns,)  # a compiled set cannot be sent to another process; its patterns can
@@ -158,25 +211,27 @@ class PatternSet:
 
     @property
     def matcher(self) -> Callable[[bytes], list[int]] | None:
-        """For texts by the million, of `SET_BYTES` each at most: which patterns occur, in any order, and one that
+        """For texts by the million, of `longest` bytes each at most: which patterns occur, in any order, and one that
         always does. An empty answer is a failure: use `scan`. None where patterns are searched one at a time.
         """
         match: Callable[[bytes], list[int]] | None = self._match
         return match
 
     def scan(self, text: str) -> Scan:
-        """Find the patterns that occur in the text, in one pass."""
+        """Find the patterns that occur in the part of a text that is read, in one pass."""
+        if len(text) > SHORT:
+            text = judged_part(text).text
         try:
             data = text.encode()
         except UnicodeEncodeError:
             data = encoded(text)
-        found: list[int] | None = self._match(data) if len(data) <= self._longest else None
+        found: list[int] | None = self._match(data) if len(data) <= self.longest else None
         if found:
             found.sort()
             found.pop()  # the always matching pattern, added last
         else:
             found = [index for index, pattern in enumerate(self.patterns) if pattern.compiled.search(data) is not None]
-        return Scan(text, data, self.patterns, found)
+        return Scan(text, data, self.patterns, found, SearchClock() if len(data) > _UNTIMED else None)
 
     def matching(self, text: str) -> list[int]:
         """The indexes of the patterns that occur in the text, in order."""
@@ -208,16 +263,20 @@ def compile_regex(regex: str, *, ignore_case: bool = False) -> Regex:
             "(split it, or use a list of keywords)"
         )
     compiled = _compiled(regex, ignore_case=ignore_case, captures=f"<{_SPAN_GROUP}" in regex)
-    escapes, operators = outside_classes(regex)
-    if r"\C" in escapes:
+    steps = steps_per_character(regex)
+    if steps > MAX_STEPS:
+        raise PatternError(
+            f"pattern {shown(regex)} costs {steps:,} steps a character, the most is {MAX_STEPS} "
+            "(shorten its counted repetitions, as {0,40} for {0,400}, or leave them open, as *)"
+        )
+    if r"\C" in escapes_of(regex):
         raise PatternError(f"pattern {shown(regex)}: \\C matches half a character (write . or (?s:.) instead)")
     if any(match.start() == match.end() for probe in _PROBES for match in compiled.finditer(probe)):
         raise PatternError(
             f"pattern {shown(regex)} matches the empty string, so it would match everywhere "
             "(make one part of it required: + in place of *, and no lone ^, $ or \\b)"
         )
-    rescans = re.search(r"[*+]|\{\d+,\}", operators) is not None
-    return Regex(regex, ignore_case, rescans, _span_groups(compiled), compiled=compiled)
+    return Regex(regex, ignore_case, steps, _span_groups(compiled), compiled=compiled)
 
 
 def keyword_regex(keywords: Sequence[str], match: KeywordMatch = "word") -> str:
@@ -241,6 +300,12 @@ def keyword_regex(keywords: Sequence[str], match: KeywordMatch = "word") -> str:
             raise PatternError(f"keyword {number + 1} is blank, so it would match everywhere (remove it)")
         if len(keyword) > MAX_KEYWORD:
             raise PatternError(f"keyword {shown(keyword)} is longer than {MAX_KEYWORD} characters (shorten it)")
+    total = sum(len(keyword) + GAP_CHARACTERS * (len(keyword.split()) - 1) for keyword in keywords)
+    if total > MAX_LIST:
+        raise PatternError(
+            f"the keywords have {total:,} characters together, the most is {MAX_LIST:,}, where a gap between words "
+            f"counts for {GAP_CHARACTERS} (split the list)"
+        )
     return keyword_source([_SURROGATES.sub("\ufffd", keyword) for keyword in keywords], match, _SPAN_GROUP)
 
 
@@ -251,8 +316,12 @@ def compile_keywords(keywords: Sequence[str], match: KeywordMatch = "word") -> R
     [(0, 5), (12, 21)]
     """
     source = keyword_regex(keywords, match)
-    compiled = _compiled(source, ignore_case=False, captures=True, memory=SET_MEMORY)
-    return Regex(source, False, False, _span_groups(compiled), tuple(keywords), compiled)
+    edges = keyword_edges(keywords, match)
+    if edges is not None:  # the same for all: without the group, which costs a second, slower pass over each match
+        source = source.replace(f"(?P<{_SPAN_GROUP}>", "(?:", 1)
+    compiled = _compiled(source, ignore_case=False, captures=edges is None, memory=SET_MEMORY)
+    steps = 1 + compiled.programsize // KEYWORD_STEP  # few are alive at once, but building them takes its time
+    return Regex(source, False, steps, _span_groups(compiled), tuple(keywords), edges, compiled)
 
 
 def _search(compiled: Any, _anchor: object, data: bytes, position: int, _size: int) -> list[tuple[int, int]]:

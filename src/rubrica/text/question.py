@@ -21,6 +21,8 @@ from rubrica.text.options import (
 
 _DEPTH = 6  # levels of JSON searched for the question, and for explanation text
 _LONG = 200_000  # characters of explanation kept
+LONGEST_JSON = 1_000_000
+"""Characters in which a question is looked for; pictures may be written into it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +69,7 @@ def read_question(text: str) -> Question | None:
     >>> read_question("The sky is blue.") is None
     True
     """
-    for value in _json_values(text):
+    for value in _json_values(text[:LONGEST_JSON]):
         found = _find(value, _DEPTH)
         if found is not None:
             return _from_json(found)

@@ -10,6 +10,8 @@ from typing import Literal
 import re2
 
 KeywordMatch = Literal["word", "prefix", "substring"]
+Edges = tuple[bool, bool]
+"""Whether a boundary must stand before and after a keyword."""
 
 # What may stand next to a whole word. The exact class, [^\pL\pM\pN_], makes a program 27 times as large, so
 # this names what does occur beside words: ASCII and Latin-1 punctuation, the marks of other scripts,
@@ -49,14 +51,13 @@ _UNKNOWN_GROUPS: tuple[tuple[str, str], ...] = (
 
 
 def keyword_source(keywords: Sequence[str], match: KeywordMatch, group: str) -> str:
-    """An alternation of escaped keywords, longest first; boundaries stand outside of the groups `group`, …"""
-    by_edges: dict[tuple[bool, bool], list[str]] = {}
-    for keyword in sorted(set(_variants(keywords)), key=lambda word: (-len(word), word)):
-        edges = (
-            match != "substring" and _needs_edge(keyword[0]),
-            match == "word" and _needs_edge(keyword[-1]),
-        )
-        by_edges.setdefault(edges, []).append(_escaped(keyword))
+    """An alternation of escaped keywords; boundaries stand outside of the groups `group`, …
+
+    Those that begin alike stand together, which makes their program small, the longer before the shorter.
+    """
+    by_edges: dict[Edges, list[str]] = {}
+    for keyword in sorted(set(_variants(keywords)), reverse=True):
+        by_edges.setdefault(_edges(keyword, match), []).append(_escaped(keyword))
     branches = []
     for number, ((left, right), sources) in enumerate(by_edges.items(), start=1):
         name = group if number == 1 else f"{group}{number}"
@@ -66,14 +67,41 @@ def keyword_source(keywords: Sequence[str], match: KeywordMatch, group: str) -> 
     return "(?i)" + "|".join(branches)
 
 
-def outside_classes(regex: str) -> tuple[list[str], str]:
-    """The escapes of a valid pattern, and what is left without them, quoted stretches and character classes.
+def keyword_edges(keywords: Sequence[str], match: KeywordMatch) -> Edges | None:
+    """Whether a boundary belongs to each match before and after the keyword; None where keywords differ in that."""
+    kinds = {_edges(keyword, match) for keyword in _variants(keywords)}
+    return kinds.pop() if len(kinds) == 1 else None
 
-    >>> outside_classes(r"a[*+]b+\\d\\+")
-    (['\\\\d', '\\\\+'], 'ab+')
+
+def without_edges(data: bytes, start: int, end: int, edges: Edges) -> tuple[int, int]:
+    """The keyword itself in a match: without the boundary on each side that has one, in UTF-8.
+
+    >>> without_edges(b"a moth.", 1, 7, (True, True)), without_edges(b"moth", 0, 4, (True, True))
+    ((2, 6), (0, 4))
     """
-    escapes = [match["escape"] for match in _INERT.finditer(regex) if match["escape"]]
-    return escapes, _INERT.sub("", regex)
+    before, after = edges
+    if before:
+        second = start + 1
+        while second < end and data[second] & 0xC0 == 0x80:  # the rest of a character
+            second += 1
+        if start > 0 or not needs_edge(data[:second].decode()):
+            start = second
+    if after:
+        last = end - 1
+        while data[last] & 0xC0 == 0x80:
+            last -= 1
+        if end < len(data) or not needs_edge(data[last:].decode()):
+            end = last
+    return start, end
+
+
+def escapes_of(regex: str) -> list[str]:
+    """The escapes of a valid pattern outside of quoted stretches and character classes.
+
+    >>> escapes_of(r"a[\\s]b+\\d\\+")
+    ['\\\\d', '\\\\+']
+    """
+    return [match["escape"] for match in _INERT.finditer(regex) if match["escape"]]
 
 
 def explain(reason: str) -> str:
@@ -134,7 +162,12 @@ def _variants(keywords: Sequence[str]) -> Iterable[str]:
         yield unicodedata.normalize("NFD", plain)
 
 
-def _needs_edge(character: str) -> bool:
+def _edges(keyword: str, match: KeywordMatch) -> Edges:
+    return match != "substring" and needs_edge(keyword[0]), match == "word" and needs_edge(keyword[-1])
+
+
+def needs_edge(character: str) -> bool:
+    """Whether a character at the end of a keyword could go on as a longer word."""
     if _SPACELESS.match(character):
         return False
     return character.isalnum() or character == "_" or unicodedata.category(character).startswith("M")
