@@ -17,10 +17,10 @@ from rubrica.formula.nodes import text_of
 from rubrica.formula.parse import Formula, parse
 from rubrica.text.patterns import PatternSet, compile_keywords, compile_regex
 
-LONGEST_TEXT = 20_000
+LONGEST_TEXT = 200_000
 """Characters of a text that patterns are searched in."""
-MOST_REPETITION = 50
-"""The largest count in a pattern, as in ``x{50}``."""
+MOST_REPETITION = 1_000
+"""The largest count in a pattern, as in ``x{1000}``."""
 
 NAMES = ("a", "b", "word_count", "score", "missing")
 _OPERATORS = ("+", "-", "*", "/", "//", "%", "**", "<", "<=", "==", "!=", ">", " and ", " or ", " if 1 else ")
@@ -128,7 +128,7 @@ patterns = st.recursive(_atoms_of_patterns, _larger_pattern, max_leaves=10)
 _searched = st.builds(
     lambda pieces, times: (" ".join(pieces) * times)[:LONGEST_TEXT],
     st.lists(words | st.sampled_from(["a", "the", "abab", "x" * 50]), max_size=8),
-    st.integers(1, 300),
+    st.integers(1, 300) | st.integers(1, 20_000),
 )
 
 

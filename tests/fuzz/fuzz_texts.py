@@ -11,9 +11,11 @@ from hypothesis import strategies as st
 
 LARGEST_NUMBER = 1e308
 """Of the numbers that are put into documents."""
-DEEPEST = 40
-"""Levels by which a document is nested on purpose."""
-LONGEST_RUN = 2_000
+DEEPEST = 300
+"""Levels by which data are nested on purpose; texts are nested further, for nothing here has to build them."""
+DEEPEST_TEXT = 30_000
+"""Levels by which a text is nested on purpose."""
+LONGEST_RUN = 20_000
 """Times that one piece of text is repeated."""
 
 ODD_NUMBERS: tuple[Any, ...] = (
@@ -93,8 +95,14 @@ def json_text(value: Any) -> str:
 
 json_dumps = st.builds(lambda value, plain: json.dumps(value, ensure_ascii=plain), data(), st.booleans())
 json_tokens = st.lists(st.sampled_from(_JSON_PIECES), max_size=30).map("".join)
-yaml_texts = yaml_dumps | yaml_tokens | broken(yaml_dumps, _TOKENS) | texts
-json_texts = json_dumps | json_tokens | broken(json_dumps) | texts
+deep_texts = st.builds(
+    lambda piece, levels, rest: piece * levels + rest,
+    st.sampled_from(["- ", "[", "{", "a: [", '{"a":', "? ", "- - ", "!!map {", "&a [", "[{a: "]),
+    st.integers(1, DEEPEST_TEXT),
+    st.sampled_from(["", "1", "]", "}", "\n"]),
+)
+yaml_texts = deep_texts | yaml_dumps | yaml_tokens | broken(yaml_dumps, _TOKENS) | texts
+json_texts = deep_texts | json_dumps | json_tokens | broken(json_dumps) | texts
 
 
 def as_bytes(source: st.SearchStrategy[str]) -> st.SearchStrategy[bytes]:

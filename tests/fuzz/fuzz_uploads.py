@@ -24,9 +24,6 @@ from rubrica.model.context import Context
 from rubrica.runs.source import cases_of, count_cases
 from rubrica.studio.runs_view.casefiles import keep_upload
 
-LONGEST_RESPONSE = 20_000
-"""Characters of a response that is judged."""
-
 CASE: dict[str, Any] = {
     "id": "1", "prompt": "What is the capital of France?", "response": "Paris. It lies on the Seine.",
     "messages": [{"role": "user", "content": "Hello"}, {"role": "assistant", "content": "Hi."}],
@@ -51,7 +48,7 @@ def _judge(example: tuple[str, Any]) -> None:
         return
     loose = {key: value for key, value in given.items() if key not in ("id", "expect", "rubric")}
     context = refused(lambda: Context.of(loose))
-    if context is None or len(context.response) > LONGEST_RESPONSE:
+    if context is None:
         return
     if "nan" not in repr(loose) and "inf" not in repr(loose):  # JSON has neither, so they are stored as null
         assert Context.of(context.model_dump(mode="json", exclude_defaults=True)) == context
