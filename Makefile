@@ -6,7 +6,7 @@ PIP    := $(BIN)/pip install --quiet --disable-pip-version-check --no-deps
 LOCKED := $(PIP) --require-hashes --only-binary :all:
 ITSELF := $(PIP) --no-build-isolation --editable .
 
-.PHONY: demo test lint bench bench-quality screenshots browser docs licences lock audit clean
+.PHONY: demo test lint bench bench-quality fuzz soak screenshots browser docs licences lock audit clean
 .DEFAULT_GOAL := help
 
 help: ## list the commands
@@ -49,6 +49,14 @@ bench: $(VENV)/.installed-dev ## one table of ratios against floors measured in 
 
 bench-quality: $(VENV)/.installed-dev ## what the safety gate and the checks for personal data find and miss
 	$(BIN)/python -m benchmarks.quality
+
+fuzz: $(VENV)/.installed-dev ## try new examples on every reader: MINUTES=10, TARGETS=a,b; exit code 1 on a finding
+	PYTHONPATH=tests:tests/llm:tests/gateway $(BIN)/python tests/fuzz/fuzz_run.py --minutes $(or $(MINUTES),10) \
+	  $(if $(TARGETS),--targets '$(TARGETS)') $(if $(EXAMPLE),--example '$(EXAMPLE)')
+
+soak: $(VENV)/.installed-dev ## server and gateway under load and faults: MINUTES=10, KILLS=100, DATABASE=sqlite
+	PYTHONPATH=tests:tests/llm $(BIN)/python tests/soak/soak_run.py --minutes $(or $(MINUTES),10) \
+	  --kills $(or $(KILLS),100) --database $(or $(DATABASE),sqlite)
 
 screenshots: $(VENV)/.installed-dev browser ## a picture of every page of the studio, in docs/pictures
 	$(BIN)/python -m docs.screenshots

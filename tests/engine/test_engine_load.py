@@ -201,6 +201,13 @@ def test_hostile_documents_are_refused_cleanly(text: str) -> None:
     assert time.process_time() - started < 5
 
 
+@pytest.mark.parametrize("value", ["!!int", "!!float ''", "!!bool x", "!!timestamp x", "!!set x", "!!map x"])
+def test_a_value_that_does_not_fit_its_tag_is_refused_with_its_line(value: str) -> None:
+    with pytest.raises(RubricError, match=r"cannot be read: .* is not of the type") as refused:
+        rubric_from_text(f"name: x\nversion: {value}\n")
+    assert [problem.line for problem in refused.value.problems] == [2]
+
+
 def test_an_unknown_rubric_names_the_nearest_one() -> None:
     with pytest.raises(RubricError, match="did you mean 'answer-quality'"):
         rubrica.load("anser-quality")

@@ -10,7 +10,6 @@ import time
 from pathlib import Path
 
 import pytest
-from run_forks import Fork, forks
 from runs_judged import (
     JUDGE,
     KIND,
@@ -26,9 +25,10 @@ from runs_judged import (
     write_cases,
 )
 
+from process_forks import RUN, Fork, forks
 from rubrica.runs.stored import StoredRun
 
-KILLS, CASES = 20, 300
+KILLS, CASES = 25, 300
 
 
 @pytest.fixture
@@ -46,16 +46,16 @@ def wait_for(size: int, folder: Path, process: subprocess.Popen[str] | Fork) -> 
 
 
 @pytest.mark.slow
-def test_a_run_killed_twenty_times_at_random_ends_as_if_it_had_not_been(tmp_path: Path, rubric: Path) -> None:
+def test_a_run_killed_many_times_at_random_ends_as_if_it_had_not_been(tmp_path: Path, rubric: Path) -> None:
     dice = random.Random(20)  # noqa: S311 - moments, not secrets
     file, folder, straight = write_cases(tmp_path / "c.jsonl", cases(CASES)), tmp_path / "run", tmp_path / "straight"
     inside = 0
     with provided(latency=0.04) as server:
         env = environment(server, tmp_path)
         told = (file, "-r", rubric, "-J", JUDGE, "-j", "4")
-        with forks(env) as started:
+        with forks(env, RUN) as started:
             for _ in range(KILLS):
-                process = started.run(*told, "-o", folder)
+                process = started.start("run", *told, "-o", folder)
                 wait_for(sum(map(len, stored_lines(folder))) + dice.randint(0, 8_000), folder, process)
                 time.sleep(dice.random() * 0.03)
                 process.kill()

@@ -110,6 +110,24 @@ def test_parquet_rows_are_the_cases_json_lines_give(tmp_path: Path) -> None:
     assert count_cases(str(tmp_path / "c.parquet")) == 2
 
 
+@pytest.mark.parametrize("at", [5, 12, 33])
+def test_a_parquet_file_that_is_damaged_inside_is_refused(tmp_path: Path, at: int) -> None:
+    path = tmp_path / "c.parquet"
+    pl.DataFrame({"response": ["Hi.", None]}).write_parquet(path)
+    content = bytearray(path.read_bytes())
+    content[at] ^= 0xFF
+    path.write_bytes(content)
+    with pytest.raises(RubricaError, match="cannot be read as Parquet"):
+        read(path)
+
+
+def test_a_csv_file_whose_line_of_names_is_no_csv_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "c.csv"
+    path.write_bytes("response,id\r\n".encode("utf-16"))
+    with pytest.raises(RubricaError, match="line of names of the CSV file cannot be read"):
+        read(path)
+
+
 def test_a_file_that_is_no_parquet_or_has_no_responses_is_refused(tmp_path: Path) -> None:
     with pytest.raises(RubricaError, match="cannot be read as Parquet"):
         read(table(tmp_path / "c.parquet", "response\n"))

@@ -182,10 +182,16 @@ class _Builder:
         if len(node.value) > LONGEST_NUMBER and node.tag != _TEXT:
             self._refuse(f"{len(node.value):,} characters that are not read as text", path, line)
         try:
-            return self._loader.construct_object(node)
+            value = self._loader.construct_object(node)
+            if not isinstance(value, dict | list | set):
+                return value
+        except (LookupError, AttributeError):  # what PyYAML makes of a value that does not fit its tag
+            pass
         except (ValueError, OverflowError, yaml.constructor.ConstructorError) as error:
             reason = getattr(error, "problem", None) or str(error)
             self._refuse(f"cannot be read: {reason}", path, line)
+        kind = node.tag.rpartition(":")[2]
+        return self._refuse(f"cannot be read: {node.value[:60]!r} is not of the type {kind}", path, line)
 
     def _mapping(self, node: yaml.MappingNode, path: Path) -> dict[str, Any]:
         result: dict[str, Any] = {}

@@ -25,6 +25,8 @@ from .bounds import LARGEST_NUMBER
 
 LONGEST_TEXT = 50_000_000
 """Characters; a longer text is refused rather than held in memory several times over."""
+DEEPEST = 100
+"""Levels of lists and mappings in what comes along with the texts."""
 
 
 MOST_MEMBERS = 100_000
@@ -42,6 +44,23 @@ def _clean(value: Any) -> Any:
     except UnicodeEncodeError:
         return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return value
+
+
+def _plain(value: Any, levels: int = DEEPEST) -> Any:
+    """Data whose keys and texts can all be stored; refused where it is nested too deeply for that."""
+    match value:
+        case str():
+            return _clean(value)
+        case dict() | list() | tuple() if levels == 0:
+            raise ContextError(f"the context is nested more than {DEEPEST} levels deep")
+        case dict():
+            return {_clean(key): _plain(inner, levels - 1) for key, inner in value.items()}
+        case list():
+            return [_plain(inner, levels - 1) for inner in value]
+        case tuple():
+            return tuple(_plain(inner, levels - 1) for inner in value)
+        case _:
+            return value
 
 
 def _text_schema(_source: Any, _handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
@@ -145,7 +164,7 @@ class Context(BaseModel):
             if not fields:
                 return data
             data = data.model_dump(exclude_defaults=True)
-        loose = {**(data or {}), **fields}
+        loose = _plain({**(data or {}), **fields})
         if isinstance(loose.get("response"), dict | list):
             loose["response"] = _json_text(loose["response"])
         try:

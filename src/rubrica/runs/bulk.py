@@ -40,6 +40,7 @@ from .lines import whole_lines
 from .manifest import Manifest
 from .rows import GROUP
 from .stored import COLUMNS, ERRORS
+from .tables import reading_parquet
 from .whole import whole
 
 LEDGER, SHARDS = "bulk.json", "shards"
@@ -180,7 +181,8 @@ def _again(plan: Plan, ledger: Ledger, piece: Piece, names: Mapping[int, str]) -
 def _cases(source: Path, piece: Piece) -> Iterator[Case | BadLine]:
     """The cases of a piece, one at a time."""
     if is_table(source):
-        frame = pl.scan_parquet(source).slice(piece.start, piece.end - piece.start).collect()
+        with reading_parquet(source):
+            frame = pl.scan_parquet(source).slice(piece.start, piece.end - piece.start).collect()
         for number, row in enumerate(frame.iter_rows(named=True), piece.first):
             yield row_case(row, number)
         return

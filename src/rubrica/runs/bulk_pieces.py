@@ -15,6 +15,7 @@ from rubrica.model.context import LONGEST_TEXT
 from .bulk_parquet import from_frame
 from .bulk_records import Records, all_odd, from_lines
 from .source import BOM
+from .tables import reading_parquet
 
 PIECE_BYTES = 24_000_000
 """Of a file of lines; of a Parquet file, about as much text in memory."""
@@ -45,8 +46,6 @@ def pieces_of(source: Path, size: int = PIECE_BYTES) -> list[Piece]:
         return pieces or [Piece(0, 0, 0, 1)]
     except OSError as error:
         raise RubricaError(f"{source} cannot be read: {error.strerror or error}") from None
-    except pl.exceptions.PolarsError as error:
-        raise RubricaError(f"{source} cannot be read as Parquet: {error}") from None
 
 
 def _line_pieces(source: Path, size: int) -> Iterator[Piece]:
@@ -61,7 +60,8 @@ def _line_pieces(source: Path, size: int) -> Iterator[Piece]:
 
 
 def _row_pieces(source: Path, size: int) -> Iterator[Piece]:
-    rows = pl.scan_parquet(source).select(pl.len()).collect().item()
+    with reading_parquet(source):
+        rows = pl.scan_parquet(source).select(pl.len()).collect().item()
     fewest, most = PIECE_ROWS
     by_size = rows * size // (3 * source.stat().st_size + 1)  # texts take about a third of their room in such a file
     each = max(1, min(max(by_size, 1), max(fewest, rows // 20), most))
@@ -72,7 +72,8 @@ def _row_pieces(source: Path, size: int) -> Iterator[Piece]:
 def records_of(source: Path, piece: Piece, names: frozenset[str]) -> Iterator[Records]:
     """The records of a piece, some thousand at a time; `names` are those to keep of each."""
     if is_table(source):
-        frame = pl.scan_parquet(source).slice(piece.start, piece.end - piece.start).collect()
+        with reading_parquet(source):
+            frame = pl.scan_parquet(source).slice(piece.start, piece.end - piece.start).collect()
         for start in range(0, frame.height, CHUNK_ROWS):
             yield from_frame(frame.slice(start, CHUNK_ROWS), piece.first + start, names)
         return

@@ -83,7 +83,10 @@ def _delimiter(header: str) -> str:
 
 
 def _names(header: str) -> list[str]:
-    names = [name.strip() for name in next(csv.reader([header], delimiter=_delimiter(header)), [])]
+    try:
+        names = [name.strip() for name in next(csv.reader([header], delimiter=_delimiter(header)), [])]
+    except csv.Error as error:
+        raise RubricaError(f"the line of names of the CSV file cannot be read: {error} (save it as UTF-8)") from None
     if not any(names):
         raise RubricaError("the CSV file has no line of names, such as id,prompt,response")
     for i, name in enumerate(names):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -17,24 +18,37 @@ from .source import json_or_text, structured
 BATCH = 10_000
 """Rows in memory at once."""
 
+UNREADABLE = (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException)
+"""What polars raises on a file that is damaged; a panic, which is no Exception, on some kinds of damage."""
+
+
+@contextmanager
+def reading_parquet(path: Path) -> Iterator[None]:
+    """Around whatever reads a file: what is wrong with it is told as a RubricaError."""
+    try:
+        yield
+    except UNREADABLE as error:
+        raise RubricaError(f"{path} cannot be read as Parquet: {error}") from None
+
 
 class TableCases:
     """A Parquet file: a column for every key of a case. Progress is counted in rows."""
 
     def __init__(self, path: Path) -> None:
         self.read = 0
-        try:
+        self._path = path
+        with reading_parquet(path):
             self._frame = pl.scan_parquet(path)
             names = self._frame.collect_schema().names()
             self.size: int | None = self._frame.select(pl.len()).collect().item()
-        except (OSError, pl.exceptions.PolarsError) as error:
-            raise RubricaError(f"{path} cannot be read as Parquet: {error}") from None
         if not {"response", "messages"} & set(names):
             raise RubricaError(f"{path} has no column `response` or `messages`; it has {', '.join(names)}")
 
     def cases(self) -> Iterator[Case | BadLine]:
         for start in range(0, self.size or 0, BATCH):  # a query for all of them would read far ahead
-            for row in self._frame.slice(start, BATCH).collect().iter_rows(named=True):
+            with reading_parquet(self._path):
+                rows = self._frame.slice(start, BATCH).collect()
+            for row in rows.iter_rows(named=True):
                 self.read += 1
                 cells = {name: plain_cell(name, cell) for name, cell in row.items() if cell is not None}
                 yield case_from(cells, self.read)
