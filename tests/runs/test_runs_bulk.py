@@ -166,14 +166,14 @@ def test_a_score_of_minus_zero_is_told_apart_too() -> None:
 
 
 def test_points_are_added_one_after_the_other_as_everywhere() -> None:
-    ones = [{"regex": letter, "score": 1} for letter in "xy"]
+    tiny = [{"regex": letter, "score": 6e-6} for letter in "xy"]
     dimension = {
-        "start": 1e16,
-        "scale": {"min": 0, "max": 1e17},
-        "rules": [{"type": "pattern_detection", "patterns": ones}],
+        "start": 1e11,
+        "scale": {"min": 0, "max": 1e12},
+        "rules": [{"type": "pattern_detection", "patterns": tiny}],
     }
     rows = alike({"dimensions": {"d": dimension}}, {"response": "xy"}, {"response": ""})
-    assert rows[0]["dimension.d"] == bits(1e16)
+    assert rows[0]["dimension.d"] == bits(1e11)
 
 
 def test_what_cannot_be_judged_column_by_column_is_judged_all_the_same() -> None:
