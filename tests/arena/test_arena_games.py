@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from typing import Any
 from uuid import UUID
@@ -9,6 +10,7 @@ from uuid import UUID
 import msgspec
 import pytest
 from arena_table import Table
+from sqlalchemy import Connection, select
 
 from databases import Opened
 from rubrica.arena import attachments, catalogue, games, players, rounds, scores, standing
@@ -22,6 +24,8 @@ from rubrica.errors import ConflictError, DeniedError, InputError, MissingError,
 from rubrica.model.context import Context
 from rubrica.model.evaluation import Evaluation
 from rubrica.store.scores import Narrowed
+from rubrica.store.tables import game_players, run_access, run_reviewers
+from rubrica.store.upgrade import upgrade
 
 NORM, SPEED, RIGOR = "norm-macdonald-classic", "speed-demon", "scientific-rigor-pro"
 JUDGED = {
@@ -518,6 +522,24 @@ def test_across_games_only_rounds_count_that_the_player_agreed_to(table: Table, 
     table.database.write(players.leave_game, pat, game, made.id)
     table.play(table.people["root"], game, {"player": str(made.id), "round": {"response": "By an admin."}})
     assert names(ann) == {"bot"}
+
+
+def test_whoever_played_before_players_joined_has_joined_by_playing(table: Table, ann: Caller, pat: Caller) -> None:
+    game = table.game(ann)
+    table.attach(ann, game, Wish(NORM))
+    mine = table.database.write(players.create_player, pat, "pat", {}, None, table.now)
+    model = table.play(ann, game, {"player": "bot", "round": {"response": "Its."}})[0].player_id
+    table.play(table.people["root"], game, {"player": str(mine.id), "round": {"response": "Not by pat."}})
+
+    def back_to_the_revision_before(conn: Connection) -> None:
+        for gone in (run_reviewers, run_access, game_players):
+            gone.drop(conn)
+        conn.exec_driver_sql("UPDATE rubrica_revision SET version_num = '0002'")
+
+    table.database.write(back_to_the_revision_before)
+    asyncio.run(upgrade(table.database.url))
+    joined = table.database.read(lambda conn: conn.execute(select(game_players.c.player_id)).scalars().all())
+    assert joined == [model]
 
 
 def test_names_are_of_the_game_first_and_then_of_who_gives_them(table: Table, ann: Caller, pat: Caller) -> None:
