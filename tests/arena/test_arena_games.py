@@ -24,7 +24,7 @@ from rubrica.errors import ConflictError, DeniedError, InputError, MissingError,
 from rubrica.model.context import Context
 from rubrica.model.evaluation import Evaluation
 from rubrica.store.scores import Narrowed
-from rubrica.store.tables import game_players, run_access, run_reviewers
+from rubrica.store.tables import game_players, run_access, run_reviewers, spending_days, spending_reservations
 from rubrica.store.upgrade import upgrade
 
 NORM, SPEED, RIGOR = "norm-macdonald-classic", "speed-demon", "scientific-rigor-pro"
@@ -532,8 +532,9 @@ def test_whoever_played_before_players_joined_has_joined_by_playing(table: Table
     table.play(table.people["root"], game, {"player": str(mine.id), "round": {"response": "Not by pat."}})
 
     def back_to_the_revision_before(conn: Connection) -> None:
-        for gone in (run_reviewers, run_access, game_players):
+        for gone in (run_reviewers, run_access, game_players, spending_reservations, spending_days):
             gone.drop(conn)
+        conn.exec_driver_sql("ALTER TABLE api_keys DROP COLUMN usd_per_day")
         conn.exec_driver_sql("UPDATE rubrica_revision SET version_num = '0002'")
 
     table.database.write(back_to_the_revision_before)
