@@ -21,7 +21,7 @@ THREADS = 4
 """Heavy jobs at once."""
 EACH = 1
 """Heavy jobs of one user at once."""
-MOST_WAITING = 32
+MOST_WAITING = 256
 """Heavy jobs of one user that may wait."""
 DEADLINE = 30.0
 """Seconds until whoever asked for a job is told to try again."""
