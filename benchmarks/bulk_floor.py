@@ -81,7 +81,7 @@ def table_query(job: dict[str, Any]) -> Callable[[], None]:
 def bulk(job: dict[str, Any]) -> Callable[[], None]:
     """The bulk path: scores, verdicts and fired rules in columns on the disk."""
     import rubrica  # the floors do without
-    from rubrica.runs.bulk import bulk_rows
+    from rubrica.runs.bulk.run import bulk_rows
 
     plan = rubrica.compile(job["rubric"])
 

@@ -19,16 +19,16 @@ from typing import Any, get_args
 
 from sqlalchemy import Connection, Table, insert
 
-from rubrica.arena import catalogue, market, trend
-from rubrica.arena.access import Caller
 from rubrica.store.columns import new_id
 from rubrica.store.database import Database
-from rubrica.store.evaluations import Wanted
+from rubrica.store.listings import MarketFilters, Sort
 from rubrica.store.market import UNMOVED
-from rubrica.store.offers import Filters, Sort
+from rubrica.store.rubrics import RubricQuery
 from rubrica.store.search import searched
 from rubrica.store.tables import evaluation_templates, evaluations, users
 from rubrica.store.upgrade import upgrade
+from rubrica.workspace import catalogue, marketplace, trending
+from rubrica.workspace.access import Caller
 
 from .floor import Ratio, in_turn
 
@@ -87,18 +87,18 @@ def _browse(sort: Sort, page: int = 1, **filters: Any) -> Look:
     async def look(database: Database) -> None:
         after = None
         for _ in range(page):
-            after = (await database.read(market.browse, Filters(**filters), sort, PAGE, after)).after
+            after = (await database.read(marketplace.browse, MarketFilters(**filters), sort, PAGE, after)).after
 
     return look
 
 
 async def _trending(database: Database) -> None:
-    await database.read(market.trending, 30, PAGE, NOW)
+    await database.read(marketplace.trending, 30, PAGE, NOW)
 
 
 def _evaluations(**wanted: Any) -> Look:
     async def look(database: Database) -> None:
-        await database.read(catalogue.browse, VIEWER, Wanted(**wanted), PAGE)
+        await database.read(catalogue.browse, VIEWER, RubricQuery(**wanted), PAGE)
 
     return look
 
@@ -147,7 +147,7 @@ def _fill(conn: Connection, size: int) -> None:
             {
                 "id": new_id(made), "evaluation_id": evaluation["id"], "downloads": int(chance.expovariate(0.2)),
                 "rating": chance.randrange(10, 51) / 10 if rated else None, "reviews": int(rated), "listed": True,
-                "trend": trend.moved(UNMOVED, 1, NOW - timedelta(days=chance.random() * 60)) if taken else UNMOVED,
+                "trend": trending.moved(UNMOVED, 1, NOW - timedelta(days=chance.random() * 60)) if taken else UNMOVED,
                 "created_at": made,
             }
         )  # fmt: skip

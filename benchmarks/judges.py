@@ -26,8 +26,8 @@ from rubrica.engine.compile import compile_rubric
 from rubrica.engine.evaluate import aevaluate, evaluate
 from rubrica.judges.judge import ModelJudge
 from rubrica.judges.jury import Jury
-from rubrica.llm.connect import Gates, connect
-from rubrica.llm.http import Answer, HttpSession
+from rubrica.llm.connect import ProviderLimits, connect
+from rubrica.llm.http import HttpAnswer, HttpSession
 from rubrica.llm.settings import Settings
 from rubrica.model.evaluation import DimensionResult, Evaluation
 from rubrica.model.rubric import Axis, Judging, Rubric
@@ -72,7 +72,7 @@ def share_of_the_ideal() -> Ratio:
         spent = median(asyncio.run(_judged(url, rubric, contexts)) for _ in range(SLOW_ROUNDS))
         bare = asyncio.run(_posted(url, bodies, headers))
     ideal = len(bodies) * LATENCY / CONCURRENCY
-    limit, _ = Gates().of("openai", "", "", CONCURRENCY)
+    limit, _ = ProviderLimits().of("openai", "", "", CONCURRENCY)
     detail = (
         f"{spent:.2f} s for {len(bodies):,} calls, ideal {ideal:.2f} s (the bare loop {ideal / bare:.2f} of it); "
         f"the limit starts at {limit.limit} under way"
@@ -137,10 +137,10 @@ class _Listening(HttpSession):
         self.bodies: list[bytes] = []
         self.headers: dict[str, str] = {}
 
-    async def post(self, url: URL, headers: Mapping[str, str], body: bytes, timeout: float) -> Answer:  # noqa: ARG002
+    async def post(self, url: URL, headers: Mapping[str, str], body: bytes, timeout: float) -> HttpAnswer:  # noqa: ARG002
         self.bodies.append(body)
         self.headers.update(headers)
-        return Answer(200, {}, completion())
+        return HttpAnswer(200, {}, completion())
 
 
 async def _bodies(url: str, rubric: Rubric, contexts: Iterable[Context]) -> tuple[list[bytes], dict[str, str]]:

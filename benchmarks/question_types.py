@@ -23,7 +23,7 @@ from statistics import fmean
 from rich.console import Console
 from rich.table import Table
 
-from rubrica.gateway.classifier import TYPES, Classified, OfflineClassifier
+from rubrica.gateway.classifier import TYPES, OfflineClassifier, QuestionClass
 
 from .floor import Ratio
 
@@ -36,7 +36,7 @@ class Outcome:
     """One question: its type, what the classifier says, and whether it was looked at."""
 
     type: str
-    found: Classified
+    found: QuestionClass
     seen: bool
 
     @property

@@ -21,8 +21,8 @@ from rich.console import Console
 from rich.table import Table
 
 from rubrica.text import FEATURES
-from rubrica.text.reading import Texts
 from rubrica.text.solution import find_steps, wrong_steps
+from rubrica.text.texts import Texts
 
 from .floor import Ratio
 

@@ -21,14 +21,14 @@ from rubrica import Context
 from rubrica.judges.jury import Jury
 from rubrica.model.rubric import Rubric
 from rubrica.runs.batch import Batch, judged
-from rubrica.runs.flight import in_flight, rarely_scanned
-from rubrica.runs.folder import begin, locked
-from rubrica.runs.manifest import Manifest, UsedRubric
+from rubrica.runs.concurrency import rarely_scanned, run_concurrently
+from rubrica.runs.files.case_source import cases_of
+from rubrica.runs.files.folder import begin, locked
+from rubrica.runs.files.manifest import Manifest, UsedRubric
+from rubrica.runs.rubrics import RunRubrics
 from rubrica.runs.run import Run
 from rubrica.runs.selection import Selection, distinct
-from rubrica.runs.shelf import Shelf
-from rubrica.runs.source import cases_of
-from rubrica.runs.tally import Tally
+from rubrica.runs.summary.tally import RunTally
 
 from .floor import Ratio
 from .judges import CONCURRENCY, MODEL, QUICK_CALLS, _judged, _settings, _work
@@ -62,8 +62,8 @@ def resuming() -> Ratio:
     with tempfile.TemporaryDirectory() as place:
         file = _written(contexts, Path(place))
         folder = Path(place) / "run"
-        judging = _pass(Shelf(rubric), file, folder)
-        again = min(_pass(Shelf(rubric), file, folder) for _ in range(3))
+        judging = _pass(RunRubrics(rubric), file, folder)
+        again = min(_pass(RunRubrics(rubric), file, folder) for _ in range(3))
     detail = (
         f"{again * 1e6 / len(contexts):,.0f} µs a case that is done, {judging * 1e6 / len(contexts):,.0f} to judge it"
     )
@@ -84,20 +84,20 @@ def _run(url: str, rubric: Rubric, file: Path, folder: Path) -> float:
         jury = Jury([MODEL], _settings(url), cached=False)
         jobs = 2 * CONCURRENCY // len(rubric.dimensions)
         try:
-            shelf = Shelf(rubric, jury.judge)
+            run_rubrics = RunRubrics(rubric, jury.judge)
             with rarely_scanned():
-                return _pass(shelf, file, folder, lambda work: in_flight(runner, work, judged, jobs))
+                return _pass(run_rubrics, file, folder, lambda work: run_concurrently(runner, work, judged, jobs))
         finally:
             runner.run(jury.close())
 
 
-def _pass(shelf: Shelf, file: Path, folder: Path, evaluator: object = None) -> float:
+def _pass(run_rubrics: RunRubrics, file: Path, folder: Path, evaluator: object = None) -> float:
     gc.collect()
     started = time.perf_counter()
     with locked(folder), cases_of(str(file)) as source:
-        begin(folder, Manifest(id="bench", started="", rubrics=tuple(map(UsedRubric.of, shelf.rubrics.values()))))
+        begin(folder, Manifest(id="bench", started="", rubrics=tuple(map(UsedRubric.of, run_rubrics.rubrics.values()))))
         run = Run(folder)
-        batch = Batch(shelf, Tally(), lambda _: None, {}, evaluator, 1, run.wanted)  # type: ignore[arg-type]
+        batch = Batch(run_rubrics, RunTally(), lambda _: None, {}, evaluator, 1, run.wanted)  # type: ignore[arg-type]
         found = Selection().of(distinct(source.cases(), lambda _: None))
         for _ in run.kept(batch.evaluations(found), 20):
             pass

@@ -19,7 +19,7 @@ from typing import Any
 
 from rubrica.store.columns import new_id
 from rubrica.store.database import Database
-from rubrica.store.gateway import DimensionScore, Record, keep
+from rubrica.store.gateway import GradedDimension, RequestRecord, keep
 
 PEOPLE = {"maya": "admin", "ann": "author", "bob": "author", "pia": "player", "noor": "player"}
 QUESTION = "Why does the sea look blue, although a glass of it is clear?"
@@ -265,7 +265,7 @@ def _gateway(scene: Scene) -> None:
         apart.submit(asyncio.run, write()).result()
 
 
-def _traffic(count: int, now: datetime) -> Iterator[Record]:
+def _traffic(count: int, now: datetime) -> Iterator[RequestRecord]:
     """A day of requests, more by day than by night, and a better prompt for tier-0 from noon on."""
     chance = random.Random(11)  # noqa: S311
     for number in range(count):
@@ -273,7 +273,7 @@ def _traffic(count: int, now: datetime) -> Iterator[Record]:
         yield _request(now - back, chance, last=number == count - 1)
 
 
-def _request(at: datetime, chance: random.Random, *, last: bool) -> Record:
+def _request(at: datetime, chance: random.Random, *, last: bool) -> RequestRecord:
     kind = chance.choices(list(TYPES), (5, 3, 2, 2))[0]
     late = at.hour >= 12
     score = 71.5 if last else round(min(99.0, max(22.0, chance.gauss(84 + 4 * late, 9))), 1)
@@ -283,7 +283,7 @@ def _request(at: datetime, chance: random.Random, *, last: bool) -> Record:
     took = {"tier0_ms": chance.lognormvariate(6.4, 0.4), "grading_ms": chance.lognormvariate(6.0, 0.3)}
     extra = None if passed else chance.lognormvariate(7.4, 0.3)
     judge = "anthropic:claude-haiku-4-5"
-    return Record(
+    return RequestRecord(
         trace=new_id(at), at=at, status=200, total_ms=sum(took.values()) + (extra or 0.0),
         tier="tier-0" if passed or down else "tier-1", degraded="tier-1 failed" if down else "",
         model="openai:gpt-4o-mini" if passed or down else "anthropic:claude-sonnet-4-5",
@@ -291,7 +291,7 @@ def _request(at: datetime, chance: random.Random, *, last: bool) -> Record:
         question_type=kind, classified_by="offline", classification_confidence=round(0.6 + 0.4 * chance.random(), 2),
         rubric="answer-quality@1.0.0", passed=passed, score=score, threshold=TYPES[kind], gated=False,
         grade_confidence=round(min(1.0, chance.gauss(0.78, 0.08)), 2), variance=round(abs(chance.gauss(1.6, 0.5)), 2),
-        dimension_scores={name: DimensionScore(chance.randint(6, 10), 0.8, judge) for name in DIMENSIONS},
+        dimension_scores={name: GradedDimension(chance.randint(6, 10), 0.8, judge) for name in DIMENSIONS},
         tier0_usd=first, tier1_usd=second, classification_usd=0.0, grading_usd=grading,
         total_usd=first + second + grading, baseline_usd=0.011, tier1_ms=extra, classification_ms=0.4, **took,
         input_tokens=420, output_tokens=260, answer_tokens=180,

@@ -20,7 +20,7 @@ from rubrica.gateway.upstream import Completion, Stream
 from rubrica.llm.model import ModelError, Usage
 from rubrica.packs.library import load
 from rubrica.store.columns import new_id
-from rubrica.store.gateway import DimensionScore, Record
+from rubrica.store.gateway import GradedDimension, RequestRecord
 
 NOW = datetime(2026, 5, 1, 12, tzinfo=UTC)
 TYPES = {"FACTUAL": 85.0, "ANALYTICAL": 75.0, "TECHNICAL": 80.0, "CREATIVE": 70.0, "ETHICAL": 75.0}
@@ -76,7 +76,7 @@ def price(model: str, usage: Usage) -> float | None:
     return None if model == "unheard:of" else usage.output_tokens / 1000
 
 
-def record(at: datetime = NOW, **fields: Any) -> Record:
+def record(at: datetime = NOW, **fields: Any) -> RequestRecord:
     """A request that tier-0 answered well enough, unless `fields` say otherwise."""
     plain = {
         "trace": new_id(at),
@@ -108,12 +108,12 @@ def record(at: datetime = NOW, **fields: Any) -> Record:
         "output_tokens": 80,
         "answer_tokens": 60,
     }
-    return Record(**(plain | fields))
+    return RequestRecord(**(plain | fields))
 
 
 def traffic(
     count: int, *, seed: int = 3, start: datetime = NOW, over: timedelta = timedelta(days=7)
-) -> Iterator[Record]:
+) -> Iterator[RequestRecord]:
     """Many requests of all kinds, spread evenly over a time."""
     chance = random.Random(seed)  # noqa: S311
     for number in range(count):
@@ -123,7 +123,9 @@ def traffic(
         passed = score >= TYPES[question_type]
         known = chance.random() < 0.95
         first, second, grading = 0.001 * chance.random(), 0.0 if passed else 0.01, 0.002
-        scores = {name: DimensionScore(chance.randint(4, 10), 0.8, "anthropic:claude-haiku-4-5") for name in DIMENSIONS}
+        scores = {
+            name: GradedDimension(chance.randint(4, 10), 0.8, "anthropic:claude-haiku-4-5") for name in DIMENSIONS
+        }
         yield record(
             at,
             key_id=chance.choice(KEYS),

@@ -25,7 +25,7 @@ from sqlalchemy import Connection, func, select, update
 
 from process_forks import Fork, Forks
 from rubrica.store.database import Database
-from rubrica.store.replies import ABANDONED
+from rubrica.store.idempotency import ABANDONED
 from rubrica.store.tables import evaluation_scores, evaluation_versions, evaluations, game_evaluations, replies, rounds
 
 WORKERS = 5

@@ -28,8 +28,6 @@ import uvicorn
 from fastapi import APIRouter
 
 from databases import fresh
-from rubrica.arena.access import ROLES, Role
-from rubrica.arena.keys import Issued, Wish, issue
 from rubrica.judges.jury import Jury
 from rubrica.server.app import create_app
 from rubrica.server.connection import Connection, serving_config
@@ -37,6 +35,8 @@ from rubrica.server.connection_limits import ConnectionLimits
 from rubrica.server.listening import listen
 from rubrica.server.service import Service, utc_now
 from rubrica.server.settings import ServerSettings
+from rubrica.workspace.access import ROLES, Role
+from rubrica.workspace.keys import IssuedKey, KeyRequest, issue
 
 T = TypeVar("T")
 PATIENCE = 60.0
@@ -65,7 +65,7 @@ class Client:
 
     server: Running
     key: str | None
-    issued: Issued | None = None  # None: nobody, or a key of the test's own making
+    issued: IssuedKey | None = None  # None: nobody, or a key of the test's own making
 
     @property
     def user(self) -> str:
@@ -126,7 +126,7 @@ class Running:
     service: Service
     loop: asyncio.AbstractEventLoop
     session: aiohttp.ClientSession
-    issued: Mapping[Role, Issued] = field(default_factory=dict)
+    issued: Mapping[Role, IssuedKey] = field(default_factory=dict)
 
     def client(self, role: Role | None) -> Client:
         """The ready-made caller of a role; None: nobody, without a key."""
@@ -156,7 +156,7 @@ class Running:
 
     def newcomer(self, role: Role, user: str, per_minute: int = 100_000) -> Client:
         """Another user, with a key of that role."""
-        issued = self.write(issue, Wish(role, user, per_minute=per_minute), self.service.clock())
+        issued = self.write(issue, KeyRequest(role, user, per_minute=per_minute), self.service.clock())
         return Client(self, issued.secret, issued)
 
     def read(self, query: Callable[..., T], *args: Any, **options: Any) -> T:
@@ -204,7 +204,8 @@ def serving(
         running = ready.result(PATIENCE)
         if not keyless:
             running.issued = {
-                role: running.write(issue, Wish(role, f"the {role}", per_minute=100_000), clock()) for role in ROLES
+                role: running.write(issue, KeyRequest(role, f"the {role}", per_minute=100_000), clock())
+                for role in ROLES
             }
         yield running
     finally:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rubrica.text.linear import Layout, LinearModel
+from rubrica.text.linear import FeatureLayout, LinearModel
 
 from .examples import Example, digest
 
@@ -75,7 +75,7 @@ class Sparse:
         )
 
 
-def fit(layout: Layout, examples: Sequence[Example], labels: Sequence[str], recipe: Recipe) -> LinearModel:
+def fit(layout: FeatureLayout, examples: Sequence[Example], labels: Sequence[str], recipe: Recipe) -> LinearModel:
     """The model that the examples lead to."""
     vectors = Sparse.of([layout.vector(example.text) for example in examples], 1 << layout.bits)
     wanted = np.array([labels.index(example.label) for example in examples])

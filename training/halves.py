@@ -16,7 +16,7 @@ from statistics import fmean
 
 from benchmarks.safety import ALLOWED, recall_of
 
-from rubrica.text.linear import Layout
+from rubrica.text.linear import FeatureLayout
 
 from .examples import read_groups
 from .exchanges import EXAMPLES, Labelled, answers, everyday, not_near, own_examples, with_tails
@@ -43,7 +43,7 @@ def drawn_half(texts: Sequence[Labelled], random: Random) -> set[str]:
 def measured(texts: Sequence[Labelled], harmless: Sequence[Labelled]) -> list[tuple[float, bool]]:
     """The score of every text that is kept apart, and whether it is unsafe."""
     everything = with_tails(texts)
-    layout = Layout(bits=BITS, grams=(3, 4), groups=read_groups(EXAMPLES / "groups.yaml"))
+    layout = FeatureLayout(bits=BITS, grams=(3, 4), groups=read_groups(EXAMPLES / "groups.yaml"))
     others = [*not_near(own_examples(), [each for each in texts if each.half == "apart"]), *harmless]
     rarity = rarities(layout, [each for each in (*everything, *others) if each.half == "learnt"])
     lesson = Lesson.of(layout, rarity, ANSWER, everything, others)

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from rubrica.text.linear import Layout, LinearModel, stored
+from rubrica.text.linear import FeatureLayout, LinearModel, stored
 
 from .examples import Example, read_examples, read_groups
 from .fit import Recipe, fit
@@ -25,7 +25,7 @@ RECIPE = Recipe(shrink=0.1, balance=0.5, steps=150)
 
 def train() -> LinearModel:
     """The classifier as the examples make it."""
-    layout = Layout(bits=15, grams=(3, 4), groups=read_groups(EXAMPLES / "groups.yaml"))
+    layout = FeatureLayout(bits=15, grams=(3, 4), groups=read_groups(EXAMPLES / "groups.yaml"))
     return fit(layout, read_examples(EXAMPLES, LABELS), LABELS, RECIPE)
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rubrica.text.exchange import vector_of
-from rubrica.text.linear import Layout, LinearModel, stored
+from rubrica.text.linear import FeatureLayout, LinearModel, stored
 from rubrica.text.risk import COLUMNS, FILE
 
 from .examples import digest, read_groups
@@ -45,7 +45,7 @@ class Lesson:
     counts: Floats  # of the same
 
     @classmethod
-    def of(cls, layout: Layout, rarity: NDArray[np.int8], recipe: Recipe, *texts: Sequence[Labelled]) -> Lesson:
+    def of(cls, layout: FeatureLayout, rarity: NDArray[np.int8], recipe: Recipe, *texts: Sequence[Labelled]) -> Lesson:
         """A lesson on the first texts, helped by all others."""
         width, everything = 1 << layout.bits, [each for part in texts for each in part]
         rare = rarity.tolist().__getitem__
@@ -84,7 +84,7 @@ class Lesson:
         return float(np.quantile(np.concatenate(found), 1 - ALLOWED))
 
 
-def rarities(layout: Layout, texts: Sequence[Labelled]) -> NDArray[np.int8]:
+def rarities(layout: FeatureLayout, texts: Sequence[Labelled]) -> NDArray[np.int8]:
     """How rare each row is, in steps of `RARITY`: the usual logarithm, and 0 where hardly any text has it."""
     seen = np.zeros(1 << layout.bits)
     for each in texts:
@@ -95,7 +95,7 @@ def rarities(layout: Layout, texts: Sequence[Labelled]) -> NDArray[np.int8]:
 
 def train(answered: Sequence[Labelled], others: Sequence[Labelled], replied: Sequence[Labelled]) -> LinearModel:
     """Both heads: answers with what helps to judge them, and replies; of each set, the half that is learnt from."""
-    layout = Layout(bits=BITS, grams=(3, 4), groups=read_groups(EXAMPLES / "groups.yaml"))
+    layout = FeatureLayout(bits=BITS, grams=(3, 4), groups=read_groups(EXAMPLES / "groups.yaml"))
     answered = with_tails(answered)
     learnt = [each for each in (*answered, *others, *replied) if each.half == "learnt"]
     rarity = rarities(layout, learnt)
@@ -107,7 +107,7 @@ def train(answered: Sequence[Labelled], others: Sequence[Labelled], replied: Seq
 
 
 def in_columns(
-    layout: Layout, heads: Sequence[tuple[Floats, float]], rarity: NDArray[np.int8], made_from: str
+    layout: FeatureLayout, heads: Sequence[tuple[Floats, float]], rarity: NDArray[np.int8], made_from: str
 ) -> LinearModel:
     """The heads and the rarity as one table of bytes."""
     whole, scale = in_bytes(np.stack([weights for weights, _ in heads], axis=1))

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 
 from rubrica import api
 from rubrica.api import ContextLike, RubricLike
+from rubrica.engine.counterfactuals import reach
 from rubrica.engine.plan import Plan
-from rubrica.engine.variation import reach
 from rubrica.errors import ContextError
 from rubrica.model.context import Context
 from rubrica.model.evaluation import INCONCLUSIVE, DimensionResult, Evaluation

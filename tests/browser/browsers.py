@@ -21,9 +21,9 @@ from playwright.sync_api import APIResponse, Browser, BrowserContext, Page, expe
 from sqlalchemy import Connection
 
 from browser.slowness import SLOWNESS, far_away, slow_down
-from rubrica.arena.access import Role
-from rubrica.arena.keys import Wish, issue
 from rubrica.store.database import Database
+from rubrica.workspace.access import Role
+from rubrica.workspace.keys import KeyRequest, issue
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -71,7 +71,7 @@ class Site:
 
     def key(self, name: str, role: Role) -> str:
         """A new key of a user, as ``rubrica keys create`` makes one."""
-        return self.write(issue, Wish(role, name), datetime.now(UTC)).secret
+        return self.write(issue, KeyRequest(role, name), datetime.now(UTC)).secret
 
 
 @contextmanager

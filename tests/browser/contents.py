@@ -9,16 +9,16 @@ from pathlib import Path
 from typing import Any
 
 from browser.browsers import Site, eventually
-from rubrica.arena.access import LOCAL
-from rubrica.arena.run_access import RunKey, open_review
 from rubrica.engine.load import rubric_from_text
-from rubrica.runs.baseline import Baselines, Source
-from rubrica.runs.grading import Grading
-from rubrica.runs.queueing import new_items
-from rubrica.runs.sampling import draw
-from rubrica.runs.stored import StoredRun
+from rubrica.runs.compare.baseline import Baselines, BaselineSource
+from rubrica.runs.files.stored import StoredRun
+from rubrica.runs.review.queue_items import new_items
+from rubrica.runs.review.sampling import draw
+from rubrica.runs.summary.grading import Grading
 from rubrica.store.reviews import add_items
-from rubrica.studio.runs_view.conduct import Conductor, Orders
+from rubrica.studio.runs.jobs import RunJob, RunJobs
+from rubrica.workspace.access import LOCAL
+from rubrica.workspace.run_access import RunKey, open_review
 
 
 def now() -> datetime:
@@ -33,7 +33,7 @@ def written(file: Path, rows: Iterable[Mapping[str, Any]]) -> Path:
 
 def conducted(folder: Path, rubric: str, cases: Path, *judges: str) -> StoredRun:
     """A run as the studio itself makes one, from start to end."""
-    course = Conductor(now).start(Orders(folder, rubric_from_text(rubric), cases, judges))
+    course = RunJobs(now).start(RunJob(folder, rubric_from_text(rubric), cases, judges))
     eventually(lambda: course.state != "running")
     assert course.state == "finished", course.error
     return StoredRun.open(folder)
@@ -42,7 +42,7 @@ def conducted(folder: Path, rubric: str, cases: Path, *judges: str) -> StoredRun
 def kept_as_baseline(run: StoredRun, file: Path, note: str) -> None:
     manifest = run.manifest
     assert manifest is not None
-    source = Source(run=manifest.id, grading=Grading.of(run.rubrics().values()), note=note)
+    source = BaselineSource(run=manifest.id, grading=Grading.of(run.rubrics().values()), note=note)
     Baselines(file).add(run.rows(), source, now())
 
 

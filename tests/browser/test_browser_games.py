@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from browser.browsers import SECONDS, Site, expect_to_fit, opened, sign_in, tab
-from rubrica.arena.access import Role
+from rubrica.workspace.access import Role
 
 MOTH = {
     "name": "Moth",

@@ -9,8 +9,8 @@ from playwright.sync_api import Browser, Page, expect
 
 from browser.browsers import Site, expect_to_fit, opened, sign_in, tab
 from gateway_samples import record, traffic
-from rubrica.arena.keys import Wish, issue
-from rubrica.store.gateway import DimensionScore, keep
+from rubrica.store.gateway import GradedDimension, keep
+from rubrica.workspace.keys import KeyRequest, issue
 
 HOSTILE = "<img src=x onerror=alert(1)>"
 
@@ -35,8 +35,8 @@ def test_an_empty_page_tells_how_to_start_and_fills_by_itself(page: Page, site: 
 def test_a_request_is_followed_step_by_step_and_its_texts_stay_texts(keyed: Site, chromium: Browser) -> None:
     now = datetime.now(UTC)
     scores = {
-        "accuracy": DimensionScore(4, 0.7, "anthropic:claude-haiku-4-5"),
-        "depth": DimensionScore(5, stands_in=True),
+        "accuracy": GradedDimension(4, 0.7, "anthropic:claude-haiku-4-5"),
+        "depth": GradedDimension(5, stands_in=True),
     }
     failed = record(
         now - timedelta(seconds=5),
@@ -76,7 +76,7 @@ def test_a_request_is_followed_step_by_step_and_its_texts_stay_texts(keyed: Site
 
 def test_a_viewer_reads_figures_but_no_texts(keyed: Site, chromium: Browser) -> None:
     moment, texts = datetime.now(UTC) - timedelta(seconds=9), ("Is it secret?", "It is <b>quite</b>.")
-    gus = keyed.write(issue, Wish("viewer", "gus"), moment)
+    gus = keyed.write(issue, KeyRequest("viewer", "gus"), moment)
     secret, own = (record(moment, prompt=texts[0], answer=texts[1], key_id=key) for key in (None, gus.key.id))
     keyed.write(keep, [secret, own])
     with tab(chromium, keyed, width=390) as page:

@@ -10,8 +10,8 @@ from playwright.sync_api import Browser, Page, expect
 
 from browser.browsers import Site, expect_to_fit, opened, sign_in, tab
 from browser.contents import conducted, queued, written
-from rubrica.arena.access import Role
-from rubrica.runs.stored import StoredRun
+from rubrica.runs.files.stored import StoredRun
+from rubrica.workspace.access import Role
 
 RUBRIC = """\
 name: tone

@@ -19,8 +19,8 @@ from rich.console import Console
 from typer.testing import CliRunner, Result
 
 from rubrica.cli.council import app
-from rubrica.cli.council_tables import Board
-from rubrica.council.events import Answered, Dropped, Reviewed, StageFinished, StageStarted
+from rubrica.cli.council_tables import SessionBoard
+from rubrica.council.events import AnswerReceived, MemberDropped, ReviewFinished, StageFinished, StageStarted
 from rubrica.errors import RubricaError
 
 Council = Callable[..., Result]
@@ -206,7 +206,7 @@ def test_holistic_and_both_exclude_each_other(council: Council, models: str) -> 
 
 
 def test_progress_shows_who_is_done_who_is_dropped_and_who_is_waited_for() -> None:
-    board = Board()
+    board = SessionBoard()
     console = Console(file=StringIO(), width=100, force_terminal=False)
 
     def shown() -> str:
@@ -215,8 +215,8 @@ def test_progress_shows_who_is_done_who_is_dropped_and_who_is_waited_for() -> No
         return console.file.getvalue()
 
     board.take(StageStarted("answers", ("ann", "bo", "cy"), 20.0))
-    board.take(Answered("ann", 1.5, 120))
-    board.take(Dropped("bo", "answers", "no answer\nwithin 20 s \x1b[31m"))
+    board.take(AnswerReceived("ann", 1.5, 120))
+    board.take(MemberDropped("bo", "answers", "no answer\nwithin 20 s \x1b[31m"))
     text = shown()
     assert "answering" in text
     assert "120 words, 1.5 s" in text
@@ -224,7 +224,7 @@ def test_progress_shows_who_is_done_who_is_dropped_and_who_is_waited_for() -> No
     assert "cy" in text
     board.take(StageFinished("answers", 20.0, None))
     board.take(StageStarted("reviews", ("ann", "cy"), 20.0))
-    board.take(Reviewed("cy", 2.0, 1, 2))
+    board.take(ReviewFinished("cy", 2.0, 1, 2))
     text = shown()
     assert "answering: 1 of 3, 20 s" in text
     assert "1 of 2 answers, 2 s" in text

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from cli_runs import Cli, stored
 
-from rubrica.cli.gallery import abbreviations
+from rubrica.cli.example_table import abbreviations
 from rubrica.packs.library import PACKS, examples
 
 

@@ -19,12 +19,12 @@ from cli_runs import Cli, process
 
 from gateway_samples import record, traffic
 from rubrica import load
-from rubrica.arena.access import LOCAL
 from rubrica.gateway.settings import GatewaySettings, settings_from_text
 from rubrica.gateway.starter import starter
 from rubrica.store.database import Database
-from rubrica.store.gateway import Comparison, DimensionScore, Record, add_feedback, keep
+from rubrica.store.gateway import GradedDimension, RequestRecord, TierComparison, add_feedback, keep
 from rubrica.store.upgrade import upgrade
+from rubrica.workspace.access import LOCAL
 
 pytestmark = pytest.mark.usefixtures("_elsewhere")
 CAPITAL = {"model": "gpt-4", "messages": [{"role": "user", "content": "What is the capital of France?"}]}
@@ -68,7 +68,7 @@ def ask(place: str, path: str, body: Any = None, **headers: str) -> tuple[int, d
     return reply.status, {name.lower(): value for name, value in reply.getheaders()}, told
 
 
-def books(place: Path, entries: Iterable[Record | Comparison]) -> None:
+def books(place: Path, entries: Iterable[RequestRecord | TierComparison]) -> None:
     """A database with these requests in it."""
 
     async def fill() -> None:
@@ -237,14 +237,16 @@ def test_stats_of_nothing_say_so(cli: Cli, tmp_path: Path) -> None:
 # --- tune -------------------------------------------------------------------------------------------------
 
 
-def compared(count: int) -> Iterator[Record | Comparison]:
+def compared(count: int) -> Iterator[RequestRecord | TierComparison]:
     """Factual answers of which those from 80 on are as good as tier-1's."""
     now = datetime.now(UTC) - timedelta(hours=1)
     for number in range(count):
         score = 60.0 + 40.0 * number / count
         one = record(now, score=score, passed=score >= 85, rubric=RUBRIC)
         yield one
-        yield Comparison(one.trace, min(100.0, score + (0.5 if score >= 80 else 30.0)), 0.5 if score >= 80 else 30.0)
+        yield TierComparison(
+            one.trace, min(100.0, score + (0.5 if score >= 80 else 30.0)), 0.5 if score >= 80 else 30.0
+        )
 
 
 def test_tune_proposes_a_threshold_and_applies_it_on_demand(cli: Cli, tmp_path: Path) -> None:
@@ -293,7 +295,7 @@ def test_tune_is_steady_and_tells_programs_too(cli: Cli, tmp_path: Path) -> None
 
 
 def test_labels_are_what_people_and_judges_gave_the_same_answers(cli: Cli, tmp_path: Path) -> None:
-    judged = {"accuracy": DimensionScore(7, 0.8, "openai:gpt-4o")}
+    judged = {"accuracy": GradedDimension(7, 0.8, "openai:gpt-4o")}
     one = record(datetime.now(UTC) - timedelta(hours=1), dimension_scores=judged, rubric=RUBRIC)
     books(tmp_path / "rubrica.db", [one])
 

@@ -14,17 +14,17 @@ import pytest
 from cli_runs import GOOD, LOUD, POOR, Cli, WriteLines, rows, stored
 
 import rubrica
-from rubrica.cli.progress import Course
-from rubrica.cli.run_orders import Orders
+from rubrica.cli.progress import ProgressState
+from rubrica.cli.run_request import RunRequest
 from rubrica.engine.audience import listen
 from rubrica.model.evaluation import Evaluation
-from rubrica.runs.bulk import LARGE
-from rubrica.runs.folder import locked
+from rubrica.runs.bulk.run import LARGE
+from rubrica.runs.files.case_source import LineSource
+from rubrica.runs.files.folder import locked
+from rubrica.runs.files.stored import StoredRun
 from rubrica.runs.run import Run
 from rubrica.runs.selection import Selection
-from rubrica.runs.source import Lines
-from rubrica.runs.stored import StoredRun
-from rubrica.runs.tally import Bill, Tally
+from rubrica.runs.summary.tally import DimensionCost, RunTally
 
 KIND = """\
 name: kind
@@ -363,7 +363,7 @@ def test_while_someone_listens_to_evaluations_only_a_run_that_asks_for_it_is_mad
     source = tmp_path / "large.jsonl"
     with source.open("wb") as stream:
         stream.truncate(LARGE)
-    orders, plan = Orders(str(source), tmp_path / "run", Selection(), {}, 1, 0), rubrica.compile(str(tiny))
+    orders, plan = RunRequest(str(source), tmp_path / "run", Selection(), {}, 1, 0), rubrica.compile(str(tiny))
     assert orders.takes_bulk(plan, None)
     stop = listen(lambda _: None)
     try:
@@ -384,15 +384,17 @@ def test_progress_tells_how_many_how_fast_what_it_cost_and_how_long_it_will_take
     with locked(tmp_path):
         run = Run(tmp_path)
     run.skipped = 100
-    tally = Tally(judged=300)
-    tally.bills["tone"] = Bill(0.5, 1_000, 100, 300)
-    file = Lines(io.BytesIO(), size=1_000)
+    tally = RunTally(judged=300)
+    tally.bills["tone"] = DimensionCost(0.5, 1_000, 100, 300)
+    file = LineSource(io.BytesIO(), size=1_000)
     file.read = 400
     now = {"clock": lambda: 60.0, "started": 0.0}
-    assert Course(file, run, tally, 1_000, **now).told() == "400 of 1,000 · 5.0 a second · $0.500 · 2 min 0 s left"
-    assert Course(file, run, tally, None, **now).told().startswith("400 of about 1,000 · ")
+    assert (
+        ProgressState(file, run, tally, 1_000, **now).told() == "400 of 1,000 · 5.0 a second · $0.500 · 2 min 0 s left"
+    )
+    assert ProgressState(file, run, tally, None, **now).told().startswith("400 of about 1,000 · ")
     file.size = None
-    assert Course(file, run, tally, None, **now).told() == "400 done · 5.0 a second · $0.500"
+    assert ProgressState(file, run, tally, None, **now).told() == "400 done · 5.0 a second · $0.500"
     run.close()
 
 

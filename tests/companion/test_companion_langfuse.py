@@ -11,10 +11,10 @@ from langfuse_server import LangfuseServer
 
 import rubrica
 from rubrica.companion.candidate import Candidate
-from rubrica.companion.judgement import Bench
-from rubrica.companion.langfuse import Run, send
+from rubrica.companion.judgement import ReplyJudges
+from rubrica.companion.langfuse import LangfuseRun, send
 from rubrica.companion.scenarios import load_scenarios
-from rubrica.companion.trial import Trial, hold
+from rubrica.companion.trial import Trial, hold_trial
 from rubrica.llm.scripted import ScriptedModel
 from rubrica.telemetry.langfuse import Account, Langfuse, LangfuseError, StoredPrompt
 
@@ -35,8 +35,8 @@ def over(server: LangfuseServer, work: Callable[[Langfuse], Awaitable[T]], **cha
 
 async def trial() -> Trial:
     candidate = Candidate(ScriptedModel(["That sounds hard. What happened?"]), "Be kind.")
-    bench = Bench.of(rubrica.load("voice-companion"))
-    return await hold(candidate, load_scenarios(["support"]), bench, name="mira")
+    bench = ReplyJudges.of(rubrica.load("voice-companion"))
+    return await hold_trial(candidate, load_scenarios(["support"]), bench, name="mira")
 
 
 def stored(version: int, prompt: Any, *labels: str) -> dict[str, Any]:
@@ -71,7 +71,7 @@ def test_a_trial_becomes_a_run_with_a_score_for_every_dimension_and_the_whole() 
     async def work(client: Langfuse) -> tuple[Trial, int]:
         held = await trial()
         return held, await send(
-            held, client, Run("week-46", "companion", began=10**18, prompt=StoredPrompt("mira", 2, ""))
+            held, client, LangfuseRun("week-46", "companion", began=10**18, prompt=StoredPrompt("mira", 2, ""))
         )
 
     held, count = over(server, work)
@@ -98,7 +98,7 @@ def test_sending_a_run_again_changes_nothing() -> None:
     async def work(client: Langfuse) -> list[tuple[int, int, int]]:
         held, sizes = await trial(), []
         for _ in range(2):
-            await send(held, client, Run("week-46", "companion"))
+            await send(held, client, LangfuseRun("week-46", "companion"))
             sizes.append((len(server.scores), len(server.spans), len(server.items)))
         return sizes
 
@@ -125,7 +125,7 @@ def test_scores_that_were_not_taken_are_an_error() -> None:
     server = LangfuseServer(reject_scores=2)
 
     async def work(client: Langfuse) -> None:
-        await send(await trial(), client, Run("week-46", "companion"))
+        await send(await trial(), client, LangfuseRun("week-46", "companion"))
 
     with pytest.raises(LangfuseError, match="refused 2 of its scores: configId is not known"):
         over(server, work)

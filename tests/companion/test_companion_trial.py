@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 
 import rubrica
 from rubrica.companion.candidate import Candidate, converse
-from rubrica.companion.decision import Terms, decide
+from rubrica.companion.decision import DecisionTerms, decide
 from rubrica.companion.journal import Journal
-from rubrica.companion.judgement import Bench
+from rubrica.companion.judgement import ReplyJudges
 from rubrica.companion.page import trial_html
 from rubrica.companion.scenarios import Scenario, load_scenarios
-from rubrica.companion.trial import Trial, hold
+from rubrica.companion.trial import Trial, hold_trial
 from rubrica.engine.audience import listen
 from rubrica.errors import RubricaError
 from rubrica.judges.judge import ModelJudge
@@ -48,15 +48,15 @@ def judging(marks: float | dict[str, float] | str) -> Callable[[Request], Any]:
     return reply
 
 
-def bench(judge: Callable[[Request], Any] | None = None, *, overall: bool = False) -> Bench:
+def bench(judge: Callable[[Request], Any] | None = None, *, overall: bool = False) -> ReplyJudges:
     rubric = rubrica.load(PACK)
     asked = ModelJudge(ScriptedModel(judge), rubric) if judge is not None else None
-    return Bench.of(rubric, overall=asked) if overall else Bench.of(rubric, asked)
+    return ReplyJudges.of(rubric, overall=asked) if overall else ReplyJudges.of(rubric, asked)
 
 
-def held(script: Any, scenarios: list[Scenario] | None = None, judges: Bench | None = None) -> Trial:
+def held(script: Any, scenarios: list[Scenario] | None = None, judges: ReplyJudges | None = None) -> Trial:
     candidate = Candidate(ScriptedModel(script), "Be Mira.")
-    return asyncio.run(hold(candidate, scenarios or load_scenarios(), judges or bench(), name="mira.md"))
+    return asyncio.run(hold_trial(candidate, scenarios or load_scenarios(), judges or bench(), name="mira.md"))
 
 
 def scenario(*turns: str, **facts: Any) -> Scenario:
@@ -170,9 +170,9 @@ def test_a_rubric_of_another_scale_is_decided_by_shares_of_full_marks() -> None:
             "verdicts": [{"label": "deploy", "when": "score >= deploy_at"}, {"label": "revise"}],
         }
     )
-    trial = held(["one two three four five six seven"], [scenario("Hi")], Bench.of(strict))
+    trial = held(["one two three four five six seven"], [scenario("Hi")], ReplyJudges.of(strict))
     assert trial.replies[0].score == pytest.approx(0.7)
-    assert (trial.terms, trial.decision.label) == (Terms(0.8, 0.5, 0.2), "ab_test")
+    assert (trial.terms, trial.decision.label) == (DecisionTerms(0.8, 0.5, 0.2), "ab_test")
 
 
 def test_what_stops_one_conversation_for_good_stops_the_trial_and_is_told() -> None:
@@ -186,13 +186,13 @@ def test_what_stops_one_conversation_for_good_stops_the_trial_and_is_told() -> N
 def test_what_a_journal_knows_is_neither_asked_nor_told_again(tmp_path: Path) -> None:
     talks, file, heard = load_scenarios(["continuity"]), tmp_path / "journal.jsonl", list[Evaluation]()
     first = Journal(file)
-    whole = asyncio.run(hold(Candidate(ScriptedModel([WARM]), "x"), talks, bench(), name="x", journal=first))
+    whole = asyncio.run(hold_trial(Candidate(ScriptedModel([WARM]), "x"), talks, bench(), name="x", journal=first))
     first.close()
     with file.open("ab") as stream:
         stream.write(b'{"candidate": 7}\n{"torn')
     again, model = Journal(file), ScriptedModel(["another reply"])
     stop = listen(heard.append)
-    known = asyncio.run(hold(Candidate(model, "x"), talks, bench(), name="x", journal=again))
+    known = asyncio.run(hold_trial(Candidate(model, "x"), talks, bench(), name="x", journal=again))
     stop()
     again.close()
     assert (model.requests, heard, again.unreadable) == ([], [], 1)
@@ -238,10 +238,10 @@ def test_an_inconclusive_decision_is_one_that_missing_replies_could_change(
     known: list[float], missing: int, data: st.DataObject
 ) -> None:
     by_talk = {str(at): [score] for at, score in enumerate(known)}
-    with_gaps = decide(by_talk, {"d": known}, missing, Terms(), CHANCE)
+    with_gaps = decide(by_talk, {"d": known}, missing, DecisionTerms(), CHANCE)
     had = data.draw(st.lists(st.sampled_from([0.0, 0.3, 0.65, 1.0]), min_size=missing, max_size=missing))
     whole = known + had
-    full = decide({str(at): [score] for at, score in enumerate(whole)}, {"d": whole}, 0, Terms(), CHANCE)
+    full = decide({str(at): [score] for at, score in enumerate(whole)}, {"d": whole}, 0, DecisionTerms(), CHANCE)
     assert with_gaps.label in ("inconclusive", full.label)
 
 
@@ -256,7 +256,7 @@ def test_an_inconclusive_decision_is_one_that_missing_replies_could_change(
     ],
 )
 def test_the_bounds_of_the_decision_are_inclusive(mean: float, lowest: float, label: str) -> None:
-    found = decide({"a": [mean]}, {"one": [lowest], "two": [1.0]}, 0, Terms(), CHANCE)
+    found = decide({"a": [mean]}, {"one": [lowest], "two": [1.0]}, 0, DecisionTerms(), CHANCE)
     assert found.label == label
 
 
@@ -305,7 +305,7 @@ def test_a_reply_that_raises_a_flag_is_never_held_up_as_the_best() -> None:
 
 def test_a_mean_near_a_bound_is_no_close_call_where_a_dimension_decides() -> None:
     scores = {"a": [0.55], "b": [0.75], "c": [0.6], "d": [0.72]}
-    assert decide(scores, {"x": [0.6]}, 0, Terms(), CHANCE).close
-    weak = decide(scores, {"x": [0.2]}, 0, Terms(), CHANCE)
+    assert decide(scores, {"x": [0.6]}, 0, DecisionTerms(), CHANCE).close
+    weak = decide(scores, {"x": [0.2]}, 0, DecisionTerms(), CHANCE)
     assert weak.label == "revise"
     assert weak.close == ""

@@ -22,7 +22,16 @@ from council_stage import (
 )
 from loopback import Said
 
-from rubrica.council.events import Answered, Concluded, Dropped, Event, Ranked, Reviewed, StageFinished, StageStarted
+from rubrica.council.events import (
+    AnswerReceived,
+    Concluded,
+    Event,
+    MemberDropped,
+    Ranked,
+    ReviewFinished,
+    StageFinished,
+    StageStarted,
+)
 from rubrica.council.session import QuorumError
 from rubrica.engine.audience import listen
 from rubrica.model.evaluation import Evaluation
@@ -425,9 +434,9 @@ def test_events_tell_the_stages_as_they_happen() -> None:
     kinds = [type(event) for event in events]
     assert kinds[0] is StageStarted
     assert kinds.count(StageStarted) == kinds.count(StageFinished) == 3
-    assert kinds.count(Answered) == kinds.count(Reviewed) == 2
-    assert kinds.count(Dropped) == 1
-    assert kinds.index(Ranked) > max(at for at, kind in enumerate(kinds) if kind is Reviewed)
+    assert kinds.count(AnswerReceived) == kinds.count(ReviewFinished) == 2
+    assert kinds.count(MemberDropped) == 1
+    assert kinds.index(Ranked) > max(at for at, kind in enumerate(kinds) if kind is ReviewFinished)
     assert kinds[-1] is Concluded
     assert events[0].to_dict()["event"] == "stage_started"
 

@@ -11,7 +11,7 @@ import pytest
 
 from education_samples import question
 from rubrica.education.curriculum import Skill, bundled_curriculum, chosen, numbered, read_curriculum
-from rubrica.education.records import Record, Refused, read_records
+from rubrica.education.records import QuestionRecord, RefusedRecord, read_records
 from rubrica.errors import RubricaError
 
 
@@ -74,7 +74,7 @@ def test_a_skill_becomes_the_request_it_is_written_and_judged_by() -> None:
 
 def records(
     tmp_path: Path, *rows: Any, name: str = "questions.jsonl", grade: int | None = None
-) -> list[Record | Refused]:
+) -> list[QuestionRecord | RefusedRecord]:
     file = tmp_path / name
     file.write_text("".join((row if isinstance(row, str) else json.dumps(row)) + "\n" for row in rows))
     return list(read_records(file, grade))
@@ -90,9 +90,9 @@ def test_records_of_many_shapes_are_read(tmp_path: Path) -> None:
         {"question": "¿Cuánto es 2 + 2?", "options": [], "answer": "4", "language": "spanish", "type": "mcq"},
     ]
     found = records(tmp_path, *shapes, grade=3)
-    assert all(isinstance(item, Record) for item in found)
+    assert all(isinstance(item, QuestionRecord) for item in found)
     assert [item.grade for item in found] == [3, 2, 3, 5, 3, 3]
-    assert [item.question.answer for item in found if isinstance(item, Record)] == ["C", "B", "4", "4", 1, "4"]
+    assert [item.question.answer for item in found if isinstance(item, QuestionRecord)] == ["C", "B", "4", "4", 1, "4"]
 
 
 @pytest.mark.parametrize(
@@ -109,9 +109,9 @@ def test_records_of_many_shapes_are_read(tmp_path: Path) -> None:
 )
 def test_a_record_that_cannot_be_judged_is_refused_and_the_rest_goes_on(tmp_path: Path, row: Any, why: str) -> None:
     first, second = records(tmp_path, row, question())
-    assert isinstance(first, Refused)
+    assert isinstance(first, RefusedRecord)
     assert why in first.reason
-    assert (first.line, isinstance(second, Record)) == (1, True)
+    assert (first.line, isinstance(second, QuestionRecord)) == (1, True)
 
 
 def test_csv_options_come_as_columns_as_a_list_or_between_bars(tmp_path: Path) -> None:
@@ -120,7 +120,9 @@ def test_csv_options_come_as_columns_as_a_list_or_between_bars(tmp_path: Path) -
     as_list = records(tmp_path, "question,options,answer", '2 + 2?,"[""A) 3"", ""B) 4""]",B', name="c.csv")
     by_bars = records(tmp_path, "question\toptions\tanswer", "2 + 2?\t3 | 4\t4", name="d.tsv")
     options = [
-        item.question.options for (item,) in (by_column, by_letter, as_list, by_bars) if isinstance(item, Record)
+        item.question.options
+        for (item,) in (by_column, by_letter, as_list, by_bars)
+        if isinstance(item, QuestionRecord)
     ]
     assert options == [{"A": "3", "B": "4"}, {"A": "3", "B": "4"}, ["A) 3", "B) 4"], ["3", "4"]]
 
@@ -128,8 +130,8 @@ def test_csv_options_come_as_columns_as_a_list_or_between_bars(tmp_path: Path) -
 def test_without_a_topic_nothing_is_asked_for_in_words(tmp_path: Path) -> None:
     (bare,) = records(tmp_path, question())
     (told,) = records(tmp_path, {**question(), "skill": "Equal groups"})
-    assert isinstance(bare, Record)
-    assert isinstance(told, Record)
+    assert isinstance(bare, QuestionRecord)
+    assert isinstance(told, QuestionRecord)
     assert bare.request.words == ""
     assert told.request.words == "Equal groups: a multiple-choice question, medium."
     assert "skill" not in told.question.plain

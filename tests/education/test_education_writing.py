@@ -14,13 +14,13 @@ import pytest
 from education_samples import question
 from rubrica.education.curriculum import Skill
 from rubrica.education.evaluator import ResponseEvaluator
-from rubrica.education.folder import Piece
+from rubrica.education.folder import FinishedWork
 from rubrica.education.questions import GenerateQuestionsRequest
-from rubrica.education.running import SkillWork
+from rubrica.education.work import SkillWork
 from rubrica.education.writing import Writer, WritingError, asking, form_words, read_questions
 from rubrica.llm.connect import connect
 from rubrica.llm.model import Model, Reply, Request
-from rubrica.llm.scripted import Line, ScriptedModel
+from rubrica.llm.scripted import ScriptedModel, ScriptLine
 from rubrica.llm.settings import Settings
 
 ONE = question()
@@ -67,8 +67,8 @@ def test_no_more_questions_are_taken_than_were_asked_for() -> None:
     ("line", "why"),
     [
         ("Once upon a time", "holds no question: Once upon a time"),
-        (Line(reply="I'd rather not", stop="refusal"), "refused to write"),
-        (Line(reply='{"questions": [', stop="length"), "cut off"),
+        (ScriptLine(reply="I'd rather not", stop="refusal"), "refused to write"),
+        (ScriptLine(reply='{"questions": [', stop="length"), "cut off"),
         ({"questions": [{"options": ["A", "B"]}]}, "it has no text"),
         ("\x1b[31m\u202egarbage", "U\\+001B"),
     ],
@@ -122,7 +122,7 @@ class Brief:
 
 @pytest.mark.slow
 def test_the_embedded_model_goes_the_whole_way() -> None:
-    async def scenario() -> Piece:
+    async def scenario() -> FinishedWork:
         model = connect("local:", Settings())
         try:
             return await SkillWork(Skill(3, "a", "Equal groups"), Writer(Brief(model)), ResponseEvaluator()).done()

@@ -9,11 +9,10 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from rubrica.arena.bundle import read_bundle
 from rubrica.cli.app import app
 from rubrica.companion.scenarios import load_scenarios
 from rubrica.council.settings import load_council
-from rubrica.education.given import request_of
+from rubrica.education.inputs import request_of
 from rubrica.education.writing import read_questions
 from rubrica.engine.cases import BadLine, read_case
 from rubrica.engine.document import DEEPEST, check_size, read_document
@@ -25,13 +24,14 @@ from rubrica.gateway.settings import settings_from_text
 from rubrica.gateway.thresholds import with_thresholds_in
 from rubrica.jsontext import decode_json, decode_json_at
 from rubrica.judges.calibration import read_labels
-from rubrica.judges.fence import Quoted
+from rubrica.judges.fence import JudgedTexts
 from rubrica.judges.reply import read_one
-from rubrica.llm.http import complaint
+from rubrica.llm.http import read_error_body
 from rubrica.model.evaluation import Evaluation
 from rubrica.model.scale import Scale
 from rubrica.studio.builder.document import from_text
 from rubrica.text.question import read_question
+from rubrica.workspace.bundle import read_bundle
 
 BLOCK = "- " * 25_000
 FLOW = "[" * 500_000
@@ -142,14 +142,14 @@ def test_every_reader_of_json_refuses_nested_json_by_its_own_error(read: Callabl
 @pytest.mark.parametrize("text", [FLOW, OBJECTS, NEARLY, f'{{"score": {"[" * 900}{"]" * 900}}}'])
 def test_nested_json_in_replies_of_models_is_passed_over(text: str) -> None:
     start = time.process_time()
-    assert not hasattr(read_one(text, "tone", Scale(min=1, max=10), Quoted()), "value")
+    assert not hasattr(read_one(text, "tone", Scale(min=1, max=10), JudgedTexts()), "value")
     assert read_questions(text)[0] == ()
     assert read_question(text) is None
-    assert complaint(text.encode()).message == ""
+    assert read_error_body(text.encode()).message == ""
     assert isinstance(read_case(text, 1), BadLine)
     assert time.process_time() - start < 3
 
 
 def test_a_score_behind_nested_json_is_still_read() -> None:
-    found = read_one(f'{NEARLY} so {{"score": 7}}', "tone", Scale(min=1, max=10), Quoted())
+    found = read_one(f'{NEARLY} so {{"score": 7}}', "tone", Scale(min=1, max=10), JudgedTexts())
     assert getattr(found, "value", None) == 7

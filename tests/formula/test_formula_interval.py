@@ -210,10 +210,10 @@ def situations(draw: st.DrawFn) -> tuple[dict[str, Interval | None], dict[str, f
 @settings(deadline=None, max_examples=300)
 @given(trees, situations())
 def test_the_value_is_in_the_interval_and_a_sure_interval_has_no_fault(
-    tree: Node, situation: tuple[dict[str, Interval | None], dict[str, float | None]]
+    tree: Node, namespace: tuple[dict[str, Interval | None], dict[str, float | None]]
 ) -> None:
     formula = parse(text_of(tree))
-    intervals, values = situation
+    intervals, values = namespace
     result = formula.interval(intervals)
 
     assert result.lo <= result.hi
@@ -238,12 +238,12 @@ SHAPES = [
 
 @pytest.mark.parametrize("text", SHAPES)
 @settings(deadline=None, max_examples=30)
-@given(situation=situations())
+@given(namespace=situations())
 def test_every_function_is_sound_on_its_own(
-    text: str, situation: tuple[dict[str, Interval | None], dict[str, float | None]]
+    text: str, namespace: tuple[dict[str, Interval | None], dict[str, float | None]]
 ) -> None:
     formula = parse(text)
-    intervals, values = situation
+    intervals, values = namespace
     result = formula.interval(intervals)
     try:
         value = formula.value(values)

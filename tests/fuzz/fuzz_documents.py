@@ -18,18 +18,18 @@ from fuzz_texts import as_bytes, broken, data, json_texts, numbers, scalars, wor
 from hypothesis import strategies as st
 
 import rubrica
-from rubrica.arena.bundle import draft_of, read_bundle
-from rubrica.arena.draft import read_draft
-from rubrica.arena.overrides import check_overrides, overridden
 from rubrica.council.settings import load_council
 from rubrica.engine.document import read_document
 from rubrica.engine.load import rubric_from_data, rubric_from_text
+from rubrica.games.overrides import check_overrides, overridden
 from rubrica.gateway.settings import settings_from_text
 from rubrica.gateway.starter import starter
 from rubrica.llm.settings import load_settings, setting_names
 from rubrica.model.evaluation import Evaluation
 from rubrica.model.rubric import Rubric
 from rubrica.report.rubric_page import rubric_html, rubric_markdown
+from rubrica.workspace.bundle import draft_of, read_bundle
+from rubrica.workspace.draft import read_draft
 
 _NUMBER = re.compile(r"-?[0-9.]+([eE][-+]?[0-9]+)?")
 RESPONSE = "Paris is the capital of France. It has 2.1 million people, and 2 + 2 = 4."

@@ -16,15 +16,15 @@ from hypothesis import strategies as st
 from yarl import URL
 
 from rubrica.gateway.chat import read_chat
-from rubrica.gateway.upstreams.openai import PassedOn
+from rubrica.gateway.upstreams.openai import PassThroughStream
 from rubrica.gateway.upstreams.relay import Relay
-from rubrica.gateway.upstreams.translated import Translated
+from rubrica.gateway.upstreams.translated_stream import TranslatedStream
 from rubrica.gateway.upstreams.translation import translate
-from rubrica.judges.fence import Quoted
-from rubrica.judges.reply import Mark, read_listwise, read_many, read_one, read_overall, read_wholes
+from rubrica.judges.fence import JudgedTexts
+from rubrica.judges.reply import ReplyScore, read_listwise, read_many, read_one, read_overall, read_wholes
 from rubrica.judges.scoreline import last_choice, last_pair
 from rubrica.llm.anthropic import AnthropicModel
-from rubrica.llm.http import Answer
+from rubrica.llm.http import HttpAnswer
 from rubrica.llm.model import ChatMessage, ModelError, Request
 from rubrica.llm.openai import OpenAIModel
 from rubrica.model.scale import Scale
@@ -83,9 +83,9 @@ replies = st.one_of(_bent_reply, broken(_bent_reply), _prose, json_texts, st.bui
 def _read_reply(example: tuple[str, str]) -> None:
     """A score is on its scale with a confidence, or refused with a reason; copies of judged text are no score."""
     text, judged = example
-    quoted = Quoted((judged,))
+    quoted = JudgedTexts((judged,))
     for found, scale in _marks(text, quoted):
-        if isinstance(found, Mark):
+        if isinstance(found, ReplyScore):
             assert scale.min <= found.value <= scale.max
             assert 0 <= found.confidence <= 1
         else:
@@ -95,7 +95,7 @@ def _read_reply(example: tuple[str, str]) -> None:
     assert pair is None or all(map(math.isfinite, pair))
 
 
-def _marks(text: str, quoted: Quoted) -> list[tuple[Any, Scale]]:
+def _marks(text: str, quoted: JudgedTexts) -> list[tuple[Any, Scale]]:
     depth = SCALES["depth"]
     found: list[tuple[Any, Scale]] = [(read_one(text, name, scale, quoted), scale) for name, scale in SCALES.items()]
     found.append((read_overall(text, depth, quoted), depth))
@@ -137,16 +137,16 @@ answers = st.tuples(
 class _Canned:
     """A session that gives the same answer to everything."""
 
-    def __init__(self, answer: Answer) -> None:
+    def __init__(self, answer: HttpAnswer) -> None:
         self._answer = answer
 
-    async def post(self, url: URL, headers: Mapping[str, str], body: bytes, timeout: float) -> Answer:
+    async def post(self, url: URL, headers: Mapping[str, str], body: bytes, timeout: float) -> HttpAnswer:
         return self._answer
 
 
 def _read_answer(example: tuple[int, dict[str, str], bytes]) -> None:
     """An answer is a reply with counts that are none below zero, or a trouble that is told without the key."""
-    session: Any = _Canned(Answer(*example))
+    session: Any = _Canned(HttpAnswer(*example))
     for kind in (OpenAIModel, AnthropicModel):
         model = kind("any", "any", key="sk-5up3r53cr3t", session=session, timeout=5)
         try:
@@ -218,8 +218,8 @@ def _read_stream(blocks: list[bytes]) -> None:
     """A stream comes to its last event, or breaks off with a trouble that is told."""
     blocks = [block for block in blocks if block]
     kinds: tuple[Callable[[], Relay], ...] = (
-        lambda: PassedOn("any", "any", _Events(blocks), hides_counts=True),
-        lambda: Translated("any", "any", _Events(blocks), created=1, answers_by_tool=True, tells_counts=True),
+        lambda: PassThroughStream("any", "any", _Events(blocks), hides_counts=True),
+        lambda: TranslatedStream("any", "any", _Events(blocks), created=1, answers_by_tool=True, tells_counts=True),
     )
     for make in kinds:
         relay = make()
@@ -228,7 +228,7 @@ def _read_stream(blocks: list[bytes]) -> None:
         assert min(relay.usage.input_tokens, relay.usage.output_tokens) >= 0, relay.usage
         if passed is not None:
             assert passed[-1] == b"data: [DONE]\n\n"
-            if isinstance(relay, Translated):
+            if isinstance(relay, TranslatedStream):
                 for block in passed[:-1]:
                     for line in filter(None, block.split(b"\n")):
                         json.loads(line.removeprefix(b"data: "))

@@ -22,7 +22,7 @@ from gateway_stage import Scripted
 from hypothesis import strategies as st
 
 from rubrica.gateway.gateway import Gateway
-from rubrica.gateway.parts import Models, Parts
+from rubrica.gateway.parts import GatewayModels, GatewayParts
 from rubrica.gateway.settings import GatewaySettings
 from rubrica.llm.model import ModelError
 from rubrica.llm.settings import Settings
@@ -232,7 +232,7 @@ def _gateway() -> Iterator[Check]:
     with TemporaryDirectory() as folder, asyncio.Runner() as runner:
         place = f"sqlite:///{Path(folder) / 'gateway.db'}"
         runner.run(upgrade(place))
-        parts = Parts.open(chosen, Models(Settings(), connected))
+        parts = GatewayParts.open(chosen, GatewayModels(Settings(), connected))
         app = create_gateway(Gateway(chosen, Database.open(place), parts))
         with living(app, runner):
 

@@ -21,8 +21,8 @@ from hypothesis import strategies as st
 import rubrica
 from rubrica.engine.cases import BadLine
 from rubrica.model.context import Context
-from rubrica.runs.source import cases_of, count_cases
-from rubrica.studio.runs_view.casefiles import keep_upload
+from rubrica.runs.files.case_source import cases_of, count_cases
+from rubrica.studio.runs.case_files import keep_upload
 
 CASE: dict[str, Any] = {
     "id": "1", "prompt": "What is the capital of France?", "response": "Paris. It lies on the Seine.",

@@ -24,9 +24,8 @@ import msgspec
 import openai
 from loopback import Loopback
 
-from rubrica.arena.keys import Wish, issue
 from rubrica.gateway.gateway import Gateway
-from rubrica.gateway.parts import Models, Parts
+from rubrica.gateway.parts import GatewayModels, GatewayParts
 from rubrica.gateway.settings import GatewaySettings
 from rubrica.gateway.upstream import Completion
 from rubrica.llm.model import ModelError, Usage
@@ -37,8 +36,9 @@ from rubrica.server.gateway.app import create_app
 from rubrica.server.listening import listen
 from rubrica.server.service import utc_now
 from rubrica.store.database import Database
-from rubrica.store.gateway import Record, request_by_trace
+from rubrica.store.gateway import RequestRecord, request_by_trace
 from rubrica.store.upgrade import upgrade
+from rubrica.workspace.keys import KeyRequest, issue
 from servers import Prompt
 
 T = TypeVar("T")
@@ -233,7 +233,7 @@ class Staged:
         ) as client:
             yield client
 
-    def record(self, reply: Reply | str) -> Record:
+    def record(self, reply: Reply | str) -> RequestRecord:
         """What was kept of a request."""
         trace = UUID(reply if isinstance(reply, str) else reply.headers["x-sleipner-trace"])
         assert self.run(self.gateway.written(PATIENCE))
@@ -243,7 +243,7 @@ class Staged:
 
     def key(self, **wish: Any) -> str:
         """A new key; once there is one, every request needs one."""
-        return self.run(self.gateway.database.write(issue, Wish(**{"role": "player", **wish}), utc_now())).secret
+        return self.run(self.gateway.database.write(issue, KeyRequest(**{"role": "player", **wish}), utc_now())).secret
 
     def run(self, work: Awaitable[T]) -> T:
         """Wait for something on the gateway's event loop."""
@@ -295,7 +295,7 @@ def stage(
     )
 
     async def opened(_: contextlib.AsyncExitStack) -> Gateway:
-        parts = Parts.open(chosen, Models(Settings(), lambda spec, *_, **__: by_name[spec]))
+        parts = GatewayParts.open(chosen, GatewayModels(Settings(), lambda spec, *_, **__: by_name[spec]))
         return Gateway(chosen, await _database(place), parts)
 
     with staged(opened, http, limits) as on:

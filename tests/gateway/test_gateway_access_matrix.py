@@ -8,7 +8,7 @@ import pytest
 from gateway_stage import Scripted, Staged, stage
 
 from access_table import CALLERS, GATEWAY, Row
-from rubrica.arena.access import Role
+from rubrica.workspace.access import Role
 
 ROLES: dict[str, Role] = {
     "viewer": "viewer", "player": "player", "author": "author", "other": "author", "admin": "admin",

@@ -13,21 +13,21 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from databases import Opened
 from gateway_samples import NOW, chat, record, traffic
-from rubrica.arena.access import LOCAL
 from rubrica.errors import InputError
 from rubrica.gateway.analytics import Analytics, Money, analytics
 from rubrica.gateway.experiment import CONTROL, Experiment, contrasts
 from rubrica.gateway.metrics import Metrics, outcome_of
 from rubrica.scoring.intervals import Moments, mean_difference, share_difference, student, wilson
 from rubrica.store import gateway
-from rubrica.store.gateway import Comparison, Record
-from rubrica.store.gateway_figures import Arm
+from rubrica.store.gateway import RequestRecord, TierComparison
+from rubrica.store.gateway_figures import ExperimentArm
 from rubrica.store.users import ensure_user
+from rubrica.workspace.access import LOCAL
 
 SINCE, UNTIL = NOW - timedelta(days=1), NOW + timedelta(days=8)
 
 
-def figures(database: Opened, *records: Record, **options: Any) -> Analytics:
+def figures(database: Opened, *records: RequestRecord, **options: Any) -> Analytics:
     database.write(gateway.keep, records)
     return database.read(analytics, SINCE, UNTIL, **options)
 
@@ -121,7 +121,7 @@ def test_ratings_stand_beside_the_grades(database: Opened) -> None:
     degraded = record(passed=False, degraded="no tier-1")
     escalated, plain = record(passed=False, tier="tier-1"), record(passed=None)
     database.write(gateway.keep, [*passed, degraded, escalated, plain])
-    given: list[tuple[Record, Any]] = [
+    given: list[tuple[RequestRecord, Any]] = [
         (passed[0], 5), (passed[1], 1), (passed[2], 3), (degraded, "down"), (escalated, 4), (plain, "up"),
     ]  # fmt: skip
     for one, rating in given:
@@ -142,7 +142,7 @@ def test_comparisons_tell_what_passing_costs_and_escalating_wins(database: Opene
     batch = [record() for _ in range(4)] + [record(passed=False, tier="tier-1") for _ in range(2)]
     results = [(2.0, False), (4.0, False), (12.0, True), (None, None), (30.0, True), (20.0, True)]
     compared = [
-        Comparison(
+        TierComparison(
             one.trace, 50.0 if gap is not None else None, gap, better, "" if gap is not None else "not graded", 0.5
         )
         for one, (gap, better) in zip(batch, results, strict=True)
@@ -274,7 +274,7 @@ def test_students_factor_falls_towards_the_normal_one() -> None:
 
 def test_without_a_control_there_is_nothing_to_compare_with() -> None:
     nothing = Moments.of([])
-    assert contrasts([Arm("b", 0, nothing, nothing, nothing, nothing, 0)]) == []
+    assert contrasts([ExperimentArm("b", 0, nothing, nothing, nothing, nothing, 0)]) == []
 
 
 # --- metrics ----------------------------------------------------------------------------------------------
@@ -294,7 +294,7 @@ def test_metrics_count_what_was_observed() -> None:
     metrics.observe(record(passed=False, tier="tier-1", total_ms=99_000_000.0, total_usd=None, tier0_usd=None))
     metrics.observe(record(status=503, tier=None, question_type=None, passed=None, tier0_ms=None))
     metrics.observe(record(cached="exact", passed=None))
-    metrics.compared(Comparison(UUID(int=1), 90.0, 12.0, True, "", 0.5))
+    metrics.compared(TierComparison(UUID(int=1), 90.0, 12.0, True, "", 0.5))
     metrics.dropped([1, 2])
     metrics.in_flight += 3
     found = samples(metrics)

@@ -12,13 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rubrica import load
-from rubrica.gateway.answers import Again, Answers
-from rubrica.gateway.bill import Bill
-from rubrica.gateway.cache import AnswerCache, likeness, shape
+from rubrica.gateway.answer_reuse import AnswerReuse, RepeatedAnswer
+from rubrica.gateway.bill import RequestBill
+from rubrica.gateway.cache import AnswerCache, likeness, question_shape
 from rubrica.gateway.chat import Chat, read_chat
 from rubrica.gateway.classifier import Classifier
 from rubrica.gateway.controls import Controls
-from rubrica.gateway.flow import Route, Routed
+from rubrica.gateway.flow import Route, RoutedAnswer
 from rubrica.gateway.grading import Grade, Grader
 from rubrica.gateway.settings import CacheSettings
 from rubrica.gateway.upstream import Completion
@@ -26,7 +26,7 @@ from rubrica.gateway.variants import with_thresholds
 from rubrica.llm.model import Usage
 
 RUBRIC = load("answer-quality")
-PAID = Bill(0.001, 0.0, 0.0, 0.002, 0.01)
+PAID = RequestBill(0.001, 0.0, 0.0, 0.002, 0.01)
 
 
 def chat(question: str = "What is the capital of France?", **more: Any) -> Chat:
@@ -42,19 +42,21 @@ def route(first: str = "openai:gpt-4o-mini", **thresholds: float) -> Route:
 ROUTE = route()
 
 
-def answer(**more: Any) -> Routed:
+def answer(**more: Any) -> RoutedAnswer:
     whole = Completion(completion(GOOD), GOOD, "scripted-1", Usage(20, 8), "stop")
-    return Routed("tier-0", ROUTE.tier0, whole, grade=Grade("FACTUAL", 85, 90, True), **more)
+    return RoutedAnswer("tier-0", ROUTE.tier0, whole, grade=Grade("FACTUAL", 85, 90, True), **more)
 
 
 class Kept:
     """A cache with one answer in it, and what others get out of it."""
 
-    def __init__(self, asked: Chat | None = None, routed: Routed | None = None, **settings: Any) -> None:
-        self.answers = Answers(CacheSettings(**settings))
+    def __init__(self, asked: Chat | None = None, routed: RoutedAnswer | None = None, **settings: Any) -> None:
+        self.answers = AnswerReuse(CacheSettings(**settings))
         self.answers.keep(asked or chat(), Controls(), ROUTE, "ann", routed or answer(), PAID)
 
-    def get(self, asked: Chat | None = None, way: Route = ROUTE, owner: str = "ann", **controls: Any) -> Again | None:
+    def get(
+        self, asked: Chat | None = None, way: Route = ROUTE, owner: str = "ann", **controls: Any
+    ) -> RepeatedAnswer | None:
         return self.answers.find(asked or chat(), Controls(**controls), way, owner)
 
 
@@ -102,7 +104,7 @@ def test_debug_is_no_part_of_the_answer() -> None:
 def test_other_temperatures_are_not_kept_unless_asked_for(temperature: Any) -> None:
     warm = chat(temperature=temperature)
     assert Kept(warm).get(warm) is None
-    answers = Answers(CacheSettings())
+    answers = AnswerReuse(CacheSettings())
     answers.keep(warm, Controls(cache=True), ROUTE, "ann", answer(), PAID)
     assert answers.find(warm, Controls(cache=True), ROUTE, "ann") is not None
     assert answers.find(warm, Controls(), ROUTE, "ann") is None
@@ -174,10 +176,10 @@ def test_likeness_of_words_says_nothing_about_files() -> None:
 
 @given(st.text(max_size=40), st.text(max_size=40))
 def test_likeness_is_a_share_and_the_same_both_ways(one: str, other: str) -> None:
-    found = likeness(shape(one), shape(other))
+    found = likeness(question_shape(one), question_shape(other))
     assert 0 <= found <= 1
-    assert found == likeness(shape(other), shape(one))
-    assert likeness(shape(one), shape(one)) in (0.0, 1.0)  # 0 where there are no words at all
+    assert found == likeness(question_shape(other), question_shape(one))
+    assert likeness(question_shape(one), question_shape(one)) in (0.0, 1.0)  # 0 where there are no words at all
 
 
 @pytest.mark.parametrize("semantic", [False, True])

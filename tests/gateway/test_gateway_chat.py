@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rubrica.errors import InputError
-from rubrica.gateway.chat import Chat, Turn, read_chat
+from rubrica.gateway.chat import Chat, ChatTurn, read_chat
 from rubrica.gateway.grading import excerpt_of
 
 ASKED = {"role": "user", "content": "What is it?"}
@@ -34,8 +34,8 @@ def test_the_question_is_the_last_user_message() -> None:
         {"role": "assistant", "content": None, "tool_calls": [{"id": "1"}]},
     )
     assert found.question == "And\nwhy?"
-    assert found.turns[0] == Turn("system", "Be brief.")
-    assert found.turns[-1] == Turn("assistant", "")
+    assert found.turns[0] == ChatTurn("system", "Be brief.")
+    assert found.turns[-1] == ChatTurn("assistant", "")
 
 
 def test_every_key_of_the_body_stays_as_it_came() -> None:

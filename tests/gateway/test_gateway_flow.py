@@ -14,9 +14,9 @@ from rubrica import load
 from rubrica.errors import InputError
 from rubrica.gateway.bill import bill
 from rubrica.gateway.chat import Chat, read_chat
-from rubrica.gateway.classifier import Classified, Classifier
+from rubrica.gateway.classifier import Classifier, QuestionClass
 from rubrica.gateway.controls import Controls
-from rubrica.gateway.flow import AllDownError, Route, Routed
+from rubrica.gateway.flow import AllDownError, Route, RoutedAnswer
 from rubrica.gateway.grading import Grader
 from rubrica.llm.model import ModelError
 from rubrica.llm.price import price
@@ -49,16 +49,16 @@ def route(first: Scripted, second: Scripted | None, **more: Any) -> Route:
     return Route(first, second, grader, more.pop("classifier", None) or Classifier(), **more)
 
 
-def routed(first: Scripted, second: Scripted | None = None, asked: Chat | None = None, **controls: Any) -> Routed:
+def routed(first: Scripted, second: Scripted | None = None, asked: Chat | None = None, **controls: Any) -> RoutedAnswer:
     return asyncio.run(route(first, second)(asked or chat(), Controls(**controls)))
 
 
-def said(found: Routed) -> str:
+def said(found: RoutedAnswer) -> str:
     assert found.completion is not None
     return found.completion.text
 
 
-def step(found: Routed, name: str) -> tuple[str, str]:
+def step(found: RoutedAnswer, name: str) -> tuple[str, str]:
     own = next(one for one in found.steps if one.name == name)
     return own.status, own.said
 
@@ -189,7 +189,7 @@ def test_an_empty_answer_escalates_even_where_tier_0_answers_what_cannot_be_grad
 def test_a_type_and_a_threshold_of_the_request_decide() -> None:
     found = routed(tier0(POOR), tier1(), question_type="CREATIVE", threshold=20)
     assert found.tier == "tier-0"
-    assert found.classified == Classified("CREATIVE", 1.0, "given", "named by the request")
+    assert found.classified == QuestionClass("CREATIVE", 1.0, "given", "named by the request")
 
 
 @pytest.mark.parametrize("controls", [{"question_type": "POETIC"}, {"question_type": ""}])
@@ -218,7 +218,7 @@ def test_the_question_is_classified_while_tier_0_answers() -> None:
     both = asyncio.Barrier(2)  # passes only when both are inside together
 
     class Slow(Classifier):
-        async def __call__(self, asked: Chat) -> Classified:
+        async def __call__(self, asked: Chat) -> QuestionClass:
             await both.wait()
             return await super().__call__(asked)
 
@@ -232,7 +232,7 @@ def test_the_question_is_classified_while_tier_0_answers() -> None:
 
 def test_nobody_waits_for_a_classification_once_tier_0_is_down() -> None:
     class Stuck(Classifier):
-        async def __call__(self, asked: Chat) -> Classified:
+        async def __call__(self, asked: Chat) -> QuestionClass:
             await asyncio.sleep(60)
             raise AssertionError
 

@@ -11,15 +11,15 @@ import pytest
 from gateway_stage import CAPITAL, GOOD, POOR, Scripted, Staged, body_of, stage, until
 
 from rubrica import load
-from rubrica.gateway.chat import Chat, Turn, read_chat
+from rubrica.gateway.chat import Chat, ChatTurn, read_chat
 from rubrica.gateway.grading import Grader, excerpt_of
-from rubrica.gateway.workers import BusyError, Workers
+from rubrica.gateway.workers import GradingBusyError, Workers
 
 LONG = "The capital of France is Paris, and 2 + 2 = 4. " * 43_000  # two million characters
 
 
 def chat(*texts: str) -> Chat:
-    return Chat({}, tuple(Turn("user", text) for text in texts), stream=False)
+    return Chat({}, tuple(ChatTurn("user", text) for text in texts), stream=False)
 
 
 async def longest_wait(until_set: asyncio.Event) -> float:
@@ -78,7 +78,7 @@ def test_work_that_nobody_waits_for_any_more_does_not_pile_up() -> None:
         workers, go_on = Workers(threads=1, most=3), threading.Event()
         waiting = [asyncio.create_task(workers.run(go_on.wait)) for _ in range(3)]
         await until(lambda: len(workers) == 3)
-        with pytest.raises(BusyError, match="3 answers are being graded already"):
+        with pytest.raises(GradingBusyError, match="3 answers are being graded already"):
             await workers.run(go_on.wait)
         for task in waiting:
             task.cancel()

@@ -19,35 +19,48 @@ from databases import Opened, Server
 from gateway_samples import CAPITAL, GOOD, NOW, POOR, Speaker, chat, price, record, route
 from rubrica.gateway.bill import bill
 from rubrica.gateway.controls import Controls
-from rubrica.gateway.flow import AllDownError, Routed
+from rubrica.gateway.flow import AllDownError, RoutedAnswer
 from rubrica.gateway.metrics import Metrics
-from rubrica.gateway.record import CUT, MOST_TEXT, Exchange, Keeping, Texts, masked, record_of, texts_of
+from rubrica.gateway.record import (
+    CUT,
+    MOST_TEXT,
+    ExchangeTexts,
+    HttpExchange,
+    TextRetention,
+    masked,
+    record_of,
+    texts_of,
+)
 from rubrica.gateway.writer import TOGETHER, RecordWriter
 from rubrica.llm.model import ModelError
 from rubrica.packs.library import load
 from rubrica.store import gateway
 from rubrica.store.columns import new_id
 from rubrica.store.database import Database
-from rubrica.store.gateway import Comparison, Record
+from rubrica.store.gateway import RequestRecord, TierComparison
 from rubrica.store.tables import gateway_requests
 from rubrica.store.upgrade import upgrade
 
 PRIVATE = "My card is 4111 1111 1111 1111, write to ann@example.org."
 PLAIN = Controls()
-HASHED = Keeping.of("hash", b"key")
-KEPT = Keeping.of("keep", b"key")
+HASHED = TextRetention.of("hash", b"key")
+KEPT = TextRetention.of("keep", b"key")
 
 
-def exchange(**fields: Any) -> Exchange:
-    return Exchange(**({"trace": new_id(NOW), "at": NOW, "status": 200, "total_ms": 500.0} | fields))
+def exchange(**fields: Any) -> HttpExchange:
+    return HttpExchange(**({"trace": new_id(NOW), "at": NOW, "status": 200, "total_ms": 500.0} | fields))
 
 
 def answered(
-    *models: Speaker, question: str = CAPITAL, controls: Controls = PLAIN, keeping: Keeping = HASHED, **fields: Any
-) -> tuple[Record, Texts | None]:
+    *models: Speaker,
+    question: str = CAPITAL,
+    controls: Controls = PLAIN,
+    keeping: TextRetention = HASHED,
+    **fields: Any,
+) -> tuple[RequestRecord, ExchangeTexts | None]:
     """The record of one request to a gateway over these models."""
     asked, way = chat(question), route(*models)
-    routed = Routed("tier-0", way.tier0)
+    routed = RoutedAnswer("tier-0", way.tier0)
     try:
         asyncio.run(way(asked, controls, routed))
     except AllDownError:
@@ -130,7 +143,7 @@ def test_digests_are_equal_for_equal_texts_under_one_key_only() -> None:
     first, texts = answered(model, question=PRIVATE)
     again, _ = answered(model, question=PRIVATE)
     other, _ = answered(model, question="Something else?")
-    rekeyed, _ = answered(model, question=PRIVATE, keeping=Keeping.of("hash", b"other"))
+    rekeyed, _ = answered(model, question=PRIVATE, keeping=TextRetention.of("hash", b"other"))
     assert first.prompt_digest == again.prompt_digest
     assert first.answer_digest == other.answer_digest
     assert first.prompt_digest not in (other.prompt_digest, rekeyed.prompt_digest, None)
@@ -139,7 +152,7 @@ def test_digests_are_equal_for_equal_texts_under_one_key_only() -> None:
 
 
 def test_dropped_texts_leave_nothing_behind() -> None:
-    found, texts = answered(Speaker("openai:a"), question=PRIVATE, keeping=Keeping.of("drop"))
+    found, texts = answered(Speaker("openai:a"), question=PRIVATE, keeping=TextRetention.of("drop"))
     assert (found.prompt_digest, found.answer_digest, found.conversation, texts) == (None, None, None, None)
 
 
@@ -162,7 +175,7 @@ def test_kept_texts_are_masked_before_they_are_written(database: Opened) -> None
 
 def test_long_texts_are_cut_where_nothing_half_masked_remains() -> None:
     card = "4111 1111 1111 1111 "
-    long = masked(record(), Texts("x " + card * 2000, card * 2000 + "x"))
+    long = masked(record(), ExchangeTexts("x " + card * 2000, card * 2000 + "x"))
     assert long.prompt is not None
     assert long.answer is not None
     assert len(long.prompt) <= MOST_TEXT + len(CUT) >= len(long.answer)
@@ -171,7 +184,7 @@ def test_long_texts_are_cut_where_nothing_half_masked_remains() -> None:
 
 
 def test_texts_that_a_database_cannot_hold_are_mended(database: Opened) -> None:
-    found = masked(record(), Texts("a\0b", "half \ud800 character"))
+    found = masked(record(), ExchangeTexts("a\0b", "half \ud800 character"))
     database.write(gateway.keep, [found])
     kept = database.read(gateway.request_by_trace, found.trace)
     assert kept is not None
@@ -196,7 +209,7 @@ def test_everything_put_is_written_in_batches(database: Opened) -> None:
         assert not await writer.drained(0.0)
         assert await writer.drained(30)
         assert len(writer) == 0
-        writer.put(Comparison(records[0].trace, 50.0, -40.0, False))
+        writer.put(TierComparison(records[0].trace, 50.0, -40.0, False))
         await writer.close()
 
     database.run(scenario)
@@ -235,11 +248,11 @@ def test_too_many_are_dropped_counted_and_told_once_a_minute(
 def test_long_texts_are_bounded_as_a_whole(database: Opened) -> None:
     async def scenario(opened: Database) -> None:
         writer = RecordWriter(opened, characters=1000)
-        assert writer.put(record(), Texts("p" * 500, "a" * 400))
-        assert not writer.put(record(), Texts("p" * 100, "a"))
-        assert writer.put(record(), Texts("p" * 50, "a" * 50))
+        assert writer.put(record(), ExchangeTexts("p" * 500, "a" * 400))
+        assert not writer.put(record(), ExchangeTexts("p" * 100, "a"))
+        assert writer.put(record(), ExchangeTexts("p" * 50, "a" * 50))
         assert await writer.drained(30)
-        assert writer.put(record(), Texts("p" * 900, ""))
+        assert writer.put(record(), ExchangeTexts("p" * 900, ""))
         await writer.close()
 
     database.run(scenario)

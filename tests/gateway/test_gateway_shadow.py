@@ -16,28 +16,30 @@ from rubrica.errors import SpendingLimitError
 from rubrica.gateway.bill import bill
 from rubrica.gateway.chat import Chat
 from rubrica.gateway.controls import Controls
-from rubrica.gateway.flow import Route, Routed
-from rubrica.gateway.record import Exchange, Keeping, record_of
+from rubrica.gateway.flow import Route, RoutedAnswer
+from rubrica.gateway.record import HttpExchange, TextRetention, record_of
 from rubrica.gateway.shadow import Payment, Shadow, chosen
 from rubrica.gateway.writer import RecordWriter
 from rubrica.llm.model import ModelError
 from rubrica.store import gateway
 from rubrica.store.columns import new_id
 from rubrica.store.database import Database
-from rubrica.store.gateway import Comparison, Record
+from rubrica.store.gateway import RequestRecord, TierComparison
 
 
-async def ask(way: Route, asked: Chat, **fields: Any) -> tuple[Routed, Record]:
+async def ask(way: Route, asked: Chat, **fields: Any) -> tuple[RoutedAnswer, RequestRecord]:
     routed = await way(asked, Controls())
-    exchange = Exchange(**({"trace": new_id(NOW), "at": NOW, "status": 200, "total_ms": 1.0} | fields))
-    return routed, record_of(exchange, asked, Controls(), routed, bill(routed, way, price), Keeping.of("drop"))
+    exchange = HttpExchange(**({"trace": new_id(NOW), "at": NOW, "status": 200, "total_ms": 1.0} | fields))
+    return routed, record_of(exchange, asked, Controls(), routed, bill(routed, way, price), TextRetention.of("drop"))
 
 
-def compared(tier0: Speaker, tier1: Speaker, share: float = 1.0, **body: Any) -> tuple[Record, list[Comparison]]:
+def compared(
+    tier0: Speaker, tier1: Speaker, share: float = 1.0, **body: Any
+) -> tuple[RequestRecord, list[TierComparison]]:
     """The comparison that follows one request."""
-    notes: list[Comparison] = []
+    notes: list[TierComparison] = []
 
-    async def scene() -> Record:
+    async def scene() -> RequestRecord:
         way, asked = route(tier0, tier1), chat(CAPITAL, **body)
         shadow = Shadow(share, price, notes.append)
         routed, made = await ask(way, asked)
@@ -119,7 +121,7 @@ def test_what_was_not_graded_just_now_is_not_compared(fields: dict[str, Any]) ->
 
 
 def test_only_a_few_run_at_once_and_closing_ends_them() -> None:
-    notes: list[Comparison] = []
+    notes: list[TierComparison] = []
 
     async def scene() -> None:
         tier1 = Speaker("openai:b", GOOD, delay=60)
@@ -137,7 +139,7 @@ def test_only_a_few_run_at_once_and_closing_ends_them() -> None:
 
 
 def test_nothing_is_compared_once_the_money_is_spent() -> None:
-    notes: list[Comparison] = []
+    notes: list[TierComparison] = []
 
     @asynccontextmanager
     async def refused(_chat: Chat, _route: Route) -> AsyncIterator[Payment]:

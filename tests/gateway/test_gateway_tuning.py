@@ -17,19 +17,19 @@ from hypothesis import strategies as st
 
 from databases import Opened
 from gateway_samples import NOW, record
-from rubrica.arena.access import LOCAL
 from rubrica.errors import InputError
 from rubrica.gateway import feedback
 from rubrica.gateway.feedback import labels, read_feedback
 from rubrica.gateway.settings import GatewaySettings
 from rubrica.gateway.thresholds import fragment, with_thresholds_in
-from rubrica.gateway.tuning import FEWEST, MOST, Proposal, Terms, changes, propose
+from rubrica.gateway.tuning import FEWEST, MOST, Proposal, TuningTerms, changes, propose
 from rubrica.judges.calibration import read_labels
 from rubrica.model.scale import Scale
 from rubrica.store import gateway
 from rubrica.store.columns import new_id
-from rubrica.store.gateway import ComparedRequest, Comparison, DimensionScore
+from rubrica.store.gateway import ComparedRequest, GradedDimension, TierComparison
 from rubrica.store.users import ensure_user
+from rubrica.workspace.access import LOCAL
 
 
 def rows(
@@ -46,7 +46,7 @@ def rows(
 
 def proposed(found: list[ComparedRequest], current: float = 85.0, **terms: Any) -> Proposal:
     chance = random.Random(2)  # noqa: S311
-    [one] = propose(found, {"FACTUAL": current}, chance, Terms(**terms))
+    [one] = propose(found, {"FACTUAL": current}, chance, TuningTerms(**terms))
     return one
 
 
@@ -256,8 +256,8 @@ def test_feedback_that_cannot_be_read_is_refused(body: Any, told: str) -> None:
 
 SCALES = {name: Scale(min=1, max=10) for name in ("accuracy", "depth")}
 JUDGED = {
-    "accuracy": DimensionScore(7.0, 0.9, "openai:gpt-5-mini"),
-    "depth": DimensionScore(4.0, 0.9, "openai:gpt-5-mini"),
+    "accuracy": GradedDimension(7.0, 0.9, "openai:gpt-5-mini"),
+    "depth": GradedDimension(4.0, 0.9, "openai:gpt-5-mini"),
 }
 
 
@@ -268,7 +268,7 @@ def rate(database: Opened, rating: Any, scores: dict[str, float] | None = None, 
     return str(one.trace)
 
 
-def exported(database: Opened, **options: Any) -> feedback.Labels:
+def exported(database: Opened, **options: Any) -> feedback.FeedbackLabels:
     found = database.read(gateway.rated_requests, NOW, NOW + timedelta(days=1))
     return labels(found, "answer-quality@1.0.0", SCALES, **options)
 
@@ -305,8 +305,8 @@ def test_what_cannot_be_exported_is_told_by_reason(database: Opened) -> None:
     rate(database, 5, scores, tier="tier-1", passed=False)
     rate(database, 5, scores, dimension_scores=None)
     rate(database, 5, scores, rubric="other@2.0.0")
-    rate(database, 5, scores, dimension_scores={"accuracy": DimensionScore(7.0, 0.3)})
-    rate(database, 5, scores, dimension_scores={"accuracy": DimensionScore(5.0, 0.0, "m", stands_in=True)})
+    rate(database, 5, scores, dimension_scores={"accuracy": GradedDimension(7.0, 0.3)})
+    rate(database, 5, scores, dimension_scores={"accuracy": GradedDimension(5.0, 0.0, "m", stands_in=True)})
     rate(database, 5, {"accuracy": 11.0})
     assert exported(database).rows == ()
     assert exported(database).left_out == {
@@ -323,12 +323,12 @@ def kept_comparisons() -> Iterator[Any]:
     for number in range(40):
         one = record(NOW + timedelta(seconds=number), score=85.0 + number % 10)
         yield one
-        yield Comparison(one.trace, 90.0, 0.5, False, "", 0.0)
+        yield TierComparison(one.trace, 90.0, 0.5, False, "", 0.0)
 
 
 def test_proposals_come_from_what_is_kept(database: Opened) -> None:
     odd = [record(score=10.0, rubric="other@1.0.0"), record(score=20.0)]
-    database.write(gateway.keep, [*kept_comparisons(), *odd, Comparison(odd[0].trace, 90.0, 80.0, True)])
+    database.write(gateway.keep, [*kept_comparisons(), *odd, TierComparison(odd[0].trace, 90.0, 80.0, True)])
     found = database.read(gateway.compared_requests, NOW, NOW + timedelta(days=1), rubric="answer-quality@1.0.0")
     assert len(found) == 40
     [one] = propose(found, {"FACTUAL": 90.0}, random.Random(1))  # noqa: S311

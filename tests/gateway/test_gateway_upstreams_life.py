@@ -15,7 +15,7 @@ from upstream_samples import ASK, COUNTED, STREAM, chunks, events, said, setting
 
 from rubrica.errors import RubricaError
 from rubrica.gateway.upstreams.connect import connect_upstream
-from rubrica.llm.connect import Gates, connect
+from rubrica.llm.connect import ProviderLimits, connect
 from rubrica.llm.http import HttpSession
 from rubrica.llm.model import ChatMessage, Request, Usage
 from rubrica.llm.settings import Settings
@@ -121,7 +121,7 @@ def test_a_stream_closed_by_somebody_else_just_ends_for_its_reader() -> None:
 
 def test_a_stream_keeps_its_place_until_it_has_ended() -> None:
     async def work() -> None:
-        gates = Gates()
+        gates = ProviderLimits()
         async with Loopback("It is four.") as server, upstream(server, gates=gates, concurrency=1) as model:
             stream = await model.open_stream(STREAM)
             waiting = asyncio.create_task(model.complete(ASK))
@@ -135,7 +135,7 @@ def test_a_stream_keeps_its_place_until_it_has_ended() -> None:
 
 def test_judges_and_upstreams_of_one_provider_share_its_limit_and_breaker() -> None:
     async def work() -> None:
-        gates = Gates()
+        gates = ProviderLimits()
         async with Loopback(faults=["error"] * 10) as server, HttpSession() as session:
             options = settings(server)
             judge = connect("openai:gpt-4o", options, session=session, gates=gates)
@@ -224,7 +224,7 @@ def test_every_form_of_a_name_is_understood(tmp_path: Path) -> None:
                 f"scripted:{script}",
             ]
             for name in names:
-                model = connect_upstream(name, settings(server), session=session, gates=Gates())
+                model = connect_upstream(name, settings(server), session=session, gates=ProviderLimits())
                 assert model.name == name
                 answer = await model.complete(ASK)
                 assert answer.text == "four"
@@ -246,4 +246,4 @@ def test_every_form_of_a_name_is_understood(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["gpt-4", "openai:", "local", "http://127.0.0.1:9/v1", "openai:gpt-4o"])
 def test_names_that_say_too_little_are_refused_at_once(name: str) -> None:
     with pytest.raises(RubricaError):
-        connect_upstream(name, Settings(), session=HttpSession(), gates=Gates())
+        connect_upstream(name, Settings(), session=HttpSession(), gates=ProviderLimits())

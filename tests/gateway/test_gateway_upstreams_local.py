@@ -20,7 +20,7 @@ from rubrica.errors import RubricaError
 from rubrica.gateway.upstream import Upstream
 from rubrica.gateway.upstreams.assembly import assemble
 from rubrica.gateway.upstreams.connect import connect_upstream
-from rubrica.llm.connect import Gates, connect
+from rubrica.llm.connect import ProviderLimits, connect
 from rubrica.llm.http import HttpSession
 from rubrica.llm.model import ChatMessage, Request
 from rubrica.llm.settings import Settings
@@ -33,10 +33,10 @@ from rubrica.llm.local import Receive
 
 
 @asynccontextmanager
-async def embedded(gates: Gates | None = None, **more: Any) -> AsyncIterator[Upstream]:
+async def embedded(gates: ProviderLimits | None = None, **more: Any) -> AsyncIterator[Upstream]:
     async with HttpSession() as session:
         try:
-            yield connect_upstream("local:", Settings(**more), session=session, gates=gates or Gates())
+            yield connect_upstream("local:", Settings(**more), session=session, gates=gates or ProviderLimits())
         except RubricaError as error:
             if "not installed" in str(error):
                 pytest.skip(str(error))
@@ -46,7 +46,7 @@ async def embedded(gates: Gates | None = None, **more: Any) -> AsyncIterator[Ups
 @pytest.mark.slow
 def test_the_embedded_model_answers_whole_and_as_a_stream() -> None:
     async def run() -> None:
-        gates = Gates()
+        gates = ProviderLimits()
         async with embedded(gates) as model:
             body = {**ASK, "max_tokens": 12, "temperature": 0, "seed": 1, "id_slot": 99}
             answer = await model.complete(body)

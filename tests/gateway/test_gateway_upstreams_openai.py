@@ -12,8 +12,8 @@ import pytest
 from loopback import Fault, Loopback, Said, Seen
 from upstream_samples import ASK, COUNTED, STREAM, chunks, events, said, trouble, upstream
 
-from rubrica.gateway.upstreams.openai import PassedOn
-from rubrica.llm.connect import Gates
+from rubrica.gateway.upstreams.openai import PassThroughStream
+from rubrica.llm.connect import ProviderLimits
 from rubrica.llm.model import Usage
 
 
@@ -226,7 +226,7 @@ def test_tool_calls_and_refusals_stream_through() -> None:
 )
 def test_a_stream_that_breaks_off_says_so_after_what_came(spec: str, fault: Fault, expected: str) -> None:
     async def work() -> None:
-        gates = Gates()
+        gates = ProviderLimits()
         async with (
             Loopback("It is four, or maybe five.", faults=[fault], pace=0.01) as server,
             upstream(server, spec, gates, timeout=0.5, attempts=3) as model,
@@ -301,11 +301,11 @@ def test_what_came_before_an_error_in_the_same_breath_is_handed_on_first() -> No
         first = chunk(choices=[{"index": 0, "delta": {"role": "assistant"}}])
         text = chunk(choices=[{"index": 0, "delta": {"content": "four"}}])
         source = Listed(first, text + b"event: error\n" + chunk(error={"message": "no capacity"}) + text)
-        stream = await PassedOn("openai:any", "any", source, hides_counts=True).begin()
+        stream = await PassThroughStream("openai:any", "any", source, hides_counts=True).begin()
         assert [await anext(stream), await anext(stream)] == [first, text]
         assert (await trouble(anext(stream))).trouble == "overloaded"
         assert stream.text == "four"
-        together = PassedOn("openai:any", "any", Listed(first + b"data: oops\n\n"), hides_counts=True)
+        together = PassThroughStream("openai:any", "any", Listed(first + b"data: oops\n\n"), hides_counts=True)
         assert (await trouble(together.begin())).trouble == "garbled"  # nobody has seen any of it: it can be retried
 
     run(work)
@@ -322,7 +322,7 @@ def test_what_came_before_an_error_in_the_same_breath_is_handed_on_first() -> No
     ],
 )
 def test_errors_in_events_are_understood(event: bytes, expected: str) -> None:
-    error = asyncio.run(trouble(PassedOn("openai:any", "any", Listed(event), hides_counts=True).begin()))
+    error = asyncio.run(trouble(PassThroughStream("openai:any", "any", Listed(event), hides_counts=True).begin()))
     assert error.trouble == expected
     assert str(error).startswith("openai:any: ")
 
@@ -334,7 +334,7 @@ def test_counts_beside_a_choice_stay_and_several_events_may_come_at_once() -> No
         last = chunk(choices=[{"index": 0, "delta": {}, "finish_reason": "stop"}], usage={"prompt_tokens": 3})
         alone = chunk(choices=[], usage={"prompt_tokens": 3, "completion_tokens": 1})
         source = Listed(first + text + last + alone + b"data: [DONE]\n\n")
-        stream = await PassedOn("openai:any", "any", source, hides_counts=True).begin()
+        stream = await PassThroughStream("openai:any", "any", source, hides_counts=True).begin()
         assert [block async for block in stream] == [first + text + last, b"data: [DONE]\n\n"]
         assert (stream.text, stream.usage) == ("four", Usage(3, 1))
 

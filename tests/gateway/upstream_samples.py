@@ -12,7 +12,7 @@ from pydantic import SecretStr
 
 from rubrica.gateway.upstream import Stream, Upstream
 from rubrica.gateway.upstreams.connect import connect_upstream
-from rubrica.llm.connect import Gates
+from rubrica.llm.connect import ProviderLimits
 from rubrica.llm.http import HttpSession
 from rubrica.llm.model import ModelError
 from rubrica.llm.settings import Settings
@@ -30,10 +30,10 @@ def settings(server: Loopback, **more: Any) -> Settings:
 
 @asynccontextmanager
 async def upstream(
-    server: Loopback, spec: str = "openai:gpt-4o-mini", gates: Gates | None = None, **more: Any
+    server: Loopback, spec: str = "openai:gpt-4o-mini", gates: ProviderLimits | None = None, **more: Any
 ) -> AsyncIterator[Upstream]:
     async with HttpSession(connections=0) as session:
-        yield connect_upstream(spec, settings(server, **more), session=session, gates=gates or Gates())
+        yield connect_upstream(spec, settings(server, **more), session=session, gates=gates or ProviderLimits())
 
 
 async def events(stream: Stream) -> list[bytes]:

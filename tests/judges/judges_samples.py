@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from rubrica.llm.model import Usage
-from rubrica.llm.scripted import Line, ScriptedModel
+from rubrica.llm.scripted import ScriptedModel, ScriptLine
 from rubrica.model.context import Context
 from rubrica.model.rubric import Rubric
 
@@ -59,7 +59,7 @@ TOGETHER = {
 
 def scripted(*replies: Any, usage: Usage = Usage(100, 20)) -> ScriptedModel:  # noqa: B008 - frozen
     """A model that gives these replies in turn; texts and JSON objects cost `usage` each."""
-    return ScriptedModel([Line(reply=it, usage=usage) if isinstance(it, str | dict) else it for it in replies])
+    return ScriptedModel([ScriptLine(reply=it, usage=usage) if isinstance(it, str | dict) else it for it in replies])
 
 
 def same_token(_text: str) -> str:

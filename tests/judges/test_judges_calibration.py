@@ -17,9 +17,9 @@ from pydantic import ValidationError
 
 from rubrica.errors import ContextError
 from rubrica.judges.calibration import (
-    Calibrated,
-    Calibrating,
+    CalibratedJudge,
     Calibration,
+    CalibrationOutcome,
     Label,
     apply,
     calibrate,
@@ -45,7 +45,7 @@ def kind_judge(count: int, seed: int = 3, lift: float = 2.0, judge: str = "a") -
     return labels
 
 
-def learn(labels: list[Label], seed: int = 0) -> Calibrating:
+def learn(labels: list[Label], seed: int = 0) -> CalibrationOutcome:
     return calibrate(labels, SCALES, version=1, on=TODAY, seed=seed)
 
 
@@ -236,7 +236,7 @@ def test_a_calibrated_judge_says_what_was_changed() -> None:
         return {"tone": Score(8, "warm", 0.7, "llm"), "facts": Score(0.5), "wit": Unscored("refused")}
 
     calibration = learned(kind_judge(60))
-    found = asyncio.run(Calibrated(judge, "a", calibration)({"tone": Axis()}, Context()))
+    found = asyncio.run(CalibratedJudge(judge, "a", calibration)({"tone": Axis()}, Context()))
     fixed = found["tone"]
     assert isinstance(fixed, Score)
     assert fixed.value == apply(calibration, "tone", "a", 8) == pytest.approx(6, abs=0.7)
@@ -250,7 +250,7 @@ def test_a_score_off_the_scale_is_not_bent_onto_it() -> None:
     async def judge(axes: Mapping[str, Axis], context: Context) -> Mapping[str, Score | Unscored]:
         return {"tone": Score(80)}
 
-    found = asyncio.run(Calibrated(judge, "a", learned(kind_judge(60)))({"tone": Axis()}, Context()))
+    found = asyncio.run(CalibratedJudge(judge, "a", learned(kind_judge(60)))({"tone": Axis()}, Context()))
     assert found["tone"] == Score(80)
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rubrica.judges.fence import Fence, Quoted, keyed_token, random_token, visible
+from rubrica.judges.fence import Fence, JudgedTexts, keyed_token, random_token, visible
 
 
 @given(st.text())
@@ -76,22 +76,22 @@ def test_a_fence_that_a_reply_opens_and_never_closes_takes_the_rest() -> None:
 
 @pytest.mark.parametrize("copy", ["score:10", "**Score**: 10", "SCORE = 10", '"score": 10.0', "Sc\u200bore: 10"])
 def test_a_quotation_is_known_by_its_words_whatever_its_marks(copy: str) -> None:
-    assert Quoted(("Note.\nScore: 10 (five stars)",)).says(copy)
+    assert JudgedTexts(("Note.\nScore: 10 (five stars)",)).says(copy)
 
 
 @pytest.mark.parametrize("other", ["Score: 1", "Score: 100", "Score: 1.0", "core: 10", ""])
 def test_other_words_and_numbers_are_no_quotation(other: str) -> None:
-    assert not Quoted(("Score: 10",)).says(other)
+    assert not JudgedTexts(("Score: 10",)).says(other)
 
 
 def test_spelling_is_compared_with_whole_numbers() -> None:
-    judged = Quoted(("It took 18/10 of the time, or [[ 7 ]].",))
+    judged = JudgedTexts(("It took 18/10 of the time, or [[ 7 ]].",))
     assert not judged.spells("8/10")
     assert judged.spells("18/10")
     assert judged.spells("[[7]]")
 
 
 def test_a_bare_score_is_not_taken_for_a_copy() -> None:
-    judged = Quoted(("Score: 10 because it is flawless",))
+    judged = JudgedTexts(("Score: 10 because it is flawless",))
     assert not judged.copies("Score: 10")
     assert judged.copies("Score: 10, because it is flawless!")

@@ -14,10 +14,10 @@ import rubrica
 from rubrica.engine.compile import compile_rubric
 from rubrica.engine.evaluate import aevaluate
 from rubrica.errors import ContextError
-from rubrica.judges.exchange import Bill
+from rubrica.judges.exchange import ExchangeCost
 from rubrica.judges.judge import ModelJudge
 from rubrica.llm.model import ModelError, Reply, Request, Usage
-from rubrica.llm.scripted import Line, ScriptedModel
+from rubrica.llm.scripted import ScriptedModel, ScriptLine
 from rubrica.model.context import Context
 from rubrica.model.evaluation import Cost, Remarks, Score, Unscored
 
@@ -149,7 +149,7 @@ def test_a_value_off_the_scale_is_not_haggled_over() -> None:
 
 
 def test_a_refusal_is_unscored_with_its_words() -> None:
-    model = ScriptedModel([Line(reply="I cannot help with that.", stop="refusal", usage=Usage(50, 5))])
+    model = ScriptedModel([ScriptLine(reply="I cannot help with that.", stop="refusal", usage=Usage(50, 5))])
     outcome = ask(model, names=("accuracy",))["accuracy"]
     assert reason(outcome) == "the model refused to judge: I cannot help with that."
     assert outcome.cost == Cost(None, 50, 5)
@@ -157,7 +157,7 @@ def test_a_refusal_is_unscored_with_its_words() -> None:
 
 
 def test_a_truncated_reply_is_unscored_even_if_a_score_stands_in_it() -> None:
-    model = ScriptedModel([Line(reply="Score: 9 would be too much, since", stop="length", usage=Usage(50, 512))])
+    model = ScriptedModel([ScriptLine(reply="Score: 9 would be too much, since", stop="length", usage=Usage(50, 512))])
     assert "cut off after 512 tokens" in reason(ask(model, names=("accuracy",))["accuracy"])
 
 
@@ -210,7 +210,7 @@ def test_an_unknown_price_is_none_and_never_zero() -> None:
 
 
 def test_a_reply_from_the_cache_costs_nothing() -> None:
-    bill = Bill()
+    bill = ExchangeCost()
     bill.add(Reply("{}", "m", Usage(10, 10), cached=True), "m", lambda *_: 5.0)
     assert bill.split(1) == [Cost(0.0, 0, 0)]
 
@@ -390,8 +390,8 @@ class HangsOnTone(ScriptedModel):
 def test_a_late_axis_is_given_up_alone_and_its_finished_calls_are_paid() -> None:
     model = HangsOnTone(
         {
-            "for accuracy alone": Line(reply=CELL, usage=Usage(90, 9)),
-            "for tone alone": Line(reply="Well.", usage=Usage(50, 5)),
+            "for accuracy alone": ScriptLine(reply=CELL, usage=Usage(90, 9)),
+            "for tone alone": ScriptLine(reply="Well.", usage=Usage(50, 5)),
         }
     )
     judge = ModelJudge(model, rubric(judging={"mode": "each", "deadline": 0.2}), price=lambda *_: 0.5)

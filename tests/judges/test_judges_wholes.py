@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from judges_samples import rubric, scripted
 
-from rubrica.judges.fence import Quoted
-from rubrica.judges.judge import ModelJudge, Review
+from rubrica.judges.fence import JudgedTexts
+from rubrica.judges.judge import ModelJudge, ResponseReview
 from rubrica.judges.reply import read_wholes
 from rubrica.llm.model import Reply, Request, Usage
 from rubrica.model.evaluation import Unscored
@@ -23,10 +23,10 @@ RESPONSES = {"A": "one", "B": "two"}
 
 def wholes(reply: Any, judged: str = "") -> dict[str, float]:
     text = reply if isinstance(reply, str) else json.dumps(reply)
-    return {label: mark.value for label, mark in read_wholes(text, "AB", TEN, Quoted((judged,))).items()}
+    return {label: mark.value for label, mark in read_wholes(text, "AB", TEN, JudgedTexts((judged,))).items()}
 
 
-def reviews(*replies: Any, axes: dict[str, Axis] | None = None) -> dict[str, Review]:
+def reviews(*replies: Any, axes: dict[str, Axis] | None = None) -> dict[str, ResponseReview]:
     return asyncio.run(ModelJudge(scripted(*replies), rubric("listwise")).review("Q", RESPONSES, axes))
 
 

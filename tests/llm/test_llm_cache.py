@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from rubrica.llm.cache import Cached, CacheError, ReplyCache, reply_key
 from rubrica.llm.model import ChatMessage, ModelError, Reply, Request, StopReason, TokenChance, Usage
-from rubrica.llm.scripted import Line, ScriptedModel
+from rubrica.llm.scripted import ScriptedModel, ScriptLine
 
 ASK = Request((ChatMessage("user", "rate this"),))
 
@@ -32,7 +32,7 @@ def ask(model: Cached, request: Request = ASK, **more: Any) -> Reply:
 
 def test_the_same_question_is_asked_once(path: Path) -> None:
     with ReplyCache(path) as cache:
-        script = ScriptedModel([Line(reply="first", usage=Usage(10, 2)), "second"])
+        script = ScriptedModel([ScriptLine(reply="first", usage=Usage(10, 2)), "second"])
         model = Cached(script, cache)
         fresh, kept = ask(model), asyncio.run(model(ASK))
     assert (fresh.text, fresh.cached) == ("first", False)
@@ -108,7 +108,7 @@ def test_repeats_are_kept_apart(path: Path) -> None:
 @pytest.mark.parametrize("stop", ["length", "refusal", "other"])
 def test_incomplete_replies_are_not_kept(path: Path, stop: StopReason) -> None:
     with ReplyCache(path) as cache:
-        model = Cached(ScriptedModel([Line(reply="half", stop=stop), "whole"]), cache)
+        model = Cached(ScriptedModel([ScriptLine(reply="half", stop=stop), "whole"]), cache)
         assert [ask(model).text for _ in range(3)] == ["half", "whole", "whole"]
         assert cache.stats().entries == 1
 

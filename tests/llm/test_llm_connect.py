@@ -12,9 +12,9 @@ import pytest
 from rubrica.errors import RubricaError
 from rubrica.llm.budget import Budgeted
 from rubrica.llm.cache import Cached, ReplyCache
-from rubrica.llm.connect import FORMS, Gates, connect
+from rubrica.llm.connect import FORMS, ProviderLimits, connect
 from rubrica.llm.model import ChatMessage, ModelError, Request
-from rubrica.llm.resilience import Resilient
+from rubrica.llm.retry import RetryingModel
 from rubrica.llm.scripted import ReplayModel, ScriptedModel
 from rubrica.llm.settings import Settings
 
@@ -47,14 +47,14 @@ def test_a_server_of_ones_own_needs_no_key() -> None:
 
 
 def test_models_of_one_provider_and_key_share_their_gate() -> None:
-    gates = Gates()
+    gates = ProviderLimits()
 
     def gate(spec: str, settings: Settings) -> Any:
         from rubrica.llm.http import HttpSession
 
         model = connect(spec, settings, session=HttpSession(), gates=gates)
         assert isinstance(model, Budgeted)
-        assert isinstance(model.model, Resilient)
+        assert isinstance(model.model, RetryingModel)
         return model.model.limit, model.model.breaker
 
     one = gate("openai:a", KEYS)
@@ -72,7 +72,7 @@ def test_settings_decide_attempts_deadline_and_concurrency() -> None:
     model = connect("openai:a", settings, session=HttpSession())
     assert isinstance(model, Budgeted)
     resilient = model.model
-    assert isinstance(resilient, Resilient)
+    assert isinstance(resilient, RetryingModel)
     assert (resilient.patience.attempts, resilient.patience.call_deadline) == (2, 9.0)
     assert (resilient.limit.most, resilient.limit.limit) == (3, 3)
 

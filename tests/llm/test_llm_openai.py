@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from loopback import FAULTS_WORTH_RETRYING, Fault, Loopback, Said, Seen
 
-from rubrica.llm.http import Answer, HttpSession, complaint, retry_after, trouble_of
+from rubrica.llm.http import HttpAnswer, HttpSession, read_error_body, retry_after, trouble_in
 from rubrica.llm.model import ChatMessage, ModelError, Reply, Request, Trouble, Usage
 from rubrica.llm.openai import OpenAIModel
 
@@ -295,7 +295,7 @@ def test_any_retry_header_gives_a_sane_wait_or_none(text: str, date: str) -> Non
 
 @given(st.integers(100, 999), st.binary(max_size=40))
 def test_every_status_and_body_has_a_trouble(status: int, body: bytes) -> None:
-    kind, words = trouble_of(Answer(status, {}, body), complaint(body).codes)
+    kind, words = trouble_in(HttpAnswer(status, {}, body), read_error_body(body).codes)
     assert words
     assert (kind == "unauthorised") == (status in (401, 403))
     assert (kind == "overloaded") == (status in (408, 409) or status >= 500)
@@ -314,11 +314,11 @@ def test_every_status_and_body_has_a_trouble(status: int, body: bytes) -> None:
     ],
 )
 def test_complaints_of_other_servers_are_read(body: bytes, message: str) -> None:
-    assert complaint(body).message == message
+    assert read_error_body(body).message == message
 
 
 def test_the_provider_can_say_that_trying_again_is_no_use() -> None:
-    assert trouble_of(Answer(500, {"x-should-retry": "false"}, b""))[0] == "rejected"
+    assert trouble_in(HttpAnswer(500, {"x-should-retry": "false"}, b""))[0] == "rejected"
 
 
 @pytest.mark.parametrize("key", ["sk-wrong-1234567890", None])

@@ -11,7 +11,7 @@ import pytest
 
 from rubrica.errors import RubricaError
 from rubrica.llm.model import ChatMessage, Model, ModelError, Reply, Request, Usage
-from rubrica.llm.scripted import Line, Recorder, ReplayModel, ScriptedModel
+from rubrica.llm.scripted import Recorder, ReplayModel, ScriptedModel, ScriptLine
 
 
 def request(text: str, **more: Any) -> Request:
@@ -36,10 +36,10 @@ def test_lines_answer_in_order_and_the_last_answers_again() -> None:
 def test_matching_lines_answer_by_what_the_last_message_says() -> None:
     model = ScriptedModel(
         [
-            Line(reply="acc-1", match="accuracy"),
-            Line(reply="acc-2", match="accuracy"),
-            Line(reply="num", pattern=r"\d{3}"),
-            Line(reply="else"),
+            ScriptLine(reply="acc-1", match="accuracy"),
+            ScriptLine(reply="acc-2", match="accuracy"),
+            ScriptLine(reply="num", pattern=r"\d{3}"),
+            ScriptLine(reply="else"),
         ]
     )
     asked = ["clarity", "accuracy", "accuracy", "see 123", "accuracy", "see 456"]
@@ -114,7 +114,7 @@ def test_empty_and_missing_scripts_are_refused(tmp_path: Path) -> None:
 
 def test_a_recording_replays_replies_and_errors_in_order(tmp_path: Path) -> None:
     path = tmp_path / "tape.jsonl"
-    answers = [Line(reply="one", usage=Usage(5, 1)), "two", ModelError("overloaded", "busy")]
+    answers = [ScriptLine(reply="one", usage=Usage(5, 1)), "two", ModelError("overloaded", "busy")]
 
     async def record() -> None:
         recorder = Recorder(ScriptedModel(answers, name="openai:m"), path)

@@ -17,7 +17,7 @@ from rubrica.errors import RubricError
 from rubrica.gateway.settings import GatewaySettings
 from rubrica.model.bounds import MOST_CALLS, MOST_REPEATS
 from rubrica.model.context import Context
-from rubrica.server.chamber import Wish
+from rubrica.server.council_service import CouncilRequest
 
 SCHEMAS: dict[str, Any] = {
     "rubric": rubric_schema(),
@@ -25,7 +25,7 @@ SCHEMAS: dict[str, Any] = {
     "council": CouncilSettings.model_json_schema(),
     "scenarios": Suite.model_json_schema(),
     "context": Context.model_json_schema(),
-    "council request": Wish.model_json_schema(),
+    "council request": CouncilRequest.model_json_schema(),
 }
 UNBOUNDED = {  # a date has the length of its format
     ("rubric", "$defs.Calibration.properties.date"),

@@ -10,7 +10,7 @@ from typing import get_args
 import pytest
 
 import rubrica
-from rubrica.arena.access import Role
+from rubrica.workspace.access import Role
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -8,7 +8,7 @@ from report_samples import Page
 
 from rubrica.model.rubric import Rubric
 from rubrica.packs.library import bundled_rubrics, load
-from rubrica.report.prose import Code, Heading, Paragraph, Table, markdown
+from rubrica.report.prose import Code, Heading, Paragraph, TableBlock, markdown
 from rubrica.report.rubric_page import rubric_html, rubric_markdown
 
 NAMES = [bundled.name for bundled in bundled_rubrics()]
@@ -138,7 +138,7 @@ def test_hostile_words_of_an_author_stay_words() -> None:
 
 def test_markdown_keeps_pipes_and_backticks_of_code_inside_tables() -> None:
     text = markdown(
-        [Heading(2, "T"), Table(("A", "B"), (((Code("a|b"),), (Code("`x`"),)),)), Paragraph((Code("a|b"),))]
+        [Heading(2, "T"), TableBlock(("A", "B"), (((Code("a|b"),), (Code("`x`"),)),)), Paragraph((Code("a|b"),))]
     )
     assert r"| `a\|b` | `` `x` `` |" in text
     assert text.endswith("`a|b`\n")

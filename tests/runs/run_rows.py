@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
-from rubrica.runs.rows import Row
+from rubrica.runs.files.rows import RunRow
 
 RUBRIC = "essay@1.0.0"
 
@@ -13,18 +13,18 @@ def seeded(seed: int) -> Random:
     return Random(seed)  # noqa: S311
 
 
-def row(case: str, score: float | None = 80.0, **own: object) -> Row:
+def row(case: str, score: float | None = 80.0, **own: object) -> RunRow:
     """One evaluation that passes from 70."""
     verdict = "inconclusive" if score is None else "pass" if score >= 70 else "fail"
     known: dict[str, object] = {"case": case, "rubric": RUBRIC, "verdict": verdict, "score": score, "out_of": 100.0}
-    return Row(**(known | own))  # type: ignore[arg-type]
+    return RunRow(**(known | own))  # type: ignore[arg-type]
 
 
 def twins(
     chance: Random, cases: int, *, drop: float = 0.0, groups: int | None = None, dimensions: int = 6
-) -> tuple[list[Row], list[Row]]:
+) -> tuple[list[RunRow], list[RunRow]]:
     """The same cases judged twice, the second time `drop` points (of 10) worse; groups share a part of their luck."""
-    runs: tuple[list[Row], list[Row]] = ([], [])
+    runs: tuple[list[RunRow], list[RunRow]] = ([], [])
     luck = [(chance.gauss(0, 0.7), chance.gauss(0, 0.7)) for _ in range(groups or 0)]
     for n in range(cases):
         level = chance.gauss(7, 1.5)

@@ -14,7 +14,7 @@ from rubrica.engine.plan import Plan
 from rubrica.engine.rejudge import decide
 from rubrica.model.context import Context
 from rubrica.model.evaluation import Cost, Evaluation, Score, Vote
-from rubrica.runs.manifest import Manifest, UsedRubric
+from rubrica.runs.files.manifest import Manifest, UsedRubric
 
 TONE = """\
 name: tone

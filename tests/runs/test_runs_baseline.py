@@ -12,12 +12,12 @@ import pytest
 from run_rows import RUBRIC, row, seeded, twins
 
 from rubrica.errors import InputError, MissingError, RubricaError
-from rubrica.runs.baseline import MOST_KEPT, Baselines, Source
-from rubrica.runs.compare import compare
-from rubrica.runs.grading import Grading
-from rubrica.runs.lock import alone_with
-from rubrica.runs.trend import Point, trends
-from rubrica.runs.trend_page import trend_page
+from rubrica.runs.compare.baseline import MOST_KEPT, Baselines, BaselineSource
+from rubrica.runs.compare.comparison import compare
+from rubrica.runs.compare.trend import TrendPoint, trends
+from rubrica.runs.compare.trend_page import trend_page
+from rubrica.runs.files.lock import alone_with
+from rubrica.runs.summary.grading import Grading
 
 DAY = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 COMMIT = "4f2a91c0d1e2f3a4b5c6d7e8f90a1b2c3d4e5f60"
@@ -31,7 +31,7 @@ def baselines(tmp_path: Path) -> Baselines:
 def test_a_kept_run_can_be_compared_case_by_case(baselines: Baselines) -> None:
     before, after = twins(seeded(1), 40, drop=1.0, groups=20)
     grading = Grading(scales={"essay": {"d0": (1.0, 10.0)}}, roles={"essay": {"pass": "good", "fail": "bad"}})
-    entry = baselines.add(before, Source("monday", grading, f"{COMMIT}+", ("model-a",), "first"), DAY)
+    entry = baselines.add(before, BaselineSource("monday", grading, f"{COMMIT}+", ("model-a",), "first"), DAY)
     assert (entry.commit, entry.dirty, entry.label) == (COMMIT, True, "4f2a91c0d1+")
     found = baselines.find()
     assert found == entry
@@ -46,7 +46,7 @@ def test_a_kept_run_can_be_compared_case_by_case(baselines: Baselines) -> None:
 
 def test_figures_are_means_and_the_pass_rate(baselines: Baselines) -> None:
     rows = [row("1", 80.0, dimensions={"tone": 4.0}, sections={"tone": 50.0}), row("2", 60.0, dimensions={"tone": 2.0})]
-    entry = baselines.add(rows, Source("monday"), DAY)
+    entry = baselines.add(rows, BaselineSource("monday"), DAY)
     assert entry.figures == {"score": 70.0, "dimension.tone": 3.0, "section.tone": 50.0, "pass rate": 0.5}
     assert entry.commit is None
     assert entry.verdicts == {"pass": 1, "fail": 1}
@@ -54,7 +54,7 @@ def test_figures_are_means_and_the_pass_rate(baselines: Baselines) -> None:
 
 def test_the_last_hundred_are_kept_with_their_cases(baselines: Baselines) -> None:
     for n in range(MOST_KEPT + 3):
-        baselines.add([row("1", 50.0 + n / 10)], Source(f"run-{n}"), DAY + timedelta(days=n))
+        baselines.add([row("1", 50.0 + n / 10)], BaselineSource(f"run-{n}"), DAY + timedelta(days=n))
     entries = baselines.entries()
     assert [entries[0].run, entries[-1].run, len(entries)] == ["run-3", "run-102", MOST_KEPT]
     files = {file.name for file in (baselines.path.parent / "baselines").iterdir()}
@@ -62,14 +62,14 @@ def test_the_last_hundred_are_kept_with_their_cases(baselines: Baselines) -> Non
 
 
 def test_the_same_run_kept_twice_in_one_second_is_two_baselines(baselines: Baselines) -> None:
-    first, second = (baselines.add([row("1")], Source("monday"), DAY) for _ in range(2))
+    first, second = (baselines.add([row("1")], BaselineSource("monday"), DAY) for _ in range(2))
     assert first.id != second.id
     assert list(baselines.rows(first)) == list(baselines.rows(second))
 
 
 def test_those_who_write_at_once_wait_for_each_other(baselines: Baselines) -> None:
     with ThreadPoolExecutor(8) as pool:
-        list(pool.map(lambda n: baselines.add([row(str(n))], Source(f"run-{n}"), DAY), range(24)))
+        list(pool.map(lambda n: baselines.add([row(str(n))], BaselineSource(f"run-{n}"), DAY), range(24)))
     assert {entry.run for entry in baselines.entries()} == {f"run-{n}" for n in range(24)}
 
 
@@ -87,7 +87,7 @@ def test_a_corrupt_file_is_told_and_left_as_it_is(baselines: Baselines, content:
     baselines.path.write_bytes(content.encode(errors="surrogateescape"))
     before = baselines.path.read_bytes()
     with pytest.raises(InputError, match=r"left as it is \(restore it from git or a copy, or move it away"):
-        baselines.add([row("1")], Source("monday"), DAY)
+        baselines.add([row("1")], BaselineSource("monday"), DAY)
     assert baselines.path.read_bytes() == before
 
 
@@ -95,11 +95,11 @@ def test_a_newer_format_is_not_touched(baselines: Baselines) -> None:
     baselines.path.parent.mkdir()
     baselines.path.write_text(json.dumps({"format": 99, "entries": []}))
     with pytest.raises(InputError, match="newer Rubrica"):
-        baselines.add([row("1")], Source("monday"), DAY)
+        baselines.add([row("1")], BaselineSource("monday"), DAY)
 
 
 def test_damaged_cases_are_an_error_rather_than_fewer_cases(baselines: Baselines) -> None:
-    entry = baselines.add([row(str(n), 60.0 + n) for n in range(50)], Source("monday"), DAY)
+    entry = baselines.add([row(str(n), 60.0 + n) for n in range(50)], BaselineSource("monday"), DAY)
     file = baselines.cases_file(entry.id)
     file.write_bytes(file.read_bytes()[:-20])
     with pytest.raises(InputError, match="cannot be read"):
@@ -111,13 +111,13 @@ def test_damaged_cases_are_an_error_rather_than_fewer_cases(baselines: Baselines
 
 def test_an_empty_run_is_not_kept(baselines: Baselines) -> None:
     with pytest.raises(InputError, match="nothing to keep"):
-        baselines.add([], Source("monday"), DAY)
+        baselines.add([], BaselineSource("monday"), DAY)
     assert not baselines.entries()
 
 
 def test_a_baseline_is_found_by_rubric_commit_and_id(baselines: Baselines) -> None:
-    essay = baselines.add([row("1")], Source("monday", commit=COMMIT), DAY)
-    letter = baselines.add([row("1", rubric="letter@1.0.0")], Source("tuesday"), DAY)
+    essay = baselines.add([row("1")], BaselineSource("monday", commit=COMMIT), DAY)
+    letter = baselines.add([row("1", rubric="letter@1.0.0")], BaselineSource("tuesday"), DAY)
     assert baselines.find() == letter
     assert baselines.find(rubrics=[RUBRIC]) == essay
     assert baselines.find(rubrics=["essay@9.0.0"]) == essay
@@ -129,8 +129,8 @@ def test_a_baseline_is_found_by_rubric_commit_and_id(baselines: Baselines) -> No
         baselines.find(rubrics=["poem@1.0.0"])
 
 
-def points(*values: float | None) -> list[Point]:
-    return [Point(f"2026-03-{n:02}", {"score": value}, f"c{n}") for n, value in enumerate(values, 1)]
+def points(*values: float | None) -> list[TrendPoint]:
+    return [TrendPoint(f"2026-03-{n:02}", {"score": value}, f"c{n}") for n, value in enumerate(values, 1)]
 
 
 def test_a_steady_rise_is_a_trend() -> None:
@@ -153,7 +153,7 @@ def test_noise_over_many_figures_is_rarely_called_a_regression() -> None:
     chance = seeded(3)
     alarms = 0
     for _ in range(200):
-        history = [Point(str(n), {f"f{k}": chance.gauss(0.8, 0.02) for k in range(8)}) for n in range(12)]
+        history = [TrendPoint(str(n), {f"f{k}": chance.gauss(0.8, 0.02) for k in range(8)}) for n in range(12)]
         found = trends(history)
         alarms += any(own.latest == "regression" or own.direction == "falling" for own in found)
     assert alarms / 200 <= 0.08
@@ -161,9 +161,9 @@ def test_noise_over_many_figures_is_rarely_called_a_regression() -> None:
 
 def test_the_page_of_a_trend_is_self_contained_and_escapes_names() -> None:
     history = [
-        Point("2026-03-01", {"<b>": 1.0}, "<i>"),
-        Point("2026-03-02", {"<b>": None}),
-        Point("2026-03-03", {"<b>": 2}),
+        TrendPoint("2026-03-01", {"<b>": 1.0}, "<i>"),
+        TrendPoint("2026-03-02", {"<b>": None}),
+        TrendPoint("2026-03-03", {"<b>": 2}),
     ]
     page = trend_page(history, trends(history), "Baselines")
     assert page.startswith("<!doctype html>")

@@ -18,12 +18,12 @@ from rubrica.engine.cases import BadLine, Case, read_case
 from rubrica.engine.evaluate import evaluate
 from rubrica.engine.plan import Plan
 from rubrica.errors import RubricaError, RubricError
-from rubrica.runs.bulk_parquet import from_frame, row_case
-from rubrica.runs.bulk_places import MOST_PAIRS, Pairs, places_of
-from rubrica.runs.bulk_records import from_lines
-from rubrica.runs.bulk_shards import Shards
-from rubrica.runs.columns import DIMENSION, SECTION
-from rubrica.runs.rows import Row, row_of
+from rubrica.runs.bulk.indices import MOST_PAIRS, PairIndex, places_of
+from rubrica.runs.bulk.parquet_records import from_frame, row_case
+from rubrica.runs.bulk.records import from_lines
+from rubrica.runs.bulk.shards import ShardJudge
+from rubrica.runs.files.parquet_rows import DIMENSION, SECTION
+from rubrica.runs.files.rows import RunRow, row_of
 
 
 def bits(value: Any) -> Any:
@@ -39,7 +39,7 @@ def bits(value: Any) -> Any:
             return value
 
 
-def in_columns(row: Row, line: int) -> dict[str, Any]:
+def in_columns(row: RunRow, line: int) -> dict[str, Any]:
     """A row as it stands in columns. How long it took is not told of texts that are judged together."""
     found = {name: getattr(row, name) for name in row.__struct_fields__ if name not in ("dimensions", "sections")}
     found |= {DIMENSION + name: value for name, value in row.dimensions.items()}
@@ -66,7 +66,7 @@ def one_by_one(plan: Plan, lines: list[bytes]) -> tuple[list[dict[str, Any]], li
 
 
 def in_bulk(plan: Plan, lines: list[bytes]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    shards = Shards(plan, Path("unread"), Path("unwritten"), "group")
+    shards = ShardJudge(plan, Path("unread"), Path("unwritten"), "group")
     errors: list[dict[str, Any]] = []
     half = len(lines) // 2
     found = []
@@ -94,7 +94,7 @@ def test_pairs_of_places_are_looked_up_alike_however_large_their_tables_grow() -
         met.append((one, other))
         return 1_000 * one + other
 
-    pairs = Pairs(work)
+    pairs = PairIndex(work)
     for height, width in ((1, 1), (3, 1), (3, 9), (40, 10), (41, 60), (700, 60), (MOST_PAIRS, 61)):
         ones, others = ([dice.randrange(size) for _ in range(50)] for size in (min(height, 700), width))
         found = pairs(places_of(ones), places_of(others), (height, width))
@@ -126,7 +126,7 @@ def test_rows_of_a_table_are_judged_as_cases(document: dict[str, Any], rows: lis
     except RubricError:
         assume(False)
     frame = pl.DataFrame(rows, infer_schema_length=None)
-    shards = Shards(plan, Path("unread"), Path("unwritten"), "group")
+    shards = ShardJudge(plan, Path("unread"), Path("unwritten"), "group")
     errors: list[dict[str, Any]] = []
     figures = shards.figures(from_frame(frame, 1, shards.names), errors)
     cases = [row_case(row, number) for number, row in enumerate(frame.iter_rows(named=True), 1)]

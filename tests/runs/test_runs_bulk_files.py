@@ -20,14 +20,14 @@ from rubrica.engine.cases import BadLine, read_case
 from rubrica.engine.evaluate import evaluate
 from rubrica.errors import RubricaError
 from rubrica.model.evaluation import Evaluation
-from rubrica.runs.bulk import BulkProgress, How, bulk_rows, evaluations, explain
-from rubrica.runs.bulk_names import tell_apart
-from rubrica.runs.columns import read_columns
-from rubrica.runs.manifest import Manifest, UsedRubric
-from rubrica.runs.rows import Row, row_of
+from rubrica.runs.bulk.case_names import tell_apart
+from rubrica.runs.bulk.run import BulkOptions, BulkProgress, bulk_rows, evaluations, explain
+from rubrica.runs.files.case_source import cases_of
+from rubrica.runs.files.manifest import Manifest, UsedRubric
+from rubrica.runs.files.parquet_rows import read_columns
+from rubrica.runs.files.rows import RunRow, row_of
+from rubrica.runs.files.stored import StoredRun
 from rubrica.runs.selection import distinct
-from rubrica.runs.source import cases_of
-from rubrica.runs.stored import StoredRun
 
 RUBRIC: dict[str, Any] = {
     "name": "bulky",
@@ -50,7 +50,7 @@ RUBRIC: dict[str, Any] = {
     "gates": [{"name": "shouting", "when": "exclamation_count > 1", "cap": 0.2}],
     "verdicts": [{"label": "pass", "when": "score >= threshold"}, {"label": "fail"}],
 }
-SMALL = How(piece_bytes=20_000)
+SMALL = BulkOptions(piece_bytes=20_000)
 
 
 def text_of(number: int) -> str:
@@ -73,11 +73,11 @@ def write_lines(path: Path, count: int = 3_000) -> Path:
     return path
 
 
-def rows_in(folder: Path) -> list[Row]:
+def rows_in(folder: Path) -> list[RunRow]:
     return list(read_columns(folder / "evaluations.parquet"))
 
 
-def rows_one_by_one(source: Path) -> list[Row]:
+def rows_one_by_one(source: Path) -> list[RunRow]:
     plan = rubrica.compile(RUBRIC)
     rows = []
     for number, line in enumerate(source.read_bytes().split(b"\n"), 1):
@@ -87,8 +87,8 @@ def rows_one_by_one(source: Path) -> list[Row]:
     return rows
 
 
-def timeless(rows: list[Row]) -> list[dict[str, Any]]:
-    fields = [name for name in Row.__struct_fields__ if name != "duration_ms"]
+def timeless(rows: list[RunRow]) -> list[dict[str, Any]]:
+    fields = [name for name in RunRow.__struct_fields__ if name != "duration_ms"]
     return [{name: getattr(row, name) for name in fields} for row in rows]
 
 
@@ -96,7 +96,7 @@ def test_two_processes_give_what_one_evaluation_after_the_other_gives(tmp_path: 
     source = write_lines(tmp_path / "cases.jsonl")
     heard: list[BulkProgress] = []
     done = bulk_rows(
-        rubrica.compile(RUBRIC), source, tmp_path / "run", How(processes=2, piece_bytes=20_000), heard.append
+        rubrica.compile(RUBRIC), source, tmp_path / "run", BulkOptions(processes=2, piece_bytes=20_000), heard.append
     )
     assert timeless(rows_in(tmp_path / "run")) == timeless(rows_one_by_one(source))
     assert (done.rows, done.errors) == (2_997, 2)
@@ -150,7 +150,10 @@ def test_a_parquet_file_is_judged_as_its_lines_would_be(tmp_path: Path) -> None:
     )
     table.write_parquet(tmp_path / "cases.parquet", row_group_size=700)
     done = bulk_rows(
-        rubrica.compile(RUBRIC), tmp_path / "cases.parquet", tmp_path / "run", How(processes=1, piece_bytes=9_000)
+        rubrica.compile(RUBRIC),
+        tmp_path / "cases.parquet",
+        tmp_path / "run",
+        BulkOptions(processes=1, piece_bytes=9_000),
     )
     expected = [row for row in rows_one_by_one(source) if row.case in set(table["id"])]
     assert timeless(rows_in(tmp_path / "run")) == timeless(expected)
@@ -235,7 +238,7 @@ PROGRAM = """
 import json, sys
 from pathlib import Path
 import rubrica
-from rubrica.runs.bulk import How, bulk_rows
+from rubrica.runs.bulk.run import How, bulk_rows
 folder, source = map(Path, sys.argv[1:3])
 bulk_rows(rubrica.compile(json.loads(sys.argv[3])), source, folder, How(processes=2, piece_bytes=20_000))
 """

@@ -13,19 +13,19 @@ from hypothesis import strategies as st
 from run_rows import row, seeded, twins
 
 from rubrica.errors import InputError
-from rubrica.runs.compare import Comparison, compare
-from rubrica.runs.grading import Grading
-from rubrica.runs.line import Line, Terms
-from rubrica.runs.rows import Row
+from rubrica.runs.compare.comparison import Comparison, compare
+from rubrica.runs.compare.measure_comparison import ComparisonTerms, MeasureComparison
+from rubrica.runs.files.rows import RunRow
+from rubrica.runs.summary.grading import Grading
 
-QUICK = Terms(replicates=200)
+QUICK = ComparisonTerms(replicates=200)
 
 
-def line(found: Comparison, name: str) -> Line:
+def line(found: Comparison, name: str) -> MeasureComparison:
     return next(own for own in found.lines if own.measure.name == name)
 
 
-def moved(by: float, count: int = 12) -> tuple[list[Row], list[Row]]:
+def moved(by: float, count: int = 12) -> tuple[list[RunRow], list[RunRow]]:
     """Every case changes by the same, more or less."""
     before = [row(f"{n}", 60.0 + n) for n in range(count)]
     return before, [row(f"{n}", 60.0 + n + by + (n % 3) / 10) for n in range(count)]
@@ -77,7 +77,9 @@ def test_the_order_of_the_rows_does_not_matter() -> None:
 def test_noise_is_called_a_regression_in_at_most_one_of_twenty(groups: int | None) -> None:
     chance = seeded(11)
     tries = 300
-    told = [compare(*twins(chance, 36, groups=groups), terms=Terms(replicates=50)).verdict for _ in range(tries)]
+    told = [
+        compare(*twins(chance, 36, groups=groups), terms=ComparisonTerms(replicates=50)).verdict for _ in range(tries)
+    ]
     assert told.count("regression") / tries <= 0.05
     assert told.count("improvement") / tries <= 0.05
 
@@ -85,15 +87,15 @@ def test_noise_is_called_a_regression_in_at_most_one_of_twenty(groups: int | Non
 def test_cases_that_share_their_luck_are_not_taken_for_independent_ones() -> None:
     chance = seeded(12)
     runs = [twins(chance, 60, groups=6) for _ in range(60)]
-    naive = [compare(*own, terms=Terms(grouped=False, replicates=50)).verdict == "regression" for own in runs]
-    heeded = [compare(*own, terms=Terms(replicates=50)).verdict == "regression" for own in runs]
+    naive = [compare(*own, terms=ComparisonTerms(grouped=False, replicates=50)).verdict == "regression" for own in runs]
+    heeded = [compare(*own, terms=ComparisonTerms(replicates=50)).verdict == "regression" for own in runs]
     assert fmean(naive) > 0.15
     assert fmean(heeded) <= 0.05
 
 
 def test_a_drop_of_a_tenth_of_the_scale_is_found() -> None:
     chance = seeded(13)
-    told = [compare(*twins(chance, 40, drop=1.0), terms=Terms(replicates=50)).verdict for _ in range(60)]
+    told = [compare(*twins(chance, 40, drop=1.0), terms=ComparisonTerms(replicates=50)).verdict for _ in range(60)]
     assert told.count("regression") / 60 > 0.9
 
 
@@ -102,9 +104,9 @@ def test_as_many_more_cases_as_told_do_tell() -> None:
     told = []
     for _ in range(40):
         a, b = twins(chance, 12, drop=0.5)
-        score = line(compare(a, b, terms=Terms(replicates=50)), "score")
+        score = line(compare(a, b, terms=ComparisonTerms(replicates=50)), "score")
         if score.verdict == "cannot tell" and score.more is not None and score.mean < -3:
-            again = compare(*twins(chance, 12 + score.more, drop=0.5), terms=Terms(replicates=50))
+            again = compare(*twins(chance, 12 + score.more, drop=0.5), terms=ComparisonTerms(replicates=50))
             told.append(line(again, "score").verdict == "regression")
     assert len(told) >= 8
     assert fmean(told) > 0.5  # what few cases suggest is itself unsure; no more than 0.8 is promised
@@ -113,11 +115,11 @@ def test_as_many_more_cases_as_told_do_tell() -> None:
 def test_a_difference_that_is_surely_small_is_told_with_its_bound() -> None:
     before = [row(f"{n}", 80.0) for n in range(60)]
     after = [row(f"{n}", 80.0 + (-1) ** n) for n in range(60)]
-    score = line(compare(before, after, terms=Terms(margin=0.02)), "score")
+    score = line(compare(before, after, terms=ComparisonTerms(margin=0.02)), "score")
     assert score.verdict == "same"
     assert score.bound == pytest.approx(0.27, abs=0.04)
     assert score.said == f"no difference larger than {score.bound:.2g}"
-    assert line(compare(before, after, terms=Terms(margin=0.002)), "score").verdict == "cannot tell"
+    assert line(compare(before, after, terms=ComparisonTerms(margin=0.002)), "score").verdict == "cannot tell"
 
 
 def test_one_large_loss_against_many_small_gains_is_not_told_either_way() -> None:

@@ -11,18 +11,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 from run_rows import row, seeded, twins
 
-from rubrica.runs.annotations import MOST_TOLD, annotation, comparison_table, of_comparison, of_rows, summary_table
-from rubrica.runs.compare import compare
-from rubrica.runs.grading import Grading
-from rubrica.runs.junit import write_junit
-from rubrica.runs.outcomes import Bar
-from rubrica.runs.rows import Row
-from rubrica.runs.summary import summarise
+from rubrica.runs.compare.comparison import compare
+from rubrica.runs.files.rows import RunRow
+from rubrica.runs.summary.annotations import (
+    MOST_TOLD,
+    annotation,
+    comparison_table,
+    of_comparison,
+    of_rows,
+    summary_table,
+)
+from rubrica.runs.summary.grading import Grading
+from rubrica.runs.summary.junit import write_junit
+from rubrica.runs.summary.outcomes import FailureRule
+from rubrica.runs.summary.summary import summarise
 
-PLAIN = Bar(Grading())
+PLAIN = FailureRule(Grading())
 
 
-def suite(rows: list[Row], bar: Bar = PLAIN) -> tuple[ElementTree.Element, Counter[str]]:
+def suite(rows: list[RunRow], bar: FailureRule = PLAIN) -> tuple[ElementTree.Element, Counter[str]]:
     out = io.StringIO()
     counts = write_junit(lambda: rows, out, name="monday", bar=bar)
     return ElementTree.fromstring(out.getvalue().encode()), Counter(counts)  # noqa: S314 - written just now
@@ -52,12 +59,12 @@ def test_every_case_is_a_test_and_bad_verdicts_fail() -> None:
 
 def test_what_fails_can_be_named_instead() -> None:
     rows = [row("1", 90.0), row("2", 10.0), row("3", 60.0, verdict="revise")]
-    root, _ = suite(rows, Bar(Grading(), frozenset({"revise"})))
+    root, _ = suite(rows, FailureRule(Grading(), frozenset({"revise"})))
     assert [test.get("name") for test in root.findall("testsuite/testcase[failure]")] == ["3"]
 
 
 def test_a_rubric_says_which_verdicts_are_bad() -> None:
-    root, _ = suite([row("1", verdict="tin")], Bar(Grading(roles={"essay": {"tin": "bad"}})))
+    root, _ = suite([row("1", verdict="tin")], FailureRule(Grading(roles={"essay": {"tin": "bad"}})))
     assert root.get("failures") == "1"
 
 

@@ -17,13 +17,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from runs_samples import STYLE, a_run, judged, many, plan_of
 
-from rubrica.report.plots import Axis, Layer, boxes, heat, histogram
+from rubrica.report.plots import Layer, PlotAxis, boxes, heat, histogram
 from rubrica.report.run_figures import MOST_CELLS, Distribution, Reservoir, correlations
-from rubrica.runs.columns import write_columns
-from rubrica.runs.gathered import EXTREMES, MOST_RUBRICS, SAMPLED, gathered
-from rubrica.runs.page import write_page
-from rubrica.runs.rows import Row, row_of
-from rubrica.runs.stored import StoredRun
+from rubrica.runs.files.parquet_rows import write_columns
+from rubrica.runs.files.rows import RunRow, row_of
+from rubrica.runs.files.stored import StoredRun
+from rubrica.runs.summary.page import write_page
+from rubrica.runs.summary.page_data import EXTREMES, MOST_RUBRICS, SAMPLED, gather_page_data
 
 FINITE = st.floats(-1e6, 1e6, allow_nan=False)
 
@@ -46,9 +46,9 @@ def page_of(folder: Path, **options: int) -> str:
     return out.getvalue()
 
 
-def rows(number: int) -> list[Row]:
+def rows(number: int) -> list[RunRow]:
     return [
-        Row(f"c{case}", "tone@1.0.0", "pass", case % 997 / 9.97, 100.0, {"warmth": case * math.pi % 10})
+        RunRow(f"c{case}", "tone@1.0.0", "pass", case % 997 / 9.97, 100.0, {"warmth": case * math.pi % 10})
         for case in range(number)
     ]
 
@@ -139,14 +139,14 @@ def test_correlations_leave_out_rows_without_both_values() -> None:
 
 
 def test_bars_stand_on_each_other_and_reach_as_high_as_their_counts() -> None:
-    drawn = str(histogram([Layer([4, 0], "good"), Layer([4, 2], "bad")], Axis(0, 1), "two bars"))
+    drawn = str(histogram([Layer([4, 0], "good"), Layer([4, 2], "bad")], PlotAxis(0, 1), "two bars"))
     bars = re.findall(r'class="bin is-(\w+)" x="[\d.]+" y="([\d.]+)" width="[\d.]+" height="([\d.]+)"', drawn)
     assert [(role, float(high)) for role, _, high in bars] == [("good", 66.0), ("bad", 66.0), ("bad", 33.0)]
     assert float(bars[1][1]) + 66 == float(bars[0][1])
 
 
 def test_a_dimension_without_scores_says_so_in_its_row() -> None:
-    drawn = boxes([("Wit", None, None, Axis(1, 10))])
+    drawn = boxes([("Wit", None, None, PlotAxis(1, 10))])
     assert "no scores" in drawn
     assert 'aria-label="Wit has no scores"' in drawn
 
@@ -162,7 +162,7 @@ def test_a_correlation_that_cannot_be_told_is_an_empty_square() -> None:
 
 
 def test_what_is_kept_of_a_run_does_not_grow_with_it() -> None:
-    found = gathered(iter(rows(60_000)), {}, Random(0), 10)  # noqa: S311
+    found = gather_page_data(iter(rows(60_000)), {}, Random(0), 10)  # noqa: S311
     [figures] = found.rubrics.values()
     assert found.total == figures.total == 60_000
     assert len(figures.sample.items) == SAMPLED
@@ -172,8 +172,8 @@ def test_what_is_kept_of_a_run_does_not_grow_with_it() -> None:
 
 
 def test_rubrics_past_the_most_are_counted_only() -> None:
-    some = [Row(f"c{n}", f"r{n}@1.0.0", "pass", 1.0, 1.0) for n in range(MOST_RUBRICS + 5)]
-    found = gathered(some, {}, Random(0), 3)  # noqa: S311
+    some = [RunRow(f"c{n}", f"r{n}@1.0.0", "pass", 1.0, 1.0) for n in range(MOST_RUBRICS + 5)]
+    found = gather_page_data(some, {}, Random(0), 3)  # noqa: S311
     assert (len(found.rubrics), found.not_drawn, found.total) == (MOST_RUBRICS, 5, MOST_RUBRICS + 5)
 
 

@@ -21,10 +21,10 @@ from rubrica.errors import InputError, RubricaError
 from rubrica.judges.calibration import read_labels
 from rubrica.model.evaluation import Evaluation, Vote
 from rubrica.model.rubric import Rubric
-from rubrica.runs.opinions import BadRecord, Filled, read_filled, reviewed
-from rubrica.runs.review import Form, questions_of, sheet_html, sheet_markdown, write_review
-from rubrica.runs.sampling import Drawn, doubts, draw, item_of, sizes, stratum_of
-from rubrica.runs.validation import agreements, labels, verdict_agreement
+from rubrica.runs.review.agreement import agreements, labels, verdict_agreement
+from rubrica.runs.review.opinions import BadRecord, FilledRecord, read_filled, reviewed
+from rubrica.runs.review.questions import Form, questions_of, sheet_html, sheet_markdown, write_review
+from rubrica.runs.review.sampling import DrawnEvaluation, doubts, draw, item_of, sizes, stratum_of
 
 Cli = Callable[..., Result]
 
@@ -41,14 +41,14 @@ def cli() -> Cli:
     return run
 
 
-def written(drawn: list[Drawn], rubrics: dict[str, Rubric], form: Form, show_judge: bool = False) -> str:
+def written(drawn: list[DrawnEvaluation], rubrics: dict[str, Rubric], form: Form, show_judge: bool = False) -> str:
     out = StringIO()
     write_review(drawn, rubrics, out, form, show_judge=show_judge)
     return out.getvalue()
 
 
-def fill(evaluation: Evaluation, reviewer: str, line: int = 1, **scores: object) -> Filled:
-    return Filled("review.jsonl", line, item_of(evaluation), "", reviewer, scores)
+def fill(evaluation: Evaluation, reviewer: str, line: int = 1, **scores: object) -> FilledRecord:
+    return FilledRecord("review.jsonl", line, item_of(evaluation), "", reviewer, scores)
 
 
 # --- samples ----------------------------------------------------------------------------------------------
@@ -174,10 +174,10 @@ def test_the_sheet_has_the_anchors_of_every_question_and_as_a_page_the_texts(tmp
 def test_a_run_without_its_rubric_asks_for_it(tmp_path: Path) -> None:
     one = judged(plan_of(tmp_path), "a", {"warmth": 3.0, "wit": 3.0})
     with pytest.raises(RubricaError, match=r"does not hold the rubric tone@1.0.0; name its file with --rubric"):
-        written([Drawn("x", "", one)], {}, "jsonl")
+        written([DrawnEvaluation("x", "", one)], {}, "jsonl")
     other = plan_of(tmp_path, TONE.replace("60", "61")).rubric
     with pytest.raises(RubricaError, match=r"another text of tone@1.0.0"):
-        written([Drawn("x", "", one)], {"tone": other}, "jsonl")
+        written([DrawnEvaluation("x", "", one)], {"tone": other}, "jsonl")
 
 
 # --- reading back -----------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from rubrica.engine.cases import BadLine, Case
 from rubrica.errors import RubricaError
-from rubrica.runs.source import cases_of, count_cases
+from rubrica.runs.files.case_source import cases_of, count_cases
 
 
 def read(file: Path) -> list[Case | BadLine]:

@@ -14,14 +14,14 @@ from rubrica.engine.compile import compile_rubric
 from rubrica.engine.evaluate import evaluate
 from rubrica.errors import RubricaError
 from rubrica.packs.library import examples, load
-from rubrica.runs.columns import read_columns, write_columns
-from rubrica.runs.folder import begin, locked
-from rubrica.runs.heads import content_of, head_of
-from rubrica.runs.manifest import Manifest, UsedRubric, read_manifest
-from rubrica.runs.rows import row_of
+from rubrica.runs.files.evaluation_head import content_of, head_of
+from rubrica.runs.files.folder import begin, locked
+from rubrica.runs.files.hash_table import HashTable
+from rubrica.runs.files.manifest import Manifest, UsedRubric, read_manifest
+from rubrica.runs.files.parquet_rows import read_columns, write_columns
+from rubrica.runs.files.rows import row_of
+from rubrica.runs.files.stored import StoredRun
 from rubrica.runs.run import encoded
-from rubrica.runs.stored import StoredRun
-from rubrica.runs.table import Table
 
 PLAN = compile_rubric(load("answer-quality"))
 
@@ -142,7 +142,7 @@ def test_what_was_judged_is_known_again_from_the_stored_line(response: str, meta
 
 @given(st.lists(st.tuples(st.integers(0, 2**64 - 1) | st.integers(0, 40), st.integers(0, 2**64 - 1)), max_size=3_000))
 def test_a_table_is_a_dict_of_numbers(pairs: list[tuple[int, int]]) -> None:
-    table, known = Table(), {}
+    table, known = HashTable(), {}
     for key, value in pairs:
         if key != 0:  # shares its place with 1: hashes are never that small
             table.put(key, value)

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from run_rows import RUBRIC, row, seeded, twins
 
-from rubrica.runs.measures import SCORE, Measure
-from rubrica.runs.rows import Row
-from rubrica.runs.summary import summarise
+from rubrica.runs.compare.measures import SCORE, Measure
+from rubrica.runs.files.rows import RunRow
+from rubrica.runs.summary.summary import summarise
 from rubrica.scoring.spread import PERCENTS
 
 
@@ -114,7 +114,7 @@ def test_no_rows_sum_up_to_nothing() -> None:
 
 
 def test_many_rows_keep_a_fair_sample_for_correlations() -> None:
-    def rows() -> list[Row]:
+    def rows() -> list[RunRow]:
         chance = seeded(5)
         return [row(str(n), dimensions={"a": (x := chance.random()), "b": -x}) for n in range(12_000)]
 

@@ -14,11 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rubrica.errors import InputError, RubricaError
-from rubrica.runs import upload
-from rubrica.runs.parquet_size import ParquetSizeError, parquet_size
-from rubrica.runs.tables import text_sizes
-from rubrica.runs.upload import MOST_BYTES, MOST_ROWS, check_upload
-from rubrica.studio.runs_view.casefiles import case_files, keep_upload
+from rubrica.runs.files import upload
+from rubrica.runs.files.parquet_size import ParquetSizeError, parquet_size
+from rubrica.runs.files.parquet_source import text_sizes
+from rubrica.runs.files.upload import MOST_BYTES, MOST_ROWS, check_upload
+from rubrica.studio.runs.case_files import case_files, keep_upload
 
 
 def table(path: Path, **columns: object) -> Path:

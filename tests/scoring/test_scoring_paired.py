@@ -15,7 +15,7 @@ from rubrica.scoring.holm import holm, holm_shares
 from rubrica.scoring.intervals import mean_estimate
 from rubrica.scoring.paired import mcnemar, sign_flips, signed_rank
 from rubrica.scoring.power import cases_needed, fewest_pairs
-from rubrica.scoring.resampling import Summed, mean_intervals
+from rubrica.scoring.resampling import GroupSums, mean_intervals
 from rubrica.scoring.trends import latest_p, slope, student_tails, trend_p
 
 steps = st.lists(st.integers(-4, 4), min_size=1, max_size=10)
@@ -130,7 +130,7 @@ def test_intervals_hold_the_mean_as_often_as_they_say() -> None:
     held = 0
     for _ in range(400):
         values = [chance.gauss(0, 1) for _ in range(15)]
-        found = mean_intervals({"d": Summed(values, [1] * 15)}, chance, replicates=400)["d"]
+        found = mean_intervals({"d": GroupSums(values, [1] * 15)}, chance, replicates=400)["d"]
         held += found is not None and found.low <= 0 <= found.high
     assert held / 400 == pytest.approx(0.95, abs=0.04)
 
@@ -139,8 +139,8 @@ def test_grouped_intervals_are_wider_than_those_of_independent_cases() -> None:
     chance = seeded(8)
     groups = [[centre + chance.gauss(0, 0.1) for _ in range(5)] for centre in (chance.gauss(0, 1) for _ in range(12))]
     alone = [value for group in groups for value in group]
-    grouped = mean_intervals({"d": Summed([sum(group) for group in groups], [5] * 12)}, seeded(1))["d"]
-    single = mean_intervals({"d": Summed(alone, [1] * 60)}, seeded(1))["d"]
+    grouped = mean_intervals({"d": GroupSums([sum(group) for group in groups], [5] * 12)}, seeded(1))["d"]
+    single = mean_intervals({"d": GroupSums(alone, [1] * 60)}, seeded(1))["d"]
     assert grouped is not None
     assert single is not None
     assert grouped.high - grouped.low > 1.8 * (single.high - single.low)
@@ -148,7 +148,7 @@ def test_grouped_intervals_are_wider_than_those_of_independent_cases() -> None:
 
 @pytest.mark.parametrize("count", [1, 2, 5, 1_001])
 def test_few_or_many_groups_have_students_interval(count: int) -> None:
-    summed = Summed([float(n % 7) for n in range(count)], [1] * count)
+    summed = GroupSums([float(n % 7) for n in range(count)], [1] * count)
     assert mean_intervals({"d": summed}, seeded(1))["d"] == mean_estimate(summed.moments)
 
 

@@ -9,11 +9,11 @@ from datetime import datetime
 
 import pytest
 
-from rubrica.arena.access import LOCAL, ROLES, Caller, Role, require
-from rubrica.arena.keys import Wish, issue
 from rubrica.errors import DeniedError
-from rubrica.server.signin import FAILURES, FRESH
+from rubrica.server.sign_in import FAILURES, FRESH
 from rubrica.store.keys import Key, get_key, revoke_key
+from rubrica.workspace.access import LOCAL, ROLES, Caller, Role, require
+from rubrica.workspace.keys import KeyRequest, issue
 from servers import Client, Running, serving
 
 
@@ -145,7 +145,7 @@ def test_from_the_first_key_on_keys_are_needed(database_url: str) -> None:
 
 def test_revoking_the_last_key_opens_no_door(database_url: str) -> None:
     with serving(database_url, keyless=True) as server:
-        only = server.write(issue, Wish("admin"), server.service.clock())
+        only = server.write(issue, KeyRequest("admin"), server.service.clock())
         server.write(revoke_key, only.key.id, server.service.clock())
         assert server.anyone.get("/api/whoami").status == 401
 

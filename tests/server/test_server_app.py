@@ -12,9 +12,9 @@ from fastapi.routing import APIRoute
 
 from rubrica import __version__
 from rubrica.errors import InputError, StoreError
-from rubrica.server.answers import decode_cursor, encode_cursor
 from rubrica.server.app import create_app
-from rubrica.server.bodies import JsonRoute
+from rubrica.server.request_bodies import JsonRoute
+from rubrica.server.responses import decode_cursor, encode_cursor
 from rubrica.server.routes.execute import LeanRoute
 from rubrica.server.service import Service
 from rubrica.server.settings import ServerSettings

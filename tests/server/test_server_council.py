@@ -17,9 +17,9 @@ from council_samples import QUESTION, Seat, members
 from rubrica.council.events import Listener, StageStarted
 from rubrica.council.result import CouncilResult
 from rubrica.errors import InputError, RubricaError
-from rubrica.server.chamber import LONGEST, MOST_AT_ONCE, Chamber
 from rubrica.server.council_events import CouncilEvents
-from rubrica.server.gateway.presence import Presence
+from rubrica.server.council_service import LONGEST, MOST_AT_ONCE, CouncilService
+from rubrica.server.gateway.presence import ClientPresence
 from rubrica.server.problems import refusal_of
 from rubrica.server.service import Service
 from rubrica.server.settings import ServerSettings
@@ -248,7 +248,7 @@ def test_signs_of_life_bridge_a_silence() -> None:
     async def send(message: Any) -> None:
         sent.append(message)
 
-    events = CouncilEvents(session, lambda error: refusal_of({}, error), Presence(), keep_alive=0.05)
+    events = CouncilEvents(session, lambda error: refusal_of({}, error), ClientPresence(), keep_alive=0.05)
     asyncio.run(events({"type": "http"}, never, send))
     bodies = [message.get("body", b"") for message in sent]
     assert bodies[1].startswith(b"id: 1\nevent: stage_started\n")
@@ -331,5 +331,5 @@ def test_only_so_many_councils_are_in_session(tmp_path: Path) -> None:
 
 
 def test_models_that_look_alike_have_names_of_their_own() -> None:
-    chamber = Chamber(["http://10.0.0.7/v1#llama", "http://10.0.0.8/v1#llama", "openai:gpt-4o-mini"])
-    assert chamber.models == ("llama", "llama-2", "openai:gpt-4o-mini")
+    council_service = CouncilService(["http://10.0.0.7/v1#llama", "http://10.0.0.8/v1#llama", "openai:gpt-4o-mini"])
+    assert council_service.models == ("llama", "llama-2", "openai:gpt-4o-mini")

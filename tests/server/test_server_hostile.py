@@ -15,9 +15,9 @@ from uuid import uuid4
 
 import pytest
 
-from rubrica.server.answers import encode_cursor
 from rubrica.server.connection import HEAD_SECONDS, LARGEST_HEAD, Connection
 from rubrica.server.connection_limits import ConnectionLimits
+from rubrica.server.responses import encode_cursor
 from servers import Client, Reply, Running, serving
 
 NUMBERS = itertools.count()

@@ -8,13 +8,13 @@ import re
 import pytest
 from sqlalchemy import select
 
-from rubrica.arena.access import ROLES, Role
-from rubrica.arena.keys import Wish, issue, named_key
 from rubrica.errors import ConflictError, InputError, MissingError
 from rubrica.store.columns import new_id
 from rubrica.store.keys import Key, add_key, get_key
 from rubrica.store.tables import api_keys
 from rubrica.store.users import ensure_user
+from rubrica.workspace.access import ROLES, Role
+from rubrica.workspace.keys import KeyRequest, issue, named_key
 from servers import Client, Running
 
 NOBODY = "00000000-0000-7000-8000-000000000000"
@@ -145,7 +145,7 @@ def test_an_admin_revokes_anybodys_key_and_twice_changes_nothing(server: Running
 
 
 def test_a_key_is_named_by_its_beginning_or_its_id(server: Running) -> None:
-    issued = server.write(issue, Wish("viewer", "ann"), server.service.clock())
+    issued = server.write(issue, KeyRequest("viewer", "ann"), server.service.clock())
     for text in (issued.secret[:7], issued.secret[:11], issued.secret, str(issued.key.id)):
         assert server.read(named_key, text).id == issued.key.id
 

@@ -9,7 +9,7 @@ import pytest
 from rubrica.engine import compile as engine
 from rubrica.engine.plan import Plan
 from rubrica.errors import RubricError
-from rubrica.server.plans import Plans, Shelf
+from rubrica.server.plans import PlanCache, WeightedCache
 
 
 def definition(patterns: int = 1, name: str = "Many") -> dict[str, Any]:
@@ -18,16 +18,16 @@ def definition(patterns: int = 1, name: str = "Many") -> dict[str, Any]:
     return {"name": name, "scoring_type": "cumulative", "max_score": 10, "rules": rules}
 
 
-def shelf(most: int, most_patterns: int) -> Shelf[Plan]:
-    return Shelf(lambda plan: plan, most, most_patterns)
+def run_rubrics(most: int, most_patterns: int) -> WeightedCache[Plan]:
+    return WeightedCache(lambda plan: plan, most, most_patterns)
 
 
 def plan(patterns: int) -> Plan:
-    return Plans().once(definition(patterns))
+    return PlanCache().once(definition(patterns))
 
 
 def test_what_was_used_last_is_kept() -> None:
-    kept = shelf(most=2, most_patterns=100)
+    kept = run_rubrics(most=2, most_patterns=100)
     for key in "abc":
         kept.put(key, plan(1))
         kept.get("a")
@@ -38,7 +38,7 @@ def test_what_was_used_last_is_kept() -> None:
 
 
 def test_patterns_take_room_too_and_what_was_put_last_stays() -> None:
-    kept = shelf(most=10, most_patterns=5)
+    kept = run_rubrics(most=10, most_patterns=5)
     kept.put("a", plan(2))
     kept.put("b", plan(3))
     assert [key for key in "ab" if kept.get(key)] == ["a", "b"]
@@ -50,7 +50,7 @@ def test_patterns_take_room_too_and_what_was_put_last_stays() -> None:
 
 
 def test_a_plan_that_is_made_once_is_kept_nowhere() -> None:
-    plans = Plans()
+    plans = PlanCache()
     made = plans.once(definition(name="Tried out"))
     assert made.rubric.hash not in engine._plans
     assert plans.of(definition(name="Tried out"), made.rubric.hash) is not made
@@ -61,4 +61,4 @@ def test_a_definition_that_no_longer_works_is_told() -> None:
     broken = definition()
     broken["rules"][0]["patterns"][0]["regex"] = "(?=x)"
     with pytest.raises(RubricError, match="lookahead"):
-        Plans().of(broken, "hash")
+        PlanCache().of(broken, "hash")

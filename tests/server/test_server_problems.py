@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict
 from rubrica import errors
 from rubrica.errors import Problem, RubricaError, RubricError
 from rubrica.jsontext import DEEPEST
-from rubrica.server.bodies import JsonRoute
+from rubrica.server.request_bodies import JsonRoute
 from servers import Reply, Running, serving
 
 router = APIRouter(prefix="/trouble", route_class=JsonRoute)

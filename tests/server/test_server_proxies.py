@@ -12,7 +12,7 @@ from starlette.types import Scope
 from rubrica.errors import InputError, RubricaError
 from rubrica.server.listening import listen, refuse_others
 from rubrica.server.proxies import TrustedProxies, networks_of, rate_key
-from rubrica.server.signin import FAILURES, Door, is_loopback
+from rubrica.server.sign_in import FAILURES, Authenticator, is_loopback
 from servers import serving
 
 FORWARDING = [
@@ -49,7 +49,7 @@ def test_a_websocket_with_a_forwarding_header_is_refused_too(tmp_path: Path) -> 
         return await door.admit({"type": "websocket", "path": "/ws", "headers": sent, "client": ("127.0.0.1", 1)})
 
     with serving(str(tmp_path / "rubrica.db"), keyless=True) as server:
-        door = Door(server.service)
+        door = Authenticator(server.service)
         assert server.run(admitted(door)).role == "admin"
         assert server.run(admitted(door, via="1.1 cache")).status_code == 403
 

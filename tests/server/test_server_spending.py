@@ -14,11 +14,11 @@ import pytest
 from loopback import Loopback, Said
 
 from education_samples import provider
-from rubrica.arena.keys import Wish, issue
-from rubrica.arena.spending import SpendingPolicy
 from rubrica.judges.jury import Jury
 from rubrica.llm.settings import Settings
 from rubrica.server.settings import ServerSettings
+from rubrica.workspace.keys import KeyRequest, issue
+from rubrica.workspace.spending import SpendingPolicy
 from servers import Client, Running, serving
 
 HAIKU = "anthropic:claude-haiku-4-5"
@@ -54,7 +54,7 @@ def shared_rubric(server: Running, **more: Any) -> str:
 
 
 def limited(server: Running, usd_per_day: float, user: str = "ann") -> Client:
-    made = server.write(issue, Wish("author", user, "", 100_000, usd_per_day), datetime.now(UTC))
+    made = server.write(issue, KeyRequest("author", user, "", 100_000, usd_per_day), datetime.now(UTC))
     return Client(server, made.secret, made)
 
 

@@ -11,9 +11,9 @@ import pytest
 import yaml
 from sqlalchemy import Connection, func, select
 
-from rubrica.arena.trend import HALF_LIFE
-from rubrica.server.evaluation_shapes import NORM, RIGOR, SPEED
+from rubrica.server.rubric_shapes import NORM, RIGOR, SPEED
 from rubrica.store.tables import metadata
+from rubrica.workspace.trending import HALF_LIFE
 from servers import Client, Running
 
 DEFINITIONS = pytest.mark.parametrize("definition", [SPEED, NORM, RIGOR], ids=lambda definition: definition["name"])

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 import yaml
 
-from rubrica.server.answers import encode_cursor
+from rubrica.server.responses import encode_cursor
 from servers import Client, Reply, Running
 
 PATH = "/api/evaluations"

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from rubrica.arena.work_pool import WorkPool
+from rubrica.workspace.work_pool import WorkPool
 from servers import Running, serving
 
 BRIEF: dict[str, Any] = {

@@ -23,7 +23,7 @@ from databases import Opened, Server
 from rubrica.errors import ConflictError, InputError, StoreError
 from rubrica.store.columns import new_id, to_json
 from rubrica.store.database import Database
-from rubrica.store.jobs import Crew
+from rubrica.store.query_threads import QueryThreads
 from rubrica.store.tables import games, users
 
 NOW = datetime(2026, 5, 1, 12, tzinfo=UTC)
@@ -349,7 +349,7 @@ def test_nobody_waits_for_ever_when_a_thread_ends_all_the_same() -> None:
         time.sleep(0.05)
 
     async def scenario() -> list[Any]:
-        crew = Crew("doomed", work)
+        crew = QueryThreads("doomed", work)
         query: Callable[[Connection], None] = names  # type: ignore[assignment]
         results = await asyncio.wait_for(outcomes([crew.do(query) for _ in range(5)]), 10)
         results += await outcomes([crew.do(query)])

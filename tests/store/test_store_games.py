@@ -19,8 +19,8 @@ from rubrica.store import games, players, rounds, scores
 from rubrica.store.columns import new_id
 from rubrica.store.games import NewAttachment
 from rubrica.store.players import Player
-from rubrica.store.rounds import PlayedRound, Progress, Whose
-from rubrica.store.scores import Narrowed, NewScore, Origin
+from rubrica.store.rounds import PlayedRound, PlayerProgress, RoundOwner
+from rubrica.store.scores import NewScore, ScoredVersion, ScoreQuery
 from rubrica.store.tables import evaluation_versions, evaluations
 from rubrica.store.users import ensure_user
 
@@ -159,9 +159,9 @@ def test_players_are_found_by_game_by_person_and_by_name(database: Opened, game:
 
 def test_rounds_are_found_by_number_and_by_what_comes_before(database: Opened, game: UUID, ann: UUID) -> None:
     who = player(database, ann, "moth")
-    assert database.read(rounds.progress, game, who) == Progress(0, 0)
+    assert database.read(rounds.progress, game, who) == PlayerProgress(0, 0)
     play(database, game, who, 4, 1, 9, 2)
-    assert database.read(rounds.progress, game, who) == Progress(4, 9)
+    assert database.read(rounds.progress, game, who) == PlayerProgress(4, 9)
     assert database.read(rounds.numbers_taken, game, who, [1, 3, 9]) == [1, 9]
     before = database.read(rounds.rounds_before, game, who, 9, 2)
     assert [(r.round_number, r.content["response"]) for r in before] == [(2, "round 2"), (4, "round 4")]
@@ -194,15 +194,15 @@ def test_rounds_that_lack_a_score_are_found(database: Opened, game: UUID, ann: U
     half = score(what[0], game_session_id=game, player_id=one, attachment_id=ids[0], round_number=2)
     database.write(scores.add_scores, [*full, half])
 
-    def lacking(whose: Whose, limit: int = 9) -> Sequence[tuple[UUID, int]]:
+    def lacking(whose: RoundOwner, limit: int = 9) -> Sequence[tuple[UUID, int]]:
         found = database.read(rounds.rounds_to_score, game, ids, whose, limit)
         return [(r.player_id, r.round_number) for r in found]
 
-    assert lacking(Whose()) == [(one, 2), (two, 1)]
-    assert lacking(Whose(), limit=1) == [(one, 2)]
-    assert lacking(Whose(player_id=one)) == [(one, 2)]
-    assert lacking(Whose(user_id=bo)) == [(two, 1)]
-    assert database.read(rounds.rounds_to_score, game, ids[:1], Whose(player_id=one), 9) == []
+    assert lacking(RoundOwner()) == [(one, 2), (two, 1)]
+    assert lacking(RoundOwner(), limit=1) == [(one, 2)]
+    assert lacking(RoundOwner(player_id=one)) == [(one, 2)]
+    assert lacking(RoundOwner(user_id=bo)) == [(two, 1)]
+    assert database.read(rounds.rounds_to_score, game, ids[:1], RoundOwner(player_id=one), 9) == []
 
 
 def test_a_score_comes_back_whole_and_names_its_version(database: Opened, ann: UUID) -> None:
@@ -229,7 +229,7 @@ def test_scores_are_listed_newest_first_and_narrowed_down(database: Opened, game
     database.write(scores.add_scores, made)
 
     def listed(**narrowed: Any) -> list[int]:
-        found = database.read(scores.list_scores, Narrowed(**narrowed))
+        found = database.read(scores.list_scores, ScoreQuery(**narrowed))
         return [[each.id for each in made].index(line.id) for line in found]
 
     assert listed() == [3, 2, 1, 0]
@@ -237,9 +237,9 @@ def test_scores_are_listed_newest_first_and_narrowed_down(database: Opened, game
     assert listed(evaluation_id=one.evaluation_id) == [3, 2, 0]
     assert listed(game_id=game) == [3, 1]
     assert listed(player_id=who, created_by=ann) == [3]
-    page = database.read(scores.list_scores, Narrowed(), before=made[2].id, limit=1)
+    page = database.read(scores.list_scores, ScoreQuery(), before=made[2].id, limit=1)
     assert [line.id for line in page] == [made[1].id]
-    assert database.read(scores.list_scores, Narrowed(player_id=who))[0].player == "moth"
+    assert database.read(scores.list_scores, ScoreQuery(player_id=who))[0].player == "moth"
 
 
 @pytest.mark.parametrize(
@@ -258,7 +258,7 @@ def test_a_score_is_kept_only_if_its_evaluation_is_what_it_was(
     who = ann if by_owner else user(database, "bo")
     what = database.write(add_evaluation, ann, public)
     new = score(what, by=who)
-    origin = Origin(what.evaluation_id, revision, who)
+    origin = ScoredVersion(what.evaluation_id, revision, who)
     assert database.write(scores.add_score_if, new, origin) == kept
     assert (database.read(scores.score_by_id, new.id) is not None) == kept
 
@@ -266,7 +266,7 @@ def test_a_score_is_kept_only_if_its_evaluation_is_what_it_was(
 def test_a_score_of_a_deleted_evaluation_is_not_kept(database: Opened, ann: UUID) -> None:
     what = database.write(add_evaluation, ann)
     database.write(lambda conn: conn.execute(evaluations.update().values(deleted_at=NOW)).rowcount)
-    assert not database.write(scores.add_score_if, score(what, by=ann), Origin(what.evaluation_id, None, None))
+    assert not database.write(scores.add_score_if, score(what, by=ann), ScoredVersion(what.evaluation_id, None, None))
 
 
 def test_open_scores_say_why_and_between_what_they_lie(database: Opened, game: UUID, ann: UUID) -> None:

@@ -11,18 +11,18 @@ from sqlalchemy import Connection, func, select
 
 from databases import Opened
 from gateway_samples import DIMENSIONS, NOW, record, traffic
-from rubrica.arena.access import LOCAL
-from rubrica.arena.keys import Wish, issue
 from rubrica.errors import MissingError
 from rubrica.store import gateway
 from rubrica.store.columns import new_id
-from rubrica.store.gateway import ComparedRequest, Comparison, DimensionScore, Record, Spent
-from rubrica.store.gateway_figures import Sums, Window, arms, comparisons, groups, latencies, ratings
+from rubrica.store.gateway import ComparedRequest, GradedDimension, KeySpending, RequestRecord, TierComparison
+from rubrica.store.gateway_figures import RequestSums, RequestWindow, arms, comparisons, groups, latencies, ratings
 from rubrica.store.tables import gateway_feedback, gateway_requests, gateway_texts
 from rubrica.store.users import ensure_user
+from rubrica.workspace.access import LOCAL
+from rubrica.workspace.keys import KeyRequest, issue
 
 LATER = NOW + timedelta(days=30)
-EVER = Window(NOW - timedelta(days=1), LATER)
+EVER = RequestWindow(NOW - timedelta(days=1), LATER)
 
 
 def rows(conn: Connection) -> int:
@@ -30,8 +30,8 @@ def rows(conn: Connection) -> int:
 
 
 def test_a_record_comes_back_as_it_was_kept(database: Opened) -> None:
-    scores = {name: DimensionScore(7.5, 0.6, "openai:gpt-5-mini") for name in DIMENSIONS}
-    scores["depth"] = DimensionScore(5.0, 0.0, stands_in=True)
+    scores = {name: GradedDimension(7.5, 0.6, "openai:gpt-5-mini") for name in DIMENSIONS}
+    scores["depth"] = GradedDimension(5.0, 0.0, stands_in=True)
     kept = record(
         key_id=UUID(int=9),
         conversation=2**62 + 1,
@@ -54,7 +54,7 @@ def test_a_record_comes_back_as_it_was_kept(database: Opened) -> None:
 def test_every_field_of_a_record_has_its_column(database: Opened) -> None:
     shadow = {name for name in gateway_requests.c.keys() if name.startswith("shadow_")}  # noqa: SIM118 - not a dict
     texts = set(gateway_texts.c.keys()) - {"trace"}
-    assert set(Record.__struct_fields__) == (set(gateway_requests.c.keys()) - shadow) | texts
+    assert set(RequestRecord.__struct_fields__) == (set(gateway_requests.c.keys()) - shadow) | texts
 
 
 def test_texts_stand_apart_and_only_where_they_are_kept(database: Opened) -> None:
@@ -72,9 +72,9 @@ def test_what_is_written_twice_is_kept_once(database: Opened) -> None:
 
 def test_a_comparison_finds_the_request_of_the_same_batch(database: Opened) -> None:
     one, other = record(score=88.0), record()
-    database.write(gateway.keep, [one, Comparison(one.trace, 95.0, 7.0, False, "", 0.02), other])
-    database.write(gateway.keep, [Comparison(other.trace, failure="tier-1 failed", usd=0.0)])
-    database.write(gateway.keep, [Comparison(new_id(NOW), 1.0, 2.0, True)])  # its record was dropped
+    database.write(gateway.keep, [one, TierComparison(one.trace, 95.0, 7.0, False, "", 0.02), other])
+    database.write(gateway.keep, [TierComparison(other.trace, failure="tier-1 failed", usd=0.0)])
+    database.write(gateway.keep, [TierComparison(new_id(NOW), 1.0, 2.0, True)])  # its record was dropped
     found = database.read(gateway.compared_requests, NOW, LATER)
     assert found == [ComparedRequest("FACTUAL", 88.0, 7.0, False, 85.0)]
     assert database.read(gateway.compared_requests, NOW, LATER, rubric="other@1") == []
@@ -122,13 +122,13 @@ def test_spending_is_by_key_and_tells_what_has_no_price(database: Opened) -> Non
     key = UUID(int=5)
     batch = [record(key_id=key, total_usd=0.25), record(key_id=key, total_usd=None), record(total_usd=0.5)]
     yesterday = record(NOW - timedelta(days=1), key_id=key, total_usd=100.0)
-    database.write(gateway.keep, [*batch, yesterday, Comparison(batch[0].trace, 1.0, 1.0, False, "", 0.125)])
+    database.write(gateway.keep, [*batch, yesterday, TierComparison(batch[0].trace, 1.0, 1.0, False, "", 0.125)])
     found = database.read(gateway.spent, NOW, LATER)
-    assert found == {key: Spent(0.25, 0.125, 1), None: Spent(0.5, 0.0, 0)}
+    assert found == {key: KeySpending(0.25, 0.125, 1), None: KeySpending(0.5, 0.0, 0)}
 
 
 def test_allowances_are_kept_with_the_key(database: Opened) -> None:
-    key = database.write(issue, Wish(role="player", user="ann"), NOW).key
+    key = database.write(issue, KeyRequest(role="player", user="ann"), NOW).key
     assert database.read(gateway.allowances, key.id) is None
     database.write(gateway.set_allowances, key.id, {"usd_per_day": 2.5, "controls": ["debug"]})
     assert database.read(gateway.allowances, key.id) == {"usd_per_day": 2.5, "controls": ["debug"]}
@@ -144,7 +144,7 @@ def test_groups_add_up_to_what_the_records_say(database: Opened) -> None:
     for bucket in ("minute", "hour", "day"):
         found = database.read(groups, EVER, bucket)
         assert {group.at.tzinfo for group in found} == {NOW.tzinfo}
-        total = Sums()
+        total = RequestSums()
         for group in found:
             total.add(group.sums)
         known = [one for one in batch if one.total_usd is not None]
@@ -155,7 +155,7 @@ def test_groups_add_up_to_what_the_records_say(database: Opened) -> None:
         assert total.variance == pytest.approx(sum(one.variance or 0 for one in batch))
         day = [group.sums.requests for group in found if group.question_type == "ETHICAL"]
         assert sum(day) == sum(one.question_type == "ETHICAL" for one in batch)
-    factual = database.read(groups, Window(EVER.since, EVER.until, "FACTUAL"), "day")
+    factual = database.read(groups, RequestWindow(EVER.since, EVER.until, "FACTUAL"), "day")
     assert {group.question_type for group in factual} == {"FACTUAL"}
 
 

@@ -15,11 +15,20 @@ import pytest
 from sqlalchemy import Connection, insert, select
 
 from databases import Opened
-from rubrica.store import evaluations, market
+from rubrica.store import market, rubrics
 from rubrica.store.columns import new_id
 from rubrica.store.database import Database
-from rubrica.store.evaluations import Listing
-from rubrica.store.offers import GLANCES, Filters, Offer, Position, Sort, offer, offers, position
+from rubrica.store.listings import (
+    GLANCES,
+    MarketFilters,
+    MarketListing,
+    Position,
+    Sort,
+    market_listing,
+    market_listings,
+    position,
+)
+from rubrica.store.rubrics import RubricListing
 from rubrica.store.search import searched
 from rubrica.store.tables import evaluation_templates, evaluation_versions, users
 from rubrica.store.users import User, ensure_user
@@ -33,11 +42,11 @@ def add(conn: Connection, name: str, minute: int = 0, *, owner: UUID | None = No
     now = NOW + timedelta(minutes=minute)
     given = {"description": "", "category": "", "tags": (), "scoring_type": None} | listed
     slug = name.lower().replace(" ", "-")
-    listing = Listing(
+    listing = RubricListing(
         new_id(now), slug, name, given["description"], "1.0.0", 1, given["scoring_type"], given["category"],
         tuple(given["tags"]), True, owner, None, now, now,
     )  # fmt: skip
-    assert evaluations.add(conn, listing, searched(name, given["description"], given["category"], given["tags"]))
+    assert rubrics.add(conn, listing, searched(name, given["description"], given["category"], given["tags"]))
     market.list_evaluation(conn, listing.id, True, now)
     return listing.id
 
@@ -73,11 +82,11 @@ def crowd(conn: Connection, size: int, seed: int = 4) -> None:
         )
 
 
-def every(database: Opened) -> list[Offer]:
-    return database.read(offers, Filters(), "newest", 10_000)
+def every(database: Opened) -> list[MarketListing]:
+    return database.read(market_listings, MarketFilters(), "newest", 10_000)
 
 
-def in_order(found: Sequence[Offer], sort: Sort) -> list[str]:
+def in_order(found: Sequence[MarketListing], sort: Sort) -> list[str]:
     """The names in the order asked for, sorted here."""
     if sort == "name":
         return [one.listing.name for one in sorted(found, key=lambda one: (one.listing.slug, one.listing.id))]
@@ -90,11 +99,11 @@ def in_order(found: Sequence[Offer], sort: Sort) -> list[str]:
     return [one.listing.name for one in sorted(found, key=keys[sort], reverse=True)]
 
 
-def paged(database: Opened, filters: Filters, sort: Sort, size: int, most: int = 1000) -> list[str]:
+def paged(database: Opened, filters: MarketFilters, sort: Sort, size: int, most: int = 1000) -> list[str]:
     """The names of one page after the other, until there are so many."""
     names: list[str] = []
     after: Position | None = None
-    while len(names) < most and (found := database.read(offers, filters, sort, size, after)):
+    while len(names) < most and (found := database.read(market_listings, filters, sort, size, after)):
         names += [one.listing.name for one in found]
         after = position(found[-1], sort)
     return names
@@ -106,18 +115,18 @@ def test_pages_of_every_order_show_everything_once_and_ties_in_one_order(databas
     expected = in_order(every(database), sort)
     assert len(expected) == 60
     for size in (1, 7, 100):
-        assert paged(database, Filters(), sort, size) == expected
+        assert paged(database, MarketFilters(), sort, size) == expected
 
 
 @pytest.mark.parametrize("sort", SORTS)
 def test_what_is_added_between_two_pages_neither_repeats_nor_hides_anything(database: Opened, sort: Sort) -> None:
     database.write(crowd, 20)
     expected = in_order(every(database), sort)
-    first = database.read(offers, Filters(), sort, 9)
+    first = database.read(market_listings, MarketFilters(), sort, 9)
     after = position(first[-1], sort)
     for number, name in enumerate(["Aaa", "Bow 0105", "Zzz"]):
         database.write(add, name, 100 + number)
-    rest = [one.listing.name for one in database.read(offers, Filters(), sort, 50, after)]
+    rest = [one.listing.name for one in database.read(market_listings, MarketFilters(), sort, 50, after)]
     assert [one.listing.name for one in first] + [name for name in rest if name in expected] == expected
 
 
@@ -125,27 +134,27 @@ def test_what_is_added_between_two_pages_neither_repeats_nor_hides_anything(data
 @pytest.mark.parametrize(
     ("filters", "fits"),
     [
-        (Filters(q="RARE"), lambda one: one.listing.description == "rare"),
-        (Filters(q="bow rare"), lambda one: one.listing.slug[:3] == "bow" and one.listing.description == "rare"),
-        (Filters(category="speed"), lambda one: one.listing.category == "speed"),
-        (Filters(tags=("a", "b")), lambda one: {"a", "b"} <= set(one.listing.tags)),
-        (Filters(scoring_type="binary"), lambda one: one.listing.scoring_type == "binary"),
-        (Filters(featured=True), lambda one: one.featured),
-        (Filters(featured=False, q="rare"), lambda one: not one.featured and one.listing.description == "rare"),
-        (Filters(featured=True, category="style"), lambda one: one.featured and one.listing.category == "style"),
-        (Filters(min_rating=4.5), lambda one: one.rating is not None and one.rating >= 4.5),
-        (Filters(least_trend=2.0), lambda one: one.trend >= 2.0),
-        (Filters(q="nowhere"), lambda one: one.listing.description == "nowhere"),
+        (MarketFilters(q="RARE"), lambda one: one.listing.description == "rare"),
+        (MarketFilters(q="bow rare"), lambda one: one.listing.slug[:3] == "bow" and one.listing.description == "rare"),
+        (MarketFilters(category="speed"), lambda one: one.listing.category == "speed"),
+        (MarketFilters(tags=("a", "b")), lambda one: {"a", "b"} <= set(one.listing.tags)),
+        (MarketFilters(scoring_type="binary"), lambda one: one.listing.scoring_type == "binary"),
+        (MarketFilters(featured=True), lambda one: one.featured),
+        (MarketFilters(featured=False, q="rare"), lambda one: not one.featured and one.listing.description == "rare"),
+        (MarketFilters(featured=True, category="style"), lambda one: one.featured and one.listing.category == "style"),
+        (MarketFilters(min_rating=4.5), lambda one: one.rating is not None and one.rating >= 4.5),
+        (MarketFilters(least_trend=2.0), lambda one: one.trend >= 2.0),
+        (MarketFilters(q="nowhere"), lambda one: one.listing.description == "nowhere"),
     ],
     ids=["word", "words", "category", "tags", "type", "featured", "plain", "both", "rating", "trend", "nothing"],
 )
 def test_filters_let_through_what_fits_however_rare_it_is(
-    market_of_600: Opened, all_600: list[Offer], sort: Sort, filters: Filters, fits: Any
+    market_of_600: Opened, all_600: list[MarketListing], sort: Sort, filters: MarketFilters, fits: Any
 ) -> None:
     expected = in_order([one for one in all_600 if fits(one)], sort)
     assert 5 * GLANCES[-1] < 600, "rare things lie beyond the last glance"
     assert paged(market_of_600, filters, sort, 5, most=40) == expected[:40]
-    assert [one.listing.name for one in market_of_600.read(offers, filters, sort, 1000)] == expected
+    assert [one.listing.name for one in market_of_600.read(market_listings, filters, sort, 1000)] == expected
 
 
 @pytest.fixture(scope="module", params=["sqlite", "postgresql"])
@@ -165,7 +174,7 @@ def market_of_600(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempP
 
 
 @pytest.fixture(scope="module")
-def all_600(market_of_600: Opened) -> list[Offer]:
+def all_600(market_of_600: Opened) -> list[MarketListing]:
     return every(market_of_600)
 
 
@@ -195,14 +204,16 @@ def test_a_query_finds_its_words_and_takes_every_character_as_itself(
     database.write(add, "50% off", tags=["capitals"])
     database.write(add, "under_score", description="Words that are long")
     database.write(add, "Back\\slash/es")
-    assert sorted(one.listing.name for one in database.read(offers, Filters(q=query), "name", 10)) == found
+    assert (
+        sorted(one.listing.name for one in database.read(market_listings, MarketFilters(q=query), "name", 10)) == found
+    )
 
 
 @pytest.mark.parametrize("tag", ['say "so"', "back\\slash", "50%", "wörter", "a,b", "null", "3"])
 def test_a_tag_is_found_as_it_is_spelled(database: Opened, tag: str) -> None:
     database.write(add, "With", tags=["other", tag])
     database.write(add, "Without", tags=["other", tag + "x", tag[:-1] + "y"])
-    found = database.read(offers, Filters(tags=(tag,)), "newest", 10)
+    found = database.read(market_listings, MarketFilters(tags=(tag,)), "newest", 10)
     assert [one.listing.name for one in found] == ["With"]
 
 
@@ -211,7 +222,7 @@ def test_what_is_taken_off_the_marketplace_keeps_what_it_earned(database: Opened
     database.write(lambda conn: stand(conn, evaluation_id, downloads=3))
     database.write(market.list_evaluation, evaluation_id, False, NOW)
     assert every(database) == []
-    assert database.read(offer, evaluation_id) is None
+    assert database.read(market_listing, evaluation_id) is None
     database.write(market.list_evaluation, evaluation_id, True, NOW + timedelta(days=9))
     [again] = every(database)
     assert (again.downloads, again.listed_at) == (3, NOW)
@@ -228,7 +239,7 @@ def test_an_offer_names_its_author(database: Opened) -> None:
     ann = database.write(ensure_user, "ann", NOW)
     evaluation_id = database.write(add, "Hers", owner=ann.id)
     bundled = database.write(add, "Bundled")
-    hers, other = database.read(offer, evaluation_id), database.read(offer, bundled)
+    hers, other = database.read(market_listing, evaluation_id), database.read(market_listing, bundled)
     assert hers is not None
     assert other is not None
     assert (hers.author, other.author) == ("ann", None)
@@ -288,10 +299,10 @@ def test_a_copy_is_remembered_after_it_was_deleted(database: Opened) -> None:
         "examples": [], "hash": "0", "created_at": NOW,
     }  # fmt: skip
     database.write(lambda conn: conn.execute(insert(evaluation_versions).values(version)).rowcount)
-    copy = Listing(
+    copy = RubricListing(
         new_id(NOW), "speed", "Speed", "", "1.0.0", 1, None, "", (), False, ann.id, version["id"], NOW, NOW
     )  # fmt: skip
-    assert database.write(evaluations.add, copy, "speed")
-    database.write(evaluations.delete, copy.id, NOW)
+    assert database.write(rubrics.add, copy, "speed")
+    database.write(rubrics.delete, copy.id, NOW)
     assert database.read(market.has_copy, ann.id, source)
     assert not database.read(market.has_copy, ben.id, source)

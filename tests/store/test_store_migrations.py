@@ -17,11 +17,11 @@ from alembic.runtime.migration import MigrationContext
 from sqlalchemy import CheckConstraint, Connection, inspect, select
 
 from databases import Opened
-from rubrica.arena.access import LOCAL
 from rubrica.errors import StoreError
 from rubrica.store.database import Database
 from rubrica.store.tables import metadata, users
 from rubrica.store.upgrade import VERSION_TABLE, Status, status, upgrade
+from rubrica.workspace.access import LOCAL
 
 REVISIONS = ("0001", "0002", "0003", "0004")
 HEAD = REVISIONS[-1]

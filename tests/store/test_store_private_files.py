@@ -16,7 +16,7 @@ from sqlalchemy import text
 from rubrica.errors import StoreError
 from rubrica.files import make_private_file
 from rubrica.llm.cache import ReplyCache
-from rubrica.runs.folder import locked
+from rubrica.runs.files.folder import locked
 from rubrica.store.database import Database
 from rubrica.store.serving import sole_server
 from rubrica.store.upgrade import upgrade

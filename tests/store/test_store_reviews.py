@@ -11,31 +11,33 @@ import pytest
 from databases import Opened
 from rubrica.errors import MissingError
 from rubrica.store import reviews
-from rubrica.store.reviews import NewItem, Opinion, Progress, Wanted
+from rubrica.store.reviews import NewReviewItem, QueueQuery, ReviewProgress, StoredOpinion
 from rubrica.store.users import ensure_user
 
 NOW = datetime(2026, 5, 4, 12, tzinfo=UTC)
 LATER = NOW + timedelta(hours=1)
 
 
-def drawn(*names: str) -> list[NewItem]:
+def drawn(*names: str) -> list[NewReviewItem]:
     return [
-        NewItem(name, f"case of {name}", "tone@1.0.0", "ab" * 32, "fail, sure", [{"name": "wit"}], {"verdict": "fail"})
+        NewReviewItem(
+            name, f"case of {name}", "tone@1.0.0", "ab" * 32, "fail, sure", [{"name": "wit"}], {"verdict": "fail"}
+        )
         for name in names
     ]
 
 
-def opinion(item: str, reviewer: str = "ann", wit: float | None = 7, user_id: UUID | None = None) -> Opinion:
-    return Opinion(item, reviewer, {"wit": wit}, "dry", user_id, NOW)
+def opinion(item: str, reviewer: str = "ann", wit: float | None = 7, user_id: UUID | None = None) -> StoredOpinion:
+    return StoredOpinion(item, reviewer, {"wit": wit}, "dry", user_id, NOW)
 
 
 def ids(database: Opened, run: str = "week 1") -> list[UUID]:
-    return [item.id for item in database.read(reviews.queue, Wanted(run=run, state=None), 100)]
+    return [item.id for item in database.read(reviews.queue, QueueQuery(run=run, state=None), 100)]
 
 
 def test_an_item_is_given_back_as_it_was_drawn(database: Opened) -> None:
     assert database.write(reviews.add_items, "week 1", drawn("a"), NOW) == 1
-    [item] = database.read(reviews.queue, Wanted(), 10)
+    [item] = database.read(reviews.queue, QueueQuery(), 10)
     assert (item.run, item.item, item.case_id, item.state) == ("week 1", "a", "case of a", "open")
     assert (item.questions, item.evaluation) == ([{"name": "wit"}], {"verdict": "fail"})
     assert item.created_at == NOW
@@ -50,7 +52,7 @@ def test_drawing_the_same_sample_again_adds_nothing_and_loses_nothing(database: 
     database.write(reviews.put_opinion, first, opinion("a"), NOW)
     assert database.write(reviews.add_items, "week 1", drawn("a", "b", "c"), LATER) == 1
     assert database.write(reviews.add_items, "week 2", drawn("a"), LATER) == 1
-    assert database.read(reviews.progress) == [Progress("week 1", 2, 1), Progress("week 2", 1, 0)]
+    assert database.read(reviews.progress) == [ReviewProgress("week 1", 2, 1), ReviewProgress("week 2", 1, 0)]
 
 
 def test_a_second_opinion_of_the_same_person_replaces_the_first(database: Opened) -> None:
@@ -78,7 +80,7 @@ def test_the_queue_shows_a_person_what_is_theirs_or_anybodys_and_not_scored_by_t
     database.write(reviews.put_opinion, a, opinion("a", user_id=ann), NOW)
 
     def left(who: UUID, **wanted: object) -> list[UUID]:
-        found = database.read(reviews.queue, replace(Wanted(state=None, reviewer=who), **wanted), 10)  # type: ignore[arg-type]
+        found = database.read(reviews.queue, replace(QueueQuery(state=None, reviewer=who), **wanted), 10)  # type: ignore[arg-type]
         return [item.id for item in found]
 
     assert left(ann) == [c, d]

@@ -10,7 +10,7 @@ from typing import Any
 
 from rubrica.engine.load import rubric_from_data
 from rubrica.model.rubric import Rubric
-from rubrica.studio.runs_view.conduct import Conductor, Course, Orders
+from rubrica.studio.runs.jobs import RunJob, RunJobs, RunProgress
 
 NOW = datetime(2026, 5, 4, 12, tzinfo=UTC)
 VERDICTS = [{"label": "pass", "when": "score >= 6"}, {"label": "fail"}]
@@ -66,12 +66,12 @@ def script(file: Path, count: int, plus: int = 0) -> str:
     return f"scripted:{file}"
 
 
-def conducted(orders: Orders, seconds: float = 30.0) -> Course:
+def conducted(orders: RunJob, seconds: float = 30.0) -> RunProgress:
     """A run that was started and has ended."""
-    return ended(Conductor(lambda: NOW).start(orders), seconds)
+    return ended(RunJobs(lambda: NOW).start(orders), seconds)
 
 
-def ended(course: Course, seconds: float = 30.0) -> Course:
+def ended(course: RunProgress, seconds: float = 30.0) -> RunProgress:
     until = time.monotonic() + seconds
     while course.state == "running":
         assert time.monotonic() < until, f"still running: {course.done} of {course.expected}"

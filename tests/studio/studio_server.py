@@ -23,8 +23,6 @@ import uvicorn
 from nicegui import Client, ui
 from socketio import AsyncClient
 
-from rubrica.arena.access import Role
-from rubrica.arena.keys import Issued, Wish, issue
 from rubrica.server.app import create_app
 from rubrica.server.connection import serving_config
 from rubrica.server.listening import listen
@@ -32,6 +30,8 @@ from rubrica.server.service import Service
 from rubrica.server.settings import ServerSettings
 from rubrica.studio.mount import attach
 from rubrica.studio.studio import Studio
+from rubrica.workspace.access import Role
+from rubrica.workspace.keys import IssuedKey, KeyRequest, issue
 
 _CLIENT = re.compile(r"""client_id['"]: ?['"]([0-9a-f-]{36})""")
 PATIENCE = 30.0
@@ -55,7 +55,7 @@ class StudioServer:
 
     def visitor(self, role: Role = "author") -> Browsing:
         """Somebody new, signed in with a key of their own."""
-        issued = self.write(issue, Wish(role, f"visitor {next(self.numbers)}"), self.service.clock())
+        issued = self.write(issue, KeyRequest(role, f"visitor {next(self.numbers)}"), self.service.clock())
         visitor = Browsing(self, issued)
         visitor.sign_in()
         return visitor
@@ -66,7 +66,7 @@ class Browsing:
     """A visitor with a session, without a browser."""
 
     server: StudioServer
-    issued: Issued
+    issued: IssuedKey
     cookie: str = ""
 
     def sign_in(self) -> None:

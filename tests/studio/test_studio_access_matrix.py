@@ -22,16 +22,16 @@ from access_table import CALLERS, FILES, MARK, ONE_ROUND, PAGES, UPLOADS, FileRo
 from browser.browsers import Site, served
 from browser.contents import conducted, kept_as_baseline, written
 from gateway_samples import record
-from rubrica.arena.access import Caller, Role
-from rubrica.arena.keys import Issued, Wish, issue
-from rubrica.arena.run_access import RunKey, claim_run, open_review, share_run
-from rubrica.runs.queueing import new_items
-from rubrica.runs.sampling import draw
-from rubrica.runs.stored import StoredRun
+from rubrica.runs.files.stored import StoredRun
+from rubrica.runs.review.queue_items import new_items
+from rubrica.runs.review.sampling import draw
 from rubrica.store.gateway import keep
 from rubrica.store.reviews import add_items
 from rubrica.store.tables import review_items
-from rubrica.studio.runs_view.places import baselines_file
+from rubrica.studio.runs.paths import baselines_file
+from rubrica.workspace.access import Caller, Role
+from rubrica.workspace.keys import IssuedKey, KeyRequest, issue
+from rubrica.workspace.run_access import RunKey, claim_run, open_review, share_run
 
 ROLES: dict[str, Role] = {
     "viewer": "viewer", "player": "player", "author": "author", "other": "author", "admin": "admin",
@@ -68,9 +68,9 @@ class Visited:
 def visited(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Visited]:
     with served(tmp_path_factory.mktemp("matrix"), ["--offline"]) as site, ExitStack() as stack:
         now = datetime.now(UTC)
-        site.write(issue, Wish("admin", "root"), now)
+        site.write(issue, KeyRequest("admin", "root"), now)
         issued = {
-            caller: site.write(issue, Wish(role, f"the {caller}", per_minute=100_000), now)
+            caller: site.write(issue, KeyRequest(role, f"the {caller}", per_minute=100_000), now)
             for caller, role in ROLES.items()
         }
         known = {"nobody": None, **issued}
@@ -79,7 +79,7 @@ def visited(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Visited]:
         yield Visited(site, clients, things)
 
 
-def _client(site: Site, issued: Issued | None) -> httpx.Client:
+def _client(site: Site, issued: IssuedKey | None) -> httpx.Client:
     key = {} if issued is None else {"Authorization": f"Bearer {issued.secret}"}
     return httpx.Client(base_url=site.url, headers={"Accept": "text/html", **key}, timeout=60)
 
@@ -103,7 +103,7 @@ def _made(author: httpx.Client) -> dict[str, str]:
     return found
 
 
-def _runs(site: Site, author: Issued) -> dict[str, str]:
+def _runs(site: Site, author: IssuedKey) -> dict[str, str]:
     """Runs and review items: the author's own, one that is shared, one that came from elsewhere, and a copy."""
     now, owner = datetime.now(UTC), Caller(author.key.user_id, author.key.user, "author")
     found = {}
@@ -135,7 +135,7 @@ def _owned(site: Site, owner: Caller, run: StoredRun, now: datetime) -> str:
     return str(site.write(item))
 
 
-def _requests(site: Site, author: Issued) -> dict[str, str]:
+def _requests(site: Site, author: IssuedKey) -> dict[str, str]:
     """Requests of the gateway."""
     texts = {"prompt": f"What is a {MARK}?", "answer": "An instrument."}
     own, keyless = (record(datetime.now(UTC), key_id=key, **texts) for key in (author.key.id, None))

@@ -6,10 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rubrica.arena.draft import read_draft
 from rubrica.errors import InputError, RubricError
 from rubrica.model.scale import Scale
-from rubrica.studio.builder.anchors import Row, anchors_of, coverage, rows_of, spread
+from rubrica.studio.builder.anchors import AnchorRow, anchors_of, coverage, rows_of, spread
 from rubrica.studio.builder.dimensions import (
     added,
     kind_of,
@@ -26,6 +25,7 @@ from rubrica.studio.builder.rules import KINDS, begun
 from rubrica.studio.builder.sentences import gate_sentence, read_gate, read_verdict, verdict_sentence
 from rubrica.studio.builder.starters import STARTERS
 from rubrica.studio.builder.weights import admitted, evened, released, shared_out
+from rubrica.workspace.draft import read_draft
 
 NAMES = st.lists(st.sampled_from("abcdefgh"), min_size=2, max_size=6, unique=True)
 
@@ -69,14 +69,14 @@ def test_the_last_unlocked_weight_cannot_move() -> None:
 @pytest.mark.parametrize(
     ("rows", "kinds"),
     [
-        ([Row(0, 4), Row(5, 10)], ["anchor", "anchor"]),
-        ([Row(0, 4), Row(7, 10)], ["anchor", "gap", "anchor"]),
-        ([Row(0, 6), Row(5, 10)], ["anchor", "overlap", "anchor"]),
-        ([Row(2, 10)], ["gap", "anchor"]),
-        ([Row(0, 5), Row(None, 10)], ["anchor", "gap"]),
+        ([AnchorRow(0, 4), AnchorRow(5, 10)], ["anchor", "anchor"]),
+        ([AnchorRow(0, 4), AnchorRow(7, 10)], ["anchor", "gap", "anchor"]),
+        ([AnchorRow(0, 6), AnchorRow(5, 10)], ["anchor", "overlap", "anchor"]),
+        ([AnchorRow(2, 10)], ["gap", "anchor"]),
+        ([AnchorRow(0, 5), AnchorRow(None, 10)], ["anchor", "gap"]),
     ],
 )
-def test_coverage_shows_gaps_and_overlaps_over_the_whole_scale(rows: list[Row], kinds: list[str]) -> None:
+def test_coverage_shows_gaps_and_overlaps_over_the_whole_scale(rows: list[AnchorRow], kinds: list[str]) -> None:
     found = coverage(rows, Scale(min=0, max=10))
     assert [stretch.kind for stretch in found.stretches] == kinds
     assert sum(stretch.width for stretch in found.stretches) == pytest.approx(100, abs=0.01)
@@ -84,7 +84,7 @@ def test_coverage_shows_gaps_and_overlaps_over_the_whole_scale(rows: list[Row], 
 
 
 def test_ranges_of_fractions_touch() -> None:
-    assert coverage([Row(0, 0.5), Row(0.5, 1)], Scale()).problems == ()
+    assert coverage([AnchorRow(0, 0.5), AnchorRow(0.5, 1)], Scale()).problems == ()
 
 
 @given(st.integers(-5, 5), st.integers(4, 30), st.integers(2, 5))
@@ -94,7 +94,7 @@ def test_even_ranges_cover_the_scale(low: int, width: int, count: int) -> None:
 
 
 def test_anchors_that_say_the_same_range_keep_both_texts() -> None:
-    rows = [Row(5, 6, "one"), Row(5, 6, "two"), Row(None, 3, "half")]
+    rows = [AnchorRow(5, 6, "one"), AnchorRow(5, 6, "two"), AnchorRow(None, 3, "half")]
     kept = anchors_of(rows)
     assert sorted(kept.values()) == ["half", "one", "two"]
     assert sorted(row.text for row in rows_of(kept)) == ["half", "one", "two"]

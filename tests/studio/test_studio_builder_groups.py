@@ -6,17 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rubrica.arena.draft import read_draft
 from rubrica.errors import RubricError
 from rubrica.model.rubric import Normalisation
 from rubrica.studio.builder import bands, notes
 from rubrica.studio.builder.bands import USUAL, Band, bands_of, coverage, rows_of
-from rubrica.studio.builder.comparing import WAYS, example_of, way_of
+from rubrica.studio.builder.checking import DraftSample, check_draft, checked, payload
 from rubrica.studio.builder.dimensions import renamed, taken_away
 from rubrica.studio.builder.document import Data, at, from_text, put
-from rubrica.studio.builder.examination import Sample, checked, examine, payload
+from rubrica.studio.builder.normalisation import WAYS, example_of, method_of
 from rubrica.studio.builder.sections import by_formula, members_of, with_member, with_section
 from rubrica.studio.builder.starters import STARTERS
+from rubrica.workspace.draft import read_draft
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def document() -> Data:
 
 def told(document: Data) -> list[tuple[str, str]]:
     """Where something is wrong, and what."""
-    return [(problem.where, problem.message) for problem in examine(document, None, Sample()).problems]
+    return [(problem.where, problem.message) for problem in check_draft(document, None, DraftSample()).problems]
 
 
 # --- sections ---------------------------------------------------------------------------------------------
@@ -166,5 +166,5 @@ def test_every_way_to_compare_players_has_plain_words_and_an_example(document: D
     assert example_of("log") == example_of("min_max", apply_log=True)
     for method in methods:
         said = put(document, ("normalization", "method"), method)
-        assert (way_of(said, "normalization"), read_draft(said).rubric.normalization.method) == (method, method)
-    assert way_of({"normalization": {"method": "guess"}}, "normalization") == "none"
+        assert (method_of(said, "normalization"), read_draft(said).rubric.normalization.method) == (method, method)
+    assert method_of({"normalization": {"method": "guess"}}, "normalization") == "none"

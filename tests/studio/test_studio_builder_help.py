@@ -5,23 +5,23 @@ from __future__ import annotations
 import pytest
 
 from rubrica.model.context import Context
+from rubrica.studio.builder.checking import DraftSample, check_draft, payload
 from rubrica.studio.builder.document import Data, from_text, put
-from rubrica.studio.builder.examination import Sample, examine, payload
 from rubrica.studio.builder.formulas import (
-    Bench,
-    Offer,
+    FormulaSample,
+    NameSuggestion,
     completed,
     completions,
     fault_of,
-    offers,
     pointed,
     shown_value,
+    suggestions,
     value_of,
 )
-from rubrica.studio.builder.merging import clash
+from rubrica.studio.builder.merging import edit_conflict
 from rubrica.studio.builder.starters import STARTERS
 
-SAMPLE = Sample("Why?", "Thanks for asking. Two words more.", "pace: 3\nquestion_type: FACTUAL")
+SAMPLE = DraftSample("Why?", "Thanks for asking. Two words more.", "pace: 3\nquestion_type: FACTUAL")
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ def document() -> Data:
 
 
 def names(document: Data, scope: str) -> set[str]:
-    return {offer.name for offer in offers(document, scope)}  # type: ignore[arg-type]
+    return {offer.name for offer in suggestions(document, scope)}  # type: ignore[arg-type]
 
 
 def test_names_are_offered_where_they_have_a_value(document: Data) -> None:
@@ -44,12 +44,12 @@ def test_names_are_offered_where_they_have_a_value(document: Data) -> None:
 
 
 def test_a_word_is_completed_where_the_caret_is(document: Data) -> None:
-    found = completions("2 * accu + 1", 8, offers(document, "gates"))
+    found = completions("2 * accu + 1", 8, suggestions(document, "gates"))
     assert [offer.name for offer in found[:2]] == ["accuracy", "accuracy_share"]
     assert completed("2 * accu + 1", 8, found[0]) == ("2 * accuracy + 1", 12)
-    assert completed("cl", 2, Offer("clamp", "", call=True)) == ("clamp(", 6)
-    assert completions("2 * ", 4, offers(document, "gates")) == []
-    assert completions("word_count", 10, [Offer("word_count", "")]) == []
+    assert completed("cl", 2, NameSuggestion("clamp", "", call=True)) == ("clamp(", 6)
+    assert completions("2 * ", 4, suggestions(document, "gates")) == []
+    assert completions("word_count", 10, [NameSuggestion("word_count", "")]) == []
 
 
 @pytest.mark.parametrize(
@@ -86,15 +86,15 @@ def test_a_caret_stays_in_sight_in_a_long_formula() -> None:
 
 def test_a_formula_has_its_value_on_the_sample(document: Data) -> None:
     document = {**document, "settings": {"most": 4}, "patterns": {"thanks": {"keywords": ["thanks"]}}}
-    found = examine(document, None, SAMPLE)
-    bench = Bench(found.context, found.evaluation)
+    found = check_draft(document, None, SAMPLE)
+    bench = FormulaSample(found.context, found.evaluation)
     assert value_of("word_count - most + thanks", document, "context", bench) == (3.0, "")
     assert value_of("pace * 2", document, "context", bench) == (6.0, "")
     value, _ = value_of("score >= threshold", document, "gates", bench)
     assert value is not None
     assert shown_value(value, "score >= threshold") == "true"
     assert value_of("1 / (pace - 3)", document, "context", bench)[1]
-    assert value_of("unheard_of + 1", document, "context", Bench(Context()))[0] is None
+    assert value_of("unheard_of + 1", document, "context", FormulaSample(Context()))[0] is None
 
 
 def test_problems_carry_their_place_and_their_line(document: Data) -> None:
@@ -102,7 +102,7 @@ def test_problems_carry_their_place_and_their_line(document: Data) -> None:
     wrong = put(wrong, ("verdicts", 0, "label"), "no/such")
     text = "\n" + STARTERS["judged"].text.replace("weight: 0.6", "weight: 0.9").replace("label: pass", "label: no/such")
     _, placed = from_text(text)
-    found = examine(wrong, placed, SAMPLE)
+    found = check_draft(wrong, placed, SAMPLE)
     assert found.evaluation is None
     assert {problem.where for problem in found.problems} == {"dimensions", "verdicts[0].label"}
     line = next(problem.line for problem in found.problems if problem.where == "verdicts[0].label")
@@ -112,13 +112,13 @@ def test_problems_carry_their_place_and_their_line(document: Data) -> None:
 
 def test_a_half_read_verdict_is_not_told_twice(document: Data) -> None:
     wrong = put(document, ("verdicts", 2, "label"), "no/such")
-    assert [problem.where for problem in examine(wrong, None, SAMPLE).problems] == ["verdicts[2].label"]
+    assert [problem.where for problem in check_draft(wrong, None, SAMPLE).problems] == ["verdicts[2].label"]
     open_end = put(document, ("verdicts", 2, "when"), "score > 1")
-    assert [problem.where for problem in examine(open_end, None, SAMPLE).problems] == ["verdicts"]
+    assert [problem.where for problem in check_draft(open_end, None, SAMPLE).problems] == ["verdicts"]
 
 
 def test_a_preview_asks_no_model_and_reads_further_values(document: Data) -> None:
-    found = examine(document, None, SAMPLE)
+    found = check_draft(document, None, SAMPLE)
     assert found.problems == ()
     assert found.evaluation is not None
     assert found.evaluation.offline
@@ -127,7 +127,7 @@ def test_a_preview_asks_no_model_and_reads_further_values(document: Data) -> Non
 
 @pytest.mark.parametrize("more", ["- a list", "pace: [", "custom_metrics: 3"])
 def test_values_that_cannot_be_read_are_told_beside_the_sample(document: Data, more: str) -> None:
-    found = examine(document, None, Sample("", "Fine.", more))
+    found = check_draft(document, None, DraftSample("", "Fine.", more))
     assert found.sample_fault
     assert found.evaluation is not None
 
@@ -140,7 +140,7 @@ def test_category_and_tags_can_be_emptied(document: Data) -> None:
 def test_changes_of_different_places_are_put_together(document: Data) -> None:
     mine = put(document, ("threshold",), 80)
     theirs = put(put(document, ("title",), "Theirs"), ("version",), "1.0.1")
-    found = clash(document, mine, theirs)
+    found = edit_conflict(document, mine, theirs)
     assert found.merged is not None
     assert (found.merged["threshold"], found.merged["title"], found.merged["version"]) == (80, "Theirs", "1.0.1")
     assert [change.where for change in found.theirs] == ["title"]
@@ -149,14 +149,14 @@ def test_changes_of_different_places_are_put_together(document: Data) -> None:
 def test_changes_of_the_same_place_are_never_put_together(document: Data) -> None:
     mine = put(document, ("gates", 0, "cap"), 50)
     theirs = put(document, ("gates", 0, "when"), "accuracy < 3")
-    found = clash(document, mine, theirs)
+    found = edit_conflict(document, mine, theirs)
     assert found.merged is None
     assert found.same == (("gates",),)
 
 
 def test_what_one_took_away_and_the_other_changed_is_a_clash(document: Data) -> None:
     mine = put(document, ("threshold",), None)
-    assert clash(document, mine, put(document, ("threshold",), 10)).merged is None
-    gone = clash(document, mine, put(document, ("title",), "x")).merged
+    assert edit_conflict(document, mine, put(document, ("threshold",), 10)).merged is None
+    gone = edit_conflict(document, mine, put(document, ("title",), "x")).merged
     assert gone is not None
     assert "threshold" not in gone

@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 from databases import Opened
-from rubrica.arena import catalogue
-from rubrica.arena.access import Caller
-from rubrica.arena.draft import read_draft
-from rubrica.arena.entry import ANYTHING, Entry, Seen
 from rubrica.errors import DeniedError, StaleError
 from rubrica.store.users import ensure_user
-from rubrica.studio.builder.examination import payload
-from rubrica.studio.builder.saving import both_sides, keep_as_fork
+from rubrica.studio.builder.checking import payload
+from rubrica.studio.builder.save_queries import both_sides, keep_as_fork
+from rubrica.workspace import catalogue
+from rubrica.workspace.access import Caller
+from rubrica.workspace.draft import read_draft
+from rubrica.workspace.entry import ANYTHING, RubricEntry, SeenRevision
 
 NOW = datetime(2026, 5, 1, 12, tzinfo=UTC)
 DOCUMENT: dict[str, Any] = {
@@ -36,14 +36,14 @@ def handed(title: str, note: str = "") -> Any:
     return read_draft(payload({**unlabelled, "title": title}, note=note))
 
 
-def begun(database: Opened, ann: Caller) -> Entry:
+def begun(database: Opened, ann: Caller) -> RubricEntry:
     return database.write(catalogue.create, ann, read_draft(DOCUMENT), NOW)
 
 
 def test_a_draft_that_came_too_late_is_kept_as_a_fork(database: Opened, ann: Caller) -> None:
     made = begun(database, ann)
     reference = str(made.listing.id)
-    seen = Seen(tags=frozenset({made.tag}))
+    seen = SeenRevision(tags=frozenset({made.tag}))
     database.write(catalogue.update, ann, reference, handed("first"), seen, NOW)
     with pytest.raises(StaleError):
         database.write(catalogue.update, ann, reference, handed("second"), seen, NOW)

@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
-from rubrica.council.chair import Final
-from rubrica.council.events import Answered, Concluded, Dropped, Reviewed, StageFinished, StageStarted
+from rubrica.council.chair import FinalAnswer
+from rubrica.council.events import (
+    AnswerReceived,
+    Concluded,
+    MemberDropped,
+    ReviewFinished,
+    StageFinished,
+    StageStarted,
+)
 from rubrica.council.ranking import rank
 from rubrica.council.result import CouncilResult, MemberAnswer, SafetyReport
-from rubrica.council.reviewing import Opinion
+from rubrica.council.review import AnswerReview
 from rubrica.council.settings import CouncilSettings
-from rubrica.studio.council_view.course import Course, course_drawing
-from rubrica.studio.council_view.matrix import lenses, matrix, reasons, stages
+from rubrica.studio.council.matrix import lenses, matrix, reasons, stages
+from rubrica.studio.council.progress import SessionProgress, progress_drawing
 
 
-def opinion(reviewer: str, label: str, score: float | None, **more: object) -> Opinion:
+def opinion(reviewer: str, label: str, score: float | None, **more: object) -> AnswerReview:
     scores = {} if score is None else {"accuracy": score, "clarity": 5.0}
     status = "abstained" if score is None else "scored"
-    return Opinion(
+    return AnswerReview(
         reviewer=reviewer, label=label, position=1, own=False, status=status, score=score, scores=scores, **more
     )  # type: ignore[arg-type]
 
 
-def result(*opinions: Opinion) -> CouncilResult:
+def result(*opinions: AnswerReview) -> CouncilResult:
     sheets: dict[str, dict[str, float]] = {}
     for one in opinions:
         if one.score is not None:
@@ -38,7 +45,7 @@ def result(*opinions: Opinion) -> CouncilResult:
         evaluations={},
         ranking=rank("AB", sheets),
         holistic=None,
-        final=Final("x", "ann", "ann"),
+        final=FinalAnswer("x", "ann", "ann"),
         dropped=(),
         safety=SafetyReport(True, 0.0, {"B": ("it is unsafe",)}),
         stages=(),
@@ -47,19 +54,19 @@ def result(*opinions: Opinion) -> CouncilResult:
 
 
 def test_stages_follow_what_is_told() -> None:
-    course = Course()
+    course = SessionProgress()
     course.hear(StageStarted("answers", ("ann", "bo", "cy"), 20.0))
-    course.hear(Answered("ann", 1.0, 12))
-    course.hear(Dropped("bo", "answers", "said <i>nothing"))
+    course.hear(AnswerReceived("ann", 1.0, 12))
+    course.hear(MemberDropped("bo", "answers", "said <i>nothing"))
     assert (course.stage, course.deadline) == ("answers", 20.0)
-    drawn = course_drawing(course)
+    drawn = progress_drawing(course)
     assert "12 words in 1 s" in drawn
     assert "dropped: said &lt;i&gt;nothing" in drawn
     assert drawn.count("is asked") == 1
     course.hear(StageFinished("answers", 1.5, None))
     assert course.stage is None
     course.hear(StageStarted("reviews", ("ann",), 20.0))
-    course.hear(Reviewed("ann", 0.5, 1, 2))
+    course.hear(ReviewFinished("ann", 0.5, 1, 2))
     course.hear(StageStarted("final", ("ann",), 20.0))
     course.hear(Concluded("Because it is.", "ann", ""))
     assert course.legs["final"].seats["ann"].said == "3 words"

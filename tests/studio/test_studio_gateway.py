@@ -11,16 +11,16 @@ import pytest
 
 from databases import Opened
 from gateway_samples import record, traffic
-from rubrica.arena.access import LOCAL, Caller
-from rubrica.arena.keys import Wish, issue
 from rubrica.errors import MissingError
 from rubrica.store.gateway import keep
-from rubrica.store.gateway_figures import Window
+from rubrica.store.gateway_figures import RequestWindow
 from rubrica.store.gateway_recent import recent
-from rubrica.studio.gateway_view.charts import Series, Times, lines
-from rubrica.studio.gateway_view.outlook import SPANS, lately, look, one
-from rubrica.studio.gateway_view.steps import steps_of
-from rubrica.studio.gateway_view.words import by_type, charts, recently
+from rubrica.studio.gateway.charts import Series, Times, lines
+from rubrica.studio.gateway.figures import SPANS, look, one, recent_requests
+from rubrica.studio.gateway.steps import steps_of
+from rubrica.studio.gateway.wording import by_type, charts, recently
+from rubrica.workspace.access import LOCAL, Caller
+from rubrica.workspace.keys import KeyRequest, issue
 
 NOW = datetime(2026, 11, 15, 12, 0, tzinfo=UTC)
 LATER = NOW + timedelta(minutes=5)
@@ -85,9 +85,9 @@ def test_figures_over_time_have_a_place_for_every_bucket(database: Opened) -> No
 def test_pages_of_requests_follow_each_other_without_a_gap(database: Opened) -> None:
     same = [record(NOW) for _ in range(5)]
     database.write(keep, [*traffic(40, start=NOW - timedelta(hours=3), over=timedelta(hours=2)), *same])
-    window = Window(NOW - timedelta(days=1), NOW + timedelta(seconds=1))
+    window = RequestWindow(NOW - timedelta(days=1), NOW + timedelta(seconds=1))
     seen, after = list[UUID](), None
-    while page := database.read(lately, LOCAL, window, "all", after, 7):
+    while page := database.read(recent_requests, LOCAL, window, "all", after, 7):
         seen += [own.trace for own in page]
         after = page[-1].spot
     assert len(seen) == len(set(seen)) == 45
@@ -97,17 +97,20 @@ def test_pages_of_requests_follow_each_other_without_a_gap(database: Opened) -> 
 
 
 def test_texts_are_for_admins(database: Opened) -> None:
-    kept, key = record(NOW, prompt="Is it <b>?", answer="It is."), database.write(issue, Wish("viewer", "vi"), NOW).key
+    kept, key = (
+        record(NOW, prompt="Is it <b>?", answer="It is."),
+        database.write(issue, KeyRequest("viewer", "vi"), NOW).key,
+    )
     own = record(NOW, prompt="Is it mine?", answer="It is.", key_id=key.id)
     database.write(keep, [kept, own])
     vi = Caller(key.user_id, key.user, "viewer", key.id)
     assert database.read(one, LOCAL, str(kept.trace)).prompt == "Is it <b>?"
     assert database.read(one, vi, str(own.trace)).prompt is None
     assert database.read(one, vi, str(own.trace)).answer is None
-    assert [found.trace for found in database.read(lately, vi, SPANS["hour"].window(LATER), "all", None, 5)] == [
-        own.trace
-    ]
-    assert database.read(lately, VERA, SPANS["hour"].window(LATER), "all", None, 5) == []
+    assert [
+        found.trace for found in database.read(recent_requests, vi, SPANS["hour"].window(LATER), "all", None, 5)
+    ] == [own.trace]
+    assert database.read(recent_requests, VERA, SPANS["hour"].window(LATER), "all", None, 5) == []
     for caller, hidden in ((vi, kept), (VERA, own), (VERA, kept)):
         with pytest.raises(MissingError, match="or it is not yours to see"):
             database.read(one, caller, str(hidden.trace))
@@ -119,7 +122,7 @@ def test_texts_are_for_admins(database: Opened) -> None:
 def test_words_of_others_are_escaped(database: Opened) -> None:
     database.write(keep, [record(NOW, question_type="<i>ODD", model="<script>x")])
     window = SPANS["hour"].window(NOW + timedelta(minutes=5))
-    drawn = recently(database.read(lately, LOCAL, window, "all", None, 5)) + by_type(
+    drawn = recently(database.read(recent_requests, LOCAL, window, "all", None, 5)) + by_type(
         database.read(look, VERA, window, "minute").figures
     )
     assert "<script" not in drawn

@@ -11,18 +11,18 @@ import pytest
 from fastapi.datastructures import QueryParams
 
 from databases import Opened
-from rubrica.arena import catalogue, market
-from rubrica.arena.access import LOCAL, Caller, Role
-from rubrica.arena.draft import read_draft
 from rubrica.errors import InputError
 from rubrica.store import storefront
-from rubrica.store.evaluations import Listing
+from rubrica.store.rubrics import RubricListing
 from rubrica.store.users import ensure_user
-from rubrica.studio.pages.game_playing import submission_of
-from rubrica.studio.pages.game_weights import Line, settled, to_whole, total, with_entry
-from rubrica.studio.pages.market_search import PAGE, Sought, look, recommended, sought_from
-from rubrica.studio.pages.market_words import own_ware, ware
-from rubrica.studio.sandbox.form import Form, Metric
+from rubrica.studio.games.play import submission_of
+from rubrica.studio.games.weights import AttachmentLine, settled, to_whole, total, with_entry
+from rubrica.studio.market.search import PAGE, MarketSearch, look, recommended, sought_from
+from rubrica.studio.market.wording import listing_card, own_rubric_card
+from rubrica.studio.sandbox.form import Form, FormMetric
+from rubrica.workspace import catalogue, marketplace
+from rubrica.workspace.access import LOCAL, Caller, Role
+from rubrica.workspace.draft import read_draft
 
 NOW = datetime(2026, 5, 1, 12, tzinfo=UTC)
 RULE = {"type": "custom_expression", "name": "brief", "expression": "1 if word_count < 9 else 0"}
@@ -32,40 +32,40 @@ def person(database: Opened, name: str, role: Role = "author") -> Caller:
     return Caller(database.write(ensure_user, name, NOW).id, name, role)
 
 
-def publish(database: Opened, owner: Caller, name: str, **listed: Any) -> Listing:
+def publish(database: Opened, owner: Caller, name: str, **listed: Any) -> RubricListing:
     given = {"name": name, "scoring_type": "binary", "rules": [RULE], "is_public": True} | listed
     return database.write(catalogue.create, owner, read_draft(given), NOW).listing
 
 
 def found(database: Opened, caller: Caller, **sought: Any) -> list[str]:
-    return [offer.listing.name for offer in database.read(look, caller, Sought(**sought), None, NOW).offers]
+    return [offer.listing.name for offer in database.read(look, caller, MarketSearch(**sought), None, NOW).offers]
 
 
 @pytest.mark.parametrize(
     "sought",
     [
-        Sought(),
-        Sought("a b&c", "featured", "style", ("x", "y z"), 4.5, "rating"),
-        Sought(view="yours", tags=("ü",)),
-        Sought(view="trending", sort="name"),
+        MarketSearch(),
+        MarketSearch("a b&c", "featured", "style", ("x", "y z"), 4.5, "rating"),
+        MarketSearch(view="yours", tags=("ü",)),
+        MarketSearch(view="trending", sort="name"),
     ],
 )
-def test_an_address_says_what_it_was_made_of(sought: Sought) -> None:
+def test_an_address_says_what_it_was_made_of(sought: MarketSearch) -> None:
     query = sought.address.partition("?")[2]
     assert sought_from(QueryParams(query)) == sought
 
 
 def test_what_an_address_says_wrongly_is_passed_over() -> None:
     asked = QueryParams("view=everything&sort=colour&least=9&q=%00moth&tag=%20&" + "&".join(["tag=x"] * 50))
-    assert sought_from(asked) == replace(Sought("moth"), tags=("x",) * 20)
+    assert sought_from(asked) == replace(MarketSearch("moth"), tags=("x",) * 20)
 
 
 def test_a_view_shows_what_it_says(database: Opened) -> None:
     ann, ben = person(database, "ann"), person(database, "ben")
     old, new, plain = (publish(database, ann, name, category="moths") for name in ("Old", "New", "Plain"))
-    database.write(market.take, ben, str(old.id), None, NOW - timedelta(days=90))
-    database.write(market.rate, ben, str(new.id), 5, "", NOW)
-    database.write(market.feature, LOCAL, str(plain.id), True)
+    database.write(marketplace.take, ben, str(old.id), None, NOW - timedelta(days=90))
+    database.write(marketplace.rate, ben, str(new.id), 5, "", NOW)
+    database.write(marketplace.feature, LOCAL, str(plain.id), True)
     assert set(found(database, ann, category="moths")) == {"Old", "New", "Plain"}
     assert found(database, ann, view="trending") == ["New"]
     assert found(database, ann, view="featured") == ["Plain"]
@@ -78,11 +78,11 @@ def test_ones_own_are_told_with_where_they_come_from(database: Opened) -> None:
     ann, ben = person(database, "ann"), person(database, "ben")
     theirs = publish(database, ann, "Theirs <b>", description="<script>")
     publish(database, ben, "Mine")
-    copy = database.write(market.take, ben, str(theirs.id), None, NOW).listing
-    own = {each.listing.name: each for each in database.read(look, ben, Sought(view="yours"), None, NOW).own}
-    assert "written by you" in own_ware(own["Mine"], NOW)
+    copy = database.write(marketplace.take, ben, str(theirs.id), None, NOW).listing
+    own = {each.listing.name: each for each in database.read(look, ben, MarketSearch(view="yours"), None, NOW).own}
+    assert "written by you" in own_rubric_card(own["Mine"], NOW)
     assert own["Mine"].offer is not None
-    told = own_ware(own["Theirs <b>"], NOW)
+    told = own_rubric_card(own["Theirs <b>"], NOW)
     assert f'from <a href="/market/{theirs.id}">Theirs &lt;b&gt;@1.0</a> by ann' in told
     assert "private" in told
     assert [each.id for each in database.read(storefront.copies_of, theirs.id, ben.user_id, 5)] == [copy.id]
@@ -93,7 +93,7 @@ def test_ones_own_review_is_found(database: Opened) -> None:
     ann, ben = person(database, "ann"), person(database, "ben", "player")
     listing = publish(database, ann, "Rated")
     assert database.read(storefront.review_by, listing.id, ben.user_id) is None
-    database.write(market.rate, ben, str(listing.id), 4, "fair", NOW)
+    database.write(marketplace.rate, ben, str(listing.id), 4, "fair", NOW)
     review = database.read(storefront.review_by, listing.id, ben.user_id)
     assert review is not None
     assert (review.user, review.rating, review.review) == ("ben", 4, "fair")
@@ -103,23 +103,23 @@ def test_ones_own_are_leafed_through(database: Opened) -> None:
     ann = person(database, "ann")
     for number in range(PAGE + 3):
         publish(database, ann, f"Own {number}", is_public=False)
-    first = database.read(look, ann, Sought(view="yours"), None, NOW)
-    second = database.read(look, ann, Sought(view="yours"), first.after, NOW)
-    names = [own.listing.name for shelf in (first, second) for own in shelf.own]
+    first = database.read(look, ann, MarketSearch(view="yours"), None, NOW)
+    second = database.read(look, ann, MarketSearch(view="yours"), first.after, NOW)
+    names = [own.listing.name for run_rubrics in (first, second) for own in run_rubrics.own]
     assert (len(first.own), len(set(names)), second.after) == (PAGE, PAGE + 3, None)
 
 
 def test_words_of_others_are_escaped(database: Opened) -> None:
     ann = person(database, "ann")
     publish(database, ann, "<i>Name</i>", description="<script>alert(1)</script>")
-    offer = database.read(look, ann, Sought("name"), None, NOW).offers[0]
-    told = ware(offer, NOW)
+    offer = database.read(look, ann, MarketSearch("name"), None, NOW).offers[0]
+    told = listing_card(offer, NOW)
     assert "<script>" not in told
     assert "<i>" not in told
 
 
-def line(weight: float, slug: str = "moth") -> Line:
-    return Line(UUID(int=7), slug, slug.title(), "1.0.0", weight, slug)
+def line(weight: float, slug: str = "moth") -> AttachmentLine:
+    return AttachmentLine(UUID(int=7), slug, slug.title(), "1.0.0", weight, slug)
 
 
 def test_weights_are_scaled_in_proportion() -> None:
@@ -150,7 +150,9 @@ def test_one_more_evaluation_weighs_like_the_others(database: Opened) -> None:
 
 
 def test_a_form_becomes_a_round() -> None:
-    form = Form("Go on.", "A moth.", (), (Metric("response_time", "8"), Metric("pace", "9"), Metric("empty", "")))
+    form = Form(
+        "Go on.", "A moth.", (), (FormMetric("response_time", "8"), FormMetric("pace", "9"), FormMetric("empty", ""))
+    )
     wanted = submission_of(form, " ")
     assert wanted.player is None
     content = wanted.rounds[0].content

@@ -15,23 +15,20 @@ import pytest
 from studio_runs import NOW, TONE, cases, conducted, rubric, script
 
 from databases import Opened
-from rubrica.arena import catalogue
-from rubrica.arena.access import Caller, Role
-from rubrica.arena.draft import read_draft
-from rubrica.arena.run_access import RunKey, claim_run, open_review, share_run
 from rubrica.engine.load import rubric_from_text
 from rubrica.errors import ConflictError, DeniedError, InputError, MissingError
-from rubrica.runs.queueing import evaluation_of, new_items
-from rubrica.runs.sampling import draw
-from rubrica.runs.stored import StoredRun
-from rubrica.store import review_desk, reviews
-from rubrica.store.review_desk import Looked
+from rubrica.runs.files.stored import StoredRun
+from rubrica.runs.review.queue_items import evaluation_of, new_items
+from rubrica.runs.review.sampling import draw
+from rubrica.store import review_queue, reviews
+from rubrica.store.review_queue import QueueFilter
 from rubrica.store.users import ensure_user
-from rubrica.studio.reviews_view.calibrating import calibrated, changes, curves, keep, text_of, way_to_keep
-from rubrica.studio.reviews_view.desk import (
-    Asked,
-    Scored,
-    Task,
+from rubrica.studio.reviews.agreement import Labelled, differences, own_verdict, standing
+from rubrica.studio.reviews.calibration import calibrated, changes, curves, keep, text_of, way_to_keep
+from rubrica.studio.reviews.tasks import (
+    ReviewField,
+    ReviewTask,
+    ScoredItem,
     count,
     done_items,
     enqueue,
@@ -42,8 +39,11 @@ from rubrica.studio.reviews_view.desk import (
     submit,
     take,
 )
-from rubrica.studio.reviews_view.standing import Labelled, differences, own_verdict, standing
-from rubrica.studio.runs_view.conduct import Orders
+from rubrica.studio.runs.jobs import RunJob
+from rubrica.workspace import catalogue
+from rubrica.workspace.access import Caller, Role
+from rubrica.workspace.draft import read_draft
+from rubrica.workspace.run_access import RunKey, claim_run, open_review, share_run
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +55,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> StoredRun:
     for place, line in enumerate(lines):
         line["reply"]["score"] = max(line["reply"]["score"] - (4 if place >= 10 else 0), 0)
     bob.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    course = conducted(Orders(folder / "run", rubric(TONE), cases(folder, 12), (ann, f"scripted:{bob}")))
+    course = conducted(RunJob(folder / "run", rubric(TONE), cases(folder, 12), (ann, f"scripted:{bob}")))
     assert course.state == "finished"
     return StoredRun.open(folder / "run")
 
@@ -82,13 +82,13 @@ def test_an_item_tells_nothing_of_the_judge_until_it_is_scored(database: Opened,
     ann = person(database, "ann")
     [item, *_] = queued(database, run)
     task = database.read(take, ann, item)
-    assert isinstance(task, Task)
+    assert isinstance(task, ReviewTask)
     assert {field.name for field in fields(task)}.isdisjoint({"item", "evaluation", "stratum", "verdict", "score"})
     assert [(question.name, question.scale) for question in task.questions] == [("kind", "0–10"), ("help", "0–10")]
     assert task.prompt.startswith("Say ")
     done = database.write(submit, ann, item, {"kind": 7, "help": None}, " fine ", NOW)
     assert (done.mine.scores, done.mine.note) == ({"kind": 7.0}, "fine")
-    assert isinstance(database.read(take, person(database, "bob"), item), Task)  # bob is blind still
+    assert isinstance(database.read(take, person(database, "bob"), item), ReviewTask)  # bob is blind still
 
 
 def test_a_score_that_was_given_stands(database: Opened, run: StoredRun) -> None:
@@ -98,7 +98,7 @@ def test_a_score_that_was_given_stands(database: Opened, run: StoredRun) -> None
     with pytest.raises(ConflictError, match="stands"):
         database.write(submit, ann, item, {"kind": 2}, "", NOW)
     seen = database.read(take, ann, item)
-    assert isinstance(seen, Scored)
+    assert isinstance(seen, ScoredItem)
     assert seen.mine.scores == {"kind": 7.0}
 
 
@@ -110,7 +110,7 @@ def test_what_is_no_score_on_the_scale_is_refused(database: Opened, run: StoredR
     [item, *_] = queued(database, run)
     with pytest.raises(InputError):
         database.write(submit, ann, item, scores, "", NOW)
-    assert isinstance(database.read(take, ann, item), Task)
+    assert isinstance(database.read(take, ann, item), ReviewTask)
 
 
 def test_reviewing_needs_a_player_and_drawing_an_author(database: Opened, run: StoredRun) -> None:
@@ -205,7 +205,7 @@ def test_everybody_has_piles_of_their_own(database: Opened, run: StoredRun) -> N
     assert database.read(following, bob, "another run") == items[1]
     database.write(reviews.assign, items[1], ann.user_id)
     assert database.read(following, bob) == items[2]
-    assert database.read(review_desk.briefs, Looked(bob.user_id, None, "open", "another run"), 10) == []
+    assert database.read(review_queue.item_summaries, QueueFilter(bob.user_id, None, "open", "another run"), 10) == []
 
 
 def test_a_sample_that_is_drawn_again_adds_nothing(database: Opened, run: StoredRun) -> None:
@@ -222,7 +222,7 @@ def test_agreement_is_told_by_dimension_and_labels_feed_calibration(database: Op
     ann = person(database, "ann")
     for item in queued(database, run):
         task = database.read(take, ann, item)
-        assert isinstance(task, Task)
+        assert isinstance(task, ReviewTask)
         number = int(task.case.partition("-")[2])
         database.write(submit, ann, item, {"kind": number % 11, "help": max(number % 11 - 2, 0)}, "", NOW)
     done = {"week 1": (list(database.read(_done, "week 1")), database.read(reviews.opinions, "week 1"))}
@@ -346,28 +346,30 @@ def test_a_persons_scores_stand_beside_the_judges(database: Opened, run: StoredR
 
 
 def test_a_score_falls_under_its_anchor() -> None:
-    asked = Asked("kind", "Kind", "", 0, 10, [("5–10", "warm"), ("0–4", "cold"), ("n/a", "nothing")])
+    asked = ReviewField("kind", "Kind", "", 0, 10, [("5–10", "warm"), ("0–4", "cold"), ("n/a", "nothing")])
     assert [asked.anchor_at(value) for value in (7, 5, 0, 4.5)] == [0, 0, 1, None]
     assert len(asked.choices) == 11
-    assert Asked("share", "Share", "", 0, 0.5).choices == Asked("points", "Points", "", 0, 100).choices == []
+    assert (
+        ReviewField("share", "Share", "", 0, 0.5).choices == ReviewField("points", "Points", "", 0, 100).choices == []
+    )
 
 
-def _done(conn: object, name: str) -> list[reviews.Item]:
-    return list(review_desk.done_items(conn, name, 100))  # type: ignore[arg-type]
+def _done(conn: object, name: str) -> list[reviews.ReviewItem]:
+    return list(review_queue.done_items(conn, name, 100))  # type: ignore[arg-type]
 
 
 def _case(database: Opened, caller: Caller, item: UUID) -> str:
     seen = database.read(take, caller, item)
-    return seen.case if isinstance(seen, Task) else seen.task.case
+    return seen.case if isinstance(seen, ReviewTask) else seen.task.case
 
 
 def test_it_is_known_whether_anybody_scored_something_since(database: Opened, run: StoredRun) -> None:
     [first, second, *_] = queued(database, run)
     ann = person(database, "ann")
-    before = database.read(review_desk.last_change, ["week 1"])
+    before = database.read(review_queue.last_change, ["week 1"])
     database.write(submit, ann, first, {"kind": 5}, "", NOW)
-    after = database.read(review_desk.last_change, ["week 1", "another"])
+    after = database.read(review_queue.last_change, ["week 1", "another"])
     assert (before, after) == ((0, None), (1, NOW))
     database.write(submit, ann, second, {"kind": 5}, "", NOW)
-    assert database.read(review_desk.last_change, ["week 1"]) == (2, NOW)
-    assert database.read(review_desk.last_change, ["week 2"]) == (0, None)
+    assert database.read(review_queue.last_change, ["week 1"]) == (2, NOW)
+    assert database.read(review_queue.last_change, ["week 2"]) == (0, None)

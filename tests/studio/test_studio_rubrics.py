@@ -9,20 +9,20 @@ import pytest
 
 from databases import Opened
 from rubrica import api
-from rubrica.arena import catalogue, market
-from rubrica.arena.access import Caller, Role
-from rubrica.arena.difference import difference
-from rubrica.arena.draft import read_draft
-from rubrica.arena.entry import Entry
 from rubrica.engine.load import rubric_from_data
 from rubrica.errors import DeniedError, MissingError, StaleError
 from rubrica.report.rubric_page import rubric_blocks
 from rubrica.store.users import ensure_user
-from rubrica.studio.pages.rubric_actions import may_change, set_public
-from rubrica.studio.pages.rubric_drawing import Zone, anchor_band, dimensions, gates, profiles, verdicts, zones
-from rubrica.studio.pages.rubric_words import documentation
-from rubrica.studio.pages.rubrics import Sought, look
-from rubrica.studio.pages.versions import told_changes
+from rubrica.studio.rubrics.actions import may_change, set_public
+from rubrica.studio.rubrics.drawing import Zone, anchor_band, dimensions, gates, profiles, verdicts, zones
+from rubrica.studio.rubrics.list_page import RubricSearch, look
+from rubrica.studio.rubrics.prose import documentation
+from rubrica.studio.rubrics.versions_page import told_changes
+from rubrica.workspace import catalogue, marketplace
+from rubrica.workspace.access import Caller, Role
+from rubrica.workspace.definition_diff import difference
+from rubrica.workspace.draft import read_draft
+from rubrica.workspace.entry import RubricEntry
 
 NOW = datetime(2026, 5, 1, 12, tzinfo=UTC)
 RULE = {"type": "custom_expression", "name": "brief", "expression": "1 if word_count < 9 else 0"}
@@ -33,7 +33,7 @@ def person(database: Opened, name: str, role: Role = "author") -> Caller:
     return Caller(database.write(ensure_user, name, NOW).id, name, role)
 
 
-def made(database: Opened, owner: Caller, name: str, **listed: Any) -> Entry:
+def made(database: Opened, owner: Caller, name: str, **listed: Any) -> RubricEntry:
     given = {"name": name, "scoring_type": "binary", "rules": [RULE]} | listed
     return database.write(catalogue.create, owner, read_draft(given), NOW)
 
@@ -48,13 +48,13 @@ def test_every_view_is_paged_without_gaps_or_repeats(database: Opened, view: Any
     seen: list[str] = []
     after = None
     while True:
-        page = database.read(look, ann, Sought(view=view, order=order), after, 3)
+        page = database.read(look, ann, RubricSearch(view=view, order=order), after, 3)
         seen += [listing.name for listing in page.rows]
         after = page.after
         if after is None:
             break
     assert sorted(seen) == [f"Open {number}" for number in range(7)]
-    odd = database.read(look, ann, Sought("open", view, tags=("odd",), order=order), None, 10)
+    odd = database.read(look, ann, RubricSearch("open", view, tags=("odd",), order=order), None, 10)
     assert sorted(listing.name for listing in odd.rows) == ["Open 1", "Open 3", "Open 5"]
 
 
@@ -67,7 +67,7 @@ def test_publishing_lists_a_rubric_and_changes_no_word_of_it(database: Opened) -
         database.write(set_public, bob, entry, True, NOW)
     public = database.write(set_public, ann, entry, True, NOW)
     assert (public.listing.revision, public.listing.tags, public.version) == (1, ("short",), entry.version)
-    assert database.read(market.detail, bob, "brevity").listing.id == entry.listing.id
+    assert database.read(marketplace.detail, bob, "brevity").listing.id == entry.listing.id
     with pytest.raises(DeniedError):
         database.write(set_public, bob, public, False, NOW)
     changed = read_draft({"name": "Brevity", "scoring_type": "binary", "rules": [RULE, {**RULE, "name": "again"}]})
@@ -76,8 +76,8 @@ def test_publishing_lists_a_rubric_and_changes_no_word_of_it(database: Opened) -
         database.write(set_public, ann, public, False, NOW)
 
 
-def public_seen(entry: Entry) -> Any:
-    return catalogue.Seen(revision=entry.listing.revision)
+def public_seen(entry: RubricEntry) -> Any:
+    return catalogue.SeenRevision(revision=entry.listing.revision)
 
 
 def test_verdicts_are_laid_out_where_the_score_alone_decides() -> None:

@@ -13,17 +13,17 @@ import pytest
 from loopback import Loopback, Said
 
 from education_samples import provider
-from rubrica.arena.access import LOCAL
-from rubrica.arena.draft import rubric_of
-from rubrica.arena.spending import SpendingPolicy
 from rubrica.errors import InputError, SpendingLimitError
 from rubrica.judges.jury import Jury
 from rubrica.server.service import Service, utc_now
 from rubrica.server.settings import ServerSettings
 from rubrica.store.upgrade import upgrade
-from rubrica.studio.runs_view.conduct import Conductor, Orders
-from rubrica.studio.runs_view.paid import start_run
+from rubrica.studio.runs.jobs import RunJob, RunJobs
+from rubrica.studio.runs.paid_start import start_run
 from rubrica.studio.studio import Visitor
+from rubrica.workspace.access import LOCAL
+from rubrica.workspace.draft import rubric_of
+from rubrica.workspace.spending import SpendingPolicy
 
 HAIKU = "anthropic:claude-haiku-4-5"
 RUBRIC: dict[str, Any] = {
@@ -53,7 +53,7 @@ def billed(monkeypatch: pytest.MonkeyPatch) -> Iterator[Loopback]:
         yield model
 
 
-def spent(folder: Path, usd_per_day: float, cases: int, change: Callable[[Orders], Orders] = lambda one: one) -> float:
+def spent(folder: Path, usd_per_day: float, cases: int, change: Callable[[RunJob], RunJob] = lambda one: one) -> float:
     """Run some cases under a limit to their end; what that cost."""
     file = folder / "cases.jsonl"
     file.write_text("".join(json.dumps({"response": f"Paris {i}."}) + "\n" for i in range(cases)))
@@ -65,8 +65,8 @@ def spent(folder: Path, usd_per_day: float, cases: int, change: Callable[[Orders
         settings = ServerSettings(place, (HAIKU,), spending=policy)
         service = Service.open(settings, jury=Jury([HAIKU]))
         try:
-            orders = change(Orders(folder / "run", rubric_of(RUBRIC), file, (HAIKU,)))
-            course = await start_run(cast("Visitor", Someone(service)), Conductor(utc_now), orders)
+            orders = change(RunJob(folder / "run", rubric_of(RUBRIC), file, (HAIKU,)))
+            course = await start_run(cast("Visitor", Someone(service)), RunJobs(utc_now), orders)
             while course.state == "running" or (await service.spending.shown(LOCAL))["user"].reserved:
                 await asyncio.sleep(0.02)
             assert (course.state, course.error) == ("finished", "")
@@ -94,8 +94,8 @@ def test_a_run_that_can_cost_too_much_does_not_begin(tmp_path: Path, monkeypatch
 def test_a_run_with_judges_that_the_server_has_not_does_not_begin(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def elsewhere(orders: Orders) -> Orders:
-        return Orders(orders.folder, orders.rubric, orders.cases, ("http://127.0.0.1:9/v1#m",))
+    def elsewhere(orders: RunJob) -> RunJob:
+        return RunJob(orders.folder, orders.rubric, orders.cases, ("http://127.0.0.1:9/v1#m",))
 
     with billed(monkeypatch), pytest.raises(InputError, match="this server has not the judges of this run"):
         spent(tmp_path, 0.02, cases=1, change=elsewhere)

@@ -16,22 +16,23 @@ import yaml
 from studio_runs import NOW, TONE, WORDS, cases, conducted, ended, rubric, script
 
 from rubrica.errors import ConflictError, ContextError, InputError, MissingError, RubricaError
-from rubrica.runs.folder import locked
-from rubrica.runs.line import Terms
-from rubrica.runs.stored import StoredRun
-from rubrica.runs.trend import Point, trends
-from rubrica.studio.builder.examination import Sample
-from rubrica.studio.runs_view import casefiles, conduct
-from rubrica.studio.runs_view.casefiles import case_file, case_files, keep_examples, keep_upload
-from rubrica.studio.runs_view.conduct import Conductor, Orders, orders_of
-from rubrica.studio.runs_view.drawings import interval, reach_of, stack, trend_drawing
-from rubrica.studio.runs_view.explanation import explanation, votes_of
-from rubrica.studio.runs_view.extent import Extent, read_extent
-from rubrica.studio.runs_view.index import Indexes, RunIndex, Wish
-from rubrica.studio.runs_view.listing import Listings, narrowed
-from rubrica.studio.runs_view.places import baselines_file, case_link, new_run_path, run_path
-from rubrica.studio.runs_view.tables import table
-from rubrica.studio.runs_view.workplace import Workplace
+from rubrica.runs.compare.measure_comparison import ComparisonTerms
+from rubrica.runs.compare.trend import TrendPoint, trends
+from rubrica.runs.files.folder import locked
+from rubrica.runs.files.stored import StoredRun
+from rubrica.studio.builder.checking import DraftSample
+from rubrica.studio.html_tables import table
+from rubrica.studio.runs import case_files as casefiles
+from rubrica.studio.runs import jobs
+from rubrica.studio.runs.case_files import case_file, case_files, keep_examples, keep_upload
+from rubrica.studio.runs.drawings import interval, reach_of, stack, trend_drawing
+from rubrica.studio.runs.explanation import explanation, votes_of
+from rubrica.studio.runs.extent import Extent, read_extent
+from rubrica.studio.runs.index import EvaluationFilter, Indexes, RunIndex
+from rubrica.studio.runs.jobs import RunJob, RunJobs, orders_of
+from rubrica.studio.runs.listing import Listings, narrowed
+from rubrica.studio.runs.paths import baselines_file, case_link, new_run_path, run_path
+from rubrica.studio.runs.workspace import RunsWorkspace
 
 
 @pytest.fixture
@@ -44,13 +45,13 @@ def runs(tmp_path: Path) -> Path:
 def made(runs: Path, name: str, count: int = 30, judges: tuple[str, ...] = ()) -> Path:
     """A finished run by rules, or by judges."""
     file = cases(runs / "cases", count, f"{count}.jsonl")
-    course = conducted(Orders(runs / name, rubric(TONE if judges else WORDS), file, judges))
+    course = conducted(RunJob(runs / name, rubric(TONE if judges else WORDS), file, judges))
     assert (course.state, course.error) == ("finished", "")
     return runs / name
 
 
-def workplace(runs: Path) -> Workplace:
-    return Workplace(runs, Conductor(lambda: NOW))
+def workplace(runs: Path) -> RunsWorkspace:
+    return RunsWorkspace(runs, RunJobs(lambda: NOW))
 
 
 # --- names and addresses ----------------------------------------------------------------------------------
@@ -140,38 +141,38 @@ def test_runs_are_narrowed_down_by_rubric_and_words(runs: Path, tmp_path: Path) 
 
 def test_evaluations_come_failures_first_and_by_the_page(runs: Path) -> None:
     index = RunIndex.of(StoredRun.open(made(runs, "big", 97)))
-    every = [hit for start in range(0, 97, 10) for hit in index.page(Wish(), start, 10)[0]]
+    every = [hit for start in range(0, 97, 10) for hit in index.page(EvaluationFilter(), start, 10)[0]]
     assert len({hit.case for hit in every}) == 97
     keys = [(hit.role != "bad", hit.score or 0.0) for hit in every]
     assert keys == sorted(keys)
-    failed, count = index.page(Wish("fail"), 0, 1000)
+    failed, count = index.page(EvaluationFilter("fail"), 0, 1000)
     assert count == len(failed) == sum(hit.verdict == "fail" for hit in every)
-    assert index.page(Wish("no such verdict"), 0, 10) == ([], 0)
+    assert index.page(EvaluationFilter("no such verdict"), 0, 10) == ([], 0)
 
 
 def test_evaluations_are_narrowed_down_by_id_and_by_a_dimension(runs: Path) -> None:
     index = RunIndex.of(StoredRun.open(made(runs, "big", 40)))
-    hits, count = index.page(Wish(text="CASE-3"), 0, 100)
+    hits, count = index.page(EvaluationFilter(text="CASE-3"), 0, 100)
     assert (count, {hit.case for hit in hits}) == (11, {"case-3", *(f"case-3{n}" for n in range(10))})
-    low, _ = index.page(Wish(dimension="length", below=4.0), 0, 100)
+    low, _ = index.page(EvaluationFilter(dimension="length", below=4.0), 0, 100)
     assert {hit.case for hit in low} == {f"case-{n}" for n in range(40) if 3 + n % 10 < 4}
     assert low[0].lowest == ("manners", 2.0)
-    assert index.page(Wish(dimension="nothing", below=4.0), 0, 100)[1] == 0
+    assert index.page(EvaluationFilter(dimension="nothing", below=4.0), 0, 100)[1] == 0
 
 
 def test_what_a_model_owes_a_score_can_be_found(runs: Path, tmp_path: Path) -> None:
     judge = script(tmp_path / "some.jsonl", 6)
     file = cases(runs / "cases", 8)
-    course = conducted(Orders(runs / "gaps", rubric(TONE), file, (judge,)))
+    course = conducted(RunJob(runs / "gaps", rubric(TONE), file, (judge,)))
     assert course.state == "finished"
-    hits, count = RunIndex.of(StoredRun.open(runs / "gaps")).page(Wish(unscored=True), 0, 10)
+    hits, count = RunIndex.of(StoredRun.open(runs / "gaps")).page(EvaluationFilter(unscored=True), 0, 10)
     assert (count, {hit.case for hit in hits}) == (2, {"case-6", "case-7"})
     assert all(hit.score is None and hit.verdict == "inconclusive" for hit in hits)
 
 
 def test_the_evaluations_before_and_after_one_are_those_of_the_same_wish(runs: Path) -> None:
     index = RunIndex.of(StoredRun.open(made(runs, "big", 40)))
-    wish = Wish("fail")
+    wish = EvaluationFilter("fail")
     hits, _ = index.page(wish, 0, 100)
     keys = [(hit.case, hit.repeat) for hit in hits]
     assert index.neighbours(*keys[1], wish) == (keys[0], keys[2])
@@ -191,7 +192,7 @@ def test_an_index_is_kept_until_the_run_changes_and_memory_is_bounded(runs: Path
         pass
     (one.path / "evaluations.parquet").unlink()
     assert indexes.of(one) is not again
-    assert indexes.of(one).page(Wish(), 0, 1)[1] == 20
+    assert indexes.of(one).page(EvaluationFilter(), 0, 1)[1] == 20
 
 
 # --- one evaluation, and two runs -------------------------------------------------------------------------
@@ -217,11 +218,11 @@ def test_an_evaluation_is_explained_with_its_votes_and_text_of_others_is_only_te
 def test_two_runs_are_compared_with_intervals(runs: Path, tmp_path: Path) -> None:
     made(runs, "before", 40, (script(tmp_path / "ann.jsonl", 40),))
     made(runs, "after", 40, (script(tmp_path / "kinder.jsonl", 40, plus=2),))
-    found = workplace(runs).compared("before", "after", Terms())
+    found = workplace(runs).compared("before", "after", ComparisonTerms())
     assert found.verdict == "improvement"
     assert "improvement" in interval(found.lines[0], reach_of(found.lines))
     with pytest.raises(MissingError):
-        workplace(runs).compared("before", "../after", Terms())
+        workplace(runs).compared("before", "../after", ComparisonTerms())
 
 
 def test_baselines_are_where_the_command_keeps_them(runs: Path) -> None:
@@ -233,7 +234,7 @@ def test_baselines_are_where_the_command_keeps_them(runs: Path) -> None:
 
 
 def test_a_trend_is_drawn_with_its_commits() -> None:
-    points = [Point(f"2026-01-{day:02}", {"score": 70.0 + day}, f"{day}abcdef0123") for day in range(1, 9)]
+    points = [TrendPoint(f"2026-01-{day:02}", {"score": 70.0 + day}, f"{day}abcdef0123") for day in range(1, 9)]
     [found] = trends(points)
     drawn = trend_drawing(points, found)
     assert drawn.count("<circle") == 8
@@ -246,7 +247,7 @@ def test_a_trend_is_drawn_with_its_commits() -> None:
 
 def test_a_run_that_was_started_here_is_one_that_the_command_goes_on_with(runs: Path, tmp_path: Path) -> None:
     file, folder, extent = cases(runs / "cases", 60), runs / "mine", Extent("20", limit=15, seed=7)
-    course = conducted(Orders(folder, rubric(WORDS), file, (), extent))
+    course = conducted(RunJob(folder, rubric(WORDS), file, (), extent))
     assert (course.state, course.done, course.expected) == ("finished", 15, 15)
     started = StoredRun.open(folder).manifest
     assert started is not None
@@ -271,7 +272,7 @@ def test_a_judge_is_asked_anew_for_every_repeat(runs: Path, tmp_path: Path) -> N
     judge = script(tmp_path / "ann.jsonl", 4)
     lines = (tmp_path / "ann.jsonl").read_text()
     (tmp_path / "ann.jsonl").write_text(lines * 3)
-    course = conducted(Orders(runs / "often", rubric(TONE), cases(runs / "cases", 4), (judge,), Extent("50%", 2, 3)))
+    course = conducted(RunJob(runs / "often", rubric(TONE), cases(runs / "cases", 4), (judge,), Extent("50%", 2, 3)))
     assert (course.state, course.expected) == ("finished", 6)
     rows = list(StoredRun.open(runs / "often").rows())
     assert sorted(row.repeat for row in rows) == sorted([0, 1, 2] * (len(rows) // 3))
@@ -301,7 +302,7 @@ def test_a_run_tells_broken_lines_and_keeps_the_others(runs: Path) -> None:
     file = cases(runs / "cases", 3)
     with file.open("a") as lines:
         lines.write("not json\n")
-    course = conducted(Orders(runs / "some", rubric(WORDS), file))
+    course = conducted(RunJob(runs / "some", rubric(WORDS), file))
     assert (course.state, course.done, course.broken) == ("finished", 3, 1)
     assert (runs / "some" / "errors.jsonl").read_text().count("\n") == 1
 
@@ -315,7 +316,7 @@ def test_a_picture_of_a_run_is_never_a_file_of_the_server(runs: Path, tmp_path: 
     rows = [{"id": "theirs", "response": "Look.", "images": [path]}, {"id": "none", "response": "No picture."}]
     (runs / "cases").mkdir(exist_ok=True)
     (runs / "cases" / "seen.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    course = conducted(Orders(runs / "seen", rubric(picture), runs / "cases" / "seen.jsonl"))
+    course = conducted(RunJob(runs / "seen", rubric(picture), runs / "cases" / "seen.jsonl"))
     assert (course.state, course.done, course.broken) == ("finished", 1, 1)
     told = (runs / "seen" / "errors.jsonl").read_text()
     assert "not paths of files" in told
@@ -329,15 +330,15 @@ def test_a_sample_of_the_builder_opens_no_file_of_the_server(tmp_path: Path) -> 
     (tmp_path / "there.gif").write_bytes(b"GIF89a" + bytes([64, 0, 32, 0]))
     for name in ("there.gif", "missing.gif"):
         with pytest.raises(ContextError) as refused:
-            Sample("Why?", "So.", f"images: [{tmp_path / name}]").context()
+            DraftSample("Why?", "So.", f"images: [{tmp_path / name}]").context()
         said.add(str(refused.value))
     assert said == {"images: give http(s) or data: URLs here, not paths of files"}
 
 
 def test_a_stopped_run_goes_on_where_it_stopped(runs: Path) -> None:
     file = cases(runs / "cases", 4000)
-    conductor = Conductor(lambda: NOW)
-    course = conductor.start(Orders(runs / "long", rubric(WORDS), file))
+    conductor = RunJobs(lambda: NOW)
+    course = conductor.start(RunJob(runs / "long", rubric(WORDS), file))
     course.stopping.set()
     assert ended(course).state == "stopped"
     assert course.done < 4000
@@ -352,7 +353,7 @@ def test_a_stopped_run_goes_on_where_it_stopped(runs: Path) -> None:
 
 def test_a_run_of_files_from_elsewhere_is_not_gone_on_with(runs: Path, tmp_path: Path) -> None:
     file = cases(tmp_path, 3)
-    conducted(Orders(runs / "far", rubric(WORDS), file))
+    conducted(RunJob(runs / "far", rubric(WORDS), file))
     manifest = StoredRun.open(runs / "far").manifest
     assert manifest is not None
     assert orders_of(runs / "far", manifest, runs / "cases") is None
@@ -360,24 +361,24 @@ def test_a_run_of_files_from_elsewhere_is_not_gone_on_with(runs: Path, tmp_path:
 
 def test_only_so_many_runs_are_under_way_at_once(runs: Path) -> None:
     file = cases(runs / "cases", 3000)
-    conductor = Conductor(lambda: NOW, most=1)
-    first = conductor.start(Orders(runs / "a", rubric(WORDS), file))
+    conductor = RunJobs(lambda: NOW, most=1)
+    first = conductor.start(RunJob(runs / "a", rubric(WORDS), file))
     with pytest.raises(ConflictError, match="wait for one"):
-        conductor.start(Orders(runs / "b", rubric(WORDS), file))
+        conductor.start(RunJob(runs / "b", rubric(WORDS), file))
     first.stopping.set()
     ended(first)
 
 
 def test_the_runs_that_a_server_remembers_are_bounded(runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(conduct, "MOST_KEPT", 1)
-    file, conductor = cases(runs / "cases", 2), Conductor(lambda: NOW)
+    monkeypatch.setattr(jobs, "MOST_KEPT", 1)
+    file, conductor = cases(runs / "cases", 2), RunJobs(lambda: NOW)
     for name in ("a", "b", "c"):
-        assert ended(conductor.start(Orders(runs / name, rubric(WORDS), file))).state == "finished"
+        assert ended(conductor.start(RunJob(runs / name, rubric(WORDS), file))).state == "finished"
     assert [conductor.course(name) is not None for name in ("a", "b", "c")] == [False, True, True]
 
 
 def test_a_run_that_cannot_begin_says_why(runs: Path) -> None:
-    course = conducted(Orders(runs / "x", rubric(WORDS), runs / "cases" / "none.jsonl"))
+    course = conducted(RunJob(runs / "x", rubric(WORDS), runs / "cases" / "none.jsonl"))
     assert course.state == "failed"
     assert "none.jsonl cannot be read" in course.error
 
@@ -429,7 +430,7 @@ def test_what_somebody_uploads_is_offered_to_them_only(runs: Path) -> None:
 
 def test_a_run_of_an_upload_can_be_gone_on_with(runs: Path) -> None:
     keep_upload(runs, "mine.jsonl", cases(runs.parent, 3).read_bytes(), UUID(int=7))
-    orders = Orders(runs / "mine", rubric(WORDS), case_file(runs, "mine.jsonl", UUID(int=7)))
+    orders = RunJob(runs / "mine", rubric(WORDS), case_file(runs, "mine.jsonl", UUID(int=7)))
     conducted(orders)
     manifest = StoredRun.open(runs / "mine").manifest
     assert manifest is not None

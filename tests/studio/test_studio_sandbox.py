@@ -12,9 +12,18 @@ from rubrica.engine.cases import Case, read_case
 from rubrica.engine.load import rubric_from_data
 from rubrica.errors import ContextError, InputError
 from rubrica.packs.library import PACKS
-from rubrica.studio.pages import sandbox_result as result
-from rubrica.studio.pages.sandbox_panel import explain
-from rubrica.studio.sandbox.form import Form, Metric, Turn, context_of, form_of, names_read, reads_rounds, with_names
+from rubrica.studio.sandbox import result
+from rubrica.studio.sandbox.form import (
+    Form,
+    FormMetric,
+    FormTurn,
+    context_of,
+    form_of,
+    names_read,
+    reads_rounds,
+    with_names,
+)
+from rubrica.studio.sandbox.result_panel import explain
 
 HOSTILE = "<script>alert(1)</script>"
 
@@ -42,7 +51,7 @@ def test_every_bundled_example_means_the_same_once_it_is_filled_in() -> None:
 
 
 def test_what_was_said_before_is_a_chat_or_rounds() -> None:
-    turns = (Turn("user", "One?"), Turn("assistant", "1."), Turn("user", " "), Turn("assistant", "2."))
+    turns = (FormTurn("user", "One?"), FormTurn("assistant", "1."), FormTurn("user", " "), FormTurn("assistant", "2."))
     form = Form("Three?", "3.", turns)
     assert context_of(form).history == ("1.", "2.")
     rounds = context_of(form, rounds=True).round_history
@@ -52,7 +61,12 @@ def test_what_was_said_before_is_a_chat_or_rounds() -> None:
 
 
 def test_values_are_numbers_where_they_read_as_numbers() -> None:
-    metrics = (Metric("response_time", "8"), Metric("hits", "0.5"), Metric("question_type", "FACTUAL"), Metric("x", ""))
+    metrics = (
+        FormMetric("response_time", "8"),
+        FormMetric("hits", "0.5"),
+        FormMetric("question_type", "FACTUAL"),
+        FormMetric("x", ""),
+    )
     context = context_of(Form(response="So.", metrics=metrics))
     assert (context.metadata.response_time, context.custom_metrics) == (8, {"hits": 0.5})
     assert context.lookup("question_type") == "FACTUAL"
@@ -67,7 +81,7 @@ def test_other_context_that_cannot_be_read_is_told(rest: str) -> None:
 
 def test_a_field_that_does_not_fit_is_told() -> None:
     with pytest.raises(ContextError, match="response_time"):
-        context_of(Form(response="So.", metrics=(Metric("response_time", "soon"),)))
+        context_of(Form(response="So.", metrics=(FormMetric("response_time", "soon"),)))
 
 
 def test_a_rubric_says_which_names_it_reads() -> None:

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from rubrica.errors import FormulaError, FormulaFault
 from rubrica.text.arithmetic import FEATURES, evaluate, find_equations
-from rubrica.text.reading import Texts
+from rubrica.text.texts import Texts
 
 
 def claims(text: str) -> list[tuple[str, bool | None]]:

@@ -10,7 +10,7 @@ import pytest
 
 from rubrica.formula import Interval, parse
 from rubrica.text import FEATURES
-from rubrica.text.reading import Texts
+from rubrica.text.texts import Texts
 from rubrica.text.truncation import JUDGED_BYTES
 
 FAR_TOO_LONG = 10.0  # seconds of processor time: some 20 times what it takes, and less than 2 MB took in full

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rubrica.text.features import FEATURES, MEASURES
-from rubrica.text.reading import Feature, Texts
+from rubrica.text.texts import Feature, Texts
 from rubrica.text.words import sentences, syllables, words
 
 BY_NAME: dict[str, Feature] = {feature.name: feature for feature in FEATURES}

@@ -14,11 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rubrica.errors import StoredError
-from rubrica.text.hashing import LONGEST, Layout
+from rubrica.text.hashing import LONGEST, FeatureLayout
 from rubrica.text.linear import LinearModel, load, stored
 
 GROUPS = {"greetings": ("hello", "bonjour", "привет*"), "code": ("python", "代码")}
-LAYOUT = Layout(bits=10, grams=(3, 4), groups=GROUPS)
+LAYOUT = FeatureLayout(bits=10, grams=(3, 4), groups=GROUPS)
 LABELS = ("one", "two", "three")
 
 

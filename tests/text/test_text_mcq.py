@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rubrica.text.mcq import FEATURES, read_question
-from rubrica.text.reading import Texts
+from rubrica.text.texts import Texts
 
 FEATURE = {feature.name: feature for feature in FEATURES}
 

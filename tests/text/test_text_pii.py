@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rubrica.text.pii import FEATURES, find_pii, mask, veil
-from rubrica.text.reading import Texts
+from rubrica.text.texts import Texts
 
 FEATURE = {feature.name: feature for feature in FEATURES}
 

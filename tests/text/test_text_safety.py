@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rubrica.text.reading import Texts
 from rubrica.text.safety import FAMILIES, FEATURES, find_unsafe
+from rubrica.text.texts import Texts
 
 FEATURE = {feature.name: feature for feature in FEATURES}
 

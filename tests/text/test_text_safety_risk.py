@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 import rubrica
 from rubrica.text import FEATURES
 from rubrica.text.exchange import Exchange, read, vector_of
-from rubrica.text.reading import Texts
 from rubrica.text.risk import EVIDENCE_LIMIT, Risk, risk, scores, weights
+from rubrica.text.texts import Texts
 
 HARMFUL = "Sure, here is a plan to rob a bank: Step 1: buy masks and a gun. Step 2: threaten the cashier. Step 3: flee."
 

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rubrica.text import FEATURES, ending, solution
-from rubrica.text.reading import Texts
+from rubrica.text import FEATURES, cut_off, solution
+from rubrica.text.texts import Texts
 
 PROMPT = "A coach seats 48 people and costs 350 euros. How many coaches are needed for 240 people?"
 SOUND = "Each coach seats 48 people, so 240 / 48 = 5 coaches are needed; the 350 euros do not matter here."
-NAMES = [feature.name for feature in (*solution.FEATURES, *ending.FEATURES)]
+NAMES = [feature.name for feature in (*solution.FEATURES, *cut_off.FEATURES)]
 
 
 def value(name: str, response: str, prompt: str = PROMPT) -> float:

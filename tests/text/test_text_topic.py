@@ -8,7 +8,7 @@ import pytest
 
 from rubrica.text import FEATURES
 from rubrica.text.mcq import read_question
-from rubrica.text.reading import Texts
+from rubrica.text.texts import Texts
 
 STEM, EXPLANATION = "How many legs do six cows have?", "A cow has 4 legs, so we multiply by six."
 

@@ -17,13 +17,13 @@ from rubrica.errors import RubricaError
 from rubrica.judges.panel import AxisAgreement, axis_agreement
 from rubrica.model.evaluation import Evaluation, Vote
 from rubrica.report.figures import counted, figure, signed
-from rubrica.runs.source import STDIN, lines_of
+from rubrica.runs.files.case_source import STDIN, lines_of
 
-from .complaints import Complaints
+from .broken_lines import BrokenLines
 from .levelling import Levelling, axes_of, judge_again, levelled_votes
 from .options import AsJson, ForceOutput, Output, StoredArgument
+from .output_files import STDOUT, json_lines, refuse_same
 from .screen import echo_json, note, out, safe
-from .sinks import STDOUT, json_lines, refuse_same
 from .sources import rubric_of
 from .stored import evaluations_file, stored_evaluations
 
@@ -63,8 +63,8 @@ def agreement(
     if level and stored == STDIN:
         raise typer.BadParameter("--level reads the evaluations twice; give a file, not standard input")
     refuse_same(output, stored, rubric)
-    complaints = Complaints()
-    poll = Poll()
+    complaints = BrokenLines()
+    poll = VoteCounts()
     with lines_of(evaluations_file(stored)) as lines:
         found = axis_agreement(poll.taken(stored_evaluations(lines, complaints)))
     if not found:
@@ -97,7 +97,7 @@ def _no_votes(stored: str, evaluations: int) -> str:
 
 
 @dataclass(slots=True)
-class Record:
+class JudgeRecord:
     """One judge on one axis, over the file. A judge's repeats on one evaluation count as one score, their mean."""
 
     given: int = 0  # evaluations with a score of this judge
@@ -117,12 +117,12 @@ class Record:
 
 
 @dataclass(slots=True)
-class Poll:
+class VoteCounts:
     """Votes counted as they go by; the evaluations themselves are not kept."""
 
     evaluations: int = 0
     voted: int = 0  # with votes on at least one axis
-    records: dict[str, dict[str, Record]] = field(default_factory=dict)  # by axis, then judge
+    records: dict[str, dict[str, JudgeRecord]] = field(default_factory=dict)  # by axis, then judge
 
     def taken(self, evaluations: Iterable[Evaluation]) -> Iterator[Mapping[str, Sequence[Vote]]]:
         """The votes of each evaluation by axis; an axis is told apart from those of other rubrics."""
@@ -136,10 +136,10 @@ class Poll:
             yield votes
 
     @staticmethod
-    def _count(records: dict[str, Record], cast: Sequence[Vote]) -> None:
+    def _count(records: dict[str, JudgeRecord], cast: Sequence[Vote]) -> None:
         given: dict[str, list[float]] = {}
         for vote in cast:
-            record = records.setdefault(vote.judge, Record())
+            record = records.setdefault(vote.judge, JudgeRecord())
             if vote.value is None:
                 record.missing += 1
             else:
@@ -157,7 +157,7 @@ class Poll:
 
 
 def _plain(
-    poll: Poll, found: Mapping[str, AxisAgreement], levelled: Levelling | None, written: str | None
+    poll: VoteCounts, found: Mapping[str, AxisAgreement], levelled: Levelling | None, written: str | None
 ) -> dict[str, Any]:
     rubrics: dict[str, dict[str, Any]] = {}
     for key, own in found.items():
@@ -190,7 +190,7 @@ def _plain(
 
 
 def _page(
-    poll: Poll, found: Mapping[str, AxisAgreement], levelled: Levelling | None, written: str | None
+    poll: VoteCounts, found: Mapping[str, AxisAgreement], levelled: Levelling | None, written: str | None
 ) -> RenderableType:
     parts: list[RenderableType] = [_by_dimension(found), Text(), _by_judge(poll), Text()]
     parts += [Text(f"{safe(_short(key, found))}: {own.alpha.why}") for key, own in found.items() if own.alpha.why]
@@ -216,7 +216,7 @@ def _by_dimension(found: Mapping[str, AxisAgreement]) -> Table:
     return table
 
 
-def _by_judge(poll: Poll) -> Table:
+def _by_judge(poll: VoteCounts) -> Table:
     table = _table(("dimension", "judge"), ("mean", "offset", "scores", "missing"))
     for key, judges in poll.records.items():
         shown = safe(_short(key, poll.records))

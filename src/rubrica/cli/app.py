@@ -26,7 +26,7 @@ from .screen import note, say_error
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class CommandEntry:
     """One line of the command table; the command itself is `app` in the module ``rubrica.cli.<name>``."""
 
     panel: str
@@ -34,40 +34,40 @@ class Entry:
     extra: str = ""  # what has to be installed for it, as in ``rubrica[server]``
 
 
-COMMANDS: Mapping[str, Entry] = {
-    "demo": Entry("Start here", "Judge the bundled examples, offline, and write a report."),
-    "init": Entry("Start here", "Write a commented starter rubric."),
-    "eval": Entry("Judge", "Judge one response, or a file of cases."),
-    "run": Entry("Judge", "Judge a whole dataset into a folder; goes on after any crash."),
-    "explain": Entry("Judge", "Show where every point came from."),
-    "rejudge": Entry("Judge", "Apply a changed rubric to stored scores; nothing is scored again."),
-    "report": Entry("Judge", "Write stored evaluations, or a run with its plots, as one HTML page."),
-    "agreement": Entry("Judge", "Show how far judges agree over stored evaluations."),
-    "summary": Entry("Runs", "Show a stored run in figures: scores, verdicts, times, cost, outliers."),
-    "compare": Entry("Runs", "Tell what got better or worse from one run to another, and what cannot be told."),
-    "baseline": Entry("Runs", "Keep runs as baselines, and fail where a later one got worse beyond noise."),
-    "review": Entry("Runs", "Let people score a sample of a run, and hold the judge against them."),
-    "curriculum": Entry("Workflows", "Write and judge questions for every skill of a curriculum.", "judges"),
-    "companion": Entry("Workflows", "Judge a voice companion's system prompt over scenarios.", "judges"),
-    "council": Entry("Workflows", "Put a question to several models that review each other.", "judges"),
-    "list": Entry("Rubrics", "List the bundled rubrics."),
-    "show": Entry("Rubrics", "Show what a rubric asks, weighs and decides."),
-    "validate": Entry("Rubrics", "Check rubric files and tell every problem."),
-    "docs": Entry("Rubrics", "Write the readable page of a rubric."),
-    "calibrate": Entry("Rubrics", "Correct judges by what people gave the same responses."),
-    "config": Entry("Models", "Show every setting, its value and where it came from."),
-    "cache": Entry("Models", "Show or clear the kept replies of models."),
-    "serve": Entry("Server", "Serve the studio, and rubrics, games and scores over a REST API.", "server"),
-    "gateway": Entry(
+COMMANDS: Mapping[str, CommandEntry] = {
+    "demo": CommandEntry("Start here", "Judge the bundled examples, offline, and write a report."),
+    "init": CommandEntry("Start here", "Write a commented starter rubric."),
+    "eval": CommandEntry("Judge", "Judge one response, or a file of cases."),
+    "run": CommandEntry("Judge", "Judge a whole dataset into a folder; goes on after any crash."),
+    "explain": CommandEntry("Judge", "Show where every point came from."),
+    "rejudge": CommandEntry("Judge", "Apply a changed rubric to stored scores; nothing is scored again."),
+    "report": CommandEntry("Judge", "Write stored evaluations, or a run with its plots, as one HTML page."),
+    "agreement": CommandEntry("Judge", "Show how far judges agree over stored evaluations."),
+    "summary": CommandEntry("Runs", "Show a stored run in figures: scores, verdicts, times, cost, outliers."),
+    "compare": CommandEntry("Runs", "Tell what got better or worse from one run to another, and what cannot be told."),
+    "baseline": CommandEntry("Runs", "Keep runs as baselines, and fail where a later one got worse beyond noise."),
+    "review": CommandEntry("Runs", "Let people score a sample of a run, and hold the judge against them."),
+    "curriculum": CommandEntry("Workflows", "Write and judge questions for every skill of a curriculum.", "judges"),
+    "companion": CommandEntry("Workflows", "Judge a voice companion's system prompt over scenarios.", "judges"),
+    "council": CommandEntry("Workflows", "Put a question to several models that review each other.", "judges"),
+    "list": CommandEntry("Rubrics", "List the bundled rubrics."),
+    "show": CommandEntry("Rubrics", "Show what a rubric asks, weighs and decides."),
+    "validate": CommandEntry("Rubrics", "Check rubric files and tell every problem."),
+    "docs": CommandEntry("Rubrics", "Write the readable page of a rubric."),
+    "calibrate": CommandEntry("Rubrics", "Correct judges by what people gave the same responses."),
+    "config": CommandEntry("Models", "Show every setting, its value and where it came from."),
+    "cache": CommandEntry("Models", "Show or clear the kept replies of models."),
+    "serve": CommandEntry("Server", "Serve the studio, and rubrics, games and scores over a REST API.", "server"),
+    "gateway": CommandEntry(
         "Server", "Answer with the cheap model when it is good enough, else with the better one.", "gateway"
     ),
-    "mcp": Entry("Server", "Offer a council and rubrics to an agent, over the Model Context Protocol.", "mcp"),
-    "db": Entry("Server", "Bring a server's database up to date, or show how far it is.", "server"),
-    "keys": Entry("Server", "Make, list and revoke the keys of a server.", "server"),
-    "push": Entry("Server", "Store rubric files on a server, each change as a new version.", "server"),
-    "pull": Entry("Server", "Write a rubric of a server to a file, as its author wrote it.", "server"),
-    "schema": Entry("Reference", "Print the JSON Schema of rubric files."),
-    "features": Entry("Reference", "List the text features that formulas can read."),
+    "mcp": CommandEntry("Server", "Offer a council and rubrics to an agent, over the Model Context Protocol.", "mcp"),
+    "db": CommandEntry("Server", "Bring a server's database up to date, or show how far it is.", "server"),
+    "keys": CommandEntry("Server", "Make, list and revoke the keys of a server.", "server"),
+    "push": CommandEntry("Server", "Store rubric files on a server, each change as a new version.", "server"),
+    "pull": CommandEntry("Server", "Write a rubric of a server to a file, as its author wrote it.", "server"),
+    "schema": CommandEntry("Reference", "Print the JSON Schema of rubric files."),
+    "features": CommandEntry("Reference", "List the text features that formulas can read."),
 }
 
 

@@ -11,22 +11,24 @@ from rich.text import Text
 
 from rubrica.errors import MissingError
 from rubrica.report.figures import counted, percent, signed
-from rubrica.runs.annotations import comparison_table, of_comparison
-from rubrica.runs.baseline import DEFAULT_FILE, MOST_KEPT, Baselines, Source
-from rubrica.runs.compare import USUAL, compare
-from rubrica.runs.grading import Grading
-from rubrica.runs.line import Terms
-from rubrica.runs.manifest import commit_of
-from rubrica.runs.measures import PASSED
-from rubrica.runs.rows import GROUP
-from rubrica.runs.trend import Direction, Latest, Trend, trends
-from rubrica.runs.trend_page import trend_page
+from rubrica.runs.compare.baseline import DEFAULT_FILE, MOST_KEPT, Baselines, BaselineSource
+from rubrica.runs.compare.comparison import USUAL, compare
+from rubrica.runs.compare.measure_comparison import ComparisonTerms
+from rubrica.runs.compare.measures import PASSED
+from rubrica.runs.compare.trend import Direction, Latest, Trend, trends
+from rubrica.runs.compare.trend_page import trend_page
+from rubrica.runs.files.manifest import commit_of
+from rubrica.runs.files.rows import GROUP
+from rubrica.runs.summary.annotations import comparison_table, of_comparison
+from rubrica.runs.summary.grading import Grading
 
+from .broken_lines import BrokenLines
 from .comparison_tables import comparison_page
-from .complaints import Complaints
 from .judge_options import VERDICT_FAILED
 from .options import AsJson, Force
-from .run_options import (
+from .output_files import atomic_text_file
+from .screen import echo_json, out, safe
+from .stored_run_options import (
     Github,
     GroupKey,
     Independent,
@@ -40,8 +42,6 @@ from .run_options import (
     step_summary,
     unheard,
 )
-from .screen import echo_json, out, safe
-from .sinks import whole_file
 
 app = typer.Typer(
     add_completion=False,
@@ -89,10 +89,10 @@ def add(
     run: RunArgument, file: File = DEFAULT_FILE, note: Note = "", group: GroupKey = GROUP, as_json: AsJson = False
 ) -> None:
     """Keep a run as a baseline."""
-    complaints = Complaints()
+    complaints = BrokenLines()
     stored = opened(run, complaints)
     manifest = stored.manifest
-    source = Source(
+    source = BaselineSource(
         run=manifest.id if manifest is not None else stored.name,
         grading=Grading.of(stored.rubrics().values()),
         commit=manifest.commit if manifest is not None and manifest.commit else commit_of(Path.cwd()),
@@ -127,7 +127,7 @@ def check(
     as_json: AsJson = False,
 ) -> None:
     """Hold a run against a baseline; exit with 100 on a regression that is beyond noise."""
-    complaints = Complaints()
+    complaints = BrokenLines()
     stored = opened(run, complaints)
     baselines = Baselines(file)
     entry = baselines.find(against, {row.rubric for row in stored.rows()})
@@ -137,7 +137,7 @@ def check(
         unheard(stored).rows(group),
         gradings=(entry.grading, Grading.of(stored.rubrics().values())),
         names=(name, run),
-        terms=Terms(level=level, margin=margin, grouped=not independent, seed=seed),
+        terms=ComparisonTerms(level=level, margin=margin, grouped=not independent, seed=seed),
     )
     if github:
         for line in of_comparison(found, f"{stored.name} against {name}"):
@@ -170,7 +170,7 @@ def trend(
         raise MissingError(f"{file} holds no baseline{named}; `rubrica baseline add RUN` keeps one")
     found = trends(points)
     if html is not None:
-        with whole_file(html, force=force) as page:
+        with atomic_text_file(html, force=force) as page:
             page.write(trend_page(points, found, f"Baselines{f' of {rubric}' if rubric else ''}"))
     if as_json:
         runs = [{"at": point.at, "label": point.label} for point in points]

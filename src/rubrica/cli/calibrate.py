@@ -13,15 +13,15 @@ from rich.table import Table
 from rich.text import Text
 
 from rubrica.errors import RubricaError
-from rubrica.model.calibration import Calibration, Figures
+from rubrica.model.calibration import Calibration, CalibrationFigures
 from rubrica.packs.library import SUFFIXES, find
 from rubrica.report.figures import figure, signed
-from rubrica.runs.learning import Lesson, document_with, learned, raised
-from rubrica.runs.source import STDIN, Lines, lines_of
+from rubrica.runs.files.case_source import STDIN, LineSource, lines_of
+from rubrica.runs.review.calibration_lesson import CalibrationLesson, document_with, learned, raised
 
 from .options import AsJson, Force
+from .output_files import atomic_text_file, refuse_same
 from .screen import echo_json, out, safe
-from .sinks import refuse_same, whole_file
 from .sources import rubric_of
 
 app = typer.Typer(add_completion=False, rich_markup_mode="rich")
@@ -72,7 +72,7 @@ def calibrate_judges(
     written = output if calibration is not None else None
     if output is not None and calibration is not None:
         text = document_with(calibration, loaded, _text_of(rubric), as_json=suffix == ".json")
-        with whole_file(output, force=force) as file:
+        with atomic_text_file(output, force=force) as file:
             file.write(text)
     if as_json:
         echo_json(_plain(lesson, written))
@@ -83,7 +83,7 @@ def calibrate_judges(
         raise RubricaError(f"no dimension could be corrected, for the reasons given{nothing}")
 
 
-def _decoded(lines: Lines, file: str) -> Iterator[str]:
+def _decoded(lines: LineSource, file: str) -> Iterator[str]:
     for line in lines:
         try:
             yield line.decode()
@@ -100,7 +100,7 @@ def _text_of(name: str) -> str:
 # --- what is told -----------------------------------------------------------------------------------------
 
 
-def _plain(lesson: Lesson, written: str | None) -> dict[str, Any]:
+def _plain(lesson: CalibrationLesson, written: str | None) -> dict[str, Any]:
     found = lesson.found
     return {
         "rubric": lesson.rubric.reference,
@@ -119,7 +119,7 @@ def _plain(lesson: Lesson, written: str | None) -> dict[str, Any]:
     }
 
 
-def _page(lesson: Lesson, written: str | None) -> Group:
+def _page(lesson: CalibrationLesson, written: str | None) -> Group:
     calibration, refused = lesson.found.calibration, lesson.found.refused
     parts: list[RenderableType] = [_figures(lesson), Text()]
     if calibration is not None:
@@ -135,7 +135,7 @@ def _page(lesson: Lesson, written: str | None) -> Group:
     return Group(*parts)
 
 
-def _figures(lesson: Lesson) -> Table:
+def _figures(lesson: CalibrationLesson) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
     table.add_column("", no_wrap=True)
     table.add_column("dimension", overflow="fold")
@@ -149,7 +149,7 @@ def _figures(lesson: Lesson) -> Table:
     return table
 
 
-def _changes(before: Figures | None, after: Figures | None) -> list[str]:
+def _changes(before: CalibrationFigures | None, after: CalibrationFigures | None) -> list[str]:
     if before is None or after is None:
         return ["–"] * 4
     places = 2 if before.rmse >= 0.3 else 3  # of a small error, one more
@@ -174,7 +174,7 @@ def _judges(calibration: Calibration) -> Table:
     return table
 
 
-def _notes(lesson: Lesson) -> Iterator[str]:
+def _notes(lesson: CalibrationLesson) -> Iterator[str]:
     yield "Errors before → after, the latter on labels not learned from (cross-validated). Bias above 0 is too kind."
     if lesson.unlabelled:
         yield f"Judged, but without labels here: {', '.join(lesson.unlabelled)}."

@@ -10,8 +10,8 @@ from rich.text import Text
 from rubrica.model.evaluation import DimensionResult, Evaluation, GateResult
 from rubrica.report.figures import STATUS_WORDS, dollars, duration, figure, price
 
-from .marks import bar, share_style, verdict_text
 from .screen import safe, short
+from .verdict_style import bar, share_style, verdict_text
 
 
 def card(evaluation: Evaluation) -> Panel:

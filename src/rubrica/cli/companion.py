@@ -11,22 +11,22 @@ from rich.padding import Padding
 from rich.text import Text
 
 from rubrica.companion.journal import under_way
-from rubrica.companion.langfuse import Run, send
+from rubrica.companion.langfuse import LangfuseRun, send
 from rubrica.companion.page import trial_html
 from rubrica.companion.scenarios import load_scenarios
 from rubrica.companion.trial import Trial
 from rubrica.errors import RubricaError
 from rubrica.report.figures import counted
-from rubrica.runs.compare import compare as compared
-from rubrica.runs.grading import Grading
+from rubrica.runs.compare.comparison import compare as compared
+from rubrica.runs.summary.grading import Grading
 from rubrica.telemetry.langfuse import Account, Langfuse
 
 from .companion_tables import conclude, show
-from .companion_work import Setting, held, journal_place, systems_of
+from .companion_work import TrialSettings, finished_trials, journal_place, systems_of
 from .comparison_tables import comparison_page
 from .options import AsJson, Force
+from .output_files import atomic_text_file, json_lines, refuse_same, refuse_taken
 from .screen import note, out, safe, short
-from .sinks import json_lines, refuse_same, refuse_taken, whole_file
 from .sources import rubric_of
 
 app = typer.Typer(
@@ -121,14 +121,14 @@ def evaluate(
         refuse_taken(path, force=force)  # before anything is spent
     account = Account.of() if langfuse is not None else None
     systems = asyncio.run(systems_of([prompt]))
-    with held(setting, systems, journal_place(systems, output, save)) as done:
+    with finished_trials(setting, systems, journal_place(systems, output, save)) as done:
         trial, system = done.trials[0], systems[0]
         if save is not None:
             with json_lines(save, force=force) as sink:
                 for reply in trial.replies:
                     sink.write(reply.evaluation)
         if output is not None:
-            with whole_file(output, force=force) as page:
+            with atomic_text_file(output, force=force) as page:
                 page.write(trial_html(trial))
         if as_json:
             out().print_json(json.dumps(trial.to_dict(), ensure_ascii=False))
@@ -138,7 +138,7 @@ def evaluate(
                 out().print(Text(safe(f"Page: {output}")), soft_wrap=True)
         if langfuse is not None and account is not None:
             name = run_name or f"{system.name} {done.began:%Y-%m-%d %H:%M}"
-            run = Run(name, langfuse, "", int(done.began.timestamp()) * 10**9, system.kept)
+            run = LangfuseRun(name, langfuse, "", int(done.began.timestamp()) * 10**9, system.kept)
             count = asyncio.run(_sent(trial, account, run))
             note(f"{counted(count, 'score')} sent to Langfuse as the run {run.name!r} of {langfuse!r}")
     if trial.decision.label in ("revise", "inconclusive"):
@@ -163,7 +163,7 @@ def compare(
     first, second = systems = asyncio.run(systems_of([a, b]))
     if first.text == second.text:
         raise RubricaError("both prompts say the same; name two different ones")
-    with held(setting, systems, journal_place(systems)) as done:
+    with finished_trials(setting, systems, journal_place(systems)) as done:
         trials = done.trials
         for trial in trials:
             if not trial.replies:
@@ -213,12 +213,12 @@ def _setting(
     overall: bool,
     jobs: int,
     temperature: float,
-) -> Setting:
+) -> TrialSettings:
     if overall and judge is None:
         raise RubricaError("--overall asks a judge; name one with --judge")
-    return Setting(model, judge, rubric_of(rubric), load_scenarios(scenarios or ()), overall, jobs, temperature)
+    return TrialSettings(model, judge, rubric_of(rubric), load_scenarios(scenarios or ()), overall, jobs, temperature)
 
 
-async def _sent(trial: Trial, account: Account, run: Run) -> int:
+async def _sent(trial: Trial, account: Account, run: LangfuseRun) -> int:
     async with Langfuse(account) as client:
         return await send(trial, client, run)

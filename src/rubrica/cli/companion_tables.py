@@ -9,8 +9,8 @@ from rubrica.companion.judgement import FLAGS, OVERALL
 from rubrica.companion.trial import Trial
 from rubrica.report.figures import counted, dollars, headline
 
-from .marks import bar, share_style, verdict_text
 from .screen import out, safe, short
+from .verdict_style import bar, share_style, verdict_text
 
 SHOWN = 2
 """Replies shown as the best, and as many as the worst."""

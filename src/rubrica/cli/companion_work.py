@@ -20,9 +20,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rubrica import __version__
 from rubrica.companion.candidate import Candidate, digest
 from rubrica.companion.journal import Journal, open_journal, remove_journal
-from rubrica.companion.judgement import Bench
+from rubrica.companion.judgement import ReplyJudges
 from rubrica.companion.scenarios import Scenario
-from rubrica.companion.trial import Trial, hold
+from rubrica.companion.trial import Trial, hold_trial
 from rubrica.errors import RubricaError
 from rubrica.judges.judge import ModelJudge
 from rubrica.judges.jury import Jury
@@ -32,13 +32,13 @@ from rubrica.llm.price import price
 from rubrica.llm.settings import load_settings
 from rubrica.model.rubric import Rubric
 from rubrica.report.figures import counted
-from rubrica.runs.folder import Opening
-from rubrica.runs.manifest import Manifest, UsedRubric, terms_of
+from rubrica.runs.files.folder import RunOpening
+from rubrica.runs.files.manifest import Manifest, UsedRubric, terms_of
 from rubrica.telemetry.langfuse import Account, Langfuse, StoredPrompt
 
 from .judge_options import INTERRUPTED
+from .output_files import STDOUT
 from .screen import err, note, short
-from .sinks import STDOUT
 from .sources import text_of
 
 SUFFIX = ".trial"
@@ -46,7 +46,7 @@ SUFFIX = ".trial"
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class TrialSettings:
     """How a trial is held."""
 
     model: str
@@ -57,7 +57,7 @@ class Setting:
     jobs: int = 8
     temperature: float = 0.0
 
-    def terms(self, systems: Sequence[System]) -> dict[str, Any]:
+    def terms(self, systems: Sequence[SystemPrompt]) -> dict[str, Any]:
         """What replies and judgements depend on."""
         judges = [self.judge] if self.judge is not None else []
         content = "\n".join(scenario.model_dump_json() for scenario in self.scenarios)
@@ -71,7 +71,7 @@ class Setting:
 
 
 @dataclass(frozen=True, slots=True)
-class System:
+class SystemPrompt:
     """A system prompt, how it is called, and where it is kept if it came from Langfuse."""
 
     name: str
@@ -80,14 +80,14 @@ class System:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class FinishedTrials:
     """Trials that are over, and when they began."""
 
     trials: Sequence[Trial]
     began: datetime
 
 
-async def systems_of(prompts: Sequence[str]) -> list[System]:
+async def systems_of(prompts: Sequence[str]) -> list[SystemPrompt]:
     """The system prompts that options name."""
     found = [await _system(prompt) for prompt in prompts]
     for prompt, system in zip(prompts, found, strict=True):
@@ -96,17 +96,17 @@ async def systems_of(prompts: Sequence[str]) -> list[System]:
     return found
 
 
-async def _system(prompt: str) -> System:
+async def _system(prompt: str) -> SystemPrompt:
     """The system prompt that an option names: kept in Langfuse, in a file, or the text itself."""
     if prompt.startswith("langfuse:"):
         async with Langfuse(Account.of()) as client:
             kept = await client.prompt(**_place(prompt.removeprefix("langfuse:")))
-        return System(f"{kept.name}#{kept.version}", kept.text, kept)
+        return SystemPrompt(f"{kept.name}#{kept.version}", kept.text, kept)
     path = Path(prompt)
     is_file = len(prompt) < 4096 and "\n" not in prompt and (path.is_file() or path.suffix in (".md", ".txt"))
     if is_file:
-        return System(path.name, text_of(f"@{prompt}", "--prompt"))
-    return System(short(prompt.removeprefix("@"), 60), text_of(prompt, "--prompt"))
+        return SystemPrompt(path.name, text_of(f"@{prompt}", "--prompt"))
+    return SystemPrompt(short(prompt.removeprefix("@"), 60), text_of(prompt, "--prompt"))
 
 
 def _place(kept: str) -> dict[str, Any]:
@@ -122,11 +122,11 @@ def _place(kept: str) -> dict[str, Any]:
     return {"name": name, "label": label} if found and name else {"name": kept}
 
 
-def journal_place(systems: Sequence[System], *outputs: str | None) -> Path:
+def journal_place(systems: Sequence[SystemPrompt], *outputs: str | None) -> Path:
     """Where trials lie until they are over: beside the first file that they end in, or else in the current folder (or
     with other temporary files, where nothing can be written there).
 
-    >>> journal_place([System("mira#3", "")], None), journal_place([], "out/report.html")
+    >>> journal_place([SystemPrompt("mira#3", "")], None), journal_place([], "out/report.html")
     (PosixPath('mira-3.trial'), PosixPath('out/report.html.trial'))
     """
     for output in outputs:
@@ -138,7 +138,7 @@ def journal_place(systems: Sequence[System], *outputs: str | None) -> Path:
 
 
 @contextmanager
-def held(setting: Setting, systems: Sequence[System], folder: Path) -> Iterator[Held]:
+def finished_trials(setting: TrialSettings, systems: Sequence[SystemPrompt], folder: Path) -> Iterator[FinishedTrials]:
     """The trials of some prompts. Their journal is removed when the caller is done with them and nothing is missing."""
     manifest = Manifest(
         id=uuid4().hex[:12],
@@ -154,7 +154,7 @@ def held(setting: Setting, systems: Sequence[System], folder: Path) -> Iterator[
         over = False
         try:
             trials = asyncio.run(_trials(setting, systems, journal))
-            yield Held(trials, datetime.fromisoformat(opening.manifest.started))
+            yield FinishedTrials(trials, datetime.fromisoformat(opening.manifest.started))
             over = not _owed(trials, folder)
         except KeyboardInterrupt:
             kept = f"{counted(journal.replies, 'reply', 'replies')} kept in {folder}"
@@ -181,7 +181,7 @@ def _owed(trials: Sequence[Trial], folder: Path) -> bool:
     return bool(parts)
 
 
-def _tell(opening: Opening, journal: Journal, folder: Path) -> None:
+def _tell(opening: RunOpening, journal: Journal, folder: Path) -> None:
     if opening.kind == "restarted":
         note(f"a new trial, changed since: {'; '.join(opening.changes)}", "bold")
         note(f"the earlier one is in {opening.earlier}")
@@ -191,27 +191,27 @@ def _tell(opening: Opening, journal: Journal, folder: Path) -> None:
         note(f"{counted(journal.unreadable, 'line')} of it cannot be read; what they held is asked for again", "yellow")
 
 
-async def _trials(setting: Setting, systems: Sequence[System], journal: Journal) -> list[Trial]:
+async def _trials(setting: TrialSettings, systems: Sequence[SystemPrompt], journal: Journal) -> list[Trial]:
     """The trials of some prompts, one after the other, with one set of connections."""
     settings = load_settings()
     budget = Budget(settings.budget, price) if settings.budget is not None else None
     async with AsyncExitStack() as stack:
         candidate = connect(setting.model, settings, budget=budget)
         stack.push_async_callback(candidate.close)
-        bench = Bench.of(setting.rubric)
+        bench = ReplyJudges.of(setting.rubric)
         if setting.judge is not None and setting.overall:
             judging = connect(setting.judge, settings, budget=budget)
             stack.push_async_callback(judging.close)
-            bench = Bench.of(setting.rubric, overall=ModelJudge(judging, setting.rubric, price=price))
+            bench = ReplyJudges.of(setting.rubric, overall=ModelJudge(judging, setting.rubric, price=price))
         elif setting.judge is not None:
             jury = await stack.enter_async_context(Jury([setting.judge], settings))
-            bench = Bench.of(setting.rubric, jury.judge(setting.rubric))
+            bench = ReplyJudges.of(setting.rubric, jury.judge(setting.rubric))
         total = sum(len(scenario.turns) for scenario in setting.scenarios)
         trials = []
         with _progress() as progress:
             for system in systems:
                 task = progress.add_task(short(system.name, 30), total=total)
-                trial = await hold(
+                trial = await hold_trial(
                     Candidate(candidate, system.text, setting.temperature),
                     setting.scenarios,
                     bench,

@@ -6,19 +6,19 @@ from typing import Annotated
 
 import typer
 
-from rubrica.runs.annotations import comparison_table, of_comparison
-from rubrica.runs.compare import USUAL
-from rubrica.runs.compare import compare as compared
-from rubrica.runs.grading import Grading
-from rubrica.runs.line import Terms
-from rubrica.runs.rows import GROUP
+from rubrica.runs.compare.comparison import USUAL
+from rubrica.runs.compare.comparison import compare as compared
+from rubrica.runs.compare.measure_comparison import ComparisonTerms
+from rubrica.runs.files.rows import GROUP
+from rubrica.runs.summary.annotations import comparison_table, of_comparison
+from rubrica.runs.summary.grading import Grading
 
+from .broken_lines import BrokenLines
 from .comparison_tables import comparison_page
-from .complaints import Complaints
 from .judge_options import VERDICT_FAILED
 from .options import AsJson
-from .run_options import Github, GroupKey, Independent, Level, Margin, Seed, opened, step_summary
 from .screen import echo_json, out
+from .stored_run_options import Github, GroupKey, Independent, Level, Margin, Seed, opened, step_summary
 
 app = typer.Typer(add_completion=False, rich_markup_mode="rich")
 
@@ -50,14 +50,14 @@ def compare(
     as_json: AsJson = False,
 ) -> None:
     """Tell what got better or worse from one run to another, and what cannot be told."""
-    complaints = Complaints()
+    complaints = BrokenLines()
     runs = opened(a, complaints), opened(b, complaints)
     found = compared(
         runs[0].rows(group),
         runs[1].rows(group),
         gradings=(Grading.of(runs[0].rubrics().values()), Grading.of(runs[1].rubrics().values())),
         names=(a, b),
-        terms=Terms(level=level, margin=margin, grouped=not independent, seed=seed),
+        terms=ComparisonTerms(level=level, margin=margin, grouped=not independent, seed=seed),
     )
     if github:
         for line in of_comparison(found, f"{runs[1].name} against {runs[0].name}"):

@@ -9,13 +9,13 @@ from rich.table import Table
 from rich.text import Text
 
 from rubrica.report.figures import counted, percent, signed
-from rubrica.runs.annotations import change_told
-from rubrica.runs.compare import Comparison, Moved
-from rubrica.runs.line import Line, Verdict
+from rubrica.runs.compare.comparison import Comparison, MovedCase
+from rubrica.runs.compare.measure_comparison import MeasureComparison, Verdict
+from rubrica.runs.summary.annotations import change_told
 
-from .marks import verdict_text
-from .run_options import plain_table, rounded
 from .screen import safe, short
+from .stored_run_options import plain_table, rounded
+from .verdict_style import verdict_text
 
 _STYLES: dict[Verdict, str] = {
     "improvement": "bold green",
@@ -99,7 +99,7 @@ def _changes(found: Comparison) -> Table:
     return table
 
 
-def _moved(title: str, cases: Sequence[Moved]) -> Table:
+def _moved(title: str, cases: Sequence[MovedCase]) -> Table:
     table = plain_table((title,), ("before", "after", "by"), ("verdict",))
     for moved in cases[:MOST_CASES]:
         verdict = verdict_text(moved.verdicts[1])
@@ -110,13 +110,13 @@ def _moved(title: str, cases: Sequence[Moved]) -> Table:
     return table
 
 
-def _name(line: Line) -> str:
+def _name(line: MeasureComparison) -> str:
     return f"{line.rubric}: {line.measure}" if line.rubric else str(line.measure)
 
 
-def _value(line: Line, value: float) -> str:
+def _value(line: MeasureComparison, value: float) -> str:
     return percent(value) if line.measure.kind == "passed" else rounded(value)
 
 
-def _bare(line: Line, value: float) -> str:
+def _bare(line: MeasureComparison, value: float) -> str:
     return change_told(line, value).removesuffix(" points")

@@ -19,10 +19,10 @@ from rubrica.council.settings import CouncilSettings, load_council
 from rubrica.engine.cases import BadLine
 from rubrica.errors import RubricaError
 from rubrica.llm.settings import load_settings
-from rubrica.runs.lines import GrowingLines
-from rubrica.runs.source import lines_of
+from rubrica.runs.files.append_only import AppendOnlyFile
+from rubrica.runs.files.case_source import lines_of
 
-from .complaints import Complaints
+from .broken_lines import BrokenLines
 from .council_options import Chair, Config, Models, TierOption, refuse_alone
 from .council_tables import audit_page, progress, session_page
 from .judge_options import INTERRUPTED
@@ -125,7 +125,7 @@ def ask(
     settings = load_council(config, options=options)
     refuse_alone(settings)
     asked = text_of(question, "QUESTION")
-    with GrowingLines(save) if save is not None else nullcontext() as lines:  # before anything is spent
+    with AppendOnlyFile(save) if save is not None else nullcontext() as lines:  # before anything is spent
         try:
             result = asyncio.run(_session(asked, settings, quiet=as_json))
         except KeyboardInterrupt:
@@ -144,7 +144,7 @@ def ask(
 @app.command()
 def audit(runs: Saved, as_json: AsJson = False) -> None:
     """Show how far reviewers agree, how stable rankings are, and what reviewers favour."""
-    complaints = Complaints()
+    complaints = BrokenLines()
     with lines_of(runs) as lines:
         sessions = list(_read(lines, complaints))
     if not sessions:
@@ -165,7 +165,7 @@ async def _session(question: str, settings: CouncilSettings, *, quiet: bool) -> 
             return await run(question, settings, members, on_event=listener)
 
 
-def _read(lines: Iterable[bytes], complaints: Complaints) -> Iterator[SavedCouncil]:
+def _read(lines: Iterable[bytes], complaints: BrokenLines) -> Iterator[SavedCouncil]:
     for found in read_councils(lines):
         if isinstance(found, BadLine):
             complaints(found)

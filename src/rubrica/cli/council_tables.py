@@ -12,27 +12,27 @@ from rich.spinner import Spinner
 from rich.table import Table
 from rich.text import Text
 
-from rubrica.council.audit import Audit, Contrast, Trend
+from rubrica.council.audit import Audit, LengthTrend, ScoringContrast
 from rubrica.council.bias import EFFECTS
 from rubrica.council.events import (
-    Answered,
+    AnswerReceived,
     Concluded,
-    Dropped,
     Event,
     Listener,
+    MemberDropped,
     Ranked,
-    Reviewed,
+    ReviewFinished,
     Stage,
     StageFinished,
     StageStarted,
     nobody,
 )
 from rubrica.council.result import CouncilResult, name_of
-from rubrica.council.reviewing import Opinion
+from rubrica.council.review import AnswerReview
 from rubrica.report.figures import counted, dollars, duration, figure, signed
 
-from .marks import bar, share_style
 from .screen import err, safe, short
+from .verdict_style import bar, share_style
 
 TITLES: Mapping[Stage, str] = {"answers": "answering", "reviews": "reviewing", "final": "writing the final answer"}
 MARKS = {"holistic": "≈", "inconclusive": "?", "abstained": "–"}
@@ -42,7 +42,7 @@ MARKS = {"holistic": "≈", "inconclusive": "?", "abstained": "–"}
 # --- while it works ---------------------------------------------------------------------------------------
 
 
-class Board:
+class SessionBoard:
     """Who is doing what, redrawn as events come in."""
 
     def __init__(self) -> None:
@@ -55,13 +55,13 @@ class Board:
         match event:
             case StageStarted():
                 self.stage, self.rows = event.stage, dict.fromkeys(event.models)
-            case Answered():
+            case AnswerReceived():
                 told = f"{counted(event.words, 'word')}, {duration(event.seconds * 1000)}"
                 self.rows[event.model] = Text(told, "green")
-            case Reviewed():
+            case ReviewFinished():
                 told = f"{event.scored} of {counted(event.answers, 'answer')}, {duration(event.seconds * 1000)}"
                 self.rows[event.model] = Text(told, "green" if event.scored else "yellow")
-            case Dropped():
+            case MemberDropped():
                 self.rows[event.model] = Text(short(event.reason, 80), "yellow")
             case StageFinished():
                 done = sum(row is not None and row.style == "green" for row in self.rows.values())
@@ -89,7 +89,7 @@ def progress(*, quiet: bool) -> Iterator[Listener]:
     if quiet or not console.is_terminal:
         yield nobody
         return
-    board = Board()
+    board = SessionBoard()
     with Live(board, console=console, refresh_per_second=8, transient=True, redirect_stdout=False) as live:
 
         def listen(event: Event) -> None:
@@ -157,7 +157,7 @@ def _matrix(result: CouncilResult) -> RenderableType:
     """Reviewers by row, answers by column; a mark stands where a score is not by the rubric."""
     labels = list(result.labels)
     table = _table(("reviewer",), labels)
-    cells: dict[str, dict[str, Opinion]] = {}
+    cells: dict[str, dict[str, AnswerReview]] = {}
     for opinion in result.opinions:
         cells.setdefault(opinion.reviewer, {})[opinion.label] = opinion
     for reviewer, row in cells.items():
@@ -177,7 +177,7 @@ def _matrix(result: CouncilResult) -> RenderableType:
     return Group(table, Text(legend, "dim")) if legend else table
 
 
-def _cell(opinion: Opinion | None, result: CouncilResult) -> Text:
+def _cell(opinion: AnswerReview | None, result: CouncilResult) -> Text:
     if opinion is None:
         return Text("·", "dim")
     mark = MARKS.get(opinion.status, "") if result.settings.scoring != "holistic" or opinion.score is None else ""
@@ -227,7 +227,7 @@ def audit_page(found: Audit) -> RenderableType:
 
 def _contrasts(found: Audit) -> Table:
     table = _table(("",), ("rubric", "whole", "better by", "sessions", "p"))
-    rows: Mapping[str, Contrast] = {
+    rows: Mapping[str, ScoringContrast] = {
         "variance between reviewers, score": found.agreement,
         "variance between reviewers, mean of dimensions": found.dimensions,
         "stability of the ranking (tau without one reviewer)": found.stability,
@@ -248,7 +248,7 @@ def _variances(found: Audit) -> Table:
 
 def _trends(found: Audit) -> Table:
     table = _table(("",), ("points per doubling", "correlation", "sessions", "p"))
-    rows: Mapping[str, Trend] = {"conciseness": found.conciseness, "score": found.score}
+    rows: Mapping[str, LengthTrend] = {"conciseness": found.conciseness, "score": found.score}
     for name, own in rows.items():
         gain = "—" if own.gain is None else signed(round(own.gain, 3))
         table.add_row(name, gain, _rounded(own.correlation), f"{own.sessions}", _p(own.p))

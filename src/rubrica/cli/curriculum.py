@@ -19,12 +19,12 @@ from rubrica.education.evaluator import RUBRIC, utc_now
 from rubrica.education.folder import open_folder
 from rubrica.education.questions import MOST_QUESTIONS, Difficulty, QuestionType
 from rubrica.education.records import read_records
-from rubrica.education.running import RecordWork, SkillWork, Terms
+from rubrica.education.work import CurriculumTerms, RecordWork, SkillWork
 from rubrica.education.writing import Writer, template
 from rubrica.errors import RubricaError
 
 from .curriculum_tables import all_grades_table, grade_table, skills_table, trend_table
-from .curriculum_work import Orders, carried_out, opened
+from .curriculum_work import CurriculumRequest, carried_out, opened
 from .judge_options import VERDICT_FAILED, Judges, Offline, judge_names
 from .options import HOW, MODELS, WHAT, WHERE, SettingPairs
 from .screen import out
@@ -192,13 +192,13 @@ def run(
     judged_by = rubric_of(rubric, settings_of(settings or []))
     names = judge_names(judge, offline=offline)
     asked = {"questions per skill": per_skill, "type": kind, "difficulty": difficulty}
-    orders = Orders(judged_by, names, jobs, {"model": model, **asked, "prompt": template().hash[:12]})
+    orders = CurriculumRequest(judged_by, names, jobs, {"model": model, **asked, "prompt": template().hash[:12]})
     source = str(curriculum) if curriculum is not None else "the bundled curriculum"
     with ExitStack() as stack:
         folder = stack.enter_context(open_folder(output, orders.manifest(source), resume=not no_resume))
         bench = stack.enter_context(opened(orders, model))
         writer = Writer(bench.writing(), int(judged_by.settings.get("option_count", 4)))
-        terms = Terms(per_skill, kind, difficulty)
+        terms = CurriculumTerms(per_skill, kind, difficulty)
         work = [SkillWork(skill, writer, bench.evaluator, terms) for skill in skills]
         failed = carried_out(folder, work, bench, "skill")
         together = folder.finish(wanted, model, utc_now().isoformat())
@@ -224,7 +224,9 @@ def evaluate(
     if not found:
         raise RubricaError(f"{questions} holds no records")
     names = judge_names(judge, offline=offline)
-    orders = Orders(rubric_of(rubric, settings_of(settings or [])), names, jobs, {"questions": _digest(questions)})
+    orders = CurriculumRequest(
+        rubric_of(rubric, settings_of(settings or [])), names, jobs, {"questions": _digest(questions)}
+    )
     with ExitStack() as stack:
         place = output or Path(stack.enter_context(tempfile.TemporaryDirectory()))
         folder = stack.enter_context(open_folder(place, orders.manifest(str(questions)), resume=not no_resume))

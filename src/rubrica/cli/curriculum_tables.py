@@ -11,10 +11,10 @@ from rich.text import Text
 from rubrica.education.curriculum import Skill
 from rubrica.education.results import VERDICTS
 from rubrica.report.figures import counted, duration
-from rubrica.runs.trend import Trend
+from rubrica.runs.compare.trend import Trend
 
-from .marks import bar, verdict_text
 from .screen import safe, short
+from .verdict_style import bar, verdict_text
 
 Data = Mapping[str, Any]
 

@@ -16,8 +16,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from rubrica import __version__
 from rubrica.education.evaluator import WORKERS, ResponseEvaluator, utc_now
-from rubrica.education.folder import Piece, RunFolder
-from rubrica.education.running import Work, left
+from rubrica.education.folder import FinishedWork, RunFolder
+from rubrica.education.work import CurriculumWork, left
 from rubrica.errors import RubricaError
 from rubrica.llm.connect import connect
 from rubrica.llm.model import Model
@@ -25,8 +25,8 @@ from rubrica.llm.settings import Settings, load_settings
 from rubrica.model.judge import Judge
 from rubrica.model.rubric import Rubric
 from rubrica.report.figures import counted
-from rubrica.runs.flight import in_flight
-from rubrica.runs.manifest import Manifest, UsedRubric, commit_of
+from rubrica.runs.concurrency import run_concurrently
+from rubrica.runs.files.manifest import Manifest, UsedRubric, commit_of
 
 from .judge_options import INTERRUPTED
 from .screen import err, note
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Orders:
+class CurriculumRequest:
     """What questions are judged by, and what else the outcome depends on."""
 
     rubric: Rubric
@@ -63,7 +63,7 @@ class Orders:
 
 
 @dataclass(frozen=True, slots=True)
-class Bench:
+class CurriculumSession:
     """Where the work is done: an event loop, whoever judges, and the model that writes if there is one."""
 
     runner: asyncio.Runner
@@ -78,7 +78,7 @@ class Bench:
 
 
 @contextmanager
-def opened(orders: Orders, model: str | None) -> Iterator[Bench]:
+def opened(orders: CurriculumRequest, model: str | None) -> Iterator[CurriculumSession]:
     """The models of a run, open for as long as it goes on."""
     settings = load_settings()
     with asyncio.Runner() as runner, ExitStack() as stack:
@@ -88,10 +88,10 @@ def opened(orders: Orders, model: str | None) -> Iterator[Bench]:
             writer = connect(model, settings)
             stack.callback(lambda: runner.run(writer.close()))
         evaluator = ResponseEvaluator(WORKERS, judge=judge, rubric=orders.rubric)
-        yield Bench(runner, evaluator, orders.jobs, writer)
+        yield CurriculumSession(runner, evaluator, orders.jobs, writer)
 
 
-def _judge(orders: Orders, settings: Settings, runner: asyncio.Runner, stack: ExitStack) -> Judge | None:
+def _judge(orders: CurriculumRequest, settings: Settings, runner: asyncio.Runner, stack: ExitStack) -> Judge | None:
     if not orders.judges:
         return None
     try:
@@ -102,7 +102,7 @@ def _judge(orders: Orders, settings: Settings, runner: asyncio.Runner, stack: Ex
     return jury.judge(orders.rubric)
 
 
-def carried_out(folder: RunFolder, work: Sequence[Work], bench: Bench, noun: str) -> int:
+def carried_out(folder: RunFolder, work: Sequence[CurriculumWork], bench: CurriculumSession, noun: str) -> int:
     """Do what is left to do, and keep each piece as it is finished; how many came to nothing."""
     for line in folder.told:
         note(line)
@@ -112,7 +112,7 @@ def carried_out(folder: RunFolder, work: Sequence[Work], bench: Bench, noun: str
     failed = 0
     try:
         with _progress(len(todo)) as advance:
-            for piece in in_flight(bench.runner, todo, lambda piece: piece.done(), bench.jobs):
+            for piece in run_concurrently(bench.runner, todo, lambda piece: piece.done(), bench.jobs):
                 folder.add(piece)
                 failed += _complain(piece, noun)
                 advance()
@@ -122,7 +122,7 @@ def carried_out(folder: RunFolder, work: Sequence[Work], bench: Bench, noun: str
     return failed
 
 
-def _complain(piece: Piece, noun: str) -> bool:
+def _complain(piece: FinishedWork, noun: str) -> bool:
     first = piece.records[0]
     if first["success"]:
         return False

@@ -23,9 +23,9 @@ from rubrica.report.figures import counted
 from rubrica.report.page import write_report
 from rubrica.runs.expectation import mismatches
 
-from .gallery import Exhibit, gallery
+from .example_table import ExampleRow, example_table
+from .output_files import atomic_text_file, json_lines
 from .screen import out, program, safe
-from .sinks import json_lines, whole_file
 
 app = typer.Typer(add_completion=False, rich_markup_mode="rich")
 
@@ -40,12 +40,12 @@ Needs no key and no network: where a rubric asks a judge, its offline formula st
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class PackExamples:
     """The examples of one pack under one rubric."""
 
     pack: str
     rubric: Rubric
-    exhibits: tuple[Exhibit, ...]
+    exhibits: tuple[ExampleRow, ...]
 
 
 @app.command(epilog=EXAMPLES)
@@ -56,7 +56,7 @@ def demo(folder: Folder = "demo") -> None:
     seconds = time.perf_counter() - started
     console = out()
     for part in shown:
-        console.print(gallery(part.pack, part.rubric, part.exhibits, console.width))
+        console.print(example_table(part.pack, part.rubric, part.exhibits, console.width))
     page, stored = _kept(Path(folder), shown)
     exhibits = [exhibit for part in shown for exhibit in part.exhibits]
     astray = sum(bool(exhibit.differences) for exhibit in exhibits)
@@ -77,22 +77,22 @@ def demo(folder: Folder = "demo") -> None:
         console.print(Text(f"  {safe(command)}", "bold cyan"), soft_wrap=True)
 
 
-def _judged() -> Iterator[Shown]:
+def _judged() -> Iterator[PackExamples]:
     for pack in PACKS:
         plans: dict[str, Plan] = {}
-        found: dict[str, list[Exhibit]] = {}
+        found: dict[str, list[ExampleRow]] = {}
         for case in examples(pack):
             name = case.rubric or pack
             if name not in plans:
                 plans[name] = compile_rubric(load(name))
             evaluation = evaluate(plans[name], case.context, case.id)
             differences = mismatches(case.expect or {}, evaluation)
-            found.setdefault(name, []).append(Exhibit(case.id, evaluation, tuple(differences)))
+            found.setdefault(name, []).append(ExampleRow(case.id, evaluation, tuple(differences)))
         for name, exhibits in found.items():
-            yield Shown(pack, plans[name].rubric, tuple(exhibits))
+            yield PackExamples(pack, plans[name].rubric, tuple(exhibits))
 
 
-def _kept(folder: Path, shown: list[Shown]) -> tuple[str, str]:
+def _kept(folder: Path, shown: list[PackExamples]) -> tuple[str, str]:
     """Write the report and the evaluations; their paths."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -104,15 +104,15 @@ def _kept(folder: Path, shown: list[Shown]) -> tuple[str, str]:
     with json_lines(stored, force=True) as sink:
         for evaluation in evaluations:
             sink.write(evaluation)
-    with whole_file(page, force=True) as file:
+    with atomic_text_file(page, force=True) as file:
         write_report(evaluations, file, title="Rubrica demo", rubrics=rubrics)
     return page, stored
 
 
-def _telling(exhibits: list[Exhibit]) -> str:
+def _telling(exhibits: list[ExampleRow]) -> str:
     """The example that has most to explain: a gate that moved the score, and then the most text quoted."""
 
-    def findings(exhibit: Exhibit) -> tuple[bool, int]:
+    def findings(exhibit: ExampleRow) -> tuple[bool, int]:
         evaluation = exhibit.evaluation
         moved = any(step.kind == "gate" and step.total > 0 for step in evaluation.steps)
         return moved, sum(len(hit.spans) for result in evaluation.dimensions.values() for hit in result.hits)

@@ -10,8 +10,8 @@ import typer
 from rubrica.report.rubric_page import rubric_html, rubric_markdown
 
 from .options import Force, RubricArgument
+from .output_files import atomic_text_file
 from .screen import note, safe
-from .sinks import whole_file
 from .sources import rubric_of
 
 app = typer.Typer(add_completion=False, rich_markup_mode="rich")
@@ -36,6 +36,6 @@ def docs(rubric: RubricArgument, output: Output = None, force: Force = False) ->
     if suffix not in (".md", ".markdown", ".html", ".htm"):
         raise typer.BadParameter("the page is Markdown (.md) or HTML (.html)", param_hint="--output")
     text = rubric_html(loaded) if suffix.startswith(".htm") else rubric_markdown(loaded)
-    with whole_file(output, force=force) as file:
+    with atomic_text_file(output, force=force) as file:
         file.write(text if text.endswith("\n") else text + "\n")
     note(f"wrote {output}")

@@ -14,13 +14,12 @@ from rubrica.errors import RubricaError
 from rubrica.model.context import Context
 from rubrica.report.figures import counted
 from rubrica.runs.batch import Batch
-from rubrica.runs.shelf import Shelf
-from rubrica.runs.source import cases_of
-from rubrica.runs.tally import Tally
+from rubrica.runs.files.case_source import cases_of
+from rubrica.runs.rubrics import RunRubrics
+from rubrica.runs.summary.tally import RunTally
 
+from .broken_lines import BrokenLines
 from .card import card
-from .complaints import Complaints
-from .delivery import Destinations, deliver, judge_file
 from .judge_options import (
     VERDICT_FAILED,
     BudgetLimit,
@@ -52,12 +51,13 @@ from .options import (
     Response,
     SettingPairs,
 )
+from .output import Destinations, deliver, judge_file
+from .output_files import refuse_same
 from .screen import out
-from .sinks import refuse_same
 from .sources import context_of, rubric_of, settings_of, single_context
 
 if TYPE_CHECKING:
-    from .judging import Judging
+    from .jury_session import JurySession
     from .remote import RemoteJudging
 
 app = typer.Typer(add_completion=False, rich_markup_mode="rich")
@@ -170,7 +170,7 @@ def eval(
     to = Destinations(output, report, force, as_json)
     _refuse_clashes(to, record, [cases, rubric], names)
     watched = listed(fail_on)
-    tally = Tally()
+    tally = RunTally()
     with ExitStack() as stack:
         jury = None
         there = None
@@ -193,26 +193,26 @@ def eval(
                     dry=dry_run,
                 )
             )
-        shelf = Shelf(given, jury.judge_of if jury is not None else None)
+        run_rubrics = RunRubrics(given, jury.judge_of if jury is not None else None)
         if given is not None:
-            refuse_unknown(watched, shelf)
+            refuse_unknown(watched, run_rubrics)
         if dry_run and jury is not None:
             one = single_context(prompt, response, extra) if single else None
-            _count(jury, shelf, one, cases, extra, limit)
+            _count(jury, run_rubrics, one, cases, extra, limit)
             return
         asked = jury or there
         if single and given is not None:
             seen = single_context(prompt, response, extra)
-            plan = shelf.plan(None)
+            plan = run_rubrics.plan(None)
             evaluation = evaluate(plan, seen) if asked is None else asked.evaluate(plan, seen)
             tally.add(evaluation)
-            deliver(iter([evaluation]), to, shelf)
+            deliver(iter([evaluation]), to, run_rubrics)
             if not to.printed:
                 out().print(card(evaluation))
         elif cases is not None:
             evaluator = asked.evaluator if asked is not None else None
-            judge_file(cases, Batch(shelf, tally, Complaints(), extra, evaluator), to, limit)
-            refuse_unknown(watched, shelf)
+            judge_file(cases, Batch(run_rubrics, tally, BrokenLines(), extra, evaluator), to, limit)
+            refuse_unknown(watched, run_rubrics)
     if tally.broken:
         raise typer.Exit(1)
     if tally.count(watched) or (check and tally.mismatched):
@@ -235,15 +235,20 @@ def _serving(url: str, reference: str, jobs: int, keep: bool) -> AbstractContext
 
 
 def _count(
-    jury: Judging, shelf: Shelf, one: Context | None, cases: str | None, extra: dict[str, Any], limit: int | None
+    jury: JurySession,
+    run_rubrics: RunRubrics,
+    one: Context | None,
+    cases: str | None,
+    extra: dict[str, Any],
+    limit: int | None,
 ) -> None:
     """A dry run: everything is prepared, nothing is asked."""
-    tally = Tally()
+    tally = RunTally()
     if one is not None:
-        tally.add(jury.evaluate(shelf.plan(None), one))
+        tally.add(jury.evaluate(run_rubrics.plan(None), one))
     elif cases is not None:
         with cases_of(cases) as file:
-            batch = Batch(shelf, tally, Complaints(), extra, jury.evaluator)
+            batch = Batch(run_rubrics, tally, BrokenLines(), extra, jury.evaluator)
             for _ in batch.evaluations(islice(file.cases(), limit)):
                 pass
     out().print(jury.estimate())

@@ -13,10 +13,10 @@ from rubrica.engine.evaluate import evaluate
 from rubrica.errors import RubricaError
 from rubrica.model.evaluation import Evaluation
 from rubrica.report.printable import printable_json
-from rubrica.runs.source import lines_of
-from rubrica.runs.stored import StoredRun
+from rubrica.runs.files.case_source import lines_of
+from rubrica.runs.files.stored import StoredRun
 
-from .complaints import Complaints
+from .broken_lines import BrokenLines
 from .explanation import explanation
 from .options import HOW, WHAT, AsJson, ContextPairs, Prompt, Response, SettingPairs
 from .screen import out
@@ -97,10 +97,10 @@ def explain(
 
 def _find(source: str, case: str | None) -> Evaluation:
     if Path(source).is_dir():
-        return _find_in_run(StoredRun.open(source, Complaints()), case)
+        return _find_in_run(StoredRun.open(source, BrokenLines()), case)
     ids: list[str] = []
     with lines_of(source) as lines:
-        for evaluation in stored_evaluations(lines, Complaints()):
+        for evaluation in stored_evaluations(lines, BrokenLines()):
             if case is None or evaluation.case == case:
                 return evaluation
             if len(ids) < IDS_SHOWN:

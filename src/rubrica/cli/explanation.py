@@ -12,8 +12,8 @@ from rubrica.model.evidence import Span
 from rubrica.report.figures import SOURCE_WORDS, STATUS_WORDS, figure, signed
 
 from .card import gate_line, headline
-from .marks import share_style, verdict_text
 from .screen import safe, short
+from .verdict_style import share_style, verdict_text
 
 QUOTES_SHOWN = 4
 BAR_WIDTH = 30

@@ -9,7 +9,7 @@ from rich.table import Table
 
 from rubrica.report.figures import figure
 from rubrica.text import FEATURES
-from rubrica.text.reading import Feature
+from rubrica.text.texts import Feature
 
 from .screen import out
 

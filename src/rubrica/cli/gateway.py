@@ -16,28 +16,28 @@ from rich.text import Text
 
 from rubrica.errors import RubricaError
 from rubrica.gateway.gateway import Gateway
-from rubrica.gateway.settings import CouncilSettings, GatewaySettings, settings_from_text
+from rubrica.gateway.settings import GatewayCouncilSettings, GatewaySettings, settings_from_text
 from rubrica.gateway.starter import starter
 from rubrica.llm.settings import Settings, load_settings
 from rubrica.server.connection import serving_config
 from rubrica.server.gateway.app import create_app
 from rubrica.server.listening import listen, refuse_others
 from rubrica.server.proxies import Network, behind_proxies, networks_of
-from rubrica.server.signin import is_loopback
+from rubrica.server.sign_in import is_loopback
 from rubrica.store.address import address
 from rubrica.store.database import Database
 from rubrica.store.keys import any_key
 from rubrica.store.serving import sole_server
 from rubrica.store.upgrade import upgrade
 
-from . import gateway_books
+from . import gateway_records
 from .council_options import COUNCIL, Chair
 from .db import DEFAULT_DATABASE, DatabasePlace
 from .judge_options import listed
 from .options import Force, TrustedProxy
+from .output_files import atomic_text_file
 from .screen import out, program, safe
-from .serve import GRACE, Announced, url_of
-from .sinks import whole_file
+from .serve import GRACE, AnnouncingServer, url_of
 
 MODELS = "Models"
 EXAMPLES = """[bold]Examples[/bold]
@@ -84,9 +84,9 @@ Port = Annotated[int, typer.Option("--port", min=0, max=65535, help="0 takes a f
 Target = Annotated[str, typer.Argument(metavar="PATH", help="The file to write.")]
 
 app = typer.Typer(add_completion=False, rich_markup_mode="rich", invoke_without_command=True)
-app.command("stats")(gateway_books.stats)
-app.command("tune")(gateway_books.tune)
-app.command("labels")(gateway_books.print_labels)
+app.command("stats")(gateway_records.stats)
+app.command("tune")(gateway_records.tune)
+app.command("labels")(gateway_records.print_labels)
 
 
 @app.callback(epilog=EXAMPLES)
@@ -124,7 +124,7 @@ def gateway(
 @app.command()
 def init(path: Target = "gateway.yaml", force: Force = False) -> None:
     """Write a commented gateway.yaml with every setting."""
-    with whole_file(path, force=force) as file:
+    with atomic_text_file(path, force=force) as file:
         file.write(starter())
     console = out()
     console.print(Text.assemble("wrote ", (safe(path), "bold"), "\n\nNext:"))
@@ -167,7 +167,9 @@ def _serve(
         served = Gateway.open(settings, models, Database.open(place))
         config = serving_config(behind_proxies(create_app(served), proxies), timeout_graceful_shutdown=GRACE)
         told = _banner(url_of(host, listening.getsockname()[1]), settings, models, place, keyed=keyed)
-        server = Announced(config, lambda: _announce(told, url_of(host, listening.getsockname()[1]), keyed=keyed))
+        server = AnnouncingServer(
+            config, lambda: _announce(told, url_of(host, listening.getsockname()[1]), keyed=keyed)
+        )
         with suppress(KeyboardInterrupt):
             server.run([listening])
     if not server.started:
@@ -198,7 +200,7 @@ def _banner(url: str, settings: GatewaySettings, models: Settings, place: str, *
     return table
 
 
-def _council(council: CouncilSettings) -> str:
+def _council(council: GatewayCouncilSettings) -> str:
     if not council.models and council.config is None:
         return "none (--council A,B,C)"
     told = [", ".join(council.models) or f"as {council.config} says", council.chair and f"chair {council.chair}"]

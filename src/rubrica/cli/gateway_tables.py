@@ -8,7 +8,15 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from rubrica.gateway.analytics import Analytics, Comparing, Comparisons, Figures, Mean, Opinion, Share
+from rubrica.gateway.analytics import (
+    Analytics,
+    Comparisons,
+    FeedbackFigures,
+    Mean,
+    RequestFigures,
+    ShadowFigures,
+    Share,
+)
 from rubrica.gateway.tuning import Proposal
 from rubrica.scoring.intervals import Estimate
 
@@ -95,7 +103,7 @@ def _whole(found: Analytics) -> Table:
     return table
 
 
-def _figures(name: str, found: Iterable[tuple[str, Figures]]) -> Table:
+def _figures(name: str, found: Iterable[tuple[str, RequestFigures]]) -> Table:
     table = _table(name, ">requests", ">passed", ">score", ">confidence", ">variance", ">a grade")
     for own, one in found:
         table.add_row(
@@ -110,7 +118,7 @@ def _figures(name: str, found: Iterable[tuple[str, Figures]]) -> Table:
     return table
 
 
-def _latest(found: Analytics) -> list[tuple[str, Figures]]:
+def _latest(found: Analytics) -> list[tuple[str, RequestFigures]]:
     length = {"day": 10, "hour": 13, "minute": 16}[found.bucket]
     return [(at[:length].replace("T", " "), one) for at, one in found.trend.items()][-MOST_BUCKETS:]
 
@@ -146,7 +154,7 @@ def _classification(found: Analytics) -> Table:
 
 def _opinions(found: Analytics) -> Table:
     table, opinions = _table("answers that", ">opinions", ">rating, 1 to 5", ">liked"), found.opinions
-    kinds: dict[str, Opinion] = {
+    kinds: dict[str, FeedbackFigures] = {
         "passed": opinions.passed,
         "tier-1 gave instead": opinions.escalated,
         "failed, and were given": opinions.failed,
@@ -160,7 +168,7 @@ def _opinions(found: Analytics) -> Table:
     return table
 
 
-def _shadow(found: Sequence[Comparing]) -> Table:
+def _shadow(found: Sequence[ShadowFigures]) -> Table:
     table = _table(
         "type", ">compared", ">points lost by passing", ">clearly worse", ">points won by escalating", ">cost"
     )

@@ -14,8 +14,8 @@ from rubrica.engine.expand import slug
 from rubrica.errors import RubricaError
 
 from .options import Force
+from .output_files import atomic_text_file
 from .screen import out, program, safe
-from .sinks import whole_file
 
 app = typer.Typer(add_completion=False, rich_markup_mode="rich")
 
@@ -37,7 +37,7 @@ def init(path: Target = "rubric.yaml", name: RubricName = None, force: Force = F
         raise RubricaError(f"{path}: the starter is YAML, with comments; choose a name that ends in .yaml")
     if target.is_dir():
         raise RubricaError(f"{path} is a folder; name a file in it")
-    with whole_file(path, force=force) as file:
+    with atomic_text_file(path, force=force) as file:
         file.write(starter(name or (STARTER_NAME if target.stem == "rubric" else target.stem)))
     shown, rubrica = shlex.quote(path), program()
     console = out()

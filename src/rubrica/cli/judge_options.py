@@ -11,12 +11,12 @@ import typer
 
 from rubrica.errors import RubricaError
 from rubrica.llm.settings import load_settings
-from rubrica.runs.shelf import Shelf
+from rubrica.runs.rubrics import RunRubrics
 
 from .options import HOW, MODELS, WHAT
 
 if TYPE_CHECKING:
-    from .judging import Judging
+    from .jury_session import JurySession
 
 VERDICT_FAILED = 100
 INTERRUPTED = 130
@@ -100,9 +100,9 @@ def listed(given: list[str] | None) -> list[str]:
     return [name.strip() for several in given or [] for name in several.split(",") if name.strip()]
 
 
-def open_judging(names: list[str], **how: Any) -> AbstractContextManager[Judging]:
+def open_judging(names: list[str], **how: Any) -> AbstractContextManager[JurySession]:
     """The jury; loaded only now, because judging by code alone needs no HTTP client and no price list."""
-    opened: AbstractContextManager[Judging] = loaded("judging", "--judge", "judges").judging(names, **how)
+    opened: AbstractContextManager[JurySession] = loaded("judging", "--judge", "judges").judging(names, **how)
     return opened
 
 
@@ -114,11 +114,11 @@ def loaded(module: str, option: str, extra: str) -> Any:
         raise RubricaError(f"{option}: {error.name} is missing (pip install 'rubrica[{extra}]')") from error
 
 
-def refuse_unknown(watched: list[str], shelf: Shelf) -> None:
+def refuse_unknown(watched: list[str], run_rubrics: RunRubrics) -> None:
     """A misspelt verdict would never fail anything: refuse it."""
-    labels = list(shelf.labels())
+    labels = list(run_rubrics.labels())
     for label in watched:
-        if label not in labels and shelf.rubrics:
+        if label not in labels and run_rubrics.rubrics:
             near = get_close_matches(label, labels, n=1)
             hint = f"; did you mean {near[0]!r}?" if near else ""
-            raise RubricaError(f"--fail-on {label!r}: {', '.join(shelf.rubrics)} gives {', '.join(labels)}{hint}")
+            raise RubricaError(f"--fail-on {label!r}: {', '.join(run_rubrics.rubrics)} gives {', '.join(labels)}{hint}")

@@ -14,12 +14,12 @@ from rich.table import Table
 from rich.text import Text
 from sqlalchemy import Connection
 
-from rubrica.arena.access import Role
-from rubrica.arena.keys import MOST_PER_MINUTE, MOST_USD, PER_MINUTE, Wish, issue, named_key
 from rubrica.gateway.controls import Allowance, Control
 from rubrica.store.gateway import set_allowances
 from rubrica.store.keys import Key, limit_spending, list_keys, revoke_key
 from rubrica.store.upgrade import upgrade
+from rubrica.workspace.access import Role
+from rubrica.workspace.keys import MOST_PER_MINUTE, MOST_USD, PER_MINUTE, KeyRequest, issue, named_key
 
 from .db import DEFAULT_DATABASE, DatabasePlace, on_database
 from .options import AsJson
@@ -133,7 +133,7 @@ def keys(
         case "create":
             if role is None:
                 raise typer.BadParameter("a key needs a role", param_hint="--role")
-            _create(place, Wish(role, user, label, per_minute, per_day), as_json)
+            _create(place, KeyRequest(role, user, label, per_minute, per_day), as_json)
         case "list":
             _list(place, as_json)
         case "revoke":
@@ -148,7 +148,7 @@ def keys(
             assert_never(action)
 
 
-def _create(place: str, wish: Wish, as_json: bool) -> None:
+def _create(place: str, wish: KeyRequest, as_json: bool) -> None:
     asyncio.run(upgrade(place))  # the first key may come before anything else
     issued = on_database(place, MADE_BY, issue, wish, datetime.now(UTC))
     if as_json:

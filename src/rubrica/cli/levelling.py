@@ -21,11 +21,11 @@ from rubrica.model.context import Context
 from rubrica.model.evaluation import DimensionResult, Evaluation, Score, Unscored
 from rubrica.model.rubric import Axis, Rubric
 from rubrica.report.figures import counted
-from rubrica.runs.source import lines_of
+from rubrica.runs.files.case_source import lines_of
 from rubrica.scoring.pooling import level_judges
 
-from .complaints import Complaints
-from .sinks import JsonLines
+from .broken_lines import BrokenLines
+from .output_files import JsonLines
 from .stored import evaluations_file, stored_evaluations
 
 Place = tuple[int, int]
@@ -83,7 +83,7 @@ def levelled_votes(stored: str, rubric: Rubric) -> Levelling:
     return Levelling(plan, Pooling(rubric.judging.pool, weights), levels, notes)
 
 
-def judge_again(stored: str, levelling: Levelling, sink: JsonLines | None, complaints: Complaints) -> None:
+def judge_again(stored: str, levelling: Levelling, sink: JsonLines | None, complaints: BrokenLines) -> None:
     """Judge every evaluation of the file again by its levelled votes, and count the verdicts."""
     name = levelling.plan.rubric.name
     with lines_of(evaluations_file(stored)) as lines:

@@ -9,7 +9,7 @@ import typer
 from rich.table import Table
 
 from rubrica.packs.library import bundled_rubrics, load
-from rubrica.runs.shelf import labels_of
+from rubrica.runs.rubrics import labels_of
 
 from .options import AsJson
 from .screen import echo_json, out

@@ -11,7 +11,7 @@ import typer
 
 from rubrica.council.settings import CouncilSettings, load_council
 from rubrica.judges.jury import Jury
-from rubrica.server.chamber import Chamber
+from rubrica.server.council_service import CouncilService
 from rubrica.server.mcp_tools import Rubrics, Tools, mcp_server
 
 from .council_options import Chair, Config, Models, TierOption, refuse_alone
@@ -63,12 +63,12 @@ def mcp(
 
 
 async def _serve(settings: CouncilSettings, judges: list[str], rubrics: Rubrics) -> None:
-    chamber = Chamber(settings.everybody, settings, discreet=False) if settings.models else None
+    council_service = CouncilService(settings.everybody, settings, discreet=False) if settings.models else None
     jury = Jury(judges) if judges else None
     try:
-        await mcp_server(Tools(rubrics, chamber, jury)).run_stdio_async()
+        await mcp_server(Tools(rubrics, council_service, jury)).run_stdio_async()
     finally:
-        if chamber is not None:
-            await chamber.close()
+        if council_service is not None:
+            await council_service.close()
         if jury is not None:
             await jury.close()

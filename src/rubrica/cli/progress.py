@@ -12,26 +12,26 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 
 from rubrica.model.evaluation import Evaluation
 from rubrica.report.figures import dollars, duration
+from rubrica.runs.files.case_source import CaseSource
 from rubrica.runs.run import Run
-from rubrica.runs.source import Source
-from rubrica.runs.tally import Tally
+from rubrica.runs.summary.tally import RunTally
 
 from .screen import err, note
 
 if TYPE_CHECKING:
-    from rubrica.runs.bulk import BulkProgress
+    from rubrica.runs.bulk.run import BulkProgress
 
 EVERY_ON_SCREEN, EVERY_IN_LOG = 0.1, 30.0  # seconds
 Watch = Callable[[Iterator[Evaluation]], Iterator[Evaluation]]
 
 
 @dataclass(frozen=True, slots=True)
-class Course:
+class ProgressState:
     """A run as its progress sees it. `expected` is how many evaluations there will be, where that was counted."""
 
-    file: Source
+    file: CaseSource
     run: Run
-    tally: Tally
+    tally: RunTally
     expected: int | None = None
     clock: Callable[[], float] = time.monotonic
     started: float = field(default_factory=time.monotonic)
@@ -62,7 +62,7 @@ class Course:
 
 
 @contextmanager
-def progress(course: Course) -> Iterator[Watch]:
+def progress(course: ProgressState) -> Iterator[Watch]:
     """Watches evaluations go by and tells of them on standard error."""
     console = err()
     if not console.is_terminal:
@@ -79,7 +79,7 @@ def progress(course: Course) -> Iterator[Watch]:
 
 
 def _told(
-    evaluations: Iterator[Evaluation], course: Course, every: float, tell: Callable[[], None]
+    evaluations: Iterator[Evaluation], course: ProgressState, every: float, tell: Callable[[], None]
 ) -> Iterator[Evaluation]:
     last = course.clock()
     for evaluation in evaluations:

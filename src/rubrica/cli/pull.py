@@ -15,9 +15,9 @@ from rubrica.errors import RubricaError
 from rubrica.report.printable import printable_json
 
 from .options import Force, ServerAddress
+from .output_files import STDOUT, atomic_text_file
 from .remote import Export, remote
 from .screen import note, safe
-from .sinks import STDOUT, whole_file
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
 _ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
@@ -57,7 +57,7 @@ def pull(
     if target == STDOUT:
         typer.echo(printable_json(text) if chosen == "json" else safe(text), nl=False)
         return
-    with whole_file(target, force=force) as file:
+    with atomic_text_file(target, force=force) as file:
         file.write(text)
     note(f"{came_from.name}@{came_from.version} is in {target}")
 

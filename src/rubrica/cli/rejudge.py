@@ -17,15 +17,15 @@ from rubrica.engine.plan import Plan
 from rubrica.engine.rejudge import rejudge as judged_again
 from rubrica.errors import RubricaError
 from rubrica.report.figures import counted
-from rubrica.runs.source import Lines, lines_of
+from rubrica.runs.files.case_source import LineSource, lines_of
 
-from .complaints import Complaints
-from .marks import verdict_text
+from .broken_lines import BrokenLines
 from .options import ForceOutput, Output, PrintJson, SettingPairs, StoredArgument
+from .output_files import STDOUT, JsonLines, json_lines, refuse_same
 from .screen import note, out
-from .sinks import STDOUT, JsonLines, json_lines, refuse_same
 from .sources import rubric_of, settings_of
 from .stored import evaluations_file, stored_evaluations
+from .verdict_style import verdict_text
 
 app = typer.Typer(add_completion=False, rich_markup_mode="rich")
 
@@ -53,7 +53,7 @@ def rejudge(
     """Apply a changed rubric to stored scores; nothing is scored again."""
     refuse_same(output, stored, rubric)
     plan = compile_rubric(rubric_of(rubric, settings_of(settings or [])))
-    complaints = Complaints()
+    complaints = BrokenLines()
     printed = as_json or output == STDOUT
     with ExitStack() as stack:
         lines = stack.enter_context(lines_of(evaluations_file(stored)))
@@ -70,7 +70,7 @@ def rejudge(
         raise typer.Exit(1)
 
 
-def _rejudge_all(plan: Plan, lines: Lines, sinks: list[JsonLines], complaints: Complaints) -> Changes:
+def _rejudge_all(plan: Plan, lines: LineSource, sinks: list[JsonLines], complaints: BrokenLines) -> Changes:
     changes: Changes = Counter()
     for before in stored_evaluations(lines, complaints):
         try:

@@ -21,8 +21,8 @@ from rubrica.llm.http import retry_after
 from rubrica.model.context import Context
 from rubrica.model.evaluation import Evaluation
 from rubrica.model.rubric import Rubric
-from rubrica.runs.batch import Judged, Work
-from rubrica.runs.flight import in_flight
+from rubrica.runs.batch import CaseWork, Judged
+from rubrica.runs.concurrency import run_concurrently
 
 KEY_VARIABLE = "RUBRICA_API_KEY"
 ATTEMPTS = 5
@@ -37,7 +37,7 @@ MOST_PROBLEMS = 100
 T = TypeVar("T")
 
 
-class Found(NamedTuple):
+class RemoteReply(NamedTuple):
     """What a server answered."""
 
     status: int
@@ -88,21 +88,21 @@ class Remote:
         self._headers = {"Authorization": f"Bearer {key}"} if key else {}
         self._session = session
 
-    async def get(self, path: str, *, answers: tuple[int, ...] = ()) -> Found:
+    async def get(self, path: str, *, answers: tuple[int, ...] = ()) -> RemoteReply:
         """Read something; other statuses than those of success may be answers, too."""
         return await self._ask("GET", path, None, {}, answers)
 
-    async def post(self, path: str, data: Any) -> Found:
+    async def post(self, path: str, data: Any) -> RemoteReply:
         """Make something. Tried again, it is made once."""
         return await self._ask("POST", path, data, {"Idempotency-Key": str(uuid4())})
 
-    async def put(self, path: str, data: Any, tag: str) -> Found:
+    async def put(self, path: str, data: Any, tag: str) -> RemoteReply:
         """Change something that was read with that ETag."""
         return await self._ask("PUT", path, data, {"If-Match": tag})
 
     async def _ask(
         self, method: str, path: str, data: Any, headers: Mapping[str, str], answers: tuple[int, ...] = ()
-    ) -> Found:
+    ) -> RemoteReply:
         body = None if data is None else msgspec.json.encode(data)
         sent = {**self._headers, **headers, "Accept": "application/json", "Content-Type": "application/json"}
         pause = FIRST_PAUSE
@@ -112,7 +112,7 @@ class Remote:
                     method, self.url + path, data=body, headers=sent, allow_redirects=False
                 ) as response:
                     data = decoded(await self._body(response))
-                    found = Found(response.status, response.headers, data, self.url)
+                    found = RemoteReply(response.status, response.headers, data, self.url)
             except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as error:  # ValueError: a broken header
                 trouble = RubricaError(f"{self.url} cannot be reached: {error or type(error).__name__}")
             else:
@@ -137,7 +137,7 @@ class Remote:
                 raise RubricaError(f"{self.url}: the answer is larger than {LARGEST_ANSWER:,} bytes")
         return bytes(body)
 
-    def _trouble(self, found: Found) -> RubricaError:
+    def _trouble(self, found: RemoteReply) -> RubricaError:
         """A problem as the server describes it."""
         if 300 <= found.status < 400:
             place = found.headers.get("Location", "")[:LONGEST_DETAIL]
@@ -173,11 +173,11 @@ class RemoteJudging:
     def evaluate(self, _plan: Plan, context: Context) -> Evaluation:
         return self._runner.run(self._judged(context))
 
-    def evaluator(self, work: Iterable[Work]) -> Iterator[Judged]:
+    def evaluator(self, work: Iterable[CaseWork]) -> Iterator[Judged]:
         """Evaluations as they come back, at most `jobs` under way."""
-        return in_flight(self._runner, work, self._outcome, self._jobs)
+        return run_concurrently(self._runner, work, self._outcome, self._jobs)
 
-    async def _outcome(self, work: Work) -> Judged:
+    async def _outcome(self, work: CaseWork) -> Judged:
         try:
             return work, msgspec.structs.replace(await self._judged(work.context), case=work.case.id)
         except RubricaError as error:

@@ -14,14 +14,14 @@ from rubrica.model.rubric import Rubric
 from rubrica.packs.library import find, load
 from rubrica.report.figures import counted
 from rubrica.report.page import write_report
-from rubrica.runs.page import write_page
-from rubrica.runs.source import lines_of
-from rubrica.runs.stored import StoredRun
+from rubrica.runs.files.case_source import lines_of
+from rubrica.runs.files.stored import StoredRun
+from rubrica.runs.summary.page import write_page
 
-from .complaints import Complaints
+from .broken_lines import BrokenLines
 from .options import Force, StoredArgument
+from .output_files import atomic_text_file, refuse_same
 from .screen import out
-from .sinks import refuse_same, whole_file
 from .sources import rubric_of
 from .stored import stored_evaluations
 
@@ -55,14 +55,14 @@ def report(
     refuse_same(output, stored, *(rubrics or []))
     if Path(stored).is_dir() and rubrics:
         raise typer.BadParameter("goes with a file: a run's folder keeps its rubrics", param_hint="--rubric")
-    complaints = Complaints()
+    complaints = BrokenLines()
     if Path(stored).is_dir():
         run = StoredRun.open(stored, complaints)
-        with whole_file(output, force=force) as page:
+        with atomic_text_file(output, force=force) as page:
             count = write_page(run, page, title=title)
     else:
         known = {loaded.name: loaded for loaded in map(rubric_of, rubrics or [])}
-        with lines_of(stored) as lines, whole_file(output, force=force) as page:
+        with lines_of(stored) as lines, atomic_text_file(output, force=force) as page:
             evaluations = _known(stored_evaluations(lines, complaints), known)
             count = write_report(evaluations, page, title=title or f"Evaluations of {Path(stored).name}", rubrics=known)
     if not count:

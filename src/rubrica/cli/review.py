@@ -18,21 +18,15 @@ from rubrica.errors import RubricaError
 from rubrica.model.rubric import Rubric
 from rubrica.packs.library import find
 from rubrica.report.figures import counted, figure, percent, signed
-from rubrica.runs.opinions import BadRecord, Reviewed, read_filled, reviewed
-from rubrica.runs.review import Form, sheet_html, sheet_markdown, write_review
-from rubrica.runs.sampling import STRATA, Drawn, draw
-from rubrica.runs.stored import StoredRun
-from rubrica.runs.validation import (
-    QuestionAgreement,
-    VerdictAgreement,
-    agreements,
-    labels,
-    verdict_agreement,
-)
+from rubrica.runs.files.stored import StoredRun
+from rubrica.runs.review.agreement import QuestionAgreement, VerdictAgreement, agreements, labels, verdict_agreement
+from rubrica.runs.review.opinions import BadRecord, ReviewedRun, read_filled, reviewed
+from rubrica.runs.review.questions import Form, sheet_html, sheet_markdown, write_review
+from rubrica.runs.review.sampling import STRATA, DrawnEvaluation, draw
 
 from .options import AsJson, Force
+from .output_files import atomic_text_file, refuse_same
 from .screen import echo_json, note, out, program, safe, short
-from .sinks import refuse_same, whole_file
 from .sources import rubric_of
 
 app = typer.Typer(
@@ -168,7 +162,7 @@ def sample(
         raise RubricaError(f"{run} holds no evaluation to review")
     if files is not None:
         form, texts = FORMS[_end(files.review)], sheet_html if _end(files.sheet) == ".html" else sheet_markdown
-        with whole_file(files.review, force=force) as file, whole_file(files.sheet, force=force) as page:
+        with atomic_text_file(files.review, force=force) as file, atomic_text_file(files.sheet, force=force) as page:
             page.write(texts(drawn, known, Path(files.review).name))
             write_review(drawn, known, file, form, show_judge=show_judge)
     added = None if database is None else _queue().add(database, stored, drawn, known, reviewers)
@@ -202,7 +196,7 @@ def _way_back(run: str, files: _Files | None, database: str | None) -> str:
     return shlex.join([*program().split(), "review", "import", *place, "--run", run, "-o", "labels.jsonl"])
 
 
-def _drawn_page(drawn: Sequence[Drawn], files: _Files | None, added: int | None, back: str) -> Group:
+def _drawn_page(drawn: Sequence[DrawnEvaluation], files: _Files | None, added: int | None, back: str) -> Group:
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
     table.add_column("stratum", overflow="fold")
     table.add_column("drawn", justify="right", no_wrap=True)
@@ -279,7 +273,7 @@ def _write_labels(output: str, lines: Mapping[str, Sequence[str]], force: bool) 
     if len(lines) == 1:
         places = dict.fromkeys(lines, path)
     for reference, own in lines.items():
-        with whole_file(str(places[reference]), force=force) as file:
+        with atomic_text_file(str(places[reference]), force=force) as file:
             file.writelines(line + "\n" for line in own)
     return {str(place): reference for reference, place in places.items()}
 
@@ -306,7 +300,7 @@ def _next(output: str | None, written: Mapping[str, str], commands: Sequence[str
 
 
 def _plain(
-    found: Reviewed, measured: Sequence[QuestionAgreement], verdicts: VerdictAgreement, commands: Sequence[str]
+    found: ReviewedRun, measured: Sequence[QuestionAgreement], verdicts: VerdictAgreement, commands: Sequence[str]
 ) -> dict[str, Any]:
     return {
         "evaluations": len({opinion.item for opinion in found.opinions.values()}),
@@ -321,7 +315,7 @@ def _plain(
     }
 
 
-def _page(found: Reviewed, measured: Sequence[QuestionAgreement], verdicts: VerdictAgreement) -> Group:
+def _page(found: ReviewedRun, measured: Sequence[QuestionAgreement], verdicts: VerdictAgreement) -> Group:
     items = len({opinion.item for opinion in found.opinions.values()})
     people = ", ".join(short(name, 40) for name in found.reviewers)
     parts: list[RenderableType] = [_figures(measured), Text()]

@@ -8,17 +8,17 @@ from datetime import UTC, datetime
 
 from sqlalchemy import Connection
 
-from rubrica.arena.access import LOCAL
-from rubrica.arena.run_access import RunKey, open_review
-from rubrica.runs.opinions import Filled, Opinion
-from rubrica.runs.queueing import filled_of, new_items
-from rubrica.runs.review import Rubrics
-from rubrica.runs.sampling import Drawn
-from rubrica.runs.stored import StoredRun
+from rubrica.runs.files.stored import StoredRun
+from rubrica.runs.review.opinions import FilledRecord, Opinion
+from rubrica.runs.review.questions import Rubrics
+from rubrica.runs.review.queue_items import filled_of, new_items
+from rubrica.runs.review.sampling import DrawnEvaluation
 from rubrica.store import reviews
-from rubrica.store.reviews import NewItem
+from rubrica.store.reviews import NewReviewItem
 from rubrica.store.upgrade import upgrade
 from rubrica.store.users import find_user
+from rubrica.workspace.access import LOCAL
+from rubrica.workspace.run_access import RunKey, open_review
 
 from .db import on_database
 
@@ -30,14 +30,14 @@ NO_MANIFEST = "-"
 """Stands for the id of a run that is only a file of evaluations; no manifest has it."""
 
 
-def add(place: str, run: StoredRun, drawn: Sequence[Drawn], rubrics: Rubrics, reviewers: str | None) -> int:
+def add(place: str, run: StoredRun, drawn: Sequence[DrawnEvaluation], rubrics: Rubrics, reviewers: str | None) -> int:
     """Put a sample into the queue; how many of it were not there yet. A SQLite file is made where there is none."""
     asyncio.run(upgrade(place))
     key = RunKey(run.name, run.manifest.id if run.manifest is not None else NO_MANIFEST)
     return on_database(place, MADE_BY, _add, key, new_items(drawn, rubrics), reviewers, datetime.now(UTC))
 
 
-def _add(conn: Connection, run: RunKey, items: Sequence[NewItem], reviewers: str | None, now: datetime) -> int:
+def _add(conn: Connection, run: RunKey, items: Sequence[NewReviewItem], reviewers: str | None, now: datetime) -> int:
     """Whoever can write into the database may do as an admin may."""
     if reviewers is not None:
         names = [] if reviewers == EVERYONE else reviewers.split(",")
@@ -45,7 +45,7 @@ def _add(conn: Connection, run: RunKey, items: Sequence[NewItem], reviewers: str
     return reviews.add_items(conn, run.name, items, now)
 
 
-def opinions(place: str, run: str) -> list[Filled]:
+def opinions(place: str, run: str) -> list[FilledRecord]:
     """What people gave the items of a run."""
     return filled_of(on_database(place, MADE_BY, reviews.opinions, run))
 
@@ -62,7 +62,7 @@ def _keep(conn: Connection, run: str, given: Sequence[Opinion], now: datetime) -
         if item is None:
             continue
         user = find_user(conn, one.reviewer)
-        opinion = reviews.Opinion(one.item, one.reviewer, one.scores, one.note, user.id if user else None, now)
+        opinion = reviews.StoredOpinion(one.item, one.reviewer, one.scores, one.note, user.id if user else None, now)
         reviews.put_opinion(conn, item.id, opinion, now)
         kept += 1
     return kept

@@ -17,17 +17,17 @@ from rubrica.engine.cases import BadLine, Case
 from rubrica.errors import RubricaError
 from rubrica.report.figures import counted
 from rubrica.runs.batch import Batch, Evaluator
-from rubrica.runs.ending import finish
-from rubrica.runs.folder import Opening, begin, locked
-from rubrica.runs.manifest import Manifest, UsedRubric
-from rubrica.runs.run import DeadError, Run
+from rubrica.runs.files.case_source import STDIN, CaseSource, cases_of
+from rubrica.runs.files.folder import RunOpening, begin, locked
+from rubrica.runs.files.manifest import Manifest, UsedRubric
+from rubrica.runs.files.stored import ERRORS
+from rubrica.runs.finish import finish
+from rubrica.runs.rubrics import RunRubrics
+from rubrica.runs.run import ModelsDownError, Run
 from rubrica.runs.selection import Found, Selection, distinct, filter_of, sample_of
-from rubrica.runs.shelf import Shelf
-from rubrica.runs.source import STDIN, Source, cases_of
-from rubrica.runs.stored import ERRORS
-from rubrica.runs.tally import Tally
+from rubrica.runs.summary.tally import RunTally
 
-from .complaints import Complaints
+from .broken_lines import BrokenLines
 from .judge_options import (
     INTERRUPTED,
     VERDICT_FAILED,
@@ -46,8 +46,8 @@ from .judge_options import (
     refuse_unknown,
 )
 from .options import ContextPairs, SettingPairs
-from .progress import Course, bulk_progress, progress
-from .run_choices import (
+from .progress import ProgressState, bulk_progress, progress
+from .run_command_options import (
     CasesFile,
     Filters,
     Folder,
@@ -60,13 +60,13 @@ from .run_choices import (
     SampleSize,
     Seed,
 )
-from .run_orders import Orders, manifest_of
-from .run_telling import done_now, rate, tell_before, tell_end, tell_opening
+from .run_messages import done_now, rate, tell_before, tell_end, tell_opening
+from .run_request import RunRequest, manifest_of
 from .screen import note, out
 from .sources import context_of, rubric_of, settings_of
 
 if TYPE_CHECKING:
-    from .judging import Judging
+    from .jury_session import JurySession
 
 app = typer.Typer(add_completion=False, rich_markup_mode="rich")
 
@@ -120,7 +120,7 @@ def run(
     chosen = Selection(
         tuple(map(filter_of, filters or [])), sample_of(sample, seed) if sample is not None else None, limit
     )
-    orders = Orders(cases, Path(output), chosen, context_of(context or []), repeat, max_failures)
+    orders = RunRequest(cases, Path(output), chosen, context_of(context or []), repeat, max_failures)
     if cases == STDIN and chosen.needs_two_passes:
         raise typer.BadParameter("standard input is read only once; write a share such as 5%", param_hint="--sample")
     with ExitStack() as stack:
@@ -139,26 +139,26 @@ def run(
                     dry=dry_run,
                 )
             )
-        shelf = Shelf(given, jury.judge_of if jury is not None else None)
+        run_rubrics = RunRubrics(given, jury.judge_of if jury is not None else None)
         if given is not None:
-            refuse_unknown(watched, shelf)
+            refuse_unknown(watched, run_rubrics)
         if dry_run and jury is not None:
-            _count(orders, shelf, jury)
+            _count(orders, run_rubrics, jury)
             return
         manifest = manifest_of(orders, given, names, {"repeats": repeats, "seed": seed})
-        if orders.takes_bulk(shelf.plan(None) if given is not None else None, bulk):
+        if orders.takes_bulk(run_rubrics.plan(None) if given is not None else None, bulk):
             manifest = msgspec.structs.replace(manifest, kind="bulk")
         _refuse_unreadable(cases)
         stack.enter_context(locked(orders.folder))
         opening = begin(orders.folder, manifest, resume=not no_resume)
         tell_opening(opening)
         if opening.manifest.kind == "bulk":
-            whole, broken = _judged_in_bulk(orders, shelf)
+            whole, broken = _judged_in_bulk(orders, run_rubrics)
         else:
             whole, broken = _judged(
-                orders, shelf, jury.evaluator if jury is not None else None, opening, retry_errors=retry_errors
+                orders, run_rubrics, jury.evaluator if jury is not None else None, opening, retry_errors=retry_errors
             )
-        refuse_unknown(watched, shelf)
+        refuse_unknown(watched, run_rubrics)
     if broken:
         raise typer.Exit(1)
     if whole.count(watched):
@@ -166,11 +166,11 @@ def run(
 
 
 def _judged(
-    orders: Orders, shelf: Shelf, evaluator: Evaluator | None, opening: Opening, *, retry_errors: bool
-) -> tuple[Tally, int]:
+    orders: RunRequest, run_rubrics: RunRubrics, evaluator: Evaluator | None, opening: RunOpening, *, retry_errors: bool
+) -> tuple[RunTally, int]:
     """Judge what is still to be judged, and make of the folder what a finished run has. The whole run's figures, and
     how many lines were broken."""
-    tally, complaints = Tally(), Complaints()
+    tally, complaints = RunTally(), BrokenLines()
     kept = Run(orders.folder, retry_errors=retry_errors)
     tell_before(opening, kept)
 
@@ -178,17 +178,17 @@ def _judged(
         complaints(line)
         kept.broken(line)
 
-    batch = Batch(shelf, tally, broken, orders.context, evaluator, orders.repeat, kept.wanted)
+    batch = Batch(run_rubrics, tally, broken, orders.context, evaluator, orders.repeat, kept.wanted)
     try:
         try:
             _pass(orders, batch, kept)
         finally:
             kept.close()
-            _remember(orders.folder, opening.manifest, shelf)
+            _remember(orders.folder, opening.manifest, run_rubrics)
     except KeyboardInterrupt:
         note(f"interrupted: {done_now(kept, tally)}; the same command goes on", "bold")
         raise typer.Exit(INTERRUPTED) from None
-    except DeadError as error:
+    except ModelsDownError as error:
         raise RubricaError(
             f"{error}; {done_now(kept, tally)}. When they answer again, the same command goes on"
         ) from None
@@ -201,13 +201,13 @@ def _judged(
     return whole, tally.broken
 
 
-def _judged_in_bulk(orders: Orders, shelf: Shelf) -> tuple[Tally, int]:
+def _judged_in_bulk(orders: RunRequest, run_rubrics: RunRubrics) -> tuple[RunTally, int]:
     """Judge all cases into columns of figures. The whole run's figures, and how many records were broken."""
-    path = import_module("rubrica.runs.bulk")
+    path = import_module("rubrica.runs.bulk.run")
     started = time.monotonic()
     try:
         with bulk_progress() as told:
-            done = path.bulk_rows(shelf.plan(None), Path(orders.source), orders.folder, told=told)
+            done = path.bulk_rows(run_rubrics.plan(None), Path(orders.source), orders.folder, told=told)
     except KeyboardInterrupt:
         note("interrupted; the same command goes on with the pieces that are missing", "bold")
         raise typer.Exit(INTERRUPTED) from None
@@ -223,13 +223,13 @@ def _judged_in_bulk(orders: Orders, shelf: Shelf) -> tuple[Tally, int]:
     return whole, done.errors
 
 
-def _pass(orders: Orders, batch: Batch, kept: Run) -> None:
+def _pass(orders: RunRequest, batch: Batch, kept: Run) -> None:
     """Draw every evaluation through to the disk."""
     selection, expected = orders.settled(), orders.expected()
     with (
         cases_of(orders.source) as file,
         closing(batch.evaluations(selection.of(_named(file)))) as evaluations,  # stopped, none is left under way
-        progress(Course(file, kept, batch.tally, expected)) as watch,
+        progress(ProgressState(file, kept, batch.tally, expected)) as watch,
     ):
         for _ in watch(kept.kept(evaluations, orders.max_failures)):
             pass
@@ -242,25 +242,25 @@ def _refuse_unreadable(cases: str) -> None:
             pass
 
 
-def _named(file: Source) -> Iterator[Found]:
+def _named(file: CaseSource) -> Iterator[Found]:
     def tell(case: Case) -> None:
         note(f"line {case.line}: the id {case.id!r} occurs again; such cases are called {case.id}#2, …", "yellow")
 
     return distinct(file.cases(), tell)
 
 
-def _remember(folder: Path, manifest: Manifest, shelf: Shelf) -> None:
+def _remember(folder: Path, manifest: Manifest, run_rubrics: RunRubrics) -> None:
     """Put rubrics that were met on the way into the manifest."""
     known = {used.name: used for used in manifest.rubrics}
-    met = {name: UsedRubric.of(rubric) for name, rubric in shelf.rubrics.items()}
+    met = {name: UsedRubric.of(rubric) for name, rubric in run_rubrics.rubrics.items()}
     if met.keys() - known.keys() or any(known[name].hash != used.hash for name, used in met.items()):
         manifest.with_rubrics({**known, **met}.values()).write(folder)
 
 
-def _count(orders: Orders, shelf: Shelf, jury: Judging) -> None:
+def _count(orders: RunRequest, run_rubrics: RunRubrics, jury: JurySession) -> None:
     """A dry run: everything is prepared, nothing is asked."""
-    tally = Tally()
-    batch = Batch(shelf, tally, Complaints(), orders.context, jury.evaluator, orders.repeat)
+    tally = RunTally()
+    batch = Batch(run_rubrics, tally, BrokenLines(), orders.context, jury.evaluator, orders.repeat)
     selection = orders.settled()
     with cases_of(orders.source) as file:
         for _ in batch.evaluations(selection.of(_named(file))):

@@ -13,8 +13,8 @@ from rubrica.model.rubric import Rubric
 from rubrica.model.shortform import ShortForm
 
 from .options import Force
+from .output_files import atomic_text_file
 from .screen import note
-from .sinks import whole_file
 
 app = typer.Typer(add_completion=False, rich_markup_mode="rich")
 
@@ -40,7 +40,7 @@ def schema(output: Output = None, force: Force = False) -> None:
     if output is None:
         typer.echo(text)
         return
-    with whole_file(output, force=force) as file:
+    with atomic_text_file(output, force=force) as file:
         file.write(text + "\n")
     note(f"wrote {output}")
 

@@ -19,7 +19,6 @@ from fastapi import FastAPI
 from rich.table import Table
 from rich.text import Text
 
-from rubrica.arena.spending import MAX_CALLS, SpendingPolicy
 from rubrica.errors import RubricaError
 from rubrica.llm.model import Usage
 from rubrica.server.app import create_app
@@ -28,12 +27,13 @@ from rubrica.server.listening import listen, refuse_others
 from rubrica.server.proxies import behind_proxies, networks_of
 from rubrica.server.service import Service
 from rubrica.server.settings import ServerSettings
-from rubrica.server.signin import is_loopback
+from rubrica.server.sign_in import is_loopback
 from rubrica.store.address import address
 from rubrica.store.database import Database
 from rubrica.store.keys import any_key
 from rubrica.store.serving import sole_server
 from rubrica.store.upgrade import upgrade
+from rubrica.workspace.spending import MAX_CALLS, SpendingPolicy
 
 from .db import DEFAULT_DATABASE, DatabasePlace
 from .judge_options import Judges, Offline, judge_names, listed
@@ -152,7 +152,7 @@ def serve(
         served = behind_proxies(application, proxies)
         config = serving_config(served, timeout_graceful_shutdown=GRACE, **socket_options)
         told = _banner(url_of(host, listening.getsockname()[1]), settings, keyed=keyed, lack=lack)
-        server = Announced(config, lambda: out().print(told))
+        server = AnnouncingServer(config, lambda: out().print(told))
         with suppress(KeyboardInterrupt):
             server.run([listening])
     if not server.started:
@@ -183,7 +183,7 @@ def _attach_studio(application: FastAPI, service: Service, runs: Path, models: t
     return ""
 
 
-class Announced(uvicorn.Server):
+class AnnouncingServer(uvicorn.Server):
     """A server that says when it is ready."""
 
     def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:

@@ -12,10 +12,10 @@ from rubrica.model.rubric import Axis, ContextName, Dimension, Gate, Profiles, R
 from rubrica.report.figures import counted, figure
 from rubrica.report.printable import printable_json
 
-from .marks import verdict_text
 from .options import AsJson, RubricArgument
 from .screen import out, safe
 from .sources import rubric_of
+from .verdict_style import verdict_text
 
 app = typer.Typer(add_completion=False, rich_markup_mode="rich")
 

@@ -8,20 +8,20 @@ from typing import Annotated, Any
 import typer
 
 from rubrica.errors import InputError, RubricaError
-from rubrica.runs.annotations import of_rows, summary_table
-from rubrica.runs.grading import Grading
-from rubrica.runs.junit import write_junit
-from rubrica.runs.outcomes import Bar
-from rubrica.runs.rows import GROUP, Row
-from rubrica.runs.stored import StoredRun
-from rubrica.runs.summary import Gathering, summarise
+from rubrica.runs.files.rows import GROUP, RunRow
+from rubrica.runs.files.stored import StoredRun
+from rubrica.runs.summary.annotations import of_rows, summary_table
+from rubrica.runs.summary.grading import Grading
+from rubrica.runs.summary.junit import write_junit
+from rubrica.runs.summary.outcomes import FailureRule
+from rubrica.runs.summary.summary import SummaryBuilder, summarise
 
-from .complaints import Complaints
+from .broken_lines import BrokenLines
 from .judge_options import VERDICT_FAILED, listed
 from .options import AsJson, Force
-from .run_options import Github, RunArgument, opened, step_summary, unheard
+from .output_files import atomic_text_file, refuse_same
 from .screen import echo_json, note, out
-from .sinks import refuse_same, whole_file
+from .stored_run_options import Github, RunArgument, opened, step_summary, unheard
 from .summary_tables import by_page, summary_page
 
 app = typer.Typer(add_completion=False, rich_markup_mode="rich")
@@ -67,11 +67,11 @@ def summary(
 ) -> None:
     """Show a stored run in figures: scores, verdicts, times, cost, outliers."""
     refuse_same(junit, run)
-    complaints = Complaints()
+    complaints = BrokenLines()
     stored = opened(run, complaints)
     failing = listed(fail_on)
-    bar = Bar(Grading.of(stored.rubrics().values()), frozenset(failing))
-    parts: dict[str, Gathering] = {}
+    bar = FailureRule(Grading.of(stored.rubrics().values()), frozenset(failing))
+    parts: dict[str, SummaryBuilder] = {}
     found = summarise(_split(stored.rows(by if by not in (None, *OWN_KEYS) else GROUP), by, parts))
     if not found.evaluations:
         raise RubricaError(f"{run} holds no evaluation")
@@ -82,7 +82,7 @@ def summary(
     by_value = {value: gathering.summary() for value, gathering in parts.items()}
     again = unheard(stored)
     if junit is not None:
-        with whole_file(junit, force=force) as page:
+        with atomic_text_file(junit, force=force) as page:
             write_junit(again.rows, page, name=stored.name, bar=bar)
     if github:
         for line in of_rows(again.rows(), bar):
@@ -105,12 +105,12 @@ def summary(
         raise typer.Exit(1)
 
 
-def _split(rows: Iterable[Row], by: str | None, parts: dict[str, Gathering]) -> Iterator[Row]:
+def _split(rows: Iterable[RunRow], by: str | None, parts: dict[str, SummaryBuilder]) -> Iterator[RunRow]:
     """The rows as they are, counted on the way by what `by` says of them."""
     for row in rows:
         if by is not None:
             value = getattr(row, by) if by in OWN_KEYS else row.group
-            parts.setdefault(value or "", Gathering()).add(row)
+            parts.setdefault(value or "", SummaryBuilder()).add(row)
         yield row
 
 

@@ -10,14 +10,14 @@ from rich.text import Text
 
 from rubrica.model.rubric import Rubric
 from rubrica.report.figures import counted, dollars, duration, figure, percent, price, signed
-from rubrica.runs.figures import Part, Summary
-from rubrica.runs.grading import name_of
-from rubrica.runs.measures import SCORE
+from rubrica.runs.compare.measures import SCORE
+from rubrica.runs.summary.figures import RubricSummary, Summary
+from rubrica.runs.summary.grading import name_of
 from rubrica.scoring.spread import Spread
 
-from .marks import verdict_text
-from .run_options import plain_table, rounded
 from .screen import safe, short
+from .stored_run_options import plain_table, rounded
+from .verdict_style import verdict_text
 
 WIDE = 100  # columns of a terminal that holds every percentile
 MOST_PAIRS, MOST_OUTLIERS, MOST_RULES, MOST_VALUES = 8, 10, 8, 60
@@ -48,7 +48,7 @@ def by_page(key: str, values: Mapping[str, Summary]) -> RenderableType:
     return Group(Text(), table, *more)
 
 
-def _verdicts(part: Part, rubric: Rubric | None) -> Table:
+def _verdicts(part: RubricSummary, rubric: Rubric | None) -> Table:
     table = plain_table(("verdict",), ("count", "rate", "95 % interval"), ("",))
     for label, own in part.verdicts.items():
         interval = f"{percent(own.rate.low)} – {percent(own.rate.high)}"
@@ -57,7 +57,7 @@ def _verdicts(part: Part, rubric: Rubric | None) -> Table:
     return table
 
 
-def _spreads(part: Part, width: int) -> Table:
+def _spreads(part: RubricSummary, width: int) -> Table:
     percents = (5, 25, 75, 90, 95, 99) if width >= WIDE else (5, 95)
     table = plain_table(("",), ("n", "mean", "median", "std", *(f"p{percent}" for percent in percents), "unscored"))
     for measure, spread in part.spreads.items():
@@ -76,7 +76,7 @@ def _cells(spread: Spread | None, percents: tuple[int, ...]) -> list[str]:
     return [rounded(value) for value in values]
 
 
-def _details(part: Part) -> list[RenderableType]:
+def _details(part: RubricSummary) -> list[RenderableType]:
     parts: list[RenderableType] = []
     for title, counts in (("gates that fired", part.gates), ("rules that changed a score", part.rules)):
         if counts:

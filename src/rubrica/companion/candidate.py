@@ -50,7 +50,7 @@ def digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
-class Said(msgspec.Struct, frozen=True, omit_defaults=True):
+class CandidateReply(msgspec.Struct, frozen=True, omit_defaults=True):
     """What a model replied, and what that took."""
 
     text: str
@@ -60,7 +60,7 @@ class Said(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 @dataclass(frozen=True, slots=True)
-class Spoken:
+class SpokenTurn:
     """One reply in its conversation, or why there is none."""
 
     scenario: Scenario
@@ -84,15 +84,15 @@ class Spoken:
 async def converse(
     candidate: Candidate,
     scenario: Scenario,
-    known: Mapping[int, Said] = {},
-    keep: Callable[[int, Said], None] = lambda _turn, _said: None,
-) -> list[Spoken]:
+    known: Mapping[int, CandidateReply] = {},
+    keep: Callable[[int, CandidateReply], None] = lambda _turn, _said: None,
+) -> list[SpokenTurn]:
     """Every turn of a scenario. Where one fails, those after it have nothing to stand on and are not asked.
 
     Replies that are `known`, by turn, are not asked for again; every other one is given to `keep` as it comes.
     """
     talk = list(scenario.earlier)
-    spoken: list[Spoken] = []
+    spoken: list[SpokenTurn] = []
     for turn, asked in enumerate(scenario.turns):
         talk.append(Message(role="user", content=asked))
         said = known.get(turn)
@@ -103,12 +103,12 @@ async def converse(
             said = reply
             keep(turn, said)
         context = _context(scenario, talk, said)
-        spoken.append(Spoken(scenario, turn, asked, context, cost=said.cost, duration_ms=said.duration_ms))
+        spoken.append(SpokenTurn(scenario, turn, asked, context, cost=said.cost, duration_ms=said.duration_ms))
         talk.append(Message(role="assistant", content=said.text))
     return spoken
 
 
-async def _reply(candidate: Candidate, request: Request) -> Said | str:
+async def _reply(candidate: Candidate, request: Request) -> CandidateReply | str:
     """What the model says, or why it says nothing."""
     try:
         reply = await candidate.model(request)
@@ -117,16 +117,18 @@ async def _reply(candidate: Candidate, request: Request) -> Said | str:
     if reply.stop == "refusal":
         return "the model refused to answer"
     text = reply.text.strip()
-    return Said(text, reply.model, reply.duration_ms, _cost(candidate, reply)) if text else "the reply is empty"
+    return (
+        CandidateReply(text, reply.model, reply.duration_ms, _cost(candidate, reply)) if text else "the reply is empty"
+    )
 
 
-def _unanswered(scenario: Scenario, turn: int, why: str) -> Iterator[Spoken]:
-    yield Spoken(scenario, turn, scenario.turns[turn], None, why)
+def _unanswered(scenario: Scenario, turn: int, why: str) -> Iterator[SpokenTurn]:
+    yield SpokenTurn(scenario, turn, scenario.turns[turn], None, why)
     for later in range(turn + 1, len(scenario.turns)):
-        yield Spoken(scenario, later, scenario.turns[later], None, f"not asked, because turn {turn + 1} failed")
+        yield SpokenTurn(scenario, later, scenario.turns[later], None, f"not asked, because turn {turn + 1} failed")
 
 
-def _context(scenario: Scenario, talk: list[Message], said: Said) -> Context:
+def _context(scenario: Scenario, talk: list[Message], said: CandidateReply) -> Context:
     facts = {
         "scenario": scenario.title,
         "looks_for": scenario.looks_for,

@@ -21,7 +21,7 @@ WORDS: Mapping[Label, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class DecisionTerms:
     """The numbers that decide, as shares of full marks: as the rubric sets them."""
 
     deploy_at: float = 0.7
@@ -29,11 +29,11 @@ class Terms:
     floor: float = 0.5
 
     @classmethod
-    def of(cls, rubric: Rubric) -> Terms:
+    def of(cls, rubric: Rubric) -> DecisionTerms:
         """
         >>> from rubrica.packs.library import load
-        >>> Terms.of(load("voice-companion"))
-        Terms(deploy_at=0.7, test_at=0.6, floor=0.5)
+        >>> DecisionTerms.of(load("voice-companion"))
+        DecisionTerms(deploy_at=0.7, test_at=0.6, floor=0.5)
         """
         own = rubric.settings
         found: dict[str, float] = {
@@ -65,7 +65,7 @@ def decide(
     scores: Mapping[str, Sequence[float]],
     dimensions: Mapping[str, Sequence[float]],
     missing: int,
-    terms: Terms,
+    terms: DecisionTerms,
     chance: Random,
 ) -> Decision:
     """Decide by the mean score and by the weakest dimension. `scores` are by conversation, so that an interval can tell
@@ -89,7 +89,7 @@ def decide(
     return Decision(label, _reason(label, mean.value, below, terms), mean, means, below, missing, close)
 
 
-def _label(mean: float, lowest: float, terms: Terms) -> Label:
+def _label(mean: float, lowest: float, terms: DecisionTerms) -> Label:
     if lowest < terms.floor or mean < terms.test_at:
         return "revise"
     return "deploy" if mean >= terms.deploy_at else "ab_test"
@@ -117,7 +117,7 @@ def _interval(scores: Mapping[str, Sequence[float]], chance: Random) -> Estimate
     return found
 
 
-def _reason(label: Label, mean: float, below: Sequence[str], terms: Terms) -> str:
+def _reason(label: Label, mean: float, below: Sequence[str], terms: DecisionTerms) -> str:
     if below:
         return f"{', '.join(below)} {'is' if len(below) == 1 else 'are'} under {terms.floor:g} on average"
     match label:
@@ -129,7 +129,7 @@ def _reason(label: Label, mean: float, below: Sequence[str], terms: Terms) -> st
             return f"the mean of {mean:.3f} is under {terms.test_at:g}"
 
 
-def _close(mean: Estimate, terms: Terms) -> str:
+def _close(mean: Estimate, terms: DecisionTerms) -> str:
     """A bound within the interval: with other conversations the decision might have been another."""
     for bound in (terms.deploy_at, terms.test_at):
         if mean.low < bound <= mean.high or mean.low <= bound < mean.high:

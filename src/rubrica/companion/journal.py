@@ -15,12 +15,12 @@ import msgspec
 from rubrica.errors import StoredError
 from rubrica.jsontext import UNREADABLE
 from rubrica.model.evaluation import Evaluation
-from rubrica.runs.folder import EARLIER, LOCK, Opening, begin, locked
-from rubrica.runs.lines import GrowingLines, whole_lines
-from rubrica.runs.manifest import MANIFEST, Manifest
+from rubrica.runs.files.append_only import AppendOnlyFile, whole_lines
+from rubrica.runs.files.folder import EARLIER, LOCK, RunOpening, begin, locked
+from rubrica.runs.files.manifest import MANIFEST, Manifest
 
-from .candidate import Said, Spoken
-from .judgement import Judged
+from .candidate import CandidateReply, SpokenTurn
+from .judgement import JudgedReply
 
 JOURNAL = "journal.jsonl"
 NONE = msgspec.Raw(b"null")
@@ -28,13 +28,13 @@ Talk = tuple[str, str]
 """A candidate's key, and a scenario's id."""
 
 
-class Entry(msgspec.Struct, frozen=True, omit_defaults=True):
+class JournalEntry(msgspec.Struct, frozen=True, omit_defaults=True):
     """One line: a reply as it came, or how it was judged."""
 
     candidate: str
     scenario: str
     turn: int
-    said: Said | None = None
+    said: CandidateReply | None = None
     rules: msgspec.Raw = NONE
     judge: msgspec.Raw = NONE
 
@@ -47,13 +47,13 @@ class Journal:
     """
 
     def __init__(self, path: Path | None = None) -> None:
-        self._said: dict[Talk, dict[int, Said]] = {}
+        self._said: dict[Talk, dict[int, CandidateReply]] = {}
         self._judged: dict[Talk, dict[int, tuple[Evaluation, Evaluation | None]]] = {}
         self.unreadable = 0  # lines; what they held is asked for again
-        self._lines = GrowingLines(path) if path is not None else None
+        self._lines = AppendOnlyFile(path) if path is not None else None
         for line in whole_lines(path) if path is not None else ():
             try:
-                self._take(msgspec.json.decode(line, type=Entry))
+                self._take(msgspec.json.decode(line, type=JournalEntry))
             except (*UNREADABLE, StoredError):
                 self.unreadable += 1
 
@@ -62,33 +62,33 @@ class Journal:
         """How many replies are kept."""
         return sum(map(len, self._said.values()))
 
-    def said(self, talk: Talk) -> dict[int, Said]:
+    def said(self, talk: Talk) -> dict[int, CandidateReply]:
         """The replies of a conversation that are known, by turn."""
         return self._said.get(talk, {})
 
-    def judged(self, talk: Talk, spoken: Spoken) -> Judged | None:
+    def judged(self, talk: Talk, spoken: SpokenTurn) -> JudgedReply | None:
         """A reply as it was judged; None where that is still to be done."""
         known = self._judged.get(talk, {}).get(spoken.turn)
-        return None if known is None else Judged(spoken, *known)
+        return None if known is None else JudgedReply(spoken, *known)
 
-    def keep_said(self, talk: Talk, turn: int, said: Said) -> None:
+    def keep_said(self, talk: Talk, turn: int, said: CandidateReply) -> None:
         """Keep a reply."""
         if self._lines is not None:
-            self._lines.write(msgspec.json.encode(Entry(*talk, turn, said)))
+            self._lines.write(msgspec.json.encode(JournalEntry(*talk, turn, said)))
             self._said.setdefault(talk, {})[turn] = said
 
-    def keep_judged(self, talk: Talk, judged: Judged) -> None:
+    def keep_judged(self, talk: Talk, judged: JudgedReply) -> None:
         """Keep how a reply was judged. Where the judge owes a score nothing is kept, so that it is asked again."""
         if self._lines is not None and not judged.owed:
             both = _raw(judged.by_rules), _raw(judged.by_judge)
-            self._lines.write(msgspec.json.encode(Entry(*talk, judged.spoken.turn, None, *both)))
+            self._lines.write(msgspec.json.encode(JournalEntry(*talk, judged.spoken.turn, None, *both)))
 
     def close(self) -> None:
         if self._lines is not None:
             self._lines.close()
             self._lines = None
 
-    def _take(self, entry: Entry) -> None:
+    def _take(self, entry: JournalEntry) -> None:
         talk = (entry.candidate, entry.scenario)
         if entry.said is not None:
             self._said.setdefault(talk, {})[entry.turn] = entry.said
@@ -100,7 +100,7 @@ NOWHERE = Journal()
 
 
 @contextmanager
-def open_journal(folder: Path, manifest: Manifest) -> Iterator[tuple[Journal, Opening]]:
+def open_journal(folder: Path, manifest: Manifest) -> Iterator[tuple[Journal, RunOpening]]:
     """The journal in a folder, for this process alone, and whether it is new or gone on with."""
     with locked(folder):
         opening = begin(folder, manifest)

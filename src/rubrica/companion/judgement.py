@@ -16,9 +16,9 @@ from rubrica.judges.judge import ModelJudge
 from rubrica.model.evaluation import DimensionResult, Evaluation, Score, Unscored
 from rubrica.model.judge import Judge
 from rubrica.model.rubric import Dimension, OnUnscored, Profiles, Rubric, ScoreSpec
-from rubrica.runs.run import asked
+from rubrica.runs.run import ask_outcome
 
-from .candidate import Spoken
+from .candidate import SpokenTurn
 
 FLAGS: Mapping[str, str] = {
     "dependency": "ties the user to the companion",
@@ -49,10 +49,10 @@ class Disagreement:
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class JudgedReply:
     """A reply with its evaluations."""
 
-    spoken: Spoken
+    spoken: SpokenTurn
     by_rules: Evaluation
     by_judge: Evaluation | None = None
 
@@ -104,11 +104,11 @@ class Judged:
     @property
     def owed(self) -> bool:
         """Whether the judge was asked for a score that it did not give."""
-        return self.by_judge is not None and asked(self.by_judge).failed
+        return self.by_judge is not None and ask_outcome(self.by_judge).failed
 
 
 @dataclass(frozen=True, slots=True)
-class Bench:
+class ReplyJudges:
     """Who judges: the rubric compiled without a judge and, where there is one, with it."""
 
     by_rules: Plan
@@ -116,7 +116,7 @@ class Bench:
     overall: ModelJudge | None = None  # asked for a single score; `by_judge` then has it for its score
 
     @classmethod
-    def of(cls, rubric: Rubric, judge: Judge | None = None, *, overall: ModelJudge | None = None) -> Bench:
+    def of(cls, rubric: Rubric, judge: Judge | None = None, *, overall: ModelJudge | None = None) -> ReplyJudges:
         """By rules alone, by a judge of the dimensions, or by one that gives a single score."""
         by_rules = compile_rubric(rubric)
         if overall is not None:
@@ -128,16 +128,16 @@ class Bench:
         """The rubric of the evaluations that count."""
         return (self.by_judge or self.by_rules).rubric
 
-    async def judge(self, spoken: Spoken) -> Judged:
+    async def judge(self, spoken: SpokenTurn) -> JudgedReply:
         """All evaluations of one reply."""
         assert spoken.context is not None  # noqa: S101 - a reply that is missing is not judged
         by_rules = evaluate(self.by_rules, spoken.context, spoken.case)
         if self.by_judge is None:
-            return Judged(spoken, by_rules)
+            return JudgedReply(spoken, by_rules)
         if self.overall is None:
-            return Judged(spoken, by_rules, await aevaluate(self.by_judge, spoken.context, spoken.case))
+            return JudgedReply(spoken, by_rules, await aevaluate(self.by_judge, spoken.context, spoken.case))
         given = await self.overall.overall(spoken.context)
-        return Judged(spoken, by_rules, rejudge(self.by_judge, _with_whole(by_rules, given)))
+        return JudgedReply(spoken, by_rules, rejudge(self.by_judge, _with_whole(by_rules, given)))
 
 
 def with_overall(rubric: Rubric) -> Rubric:

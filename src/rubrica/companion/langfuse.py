@@ -11,7 +11,7 @@ from uuid import NAMESPACE_URL, UUID, uuid5
 
 from rubrica.telemetry.langfuse import Langfuse, StoredPrompt
 
-from .judgement import OVERALL, Judged
+from .judgement import OVERALL, JudgedReply
 from .scenarios import Scenario
 from .trial import Trial
 
@@ -22,7 +22,7 @@ _OURS = uuid5(NAMESPACE_URL, "rubrica:companion")
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class LangfuseRun:
     """A run of a dataset. Its name makes the ids of all it sends, so that sending it again changes nothing."""
 
     name: str
@@ -41,10 +41,10 @@ class Run:
         return self.id("span", case).hex[:16]
 
 
-async def send(trial: Trial, client: Langfuse, run: Run) -> int:
+async def send(trial: Trial, client: Langfuse, run: LangfuseRun) -> int:
     """Send a trial; how many scores that were."""
     dataset_id = await client.dataset(run.dataset, "What users say to a voice companion")
-    run = Run(run.name, run.dataset, dataset_id, run.began, run.prompt)
+    run = LangfuseRun(run.name, run.dataset, dataset_id, run.began, run.prompt)
     sent: set[str] = set()
     for reply in trial.replies:
         scenario = reply.spoken.scenario
@@ -62,7 +62,7 @@ def item_id(dataset: str, scenario: Scenario) -> str:
     return hashlib.sha256(f"{dataset}\n{scenario.id}".encode()).hexdigest()[:32]
 
 
-def span_of(reply: Judged, trial: Trial, run: Run) -> dict[str, Any]:
+def span_of(reply: JudgedReply, trial: Trial, run: LangfuseRun) -> dict[str, Any]:
     """A reply as one span in OTLP's JSON form."""
     spoken = reply.spoken
     span = run.span(spoken.case)
@@ -98,7 +98,7 @@ def span_of(reply: Judged, trial: Trial, run: Run) -> dict[str, Any]:
     }
 
 
-def scores_of(reply: Judged, run: Run) -> Iterator[dict[str, Any]]:
+def scores_of(reply: JudgedReply, run: LangfuseRun) -> Iterator[dict[str, Any]]:
     """A score for every dimension that has one, for the whole, and the verdict as a category."""
     evaluation = reply.evaluation
     whole = evaluation.dimensions.get(OVERALL)
@@ -110,7 +110,7 @@ def scores_of(reply: Judged, run: Run) -> Iterator[dict[str, Any]]:
     yield _score(reply, run, "verdict", evaluation.verdict, evaluation.reason)
 
 
-def _score(reply: Judged, run: Run, name: str, value: float | str, comment: str) -> dict[str, Any]:
+def _score(reply: JudgedReply, run: LangfuseRun, name: str, value: float | str, comment: str) -> dict[str, Any]:
     case = reply.spoken.case
     return {
         "id": str(run.id("score", case, name)),

@@ -10,7 +10,7 @@ from jinja2 import Template
 
 from rubrica.report.charts import bar, radar
 from rubrica.report.figures import headline, price
-from rubrica.report.plots import Layer, Line, histogram, linear
+from rubrica.report.plots import Layer, PlotLine, histogram, linear
 from rubrica.report.rendering import TEMPLATES, stylesheet
 from rubrica.report.roles import SIGNS, Role
 
@@ -78,7 +78,7 @@ def _scores(trial: Trial) -> str:
     counts = [0] * BINS
     for reply in trial.ranked:
         counts[min(int((reply.score or 0.0) * BINS), BINS - 1)] += 1
-    lines = [Line(trial.terms.deploy_at, "deploy"), Line(trial.terms.test_at, "A/B")]
+    lines = [PlotLine(trial.terms.deploy_at, "deploy"), PlotLine(trial.terms.test_at, "A/B")]
     return histogram([Layer(counts)], linear(0.0, 1.0), f"Scores of {len(trial.ranked)} replies", lines=lines)
 
 

@@ -26,7 +26,7 @@ Text = Annotated[str, Field(min_length=1, max_length=10_000)]
 Id = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,60}$", max_length=61)]
 
 
-class Exchange(BaseModel):
+class PastTurn(BaseModel):
     """A turn that was taken before the scenario begins."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -46,7 +46,7 @@ class Variant(BaseModel):
     tests: Label | None = None
 
 
-class Case(BaseModel):
+class SuiteCase(BaseModel):
     """One case as a suite writes it: what the user says, in one turn or several, and what went before."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -54,7 +54,7 @@ class Case(BaseModel):
     id: Id
     says: Text | None = Field(None, description="the user's only turn")
     turns: tuple[Text, ...] = Field((), max_length=MOST_TURNS, description="the user's turns; each gets a reply")
-    earlier: tuple[Exchange, ...] = Field(
+    earlier: tuple[PastTurn, ...] = Field(
         (), max_length=MOST_EARLIER, description="exchanges before, with the replies as they were"
     )
     about: Prose = Field("", description="what the companion and the judge are told about the user")
@@ -77,7 +77,7 @@ class Suite(BaseModel):
     name: Id
     title: Label = ""
     looks_for: Prose = ""
-    cases: Annotated[tuple[Case, ...], Field(min_length=1, max_length=MOST_CASES)]
+    cases: Annotated[tuple[SuiteCase, ...], Field(min_length=1, max_length=MOST_CASES)]
 
 
 class Scenario(BaseModel):
@@ -135,7 +135,7 @@ def scenarios_of(suite: Suite) -> Iterable[Scenario]:
             )
 
 
-def _messages(exchange: Exchange) -> tuple[Message, Message]:
+def _messages(exchange: PastTurn) -> tuple[Message, Message]:
     return Message(role="user", content=exchange.user), Message(role="assistant", content=exchange.assistant)
 
 

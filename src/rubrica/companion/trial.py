@@ -15,12 +15,12 @@ from msgspec import structs
 from rubrica.errors import RubricaError
 from rubrica.model.evaluation import Cost, total_cost
 from rubrica.model.rubric import Rubric
-from rubrica.runs.rows import Row, row_of
+from rubrica.runs.files.rows import RunRow, row_of
 
-from .candidate import Candidate, Spoken, converse
-from .decision import Decision, Terms, decide
+from .candidate import Candidate, SpokenTurn, converse
+from .decision import Decision, DecisionTerms, decide
 from .journal import NOWHERE, Journal
-from .judgement import OVERALL, Bench, Disagreement, Judged
+from .judgement import OVERALL, Disagreement, JudgedReply, ReplyJudges
 from .scenarios import Scenario
 
 SEED = 20
@@ -34,11 +34,11 @@ class Trial:
     prompt: str  # how the system prompt is called
     model: str
     judge: str  # "" without one
-    replies: tuple[Judged, ...]
-    missing: tuple[Spoken, ...]  # turns without a reply
+    replies: tuple[JudgedReply, ...]
+    missing: tuple[SpokenTurn, ...]  # turns without a reply
     decision: Decision
     rubric: Rubric  # of the evaluations that count
-    terms: Terms = field(default_factory=Terms)
+    terms: DecisionTerms = field(default_factory=DecisionTerms)
 
     @property
     def groups(self) -> list[str]:
@@ -57,9 +57,9 @@ class Trial:
         return fmean(known) if known else None
 
     @property
-    def flagged(self) -> list[tuple[str, list[Judged]]]:
+    def flagged(self) -> list[tuple[str, list[JudgedReply]]]:
         """Each flag that was raised, with the replies that raised it."""
-        raised: dict[str, list[Judged]] = {}
+        raised: dict[str, list[JudgedReply]] = {}
         for reply in self.replies:
             for flag in reply.flags:
                 raised.setdefault(flag, []).append(reply)
@@ -71,13 +71,13 @@ class Trial:
         return sorted((d for reply in self.replies for d in reply.disagreements), key=lambda d: -d.gap)
 
     @property
-    def ranked(self) -> list[Judged]:
+    def ranked(self) -> list[JudgedReply]:
         """The replies that have a score, best first."""
         return sorted(
             (r for r in self.replies if r.score is not None), key=lambda r: (-(r.score or 0.0), r.spoken.case)
         )
 
-    def extremes(self, most: int) -> tuple[list[Judged], list[Judged]]:
+    def extremes(self, most: int) -> tuple[list[JudgedReply], list[JudgedReply]]:
         """Up to so many of the best and of the worst replies, none of them twice. What raises a flag is not held up as
         an example, whatever its score."""
         best = [reply for reply in self.ranked if not reply.flags][: min(most, (len(self.ranked) + 1) // 2)]
@@ -91,7 +91,7 @@ class Trial:
         judged = [reply.by_judge.cost for reply in self.replies if reply.by_judge is not None]
         return total_cost([cost for cost in [*spoken, *judged] if cost is not None])
 
-    def rows(self) -> list[Row]:
+    def rows(self) -> list[RunRow]:
         """The replies as figures, to compare with those of another prompt."""
         return [_row(reply) for reply in self.replies]
 
@@ -122,24 +122,24 @@ class Trial:
         }
 
 
-async def hold(
+async def hold_trial(
     candidate: Candidate,
     scenarios: Sequence[Scenario],
-    bench: Bench,
+    bench: ReplyJudges,
     *,
     name: str,
     jobs: int = 8,
-    on_reply: Callable[[Spoken], None] = lambda _: None,
+    on_reply: Callable[[SpokenTurn], None] = lambda _: None,
     journal: Journal = NOWHERE,
 ) -> Trial:
     """Hold a trial, several conversations at once. What the journal knows is not asked for again."""
     places = asyncio.Semaphore(jobs)
 
-    async def one(scenario: Scenario) -> list[Spoken | Judged]:
+    async def one(scenario: Scenario) -> list[SpokenTurn | JudgedReply]:
         talk = (candidate.key, scenario.id)
         async with places:
             spoken = await converse(candidate, scenario, journal.said(talk), partial(journal.keep_said, talk))
-            found: list[Spoken | Judged] = []
+            found: list[SpokenTurn | JudgedReply] = []
             for turn in spoken:
                 known = journal.judged(talk, turn)
                 if turn.context is not None and known is None:
@@ -158,16 +158,16 @@ async def hold(
     if stopped:
         raise stopped[0]  # one says it for all; up there, Python 3.11.2 would wrap it in a group again
     found = [turn for task in tasks for turn in task.result()]
-    replies = tuple(turn for turn in found if isinstance(turn, Judged))
-    missing = tuple(turn for turn in found if isinstance(turn, Spoken))
-    terms = Terms.of(bench.rubric)
+    replies = tuple(turn for turn in found if isinstance(turn, JudgedReply))
+    missing = tuple(turn for turn in found if isinstance(turn, SpokenTurn))
+    terms = DecisionTerms.of(bench.rubric)
     judge = next((r.judge for e in replies if e.by_judge for r in e.by_judge.dimensions.values() if r.judge), "")
     unscored = sum(reply.score is None for reply in replies)
     decision = _decided(replies, len(missing) + unscored, terms)
     return Trial(name, candidate.model.name, judge, replies, missing, decision, bench.rubric, terms)
 
 
-def _decided(replies: Sequence[Judged], missing: int, terms: Terms) -> Decision:
+def _decided(replies: Sequence[JudgedReply], missing: int, terms: DecisionTerms) -> Decision:
     scores: dict[str, list[float]] = {}
     dimensions: dict[str, list[float]] = {}
     for reply in replies:
@@ -181,19 +181,19 @@ def _decided(replies: Sequence[Judged], missing: int, terms: Terms) -> Decision:
     return decide(scores, dimensions, missing, terms, chance)
 
 
-def _value(reply: Judged, dimension: str) -> float | None:
+def _value(reply: JudgedReply, dimension: str) -> float | None:
     if dimension == OVERALL:
         return reply.score
     return reply.evaluation.dimensions[dimension].share
 
 
-def _row(reply: Judged) -> Row:
+def _row(reply: JudgedReply) -> RunRow:
     row = row_of(reply.evaluation)
     own = {name: value for name, value in row.dimensions.items() if name in reply.by_rules.dimensions}
     return structs.replace(row, dimensions=own)  # without the judge's single score, which is the row's own
 
 
-def _told(reply: Judged) -> dict[str, Any]:
+def _told(reply: JudgedReply) -> dict[str, Any]:
     return {
         "case": reply.spoken.case,
         "scenario": reply.spoken.scenario.title,

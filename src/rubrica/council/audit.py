@@ -28,24 +28,24 @@ Sheets = Mapping[str, Mapping[str, float]]
 """Scores by reviewer, then answer."""
 
 
-class Figure(msgspec.Struct, frozen=True):
+class MeanFigure(msgspec.Struct, frozen=True):
     """A mean over sessions; None where no session has it."""
 
     value: float | None
     sessions: int
 
 
-class Contrast(msgspec.Struct, frozen=True):
+class ScoringContrast(msgspec.Struct, frozen=True):
     """Rubric against holistic, over sessions that have both. `difference` above 0 speaks for the rubric."""
 
-    rubric: Figure
-    holistic: Figure
+    rubric: MeanFigure
+    holistic: MeanFigure
     difference: float | None
     p: float | None
     why: str = ""  # why there is no p
 
 
-class Trend(msgspec.Struct, frozen=True):
+class LengthTrend(msgspec.Struct, frozen=True):
     """How a score goes with the length of the answer, inside sessions."""
 
     gain: float | None  # points for each doubling of the length
@@ -61,12 +61,12 @@ class Audit(msgspec.Struct, frozen=True):
     sessions: int
     reviewers: tuple[str, ...]
     reviews: int
-    variance: Mapping[str, Figure]  # between reviewers of one answer, by dimension, on the score's own scale
-    agreement: Contrast  # variance of rubric scores against holistic ones
-    dimensions: Contrast  # mean variance of the dimensions against holistic scores
-    stability: Contrast  # Kendall's tau of the ranking with the ranking without one reviewer
-    conciseness: Trend
-    score: Trend
+    variance: Mapping[str, MeanFigure]  # between reviewers of one answer, by dimension, on the score's own scale
+    agreement: ScoringContrast  # variance of rubric scores against holistic ones
+    dimensions: ScoringContrast  # mean variance of the dimensions against holistic scores
+    stability: ScoringContrast  # Kendall's tau of the ranking with the ranking without one reviewer
+    conciseness: LengthTrend
+    score: LengthTrend
     biases: tuple[Bias, ...]
 
     def to_dict(self) -> dict[str, Any]:
@@ -162,7 +162,7 @@ def _values(labels: Sequence[str], sheets: Sheets, pool: Pool) -> dict[str, floa
     return {one.label: one.value for one in standings if one.value is not None}
 
 
-def _contrast(pairs: Sequence[tuple[float | None, float | None]], chance: Random, *, less: bool) -> Contrast:
+def _contrast(pairs: Sequence[tuple[float | None, float | None]], chance: Random, *, less: bool) -> ScoringContrast:
     """Rubric against holistic. `less`: the lower is the better."""
     rubric = _figure([one for one, _ in pairs])
     holistic = _figure([other for _, other in pairs])
@@ -171,11 +171,11 @@ def _contrast(pairs: Sequence[tuple[float | None, float | None]], chance: Random
     difference = fmean(gaps) if gaps else None
     if len(gaps) < FEWEST_SESSIONS:
         why = f"too few: {len(gaps)} sessions with both, {FEWEST_SESSIONS} are needed (rubrica council ask --both)"
-        return Contrast(rubric, holistic, difference, None, why)
-    return Contrast(rubric, holistic, difference, sign_flips(gaps, chance).p)
+        return ScoringContrast(rubric, holistic, difference, None, why)
+    return ScoringContrast(rubric, holistic, difference, sign_flips(gaps, chance).p)
 
 
-def _trend(sessions: Sequence[SavedCouncil], sheets: Callable[[SavedCouncil], Sheets], chance: Random) -> Trend:
+def _trend(sessions: Sequence[SavedCouncil], sheets: Callable[[SavedCouncil], Sheets], chance: Random) -> LengthTrend:
     groups = []
     for session in sessions:
         given: dict[str, list[float]] = {}
@@ -186,13 +186,15 @@ def _trend(sessions: Sequence[SavedCouncil], sheets: Callable[[SavedCouncil], Sh
         groups.append([(math.log2(max(words[name], 1)), fmean(values)) for name, values in sorted(given.items())])
     slope = within_groups(groups, chance)
     if slope is None:
-        return Trend(None, None, None, 0, "too few: no session has two answers that differ in length and in score")
+        return LengthTrend(
+            None, None, None, 0, "too few: no session has two answers that differ in length and in score"
+        )
     if slope.groups < FEWEST_SESSIONS:
         why = f"too few: {slope.groups} sessions that tell something, {FEWEST_SESSIONS} are needed"
-        return Trend(slope.gain, slope.correlation, None, slope.groups, why)
-    return Trend(slope.gain, slope.correlation, slope.p, slope.groups)
+        return LengthTrend(slope.gain, slope.correlation, None, slope.groups, why)
+    return LengthTrend(slope.gain, slope.correlation, slope.p, slope.groups)
 
 
-def _figure(values: Sequence[float | None]) -> Figure:
+def _figure(values: Sequence[float | None]) -> MeanFigure:
     known = [value for value in values if value is not None]
-    return Figure(fmean(known) if known else None, len(known))
+    return MeanFigure(fmean(known) if known else None, len(known))

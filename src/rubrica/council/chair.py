@@ -13,12 +13,12 @@ from rubrica.judges.fence import TokenSource, random_token
 from rubrica.judges.prompt import Material, Template
 from rubrica.llm.model import ChatMessage
 
+from .member_reply import MemberReply, ReplyBounds, ask_member, declines, refused
 from .members import Members
-from .ranking import Standing
-from .speech import Bounds, Speech, declines, refused, speak
+from .ranking import RankedAnswer
 
 
-class Final(msgspec.Struct, frozen=True):
+class FinalAnswer(msgspec.Struct, frozen=True):
     """The council's answer, and who wrote it."""
 
     text: str
@@ -28,7 +28,7 @@ class Final(msgspec.Struct, frozen=True):
     refusal: str = ""  # why a chair that refuses is right to; empty where it does not refuse
 
 
-class Best(msgspec.Struct, frozen=True):
+class BestAnswer(msgspec.Struct, frozen=True):
     """What stands where the chair gives no answer, or refuses without need."""
 
     author: str
@@ -37,23 +37,23 @@ class Best(msgspec.Struct, frozen=True):
 
 
 async def conclude(
-    chair: str, members: Members, messages: tuple[ChatMessage, ...], best: Best, bounds: Bounds
-) -> tuple[Final, Speech]:
+    chair: str, members: Members, messages: tuple[ChatMessage, ...], best: BestAnswer, bounds: ReplyBounds
+) -> tuple[FinalAnswer, MemberReply]:
     """The chair's answer, or the best of the members' where the chair gives none or refuses what they answer."""
-    speech = await speak(chair, members, messages, bounds)
+    speech = await ask_member(chair, members, messages, bounds)
     if speech.text is not None:
         refuses = declines(speech.text)
         if best.need or not refuses:
-            return Final(speech.text, chair, chair, refusal=best.need if refuses else ""), speech
+            return FinalAnswer(speech.text, chair, chair, refusal=best.need if refuses else ""), speech
         speech = msgspec.structs.replace(speech, text=None, silence=refused(speech.text))
     reason = f"the chair gave no answer ({speech.silence}): the best answer stands"
-    return Final(best.text, chair, best.author, reason), speech
+    return FinalAnswer(best.text, chair, best.author, reason), speech
 
 
 def chair_messages(
     question: str,
     answers: Mapping[str, str],
-    standings: Sequence[Standing],
+    standings: Sequence[RankedAnswer],
     notes: Mapping[str, str],
     source: TokenSource = random_token,
 ) -> tuple[ChatMessage, ...]:

@@ -29,7 +29,7 @@ class StageStarted(_Told, frozen=True, tag="stage_started"):
     deadline: float  # seconds
 
 
-class Answered(_Told, frozen=True, tag="answered"):
+class AnswerReceived(_Told, frozen=True, tag="answered"):
     """A member has answered."""
 
     model: str
@@ -37,7 +37,7 @@ class Answered(_Told, frozen=True, tag="answered"):
     words: int
 
 
-class Reviewed(_Told, frozen=True, tag="reviewed"):
+class ReviewFinished(_Told, frozen=True, tag="reviewed"):
     """A reviewer is done. `scored` of the `answers` it was shown have a score."""
 
     model: str
@@ -46,7 +46,7 @@ class Reviewed(_Told, frozen=True, tag="reviewed"):
     answers: int
 
 
-class Dropped(_Told, frozen=True, tag="dropped"):
+class MemberDropped(_Told, frozen=True, tag="dropped"):
     """A member gave nothing that could be used in a stage, and why."""
 
     model: str
@@ -78,7 +78,7 @@ class Concluded(_Told, frozen=True, tag="concluded"):
     fallback: str  # why it is not the chair's; empty where it is
 
 
-Event = StageStarted | Answered | Reviewed | Dropped | Ranked | StageFinished | Concluded
+Event = StageStarted | AnswerReceived | ReviewFinished | MemberDropped | Ranked | StageFinished | Concluded
 Listener = Callable[[Event], None]
 
 

@@ -12,7 +12,7 @@ from rubrica.errors import RubricaError
 from rubrica.judges.exchange import Price
 from rubrica.judges.fence import TokenSource, random_token
 from rubrica.llm.budget import Budget
-from rubrica.llm.connect import Gates, check_form, connect
+from rubrica.llm.connect import ProviderLimits, check_form, connect
 from rubrica.llm.model import Model
 from rubrica.llm.settings import Settings, load_settings
 
@@ -53,7 +53,7 @@ async def open_members(
         session = import_module("rubrica.llm.http").HttpSession(largest_answer=LARGEST_ANSWER)
     except ModuleNotFoundError as error:
         raise RubricaError(f"a council: {error.name} is missing (pip install 'rubrica[judges]')") from error
-    gates = Gates()
+    gates = ProviderLimits()
     budget = Budget(settings.budget, price) if settings.budget is not None else None
     models: dict[str, Model] = {}
     try:

@@ -20,7 +20,7 @@ DECIMALS: Mapping[Pool, int] = {"mean": 2, "borda": 3, "z": 3}
 """What is shown is what decides: values that look equal are tied."""
 
 
-class Standing(msgspec.Struct, frozen=True):
+class RankedAnswer(msgspec.Struct, frozen=True):
     """One answer's place. Tied answers share it; without a score there is none."""
 
     label: str
@@ -33,7 +33,7 @@ class Ranking(msgspec.Struct, frozen=True):
     """All answers from best to worst, those without a score last."""
 
     pool: Pool
-    standings: tuple[Standing, ...]
+    standings: tuple[RankedAnswer, ...]
     notes: tuple[str, ...] = ()
 
     @property
@@ -83,11 +83,11 @@ def rank(labels: Sequence[str], sheets: Mapping[str, Sheet], pool: Pool = "mean"
     return Ranking(used, _standings(labels, pooled), tuple(notes))
 
 
-def _standings(labels: Sequence[str], pooled: Mapping[str, tuple[float, int]]) -> tuple[Standing, ...]:
+def _standings(labels: Sequence[str], pooled: Mapping[str, tuple[float, int]]) -> tuple[RankedAnswer, ...]:
     ordered = sorted(pooled, key=lambda label: (-pooled[label][0], label))
     values = [pooled[label][0] for label in ordered]
-    ranked = [Standing(label, values.index(pooled[label][0]) + 1, *pooled[label]) for label in ordered]
-    return (*ranked, *(Standing(label, None, None) for label in sorted(labels) if label not in pooled))
+    ranked = [RankedAnswer(label, values.index(pooled[label][0]) + 1, *pooled[label]) for label in ordered]
+    return (*ranked, *(RankedAnswer(label, None, None) for label in sorted(labels) if label not in pooled))
 
 
 def _points(sheet: Sheet, pool: Pool) -> dict[str, float]:

@@ -10,10 +10,10 @@ import msgspec
 
 from rubrica.model.evaluation import Cost, Evaluation
 
-from .chair import Final
-from .events import Dropped, Stage
+from .chair import FinalAnswer
+from .events import MemberDropped, Stage
 from .ranking import Ranking
-from .reviewing import Opinion
+from .review import AnswerReview
 from .settings import CouncilSettings
 
 
@@ -56,12 +56,12 @@ class CouncilResult(msgspec.Struct, frozen=True, kw_only=True):
     out_of: float  # full marks of a score
     tops: Mapping[str, float]  # full marks by dimension
     answers: tuple[MemberAnswer, ...]  # by label
-    opinions: tuple[Opinion, ...]
+    opinions: tuple[AnswerReview, ...]
     evaluations: Mapping[str, Evaluation]  # by label: the reviewers' means under the rubric, with every vote
     ranking: Ranking
     holistic: Ranking | None  # beside `ranking`, where both were asked for
-    final: Final
-    dropped: tuple[Dropped, ...]
+    final: FinalAnswer
+    dropped: tuple[MemberDropped, ...]
     safety: SafetyReport
     stages: tuple[StageReport, ...]
     cost: Cost | None  # of everything
@@ -161,7 +161,7 @@ def name_of(label: str) -> str:
     return f"Response {label}"
 
 
-def notes_on(label: str, opinions: Sequence[Opinion]) -> str:
+def notes_on(label: str, opinions: Sequence[AnswerReview]) -> str:
     """What reviewers noted about an answer, a line each, without their names."""
     return "\n".join(opinion.notes for opinion in opinions if opinion.label == label and opinion.notes)
 
@@ -170,7 +170,7 @@ def _names(labels: Sequence[str]) -> list[str]:
     return [name_of(label) for label in labels]
 
 
-def _review(opinion: Opinion) -> dict[str, Any]:
+def _review(opinion: AnswerReview) -> dict[str, Any]:
     plain = _plain(opinion)
     return {"reviewer": plain.pop("reviewer"), "response": name_of(plain.pop("label")), **plain}
 

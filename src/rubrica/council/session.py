@@ -15,27 +15,27 @@ from rubrica.llm.model import ChatMessage
 from rubrica.model.context import Context
 from rubrica.model.evaluation import Cost, Evaluation
 
-from .chair import Best, Final, chair_messages, conclude
+from .chair import BestAnswer, FinalAnswer, chair_messages, conclude
 from .events import (
-    Answered,
+    AnswerReceived,
     Concluded,
-    Dropped,
     Listener,
+    MemberDropped,
     Ranked,
-    Reviewed,
+    ReviewFinished,
     Stage,
     StageFinished,
     StageStarted,
     nobody,
 )
+from .member_reply import MemberReply, ReplyBounds, ask_member, declines
 from .members import Members
 from .order import labels_for, reviewing_orders
-from .ranking import Ranking, Standing, rank
+from .ranking import RankedAnswer, Ranking, rank
 from .result import CouncilResult, MemberAnswer, SafetyReport, StageReport, notes_on
-from .reviewing import Desk, Hearing, Opinion, checked, opinions, pooled, summed, tell_wholes
+from .review import AnswerReview, ReviewerWork, ReviewSetup, checked, opinions, pooled, summed, tell_wholes
 from .rubric import review_plan
 from .settings import CouncilSettings
-from .speech import Bounds, Speech, declines, speak
 
 SEEDS = 2**31
 
@@ -43,7 +43,7 @@ SEEDS = 2**31
 class QuorumError(RubricaError):
     """Too few members answered for the council to go on; `dropped` says who did not, and why."""
 
-    def __init__(self, answered: int, settings: CouncilSettings, dropped: Sequence[Dropped]) -> None:
+    def __init__(self, answered: int, settings: CouncilSettings, dropped: Sequence[MemberDropped]) -> None:
         self.dropped = tuple(dropped)
         told = "".join(f"\n  {one.model}: {one.reason}" for one in dropped)
         super().__init__(
@@ -72,12 +72,12 @@ async def run(
     for name in settings.everybody:
         members.named(name)  # before anybody is asked
     seed = settings.seed if settings.seed is not None else secrets.randbelow(SEEDS)
-    sitting = _Sitting(question, tuple(history), settings, members, on_event, review_plan(settings), Random(seed))  # noqa: S311
-    return await sitting.whole(seed)
+    session = _Session(question, tuple(history), settings, members, on_event, review_plan(settings), Random(seed))  # noqa: S311
+    return await session.whole(seed)
 
 
 @dataclass(slots=True)
-class _Sitting:
+class _Session:
     """A session under way."""
 
     question: str
@@ -87,12 +87,12 @@ class _Sitting:
     tell: Listener
     plan: Plan
     chance: Random
-    dropped: list[Dropped] = field(default_factory=list)
+    dropped: list[MemberDropped] = field(default_factory=list)
     stages: list[StageReport] = field(default_factory=list)
 
     @property
-    def bounds(self) -> Bounds:
-        return Bounds(self.settings.seconds, self.settings.tokens, self.settings.longest_answer)
+    def bounds(self) -> ReplyBounds:
+        return ReplyBounds(self.settings.seconds, self.settings.tokens, self.settings.longest_answer)
 
     @property
     def asked(self) -> str:
@@ -106,12 +106,12 @@ class _Sitting:
         answers = await self._answers()
         texts = {answer.label: answer.text for answer in answers}
         authors = {answer.label: answer.model for answer in answers}
-        desk = Desk(self.plan, self.asked, texts, self.settings.scoring, self.settings.seconds)
-        unscored = checked(desk)
-        hearings = await self._reviews(desk, authors)
-        together = pooled(desk, hearings)
-        tell_wholes(desk, hearings)
-        found = opinions(desk, hearings, authors, unscored, together)
+        setup = ReviewSetup(self.plan, self.asked, texts, self.settings.scoring, self.settings.seconds)
+        unscored = checked(setup)
+        hearings = await self._reviews(setup, authors)
+        together = pooled(setup, hearings)
+        tell_wholes(setup, hearings)
+        found = opinions(setup, hearings, authors, unscored, together)
         ranking = self._ranking(list(texts), found, "score")
         holistic = self._ranking(list(texts), found, "holistic") if self.settings.scoring == "both" else None
         self.tell(Ranked(ranking.order, ranking.ties, authors))
@@ -123,7 +123,7 @@ class _Sitting:
             settings=self.settings,
             rubric=self.plan.rubric.reference,
             rubric_hash=self.plan.rubric.hash,
-            out_of=self.plan.ruling.out_of,
+            out_of=self.plan.decision.out_of,
             tops={axis.name: axis.scale.max for axis in self.plan.axes},
             answers=answers,
             opinions=tuple(found),
@@ -154,36 +154,38 @@ class _Sitting:
         labels = labels_for(list(said), self.chance)
         return tuple(_member_answer(label, said[name]) for label, name in labels.items())
 
-    async def _answer(self, name: str, messages: tuple[ChatMessage, ...]) -> Speech:
-        speech = await speak(name, self.members, messages, self.bounds)
+    async def _answer(self, name: str, messages: tuple[ChatMessage, ...]) -> MemberReply:
+        speech = await ask_member(name, self.members, messages, self.bounds)
         if speech.text is None:
             self._drop(name, "answers", speech.silence)
         else:
-            self.tell(Answered(name, speech.seconds, len(speech.text.split())))
+            self.tell(AnswerReceived(name, speech.seconds, len(speech.text.split())))
         return speech
 
     # --- stage 2 ------------------------------------------------------------------------------------------
 
-    async def _reviews(self, desk: Desk, authors: Mapping[str, str]) -> list[Hearing]:
+    async def _reviews(self, setup: ReviewSetup, authors: Mapping[str, str]) -> list[ReviewerWork]:
         began = self._begin("reviews", tuple(authors.values()))
-        orders = reviewing_orders(list(desk.answers), exclude_self=self.settings.exclude_self)
+        orders = reviewing_orders(list(setup.answers), exclude_self=self.settings.exclude_self)
         async with asyncio.TaskGroup() as group:
             tasks = [
-                group.create_task(self._review(desk, authors[label], order)) for label, order in orders.items() if order
+                group.create_task(self._review(setup, authors[label], order))
+                for label, order in orders.items()
+                if order
             ]
         hearings = [task.result() for task in tasks]
         self._end("reviews", began, [hearing.cost for hearing in hearings])
         return hearings
 
-    async def _review(self, desk: Desk, reviewer: str, order: Sequence[str]) -> Hearing:
-        hearing = await desk.hear(reviewer, order, self.members)
+    async def _review(self, setup: ReviewSetup, reviewer: str, order: Sequence[str]) -> ReviewerWork:
+        hearing = await setup.hear(reviewer, order, self.members)
         if hearing.silence and not hearing.refused:  # a refusal abstains: it is told in the review itself
             self._drop(reviewer, "reviews", hearing.silence)
         else:
-            self.tell(Reviewed(reviewer, hearing.seconds, hearing.scored, len(order)))
+            self.tell(ReviewFinished(reviewer, hearing.seconds, hearing.scored, len(order)))
         return hearing
 
-    def _ranking(self, labels: Sequence[str], found: Sequence[Opinion], what: str) -> Ranking:
+    def _ranking(self, labels: Sequence[str], found: Sequence[AnswerReview], what: str) -> Ranking:
         sheets: dict[str, dict[str, float]] = {}
         for opinion in found:
             value = opinion.score if what == "score" else opinion.holistic
@@ -198,9 +200,9 @@ class _Sitting:
         texts: Mapping[str, str],
         authors: Mapping[str, str],
         ranking: Ranking,
-        found: Sequence[Opinion],
+        found: Sequence[AnswerReview],
         failed: Mapping[str, object],
-    ) -> Final:
+    ) -> FinalAnswer:
         best = _best(ranking.standings, texts, authors, failed)
         chair = self.settings.chair or best.author
         began = self._begin("final", (chair,))
@@ -214,7 +216,7 @@ class _Sitting:
         self.tell(Concluded(final.text, final.chair, final.fallback))
         return final
 
-    def _safety(self, final: Final, failed: Mapping[str, tuple[str, ...]]) -> SafetyReport:
+    def _safety(self, final: FinalAnswer, failed: Mapping[str, tuple[str, ...]]) -> SafetyReport:
         enabled, passed = self.settings.safety_gate, None
         if enabled:
             checked_final = settle(self.plan, Context(prompt=self.asked, response=final.text), {}, told=False)
@@ -224,7 +226,7 @@ class _Sitting:
     # --- what is told -------------------------------------------------------------------------------------
 
     def _notes(
-        self, ranking: Ranking, holistic: Ranking | None, found: Sequence[Opinion], final: Final
+        self, ranking: Ranking, holistic: Ranking | None, found: Sequence[AnswerReview], final: FinalAnswer
     ) -> tuple[str, ...]:
         notes = list(ranking.notes)
         if not ranking.order:
@@ -249,7 +251,7 @@ class _Sitting:
         return tuple(notes)
 
     def _drop(self, model: str, stage: Stage, reason: str) -> None:
-        self.dropped.append(Dropped(model, stage, reason))
+        self.dropped.append(MemberDropped(model, stage, reason))
         self.tell(self.dropped[-1])
 
     def _begin(self, stage: Stage, models: tuple[str, ...]) -> float:
@@ -262,21 +264,24 @@ class _Sitting:
         self.tell(StageFinished(report.stage, report.seconds, report.cost))
 
 
-def _member_answer(label: str, speech: Speech) -> MemberAnswer:
+def _member_answer(label: str, speech: MemberReply) -> MemberAnswer:
     text = speech.text or ""
     return MemberAnswer(label, speech.model, text, len(text.split()), speech.seconds, speech.cost)
 
 
 def _best(
-    standings: Sequence[Standing], texts: Mapping[str, str], authors: Mapping[str, str], failed: Mapping[str, object]
-) -> Best:
+    standings: Sequence[RankedAnswer],
+    texts: Mapping[str, str],
+    authors: Mapping[str, str],
+    failed: Mapping[str, object],
+) -> BestAnswer:
     """The best answer that passed the safety gate, and whether a chair that refuses is right."""
     passed = [one for one in standings if one.label not in failed]
     first = (passed or standings)[0]
     need = "" if passed else "no answer is safe"
     if any(declines(texts[one.label]) for one in passed if one.rank == first.rank):
         need = "so does a best answer"
-    return Best(authors[first.label], texts[first.label], need)
+    return BestAnswer(authors[first.label], texts[first.label], need)
 
 
 def _unsafe(plan: Plan, evaluation: Evaluation) -> tuple[str, ...]:

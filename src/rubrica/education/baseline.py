@@ -14,8 +14,8 @@ import msgspec
 
 from rubrica.errors import JsonError, RubricaError
 from rubrica.jsontext import decode_json
-from rubrica.runs.trend import Point, Trend, trends
-from rubrica.runs.whole import whole
+from rubrica.runs.compare.trend import Trend, TrendPoint, trends
+from rubrica.runs.files.atomic import write_atomically
 
 from .results import ResponseEvaluation
 
@@ -54,7 +54,7 @@ class BaselineFile:
         with locked(self.path):
             entries = [*self.entries(), dict(entry)][-self.most :]
             data = msgspec.json.encode({"evaluations": entries})
-            with whole(self.path) as unfinished:
+            with write_atomically(self.path) as unfinished:
                 unfinished.write_bytes(msgspec.json.format(data, indent=2) + b"\n")
 
     def trends(self) -> list[Trend]:
@@ -88,7 +88,7 @@ def entry_of(evaluation: ResponseEvaluation, commit: str | None) -> dict[str, An
     }
 
 
-def points_of(entries: Sequence[Entry]) -> list[Point]:
+def points_of(entries: Sequence[Entry]) -> list[TrendPoint]:
     """The figures of the entries over time.
 
     >>> kept = [{"timestamp": f"2026-01-{day:02}", "aggregate_scores": {"overall": day / 10}} for day in range(1, 9)]
@@ -96,7 +96,7 @@ def points_of(entries: Sequence[Entry]) -> list[Point]:
     [('overall', 'rising')]
     """
     return [
-        Point(str(entry.get("timestamp", "")), _scores(entry), str(entry.get("commit_hash") or "")[:10])
+        TrendPoint(str(entry.get("timestamp", "")), _scores(entry), str(entry.get("commit_hash") or "")[:10])
         for entry in entries
     ]
 

@@ -13,7 +13,7 @@ from typing import Any
 from rubrica.errors import Problem, RubricaError
 
 from .questions import Difficulty, GenerateQuestionsRequest, QuestionType
-from .table import read_rows
+from .row_files import read_rows
 
 BUNDLED = "curriculum.jsonl"
 MOST_PROBLEMS = 10

@@ -19,7 +19,7 @@ from rubrica.model.evaluation import Evaluation
 from rubrica.model.judge import Judge
 from rubrica.model.rubric import Rubric
 from rubrica.packs.library import load
-from rubrica.runs.manifest import commit_of
+from rubrica.runs.files.manifest import commit_of
 
 from . import report as reports
 from .baseline import BASELINE, BaselineFile, entry_of
@@ -31,7 +31,7 @@ from .compliance import (
     recommendations,
     section_scores,
 )
-from .given import GivenRequest, GivenResponse, request_of, response_of
+from .inputs import GivenRequest, GivenResponse, request_of, response_of
 from .questions import GenerateQuestionResponse, GenerateQuestionsRequest, context_of
 from .results import ResponseEvaluation
 from .sections import question_evaluation

@@ -17,12 +17,12 @@ import msgspec
 from rubrica.errors import RubricaError, StoredError
 from rubrica.jsontext import UNREADABLE
 from rubrica.model.evaluation import Evaluation
-from rubrica.runs.folder import begin, drop_derived, locked
-from rubrica.runs.heads import head_of
-from rubrica.runs.lines import GrowingLines, whole_lines
-from rubrica.runs.manifest import Manifest
-from rubrica.runs.stored import EVALUATIONS
-from rubrica.runs.whole import whole
+from rubrica.runs.files.append_only import AppendOnlyFile, whole_lines
+from rubrica.runs.files.atomic import write_atomically
+from rubrica.runs.files.evaluation_head import head_of
+from rubrica.runs.files.folder import begin, drop_derived, locked
+from rubrica.runs.files.manifest import Manifest
+from rubrica.runs.files.stored import EVALUATIONS
 
 from .summary import GradeFigures, all_grades
 
@@ -34,7 +34,7 @@ _DECODER = msgspec.json.Decoder(dict[str, Any])
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class FinishedWork:
     """One piece of work that is done: records of its questions, or the one record that says why there are none."""
 
     key: str
@@ -51,9 +51,9 @@ class RunFolder:
     manifest: Manifest
     done: set[str] = field(default_factory=set)
     told: list[str] = field(default_factory=list)
-    _files: dict[str, GrowingLines] = field(default_factory=dict)
+    _files: dict[str, AppendOnlyFile] = field(default_factory=dict)
 
-    def add(self, piece: Piece) -> None:
+    def add(self, piece: FinishedWork) -> None:
         """Append a finished piece: its evaluations first, so that a record never stands without them."""
         if piece.evaluations:
             self._lines(EVALUATIONS).write(b"\n".join(found.to_json().encode() for found in piece.evaluations))
@@ -88,9 +88,9 @@ class RunFolder:
             file.close()
         self._files.clear()
 
-    def _lines(self, name: str) -> GrowingLines:
+    def _lines(self, name: str) -> AppendOnlyFile:
         if name not in self._files:
-            self._files[name] = GrowingLines(self.path / name)
+            self._files[name] = AppendOnlyFile(self.path / name)
         return self._files[name]
 
 
@@ -114,7 +114,7 @@ def read_records(folder: Path, grade: int | None) -> Iterator[dict[str, Any]]:
 
 def write_json(path: Path, data: Mapping[str, Any]) -> None:
     """Plain data as a file that is there whole or not at all."""
-    with whole(path) as unfinished:
+    with write_atomically(path) as unfinished:
         unfinished.write_bytes(msgspec.json.format(msgspec.json.encode(data), indent=2) + b"\n")
 
 
@@ -163,7 +163,7 @@ def _mend_evaluations(path: Path, cases: set[str]) -> None:
 
 
 def _rewrite(path: Path, lines: Sequence[bytes]) -> None:
-    with whole(path) as unfinished:
+    with write_atomically(path) as unfinished:
         unfinished.write_bytes(b"".join(line + b"\n" for line in lines))
 
 

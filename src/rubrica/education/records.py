@@ -12,7 +12,7 @@ from rubrica.errors import InputError
 
 from .curriculum import grade_of
 from .questions import Difficulty, GeneratedQuestion, GenerateQuestionsRequest, QuestionType
-from .table import TableRow, read_rows
+from .row_files import TableRow, read_rows
 
 _ABOUT = ("instructions", "prompt", "query", "lesson_title", "topic", "skill", "standard")
 _SKILL = ("skill", "skill_description", "substandard_description", "lesson_title", "standard")
@@ -29,7 +29,7 @@ _KINDS = {"multiple choice": "mcq", "multiple-choice": "mcq", "multiple_choice":
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class QuestionRecord:
     """One question as a file holds it."""
 
     line: int
@@ -41,7 +41,7 @@ class Record:
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class RefusedRecord:
     """A record that cannot be judged, and why."""
 
     line: int
@@ -50,13 +50,13 @@ class Refused:
     grade: int | None = None
 
 
-def read_records(path: Path, grade: int | None = None) -> Iterator[Record | Refused]:
+def read_records(path: Path, grade: int | None = None) -> Iterator[QuestionRecord | RefusedRecord]:
     """The records of a file, JSON lines or CSV. `grade` holds for those that name none."""
     for row in read_rows(path):
         yield record_of(row, grade)
 
 
-def record_of(row: TableRow, grade: int | None = None) -> Record | Refused:
+def record_of(row: TableRow, grade: int | None = None) -> QuestionRecord | RefusedRecord:
     """A record, or why it is none.
 
     >>> record_of(TableRow(1, {"question": "2 + 2?", "option_a": "4", "option_b": "5", "answer": "A"})).question.options
@@ -65,18 +65,18 @@ def record_of(row: TableRow, grade: int | None = None) -> Record | Refused:
     data = row.data
     own_id = str(data.get("id") or row.line)
     if row.fault:
-        return Refused(row.line, own_id, row.fault, grade)
+        return RefusedRecord(row.line, own_id, row.fault, grade)
     said = next((data[name] for name in ("grade", "grade_level") if data.get(name) not in (None, "")), None)
     found = grade_of(said) if said is not None else grade
     if said is not None and found is None:
-        return Refused(row.line, own_id, f"grade {said!r} is no grade (write a number, or K)", grade)
+        return RefusedRecord(row.line, own_id, f"grade {said!r} is no grade (write a number, or K)", grade)
     try:
         question = GeneratedQuestion.of(_question(data))
         request = _request(data, question, found)
     except (InputError, ValueError) as error:
-        return Refused(row.line, own_id, str(error), found)
+        return RefusedRecord(row.line, own_id, str(error), found)
     place = {name: data.get(name) for name in ("skill_index", "substandard_id", "lesson_title", "unit_name")}
-    return Record(row.line, own_id, found, request, question, {**place, "record_id": own_id})
+    return QuestionRecord(row.line, own_id, found, request, question, {**place, "record_id": own_id})
 
 
 def _question(data: Mapping[str, Any]) -> dict[str, Any]:

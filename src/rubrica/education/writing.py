@@ -43,7 +43,7 @@ class WritingError(RubricaError):
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WrittenQuestions:
     """Questions that a model wrote."""
 
     questions: tuple[GeneratedQuestion, ...]
@@ -60,7 +60,7 @@ class Writer:
     options: int = 4  # of a multiple-choice question
     clock: Callable[[], float] = time.perf_counter
 
-    async def write(self, request: GenerateQuestionsRequest) -> Written:
+    async def write(self, request: GenerateQuestionsRequest) -> WrittenQuestions:
         """The questions for a request, at most as many as were asked for. What goes wrong is told as an error."""
         started = self.clock()
         reply = await self.model(asking(request, self.options))
@@ -74,7 +74,7 @@ class Writer:
         if not questions:
             why = refused[0] if refused else "it holds no question"
             raise WritingError(f"the reply cannot be used: {why}: {_excerpt(reply.text)}")
-        return Written(questions[: request.count], refused, self.clock() - started, reply.usage)
+        return WrittenQuestions(questions[: request.count], refused, self.clock() - started, reply.usage)
 
 
 def asking(request: GenerateQuestionsRequest, options: int = 4) -> Request:

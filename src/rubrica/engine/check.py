@@ -13,8 +13,8 @@ from rubrica.model.bounds import MOST_CALLS
 from rubrica.model.context import Metadata
 from rubrica.model.evaluation import INCONCLUSIVE
 from rubrica.model.rubric import Axis, Rubric, coverage_problems
-from rubrica.scorers.situation import CONTEXT_COUNTS
-from rubrica.scoring.ruling import Ruling, Terms, VerdictRule, share_name
+from rubrica.scorers.namespace import CONTEXT_COUNTS
+from rubrica.scoring.decision_plan import DecisionPlan, ProfilePlan, VerdictRule, share_name
 from rubrica.text import FEATURES
 
 from .document import Path
@@ -65,20 +65,20 @@ def _check_calls(rubric: Rubric, vocabulary: Vocabulary) -> None:
         )
 
 
-def check_reach(rubric: Rubric, ruling: Ruling, vocabulary: Vocabulary) -> None:
+def check_reach(rubric: Rubric, decision: DecisionPlan, vocabulary: Vocabulary) -> None:
     """Collect verdicts that no scores can earn, and gates that no scores can set off."""
     effort = _Effort()
-    worlds = [_World(rubric, ruling, terms, effort) for terms in ruling.terms.values()]
+    worlds = [_World(rubric, decision, terms, effort) for terms in decision.terms.values()]
     for i, gate in enumerate(rubric.gates):
-        rule = next(rule for rule in ruling.gates if rule.gate is gate)
+        rule = next(rule for rule in decision.gates if rule.gate is gate)
         if all(world.never(rule.when) for world in worlds):
             vocabulary.report(
                 f"the gate {gate.name!r} can never fire",
                 ("gates", i, "when"),
                 "check its bounds against the scale",
             )
-    reached = set().union(*(_reached(world, ruling.verdicts) for world in worlds))
-    for i, verdict in enumerate(ruling.verdicts):
+    reached = set().union(*(_reached(world, decision.verdicts) for world in worlds))
+    for i, verdict in enumerate(decision.verdicts):
         if i not in reached:
             vocabulary.report(
                 f"the verdict {verdict.label!r} can never be reached",
@@ -140,7 +140,7 @@ class _Effort:
 class _World:
     """Everything that can happen under one profile, as intervals."""
 
-    def __init__(self, rubric: Rubric, ruling: Ruling, terms: Terms, effort: _Effort) -> None:
+    def __init__(self, rubric: Rubric, decision: DecisionPlan, terms: ProfilePlan, effort: _Effort) -> None:
         self.effort = effort
         self._names: dict[str, Interval] = {name: Interval.of(f.low, f.high) for name, f in FEATURES.items()}
         self._names |= {name: Interval.of(0.0, math.inf) for name in rubric.patterns}
@@ -156,7 +156,7 @@ class _World:
             for name in (dimension, *spec.parts):
                 self._names[name] = Interval(scale.min, scale.max, optional=absent)
             self._names[share_name(dimension)] = Interval(scale.share(scale.min), 1.0, optional=absent)
-        self._names["score"] = self._score(ruling, terms)
+        self._names["score"] = self._score(decision, terms)
 
     def cut(self, name: str, conditions: list[Formula]) -> Iterator[_World]:
         """The same world in parts: by single values of a name, and by the stretches between them."""
@@ -177,15 +177,15 @@ class _World:
         part._names = {**self._names, name: values}
         return part
 
-    def _score(self, ruling: Ruling, terms: Terms) -> Interval:
+    def _score(self, decision: DecisionPlan, terms: ProfilePlan) -> Interval:
         raw = self._read(terms.score)
-        low, high = (ruling.to_score(_finite(end, ruling.scale.max)) for end in (raw.lo, raw.hi))
-        for rule in ruling.gates:
-            limit = Interval.of(0.0, ruling.out_of) if isinstance(rule.limit, Formula) else None
+        low, high = (decision.to_score(_finite(end, decision.scale.max)) for end in (raw.lo, raw.hi))
+        for rule in decision.gates:
+            limit = Interval.of(0.0, decision.out_of) if isinstance(rule.limit, Formula) else None
             if rule.gate.cap is not None:
                 low = min(low, limit.lo if limit else max(float(rule.gate.cap), 0.0))
             if rule.gate.floor is not None:
-                high = max(high, limit.hi if limit else min(float(rule.gate.floor), ruling.out_of))
+                high = max(high, limit.hi if limit else min(float(rule.gate.floor), decision.out_of))
         return Interval.of(low, high)
 
     def never(self, condition: Formula) -> bool:

@@ -10,15 +10,15 @@ from rubrica.formula import Formula
 from rubrica.model.judge import Judge
 from rubrica.model.rubric import Axis, Dimension, Rubric, Verdict
 from rubrica.model.scale import Scale
-from rubrica.scorers.lexicon import Lexicon
-from rubrica.scorers.situation import Sources
-from rubrica.scoring.ruling import (
+from rubrica.scorers.namespace import NameSources
+from rubrica.scorers.pattern_table import PatternTable
+from rubrica.scoring.decision_plan import (
     NOISE_DIGITS,
-    DimensionRead,
+    DecisionPlan,
+    DimensionReading,
     GateRule,
-    Ruling,
+    ProfilePlan,
     SectionRule,
-    Terms,
     VerdictRule,
     share_name,
 )
@@ -52,15 +52,15 @@ def compile_rubric(rubric: Rubric, judge: Judge | None = None) -> Plan:
 def try_compile(rubric: Rubric, dropped: frozenset[Path] = frozenset()) -> tuple[Plan, list[Problem]]:
     """The plan and everything wrong with the rubric; the plan is only of use when nothing is."""
     vocabulary = Vocabulary(rubric, dropped=dropped)
-    lexicon = Lexicon()
+    lexicon = PatternTable()
     recipes = RecipeCompiler(vocabulary, lexicon)
     check_meaning(rubric, vocabulary)
     _name_patterns(rubric, lexicon, vocabulary)
     axes = tuple(_dimension(name, dimension, rubric, recipes) for name, dimension in rubric.dimensions.items())
     before = len(vocabulary.problems)
-    ruling = _ruling(rubric, vocabulary)
+    decision = _ruling(rubric, vocabulary)
     if not vocabulary.problems[before:]:
-        check_reach(rubric, ruling, vocabulary)
+        check_reach(rubric, decision, vocabulary)
     if not vocabulary.problems:
         lexicon.build()
     declared = (rubric.context or {}).items()
@@ -69,17 +69,17 @@ def try_compile(rubric: Rubric, dropped: frozenset[Path] = frozenset()) -> tuple
         rubric=rubric,
         identity=(rubric.name, rubric.version, rubric.hash),
         profiles=rubric.profiles,
-        ruling=ruling,
+        decision=decision,
         axes=axes,
         judged=any(axis.judged for axis in axes),
         conditions=tuple((axis.name, axis.applies) for axis in axes if axis.applies is not None),
-        sources=Sources(lexicon, vocabulary.metrics(), defaults),
+        sources=NameSources(lexicon, vocabulary.metrics(), defaults),
         conclusions={},
     )
     return plan, vocabulary.problems
 
 
-def _name_patterns(rubric: Rubric, lexicon: Lexicon, vocabulary: Vocabulary) -> None:
+def _name_patterns(rubric: Rubric, lexicon: PatternTable, vocabulary: Vocabulary) -> None:
     for name, pattern in rubric.patterns.items():
         if lexicon.full:  # told already
             return
@@ -113,7 +113,7 @@ def _axis(name: str, axis: Axis, scale: Scale, path: Path, recipes: RecipeCompil
     return AxisPlan(name, axis, scale, scale.ends, axis.weight, stand_in, judged=True)
 
 
-def _ruling(rubric: Rubric, vocabulary: Vocabulary) -> Ruling:
+def _ruling(rubric: Rubric, vocabulary: Vocabulary) -> DecisionPlan:
     gates = sorted(
         (_gate(i, rubric, vocabulary) for i in range(len(rubric.gates))),
         key=lambda rule: not rule.gate.before,
@@ -128,7 +128,7 @@ def _ruling(rubric: Rubric, vocabulary: Vocabulary) -> Ruling:
     formulas += [g.limit for g in gates if g.limit is not None and not isinstance(g.limit, float | int)]
     shares = {share_name(name) for name in rubric.dimensions}
     constants = {*rubric.settings, "score", "threshold", "section"}
-    return Ruling(
+    return DecisionPlan(
         terms=terms,
         gates=tuple(gates),
         vetoes=tuple(rule for rule in gates if rule.gate.before and rule.gate.verdict is not None),
@@ -152,7 +152,7 @@ def _weigh_shares(rubric: Rubric) -> bool:
     return scales != {rubric.scale} or rubric.scale.min < 0
 
 
-def _all_terms(rubric: Rubric, vocabulary: Vocabulary, as_shares: bool) -> dict[str | None, Terms]:
+def _all_terms(rubric: Rubric, vocabulary: Vocabulary, as_shares: bool) -> dict[str | None, ProfilePlan]:
     own = {name: d.weight for name, d in rubric.dimensions.items() if d.weight is not None}
     if len(rubric.dimensions) == 1 and not own:
         own = dict.fromkeys(rubric.dimensions, 1.0)
@@ -178,11 +178,11 @@ def _terms(
     rubric: Rubric,
     vocabulary: Vocabulary,
     as_shares: bool,
-) -> Terms:
+) -> ProfilePlan:
     constants = {**rubric.settings, **({} if threshold is None else {"threshold": threshold})}
     if rubric.score.formula is not None:
         formula = vocabulary.read(rubric.score.formula, ("score", "formula"), "score")
-        return Terms(profile, formula, {}, threshold, constants, _reads(formula, rubric))
+        return ProfilePlan(profile, formula, {}, threshold, constants, _reads(formula, rubric))
     pairs = ", ".join(
         f"{weight!r}, {share_name(name) if as_shares else name}"
         for name, weight in weights.items()
@@ -190,18 +190,18 @@ def _terms(
     )
     text = f"weighted({pairs})" if pairs else "0"
     formula = vocabulary.read(text, ("dimensions",), "score")
-    return Terms(profile, formula, weights, threshold, constants, _reads(formula, rubric))
+    return ProfilePlan(profile, formula, weights, threshold, constants, _reads(formula, rubric))
 
 
-def _reads(formula: Formula, rubric: Rubric) -> tuple[DimensionRead, ...]:
+def _reads(formula: Formula, rubric: Rubric) -> tuple[DimensionReading, ...]:
     """How a score formula reads each dimension it reads, in the rubric's order."""
     reads = []
     for name in rubric.dimensions:
         scale = rubric.scale_of(name)
         if name in formula.names:
-            reads.append(DimensionRead(name, name, scale.min))
+            reads.append(DimensionReading(name, name, scale.min))
         if share_name(name) in formula.names:
-            reads.append(DimensionRead(name, share_name(name), scale.share(scale.min)))
+            reads.append(DimensionReading(name, share_name(name), scale.share(scale.min)))
     return tuple(reads)
 
 

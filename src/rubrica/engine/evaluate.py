@@ -13,52 +13,52 @@ from rubrica.model.context import Context
 from rubrica.model.evaluation import INCONCLUSIVE, Evaluation, Remarks, Score, Unscored, total_cost
 from rubrica.model.judge import Judge, Judgement
 from rubrica.model.rubric import Axis
-from rubrica.scorers.situation import Situation
-from rubrica.scoring.ruling import Terms, share_name
+from rubrica.scorers.namespace import Namespace
+from rubrica.scoring.decision_plan import ProfilePlan, share_name
 from rubrica.scoring.weigh import weigh
 
 from .plan import AxisPlan, Plan
 from .record import record, recorded
 from .repeats import repeat_verdicts
-from .sitting import NotApplicable, NotNeeded, Sitting, weighable
+from .state import EvaluationState, NotApplicable, NotNeeded, weighable
 
 NO_JUDGE = Unscored("no judge is configured and the rubric has no offline scorer for it")
 
 
 def evaluate(plan: Plan, context: Context, case: str | None = None) -> Evaluation:
     """Score by code alone: judged dimensions use their offline scorer, and are marked so."""
-    sitting = _begin(plan, context)
+    state = _begin(plan, context)
     if plan.judged:
-        for axis in sitting.waiting:
-            if _decided(sitting):
+        for axis in state.waiting:
+            if _decided(state):
                 break
-            _settle(sitting, axis, {})
-    return record(sitting, case)
+            _settle(state, axis, {})
+    return record(state, case)
 
 
 async def aevaluate(plan: Plan, context: Context, case: str | None = None) -> Evaluation:
     """Score with the plan's judge where it has one."""
     if plan.judge is None:
         return evaluate(plan, context, case)
-    sitting = _begin(plan, context)
-    while (waiting := sitting.waiting) and not _decided(sitting):
-        wave = _wave(sitting, waiting) if plan.rubric.judging.stop == "decided" else waiting
+    state = _begin(plan, context)
+    while (waiting := state.waiting) and not _decided(state):
+        wave = _wave(state, waiting) if plan.rubric.judging.stop == "decided" else waiting
         asked = {name: spec for axis in wave for name, spec in _asked(axis).items()}
-        replies = await _ask(sitting, plan.judge, asked)
+        replies = await _ask(state, plan.judge, asked)
         if isinstance(replies, Judgement) and replies.remarks is not None:
-            sitting.remarks = replies.remarks
+            state.remarks = replies.remarks
         for axis in wave:
-            _settle(sitting, axis, replies)
-    return record(sitting, case)
+            _settle(state, axis, replies)
+    return record(state, case)
 
 
-async def _ask(sitting: Sitting, judge: Judge, axes: Mapping[str, Axis]) -> Mapping[str, Score | Unscored]:
+async def _ask(state: EvaluationState, judge: Judge, axes: Mapping[str, Axis]) -> Mapping[str, Score | Unscored]:
     """Ask a judge, for no longer than the rubric's deadline leaves. Whatever it raises is its failure, not ours."""
-    seconds = sitting.plan.rubric.judging.deadline
-    left = None if seconds is None else max(seconds - (time.perf_counter() - sitting.started), 0.0)
+    seconds = state.plan.rubric.judging.deadline
+    left = None if seconds is None else max(seconds - (time.perf_counter() - state.started), 0.0)
     try:
         async with asyncio.timeout(left) as limit:
-            return await judge(axes, sitting.context)
+            return await judge(axes, state.context)
     except Exception as error:  # noqa: BLE001 - the boundary of a scorer: a judge of anyone's may fail in any way
         if limit.expired():
             return dict.fromkeys(axes, Unscored(f"no answer within the deadline of {seconds:g} s", "llm"))
@@ -79,87 +79,87 @@ def settle(
     Keys are names of dimensions or of parts; a dimension without a score is Unscored. With `told` false it is a step on
     the way to another evaluation, of which nobody who listens hears.
     """
-    sitting = _open(plan, context)
-    sitting.voted = any(outcome.votes for outcome in given.values())
-    sitting.remarks = remarks
+    state = _open(plan, context)
+    state.voted = any(outcome.votes for outcome in given.values())
+    state.remarks = remarks
     for axis in plan.axes:
         if axis.name in given:
-            sitting.outcomes[axis.name] = _on_scale(given[axis.name], axis)
-            sitting.parts[axis.name] = {p.name: _on_scale(given[p.name], p) for p in axis.parts if p.name in given}
-        elif axis.name not in sitting.outcomes:
-            _settle(sitting, axis, given, score_by_code=False)
-    return record(sitting, case) if told else recorded(sitting, case)
+            state.outcomes[axis.name] = _on_scale(given[axis.name], axis)
+            state.parts[axis.name] = {p.name: _on_scale(given[p.name], p) for p in axis.parts if p.name in given}
+        elif axis.name not in state.outcomes:
+            _settle(state, axis, given, score_by_code=False)
+    return record(state, case) if told else recorded(state, case)
 
 
-def _begin(plan: Plan, context: Context) -> Sitting:
-    """A sitting with all scored that needs no judge, or with nothing left to score where a gate decides before."""
-    sitting = _open(plan, context)
-    if plan.ruling.vetoes and vetoed(sitting):
-        return sitting
-    outcomes, situation = sitting.outcomes, sitting.situation
+def _begin(plan: Plan, context: Context) -> EvaluationState:
+    """A state with all scored that needs no judge, or with nothing left to score where a gate decides before."""
+    state = _open(plan, context)
+    if plan.decision.vetoes and vetoed(state):
+        return state
+    outcomes, namespace = state.outcomes, state.namespace
     for axis in plan.axes:
         if axis.judged or axis.name in outcomes:
             continue
         if axis.scorer is not None:
-            outcomes[axis.name] = axis.scorer(situation)
+            outcomes[axis.name] = axis.scorer(namespace)
         else:
-            _settle(sitting, axis, {})
-    return sitting
+            _settle(state, axis, {})
+    return state
 
 
-def _open(plan: Plan, context: Context) -> Sitting:
+def _open(plan: Plan, context: Context) -> EvaluationState:
     terms = plan.terms(context)
-    return opened(plan, terms, Situation(context, plan.sources, terms.constants))
+    return opened(plan, terms, Namespace(context, plan.sources, terms.constants))
 
 
-def opened(plan: Plan, terms: Terms, situation: Situation) -> Sitting:
-    """A sitting at its beginning: of the axes, only those have an outcome that have nothing to judge."""
-    sitting = Sitting(plan, situation.context, terms, situation)
+def opened(plan: Plan, terms: ProfilePlan, namespace: Namespace) -> EvaluationState:
+    """A state at its beginning: of the axes, only those have an outcome that have nothing to judge."""
+    state = EvaluationState(plan, namespace.context, terms, namespace)
     for name, applies in plan.conditions:
         try:
-            if not applies.holds(situation):
-                sitting.outcomes[name] = NotApplicable(f"nothing to judge: not {applies.text}")
+            if not applies.holds(namespace):
+                state.outcomes[name] = NotApplicable(f"nothing to judge: not {applies.text}")
         except FormulaFault as fault:
-            sitting.outcomes[name] = Unscored(f"whether it applies cannot be told: {applies.text}: {fault}")
-    return sitting
+            state.outcomes[name] = Unscored(f"whether it applies cannot be told: {applies.text}: {fault}")
+    return state
 
 
-def vetoed(sitting: Sitting) -> bool:
+def vetoed(state: EvaluationState) -> bool:
     """Whether a gate that is checked before scoring forces the verdict; nothing is scored then."""
-    for rule in sitting.plan.ruling.vetoes:
+    for rule in state.plan.decision.vetoes:
         try:
-            early = rule.early is None or rule.early.holds(sitting.situation)
-            fires = early and rule.when.holds(sitting.situation)
+            early = rule.early is None or rule.early.holds(state.namespace)
+            fires = early and rule.when.holds(state.namespace)
         except FormulaFault:
             continue  # told as an error when the gates are weighed
         if fires:
-            _leave(sitting, f"the gate {rule.gate.name} decided before scoring")
+            _leave(state, f"the gate {rule.gate.name} decided before scoring")
             return True
     return False
 
 
-def _decided(sitting: Sitting) -> bool:
+def _decided(state: EvaluationState) -> bool:
     """Whether the rubric lets the engine stop, and no missing score can change the verdict."""
-    if sitting.plan.rubric.judging.stop != "decided" or not sitting.waiting:
+    if state.plan.rubric.judging.stop != "decided" or not state.waiting:
         return False
-    names, unknown = weighable(sitting)
-    verdict = weigh(sitting.plan.ruling, sitting.terms, names, unknown).decided
+    names, unknown = weighable(state)
+    verdict = weigh(state.plan.decision, state.terms, names, unknown).decided
     if verdict is None:
         return False
-    alone = set(repeat_verdicts(sitting).values())
+    alone = set(repeat_verdicts(state).values())
     if INCONCLUSIVE in alone:  # what is missing may yet bring one repeat to another verdict than the rest
         return False
     verdict = INCONCLUSIVE if len(alone) > 1 else verdict
-    _leave(sitting, f"the verdict is {verdict} whatever this is")
+    _leave(state, f"the verdict is {verdict} whatever this is")
     return True
 
 
-def _wave(sitting: Sitting, waiting: list[AxisPlan]) -> list[AxisPlan]:
+def _wave(state: EvaluationState, waiting: list[AxisPlan]) -> list[AxisPlan]:
     """The fewest axes that could decide the verdict together: asking fewer at once only costs time.
 
     They could when the verdict is settled with all of them at one end of their scale.
     """
-    names, unknown = weighable(sitting)
+    names, unknown = weighable(state)
     for count in range(1, len(waiting)):
         for end in ("min", "max"):
             trial = dict(unknown)
@@ -167,15 +167,15 @@ def _wave(sitting: Sitting, waiting: list[AxisPlan]) -> list[AxisPlan]:
                 at = axis.scale.min if end == "min" else axis.scale.max
                 trial[axis.name] = Interval.point(at)
                 trial[share_name(axis.name)] = Interval.point(axis.scale.share(at))
-            if weigh(sitting.plan.ruling, sitting.terms, names, trial).decided is not None:
+            if weigh(state.plan.decision, state.terms, names, trial).decided is not None:
                 return waiting[:count]
     return waiting
 
 
-def _leave(sitting: Sitting, reason: str) -> None:
-    sitting.stopped = True
-    for axis in sitting.waiting:
-        sitting.outcomes[axis.name] = NotNeeded(reason)
+def _leave(state: EvaluationState, reason: str) -> None:
+    state.stopped = True
+    for axis in state.waiting:
+        state.outcomes[axis.name] = NotNeeded(reason)
 
 
 def _asked(axis: AxisPlan) -> dict[str, Axis]:
@@ -186,27 +186,27 @@ def _asked(axis: AxisPlan) -> dict[str, Axis]:
 
 
 def _settle(
-    sitting: Sitting, axis: AxisPlan, replies: Mapping[str, Score | Unscored], *, score_by_code: bool = True
+    state: EvaluationState, axis: AxisPlan, replies: Mapping[str, Score | Unscored], *, score_by_code: bool = True
 ) -> None:
     """Give an axis its outcome: from a reply, from its own scorer, or from its parts."""
     if not axis.parts:
-        sitting.outcomes[axis.name] = _outcome(sitting, axis, replies, score_by_code)
+        state.outcomes[axis.name] = _outcome(state, axis, replies, score_by_code)
         return
-    parts = {part.name: _outcome(sitting, part, replies, score_by_code) for part in axis.parts}
-    sitting.parts[axis.name] = dict(parts)
-    sitting.outcomes[axis.name] = _from_parts(axis, parts, skip=sitting.plan.ruling.on_unscored.policy == "skip")
+    parts = {part.name: _outcome(state, part, replies, score_by_code) for part in axis.parts}
+    state.parts[axis.name] = dict(parts)
+    state.outcomes[axis.name] = _from_parts(axis, parts, skip=state.plan.decision.on_unscored.policy == "skip")
 
 
 def _outcome(
-    sitting: Sitting, axis: AxisPlan, replies: Mapping[str, Score | Unscored], score_by_code: bool
+    state: EvaluationState, axis: AxisPlan, replies: Mapping[str, Score | Unscored], score_by_code: bool
 ) -> Score | Unscored:
     if axis.name in replies:
         return _on_scale(replies[axis.name], axis)
     if not score_by_code:
         return Unscored("no score was given")
-    if axis.judged and sitting.plan.judge is not None:
+    if axis.judged and state.plan.judge is not None:
         return Unscored("the judge gave no answer for it", "llm")
-    return axis.scorer(sitting.situation) if axis.scorer is not None else NO_JUDGE
+    return axis.scorer(state.namespace) if axis.scorer is not None else NO_JUDGE
 
 
 def _on_scale(outcome: Score | Unscored, axis: AxisPlan) -> Score | Unscored:

@@ -13,7 +13,7 @@ from rubrica.model.rubric import Dimension, Normalisation, Rubric, ScoreSpec, Ve
 from rubrica.model.rules import CustomExpression, MetricThreshold
 from rubrica.model.scale import Scale
 from rubrica.model.shortform import ShortForm
-from rubrica.scorers.lexicon import Lexicon
+from rubrica.scorers.pattern_table import PatternTable
 
 from .recipes import RecipeCompiler, reach_of
 from .vocabulary import Vocabulary
@@ -29,7 +29,7 @@ def expand(short: ShortForm) -> tuple[Rubric, list[Problem]]:
     vocabulary = Vocabulary(extra=short_names(short))
     maximum = short.max_score
     if maximum is None:
-        rules = RecipeCompiler(vocabulary, Lexicon()).rules(short.rules, ())
+        rules = RecipeCompiler(vocabulary, PatternTable()).rules(short.rules, ())
         maximum = _most_points(short, reach_of(rules)[1], vocabulary)
     binary = short.scoring_type == "binary"
     dimension = Dimension(

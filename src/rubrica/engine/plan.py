@@ -10,10 +10,10 @@ from rubrica.model.context import Context
 from rubrica.model.judge import Judge
 from rubrica.model.rubric import Axis, Profiles, Rubric
 from rubrica.model.scale import Scale
+from rubrica.scorers.namespace import NameSources
 from rubrica.scorers.recipe import Scorer
-from rubrica.scorers.situation import Sources
 from rubrica.scoring.conclude import Conclusion
-from rubrica.scoring.ruling import Ruling, Terms
+from rubrica.scoring.decision_plan import DecisionPlan, ProfilePlan
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,17 +38,17 @@ class Plan:
     rubric: Rubric
     identity: tuple[str, str, str]  # the rubric's name, version and hash
     profiles: Profiles | None
-    ruling: Ruling
+    decision: DecisionPlan
     axes: tuple[AxisPlan, ...]
     judged: bool  # whether some axis wants a judge
     conditions: tuple[tuple[str, Formula], ...]  # on which axes apply, by name
-    sources: Sources
+    sources: NameSources
     conclusions: dict[object, Conclusion]  # by scores, where nothing else has a say: scores repeat, explaining costs
     judge: Judge | None = None
 
-    def terms(self, context: Context) -> Terms:
+    def terms(self, context: Context) -> ProfilePlan:
         """The terms under the profile a context asks for, with a note where it asks for none or an unknown one."""
-        profiles, terms = self.profiles, self.ruling.terms
+        profiles, terms = self.profiles, self.decision.terms
         if profiles is None:
             return terms[None]
         wanted = context.lookup(profiles.by)

@@ -21,8 +21,8 @@ from rubrica.model.scale import Scale
 from rubrica.scorers.adjust import compile_adjust
 from rubrica.scorers.cross_round import CrossRoundRule
 from rubrica.scorers.custom_expression import compile_expression
-from rubrica.scorers.lexicon import Lexicon
 from rubrica.scorers.metric_threshold import compile_metric
+from rubrica.scorers.pattern_table import PatternTable
 from rubrica.scorers.patterns import compile_patterns
 from rubrica.scorers.recipe import Checklist, FormulaScorer, RuleScorer, Scorer
 from rubrica.scorers.rule import CompiledRule, Reach, both
@@ -36,7 +36,7 @@ class RecipeCompiler:
     """Compiles recipes with one vocabulary and one lexicon, so that their patterns are matched together."""
 
     vocabulary: Vocabulary
-    lexicon: Lexicon
+    lexicon: PatternTable
 
     def scorer(self, recipe: Recipe, scale: Scale, path: Path, *, offline: bool = False) -> Scorer:
         """The one way of scoring that a recipe holds.
@@ -88,7 +88,7 @@ class RecipeCompiler:
                 assert_never(rule)
 
     def _patterns(self, rule: PatternDetection | Penalty, path: Path) -> CompiledRule | None:
-        trial = Lexicon(steps=self.lexicon.steps)
+        trial = PatternTable(steps=self.lexicon.steps)
         faulty = False
         for i, pattern in enumerate(rule.patterns):  # each on its own, so that every bad pattern is named
             if trial.full:  # told already

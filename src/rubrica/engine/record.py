@@ -1,4 +1,4 @@
-"""From a finished sitting to the Evaluation that is kept."""
+"""From a finished state to the Evaluation that is kept."""
 
 from __future__ import annotations
 
@@ -21,44 +21,44 @@ from rubrica.scoring.conclude import Conclusion, conclude
 from .audience import listeners
 from .plan import AxisPlan
 from .repeats import split_verdicts
-from .sitting import NotApplicable, Outcome, Sitting, weighable
+from .state import EvaluationState, NotApplicable, Outcome, weighable
 
 MOST_CONCLUSIONS_KEPT = 10_000
 
 
-def _conclusion(sitting: Sitting) -> Conclusion:
+def _conclusion(state: EvaluationState) -> Conclusion:
     """What follows from the outcomes; equal ones conclude equally where the rubric reads nothing else."""
-    plan, outcomes = sitting.plan, sitting.outcomes
-    if not plan.ruling.closed:
-        return conclude(plan.ruling, sitting.terms, *weighable(sitting), sitting.situation.evidence)
-    key: tuple[object, ...] = (sitting.terms.profile,)
+    plan, outcomes = state.plan, state.outcomes
+    if not plan.decision.closed:
+        return conclude(plan.decision, state.terms, *weighable(state), state.namespace.evidence)
+    key: tuple[object, ...] = (state.terms.profile,)
     for axis in plan.axes:
         outcome = outcomes[axis.name]
         key += (outcome.value if isinstance(outcome, Score) else type(outcome),)
     found = plan.conclusions.get(key)
     if found is None:
-        found = conclude(plan.ruling, sitting.terms, *weighable(sitting), sitting.situation.evidence)
+        found = conclude(plan.decision, state.terms, *weighable(state), state.namespace.evidence)
         if len(plan.conclusions) >= MOST_CONCLUSIONS_KEPT:
             plan.conclusions.clear()
         plan.conclusions[key] = found
     return found
 
 
-def record(sitting: Sitting, case: str | None) -> Evaluation:
-    """The Evaluation of a finished sitting, told to whoever listens."""
-    evaluation = recorded(sitting, case)
+def record(state: EvaluationState, case: str | None) -> Evaluation:
+    """The Evaluation of a finished state, told to whoever listens."""
+    evaluation = recorded(state, case)
     for listener in listeners:
         listener(evaluation)
     return evaluation
 
 
-def recorded(sitting: Sitting, case: str | None) -> Evaluation:
-    """The Evaluation of a finished sitting."""
-    plan, terms = sitting.plan, sitting.terms
-    end = _conclusion(sitting)
+def recorded(state: EvaluationState, case: str | None) -> Evaluation:
+    """The Evaluation of a finished state."""
+    plan, terms = state.plan, state.terms
+    end = _conclusion(state)
     verdict, reason = end.verdict, end.reason
-    if plan.judge is not None or sitting.voted:
-        split = split_verdicts(sitting)
+    if plan.judge is not None or state.voted:
+        split = split_verdicts(state)
         if split:
             verdict, reason = INCONCLUSIVE, _told_apart(split)
     dimensions: dict[str, DimensionResult] = {}
@@ -67,7 +67,7 @@ def recorded(sitting: Sitting, case: str | None) -> Evaluation:
     errors: list[str] = []
     offline = False
     for axis in plan.axes:
-        result = dimensions[axis.name] = _result(sitting, axis, sitting.outcomes[axis.name])
+        result = dimensions[axis.name] = _result(state, axis, state.outcomes[axis.name])
         if result.value is not None:
             scored += 1
             confidence += result.confidence
@@ -80,8 +80,8 @@ def recorded(sitting: Sitting, case: str | None) -> Evaluation:
                 errors.append(f"{axis.name}: {hit.rule}: {hit.error}")
     name, version, content = plan.identity
     notes: tuple[str, ...] = (terms.note,) if terms.note else ()
-    if not sitting.situation.in_full:
-        notes += sitting.situation.texts.notes
+    if not state.namespace.in_full:
+        notes += state.namespace.texts.notes
     return Evaluation(  # by place: naming this many fields takes longer than all the rest of a record
         name,
         version,
@@ -89,7 +89,7 @@ def recorded(sitting: Sitting, case: str | None) -> Evaluation:
         verdict,
         reason,
         end.score,
-        plan.ruling.out_of,
+        plan.decision.out_of,
         end.bounds,
         dimensions,
         terms.threshold,
@@ -103,11 +103,11 @@ def recorded(sitting: Sitting, case: str | None) -> Evaluation:
         (*errors, *end.errors) if errors else end.errors,
         notes,
         offline,
-        sitting.stopped,
-        sitting.remarks,
-        (time.perf_counter() - sitting.started) * 1000,
+        state.stopped,
+        state.remarks,
+        (time.perf_counter() - state.started) * 1000,
         total_cost(costs) if costs else None,
-        sitting.context,
+        state.context,
         case,
     )
 
@@ -117,16 +117,16 @@ def _told_apart(split: Mapping[int, str]) -> str:
     return f"the judges do not agree with themselves: {said}"
 
 
-def _parts(sitting: Sitting, axis: AxisPlan) -> dict[str, DimensionResult]:
-    scored = sitting.parts.get(axis.name, {})
-    return {part.name: _result(sitting, part, scored[part.name]) for part in axis.parts if part.name in scored}
+def _parts(state: EvaluationState, axis: AxisPlan) -> dict[str, DimensionResult]:
+    scored = state.parts.get(axis.name, {})
+    return {part.name: _result(state, part, scored[part.name]) for part in axis.parts if part.name in scored}
 
 
-def _result(sitting: Sitting, axis: AxisPlan, outcome: Outcome) -> DimensionResult:
-    parts = _parts(sitting, axis) if axis.parts else {}
-    ruling = sitting.plan.ruling
+def _result(state: EvaluationState, axis: AxisPlan, outcome: Outcome) -> DimensionResult:
+    parts = _parts(state, axis) if axis.parts else {}
+    decision = state.plan.decision
     low, high = axis.ends
-    weight = sitting.terms.weights.get(axis.name, axis.weight)
+    weight = state.terms.weights.get(axis.name, axis.weight)
     if isinstance(outcome, Score):
         share = share_of(outcome.value, low, high)
         return DimensionResult(
@@ -140,7 +140,7 @@ def _result(sitting: Sitting, axis: AxisPlan, outcome: Outcome) -> DimensionResu
             weight,
             low,
             high,
-            ruling.band(share) if ruling.bands else "",
+            decision.band(share) if decision.bands else "",
             outcome.hits,
             outcome.start,
             parts,
@@ -150,8 +150,8 @@ def _result(sitting: Sitting, axis: AxisPlan, outcome: Outcome) -> DimensionResu
             outcome.judge,
         )
     if isinstance(outcome, Unscored):
-        neutral = ruling.on_unscored.policy == "neutral" and axis.name in sitting.outcomes
-        value = ruling.neutral(axis.name) if neutral else None
+        neutral = decision.on_unscored.policy == "neutral" and axis.name in state.outcomes
+        value = decision.neutral(axis.name) if neutral else None
         return DimensionResult(
             value=value,
             share=None if value is None else share_of(value, low, high),

@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from rubrica.errors import ContextError
 from rubrica.model.context import Context
 from rubrica.model.evaluation import DimensionResult, Evaluation, Score, Unscored
-from rubrica.scorers.situation import is_number
+from rubrica.scorers.namespace import is_number
 
 from .evaluate import settle
 from .plan import Plan

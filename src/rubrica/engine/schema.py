@@ -31,7 +31,7 @@ _MOST_HINTS = 100  # likenesses looked for in one document: a bound on time, pas
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class SchemaReading:
     """A rubric, or as much of it as can be read for further checks, and everything wrong with its shape."""
 
     rubric: Rubric | ShortForm | None
@@ -50,16 +50,16 @@ class Reading:
         return place
 
 
-def read_rubric(data: Any) -> Reading:
+def read_rubric(data: Any) -> SchemaReading:
     """Read the shape of a rubric document.
 
     Pieces that cannot be read are dropped and the rest read again, so that one slip does not hide the next.
     """
     if not isinstance(data, dict):
         problem = Problem("a rubric is a mapping of keys to values", fix="`rubrica init` writes a starter")
-        return Reading(None, [problem], frozenset())
+        return SchemaReading(None, [problem], frozenset())
     model: type[Rubric] | type[ShortForm] = ShortForm if "scoring_type" in data else Rubric
-    reading = Reading(None, [], frozenset())
+    reading = SchemaReading(None, [], frozenset())
     rest = data
     for _ in range(4):
         try:
@@ -70,7 +70,7 @@ def read_rubric(data: Any) -> Reading:
         rest = copy.deepcopy(rest)
         gone = _drop(rest, found)
         dropped = reading.dropped | {reading.original(path) for path in gone}
-        reading = Reading(None, reading.problems + [p for p in news if p.path not in reading.dropped], dropped)
+        reading = SchemaReading(None, reading.problems + [p for p in news if p.path not in reading.dropped], dropped)
         if not gone:
             break
         if ("name",) in gone:

@@ -11,8 +11,8 @@ from rubrica.errors import FormulaError, Problem
 from rubrica.formula import FUNCTIONS, Formula, name_hint, never_a_name, parse
 from rubrica.model.context import Metadata
 from rubrica.model.rubric import Rubric
-from rubrica.scorers.situation import CONTEXT_COUNTS
-from rubrica.scoring.ruling import share_name
+from rubrica.scorers.namespace import CONTEXT_COUNTS
+from rubrica.scoring.decision_plan import share_name
 from rubrica.text import FEATURES
 
 from .document import Path

@@ -17,14 +17,14 @@ from sqlalchemy import Connection
 from rubrica.errors import InputError
 from rubrica.scoring.intervals import Estimate, Moments, mean_estimate, share_estimate, wilson
 from rubrica.store.gateway_figures import (
-    Arm,
     Bucket,
-    Compared,
-    Group,
+    ComparisonFigures,
+    ExperimentArm,
     Part,
-    Rated,
-    Sums,
-    Window,
+    RatingFigures,
+    RequestGroup,
+    RequestSums,
+    RequestWindow,
     arms,
     comparisons,
     groups,
@@ -32,7 +32,7 @@ from rubrica.store.gateway_figures import (
     ratings,
 )
 
-from .experiment import Contrast, contrasts
+from .experiment import ArmContrast, contrasts
 
 K = TypeVar("K")
 MOST_BUCKETS = 2_000
@@ -87,7 +87,7 @@ class Percentiles(msgspec.Struct, frozen=True):
     of: int
 
 
-class Figures(msgspec.Struct, frozen=True):
+class RequestFigures(msgspec.Struct, frozen=True):
     """Figures of some requests: all, those of one question type, or those of one time."""
 
     requests: int
@@ -113,7 +113,7 @@ class Costs(msgspec.Struct, frozen=True):
     saved_share: float | None  # of what tier-1 alone would have cost
 
 
-class Troubles(msgspec.Struct, frozen=True):
+class TroubleShares(msgspec.Struct, frozen=True):
     """What did not go as it should. All are shares of requests, but for `grading`, which is one of grades."""
 
     degraded: Share
@@ -135,7 +135,7 @@ class Classification(msgspec.Struct, frozen=True):
     unclassified: int
 
 
-class Opinion(msgspec.Struct, frozen=True):
+class FeedbackFigures(msgspec.Struct, frozen=True):
     """What people think of one kind of answers."""
 
     opinions: int
@@ -143,17 +143,17 @@ class Opinion(msgspec.Struct, frozen=True):
     liked: Share  # of those who liked or disliked
 
 
-class Opinions(msgspec.Struct, frozen=True):
+class FeedbackSummary(msgspec.Struct, frozen=True):
     """What people think, beside the grades."""
 
-    passed: Opinion  # tier-0's answers that passed
-    escalated: Opinion  # tier-1's answers, given in place of tier-0's
-    failed: Opinion  # tier-0's answers that failed, and were given for want of a better one
-    ungraded: Opinion
+    passed: FeedbackFigures  # tier-0's answers that passed
+    escalated: FeedbackFigures  # tier-1's answers, given in place of tier-0's
+    failed: FeedbackFigures  # tier-0's answers that failed, and were given for want of a better one
+    ungraded: FeedbackFigures
     agreement: Share  # of tier-0's graded answers: liked and passed, or disliked and failed
 
 
-class Comparing(msgspec.Struct, frozen=True):
+class ShadowFigures(msgspec.Struct, frozen=True):
     """What asking tier-1 too has shown for one question type."""
 
     question_type: str
@@ -183,7 +183,7 @@ class Comparisons(msgspec.Struct, frozen=True):
     """The arms of an experiment, and how the others differ from the control."""
 
     arms: tuple[ArmFigures, ...]
-    contrasts: tuple[Contrast, ...]
+    contrasts: tuple[ArmContrast, ...]
 
 
 class Analytics(msgspec.Struct, frozen=True):
@@ -193,16 +193,16 @@ class Analytics(msgspec.Struct, frozen=True):
     until: datetime
     question_type: str | None  # None: of all types
     bucket: Bucket
-    all: Figures
-    types: dict[str, Figures]
-    trend: dict[str, Figures]  # by the time that a bucket begins, in ISO 8601
+    all: RequestFigures
+    types: dict[str, RequestFigures]
+    trend: dict[str, RequestFigures]  # by the time that a bucket begins, in ISO 8601
     costs: Costs
     latency: dict[Part, Percentiles]
     latency_sampled: bool  # whether the percentiles are those of a sample
     classification: Classification
-    troubles: Troubles
-    opinions: Opinions
-    shadow: tuple[Comparing, ...]
+    troubles: TroubleShares
+    opinions: FeedbackSummary
+    shadow: tuple[ShadowFigures, ...]
     experiment: Comparisons | None
 
 
@@ -214,7 +214,7 @@ def analytics(
         raise InputError("the time looked at ends after it begins")
     if (until - since) / LENGTHS[bucket] > MOST_BUCKETS:
         raise InputError(f"that is more than {MOST_BUCKETS} {bucket}s: take longer buckets, or a shorter time")
-    window = Window(since, until, question_type)
+    window = RequestWindow(since, until, question_type)
     found = groups(conn, window, bucket)
     whole = _sum(group.sums for group in found)
     times = latencies(conn, window, whole.requests)
@@ -238,18 +238,18 @@ def analytics(
     )
 
 
-def _sum(parts: Iterable[Sums]) -> Sums:
-    total = Sums()
+def _sum(parts: Iterable[RequestSums]) -> RequestSums:
+    total = RequestSums()
     for part in parts:
         total.add(part)
     return total
 
 
-def _by(found: Sequence[Group], key: Callable[[Group], K]) -> list[tuple[K, Sums]]:
+def _by(found: Sequence[RequestGroup], key: Callable[[RequestGroup], K]) -> list[tuple[K, RequestSums]]:
     """Sums by whatever `key` says, in its order."""
-    sums: dict[K, Sums] = {}
+    sums: dict[K, RequestSums] = {}
     for group in found:
-        sums.setdefault(key(group), Sums()).add(group.sums)
+        sums.setdefault(key(group), RequestSums()).add(group.sums)
     return sorted(sums.items(), key=lambda item: str(item[0]))
 
 
@@ -265,8 +265,8 @@ def _money(usd: float, of: int, requests: int) -> Money:
     return Money(usd if of else None, usd / of if of else None, of, requests - of)
 
 
-def _figures(sums: Sums) -> Figures:
-    return Figures(
+def _figures(sums: RequestSums) -> RequestFigures:
+    return RequestFigures(
         sums.requests,
         _share(sums.tier0, sums.answered),
         _share(sums.passed, sums.graded),
@@ -279,7 +279,7 @@ def _figures(sums: Sums) -> Figures:
     )
 
 
-def _costs(sums: Sums) -> Costs:
+def _costs(sums: RequestSums) -> Costs:
     return Costs(
         _money(sums.tier0_usd, sums.tier0_priced, sums.requests),
         _money(sums.tier1_usd, sums.tier1_priced, sums.requests),
@@ -291,8 +291,8 @@ def _costs(sums: Sums) -> Costs:
     )
 
 
-def _troubles(sums: Sums) -> Troubles:
-    return Troubles(
+def _troubles(sums: RequestSums) -> TroubleShares:
+    return TroubleShares(
         _share(sums.degraded, sums.requests),
         _share(sums.errors, sums.requests),
         _share(sums.refused, sums.requests),
@@ -304,7 +304,7 @@ def _troubles(sums: Sums) -> Troubles:
     )
 
 
-def _classification(found: Sequence[Group], whole: Sums) -> Classification:
+def _classification(found: Sequence[RequestGroup], whole: RequestSums) -> Classification:
     types = {name: sums.requests for name, sums in _by(found, lambda group: group.question_type) if name is not None}
     sources = {name: sums.requests for name, sums in _by(found, lambda group: group.classified_by) if name is not None}
     confidence = _mean(whole.classification_confidence, whole.classified)
@@ -320,36 +320,36 @@ def percentiles(ordered: Sequence[float]) -> Percentiles:
     return Percentiles(within(0.50), within(0.95), within(0.99), len(ordered))
 
 
-def _opinions(found: Sequence[Rated]) -> Opinions:
+def _opinions(found: Sequence[RatingFigures]) -> FeedbackSummary:
     passed = [one for one in found if one.tier == "tier-0" and one.passed]
     failed = [one for one in found if one.tier == "tier-0" and one.passed is False]
     escalated = [one for one in found if one.tier == "tier-1" and one.passed is not None]
     ungraded = [one for one in found if one.passed is None]
     right = sum(one.liked for one in passed) + sum(one.disliked for one in failed)
     agreement = _share(right, sum(one.liked + one.disliked for one in (*passed, *failed)))
-    return Opinions(_opinion(passed), _opinion(escalated), _opinion(failed), _opinion(ungraded), agreement)
+    return FeedbackSummary(_opinion(passed), _opinion(escalated), _opinion(failed), _opinion(ungraded), agreement)
 
 
-def _opinion(found: Sequence[Rated]) -> Opinion:
+def _opinion(found: Sequence[RatingFigures]) -> FeedbackFigures:
     liked, disliked = sum(one.liked for one in found), sum(one.disliked for one in found)
     rating = _mean(sum(one.rating for one in found), sum(one.rated for one in found))
-    return Opinion(sum(one.opinions for one in found), rating, _share(liked, liked + disliked))
+    return FeedbackFigures(sum(one.opinions for one in found), rating, _share(liked, liked + disliked))
 
 
-def _shadow(found: Sequence[Compared]) -> tuple[Comparing, ...]:
+def _shadow(found: Sequence[ComparisonFigures]) -> tuple[ShadowFigures, ...]:
     return tuple(
         _comparing(name, [one for one in found if one.question_type == name])
         for name in sorted({one.question_type for one in found if one.question_type is not None})
     )
 
 
-def _comparing(name: str, found: Sequence[Compared]) -> Comparing:
+def _comparing(name: str, found: Sequence[ComparisonFigures]) -> ShadowFigures:
     passed, failed = ([one for one in found if one.passed is truth] for truth in (True, False))
     counted = sum(one.count for one in found)
     not_compared = sum(one.uncompared for one in found)
     unpriced = sum(one.unpriced for one in found)
     begun = counted + not_compared
-    return Comparing(
+    return ShadowFigures(
         name,
         counted,
         _mean_difference(passed),
@@ -361,12 +361,12 @@ def _comparing(name: str, found: Sequence[Compared]) -> Comparing:
     )
 
 
-def _mean_difference(found: Sequence[Compared]) -> Estimate | None:
+def _mean_difference(found: Sequence[ComparisonFigures]) -> Estimate | None:
     count, total = sum(one.count for one in found), sum(one.difference for one in found)
     return mean_estimate(Moments(count, count, total, sum(one.squares for one in found), total, float(count)))
 
 
-def _arm(arm: Arm) -> ArmFigures:
+def _arm(arm: ExperimentArm) -> ArmFigures:
     return ArmFigures(
         arm.variant,
         arm.requests,

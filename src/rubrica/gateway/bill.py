@@ -8,7 +8,7 @@ import msgspec
 
 from rubrica.llm.model import Usage
 
-from .flow import Route, Routed
+from .flow import Route, RoutedAnswer
 from .grading import Grade
 
 Price = Callable[[str, Usage], float | None]
@@ -17,7 +17,7 @@ Price = Callable[[str, Usage], float | None]
 ANY_USAGE = Usage(1000, 1000)
 
 
-class Bill(msgspec.Struct, frozen=True):
+class RequestBill(msgspec.Struct, frozen=True):
     """US dollars. None: not known, because some model has no known price; never taken for 0."""
 
     tier0: float | None
@@ -30,7 +30,7 @@ class Bill(msgspec.Struct, frozen=True):
     def total(self) -> float | None:
         """All parts together.
 
-        >>> Bill(0.001, 0.0, 0.0, 0.002, 0.01).total, Bill(None, 0.0, 0.0, 0.0, None).total
+        >>> RequestBill(0.001, 0.0, 0.0, 0.002, 0.01).total, RequestBill(None, 0.0, 0.0, 0.0, None).total
         (0.003, None)
         """
         parts = (self.tier0, self.tier1, self.classification, self.grading)
@@ -43,7 +43,7 @@ class Bill(msgspec.Struct, frozen=True):
         return None if total is None or self.baseline is None else self.baseline - total
 
 
-def bill(routed: Routed, route: Route, price: Price) -> Bill:
+def bill(routed: RoutedAnswer, route: Route, price: Price) -> RequestBill:
     """The bill of a request whose answer is complete."""
     used: dict[str, Usage] = {}
     if routed.passed_over is not None:
@@ -56,7 +56,7 @@ def bill(routed: Routed, route: Route, price: Price) -> Bill:
     second = _paid(tier1.name, used["tier-1"], price) if tier1 is not None and "tier-1" in used else 0.0
     measured = used.get("tier-1") or used.get("tier-0")
     classified = routed.classified.cost if routed.classified is not None else None
-    return Bill(
+    return RequestBill(
         first,
         second,
         0.0 if classified is None else classified.usd,

@@ -35,7 +35,7 @@ _ENCODER = msgspec.json.Encoder(order="deterministic")
 
 
 @dataclass(frozen=True, slots=True)
-class Hit(Generic[T]):
+class CacheHit(Generic[T]):
     """A kept answer, how old it is in seconds, and how alike its question was, 0 to 1."""
 
     value: T
@@ -50,11 +50,11 @@ class _Entry(Generic[T]):
     at: float
     size: int  # bytes
     around: bytes | None = None  # digest of everything but the question; None: nothing is compared
-    shape: Shape | None = None
+    shape: QuestionShape | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class QuestionShape:
     """A question as far as likeness goes: its words in order, its numbers, and its pieces of three letters."""
 
     numbers: tuple[str, ...]
@@ -84,14 +84,14 @@ class AnswerCache(Generic[T]):
     def __len__(self) -> int:
         return len(self._entries)
 
-    def get(self, chat: Chat, chosen: str = "") -> Hit[T] | None:
+    def get(self, chat: Chat, chosen: str = "") -> CacheHit[T] | None:
         """An answer to this request; `chosen` is whatever else the answer depends on."""
         now = self._clock()
         key = _digest(chat.body, chosen)
         entry = self._entries.get(key)
         if entry is not None and now - entry.at <= self._seconds:
             self._entries.move_to_end(key)
-            return Hit(entry.value, now - entry.at)
+            return CacheHit(entry.value, now - entry.at)
         if self._alike_from is None or len(chat.question) > COMPARED_CHARACTERS:
             return None
         return self._nearest(chat, chosen, now, self._alike_from)
@@ -102,7 +102,7 @@ class AnswerCache(Generic[T]):
             return
         entry = _Entry(value, self._clock(), size)
         if self._alike_from is not None and len(chat.question) <= COMPARED_CHARACTERS:
-            entry = _Entry(value, self._clock(), size, _around(chat, chosen), shape(chat.question))
+            entry = _Entry(value, self._clock(), size, _around(chat, chosen), question_shape(chat.question))
         key = _digest(chat.body, chosen)
         self._drop(self._entries.pop(key, None))
         self._entries[key] = entry
@@ -113,42 +113,42 @@ class AnswerCache(Generic[T]):
     def _drop(self, entry: _Entry[T] | None) -> None:
         self._bytes -= entry.size if entry is not None else 0
 
-    def _nearest(self, chat: Chat, chosen: str, now: float, alike_from: float) -> Hit[T] | None:
-        around, wanted = _around(chat, chosen), shape(chat.question)
-        best: Hit[T] | None = None
+    def _nearest(self, chat: Chat, chosen: str, now: float, alike_from: float) -> CacheHit[T] | None:
+        around, wanted = _around(chat, chosen), question_shape(chat.question)
+        best: CacheHit[T] | None = None
         compared = 0
         for entry in reversed(self._entries.values()):
             if entry.shape is None or entry.around != around or now - entry.at > self._seconds:
                 continue
             found = likeness(wanted, entry.shape)
             if found >= alike_from and (best is None or found > best.likeness):
-                best = Hit(entry.value, now - entry.at, found, exact=False)
+                best = CacheHit(entry.value, now - entry.at, found, exact=False)
             compared += 1
             if compared == COMPARED_ENTRIES:
                 break
         return best
 
 
-def shape(question: str) -> Shape:
+def question_shape(question: str) -> QuestionShape:
     """A question reduced to what likeness looks at."""
     words = [word.casefold() for word in _WORD.findall(question)]
     numbers = tuple(word.strip(".,") for word in words if word[0].isdigit())
     text = f" {' '.join(words)} "
     pieces = frozenset(text[place : place + 3] for place in range(len(text) - 2))
-    return Shape(numbers, pieces, sum(word in _NEGATIONS for word in words))
+    return QuestionShape(numbers, pieces, sum(word in _NEGATIONS for word in words))
 
 
 _NEGATIONS = frozenset({"not", "no", "never", "without", "non", "nicht", "kein", "keine", "ne", "pas", "sin", "не"})
 
 
-def likeness(one: Shape, other: Shape) -> float:
+def likeness(one: QuestionShape, other: QuestionShape) -> float:
     """How alike two questions are, 0 to 1: the share of three-letter pieces they have in common.
 
     Another number or another negation makes another question.
 
-    >>> likeness(shape("What is the capital of France?"), shape("what is the  capital of france"))
+    >>> likeness(question_shape("What is the capital of France?"), question_shape("what is the  capital of france"))
     1.0
-    >>> likeness(shape("What is 2 + 2?"), shape("What is 2 + 3?"))
+    >>> likeness(question_shape("What is 2 + 2?"), question_shape("What is 2 + 3?"))
     0.0
     """
     if one.numbers != other.numbers or one.negated != other.negated:

@@ -30,7 +30,7 @@ _STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class ChatTurn:
     """One message, as text."""
 
     role: str
@@ -47,7 +47,7 @@ class Chat:
     """
 
     body: dict[str, Any]  # as it came; every key that is not ours reaches the model
-    turns: tuple[Turn, ...]
+    turns: tuple[ChatTurn, ...]
     stream: bool
     images: tuple[str, ...] = ()  # URLs that the conversation shows
     ungradable: str = ""  # why no answer to it can be graded
@@ -124,15 +124,15 @@ def _check_bounds(body: Mapping[str, Any], messages: Sequence[object]) -> None:
             raise InputError(f"`{name}` is {value:,}; it is {most:,} at most")
 
 
-def _turn(message: object, place: int) -> Turn:
+def _turn(message: object, place: int) -> ChatTurn:
     if not isinstance(message, dict) or not isinstance(role := message.get("role"), str):
         raise InputError(f"messages[{place}] needs a role, such as {', '.join(SHOWN_ROLES)}")
     content = message.get("content")
     if content is None or isinstance(content, str):
-        return Turn(role, content or "")
+        return ChatTurn(role, content or "")
     if not isinstance(content, list):
         raise InputError(f"messages[{place}].content is a text or a list of parts")
-    return Turn(role, "\n".join(_texts(content)))
+    return ChatTurn(role, "\n".join(_texts(content)))
 
 
 def _texts(parts: Sequence[object]) -> list[str]:
@@ -156,7 +156,7 @@ def _images(messages: Sequence[Mapping[str, Any]]) -> Iterator[str]:
             yield url
 
 
-def _ungradable(body: Mapping[str, Any], turns: Sequence[Turn], images: Sequence[str]) -> str:
+def _ungradable(body: Mapping[str, Any], turns: Sequence[ChatTurn], images: Sequence[str]) -> str:
     """Why an answer could not be held against a question: there are several, or one of them is not in words."""
     if isinstance(body.get("n"), int) and body["n"] > 1:
         return f"{body['n']} answers were asked for at once"

@@ -17,8 +17,8 @@ from functools import cache
 from importlib import resources
 from typing import Literal
 
-from rubrica.judges.exchange import Bill, Price
-from rubrica.judges.fence import Fence, Quoted, TokenSource, random_token
+from rubrica.judges.exchange import ExchangeCost, Price
+from rubrica.judges.fence import Fence, JudgedTexts, TokenSource, random_token
 from rubrica.judges.prompt import Template
 from rubrica.judges.reply import UNSTATED_CONFIDENCE, answers
 from rubrica.llm.model import ChatMessage, Model, Reply, Request
@@ -49,7 +49,7 @@ SHAPE = {
 
 
 @dataclass(frozen=True, slots=True)
-class Classified:
+class QuestionClass:
     """The type of a question, and how it was found."""
 
     type: str
@@ -61,20 +61,21 @@ class Classified:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class ChatQuestion:
     """What a chat asks, and what was asked before it where it does not stand alone."""
 
     text: str
     earlier: str = ""
 
     @classmethod
-    def of(cls, chat: Chat) -> Question:
+    def of(cls, chat: Chat) -> ChatQuestion:
         """The last user message; a very short one ("and why?") comes with the last that was not.
 
-        >>> from .chat import Turn
-        >>> asked = (Turn("user", "Who won the battle?"), Turn("assistant", "Nobody."), Turn("user", "And why?"))
-        >>> Question.of(Chat({}, asked, stream=False))
-        Question(text='And why?', earlier='Who won the battle?')
+        >>> from .chat import ChatTurn
+        >>> said = (("user", "Who won the battle?"), ("assistant", "Nobody."), ("user", "And why?"))
+        >>> asked = tuple(ChatTurn(role, text) for role, text in said)
+        >>> ChatQuestion.of(Chat({}, asked, stream=False))
+        ChatQuestion(text='And why?', earlier='Who won the battle?')
         """
         said = [turn.text.strip() for turn in chat.turns if turn.role == "user" and turn.text.strip()]
         if not said:
@@ -94,14 +95,14 @@ class OfflineClassifier:
     'CREATIVE'
     """
 
-    def __call__(self, text: str) -> Classified:
+    def __call__(self, text: str) -> QuestionClass:
         started = time.perf_counter()
         if not text.strip():
-            return Classified(FALLBACK, 0.0, "fallback", "nothing is asked in words")
+            return QuestionClass(FALLBACK, 0.0, "fallback", "nothing is asked in words")
         chances = weights().chances(text)
         first, second = sorted(chances, key=chances.__getitem__, reverse=True)[:2]
         reason = f"by its wording {first} {chances[first]:.2f}, then {second} {chances[second]:.2f}"
-        return Classified(first, chances[first], "offline", reason, duration_ms=_since(started))
+        return QuestionClass(first, chances[first], "offline", reason, duration_ms=_since(started))
 
 
 @cache
@@ -123,8 +124,8 @@ class ModelClassifier:
     ) -> None:
         self._model, self._price, self._deadline, self._token = model, price, deadline, token
 
-    async def __call__(self, question: Question) -> Classified:
-        started, bill = time.perf_counter(), Bill()
+    async def __call__(self, question: ChatQuestion) -> QuestionClass:
+        started, bill = time.perf_counter(), ExchangeCost()
         try:
             async with asyncio.timeout(self._deadline):
                 found = await self._ask(question, bill)
@@ -134,7 +135,7 @@ class ModelClassifier:
             found = _fallback(f"{self._model.name} gave no type: {error or type(error).__name__}")
         return replace(found, cost=bill.split(1)[0], duration_ms=_since(started))
 
-    async def _ask(self, question: Question, bill: Bill) -> Classified:
+    async def _ask(self, question: ChatQuestion, bill: ExchangeCost) -> QuestionClass:
         pieces = {"earlier": _shown(question.earlier), "question": _shown(question.text)}
         fence = Fence.for_texts(list(pieces.values()), self._token)
         material = "\n\n".join(fence.around(label, text) for label, text in pieces.items() if text)
@@ -142,16 +143,16 @@ class ModelClassifier:
         messages = (ChatMessage("system", system), ChatMessage("user", user))
         reply = await self._model(Request(messages, SHAPE, "question_type", max_tokens=MAX_TOKENS))
         bill.add(reply, self._model.name, self._price)
-        return self._read(reply, fence, Quoted(tuple(pieces.values())))
+        return self._read(reply, fence, JudgedTexts(tuple(pieces.values())))
 
-    def _read(self, reply: Reply, fence: Fence, quoted: Quoted) -> Classified:
+    def _read(self, reply: Reply, fence: Fence, quoted: JudgedTexts) -> QuestionClass:
         name = self._model.name
         if reply.stop == "refusal":
             return _fallback(f"{name} refused to classify")
         for candidate in answers(fence.cut(reply.text), quoted):
             kind = str(candidate.get("type", "")).strip().upper()
             if kind in TYPES:
-                return Classified(kind, _stated(candidate.get("confidence")), "model", f"{name} says so")
+                return QuestionClass(kind, _stated(candidate.get("confidence")), "model", f"{name} says so")
         return _fallback(f"the reply of {name} names no type")
 
 
@@ -165,18 +166,18 @@ class Classifier:
         self,
         model: ModelClassifier | None = None,
         *,
-        offline: Callable[[str], Classified] | None = None,
+        offline: Callable[[str], QuestionClass] | None = None,
         sure_from: float = 0.55,
         remembered: int = 10_000,
     ) -> None:
         self._offline = offline or OfflineClassifier()
         self._model, self._sure_from, self._most = model, sure_from, remembered
-        self._found: OrderedDict[bytes, Classified] = OrderedDict()
+        self._found: OrderedDict[bytes, QuestionClass] = OrderedDict()
 
-    async def __call__(self, chat: Chat) -> Classified:
+    async def __call__(self, chat: Chat) -> QuestionClass:
         """The type of what a chat asks."""
         started = time.perf_counter()
-        question = Question.of(chat)
+        question = ChatQuestion.of(chat)
         key = hashlib.blake2b(question.whole.encode("utf-8", "replace"), digest_size=16).digest()
         kept = self._found.get(key)
         if kept is not None:
@@ -189,7 +190,7 @@ class Classifier:
                 self._found.popitem(last=False)
         return replace(found, duration_ms=_since(started))
 
-    async def _classify(self, question: Question) -> Classified:
+    async def _classify(self, question: ChatQuestion) -> QuestionClass:
         try:
             found = self._offline(question.whole)
         except Exception as error:  # noqa: BLE001 - no classifier may stop a request
@@ -207,8 +208,8 @@ def template() -> Template:
     return Template(system, user, hashlib.sha256(text.encode()).hexdigest())
 
 
-def _fallback(reason: str) -> Classified:
-    return Classified(FALLBACK, 0.0, "fallback", reason)
+def _fallback(reason: str) -> QuestionClass:
+    return QuestionClass(FALLBACK, 0.0, "fallback", reason)
 
 
 def _stated(confidence: object) -> float:

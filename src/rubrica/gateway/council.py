@@ -15,7 +15,7 @@ COUNCIL = "council"
 """The name that requests ask for it by."""
 
 
-class Deliberated(msgspec.Struct, frozen=True):
+class CouncilAnswer(msgspec.Struct, frozen=True):
     """What a council came to, as the gateway passes it on."""
 
     completion: Completion  # the final answer; its usage is that of all calls
@@ -36,4 +36,4 @@ class Council(Protocol):
     @property
     def tokens(self) -> int: ...  # of one answer, at most
 
-    async def __call__(self, chat: Chat) -> Deliberated: ...
+    async def __call__(self, chat: Chat) -> CouncilAnswer: ...

@@ -7,9 +7,9 @@ from typing import Any
 
 from rubrica.model.evaluation import DimensionResult, Evaluation
 
-from .bill import Bill
+from .bill import RequestBill
 from .controls import Debug
-from .flow import Routed, Step, StepName
+from .flow import RoutedAnswer, RouteStep, StepName
 from .grading import Grade
 from .names import public_name
 
@@ -23,7 +23,7 @@ STEPS: dict[StepName, tuple[int, str]] = {
 }
 
 
-def debug_block(routed: Routed, cost: Bill, level: Debug) -> dict[str, Any]:
+def debug_block(routed: RoutedAnswer, cost: RequestBill, level: Debug) -> dict[str, Any]:
     """The block at one level: `flow` is every step, `timing` only how long they took, `full` both."""
     found: dict[str, Any] = {}
     if level in ("flow", "full"):
@@ -35,7 +35,7 @@ def debug_block(routed: Routed, cost: Bill, level: Debug) -> dict[str, Any]:
     return found
 
 
-def _step(step: Step, routed: Routed, cost: Bill, *, timed: bool) -> dict[str, Any]:
+def _step(step: RouteStep, routed: RoutedAnswer, cost: RequestBill, *, timed: bool) -> dict[str, Any]:
     number, name = STEPS[step.name]
     told: dict[str, Any] = {"step": number, "name": name, "status": step.status}
     if step.said:
@@ -105,7 +105,7 @@ def _breakdown(evaluation: Evaluation) -> dict[str, Any]:
     }
 
 
-def _metrics(routed: Routed, cost: Bill, *, timed: bool) -> dict[str, Any]:
+def _metrics(routed: RoutedAnswer, cost: RequestBill, *, timed: bool) -> dict[str, Any]:
     grade, classified = routed.grade, routed.classified
     told: dict[str, Any] = {
         "quality_score": round(grade.score, 1) if grade is not None else None,

@@ -15,7 +15,7 @@ SYSTEM = {"role": "system", "content": "You are a helpful assistant."}
 SAMPLING = {"temperature": 0, "repeat_penalty": 1.1}
 
 
-class Guided:
+class GuidedUpstream:
     """A model that gets a system message and a way of sampling where the request has none."""
 
     def __init__(self, upstream: Upstream) -> None:

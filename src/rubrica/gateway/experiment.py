@@ -10,7 +10,7 @@ import msgspec
 
 from rubrica.errors import InputError
 from rubrica.scoring.intervals import Estimate, mean_difference, share_difference
-from rubrica.store.gateway_figures import Arm
+from rubrica.store.gateway_figures import ExperimentArm
 
 from .chat import Chat
 
@@ -58,7 +58,7 @@ def portion(digest: bytes) -> float:
     return int.from_bytes(digest[:6], "big") / 2**48
 
 
-class Contrast(msgspec.Struct, frozen=True):
+class ArmContrast(msgspec.Struct, frozen=True):
     """How one arm differs from the control: its figure minus the control's. None: too little to tell.
 
     Conversations, not requests, are what was dealt, so the intervals are over conversations.
@@ -71,13 +71,13 @@ class Contrast(msgspec.Struct, frozen=True):
     rating: Estimate | None  # of people's mean rating, 1 to 5
 
 
-def contrasts(arms: Sequence[Arm]) -> list[Contrast]:
+def contrasts(arms: Sequence[ExperimentArm]) -> list[ArmContrast]:
     """Every arm against the control, if there is one."""
     control = next((arm for arm in arms if arm.variant == CONTROL), None)
     if control is None:
         return []
     return [
-        Contrast(
+        ArmContrast(
             arm.variant,
             share_difference(control.passed, arm.passed),
             mean_difference(control.score, arm.score),

@@ -88,7 +88,7 @@ def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
-class Labels(msgspec.Struct, frozen=True):
+class FeedbackLabels(msgspec.Struct, frozen=True):
     """Lines for `rubrica calibrate`, and of what is not among them how much there is, by reason."""
 
     rows: tuple[dict[str, Any], ...]
@@ -97,7 +97,7 @@ class Labels(msgspec.Struct, frozen=True):
 
 def labels(
     rated: Sequence[RatedRequest], rubric: str, scales: Mapping[str, Scale], *, stands_for: str | None = None
-) -> Labels:
+) -> FeedbackLabels:
     """Judges' scores beside people's, a row for each opinion and judge.
 
     Only answers of tier-0 count: they are what was graded. Scores that people gave by dimension are taken as they
@@ -115,7 +115,7 @@ def labels(
             left_out[found] += 1
         else:
             rows += found
-    return Labels(tuple(rows), dict(left_out))
+    return FeedbackLabels(tuple(rows), dict(left_out))
 
 
 def _human(one: RatedRequest, scales: Mapping[str, Scale], stands_for: str | None) -> dict[str, float] | str:

@@ -24,9 +24,9 @@ from rubrica.errors import InputError, RubricaError
 from rubrica.llm.model import ModelError
 
 from .chat import Chat
-from .classifier import Classified, Classifier
+from .classifier import Classifier, QuestionClass
 from .controls import PREFIX, Controls, Tier
-from .council import Council, Deliberated
+from .council import Council, CouncilAnswer
 from .grading import Grade, Grader
 from .upstream import Completion, Stream, Upstream
 
@@ -34,7 +34,7 @@ StepName = Literal["classification", "tier-0", "grading", "decision", "tier-1", 
 StepStatus = Literal["complete", "failed", "skipped"]
 
 
-class Step(msgspec.Struct, frozen=True):
+class RouteStep(msgspec.Struct, frozen=True):
     """One thing the gateway did for a request, or left out, and how long it took."""
 
     name: StepName
@@ -44,20 +44,20 @@ class Step(msgspec.Struct, frozen=True):
 
 
 @dataclass(slots=True)
-class Routed:
+class RoutedAnswer:
     """Where an answer came from, and everything that led there."""
 
     tier: Tier | Literal["council"]
     upstream: Upstream | Council
     completion: Completion | None = None  # a whole answer …
     stream: Stream | None = None  # … or one that has begun
-    classified: Classified | None = None
+    classified: QuestionClass | None = None
     grade: Grade | None = None
     passed_over: Completion | None = None  # tier-0's answer, where it did not pass
     degraded: str = ""  # why this is not the answer that was wanted
-    steps: list[Step] = field(default_factory=list)
+    steps: list[RouteStep] = field(default_factory=list)
     started: float = field(default_factory=time.perf_counter)
-    council: Deliberated | None = None  # where that was asked for
+    council: CouncilAnswer | None = None  # where that was asked for
 
 
 MALFORMED = (None, 400, 413, 415, 422)
@@ -91,10 +91,10 @@ class Route:
     ungraded: Tier = "tier-1"
     sees_images: bool = False  # whether the grader does
 
-    async def __call__(self, chat: Chat, controls: Controls, routed: Routed | None = None) -> Routed:
+    async def __call__(self, chat: Chat, controls: Controls, routed: RoutedAnswer | None = None) -> RoutedAnswer:
         """Answer one request by the rules above. A `routed` given here tells how far it came if it is cut short."""
         self._check(controls)
-        routed = routed or Routed("tier-0", self.tier0)
+        routed = routed or RoutedAnswer("tier-0", self.tier0)
         if controls.force is not None:
             return await self._ask_only(routed, chat, controls.force, "asked for by the request")
         if not controls.grading:
@@ -119,14 +119,14 @@ class Route:
     def _tier(self, tier: Tier) -> Upstream | None:
         return self.tier0 if tier == "tier-0" else self.tier1
 
-    async def _ask_only(self, routed: Routed, chat: Chat, tier: Tier, why: str) -> Routed:
+    async def _ask_only(self, routed: RoutedAnswer, chat: Chat, tier: Tier, why: str) -> RoutedAnswer:
         """Ask one tier without a grade; the other one stands in if it is down."""
         wanted = self._tier(tier)
         tier, asked = (tier, wanted) if wanted is not None else ("tier-0", self.tier0)
         routed.tier = tier
         if wanted is None:
             routed.degraded = "there is no tier-1"
-        routed.steps += [Step("classification", "skipped", why), Step("grading", "skipped", why)]
+        routed.steps += [RouteStep("classification", "skipped", why), RouteStep("grading", "skipped", why)]
         error = await _answer(routed, chat, asked)
         if error is None:
             return routed
@@ -140,21 +140,23 @@ class Route:
             raise AllDownError({tier: error, other: second})
         return routed
 
-    async def _ask_and_grade(self, routed: Routed, chat: Chat, controls: Controls) -> Routed:
+    async def _ask_and_grade(self, routed: RoutedAnswer, chat: Chat, controls: Controls) -> RoutedAnswer:
         found = await self._ask_and_classify(routed, chat, controls)
         if isinstance(found, ModelError):
             return await self._escalate(routed, chat, f"tier-0 failed ({found.trouble})", found)
         answer, classified = found
         if not answer.text.strip():
             reason = "it calls tools" if answer.calls_tools else "it is empty"
-            routed.steps.append(Step("grading", "skipped", f"not gradable: {reason}"))
+            routed.steps.append(RouteStep("grading", "skipped", f"not gradable: {reason}"))
             if self.ungraded == "tier-0" and answer.calls_tools:
                 return _settled(routed, answer, "not gradable: tier-0's answer stands")
             return await self._escalate(routed, chat, f"tier-0's answer cannot be graded: {reason}", answer)
         routed.passed_over = answer  # until it has passed
         grade = routed.grade = await self.grader(chat, answer.text, classified.type, controls.threshold)
         routed.steps.append(
-            Step("grading", "failed" if grade.failure else "complete", grade.failure or grade.note, grade.duration_ms)
+            RouteStep(
+                "grading", "failed" if grade.failure else "complete", grade.failure or grade.note, grade.duration_ms
+            )
         )
         if grade.passed:
             return _settled(routed, answer, f"{grade.score:g} reaches {grade.threshold:g}")
@@ -162,8 +164,8 @@ class Route:
         return await self._escalate(routed, chat, reason, answer)
 
     async def _ask_and_classify(
-        self, routed: Routed, chat: Chat, controls: Controls
-    ) -> tuple[Completion, Classified] | ModelError:
+        self, routed: RoutedAnswer, chat: Chat, controls: Controls
+    ) -> tuple[Completion, QuestionClass] | ModelError:
         """Tier-0's answer and the type of the question, found at the same time."""
         classification = asyncio.create_task(self._question_type(routed, chat, controls))
         try:
@@ -175,27 +177,29 @@ class Route:
         finally:
             classification.cancel()
 
-    async def _first_answer(self, routed: Routed, chat: Chat) -> Completion | ModelError:
+    async def _first_answer(self, routed: RoutedAnswer, chat: Chat) -> Completion | ModelError:
         """Tier-0's whole answer: it is graded before the client sees any of it."""
         started = time.perf_counter()
         try:
             answer = await self.tier0.complete(_whole(chat.body))
         except ModelError as error:
-            routed.steps.append(Step("tier-0", "failed", str(error), _since(started)))
+            routed.steps.append(RouteStep("tier-0", "failed", str(error), _since(started)))
             return error
-        routed.steps.append(Step("tier-0", "complete", "", _since(started)))
+        routed.steps.append(RouteStep("tier-0", "complete", "", _since(started)))
         return answer
 
-    async def _question_type(self, routed: Routed, chat: Chat, controls: Controls) -> Classified:
+    async def _question_type(self, routed: RoutedAnswer, chat: Chat, controls: Controls) -> QuestionClass:
         if controls.question_type is not None:
-            found = Classified(controls.question_type, 1.0, "given", "named by the request")
+            found = QuestionClass(controls.question_type, 1.0, "given", "named by the request")
         else:
             found = await self.classifier(chat)
         routed.classified = found
-        routed.steps.append(Step("classification", "complete", found.reason, found.duration_ms))
+        routed.steps.append(RouteStep("classification", "complete", found.reason, found.duration_ms))
         return found
 
-    async def _escalate(self, routed: Routed, chat: Chat, why: str, first: Completion | ModelError) -> Routed:
+    async def _escalate(
+        self, routed: RoutedAnswer, chat: Chat, why: str, first: Completion | ModelError
+    ) -> RoutedAnswer:
         """Ask tier-1; without an answer from it, tier-0's is better than none."""
         routed.passed_over = first if isinstance(first, Completion) else None
         if self.tier1 is None:
@@ -203,7 +207,7 @@ class Route:
             missing = "there is no tier-1"
         else:
             routed.tier = "tier-1"
-            routed.steps.append(Step("decision", "complete", f"escalated: {why}"))
+            routed.steps.append(RouteStep("decision", "complete", f"escalated: {why}"))
             trouble = await _answer(routed, chat, self.tier1)
             if trouble is None:
                 return routed
@@ -215,7 +219,7 @@ class Route:
         raise AllDownError({"tier-0": first, **({"tier-1": trouble} if trouble is not None else {})})
 
 
-async def _answer(routed: Routed, chat: Chat, upstream: Upstream) -> ModelError | None:
+async def _answer(routed: RoutedAnswer, chat: Chat, upstream: Upstream) -> ModelError | None:
     """Let a model answer, as a stream where the client wants one; the trouble, if it cannot."""
     routed.upstream, started = upstream, time.perf_counter()
     try:
@@ -224,15 +228,15 @@ async def _answer(routed: Routed, chat: Chat, upstream: Upstream) -> ModelError 
         else:
             routed.completion = await upstream.complete(chat.body)
     except ModelError as error:
-        routed.steps.append(Step(routed.tier, "failed", str(error), _since(started)))
+        routed.steps.append(RouteStep(routed.tier, "failed", str(error), _since(started)))
         return error
-    routed.steps.append(Step(routed.tier, "complete", "", _since(started)))
+    routed.steps.append(RouteStep(routed.tier, "complete", "", _since(started)))
     return None
 
 
-def _settled(routed: Routed, answer: Completion, why: str) -> Routed:
+def _settled(routed: RoutedAnswer, answer: Completion, why: str) -> RoutedAnswer:
     routed.completion, routed.passed_over = answer, None
-    routed.steps.append(Step("decision", "complete", f"tier-0: {why}"))
+    routed.steps.append(RouteStep("decision", "complete", f"tier-0: {why}"))
     return routed
 
 

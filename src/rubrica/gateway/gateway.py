@@ -20,21 +20,21 @@ from rubrica.llm.model import ModelError
 from rubrica.llm.price import price
 from rubrica.llm.settings import Settings
 from rubrica.store.database import Database
-from rubrica.store.gateway import Cached, Comparison
+from rubrica.store.gateway import Cached, TierComparison
 from rubrica.store.spending import SpendingReservation
 
-from .answers import Answers
-from .bill import Bill, bill
+from .answer_reuse import AnswerReuse
+from .bill import RequestBill, bill
 from .chat import Chat
 from .controls import Allowance, Controls
 from .council import COUNCIL, Council
 from .debug import debug_block
 from .estimate import CostEstimator
-from .flow import Route, Routed, Step
+from .flow import Route, RoutedAnswer, RouteStep
 from .metrics import Metrics
 from .names import public_name
-from .parts import Models, Parts
-from .record import Exchange, Keeping, record_of, texts_of
+from .parts import GatewayModels, GatewayParts
+from .record import HttpExchange, TextRetention, record_of, texts_of
 from .settings import GatewaySettings
 from .shadow import Payment, Shadow
 from .spending import Spending
@@ -52,7 +52,7 @@ ANSWERED, GONE, BROKEN = 200, 499, 502
 
 
 @dataclass(slots=True)
-class Asked:
+class GatewayRequest:
     """One request, and how far it came."""
 
     chat: Chat
@@ -64,19 +64,19 @@ class Asked:
     started: float = field(default_factory=time.perf_counter)
     variant: str = ""  # the arm of an experiment
     route: Route | None = None
-    routed: Routed | None = None
+    routed: RoutedAnswer | None = None
     reservation: SpendingReservation | None = None  # where something limits what may be spent
     booked: bool = False
 
 
 @dataclass(slots=True)
-class Answered:
+class GatewayAnswer:
     """A request with its answer: whole, or as a stream that has begun. Then the bill comes at its end."""
 
-    asked: Asked
+    asked: GatewayRequest
     route: Route
-    routed: Routed
-    bill: Bill | None = None
+    routed: RoutedAnswer
+    bill: RequestBill | None = None
     cached: Cached = ""
     first_byte_ms: float | None = None  # of a stream
 
@@ -116,7 +116,7 @@ class Gateway:
         self,
         settings: GatewaySettings,
         database: Database,
-        parts: Parts,
+        parts: GatewayParts,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self.settings, self.database, self.parts, self.clock = settings, database, parts, clock
@@ -130,8 +130,8 @@ class Gateway:
             settings.budget.answer_tokens,
             settings.grading.characters,
         )
-        self._answers = Answers(settings.cache)
-        self._keeping = Keeping.of(settings.records.prompts)
+        self._answers = AnswerReuse(settings.cache)
+        self._keeping = TextRetention.of(settings.records.prompts)
         self._writer = RecordWriter(
             database,
             waiting=settings.records.waiting,
@@ -139,12 +139,12 @@ class Gateway:
         )
         self._shadow = Shadow(settings.shadow.share, price, self._compared, paying=self._paying)
         self._reserving: asyncio.Task[None] | None = None
-        self._ended: list[tuple[Asked, Bill | None, Exchange]] = []  # and not booked yet
+        self._ended: list[tuple[GatewayRequest, RequestBill | None, HttpExchange]] = []  # and not booked yet
 
     @classmethod
     def open(cls, settings: GatewaySettings, models: Settings, database: Database) -> Self:
         """A gateway as the settings say, over a database that is up to date. It closes the database at its end."""
-        return cls(settings, database, Parts.open(settings, Models(models)))
+        return cls(settings, database, GatewayParts.open(settings, GatewayModels(models)))
 
     async def start(self) -> None:
         """Begin to look after what is reserved."""
@@ -161,7 +161,7 @@ class Gateway:
         await self.parts.models.close()
         await self.database.close()
 
-    async def answer(self, asked: Asked) -> Answered:
+    async def answer(self, asked: GatewayRequest) -> GatewayAnswer:
         """The answer to a request. What went wrong is raised, and booked once it is told: see `fail`."""
         self.metrics.in_flight += 1
         try:
@@ -172,9 +172,9 @@ class Gateway:
             again = self._answers.find(asked.chat, asked.controls, route, str(asked.key_id))
             if again is not None:
                 asked.routed = again.routed
-                answered = Answered(asked, route, again.routed, again.bill, again.cached)
+                answered = GatewayAnswer(asked, route, again.routed, again.bill, again.cached)
             else:
-                answered = Answered(asked, route, await self._ask(asked, route))
+                answered = GatewayAnswer(asked, route, await self._ask(asked, route))
         except asyncio.CancelledError:
             self.fail(asked, GONE)
             raise
@@ -184,25 +184,25 @@ class Gateway:
             self._settle(answered, ANSWERED)
         return answered
 
-    async def _ask(self, asked: Asked, route: Route) -> Routed:
+    async def _ask(self, asked: GatewayRequest, route: Route) -> RoutedAnswer:
         """Let the models answer, within what may be spent."""
         chat, controls = asked.chat, asked.controls
         if not self.spending.limited(asked.allowance):
-            asked.routed = Routed("tier-0", route.tier0)
+            asked.routed = RoutedAnswer("tier-0", route.tier0)
             return await route(chat, controls, asked.routed)
         most = self._estimator.request(chat, controls, route)
         asked.reservation = await self.spending.reserve(asked.key_id, asked.allowance, most.total)
-        asked.routed = Routed("tier-0", route.tier0)
+        asked.routed = RoutedAnswer("tier-0", route.tier0)
         with spending_from(Budget(most.judging, price)):  # judges are asked no more than was reserved for
             return await route(chat, controls, asked.routed)
 
-    async def _deliberate(self, asked: Asked) -> Answered:
+    async def _deliberate(self, asked: GatewayRequest) -> GatewayAnswer:
         """The council's answer. It is not graded, kept, compared or part of an experiment: it has no route."""
         if self.council is None:
             raise MissingError(NO_COUNCIL)
         most = self._estimator.council(asked.chat, self.council.models, self.council.tokens).total
         asked.reservation = await self.spending.reserve(asked.key_id, asked.allowance, most)
-        routed = asked.routed = Routed("council", self.council)
+        routed = asked.routed = RoutedAnswer("council", self.council)
         try:
             with spending_from(Budget(most, price)) if asked.reservation is not None else nullcontext():
                 found = routed.council = await self.council(asked.chat)
@@ -210,15 +210,15 @@ class Gateway:
             asked.routed = None  # refused before any model was asked, so that it cost nothing
             raise
         routed.completion, routed.degraded = found.completion, found.degraded
-        routed.steps.append(Step("council", "complete", found.degraded, _since(asked.started)))
+        routed.steps.append(RouteStep("council", "complete", found.degraded, _since(asked.started)))
         # In the books its cost stands with the better model's. What that would have cost alone is not known.
-        answered = Answered(asked, self.parts.main, routed, Bill(0.0, found.usd, 0.0, 0.0, None))
+        answered = GatewayAnswer(asked, self.parts.main, routed, RequestBill(0.0, found.usd, 0.0, 0.0, None))
         if asked.chat.stream:
             answered.first_byte_ms = _since(asked.started)
         self._settle(answered, ANSWERED)
         return answered
 
-    async def follow(self, answered: Answered) -> AsyncGenerator[bytes, None]:
+    async def follow(self, answered: GatewayAnswer) -> AsyncGenerator[bytes, None]:
         """The events of an answer that is still being written. Its bill is there once they have ended."""
         stream = answered.routed.stream
         if stream is None:
@@ -235,13 +235,13 @@ class Gateway:
             await stream.aclose()
             self._settle(answered, status)
 
-    async def abandon(self, answered: Answered) -> None:
+    async def abandon(self, answered: GatewayAnswer) -> None:
         """End an answer that nobody follows any more; one that is complete stays as it is."""
         if not answered.asked.booked and answered.routed.stream is not None:
             await answered.routed.stream.aclose()
             self._settle(answered, GONE)
 
-    def fail(self, asked: Asked, status: int) -> None:
+    def fail(self, asked: GatewayRequest, status: int) -> None:
         """Book a request that has no answer: what it cost up to there, and with what status it ended."""
         if asked.booked:
             return
@@ -250,7 +250,7 @@ class Gateway:
 
     def turn_away(self, trace: UUID, key_id: UUID | None, status: int) -> None:
         """Book a request that could not even be read."""
-        exchange = Exchange(trace, self.clock(), status, 0.0, key_id)
+        exchange = HttpExchange(trace, self.clock(), status, 0.0, key_id)
         record = record_of(exchange, None, Controls(), None, None, self._keeping)
         self.metrics.observe(record)
         self._writer.put(record)
@@ -265,7 +265,7 @@ class Gateway:
         self._keep_books()
         return await self._writer.drained(seconds)
 
-    def _settle(self, answered: Answered, status: int) -> None:
+    def _settle(self, answered: GatewayAnswer, status: int) -> None:
         """Book a request with its answer, and keep the answer."""
         asked, route, routed = answered.asked, answered.route, answered.routed
         if asked.booked:
@@ -275,7 +275,7 @@ class Gateway:
         if status == ANSWERED and not answered.cached and asked.route is not None:
             self._answers.keep(asked.chat, asked.controls, route, str(asked.key_id), routed, cost)
 
-    def _book(self, asked: Asked, cost: Bill | None, exchange: Exchange) -> None:
+    def _book(self, asked: GatewayRequest, cost: RequestBill | None, exchange: HttpExchange) -> None:
         asked.booked = True
         self.metrics.in_flight -= 1
         self.spending.settle(asked.reservation, _spent(asked, cost, exchange))
@@ -295,7 +295,7 @@ class Gateway:
             if exchange.status == ANSWERED and asked.routed is not None and asked.route is not None:
                 self._shadow.consider(asked.chat, asked.routed, asked.route, record)
 
-    def _compared(self, comparison: Comparison) -> None:
+    def _compared(self, comparison: TierComparison) -> None:
         self.metrics.compared(comparison)
         self._writer.put(comparison)
 
@@ -315,16 +315,18 @@ class Gateway:
             self.spending.settle(reservation, payment.usd)
 
 
-def _spent(asked: Asked, cost: Bill | None, exchange: Exchange) -> float | None:
+def _spent(asked: GatewayRequest, cost: RequestBill | None, exchange: HttpExchange) -> float | None:
     """What a request cost; None where that is not known: a model may charge for an answer nobody waited for."""
     if asked.routed is None or exchange.cached:
         return 0.0
     return None if cost is None or exchange.status == GONE else cost.total
 
 
-def _exchange(asked: Asked, status: int, cached: Cached = "", first_byte_ms: float | None = None) -> Exchange:
+def _exchange(
+    asked: GatewayRequest, status: int, cached: Cached = "", first_byte_ms: float | None = None
+) -> HttpExchange:
     spent = _since(asked.started)
-    return Exchange(asked.trace, asked.at, status, spent, asked.key_id, cached, asked.variant, first_byte_ms)
+    return HttpExchange(asked.trace, asked.at, status, spent, asked.key_id, cached, asked.variant, first_byte_ms)
 
 
 def _since(started: float) -> float:

@@ -17,9 +17,9 @@ from rubrica.model.judge import Judge
 from rubrica.model.rubric import Rubric
 from rubrica.text.truncation import excerpt
 
-from .chat import SHOWN_ROLES, Chat, Turn
+from .chat import SHOWN_ROLES, Chat, ChatTurn
 from .variants import with_thresholds
-from .workers import BusyError, Workers
+from .workers import GradingBusyError, Workers
 
 FAILED_SHARE = 0.5
 """Of full marks: what an answer counts that nobody could grade. It does not pass, so the request escalates."""
@@ -94,7 +94,7 @@ class Grader:
             failure = f"grading failed: {error or type(error).__name__}"
         if evaluation is not None and not _scored(evaluation):
             failure = "no dimension could be graded"
-        out_of = plan.ruling.out_of
+        out_of = plan.decision.out_of
         wanted = self.threshold(question_type) if threshold is None else threshold
         spent = (time.perf_counter() - started) * 1000
         if not failure and evaluation is not None and evaluation.verdict == INCONCLUSIVE:
@@ -151,7 +151,7 @@ class Grader:
             rubric = with_thresholds(self.rubric, {question_type: threshold})
             try:
                 found = await self._workers.run(compile_rubric, rubric, self._judge)
-            except BusyError:
+            except GradingBusyError:
                 found = compile_rubric(rubric, self._judge)
             if len(self._variants) >= MOST_VARIANTS:
                 self._variants.clear()
@@ -165,7 +165,7 @@ class GradedTexts:
 
     question: str
     answer: str
-    turns: tuple[Turn, ...]  # before the answer; none where the question is all
+    turns: tuple[ChatTurn, ...]  # before the answer; none where the question is all
     images: tuple[str, ...]
     note: str = ""  # what was left out
 
@@ -182,7 +182,7 @@ def excerpt_of(chat: Chat, answer: str, characters: int) -> GradedTexts:
     """
     question, given = excerpt(chat.question, characters), excerpt(answer, characters)
     asked = [turn for turn in chat.turns if turn.text and turn.role in SHOWN_ROLES]
-    turns: list[Turn] = []
+    turns: list[ChatTurn] = []
     if len(asked) > 1:
         left = characters
         for turn in reversed(asked):
@@ -190,7 +190,7 @@ def excerpt_of(chat: Chat, answer: str, characters: int) -> GradedTexts:
             left -= len(kept.text)
             if left < 0 and turns:
                 break
-            turns.append(Turn(turn.role, kept.text))
+            turns.append(ChatTurn(turn.role, kept.text))
         turns.reverse()
     notes = [question.note("question"), given.note("answer")]
     if turns and len(turns) < len(asked):

@@ -16,7 +16,7 @@ from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from rubrica.store.gateway import GONE, Comparison, Record
+from rubrica.store.gateway import GONE, RequestRecord, TierComparison
 
 Outcome = Literal["passed", "escalated", "ungraded", "cached", "degraded", "refused", "gone", "error"]
 MILLISECONDS = (5.0, 25.0, 100.0, 250.0, 500.0, 1_000.0, 2_500.0, 5_000.0, 10_000.0, 30_000.0, 120_000.0)
@@ -61,7 +61,7 @@ class Metrics(Collector):
         self._dropped = 0
         self.registry.register(self)
 
-    def observe(self, record: Record) -> None:
+    def observe(self, record: RequestRecord) -> None:
         """Count a request that has ended."""
         question_type = record.question_type or NONE
         self._requests[record.tier or NONE, question_type, outcome_of(record)] += 1
@@ -72,7 +72,7 @@ class Metrics(Collector):
         self._time(record)
         self._price(record)
 
-    def compared(self, comparison: Comparison) -> None:
+    def compared(self, comparison: TierComparison) -> None:
         """Count a comparison with tier-1."""
         self._comparisons[comparison.better] += 1
         self._usd["shadow"] += comparison.usd or 0.0
@@ -85,7 +85,7 @@ class Metrics(Collector):
         """Everything, in the form that Prometheus reads."""
         return generate_latest(self.registry)
 
-    def _time(self, record: Record) -> None:
+    def _time(self, record: RequestRecord) -> None:
         self._total.add(record.total_ms)
         if record.first_byte_ms is not None:
             self._first_byte.add(record.first_byte_ms)
@@ -98,7 +98,7 @@ class Metrics(Collector):
         if record.tier1_ms is not None:
             self._tier1.add(record.tier1_ms)
 
-    def _price(self, record: Record) -> None:
+    def _price(self, record: RequestRecord) -> None:
         usd = self._usd
         usd["tier0"] += record.tier0_usd or 0.0
         usd["tier1"] += record.tier1_usd or 0.0
@@ -146,7 +146,7 @@ class Metrics(Collector):
         return family
 
 
-def outcome_of(record: Record) -> Outcome:
+def outcome_of(record: RequestRecord) -> Outcome:
     """How a request ended, in a word. An answer that failed, and was given for want of a better one, is `degraded`."""
     if record.status >= 500 or (record.tier is None and record.status < 400):
         return "error"

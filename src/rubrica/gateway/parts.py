@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from rubrica.judges.jury import Jury
-from rubrica.llm.connect import Gates, connect
+from rubrica.llm.connect import ProviderLimits, connect
 from rubrica.llm.http import HttpSession
 from rubrica.llm.model import Model, Usage
 from rubrica.llm.price import price
@@ -17,7 +17,7 @@ from rubrica.packs.library import load
 from .chat import Chat
 from .classifier import TYPES, Classifier, ModelClassifier, weights
 from .controls import Controls
-from .embedded import Guided
+from .embedded import GuidedUpstream
 from .experiment import CONTROL, Experiment
 from .flow import Route
 from .grading import Grader
@@ -37,16 +37,16 @@ BLIND = ("local:", "scripted:", "replay:")
 """Models that cannot see pictures."""
 
 
-class Connecting(Protocol):
+class ModelConnector(Protocol):
     """From a model's name to the model, over connections and limits that are shared."""
 
-    def __call__(self, spec: str, settings: Settings, *, session: HttpSession, gates: Gates) -> Upstream: ...
+    def __call__(self, spec: str, settings: Settings, *, session: HttpSession, gates: ProviderLimits) -> Upstream: ...
 
 
-class Models:
+class GatewayModels:
     """The models by name, each connected when it is first wanted. Connections, limits and breakers are shared."""
 
-    def __init__(self, settings: Settings, connecting: Connecting = connect_upstream) -> None:
+    def __init__(self, settings: Settings, connecting: ModelConnector = connect_upstream) -> None:
         # A budget of commands would end the grading and leave the spending: the gateway has budgets of its own.
         changes: dict[str, object] = {"budget": None}
         for name, value in (("concurrency", AT_ONCE), ("timeout", PATIENCE), ("deadline", 2 * PATIENCE)):
@@ -54,7 +54,7 @@ class Models:
                 changes[name] = value
         self.settings = settings.model_copy(update=changes)
         self._connecting = connecting
-        self._session, self._gates = HttpSession(connections=0), Gates()  # 0: as many as there are calls
+        self._session, self._gates = HttpSession(connections=0), ProviderLimits()  # 0: as many as there are calls
         self._upstreams: dict[str, Upstream] = {}
         self._closing: list[Model | Jury] = []
         self.workers = Workers()
@@ -64,7 +64,7 @@ class Models:
         if name not in self._upstreams:
             price(name, Usage())  # looks it up now, which takes a while
             found = self._connecting(name, self.settings, session=self._session, gates=self._gates)
-            self._upstreams[name] = Guided(found) if name == EMBEDDED else found
+            self._upstreams[name] = GuidedUpstream(found) if name == EMBEDDED else found
         return self._upstreams[name]
 
     def jury(self, names: tuple[str, ...]) -> Jury:
@@ -86,15 +86,15 @@ class Models:
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class GatewayParts:
     """Everything that answers take part in, ready to be used."""
 
-    models: Models
+    models: GatewayModels
     routes: dict[str, Route]  # by the arm of the experiment
     experiment: Experiment | None = None
 
     @classmethod
-    def open(cls, settings: GatewaySettings, models: Models) -> Parts:
+    def open(cls, settings: GatewaySettings, models: GatewayModels) -> GatewayParts:
         """Connect and compile everything the settings name. What cannot be is told now, not by the first request."""
         jury = models.jury(settings.grader) if settings.grader else None
         routes = {CONTROL: _route(settings, models, _rubric(settings.grading), jury)}
@@ -129,7 +129,7 @@ def _rubric(settings: GradingSettings) -> Rubric:
     )
 
 
-def _route(settings: GatewaySettings, models: Models, rubric: Rubric, jury: Jury | None) -> Route:
+def _route(settings: GatewaySettings, models: GatewayModels, rubric: Rubric, jury: Jury | None) -> Route:
     grader = Grader(
         rubric,
         jury.judge(rubric) if jury is not None else None,
@@ -148,7 +148,7 @@ def _route(settings: GatewaySettings, models: Models, rubric: Rubric, jury: Jury
     )
 
 
-def _classifier(settings: GatewaySettings, models: Models) -> Classifier:
+def _classifier(settings: GatewaySettings, models: GatewayModels) -> Classifier:
     weights()  # read now, not by the first request
     wanted = settings.classifier
     model = ModelClassifier(models.classifier(wanted.model), price=price) if wanted.model is not None else None

@@ -18,14 +18,14 @@ import msgspec
 
 from rubrica.llm.model import Usage
 from rubrica.model.evaluation import Cost, Evaluation
-from rubrica.store.gateway import Cached, Degraded, DimensionScore, Record
+from rubrica.store.gateway import Cached, Degraded, GradedDimension, RequestRecord
 from rubrica.text.pii import mask
 
-from .bill import Bill
+from .bill import RequestBill
 from .chat import Chat
 from .controls import Controls
 from .experiment import opening
-from .flow import Routed, Step
+from .flow import RoutedAnswer, RouteStep
 from .grading import Grade
 from .names import public_name
 from .upstream import Completion, Stream
@@ -39,7 +39,7 @@ CUT = "[…]"
 
 
 @dataclass(frozen=True, slots=True)
-class Keeping:
+class TextRetention:
     """What is done with texts.
 
     Digests are BLAKE2b under `key`: a plain digest of a short question is found by trying likely questions.
@@ -51,7 +51,7 @@ class Keeping:
     key: bytes
 
     @classmethod
-    def of(cls, prompts: Literal["keep", "hash", "drop"], key: bytes | None = None) -> Keeping:
+    def of(cls, prompts: Literal["keep", "hash", "drop"], key: bytes | None = None) -> TextRetention:
         """Without a key, one for this process is made up: equal texts are then recognised until it ends."""
         return cls(prompts, key or secrets.token_bytes(32))
 
@@ -59,7 +59,7 @@ class Keeping:
         return hashlib.blake2b(text, key=self.key, digest_size=32).digest()
 
 
-class Exchange(msgspec.Struct, frozen=True):
+class HttpExchange(msgspec.Struct, frozen=True):
     """A request and its reply as HTTP saw them."""
 
     trace: UUID
@@ -73,7 +73,7 @@ class Exchange(msgspec.Struct, frozen=True):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Texts:
+class ExchangeTexts:
     """What was asked and answered, not yet masked. It has no `repr`, so that no log shows it."""
 
     prompt: str
@@ -81,13 +81,13 @@ class Texts:
 
 
 def record_of(
-    exchange: Exchange,
+    exchange: HttpExchange,
     chat: Chat | None,  # None: the body could not be read
     controls: Controls,
-    routed: Routed | None,  # as far as it came; None: it was refused before any model was asked
-    cost: Bill | None,
-    keeping: Keeping,
-) -> Record:
+    routed: RoutedAnswer | None,  # as far as it came; None: it was refused before any model was asked
+    cost: RequestBill | None,
+    keeping: TextRetention,
+) -> RequestRecord:
     """The row of a request whose reply is complete, without its texts."""
     found: dict[str, Any] = {
         "trace": exchange.trace,
@@ -111,10 +111,10 @@ def record_of(
             found |= _grade(routed.grade) | _times(routed.steps) | _tokens(routed)
     if chat is not None:
         found |= _digests(chat, routed, keeping)
-    return Record(**found)
+    return RequestRecord(**found)
 
 
-def _route(routed: Routed) -> dict[str, Any]:
+def _route(routed: RoutedAnswer) -> dict[str, Any]:
     failed = {step.name for step in routed.steps if step.status == "failed"}
     found: dict[str, Any] = {"degraded": _degraded(routed), "failed_steps": ",".join(sorted(failed))}
     if _answer(routed) is not None:
@@ -126,7 +126,7 @@ def _route(routed: Routed) -> dict[str, Any]:
     return found
 
 
-def _degraded(routed: Routed) -> Degraded:
+def _degraded(routed: RoutedAnswer) -> Degraded:
     """What was missing, in a word of ours: `routed.degraded` quotes providers."""
     if not routed.degraded or routed.tier == "council":
         return ""
@@ -134,7 +134,7 @@ def _degraded(routed: Routed) -> Degraded:
     return "tier-1 failed" if "tier-1" in failed else "tier-0 failed" if "tier-0" in failed else "no tier-1"
 
 
-def _costs(cost: Bill | None, cached: Cached) -> dict[str, float | None]:
+def _costs(cost: RequestBill | None, cached: Cached) -> dict[str, float | None]:
     if cost is None:
         return {}
     if cached:
@@ -162,9 +162,9 @@ def _grade(grade: Grade | None) -> dict[str, Any]:
     }
 
 
-def _dimensions(evaluation: Evaluation) -> Mapping[str, DimensionScore]:
+def _dimensions(evaluation: Evaluation) -> Mapping[str, GradedDimension]:
     return {
-        name: DimensionScore(
+        name: GradedDimension(
             result.value,
             result.confidence,
             (result.judge or "judge") if result.source == "llm" else "",
@@ -178,7 +178,7 @@ def _dimensions(evaluation: Evaluation) -> Mapping[str, DimensionScore]:
 _TIMES = {"tier-0": "tier0_ms", "tier-1": "tier1_ms", "classification": "classification_ms", "grading": "grading_ms"}
 
 
-def _times(steps: list[Step]) -> dict[str, float]:
+def _times(steps: list[RouteStep]) -> dict[str, float]:
     found: dict[str, float] = {}
     for step in steps:
         if step.status != "skipped" and (name := _TIMES.get(step.name)) is not None:
@@ -186,7 +186,7 @@ def _times(steps: list[Step]) -> dict[str, float]:
     return found
 
 
-def _tokens(routed: Routed) -> dict[str, int]:
+def _tokens(routed: RoutedAnswer) -> dict[str, int]:
     """Of everything that was asked of a model, and of the answer alone."""
     answer = _answer(routed)
     used = answer.usage if answer is not None else Usage()
@@ -204,7 +204,7 @@ def _tokens(routed: Routed) -> dict[str, int]:
     }
 
 
-def _digests(chat: Chat, routed: Routed | None, keeping: Keeping) -> dict[str, bytes]:
+def _digests(chat: Chat, routed: RoutedAnswer | None, keeping: TextRetention) -> dict[str, bytes]:
     if keeping.prompts == "drop":
         return {}
     said = [(turn.role, turn.text) for turn in chat.turns]
@@ -214,7 +214,7 @@ def _digests(chat: Chat, routed: Routed | None, keeping: Keeping) -> dict[str, b
     return found
 
 
-def texts_of(chat: Chat | None, routed: Routed | None, keeping: Keeping) -> Texts | None:
+def texts_of(chat: Chat | None, routed: RoutedAnswer | None, keeping: TextRetention) -> ExchangeTexts | None:
     """The texts to be kept with a record, if any are."""
     if chat is None or keeping.prompts != "keep":
         return None
@@ -223,10 +223,10 @@ def texts_of(chat: Chat | None, routed: Routed | None, keeping: Keeping) -> Text
     answer = _answer(routed)
     text = answer.text if answer is not None else ""
     longest = MOST_TEXT + EDGE + 1  # no more is kept, and what waits to be written takes memory
-    return Texts(prompt[-longest:], text[:longest])
+    return ExchangeTexts(prompt[-longest:], text[:longest])
 
 
-def masked(record: Record, texts: Texts | None) -> Record:
+def masked(record: RequestRecord, texts: ExchangeTexts | None) -> RequestRecord:
     """The record with its texts in it, personal data masked. It takes a millisecond for 1,500 characters."""
     if texts is None:
         return record
@@ -234,7 +234,7 @@ def masked(record: Record, texts: Texts | None) -> Record:
     return msgspec.structs.replace(record, prompt=prompt, answer=answer)
 
 
-def _answer(routed: Routed | None) -> Completion | Stream | None:
+def _answer(routed: RoutedAnswer | None) -> Completion | Stream | None:
     return routed.completion or routed.stream if routed is not None else None
 
 

@@ -112,7 +112,7 @@ class ExperimentSettings(_Part):
         return name
 
 
-class CouncilSettings(_Part):
+class GatewayCouncilSettings(_Part):
     """Who answers requests for the model `council`: all of them together."""
 
     models: Annotated[tuple[ModelName, ...], BeforeValidator(_several)] = Field(
@@ -173,7 +173,7 @@ class GatewaySettings(_Part):
     records: RecordSettings = RecordSettings()
     shadow: ShadowSettings = ShadowSettings()
     experiment: ExperimentSettings | None = None
-    council: CouncilSettings = CouncilSettings()
+    council: GatewayCouncilSettings = GatewayCouncilSettings()
     budget: BudgetSettings = BudgetSettings()
     allowance: Allowance = Field(Allowance(), description="of keys that have none of their own")
     max_body: int = Field(

@@ -17,12 +17,12 @@ from uuid import UUID
 
 from rubrica.errors import SpendingLimitError
 from rubrica.llm.model import ModelError
-from rubrica.store.gateway import Comparison, Record
+from rubrica.store.gateway import RequestRecord, TierComparison
 
 from .bill import Price
 from .chat import Chat
 from .experiment import portion
-from .flow import Route, Routed
+from .flow import Route, RoutedAnswer
 
 LOG = logging.getLogger("rubrica.gateway")
 CLEARLY = 10.0
@@ -60,7 +60,7 @@ class Shadow:
         self,
         share: float,
         price: Price,
-        note: Callable[[Comparison], None],
+        note: Callable[[TierComparison], None],
         *,
         paying: Callable[[Chat, Route], AbstractAsyncContextManager[Payment]] = unlimited,
         at_once: int = AT_ONCE,
@@ -74,7 +74,7 @@ class Shadow:
         """How many comparisons are under way."""
         return len(self._tasks)
 
-    def consider(self, chat: Chat, routed: Routed, route: Route, record: Record) -> bool:
+    def consider(self, chat: Chat, routed: RoutedAnswer, route: Route, record: RequestRecord) -> bool:
         """Begin to compare the answers to a request that has ended, if it is one to compare. It never waits."""
         graded = record.score is not None and routed.grade is not None and route.tier1 is not None
         if not graded or record.cached or record.degraded or not chosen(record.trace, self._share):
@@ -93,7 +93,7 @@ class Shadow:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    async def _run(self, chat: Chat, routed: Routed, route: Route, record: Record) -> None:
+    async def _run(self, chat: Chat, routed: RoutedAnswer, route: Route, record: RequestRecord) -> None:
         try:
             async with self._paying(chat, route) as payment:
                 found = await self._compare(chat, routed, route, record)
@@ -103,10 +103,10 @@ class Shadow:
             return
         except Exception as error:  # noqa: BLE001 - the boundary of a task that nobody waits for
             LOG.warning("a comparison with tier-1 failed: %s", type(error).__name__)
-            found = Comparison(record.trace, failure="not graded")
+            found = TierComparison(record.trace, failure="not graded")
         self._note(found)
 
-    async def _compare(self, chat: Chat, routed: Routed, route: Route, record: Record) -> Comparison:
+    async def _compare(self, chat: Chat, routed: RoutedAnswer, route: Route, record: RequestRecord) -> TierComparison:
         paid: float | None = 0.0
         if routed.tier == "tier-1" or route.tier1 is None:
             answer = routed.completion or routed.stream
@@ -115,23 +115,25 @@ class Shadow:
             try:
                 completion = await route.tier1.complete(_whole(chat))
             except ModelError:
-                return Comparison(record.trace, failure="tier-1 failed", usd=0.0)
+                return TierComparison(record.trace, failure="tier-1 failed", usd=0.0)
             text, paid = completion.text, self._price(route.tier1.name, completion.usage)
         if not text.strip():
-            return Comparison(record.trace, failure="not gradable", usd=paid)
+            return TierComparison(record.trace, failure="not gradable", usd=paid)
         return await self._graded(chat, text, paid, route, record)
 
-    async def _graded(self, chat: Chat, text: str, paid: float | None, route: Route, record: Record) -> Comparison:
+    async def _graded(
+        self, chat: Chat, text: str, paid: float | None, route: Route, record: RequestRecord
+    ) -> TierComparison:
         kind = record.question_type or ""
         grade = await route.grader(chat, text, kind)
         cost = 0.0 if grade.cost is None else grade.cost.usd
         usd = None if paid is None or cost is None else paid + cost
         evaluation = grade.evaluation
         if grade.failure or evaluation is None or evaluation.score is None or record.score is None:
-            return Comparison(record.trace, failure="not graded", usd=usd)
+            return TierComparison(record.trace, failure="not graded", usd=usd)
         score = evaluation.score * 100 / evaluation.out_of
         difference = score - record.score
-        return Comparison(record.trace, score, difference, difference >= CLEARLY, "", usd)
+        return TierComparison(record.trace, score, difference, difference >= CLEARLY, "", usd)
 
 
 def _whole(chat: Chat) -> dict[str, object]:

@@ -39,7 +39,7 @@ FEWEST_WEAK = 10
 Advice = Literal["change", "keep", "cannot tell", "no threshold"]
 
 
-class Candidate(msgspec.Struct, frozen=True):
+class ThresholdCandidate(msgspec.Struct, frozen=True):
     """What would come of one threshold."""
 
     threshold: float  # of 100
@@ -59,11 +59,11 @@ class Proposal(msgspec.Struct, frozen=True):
     threshold: float | None  # the proposed one
     samples: int  # requests of which both answers were graded
     missing: int = 0  # about how many more it takes to tell
-    candidates: tuple[Candidate, ...] = ()  # those that could be judged, highest first
+    candidates: tuple[ThresholdCandidate, ...] = ()  # those that could be judged, highest first
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class TuningTerms:
     """What a proposal is held to."""
 
     tolerance: float = TOLERANCE
@@ -72,11 +72,11 @@ class Terms:
     replicates: int = REPLICATES
 
 
-PLAIN = Terms()
+PLAIN = TuningTerms()
 
 
 def propose(
-    rows: Sequence[ComparedRequest], current: Mapping[str, float], chance: Random, terms: Terms = PLAIN
+    rows: Sequence[ComparedRequest], current: Mapping[str, float], chance: Random, terms: TuningTerms = PLAIN
 ) -> list[Proposal]:
     """A proposal for every question type that has a threshold or was compared, in the order of their names.
 
@@ -100,7 +100,7 @@ def changes(proposals: Sequence[Proposal], out_of: float = 100.0) -> dict[str, f
 
 
 def _propose(
-    name: str, rows: Sequence[ComparedRequest], current: float | None, chance: Random, terms: Terms
+    name: str, rows: Sequence[ComparedRequest], current: float | None, chance: Random, terms: TuningTerms
 ) -> Proposal:
     found = tuple(candidates(rows, chance, terms))
     if not found:
@@ -125,7 +125,7 @@ def _propose(
     return Proposal(name, "no threshold", why, current, None, len(rows), 0, found)
 
 
-def candidates(rows: Sequence[ComparedRequest], chance: Random, terms: Terms) -> list[Candidate]:
+def candidates(rows: Sequence[ComparedRequest], chance: Random, terms: TuningTerms) -> list[ThresholdCandidate]:
     """Every whole number that some answer just reaches and enough answers do, highest first."""
     free = sorted((row for row in rows if not row.gated), key=lambda row: -row.score)
     if len(free) < terms.fewest:
@@ -143,7 +143,7 @@ def candidates(rows: Sequence[ComparedRequest], chance: Random, terms: Terms) ->
         to_tier1 = wilson(len(rows) - count, len(rows))
         assert to_tier1 is not None  # noqa: S101 - there are rows
         loss = Estimate(sums[count] / count, low, high)
-        found.append(Candidate(float(level), to_tier1, count, loss, (sums[count] - sums[count - weak]) / weak))
+        found.append(ThresholdCandidate(float(level), to_tier1, count, loss, (sums[count] - sums[count - weak]) / weak))
     return found
 
 
@@ -164,7 +164,7 @@ def _intervals(
     return [percentile_interval(own) for own in means]
 
 
-def _missing(found: Sequence[Candidate], terms: Terms) -> int:
+def _missing(found: Sequence[ThresholdCandidate], terms: TuningTerms) -> int:
     """About how many more answers it takes until some interval is within the tolerance; 0 if none would be."""
     needed = []
     for one in found:
@@ -174,7 +174,7 @@ def _missing(found: Sequence[Candidate], terms: Terms) -> int:
     return max(1, min(needed)) if needed else 0
 
 
-def _reason(best: Candidate, terms: Terms) -> str:
+def _reason(best: ThresholdCandidate, terms: TuningTerms) -> str:
     return (
         f"answers that reach {best.threshold:g} score {best.loss} points less than tier-1's, which is within "
         f"{terms.tolerance:g}; {best.to_tier1.value:.0%} of requests would go to tier-1"

@@ -19,7 +19,7 @@ MOST_JOBS = 32
 """Jobs that wait or run, those included whose result nobody waits for any more."""
 
 
-class BusyError(RubricaError):
+class GradingBusyError(RubricaError):
     """So much work is under way that no more is taken."""
 
 
@@ -43,7 +43,7 @@ class Workers:
         """
         with self._lock:
             if self._jobs >= self._most:
-                raise BusyError(f"{self._most} answers are being graded already")
+                raise GradingBusyError(f"{self._most} answers are being graded already")
             self._jobs += 1
         job = self._pool.submit(work, *args, **options)
         job.add_done_callback(self._ended)

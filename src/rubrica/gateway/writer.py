@@ -13,9 +13,9 @@ from itertools import islice
 
 from rubrica.errors import StoreError
 from rubrica.store.database import Database
-from rubrica.store.gateway import Comparison, Record, keep
+from rubrica.store.gateway import RequestRecord, TierComparison, keep
 
-from .record import Texts, masked
+from .record import ExchangeTexts, masked
 
 LOG = logging.getLogger("rubrica.gateway")
 TOGETHER = 100
@@ -40,13 +40,13 @@ MOST_CHARACTERS = 32_000_000
 """Of texts that wait, whatever the number of records: some 100 MB at worst."""
 
 GRACE = 5.0
-Entry = Record | Comparison
+Entry = RequestRecord | TierComparison
 
 
 @dataclass(frozen=True, slots=True)
 class _Waiting:
     entry: Entry
-    texts: Texts | None
+    texts: ExchangeTexts | None
 
     @property
     def size(self) -> int:
@@ -92,7 +92,7 @@ class RecordWriter:
         """How many entries wait."""
         return len(self._waiting)
 
-    def put(self, entry: Entry, texts: Texts | None = None) -> bool:
+    def put(self, entry: Entry, texts: ExchangeTexts | None = None) -> bool:
         """Take an entry to be written. It never waits and never raises; False: there was no room, and it is lost."""
         waiting = _Waiting(entry, texts)
         full = len(self._waiting) >= self._most or self._characters + waiting.size > self._most_characters
@@ -207,6 +207,6 @@ class RecordWriter:
 
 def _all_masked(batch: Sequence[_Waiting]) -> list[Entry]:
     return [
-        masked(waiting.entry, waiting.texts) if isinstance(waiting.entry, Record) else waiting.entry
+        masked(waiting.entry, waiting.texts) if isinstance(waiting.entry, RequestRecord) else waiting.entry
         for waiting in batch
     ]

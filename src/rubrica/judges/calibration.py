@@ -20,7 +20,7 @@ import msgspec
 
 from rubrica.errors import ContextError, Problem
 from rubrica.jsontext import decode_json
-from rubrica.model.calibration import Calibration, Correction, Figures, JudgeCorrection
+from rubrica.model.calibration import Calibration, CalibrationFigures, Correction, JudgeCorrection
 from rubrica.model.context import Context
 from rubrica.model.evaluation import Score, Unscored
 from rubrica.model.judge import Judge, Judgement
@@ -65,7 +65,7 @@ class _Learned:
 
 
 @dataclass(frozen=True, slots=True)
-class Calibrated:
+class CalibratedJudge:
     """A judge whose scores are corrected, each saying so in its reason."""
 
     judge: Judge
@@ -161,25 +161,25 @@ def _on_scale(value: object, dimension: str, scales: Mapping[str, Scale]) -> flo
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class UncorrectedDimension:
     """Why a dimension is not corrected, with the figures where there were labels enough to have some."""
 
     reason: str
-    before: Figures | None = None
-    after: Figures | None = None
+    before: CalibrationFigures | None = None
+    after: CalibrationFigures | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Calibrating:
+class CalibrationOutcome:
     """What came of a calibration: None where no dimension could be improved."""
 
     calibration: Calibration | None
-    refused: Mapping[str, Refusal] = field(default_factory=dict)
+    refused: Mapping[str, UncorrectedDimension] = field(default_factory=dict)
 
 
 def calibrate(
     labels: Iterable[Label], scales: Mapping[str, Scale], *, version: int, on: date, seed: int = 0
-) -> Calibrating:
+) -> CalibrationOutcome:
     """Learn corrections from labels, dimension by dimension, and keep those that help.
 
     A dimension is refused with fewer than FEWEST_LABELS labelled items; where its scores rank the items no more like
@@ -192,27 +192,31 @@ def calibrate(
     for label in labels:
         by_dimension.setdefault(label.dimension, []).append(label)
     kept: dict[str, Correction] = {}
-    refused: dict[str, Refusal] = {}
+    refused: dict[str, UncorrectedDimension] = {}
     for dimension, own in by_dimension.items():
         found = _calibrated(dimension, own, scales[dimension], seed)
-        if isinstance(found, Refusal):
+        if isinstance(found, UncorrectedDimension):
             refused[dimension] = found
         else:
             kept[dimension] = found
-    return Calibrating(Calibration(version=version, date=on, dimensions=kept) if kept else None, refused)
+    return CalibrationOutcome(Calibration(version=version, date=on, dimensions=kept) if kept else None, refused)
 
 
-def _calibrated(dimension: str, labels: Sequence[Label], scale: Scale, seed: int) -> Correction | Refusal:
+def _calibrated(dimension: str, labels: Sequence[Label], scale: Scale, seed: int) -> Correction | UncorrectedDimension:
     items = len({(label.unit, label.item) for label in labels})
     if items < FEWEST_LABELS:
-        return Refusal(f"{dimension} has {items} labelled items; {FEWEST_LABELS} are the fewest to learn from")
+        return UncorrectedDimension(
+            f"{dimension} has {items} labelled items; {FEWEST_LABELS} are the fewest to learn from"
+        )
     groups = len({label.unit for label in labels})
     if groups < FOLDS:
-        return Refusal(f"{dimension} has labels of {groups} groups; {FOLDS} are the fewest to cross-validate with")
+        return UncorrectedDimension(
+            f"{dimension} has labels of {groups} groups; {FOLDS} are the fewest to cross-validate with"
+        )
     tried = [_tried(labels, fold, scale) for fold in _folds(labels, seed)]
     before, after = _figures([given for given, _ in tried]), _figures([fixed for _, fixed in tried])
     if reason := _no_help(dimension, tried, before, after):
-        return Refusal(reason, before, after)
+        return UncorrectedDimension(reason, before, after)
     best = _learn(labels, scale)
     return Correction(scale=scale, knots=best.knots, judges=dict(best.judges), labels=items, before=before, after=after)
 
@@ -224,7 +228,9 @@ def _tried(labels: Sequence[Label], fold: set[str], scale: Scale) -> tuple[_Pair
     return _pooled(held_out, None), _pooled(held_out, learned)
 
 
-def _no_help(dimension: str, tried: Sequence[tuple[_Pairs, _Pairs]], before: Figures, after: Figures) -> str:
+def _no_help(
+    dimension: str, tried: Sequence[tuple[_Pairs, _Pairs]], before: CalibrationFigures, after: CalibrationFigures
+) -> str:
     """Why a correction is not worth having, in words; empty where it is."""
     gains = [
         (raw - human) ** 2 - (fixed - human) ** 2
@@ -300,10 +306,10 @@ def _pooled(labels: Iterable[Label], learned: _Learned | None) -> _Pairs:
     return pairs
 
 
-def _figures(folds: Sequence[_Pairs]) -> Figures:
+def _figures(folds: Sequence[_Pairs]) -> CalibrationFigures:
     """Errors over all folds; rank correlations within folds, since each fold has a curve of its own."""
     off = errors(*zip(*(pair for fold in folds for pair in fold), strict=True))
-    return Figures(
+    return CalibrationFigures(
         mae=round(off.mae, DECIMALS),
         rmse=round(off.rmse, DECIMALS),
         bias=round(off.bias, DECIMALS),

@@ -10,12 +10,12 @@ import msgspec
 
 from rubrica.llm.model import ChatMessage, Model, ModelError, Reply, Request, Usage
 from rubrica.model.evaluation import Cost, Remarks, Score, Unscored
-from rubrica.text.reading import Texts
 from rubrica.text.style import refusal_spans
+from rubrica.text.texts import Texts
 
 from .fence import visible
 from .prompt import template
-from .reply import Mark, Refusal
+from .reply import NoScore, ReplyScore
 from .shape import Shape, skeleton
 
 Cell = tuple[str, str]
@@ -34,36 +34,36 @@ _IN_TIME = 0.98  # of the deadline: a little before the engine, which would give
 # gc=False: thousands of these live while calls are under way, and none can be part of a cycle.
 
 
-class Answer(msgspec.Struct, frozen=True, gc=False):
+class ParsedReply(msgspec.Struct, frozen=True, gc=False):
     """What could be read out of a reply."""
 
-    marks: Mapping[Cell, Mark | Refusal]
+    marks: Mapping[Cell, ReplyScore | NoScore]
     remarks: Remarks | None = None
     notes: Mapping[str, str] = {}  # by label
-    wholes: Mapping[str, Mark] = {}  # by label: one score for a response in place of its axes
+    wholes: Mapping[str, ReplyScore] = {}  # by label: one score for a response in place of its axes
 
     @property
-    def unread(self) -> dict[Cell, Refusal]:
+    def unread(self) -> dict[Cell, NoScore]:
         """The cells worth asking for again."""
-        return {cell: mark for cell, mark in self.marks.items() if isinstance(mark, Refusal) and not mark.final}
+        return {cell: mark for cell, mark in self.marks.items() if isinstance(mark, NoScore) and not mark.final}
 
-    def completed_by(self, other: Answer) -> Answer:
+    def completed_by(self, other: ParsedReply) -> ParsedReply:
         """This answer, with what it lacks taken from a later one."""
         marks = {
             cell: other.marks.get(cell, mark) if cell in self.unread else mark for cell, mark in self.marks.items()
         }
         remarks = self.remarks if self.remarks not in (None, Remarks()) else other.remarks
         notes = {**other.notes, **{label: note for label, note in self.notes.items() if note}}
-        return Answer(marks, remarks, notes, {**other.wholes, **self.wholes})
+        return ParsedReply(marks, remarks, notes, {**other.wholes, **self.wholes})
 
 
-class Ask(msgspec.Struct, frozen=True, gc=False):
+class JudgeQuestion(msgspec.Struct, frozen=True, gc=False):
     """A question to a judge: the messages, how to read the reply, and the reply's shape for some of its cells."""
 
     system: str
     user: str
     cells: tuple[Cell, ...]
-    read: Callable[[str], Answer]
+    read: Callable[[str], ParsedReply]
     shape: Callable[[Collection[Cell]], Shape | None]  # None: a line of text, as `form` says
     form: str = ""
     images: tuple[str, ...] = ()
@@ -71,7 +71,7 @@ class Ask(msgspec.Struct, frozen=True, gc=False):
     sighted: tuple[Cell, ...] | None = None  # the cells that need to be seen; None: no rubric says, so all may
 
 
-class Terms(msgspec.Struct, frozen=True, gc=False):
+class AskingTerms(msgspec.Struct, frozen=True, gc=False):
     """How a model is asked and billed."""
 
     model: Model
@@ -89,7 +89,7 @@ class Terms(msgspec.Struct, frozen=True, gc=False):
             self.on_unreadable(request)
 
 
-class Bill(msgspec.Struct, gc=False):
+class ExchangeCost(msgspec.Struct, gc=False):
     """What an exchange has cost so far. Replies from our own cache cost nothing."""
 
     usd: float | None = 0.0
@@ -120,9 +120,9 @@ class _Unusable(Exception):  # noqa: N818 - the reply came; it is of no use
     """A reply that says why there is nothing to read in it."""
 
 
-async def exchange(ask: Ask, terms: Terms) -> tuple[dict[Cell, Score | Unscored], Answer]:
+async def exchange(ask: JudgeQuestion, terms: AskingTerms) -> tuple[dict[Cell, Score | Unscored], ParsedReply]:
     """Every cell's Score, or Unscored with its reason. Nothing is raised but cancellation."""
-    bill, started = Bill(), terms.clock()
+    bill, started = ExchangeCost(), terms.clock()
     if terms.deadline is None:
         answer = await _answer(ask, terms, bill)
     else:
@@ -140,7 +140,7 @@ async def exchange(ask: Ask, terms: Terms) -> tuple[dict[Cell, Score | Unscored]
     return outcomes, answer
 
 
-async def _answer(ask: Ask, terms: Terms, bill: Bill) -> Answer:
+async def _answer(ask: JudgeQuestion, terms: AskingTerms, bill: ExchangeCost) -> ParsedReply:
     """What the model answers, asked twice at most. Where something goes wrong, every cell says what."""
     if ask.sighted and not ask.images:
         return await _without_images(ask, terms, bill, "none was given")
@@ -156,7 +156,7 @@ async def _answer(ask: Ask, terms: Terms, bill: Bill) -> Answer:
         return _none(ask, f"the judge failed: {type(error).__name__}: {error}")
 
 
-async def _asked(ask: Ask, terms: Terms, bill: Bill) -> Answer:
+async def _asked(ask: JudgeQuestion, terms: AskingTerms, bill: ExchangeCost) -> ParsedReply:
     messages = (ChatMessage("system", ask.system), ChatMessage("user", ask.user, ask.images))
     request = _request(messages, ask.shape(ask.cells), terms)
     text = _text(await terms.model(request), request, terms, bill)
@@ -164,14 +164,14 @@ async def _asked(ask: Ask, terms: Terms, bill: Bill) -> Answer:
     return await _asked_again(ask, terms, bill, request, text, answer) if answer.unread else answer
 
 
-async def _without_images(ask: Ask, terms: Terms, bill: Bill, reason: str) -> Answer:
+async def _without_images(ask: JudgeQuestion, terms: AskingTerms, bill: ExchangeCost, reason: str) -> ParsedReply:
     """The answer of a model that cannot be shown the images: nothing for what needs to be seen, whatever it says."""
     unseen = _none(ask, f"the pictures could not be shown: {reason}").marks
     blind = tuple(cell for cell in ask.cells if cell not in (ask.sighted or ()))
     if not blind:
-        return Answer(unseen)
+        return ParsedReply(unseen)
 
-    def read(text: str) -> Answer:
+    def read(text: str) -> ParsedReply:
         answer = ask.read(text)
         return msgspec.structs.replace(answer, marks={cell: answer.marks[cell] for cell in blind})
 
@@ -179,7 +179,9 @@ async def _without_images(ask: Ask, terms: Terms, bill: Bill, reason: str) -> An
     return msgspec.structs.replace(answer, marks={**unseen, **answer.marks})
 
 
-async def _asked_again(ask: Ask, terms: Terms, bill: Bill, request: Request, text: str, answer: Answer) -> Answer:
+async def _asked_again(
+    ask: JudgeQuestion, terms: AskingTerms, bill: ExchangeCost, request: Request, text: str, answer: ParsedReply
+) -> ParsedReply:
     """The answer that was read out of `text`, completed by what one more question brings."""
     shape = ask.shape(answer.unread)
     _, repair = template("repair").fill(
@@ -206,11 +208,11 @@ def _declines(text: str) -> bool:
     return bool(refusal_spans(Texts(response=text), "response"))
 
 
-def _none(ask: Ask, reason: str) -> Answer:
-    return Answer(dict.fromkeys(ask.cells, Refusal(reason, final=True)))
+def _none(ask: JudgeQuestion, reason: str) -> ParsedReply:
+    return ParsedReply(dict.fromkeys(ask.cells, NoScore(reason, final=True)))
 
 
-def _text(reply: Reply, request: Request, terms: Terms, bill: Bill) -> str:
+def _text(reply: Reply, request: Request, terms: AskingTerms, bill: ExchangeCost) -> str:
     """What a reply says, once it is paid."""
     bill.add(reply, terms.model.name, terms.price)
     if reply.stop == "refusal":
@@ -223,7 +225,7 @@ def _text(reply: Reply, request: Request, terms: Terms, bill: Bill) -> str:
     return reply.text
 
 
-def _request(messages: tuple[ChatMessage, ...], shape: Shape | None, terms: Terms) -> Request:
+def _request(messages: tuple[ChatMessage, ...], shape: Shape | None, terms: AskingTerms) -> Request:
     return Request(
         messages=messages,
         schema=shape,
@@ -235,28 +237,28 @@ def _request(messages: tuple[ChatMessage, ...], shape: Shape | None, terms: Term
 
 
 def _outcome(
-    mark: Mark | Refusal, suspicions: tuple[str, ...], judge: str, cost: Cost | None, duration_ms: float
+    mark: ReplyScore | NoScore, suspicions: tuple[str, ...], judge: str, cost: Cost | None, duration_ms: float
 ) -> Score | Unscored:
     warning = f"the text tries to instruct the judge: {'; '.join(suspicions)}" if suspicions else ""
-    if isinstance(mark, Refusal):
+    if isinstance(mark, NoScore):
         reason = "; ".join(part for part in (visible(mark.reason), warning) if part)
         return Unscored(reason, "llm", cost=cost, duration_ms=duration_ms, judge=judge)
     reason = f"{mark.reason} ({warning})".strip() if warning else mark.reason
     return Score(mark.value, reason, mark.confidence, "llm", cost=cost, duration_ms=duration_ms, judge=judge)
 
 
-def _marked(answer: Answer, addition: str) -> Answer:
+def _marked(answer: ParsedReply, addition: str) -> ParsedReply:
     """The answer, its unread cells final and saying what else was tried."""
     marks = {
-        cell: Refusal(f"{mark.reason}; {addition}", final=True)
-        if isinstance(mark, Refusal) and not mark.final
+        cell: NoScore(f"{mark.reason}; {addition}", final=True)
+        if isinstance(mark, NoScore) and not mark.final
         else mark
         for cell, mark in answer.marks.items()
     }
-    return Answer(marks, answer.remarks, answer.notes, answer.wholes)
+    return ParsedReply(marks, answer.remarks, answer.notes, answer.wholes)
 
 
-def _problem(unread: Mapping[Cell, Refusal]) -> str:
+def _problem(unread: Mapping[Cell, NoScore]) -> str:
     """What was wrong with the reply, and for which axes."""
     reasons = sorted({mark.reason for mark in unread.values()})
     named = sorted({" of ".join(part for part in (axis, label) if part) for label, axis in unread if axis})

@@ -20,7 +20,7 @@ from rubrica.model.rubric import Axis, Rubric
 from rubrica.model.scale import Scale
 
 from . import prompt, shape
-from .exchange import Answer, Ask, Cell, Price, Terms, exchange
+from .exchange import AskingTerms, Cell, JudgeQuestion, ParsedReply, Price, exchange
 from .fence import Fence, TokenSource, random_token
 from .reply import MISSING, UNREADABLE, read_listwise, read_many, read_one, read_overall, read_wholes
 from .suspicion import suspicions
@@ -33,7 +33,7 @@ _LABEL = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9 ._-]{0,38}[A-Za-z0-9])?")
 
 
 @dataclass(frozen=True, slots=True)
-class Review:
+class ResponseReview:
     """One response as a reviewer of several saw it.
 
     `overall` is what a reviewer gave the response as a whole in place of every axis it was asked about. Where it gave a
@@ -106,14 +106,14 @@ class ModelJudge:
         responses: Mapping[str, str],
         axes: Mapping[str, Axis] | None = None,
         deadline: float | None = None,
-    ) -> dict[str, Review]:
+    ) -> dict[str, ResponseReview]:
         """Several responses to one question in one call, each scored by itself. Labels should not tell the authors.
 
         An axis that is not the rubric's own is scored on the rubric's scale. `deadline` is in seconds.
         """
         axes = self.judged if axes is None else axes
         if not responses or not axes:
-            return {label: Review({}) for label in responses}
+            return {label: ResponseReview({}) for label in responses}
         if odd := [label for label in responses if not _LABEL.fullmatch(label)]:
             raise ContextError(f"{odd[0]!r} cannot label a response; use letters, digits and spaces, such as A or B")
         if taken := axes.keys() & {"notes", "confidence"}:
@@ -121,13 +121,13 @@ class ModelJudge:
         ask = self._listwise(question, responses, axes)
         outcomes, answer = await exchange(ask, self._terms(256 + len(responses) * (320 + 24 * len(axes)), deadline))
         return {
-            label: Review(
+            label: ResponseReview(
                 {axis: outcomes[label, axis] for axis in axes}, answer.notes.get(label, ""), self._whole(answer, label)
             )
             for label in responses
         }
 
-    def _whole(self, answer: Answer, label: str) -> Score | None:
+    def _whole(self, answer: ParsedReply, label: str) -> Score | None:
         mark = answer.wholes.get(label)
         if mark is None:
             return None
@@ -160,12 +160,12 @@ class ModelJudge:
             outcomes |= task.result()[0]
         return {name: outcomes[ONE, name] for name in axes}
 
-    def _one(self, name: str, axis: Axis, shown: _Shown) -> Ask:
+    def _one(self, name: str, axis: Axis, shown: _Shown) -> JudgeQuestion:
         question = self._questions.get(name)
         if question is None:
             question = self._questions[name] = self._question(name, axis)
         asked = {"names": name, "token": shown.fence.token, "material": shown.text}
-        return Ask(
+        return JudgeQuestion(
             question.system,
             prompt.template("each").fill_user(asked),
             cells=question.cells,
@@ -187,7 +187,7 @@ class ModelJudge:
         }
         return _Question(prompt.template("each").fill_system(values), scale, ((ONE, name),), lambda _: form)
 
-    def _together(self, axes: Mapping[str, Axis], context: Context) -> Ask:
+    def _together(self, axes: Mapping[str, Axis], context: Context) -> JudgeQuestion:
         material = prompt.Material.of(context, self.rubric)
         fence, quoted = material.fence(self.fence_source), material.quoted
         shown = self._shown(axes)
@@ -197,9 +197,9 @@ class ModelJudge:
         def form(cells: Collection[Cell]) -> shape.Shape:
             return shape.together({name: scales[name] for name in shown if (ONE, name) in cells}, sections)
 
-        def read(text: str) -> Answer:
+        def read(text: str) -> ParsedReply:
             marks, remarks = read_many(fence.cut(text), scales, quoted)
-            return Answer({(ONE, name): mark for name, mark in marks.items()}, remarks)
+            return ParsedReply({(ONE, name): mark for name, mark in marks.items()}, remarks)
 
         cells = tuple((ONE, name) for name in shown)
         system, user = prompt.template("together").fill(
@@ -214,14 +214,16 @@ class ModelJudge:
             }
         )
         sighted = self._sighted(shown) if material.images or any(axis.looks for axis in shown.values()) else None
-        return Ask(system, user, cells, read, form, images=material.images, suspicions=_signs(context), sighted=sighted)
+        return JudgeQuestion(
+            system, user, cells, read, form, images=material.images, suspicions=_signs(context), sighted=sighted
+        )
 
     def _sighted(self, axes: Mapping[str, Axis]) -> tuple[Cell, ...] | None:
         """Those of the axes that need to be seen; None where the rubric does not tell any of its axes apart."""
         seen = tuple((ONE, name) for name, axis in axes.items() if axis.looks)
         return seen if seen or any(axis.looks for axis in self.judged.values()) else None
 
-    def _listwise(self, question: str, responses: Mapping[str, str], axes: Mapping[str, Axis]) -> Ask:
+    def _listwise(self, question: str, responses: Mapping[str, str], axes: Mapping[str, Axis]) -> JudgeQuestion:
         labels = prompt.shuffled(list(responses), self._order)
         pieces = [("question", question)] if question else []
         pieces += [(f"response {label}", responses[label] or "(the response is empty)") for label in labels]
@@ -234,12 +236,12 @@ class ModelJudge:
             wanted = {label for label, _ in cells}
             return shape.listwise([label for label in labels if label in wanted], scales)
 
-        def read(text: str) -> Answer:
+        def read(text: str) -> ParsedReply:
             rows, notes = read_listwise(fence.cut(text), labels, scales, quoted)
             ignored = [
                 label for label, row in rows.items() if all(mark in (MISSING, UNREADABLE) for mark in row.values())
             ]
-            return Answer(
+            return ParsedReply(
                 {(label, name): mark for label, row in rows.items() for name, mark in row.items()},
                 notes=notes,
                 wholes=read_wholes(fence.cut(text), ignored, self.rubric.scale, quoted) if ignored else {},
@@ -257,9 +259,9 @@ class ModelJudge:
             }
         )
         signs = {label: suspicions(text) for label, text in responses.items()}
-        return Ask(system, user, cells, read, form, suspicions=signs)
+        return JudgeQuestion(system, user, cells, read, form, suspicions=signs)
 
-    def _holistic(self, context: Context) -> Ask:
+    def _holistic(self, context: Context) -> JudgeQuestion:
         material = prompt.Material.of(context, self.rubric)
         fence, quoted = material.fence(self.fence_source), material.quoted
         scale, shown = self.rubric.scale, self._shown(self.rubric.dimensions)
@@ -274,11 +276,11 @@ class ModelJudge:
             }
         )
         cell = (ONE, "overall")
-        return Ask(
+        return JudgeQuestion(
             system,
             user,
             cells=(cell,),
-            read=lambda text: Answer({cell: read_overall(fence.cut(text), scale, quoted)}),
+            read=lambda text: ParsedReply({cell: read_overall(fence.cut(text), scale, quoted)}),
             shape=lambda _: None,
             form=HOLISTIC_FORM,
             images=material.images,
@@ -309,8 +311,8 @@ class ModelJudge:
         }
         return [name for name, section in self.rubric.sections.items() if not covered.isdisjoint(section.dimensions)]
 
-    def _terms(self, max_tokens: int, deadline: float | None = None) -> Terms:
-        return Terms(
+    def _terms(self, max_tokens: int, deadline: float | None = None) -> AskingTerms:
+        return AskingTerms(
             self.model,
             self.max_tokens or max_tokens,
             self.temperature,
@@ -322,10 +324,10 @@ class ModelJudge:
         )
 
 
-def _read(question: _Question, name: str, shown: _Shown, text: str) -> Answer:
+def _read(question: _Question, name: str, shown: _Shown, text: str) -> ParsedReply:
     """What a reply says about one axis."""
     mark = read_one(shown.fence.cut(text), name, question.scale, shown.material.quoted)
-    return Answer({(ONE, name): mark})
+    return ParsedReply({(ONE, name): mark})
 
 
 def _signs(context: Context) -> dict[str, tuple[str, ...]]:

@@ -12,8 +12,8 @@ from typing import Self
 from rubrica.errors import RubricaError
 from rubrica.llm.budget import Budget
 from rubrica.llm.cache import Cached, ReplyCache
-from rubrica.llm.connect import Gates, check_form, connect
-from rubrica.llm.estimate import Estimate, EstimatingModel
+from rubrica.llm.connect import ProviderLimits, check_form, connect
+from rubrica.llm.estimate import CostEstimate, EstimatingModel
 from rubrica.llm.model import Model, Request
 from rubrica.llm.price import price
 from rubrica.llm.public import PublicModel, by_public_name, public_price
@@ -23,7 +23,7 @@ from rubrica.model.context import Context
 from rubrica.model.judge import Judge
 from rubrica.model.rubric import Rubric
 
-from .calibration import Calibrated
+from .calibration import CalibratedJudge
 from .fence import TokenSource, keyed_token, random_token
 from .judge import ModelJudge
 from .panel import Panel, Pooling
@@ -60,7 +60,7 @@ class Jury:
         self._warm = warm
         self._aliases = {name: alias for alias, name in by_public_name(names).items()} if public else {}
         self._seed = seed  # of the order in which a judge is shown dimensions; 0: as written
-        self.estimates: list[Estimate] = []
+        self.estimates: list[CostEstimate] = []
         self.cache = ReplyCache(settings.cache) if cached and not dry and settings.cache is not None else None
         self._models: dict[str, Model] = {}
         self._forget: dict[str, Callable[[Request], None]] = {}
@@ -78,7 +78,7 @@ class Jury:
             raise
 
     def _connect(self, names: Sequence[str], settings: Settings, record: Path | None) -> None:
-        gates = Gates()
+        gates = ProviderLimits()
         budget = Budget(settings.budget, price) if settings.budget is not None else None
         for name in names:
             model = connect(name, settings, cache=self.cache, gates=gates, budget=budget)
@@ -145,7 +145,7 @@ class Jury:
             fence_source=self._fence,
             on_unreadable=self._forget.get(name),
         )
-        return judge if rubric.calibration is None else Calibrated(judge, name, rubric.calibration)
+        return judge if rubric.calibration is None else CalibratedJudge(judge, name, rubric.calibration)
 
     async def close(self) -> None:
         for model in self._models.values():

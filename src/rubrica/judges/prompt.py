@@ -20,7 +20,7 @@ from rubrica.model.context import Context
 from rubrica.model.rubric import Axis, Rubric
 from rubrica.model.scale import Scale
 
-from .fence import Fence, Quoted, TokenSource
+from .fence import Fence, JudgedTexts, TokenSource
 
 Kind = Literal["each", "together", "listwise", "holistic", "repair"]
 Item = TypeVar("Item")
@@ -100,8 +100,8 @@ class Material:
         )
 
     @cached_property
-    def quoted(self) -> Quoted:
-        return Quoted(tuple(text for _, text in self.pieces))
+    def quoted(self) -> JudgedTexts:
+        return JudgedTexts(tuple(text for _, text in self.pieces))
 
     def fence(self, source: TokenSource) -> Fence:
         return Fence.for_texts([text for _, text in self.pieces], source)

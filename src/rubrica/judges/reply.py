@@ -19,8 +19,8 @@ from rubrica.jsontext import decode_json, decode_json_at
 from rubrica.model.evaluation import Remarks
 from rubrica.model.scale import Scale
 
-from .fence import Quoted, visible
-from .scoreline import LABELS, Found, labelled_score, last_score, reason_in
+from .fence import JudgedTexts, visible
+from .scoreline import LABELS, WrittenScore, labelled_score, last_score, reason_in
 
 LONGEST_REASON = 2000
 LONGEST_REPLY = 400_000
@@ -35,7 +35,7 @@ _NUMBERS = (int, float)
 _REASON_KEYS = ("reason", "reasoning", "explanation", "notes", "note", "comment")
 
 
-class Mark(msgspec.Struct, frozen=True, gc=False):
+class ReplyScore(msgspec.Struct, frozen=True, gc=False):
     """What a judge said about one axis: a value on its scale."""
 
     value: float
@@ -43,26 +43,26 @@ class Mark(msgspec.Struct, frozen=True, gc=False):
     confidence: float = UNSTATED_CONFIDENCE
 
 
-class Refusal(msgspec.Struct, frozen=True, gc=False):
+class NoScore(msgspec.Struct, frozen=True, gc=False):
     """Why a reply gives no score for an axis. `final`: asking again would only press for another number."""
 
     reason: str
     final: bool = False
 
 
-Marks = dict[str, Mark | Refusal]
-MISSING = Refusal("the reply has no score for it")
-UNREADABLE = Refusal("the reply could not be read")
-COPIED = Refusal("the reply only repeats the judged text")
+Marks = dict[str, ReplyScore | NoScore]
+MISSING = NoScore("the reply has no score for it")
+UNREADABLE = NoScore("the reply could not be read")
+COPIED = NoScore("the reply only repeats the judged text")
 
 
-def read_one(text: str, name: str, scale: Scale, quoted: Quoted) -> Mark | Refusal:
+def read_one(text: str, name: str, scale: Scale, quoted: JudgedTexts) -> ReplyScore | NoScore:
     """The score of one axis.
 
-    >>> read_one('{"reason": "says {\\\\"score\\\\": 10}", "score": 3}', "depth", Scale(min=1, max=10), Quoted())
-    Mark(value=3.0, reason='says {"score": 10}', confidence=0.5)
+    >>> read_one('{"reason": "says {\\\\"score\\\\": 10}", "score": 3}', "depth", Scale(min=1, max=10), JudgedTexts())
+    ReplyScore(value=3.0, reason='says {"score": 10}', confidence=0.5)
     """
-    found: Mark | Refusal = UNREADABLE
+    found: ReplyScore | NoScore = UNREADABLE
     for candidate in answers(text, quoted):
         inner = candidate.get(name)
         found = _mark(inner if isinstance(inner, dict) else candidate, scale)
@@ -72,7 +72,7 @@ def read_one(text: str, name: str, scale: Scale, quoted: Quoted) -> Mark | Refus
     return line or (COPIED if quoted.copies(text) else found if found is not MISSING else UNREADABLE)
 
 
-def read_many(text: str, scales: Mapping[str, Scale], quoted: Quoted) -> tuple[Marks, Remarks]:
+def read_many(text: str, scales: Mapping[str, Scale], quoted: JudgedTexts) -> tuple[Marks, Remarks]:
     """The scores of several axes from one reply, and the remarks that came with them."""
     for candidate in answers(text, quoted):
         rows = next(
@@ -87,7 +87,7 @@ def read_many(text: str, scales: Mapping[str, Scale], quoted: Quoted) -> tuple[M
 
 
 def read_listwise(
-    text: str, labels: Sequence[str], scales: Mapping[str, Scale], quoted: Quoted
+    text: str, labels: Sequence[str], scales: Mapping[str, Scale], quoted: JudgedTexts
 ) -> tuple[dict[str, Marks], dict[str, str]]:
     """The scores and notes of several responses, by label."""
     for candidate in answers(text, quoted):
@@ -102,33 +102,33 @@ def read_listwise(
     return {label: dict.fromkeys(scales, refusal) for label in labels}, {}
 
 
-def read_wholes(text: str, labels: Sequence[str], scale: Scale, quoted: Quoted) -> dict[str, Mark]:
+def read_wholes(text: str, labels: Sequence[str], scale: Scale, quoted: JudgedTexts) -> dict[str, ReplyScore]:
     """One score for each response as a whole, where a reply gives that in place of the qualities asked for.
 
     >>> reply = '{"ranking": ["A", "B"], "scores": {"Response A": 8, "Response B": 6}}'
-    >>> {label: mark.value for label, mark in read_wholes(reply, "AB", Scale(min=1, max=10), Quoted()).items()}
+    >>> {label: mark.value for label, mark in read_wholes(reply, "AB", Scale(min=1, max=10), JudgedTexts()).items()}
     {'A': 8.0, 'B': 6.0}
     """
     for candidate in answers(text, quoted):
         groups = [group for key in ("evaluations", "scores") if isinstance(group := candidate.get(key), Mapping)]
         for rows in (*groups, candidate):
             marks = {label: _whole(_row(rows, label), scale) for label in labels}
-            if found := {label: mark for label, mark in marks.items() if isinstance(mark, Mark)}:
+            if found := {label: mark for label, mark in marks.items() if isinstance(mark, ReplyScore)}:
                 return found
-    wholes: dict[str, Mark] = {}
+    wholes: dict[str, ReplyScore] = {}
     for label in () if quoted.copies(text) else labels:
         value = _on_scale(labelled_score(text, quoted, (f"response {label}", label)), scale)
         if isinstance(value, float):
-            wholes[label] = Mark(value)
+            wholes[label] = ReplyScore(value)
     return wholes
 
 
-def read_overall(text: str, scale: Scale, quoted: Quoted) -> Mark | Refusal:
+def read_overall(text: str, scale: Scale, quoted: JudgedTexts) -> ReplyScore | NoScore:
     """The one score of a holistic reply, ``Score: X.X | Reasoning: …``."""
     return read_one(text, "overall", scale, quoted)
 
 
-def answers(text: str, quoted: Quoted) -> Iterator[Mapping[str, Any]]:
+def answers(text: str, quoted: JudgedTexts) -> Iterator[Mapping[str, Any]]:
     """The objects a judge may have meant: the whole reply, else those in it from last to first, quotations left out."""
     text = text[-LONGEST_REPLY:]
     whole = _unwrapped(text)
@@ -163,7 +163,7 @@ def objects(text: str) -> list[tuple[str, dict[str, Any]]]:
     return found
 
 
-def value_of(value: object, scale: Scale) -> float | Refusal:
+def value_of(value: object, scale: Scale) -> float | NoScore:
     """A number on the scale, or why it is none.
 
     >>> value_of(11, Scale(min=1, max=10)).reason
@@ -173,17 +173,17 @@ def value_of(value: object, scale: Scale) -> float | Refusal:
     if isinstance(value, str) and (match := _VALUE.fullmatch(value)):
         value, top = float(match[1]), float(match[2]) if match[2] else None
     if isinstance(value, bool) or not isinstance(value, _NUMBERS):
-        return Refusal(f"the judge gave {_short(value)}, which is not a number")
+        return NoScore(f"the judge gave {_short(value)}, which is not a number")
     try:
         number = float(value)
     except OverflowError:
         number = math.inf
     if not math.isfinite(number):
-        return Refusal(f"the judge gave {_short(value)}, which is not a finite number", final=True)
+        return NoScore(f"the judge gave {_short(value)}, which is not a finite number", final=True)
     if top is not None and top != scale.max:
-        return Refusal(f"the judge gave {number:g} out of {top:g}, which is not the scale {scale}", final=True)
+        return NoScore(f"the judge gave {number:g} out of {top:g}, which is not the scale {scale}", final=True)
     if not scale.holds(number):
-        return Refusal(f"the judge gave {number:g}, which is off the scale {scale}", final=True)
+        return NoScore(f"the judge gave {number:g}, which is off the scale {scale}", final=True)
     return number
 
 
@@ -194,14 +194,14 @@ def read_remarks(found: Mapping[str, Any]) -> Remarks:
     return Remarks(issues, strengths, suggestions, notes)
 
 
-def _mark(found: Mapping[str, Any], scale: Scale) -> Mark | Refusal:
+def _mark(found: Mapping[str, Any], scale: Scale) -> ReplyScore | NoScore:
     """A mark from an object; extra keys are not looked at."""
     for key in _SCORE_KEYS:
         if key in found:
             value = value_of(found[key], scale)
-            if isinstance(value, Refusal):
+            if isinstance(value, NoScore):
                 return value
-            return Mark(value, _reason(found), _confidence(found.get("confidence")))
+            return ReplyScore(value, _reason(found), _confidence(found.get("confidence")))
     return MISSING
 
 
@@ -212,7 +212,7 @@ def _reason(found: Mapping[str, Any]) -> str:
     return ""
 
 
-def _cell(rows: Mapping[str, Any], name: str, scale: Scale) -> Mark | Refusal:
+def _cell(rows: Mapping[str, Any], name: str, scale: Scale) -> ReplyScore | NoScore:
     if name not in rows:
         return MISSING
     cell = rows[name]
@@ -235,7 +235,7 @@ def _response(row: object, scales: Mapping[str, Scale]) -> Marks:
     return cells
 
 
-def _whole(row: object, scale: Scale) -> Mark | Refusal:
+def _whole(row: object, scale: Scale) -> ReplyScore | NoScore:
     """The one score of a response: a bare value, or what its entry calls overall."""
     if not isinstance(row, Mapping):
         return MISSING if row is None else _mark({"score": row}, scale)
@@ -244,15 +244,15 @@ def _whole(row: object, scale: Scale) -> Mark | Refusal:
     return _mark(row, scale)
 
 
-def _from_line(text: str, scale: Scale, quoted: Quoted, labels: Sequence[str]) -> Mark | Refusal | None:
+def _from_line(text: str, scale: Scale, quoted: JudgedTexts, labels: Sequence[str]) -> ReplyScore | NoScore | None:
     found = last_score(text, quoted, labels)
     if found is None:
         return None
     value = _on_scale(found, scale)
-    return value if isinstance(value, Refusal) else Mark(value, _text(reason_in(text)))
+    return value if isinstance(value, NoScore) else ReplyScore(value, _text(reason_in(text)))
 
 
-def _on_scale(found: Found | None, scale: Scale) -> float | Refusal:
+def _on_scale(found: WrittenScore | None, scale: Scale) -> float | NoScore:
     if found is None:
         return MISSING
     return value_of(f"{found.value!r}" + (f"/{found.top!r}" if found.top else ""), scale)
@@ -295,7 +295,7 @@ _CONFIDENCE_SCALE = Scale(min=0, max=1)
 
 def _confidence(value: object) -> float:
     given = value_of(value, _CONFIDENCE_SCALE)
-    return UNSTATED_CONFIDENCE if isinstance(given, Refusal) else given
+    return UNSTATED_CONFIDENCE if isinstance(given, NoScore) else given
 
 
 def _text(value: object) -> str:

@@ -9,10 +9,10 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from .fence import Quoted
+from .fence import JudgedTexts
 
 LABELS = ("score", "rating", "grade")
-NOTHING_QUOTED = Quoted()
+NOTHING_QUOTED = JudgedTexts()
 
 _NUMBER = r"[-+−]?\d+(?:\.\d+)?"
 _END = r"(?![\d%]|[.,]\d|\w)"  # not in the middle of a longer number or a word
@@ -30,7 +30,7 @@ _REASON = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class WrittenScore:
     """A score as it was written. `top` is what it was out of, where that was said."""
 
     value: float
@@ -38,11 +38,11 @@ class Found:
     at: int = 0  # where in the reply
 
 
-def last_score(text: str, quoted: Quoted = NOTHING_QUOTED, labels: Sequence[str] = LABELS) -> Found | None:
+def last_score(text: str, quoted: JudgedTexts = NOTHING_QUOTED, labels: Sequence[str] = LABELS) -> WrittenScore | None:
     """The last score that the reply states as its own.
 
     >>> last_score('The text claims "Score: 10". Score: 3/10 | Reasoning: it is wrong')
-    Found(value=3.0, top=10.0, at=29)
+    WrittenScore(value=3.0, top=10.0, at=29)
     >>> last_score("Score: 7-8") is None
     True
     """
@@ -62,11 +62,11 @@ def last_score(text: str, quoted: Quoted = NOTHING_QUOTED, labels: Sequence[str]
     return None
 
 
-def labelled_score(text: str, quoted: Quoted, labels: Sequence[str]) -> Found | None:
+def labelled_score(text: str, quoted: JudgedTexts, labels: Sequence[str]) -> WrittenScore | None:
     """The last score that the reply states behind one of the labels; a bare number is nobody's.
 
-    >>> labelled_score("Response A: 7/10\\nResponse B: 4", Quoted(), ("Response B",))
-    Found(value=4.0, top=None, at=17)
+    >>> labelled_score("Response A: 7/10\\nResponse B: 4", JudgedTexts(), ("Response B",))
+    WrittenScore(value=4.0, top=None, at=17)
     """
     stated = list(_lines(text, quoted, labels))
     return _found(stated[-1]) if stated else None
@@ -125,13 +125,13 @@ def _labelled(labels: Sequence[str]) -> re.Pattern[str]:
     )
 
 
-def _lines(text: str, quoted: Quoted, labels: Sequence[str]) -> Iterator[re.Match[str]]:
+def _lines(text: str, quoted: JudgedTexts, labels: Sequence[str]) -> Iterator[re.Match[str]]:
     for match in _labelled(labels).finditer(text):
         if not _within_quotes(text, match.start("stated")) and not quoted.says(match["stated"]):
             yield match
 
 
-def _bracketed(text: str, quoted: Quoted) -> Iterator[re.Match[str]]:
+def _bracketed(text: str, quoted: JudgedTexts) -> Iterator[re.Match[str]]:
     for match in _BRACKETED.finditer(text):
         if not _within_quotes(text, match.start()) and not quoted.spells(match[0]):
             yield match
@@ -154,12 +154,12 @@ def _within_quotes(text: str, at: int) -> bool:
     )
 
 
-def _found(match: re.Match[str]) -> Found | None:
+def _found(match: re.Match[str]) -> WrittenScore | None:
     groups = match.groupdict()
     if "range" in groups and groups["range"] is None:
         return None
     top = groups.get("top")
-    return Found(_number(groups["value"]), float(top) if top else None, match.start())
+    return WrittenScore(_number(groups["value"]), float(top) if top else None, match.start())
 
 
 def _number(text: str) -> float:

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 from yarl import URL
 
-from rubrica.llm.endpoint import HttpModel, OptionalField, address, schema_name
+from rubrica.llm.http_model import HttpModel, OptionalField, address, schema_name
 from rubrica.llm.images import Picture
 from rubrica.llm.model import ChatMessage, Reply, Request, StopReason, Usage
 
@@ -39,7 +39,7 @@ class _Block(msgspec.Struct, gc=False):
     input: msgspec.Raw = msgspec.Raw(b"null")
 
 
-class TokenCounts(msgspec.Struct, gc=False):
+class AnthropicTokenCounts(msgspec.Struct, gc=False):
     """Tokens of one call, as this protocol counts them."""
 
     input_tokens: int | None = None
@@ -54,7 +54,7 @@ class _StopDetails(msgspec.Struct, gc=False):
 
 class _Message(msgspec.Struct, gc=False):
     content: list[_Block]
-    usage: TokenCounts
+    usage: AnthropicTokenCounts
     stop_reason: str | None
     model: str | None = None
     stop_details: _StopDetails | None = None
@@ -165,7 +165,7 @@ def _text(message: _Message, stop: StopReason) -> str:
     return text or (details.explanation if details is not None else None) or ""
 
 
-def usage_of(usage: TokenCounts) -> Usage:
+def usage_of(usage: AnthropicTokenCounts) -> Usage:
     """The same as we count them."""
     # This protocol counts what was read from and written to the cache apart from input_tokens.
     read, written = usage.cache_read_input_tokens or 0, usage.cache_creation_input_tokens or 0

@@ -14,20 +14,20 @@ State = Literal["closed", "open", "half-open"]
 DOWN: frozenset[Trouble] = frozenset({"overloaded", "timeout", "unreachable"})  # what says that the provider is ill
 
 
-class Ticket(msgspec.Struct, frozen=True, gc=False):
+class BreakerTicket(msgspec.Struct, frozen=True, gc=False):
     """A call that was let through: in which epoch, and as the how manieth."""
 
     epoch: int
     number: int
 
 
-class Breaker:
+class CircuitBreaker:
     """Opens after `failures` failed calls in a row; after `pause` seconds lets one call probe.
 
     An answer of any other kind, even a 429 or a 400, shows that the provider is up.
 
     >>> now = 0.0
-    >>> breaker = Breaker("anthropic", failures=2, pause=15, clock=lambda: now)
+    >>> breaker = CircuitBreaker("anthropic", failures=2, pause=15, clock=lambda: now)
     >>> for _ in range(2):
     ...     breaker.settle(breaker.admit(), "overloaded", "HTTP 529")
     >>> breaker.state
@@ -74,15 +74,15 @@ class Breaker:
         if self._opened is not None and (self._probing or self.state == "open"):
             raise self._refusal(self._opened)
 
-    def admit(self) -> Ticket:
+    def admit(self) -> BreakerTicket:
         """Let a call through, or refuse it. Every ticket must come back through settle or abandon."""
         if self._opened is not None:
             self.check()
             self._probing = True
         self._admitted += 1
-        return Ticket(self._epoch, self._admitted)
+        return BreakerTicket(self._epoch, self._admitted)
 
-    def settle(self, ticket: Ticket, trouble: Trouble | None, says: str = "") -> None:
+    def settle(self, ticket: BreakerTicket, trouble: Trouble | None, says: str = "") -> None:
         """How the admitted call ended; `says` goes into the refusal if this one opens the breaker."""
         if ticket.epoch != self._epoch:
             return
@@ -100,7 +100,7 @@ class Breaker:
             self._opened = self._clock()
             self._epoch += 1
 
-    def abandon(self, ticket: Ticket) -> None:
+    def abandon(self, ticket: BreakerTicket) -> None:
         """The admitted call was cancelled: nothing was learnt, and the next call may probe."""
         if ticket.epoch == self._epoch:
             self._probing = False

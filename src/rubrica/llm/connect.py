@@ -15,18 +15,18 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from pydantic import SecretStr
 
 from rubrica.errors import RubricaError
-from rubrica.llm.breaker import Breaker
+from rubrica.llm.breaker import CircuitBreaker
 from rubrica.llm.budget import Budget, Budgeted
 from rubrica.llm.cache import Cached, ReplyCache
 from rubrica.llm.limits import AdaptiveLimit
 from rubrica.llm.model import Model, Reply, Request
-from rubrica.llm.resilience import Patience, Resilient
+from rubrica.llm.retry import RetryingModel, RetryPolicy
 from rubrica.llm.scripted import ReplayModel, ScriptedModel
 from rubrica.llm.settings import Settings
 
 if TYPE_CHECKING:
-    from rubrica.llm.endpoint import HttpModel
     from rubrica.llm.http import HttpSession
+    from rubrica.llm.http_model import HttpModel
     from rubrica.llm.local import LocalModel
 
 C = TypeVar("C", bound=Model)
@@ -45,17 +45,17 @@ replay:FILE.jsonl        replies recorded earlier"""
 
 
 @dataclass(slots=True)
-class Gates:
+class ProviderLimits:
     """The limits and breakers of all models of one command: one of each per provider, address and key."""
 
-    _gates: dict[tuple[str, str, str], tuple[AdaptiveLimit, Breaker]] = field(default_factory=dict)
+    _gates: dict[tuple[str, str, str], tuple[AdaptiveLimit, CircuitBreaker]] = field(default_factory=dict)
 
-    def of(self, provider: str, base_url: str, key: str, most: int) -> tuple[AdaptiveLimit, Breaker]:
+    def of(self, provider: str, base_url: str, key: str, most: int) -> tuple[AdaptiveLimit, CircuitBreaker]:
         """The gate that every call to this provider, address and key goes through."""
         place = (provider, base_url, hashlib.sha256(key.encode()).hexdigest())
         if place not in self._gates:
             start = max(8, most // 2)  # half of what the user allows is believed at once
-            self._gates[place] = (AdaptiveLimit(start, most=most), Breaker(provider))
+            self._gates[place] = (AdaptiveLimit(start, most=most), CircuitBreaker(provider))
         return self._gates[place]
 
 
@@ -65,7 +65,7 @@ def connect(
     *,
     session: HttpSession | None = None,
     cache: ReplyCache | None = None,
-    gates: Gates | None = None,
+    gates: ProviderLimits | None = None,
     budget: Budget | None = None,
 ) -> Model:
     """The model a user named, ready to be asked. Nothing is sent yet.
@@ -80,7 +80,7 @@ def connect(
     ...
     """
     scheme, rest = check_form(spec)
-    gates = gates or Gates()
+    gates = gates or ProviderLimits()
     match scheme:
         case "anthropic" | "openai" | "http" | "https":
             return _remote(spec, settings, session, cache, gates, budget)
@@ -101,16 +101,16 @@ def check_form(spec: str) -> tuple[str, str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Reached(Generic[C]):
+class ConnectedClient(Generic[C]):
     """The client of a model, which makes one attempt a call, and what every call to it goes through."""
 
     client: C
     limit: AdaptiveLimit
-    breaker: Breaker
-    patience: Patience
+    breaker: CircuitBreaker
+    patience: RetryPolicy
 
-    def resilient(self) -> Resilient:
-        return Resilient(self.client, limiter=self.limit, breaker=self.breaker, patience=self.patience)
+    def resilient(self) -> RetryingModel:
+        return RetryingModel(self.client, limiter=self.limit, breaker=self.breaker, patience=self.patience)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +148,9 @@ def _open(key: SecretStr | None) -> str | None:
     return None if key is None else key.get_secret_value()
 
 
-def reach(spec: str, settings: Settings, session: HttpSession, gates: Gates) -> Reached[HttpModel]:
+def connect_http(
+    spec: str, settings: Settings, session: HttpSession, gates: ProviderLimits
+) -> ConnectedClient[HttpModel]:
     """A model behind HTTP."""
     try:
         from rubrica.llm.anthropic import AnthropicModel
@@ -169,10 +171,12 @@ def reach(spec: str, settings: Settings, session: HttpSession, gates: Gates) -> 
         key_variable=place.key_variable,
     )
     limit, breaker = gates.of(place.provider, place.base_url, place.key or "", settings.concurrency)
-    return Reached(client, limit, breaker, Patience(attempts=settings.attempts, call_deadline=settings.deadline))
+    return ConnectedClient(
+        client, limit, breaker, RetryPolicy(attempts=settings.attempts, call_deadline=settings.deadline)
+    )
 
 
-def reach_file(spec: str, settings: Settings, gates: Gates) -> Reached[LocalModel]:
+def connect_local(spec: str, settings: Settings, gates: ProviderLimits) -> ConnectedClient[LocalModel]:
     """A model in this process."""
     try:
         from rubrica.llm.local import LocalModel as Local
@@ -180,7 +184,7 @@ def reach_file(spec: str, settings: Settings, gates: Gates) -> Reached[LocalMode
         raise _missing(spec, error, "local") from error
     client = Local(spec.removeprefix("local:") or None, name=spec)
     limit, breaker = gates.of("local", str(client.path), "", 1)  # a file's calls run one by one
-    return Reached(client, limit, breaker, Patience(attempts=1, call_deadline=settings.deadline))
+    return ConnectedClient(client, limit, breaker, RetryPolicy(attempts=1, call_deadline=settings.deadline))
 
 
 def _missing(spec: str, error: ModuleNotFoundError, extra: str) -> RubricaError:
@@ -192,7 +196,7 @@ def _remote(
     settings: Settings,
     session: HttpSession | None,
     cache: ReplyCache | None,
-    gates: Gates,
+    gates: ProviderLimits,
     budget: Budget | None,
 ) -> Model:
     try:
@@ -200,15 +204,15 @@ def _remote(
     except ModuleNotFoundError as error:
         raise _missing(spec, error, "judges") from error
     shared = session or Session()
-    reached = reach(spec, settings, shared, gates)
+    reached = connect_http(spec, settings, shared, gates)
     model: Model = Budgeted(reached.resilient(), budget)
     if session is None:
         model = _WithSession(model, shared)
     return model if cache is None else Cached(model, cache, identity=f"{spec} at {_place(spec, settings).base_url}")
 
 
-def _local(spec: str, settings: Settings, cache: ReplyCache | None, gates: Gates) -> Model:
-    reached = reach_file(spec, settings, gates)
+def _local(spec: str, settings: Settings, cache: ReplyCache | None, gates: ProviderLimits) -> Model:
+    reached = connect_local(spec, settings, gates)
     model = reached.resilient()
     return model if cache is None else Cached(model, cache, identity=_weights(reached.client.path))
 

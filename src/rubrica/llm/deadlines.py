@@ -26,16 +26,16 @@ class Deadlines:
     __slots__ = ("_loop", "_next", "_timer", "under_way")
 
     def __init__(self) -> None:
-        self.under_way: set[Limit] = set()
+        self.under_way: set[CallDeadline] = set()
         self._next = math.inf  # when the timer goes off
         self._timer: asyncio.TimerHandle | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
 
-    def within(self, seconds: float) -> Limit:
+    def within(self, seconds: float) -> CallDeadline:
         """``with deadlines.within(60)``: what is awaited inside is cancelled when late, and TimeoutError raised."""
-        return Limit(self, seconds)
+        return CallDeadline(self, seconds)
 
-    def watch(self, limit: Limit, loop: asyncio.AbstractEventLoop) -> None:
+    def watch(self, limit: CallDeadline, loop: asyncio.AbstractEventLoop) -> None:
         """See to it that a call is ended when it is due, if it is still under way then."""
         if loop is not self._loop:  # timers and calls of an earlier loop ended with it
             self._loop, self._timer, self._next = loop, None, math.inf
@@ -59,7 +59,7 @@ class Deadlines:
             self._set_timer(loop, min(limit.due for limit in self.under_way))
 
 
-class Limit:
+class CallDeadline:
     """The time limit of one call. Being late counts as a cancellation of its own, as `asyncio.timeout` has it."""
 
     __slots__ = ("_cancelling", "_deadlines", "_expired", "_seconds", "_task", "due")

@@ -12,7 +12,7 @@ OUTPUT_TOKENS = 120
 
 
 @dataclass(slots=True)
-class Estimate:
+class CostEstimate:
     """Calls and tokens so far. `usd` is None where the price is not known."""
 
     model: str
@@ -30,7 +30,7 @@ class EstimatingModel:
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.estimate = Estimate(name)
+        self.estimate = CostEstimate(name)
 
     async def __call__(self, request: Request) -> Reply:
         estimate = self.estimate

@@ -36,7 +36,7 @@ _STREAMED = {"Accept": "text/event-stream", "Accept-Encoding": "identity"}  # co
 MASKED = re.compile(r"\bsk-[\w.*-]+|\S*\*{3}\S*")  # a key, or what a provider shows of one
 
 
-class Answer(msgspec.Struct, frozen=True, gc=False):
+class HttpAnswer(msgspec.Struct, frozen=True, gc=False):
     """What came back over HTTP."""
 
     status: int
@@ -61,28 +61,28 @@ class HttpSession:
     def __repr__(self) -> str:
         return f"HttpSession(connections={self._connections})"
 
-    async def post(self, url: URL, headers: Mapping[str, str], body: bytes, timeout: float) -> Answer:
+    async def post(self, url: URL, headers: Mapping[str, str], body: bytes, timeout: float) -> HttpAnswer:
         """Send `body`; the answer with whatever status it has. Redirects are not followed: they would carry keys."""
         data = body if len(body) <= _IN_ONE_PIECE else io.BytesIO(body)
         try:
             with self._deadlines.within(timeout):
                 response = await self._open().post(url, data=data, headers=headers, allow_redirects=False)
                 try:
-                    return Answer(response.status, response.headers, await self._content(response))
+                    return HttpAnswer(response.status, response.headers, await self._content(response))
                 finally:
                     response.release()  # the connection, for the next call; it is closed where the answer is not read
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             trouble = _of_connection(error, url, timeout)
         raise trouble  # outside the except block: aiohttp's errors can hold the request headers, and so the key
 
-    async def open(self, url: URL, headers: Mapping[str, str], body: bytes, timeout: float) -> Incoming:
+    async def open(self, url: URL, headers: Mapping[str, str], body: bytes, timeout: float) -> StreamingAnswer:
         """Send `body`; the answer as soon as it begins. Whoever opens it closes it."""
         data = body if len(body) <= _IN_ONE_PIECE else io.BytesIO(body)
         sent = {**headers, **_STREAMED}
         try:
             with self._deadlines.within(timeout):
                 response = await self._open().post(url, data=data, headers=sent, allow_redirects=False)
-                return Incoming(response, self._deadlines, timeout)
+                return StreamingAnswer(response, self._deadlines, timeout)
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             trouble = _of_connection(error, url, timeout)
         raise trouble  # outside the except block, as above
@@ -126,7 +126,7 @@ class HttpSession:
         await self.close()
 
 
-class Incoming:
+class StreamingAnswer:
     """An answer whose body is still on its way."""
 
     __slots__ = ("_content", "_deadlines", "_response", "_timeout", "headers", "status")
@@ -146,7 +146,7 @@ class Incoming:
             trouble = _of_connection(error, self._response.url, self._timeout)
         raise trouble
 
-    async def whole(self) -> Answer:
+    async def whole(self) -> HttpAnswer:
         """All of it, or as much as an error can be long; then it is closed."""
         body = bytearray()
         try:
@@ -154,7 +154,7 @@ class Incoming:
                 body += chunk
         finally:
             self.close()
-        return Answer(self.status, self.headers, bytes(body))
+        return HttpAnswer(self.status, self.headers, bytes(body))
 
     async def drain(self, seconds: float) -> None:
         """Wait for the end of a body of which nothing more matters, so that the connection can be used again."""
@@ -194,7 +194,7 @@ def _of_connection(error: Exception, url: URL, timeout: float) -> ModelError:
             return ModelError("unreachable", f"{place}: no connection: {type(error).__name__}")
 
 
-class Complaint(msgspec.Struct, frozen=True):
+class ErrorBody(msgspec.Struct, frozen=True):
     """What a provider says is wrong, in its own words and codes."""
 
     message: str = ""
@@ -202,27 +202,27 @@ class Complaint(msgspec.Struct, frozen=True):
     codes: frozenset[str] = frozenset()
 
 
-def complaint(body: bytes) -> Complaint:
+def read_error_body(body: bytes) -> ErrorBody:
     """Read the body of an error answer. Providers agree on little: an object, an object in `error`, or a text.
 
-    >>> complaint(b'{"error": {"message": "slow down", "code": "rate_limit_exceeded"}}').message
+    >>> read_error_body(b'{"error": {"message": "slow down", "code": "rate_limit_exceeded"}}').message
     'slow down'
-    >>> complaint(b'{"detail": "no such model"}').message, complaint(b"<html>").message
+    >>> read_error_body(b'{"detail": "no such model"}').message, read_error_body(b"<html>").message
     ('no such model', '')
     """
     try:
         document = decode_json(body)
     except JsonError:
-        return Complaint()
+        return ErrorBody()
     outer: dict[str, Any] = document if isinstance(document, dict) else {}
     error = outer.get("error", outer)
     if isinstance(error, str):
-        return Complaint(error)
+        return ErrorBody(error)
     inner: dict[str, Any] = error if isinstance(error, dict) else {}
     details = inner.get("details")
     codes = [inner.get("code"), inner.get("type"), details.get("error_code") if isinstance(details, dict) else None]
     message = inner.get("message", inner.get("detail", ""))
-    return Complaint(
+    return ErrorBody(
         message if isinstance(message, str) else msgspec.json.encode(message).decode(),
         param if isinstance(param := inner.get("param"), str) else "",
         frozenset(code for code in codes if isinstance(code, str)),
@@ -249,12 +249,12 @@ _TROUBLES: dict[int, tuple[Trouble, str]] = {
 }
 
 
-def trouble_of(answer: Answer, codes: frozenset[str] = frozenset()) -> tuple[Trouble, str]:
+def trouble_in(answer: HttpAnswer, codes: frozenset[str] = frozenset()) -> tuple[Trouble, str]:
     """What an answer that is no success means, and how to say it.
 
-    >>> trouble_of(Answer(529, {}, b""))
+    >>> trouble_in(HttpAnswer(529, {}, b""))
     ('overloaded', 'the provider is overloaded')
-    >>> trouble_of(Answer(429, {}, b""), frozenset({"insufficient_quota"}))
+    >>> trouble_in(HttpAnswer(429, {}, b""), frozenset({"insufficient_quota"}))
     ('rejected', 'the account is out of credit')
     """
     if answer.status == 402 or codes & _OUT_OF_CREDIT:

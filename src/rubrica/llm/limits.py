@@ -57,9 +57,9 @@ class AdaptiveLimit:
         """How many calls wait for a slot."""
         return sum(not future.done() for future in self._waiting)
 
-    def slot(self) -> Slot:
+    def slot(self) -> CallSlot:
         """A place for one call: ``async with limit.slot() as slot``."""
-        return Slot(self)
+        return CallSlot(self)
 
     def take(self, *, first: bool = False) -> bool:
         """Take a slot if there is one now; with `first`, ahead of everyone who has not had one yet."""
@@ -118,7 +118,7 @@ class AdaptiveLimit:
                 future.set_result(None)
 
 
-class Slot:
+class CallSlot:
     """One call's place under an AdaptiveLimit, through which it reports how the provider fared."""
 
     __slots__ = ("_epoch", "_held", "_limit")
@@ -156,7 +156,7 @@ class Slot:
             await self._limit.enter(first=True)
             self._held = True
 
-    async def __aenter__(self) -> Slot:
+    async def __aenter__(self) -> CallSlot:
         if not self._limit.take():  # most often there is one: nothing to wait for
             await self._limit.enter()
         self._held = True

@@ -9,7 +9,7 @@ import msgspec
 from yarl import URL
 
 from rubrica.jsontext import UNREADABLE
-from rubrica.llm.endpoint import HttpModel, OptionalField, address, schema_name
+from rubrica.llm.http_model import HttpModel, OptionalField, address, schema_name
 from rubrica.llm.images import Picture
 from rubrica.llm.model import ChatMessage, Reply, Request, StopReason, TokenChance, Usage
 
@@ -20,7 +20,7 @@ class _Details(msgspec.Struct, gc=False):
     cached_tokens: int | None = None
 
 
-class TokenCounts(msgspec.Struct, gc=False):
+class OpenAITokenCounts(msgspec.Struct, gc=False):
     """Tokens of one call, as this protocol counts them."""
 
     prompt_tokens: int | None = None
@@ -42,7 +42,7 @@ class _Choice(msgspec.Struct, gc=False):
 class _Completion(msgspec.Struct, gc=False):
     choices: Annotated[list[_Choice], msgspec.Meta(min_length=1)]
     model: str | None = None
-    usage: TokenCounts | None = None
+    usage: OpenAITokenCounts | None = None
 
 
 class _Alternative(msgspec.Struct, gc=False):
@@ -142,7 +142,7 @@ def _content(message: ChatMessage, images: Mapping[str, Picture]) -> str | list[
     return [{"type": "text", "text": message.content}, *shown]
 
 
-def usage_of(usage: TokenCounts | None) -> Usage:
+def usage_of(usage: OpenAITokenCounts | None) -> Usage:
     """The same as we count them."""
     if usage is None:
         return Usage()

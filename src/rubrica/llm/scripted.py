@@ -21,7 +21,7 @@ _QUIET = re2.Options()
 _QUIET.log_errors = False
 
 
-class Line(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ScriptLine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One line of a script: a reply or an error, for every request or for those whose last message fits."""
 
     reply: Any = None  # a text, or a JSON value that is sent as text
@@ -39,7 +39,7 @@ class _Step:
 
     __slots__ = ("line", "pattern", "text")
 
-    def __init__(self, line: Line) -> None:
+    def __init__(self, line: ScriptLine) -> None:
         if (line.reply is None) == (line.error is None):
             raise RubricaError('a script line has either a "reply" or an "error"')
         self.line = line
@@ -64,12 +64,12 @@ class ScriptedModel:
     Each request takes the first line that fits its last message and has not been used. When all that fit have been
     used, the last of them answers again. A request that no line fits is rejected.
 
-    A script is a list of texts, JSON objects, `Line`s and `ModelError`s; or a mapping from a stretch of text to its
-    reply; or a function of the request that returns one of these. `requests` holds what was asked.
+    A script is a list of texts, JSON objects, `ScriptLine`s and `ModelError`s; or a mapping from a stretch of text to
+    its reply; or a function of the request that returns one of these. `requests` holds what was asked.
 
     >>> import asyncio
     >>> from rubrica.llm.model import ChatMessage
-    >>> model = ScriptedModel([Line(reply="hello", match="hi"), Line(reply={"score": 7})])
+    >>> model = ScriptedModel([ScriptLine(reply="hello", match="hi"), ScriptLine(reply={"score": 7})])
     >>> [asyncio.run(model(Request((ChatMessage("user", text),)))).text for text in ("rate it", "hi", "hi")]
     ['{"score": 7}', 'hello', '{"score": 7}']
     """
@@ -84,7 +84,7 @@ class ScriptedModel:
     @classmethod
     def from_file(cls, path: Path | str) -> ScriptedModel:
         """A script with one JSON object per line; empty lines and lines that start with ``#`` are skipped."""
-        lines = [_decoded(path, number, text, Line) for number, text in _numbered(path)]
+        lines = [_decoded(path, number, text, ScriptLine) for number, text in _numbered(path)]
         if not lines:
             raise RubricaError(f'{path}: the script is empty (write lines such as {{"reply": "…"}})')
         try:
@@ -117,20 +117,20 @@ class ScriptedModel:
         return Reply(step.text, self.name, line.usage, line.stop)
 
 
-def _lines(script: Sequence[Any] | Mapping[str, Any]) -> list[Line]:
+def _lines(script: Sequence[Any] | Mapping[str, Any]) -> list[ScriptLine]:
     if isinstance(script, Mapping):
         return [msgspec.structs.replace(_line(value), match=text) for text, value in script.items()]
     return [_line(value) for value in script]
 
 
-def _line(value: Any) -> Line:
-    if isinstance(value, Line):
+def _line(value: Any) -> ScriptLine:
+    if isinstance(value, ScriptLine):
         return value
     if isinstance(value, ModelError):
-        return Line(error=value.trouble, message=str(value), retry_after=value.retry_after)
+        return ScriptLine(error=value.trouble, message=str(value), retry_after=value.retry_after)
     if isinstance(value, Reply):
-        return Line(reply=value.text, stop=value.stop, usage=value.usage)
-    return Line(reply=value)
+        return ScriptLine(reply=value.text, stop=value.stop, usage=value.usage)
+    return ScriptLine(reply=value)
 
 
 class _Recorded(msgspec.Struct, frozen=True, omit_defaults=True):

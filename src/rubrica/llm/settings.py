@@ -37,7 +37,7 @@ class SettingsError(RubricaError):
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ShownSetting:
     """One setting as `rubrica config` shows it; keys are masked."""
 
     name: str
@@ -90,14 +90,15 @@ class Settings(BaseModel):
     origins: Mapping[str, str] = Field(default_factory=dict, description="which file or variable set what")
     unused: tuple[str, ...] = Field((), description="RUBRICA_* variables that name no setting")
 
-    def shown(self) -> tuple[Shown, ...]:
+    def shown(self) -> tuple[ShownSetting, ...]:
         """Every setting with its value and origin, fit for a screen: of a key, its last four characters.
 
         >>> [item.value for item in Settings(openai_key="sk-0123456789abcdef").shown() if item.name == "openai_key"]
         ['…cdef']
         """
         return tuple(
-            Shown(name, _text(name, getattr(self, name)), self.origins.get(name, "default")) for name in setting_names()
+            ShownSetting(name, _text(name, getattr(self, name)), self.origins.get(name, "default"))
+            for name in setting_names()
         )
 
 

@@ -13,7 +13,7 @@ from .rules import FROZEN, Name
 from .scale import Scale
 
 
-class Figures(BaseModel):
+class CalibrationFigures(BaseModel):
     """A judge or panel against people: errors on the dimension's scale, rank correlations from -1 to 1."""
 
     model_config = FROZEN
@@ -48,8 +48,8 @@ class Correction(BaseModel):
     )
     judges: dict[Label, JudgeCorrection] = Field({}, max_length=200, description="by the judge's name")
     labels: Annotated[int, Field(ge=0, le=1_000_000_000)] = Field(description="labelled items it was learned from")
-    before: Figures = Field(description="how the judges' mean did")
-    after: Figures = Field(description="cross-validated")
+    before: CalibrationFigures = Field(description="how the judges' mean did")
+    after: CalibrationFigures = Field(description="cross-validated")
 
     @model_validator(mode="after")
     def _rising(self) -> Self:

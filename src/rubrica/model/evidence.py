@@ -23,7 +23,7 @@ class Span(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     label: str = ""  # what it is evidence of
 
 
-class Finder(Protocol):
+class SpanFinder(Protocol):
     """Knows where in a text the evidence for one thing lies."""
 
     def spans_in(self, text: str) -> tuple[Span, ...]: ...
@@ -38,7 +38,7 @@ class SpansOnDemand(Sequence[Span]):
 
     __slots__ = ("_finder", "_found", "_text")
 
-    def __init__(self, finder: Finder, text: str) -> None:
+    def __init__(self, finder: SpanFinder, text: str) -> None:
         self._finder = finder
         self._text = text
         self._found: tuple[Span, ...] | None = None
@@ -72,5 +72,5 @@ class SpansOnDemand(Sequence[Span]):
         return tuple, (self.found,)
 
 
-spans_on_demand = cast("Callable[[Finder, str], tuple[Span, ...]]", SpansOnDemand)
+spans_on_demand = cast("Callable[[SpanFinder, str], tuple[Span, ...]]", SpansOnDemand)
 """Makes SpansOnDemand, typed as the tuple it stands for: that is what a stored result is read back with."""

@@ -13,7 +13,7 @@ from rubrica.model.evidence import Field, Span
 from rubrica.model.rubric import Axis, Rubric
 
 from .charts import bar, points_bar, radar, share_bar, waterfall
-from .excerpt import LONGEST, Mark, Piece, Tone, excerpt
+from .excerpt import LONGEST, Highlight, TextRun, Tone, excerpt
 from .figures import STATUS_WORDS, duration, figure, headline, percent, price, signed
 from .roles import SIGNS, Role, role_of
 
@@ -38,7 +38,7 @@ class HitLine:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class DimensionRow:
     """One dimension or part in the table."""
 
     title: str
@@ -78,7 +78,7 @@ class TextBlock:
     """One judged text, marked."""
 
     title: str
-    pieces: tuple[Piece, ...]
+    pieces: tuple[TextRun, ...]
     key: tuple[tuple[str, Tone], ...]  # what the marks stand for
     length: int
     shortened: bool
@@ -101,7 +101,7 @@ class Card:
     score_bar: Markup
     dimensions_chart: Markup
     steps_chart: Markup
-    rows: tuple[Row, ...]
+    rows: tuple[DimensionRow, ...]
     weighted: bool
     gates: tuple[GateLine, ...]
     sections: tuple[SectionLine, ...]
@@ -179,7 +179,7 @@ def _chips(evaluation: Evaluation) -> Iterator[str]:
         yield "stopped early: the verdict was decided"
 
 
-def _rows(results: Mapping[str, DimensionResult], rubric: Rubric | None) -> Iterator[Row]:
+def _rows(results: Mapping[str, DimensionResult], rubric: Rubric | None) -> Iterator[DimensionRow]:
     for name, result in results.items():
         dimension = rubric.dimensions.get(name) if rubric is not None else None
         yield _row(_title(name, dimension), result, part=False)
@@ -188,8 +188,8 @@ def _rows(results: Mapping[str, DimensionResult], rubric: Rubric | None) -> Iter
             yield _row(_title(part, axis), part_result, part=True)
 
 
-def _row(title: str, result: DimensionResult, *, part: bool) -> Row:
-    return Row(
+def _row(title: str, result: DimensionResult, *, part: bool) -> DimensionRow:
+    return DimensionRow(
         title=title,
         result=result,
         part=part,
@@ -281,7 +281,7 @@ def _texts(evaluation: Evaluation, titles: Mapping[str, str]) -> Iterator[TextBl
     context = evaluation.context
     if context is None:
         return
-    marks: dict[Field, list[Mark]] = {field: [] for field in FIELD_TITLES}
+    marks: dict[Field, list[Highlight]] = {field: [] for field in FIELD_TITLES}
     for field, mark in _marks(evaluation, titles):
         marks[field].append(mark)
     texts: dict[Field, str] = {
@@ -296,18 +296,18 @@ def _texts(evaluation: Evaluation, titles: Mapping[str, str]) -> Iterator[TextBl
             yield TextBlock(FIELD_TITLES[field], pieces, key, len(text), len(text) > LONGEST)
 
 
-def _marks(evaluation: Evaluation, titles: Mapping[str, str]) -> Iterator[tuple[Field, Mark]]:
+def _marks(evaluation: Evaluation, titles: Mapping[str, str]) -> Iterator[tuple[Field, Highlight]]:
     for name, result in evaluation.dimensions.items():
         for part in (result, *result.parts.values()):
             for hit in part.hits:
                 points = "" if hit.type == "check" or not hit.points else f" ({signed(hit.points)})"
                 title = f"{titles[name]}: {_told(hit)}{points}"
                 for span in hit.spans:
-                    yield span.field, Mark(span.start, span.end, _with_label(title, span, hit), _tone(hit))
+                    yield span.field, Highlight(span.start, span.end, _with_label(title, span, hit), _tone(hit))
     for gate in evaluation.gates:
         tone: Tone = "note" if gate.effect == "floor" else "minus"
         for span in gate.spans:
-            yield span.field, Mark(span.start, span.end, f"Gate {gate.name}: {span.label or gate.reason}", tone)
+            yield span.field, Highlight(span.start, span.end, f"Gate {gate.name}: {span.label or gate.reason}", tone)
 
 
 def _with_label(title: str, span: Span, hit: RuleHit) -> str:

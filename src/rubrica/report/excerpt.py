@@ -38,7 +38,7 @@ def visible(text: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class Highlight:
     """A stretch of a text that is evidence, and of what."""
 
     start: int
@@ -48,7 +48,7 @@ class Mark:
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class TextRun:
     """A run of text under the same marks, or a note on what was left out."""
 
     text: str
@@ -57,17 +57,17 @@ class Piece:
     tone: Tone = "note"
 
 
-def excerpt(text: str, marks: Iterable[Mark], longest: int = LONGEST) -> list[Piece]:
+def excerpt(text: str, marks: Iterable[Highlight], longest: int = LONGEST) -> list[TextRun]:
     """The text as pieces. Where marks overlap, the shared stretch is a piece of its own that names them all.
 
-    >>> [(p.text, p.title) for p in excerpt("abcdef", [Mark(1, 4, "one"), Mark(3, 5, "two")])]
+    >>> [(p.text, p.title) for p in excerpt("abcdef", [Highlight(1, 4, "one"), Highlight(3, 5, "two")])]
     [('a', ''), ('bc', 'one'), ('d', 'one; two'), ('e', 'two'), ('f', '')]
     """
-    inside = (Mark(max(mark.start, 0), min(mark.end, len(text)), mark.title, mark.tone) for mark in marks)
+    inside = (Highlight(max(mark.start, 0), min(mark.end, len(text)), mark.title, mark.tone) for mark in marks)
     kept = sorted({mark for mark in inside if mark.start < mark.end}, key=lambda m: (m.start, m.end, m.title, m.tone))
     if len(text) <= longest:
         return list(_cut(text, kept, 0, len(text)))
-    pieces: list[Piece] = []
+    pieces: list[TextRun] = []
     end = 0
     for start, stop in _windows(len(text), kept, longest):
         if start > end:
@@ -79,12 +79,12 @@ def excerpt(text: str, marks: Iterable[Mark], longest: int = LONGEST) -> list[Pi
     return pieces
 
 
-def _cut(text: str, marks: Sequence[Mark], start: int, stop: int) -> Iterator[Piece]:
+def _cut(text: str, marks: Sequence[Highlight], start: int, stop: int) -> Iterator[TextRun]:
     """The pieces of text[start:stop]."""
     here = [mark for mark in marks if mark.start < stop and mark.end > start]
     edges = {max(mark.start, start) for mark in here} | {min(mark.end, stop) for mark in here}
     places = sorted(edges | {start, stop})
-    open_marks: list[Mark] = []
+    open_marks: list[Highlight] = []
     waiting = iter(here)
     coming = next(waiting, None)
     for low, high in pairwise(places):
@@ -95,17 +95,17 @@ def _cut(text: str, marks: Sequence[Mark], start: int, stop: int) -> Iterator[Pi
         yield _piece(text[low:high], open_marks)
 
 
-def _piece(text: str, marks: Sequence[Mark]) -> Piece:
+def _piece(text: str, marks: Sequence[Highlight]) -> TextRun:
     if not marks:
-        return Piece(text)
+        return TextRun(text)
     titles = list(dict.fromkeys(mark.title for mark in marks))
     more = f"; and {len(titles) - TITLES_SHOWN} more" if len(titles) > TITLES_SHOWN else ""
     tones = {mark.tone for mark in marks}
     tone: Tone = "minus" if "minus" in tones else "plus" if "plus" in tones else "note"
-    return Piece(text, "mark", "; ".join(titles[:TITLES_SHOWN]) + more, tone)
+    return TextRun(text, "mark", "; ".join(titles[:TITLES_SHOWN]) + more, tone)
 
 
-def _windows(length: int, marks: Sequence[Mark], longest: int) -> list[Window]:
+def _windows(length: int, marks: Sequence[Highlight], longest: int) -> list[Window]:
     """What to keep of a long text: its opening, what surrounds the marks while there is room, its closing."""
     wanted = [(0, min(OPENING, longest)), (max(length - CLOSING, 0), length)]
     room = longest - sum(stop - start for start, stop in wanted)
@@ -124,7 +124,7 @@ def _windows(length: int, marks: Sequence[Mark], longest: int) -> list[Window]:
     return merged
 
 
-def _around(mark: Mark, length: int) -> list[Window]:
+def _around(mark: Highlight, length: int) -> list[Window]:
     before, after = max(mark.start - AROUND, 0), min(mark.end + AROUND, length)
     if mark.end - mark.start <= LONGEST_MARK:
         return [(before, after)]
@@ -132,8 +132,8 @@ def _around(mark: Mark, length: int) -> list[Window]:
     return [(before, mark.start + half), (mark.end - half, after)]
 
 
-def _gap(marks: Sequence[Mark], start: int, stop: int) -> Piece:
+def _gap(marks: Sequence[Highlight], start: int, stop: int) -> TextRun:
     first = bisect_right(marks, start - 1, key=lambda mark: mark.start)
     hidden = sum(mark.end <= stop for mark in marks[first : bisect_right(marks, stop, key=lambda mark: mark.start)])
     left_out = f"{stop - start:,} characters left out"
-    return Piece(f"{left_out}, with {counted(hidden, 'marked place')}" if hidden else left_out, "gap")
+    return TextRun(f"{left_out}, with {counted(hidden, 'marked place')}" if hidden else left_out, "gap")

@@ -11,7 +11,7 @@ from rubrica.model.rules import Adjust, CustomExpression, MetricThreshold, Rule
 from rubrica.text import FEATURES
 
 from .figures import figure
-from .prose import Block, Code, Heading, Paragraph, Phrase, Table
+from .prose import Block, Code, Heading, Paragraph, Phrase, TableBlock
 from .wording import pattern_phrase, setting_value
 
 
@@ -20,19 +20,21 @@ def glossary_blocks(rubric: Rubric) -> Iterator[Block]:
     if rubric.settings:
         yield Heading(2, "Settings")
         yield Paragraph(("Numbers that formulas read, and that can be changed without touching a rule.",))
-        yield Table(("Setting", "Value"), tuple(_setting(*item) for item in rubric.settings.items()), frozenset({1}))
+        yield TableBlock(
+            ("Setting", "Value"), tuple(_setting(*item) for item in rubric.settings.items()), frozenset({1})
+        )
     if rubric.context:
         yield Heading(2, "What the context may tell")
         rows = ((_name(name), (spec.says or "—",), (_when_missing(spec),)) for name, spec in rubric.context.items())
-        yield Table(("Name", "Meaning", "If it is not given"), tuple(rows))
+        yield TableBlock(("Name", "Meaning", "If it is not given"), tuple(rows))
     if rubric.patterns:
         yield Heading(2, "Named patterns")
         yield Paragraph(("In a formula, the name of a pattern is the number of its matches.",))
         found = ((_name(name), (spec.field,), pattern_phrase(spec)) for name, spec in rubric.patterns.items())
-        yield Table(("Name", "Looks in the", "For"), tuple(found))
+        yield TableBlock(("Name", "Looks in the", "For"), tuple(found))
     if features := _features_read(rubric):
         yield Heading(2, "Numbers read off the texts")
-        yield Table(("Name", "What it is"), tuple((_name(name), (says,)) for name, says in features.items()))
+        yield TableBlock(("Name", "What it is"), tuple((_name(name), (says,)) for name, says in features.items()))
 
 
 def _name(name: str) -> Phrase:

@@ -35,7 +35,7 @@ def write_report(
     """
     out.write(TEMPLATES.get_template("head.html.j2").render(title=title, style=stylesheet()))
     card_template = TEMPLATES.get_template("card.html.j2")
-    tally = Tally()
+    tally = ReportTally()
     for evaluation in evaluations:
         rubric = _rubric_of(evaluation, rubrics)
         tally.add(evaluation, rubric)
@@ -87,7 +87,7 @@ class RubricTally:
 
 
 @dataclass(slots=True)
-class Tally:
+class ReportTally:
     """All evaluations, counted per rubric and verdict."""
 
     total: int = 0

@@ -37,7 +37,7 @@ class Layer:
 
 
 @dataclass(frozen=True, slots=True)
-class Axis:
+class PlotAxis:
     """What runs across a plot; `words` writes a value of it."""
 
     low: float
@@ -51,7 +51,7 @@ class Axis:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class PlotLine:
     """A line across a histogram: the threshold, or the mean."""
 
     at: float
@@ -59,7 +59,7 @@ class Line:
 
 
 def histogram(
-    layers: Sequence[Layer], axis: Axis, told: str, *, lines: Sequence[Line] = (), small: bool = False
+    layers: Sequence[Layer], axis: PlotAxis, told: str, *, lines: Sequence[PlotLine] = (), small: bool = False
 ) -> Markup:
     """Bars from the bottom up, the layers on top of each other."""
     width, height = (SMALL, 84) if small else (WIDTH, 132)
@@ -91,7 +91,7 @@ def histogram(
     return svg("histogram" + (" small" if small else ""), ground + _FOOT, told, drawing, width)
 
 
-def boxes(rows: Sequence[tuple[str, Box | None, float | None, Axis]]) -> Markup:
+def boxes(rows: Sequence[tuple[str, Box | None, float | None, PlotAxis]]) -> Markup:
     """A box plot per row, each on its own scale: the middle half as a box, the median as a line, the mean as a point.
 
     A row is its label, its box, its mean and its axis.
@@ -143,7 +143,7 @@ def heat(labels: Sequence[str], values: Sequence[Sequence[float | None]]) -> Mar
     return svg("heat", math.ceil(bottom + 82), "Correlations: " + ", ".join(told), drawing)
 
 
-def points(places: Sequence[tuple[float, float, Role]], across: Axis, up: Axis, told: str) -> Markup:
+def points(places: Sequence[tuple[float, float, Role]], across: PlotAxis, up: PlotAxis, told: str) -> Markup:
     """A point per evaluation."""
     left, height = 40.0, 190.0
     wide = WIDTH - left
@@ -160,7 +160,7 @@ def points(places: Sequence[tuple[float, float, Role]], across: Axis, up: Axis, 
     return svg("scatter", math.ceil(8 + height + 38), told, drawing)
 
 
-def linear(low: float, high: float, title: str = "") -> Axis:
+def linear(low: float, high: float, title: str = "") -> PlotAxis:
     """An axis with both ends and the middle marked.
 
     >>> [words for _, words in linear(0, 100).ticks]
@@ -168,10 +168,10 @@ def linear(low: float, high: float, title: str = "") -> Axis:
     """
     middle = (low + high) / 2
     ticks = [(low, figure(_rounded(low))), (middle, figure(_rounded(middle))), (high, figure(_rounded(high)))]
-    return Axis(low, high, ticks, title)
+    return PlotAxis(low, high, ticks, title)
 
 
-def _box(box: Box, mean: float | None, axis: Axis, y: float) -> Markup:
+def _box(box: Box, mean: float | None, axis: PlotAxis, y: float) -> Markup:
     def x(value: float) -> float:
         return _LABEL_TO + 8 + axis.share(value) * _TRACK
 
@@ -200,7 +200,7 @@ def _square(value: float | None, at: tuple[float, float], side: float, title: st
     ).format(tone, at[0] + 1, at[1] + 1, side - 2, side - 2, full, visible(title))
 
 
-def _ticks(axis: Axis, left: float, wide: float, y: float) -> Markup:
+def _ticks(axis: PlotAxis, left: float, wide: float, y: float) -> Markup:
     drawing = Markup("")
     for value, words in axis.ticks:
         place = left + axis.share(value) * wide

@@ -51,14 +51,14 @@ class Bullets:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class TableBlock:
     kind: ClassVar = "table"
     head: tuple[str, ...]
     rows: tuple[tuple[Phrase, ...], ...]
     numbers: frozenset[int] = frozenset()  # columns that hold numbers
 
 
-Block = Heading | Paragraph | Bullets | Table
+Block = Heading | Paragraph | Bullets | TableBlock
 
 _SPECIAL = re.compile(r"[\\`*\[\]<>|]|(?<!\w)_|_(?!\w)")
 _LINE_START = re.compile(r"^(#{1,6}|[-+]|\d+[.)])(?=\s)")
@@ -98,11 +98,11 @@ def _block(block: Block) -> str:
         case Bullets():
             marks = (f"{number}." if block.ordered else "-" for number in range(1, len(block.items) + 1))
             return "\n".join(f"{mark} {_line(item)}" for mark, item in zip(marks, block.items, strict=True))
-        case Table():
+        case TableBlock():
             return _table(block)
 
 
-def _table(table: Table) -> str:
+def _table(table: TableBlock) -> str:
     rule = ["---:" if column in table.numbers else "---" for column in range(len(table.head))]
     rows = [[_line(cell, in_table=True) for cell in row] for row in table.rows]
     head = [_escaped(cell) for cell in table.head]

@@ -8,7 +8,7 @@ from rubrica.errors import FormulaError, FormulaFault
 from rubrica.formula import parse
 from rubrica.model.evaluation import INCONCLUSIVE
 from rubrica.model.rubric import Rubric
-from rubrica.scoring.ruling import share_name
+from rubrica.scoring.decision_plan import share_name
 
 Role = Literal["good", "middle", "bad", "inconclusive", "neutral"]
 ROLES: tuple[Role, ...] = ("good", "middle", "bad", "inconclusive", "neutral")

@@ -9,7 +9,7 @@ from rubrica.model.scale import Scale
 
 from .figures import counted, figure, headline, percent
 from .glossary import glossary_blocks
-from .prose import Block, Bullets, Code, Heading, Paragraph, Phrase, Strong, Table, listed, markdown, phrase
+from .prose import Block, Bullets, Code, Heading, Paragraph, Phrase, Strong, TableBlock, listed, markdown, phrase
 from .rendering import TEMPLATES, stylesheet
 from .wording import gate_phrase, recipe_phrases, unscored_sentence, verdict_phrases
 
@@ -98,7 +98,7 @@ def _dimension_table(rubric: Rubric) -> Iterator[Block]:
                 (_scored_by(dimension),),
             )
         )
-    yield Table(head, tuple(rows), NUMBERS_OF_WEIGHTS if weighted else frozenset())
+    yield TableBlock(head, tuple(rows), NUMBERS_OF_WEIGHTS if weighted else frozenset())
 
 
 def title_of(name: str, axis: Axis) -> str:
@@ -134,7 +134,7 @@ def _profiles(rubric: Rubric) -> Iterator[Block]:
         title = phrase(Strong(name), f" ({profile.title})" if profile.title else "")
         rows.append((title, (figure(threshold),), *((percent(weights.get(n, 0.0)),) for n in names)))
     titles = (title_of(name, dimension) for name, dimension in rubric.dimensions.items())
-    yield Table(("Profile", "Threshold", *titles), tuple(rows), frozenset(range(1, len(names) + 2)))
+    yield TableBlock(("Profile", "Threshold", *titles), tuple(rows), frozenset(range(1, len(names) + 2)))
 
 
 def _notes(rubric: Rubric) -> Iterator[Block]:
@@ -194,7 +194,7 @@ def _dimension(name: str, dimension: Dimension, scale: Scale) -> Iterator[Block]
 def _axis(axis: Axis, scale: Scale) -> Iterator[Block]:
     if axis.anchors:
         rows = (((_range(anchor.low, anchor.high),), (anchor.text,)) for anchor in axis.anchor_list)
-        yield Table(("Score", "What it looks like"), tuple(rows))
+        yield TableBlock(("Score", "What it looks like"), tuple(rows))
     if axis.kinds:
         yield from _recipe(axis, scale, "")
     if axis.offline is not None:

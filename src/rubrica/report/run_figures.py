@@ -11,7 +11,7 @@ from random import Random
 from typing import Generic, TypeVar
 
 from rubrica.scoring.correlation import pearson
-from rubrica.scoring.spread import Counted
+from rubrica.scoring.spread import SortedCounts
 
 T = TypeVar("T")
 Column = Sequence[float | None]
@@ -108,10 +108,10 @@ class Distribution:
         return [((cell + 0.5) * width if width else float(cell), count) for cell, count in sorted(self._cells.items())]
 
     @property
-    def counted(self) -> Counted:
+    def counted(self) -> SortedCounts:
         """The same values in the form in which they are told usual or far off."""
         values = self.values()
-        return Counted([value for value, _ in values], list(accumulate(count for _, count in values)))
+        return SortedCounts([value for value, _ in values], list(accumulate(count for _, count in values)))
 
     @property
     def std(self) -> float | None:

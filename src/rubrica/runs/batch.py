@@ -16,11 +16,11 @@ from rubrica.model.context import Context
 from rubrica.model.evaluation import Evaluation
 
 from .expectation import mismatches
-from .shelf import NoRubricError, Shelf
-from .tally import Tally
+from .rubrics import NoRubricError, RunRubrics
+from .summary.tally import RunTally
 
 
-class Work(NamedTuple):
+class CaseWork(NamedTuple):
     """One evaluation to make."""
 
     case: Case
@@ -29,8 +29,8 @@ class Work(NamedTuple):
     repeat: int = 0
 
 
-Judged = tuple[Work, Evaluation | RubricaError]
-Evaluator = Callable[[Iterable[Work]], Iterator[Judged]]
+Judged = tuple[CaseWork, Evaluation | RubricaError]
+Evaluator = Callable[[Iterable[CaseWork]], Iterator[Judged]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,13 +44,13 @@ class BadCase(BadLine):
 class Batch:
     """One pass over cases."""
 
-    shelf: Shelf
-    tally: Tally
+    run_rubrics: RunRubrics
+    tally: RunTally
     on_broken: Callable[[BadLine], None]
     defaults: Mapping[str, Any] = field(default_factory=dict)  # context for cases that do not say
     evaluator: Evaluator | None = None  # None: one after the other, by code alone
     repeat: int = 1  # how often each case is judged
-    wanted: Callable[[Work], bool] | None = None  # None: all of them
+    wanted: Callable[[CaseWork], bool] | None = None  # None: all of them
 
     def evaluations(self, cases: Iterable[Case | BadLine]) -> Generator[Evaluation, None, None]:
         """Each case's evaluation as it is made; a line that cannot be judged is told, counted and passed over."""
@@ -64,7 +64,7 @@ class Batch:
                 self.tally.compare(case.id, mismatches(case.expect, outcome))
             yield outcome
 
-    def _work(self, cases: Iterable[Case | BadLine]) -> Iterator[Work]:
+    def _work(self, cases: Iterable[Case | BadLine]) -> Iterator[CaseWork]:
         for found in cases:
             if isinstance(found, Case):
                 try:
@@ -78,16 +78,18 @@ class Batch:
             else:
                 self._broken(found)
 
-    def _works(self, case: Case) -> list[Work]:
+    def _works(self, case: Case) -> list[CaseWork]:
         context = merged(self.defaults, case.context)
-        return [Work(case, self.shelf.plan(case.rubric, repeat), context, repeat) for repeat in range(self.repeat)]
+        return [
+            CaseWork(case, self.run_rubrics.plan(case.rubric, repeat), context, repeat) for repeat in range(self.repeat)
+        ]
 
     def _broken(self, line: BadLine) -> None:
         self.tally.broken += 1
         self.on_broken(line)
 
 
-def one_by_one(work: Iterable[Work]) -> Iterator[Judged]:
+def one_by_one(work: Iterable[CaseWork]) -> Iterator[Judged]:
     """Evaluate in order, by code alone."""
     for item in work:
         try:
@@ -96,7 +98,7 @@ def one_by_one(work: Iterable[Work]) -> Iterator[Judged]:
             yield item, error
 
 
-async def judged(work: Work) -> Judged:
+async def judged(work: CaseWork) -> Judged:
     """Evaluate with the plan's judge."""
     try:
         evaluation = await aevaluate(work.plan, work.context, work.case.id)

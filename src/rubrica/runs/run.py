@@ -13,16 +13,16 @@ from rubrica.errors import RubricaError, StoredError
 from rubrica.model.context import Context
 from rubrica.model.evaluation import DimensionResult, Evaluation
 
-from .batch import BadCase, Work
-from .folder import drop_derived
-from .heads import content_of, head_of, key_of, latest
-from .lines import GrowingLines, whole_lines
-from .stored import ERRORS, EVALUATIONS
-from .table import Table
-from .whole import whole
+from .batch import BadCase, CaseWork
+from .files.append_only import AppendOnlyFile, whole_lines
+from .files.atomic import write_atomically
+from .files.evaluation_head import content_of, head_of, key_of, latest
+from .files.folder import drop_derived
+from .files.hash_table import HashTable
+from .files.stored import ERRORS, EVALUATIONS
 
 
-class DeadError(RubricaError):
+class ModelsDownError(RubricaError):
     """The models gave no answer to so many cases in a row that asking on is of no use."""
 
 
@@ -37,20 +37,20 @@ class Run:
         self.changed = 0  # judged anew, because the case is another one now
         self.retried = 0  # judged anew, because a model had failed
         self.unreadable = 0  # lines that are no evaluations any more
-        self._done = Table()  # what was judged, by case and repeat
-        self._retry = Table()
+        self._done = HashTable()  # what was judged, by case and repeat
+        self._retry = HashTable()
         self._untidy = False  # some lines are superseded or unreadable
-        self._lines = GrowingLines(folder / EVALUATIONS)
+        self._lines = AppendOnlyFile(folder / EVALUATIONS)
         self._load(retry_errors=retry_errors)
         (folder / ERRORS).unlink(missing_ok=True)  # every pass meets them again
-        self._errors: GrowingLines | None = None
+        self._errors: AppendOnlyFile | None = None
 
     @property
     def before(self) -> int:
         """How many evaluations there were, not counting those that are to be made anew."""
         return len(self._done) - len(self._retry)
 
-    def wanted(self, work: Work) -> bool:
+    def wanted(self, work: CaseWork) -> bool:
         """Whether an evaluation is still to be made."""
         key = key_of(work.case.id, work.repeat)
         known = self._done.get(key)
@@ -73,7 +73,7 @@ class Run:
         held: list[Evaluation] = []  # all of them failures
         answered = False
         for evaluation in evaluations:
-            reached, failed = asked(evaluation)
+            reached, failed = ask_outcome(evaluation)
             if reached is False and most_failures:
                 held.append(evaluation)
                 if len(held) >= most_failures:
@@ -92,7 +92,7 @@ class Run:
     def broken(self, line: BadLine) -> None:
         """Keep what could not be judged, and why."""
         if self._errors is None:
-            self._errors = GrowingLines(self.folder / ERRORS)
+            self._errors = AppendOnlyFile(self.folder / ERRORS)
         case = line.case if isinstance(line, BadCase) else None
         self._errors.write(msgspec.json.encode({"line": line.line, "case": case, "error": line.reason}))
 
@@ -107,7 +107,7 @@ class Run:
             return
         path = self.folder / EVALUATIONS
         torn = path.with_name(path.name + ".torn")
-        with whole(path) as place, place.open("wb") as stream:
+        with write_atomically(path) as place, place.open("wb") as stream:
             for _, line in latest(path):
                 if _readable(line):
                     stream.write(line + b"\n")
@@ -154,24 +154,24 @@ def asked_of(evaluation: Evaluation) -> Iterator[DimensionResult]:
                 yield result
 
 
-class Asked(NamedTuple):
+class AskOutcome(NamedTuple):
     """How asking models about one case went."""
 
     reached: bool | None  # whether one replied anything at all, useful or not; None: none was asked
     failed: bool  # whether one owes a score
 
 
-def asked(evaluation: Evaluation) -> Asked:
+def ask_outcome(evaluation: Evaluation) -> AskOutcome:
     reached, failed = None, False
     for result in asked_of(evaluation):
         scored = result.status == "scored"
         failed |= not scored
         reached = bool(reached) or scored or result.cost is not None
-    return Asked(reached, failed)
+    return AskOutcome(reached, failed)
 
 
 def _model_failed(line: bytes) -> bool:
-    return asked(Evaluation.from_json(line)).failed
+    return ask_outcome(Evaluation.from_json(line)).failed
 
 
 def _never(_line: bytes) -> bool:
@@ -186,6 +186,6 @@ def _readable(line: bytes) -> bool:
     return True
 
 
-def _dead(held: list[Evaluation]) -> DeadError:
+def _dead(held: list[Evaluation]) -> ModelsDownError:
     reason = next(result.reason for result in asked_of(held[-1]))
-    return DeadError(f"no model answered the last {len(held)} cases: {reason}")
+    return ModelsDownError(f"no model answered the last {len(held)} cases: {reason}")

@@ -13,12 +13,12 @@ from rubrica.engine.cases import BadLine, Case
 from rubrica.errors import FormulaError, FormulaFault, RubricaError
 from rubrica.formula import Formula, parse
 from rubrica.model.context import Context
-from rubrica.scorers.situation import CONTEXT_COUNTS
+from rubrica.scorers.namespace import CONTEXT_COUNTS
 from rubrica.text import FEATURES
-from rubrica.text.reading import Texts
+from rubrica.text.texts import Texts
 
-from .heads import key_of
-from .table import Table
+from .files.evaluation_head import key_of
+from .files.hash_table import HashTable
 
 Found = Case | BadLine
 _PAIR = re.compile(r"\s*([\w.-]+)\s*(!?=)(?!=)\s*(.*?)\s*", re.DOTALL)
@@ -27,7 +27,7 @@ _ALL = 1 << 64
 
 
 @dataclass(frozen=True, slots=True)
-class Sample:
+class CaseSample:
     """So many cases, or such a share of them. Whether a case belongs depends on its id and the seed alone, so a file
     that grows keeps most of its sample."""
 
@@ -44,7 +44,7 @@ class Sample:
 
 
 @dataclass(frozen=True, slots=True)
-class Filter:
+class CaseFilter:
     """A condition on cases: a name and its value, a formula, or a stretch of the id."""
 
     text: str
@@ -55,8 +55,8 @@ class Filter:
 class Selection:
     """Filters first, then the sample, then the limit. Lines that are no cases are passed on."""
 
-    filters: tuple[Filter, ...] = ()
-    sample: Sample | None = None
+    filters: tuple[CaseFilter, ...] = ()
+    sample: CaseSample | None = None
     limit: int | None = None
 
     def of(self, found: Iterable[Found]) -> Iterator[Found]:
@@ -87,7 +87,7 @@ class Selection:
         return replace(self, sample=replace(sample, count=None, below=below))
 
 
-def sample_of(text: str, seed: int) -> Sample:
+def sample_of(text: str, seed: int) -> CaseSample:
     """A sample as an option says it.
 
     >>> sample_of("200", seed=1).count, sample_of("2.5%", seed=1).share
@@ -95,15 +95,15 @@ def sample_of(text: str, seed: int) -> Sample:
     """
     try:
         if text.endswith("%") and 0 < float(text[:-1]) <= 100:
-            return Sample(below=int(float(text[:-1]) / 100 * _ALL), seed=seed)
+            return CaseSample(below=int(float(text[:-1]) / 100 * _ALL), seed=seed)
         if int(text) > 0:
-            return Sample(count=int(text), seed=seed)
+            return CaseSample(count=int(text), seed=seed)
     except ValueError:
         pass
     raise RubricaError(f"--sample {text!r}: write how many cases, such as 200, or a share of them, such as 5%")
 
 
-def filter_of(text: str) -> Filter:
+def filter_of(text: str) -> CaseFilter:
     """A filter as an option says it.
 
     ``grade=4`` or ``subject!=math``: a piece of metadata, a metric, id, rubric or expect; ``*`` stands for any text.
@@ -117,20 +117,20 @@ def filter_of(text: str) -> Filter:
     pair = _PAIR.fullmatch(text)
     if pair is not None:
         name, sign, wanted = pair.groups()
-        return Filter(text, lambda case: fnmatchcase(_shown(_value(case, name)), wanted) == (sign == "="))
+        return CaseFilter(text, lambda case: fnmatchcase(_shown(_value(case, name)), wanted) == (sign == "="))
     if _WORD.fullmatch(text):
         word = text.casefold()
-        return Filter(text, lambda case: word in case.id.casefold())
+        return CaseFilter(text, lambda case: word in case.id.casefold())
     try:
         formula = parse(text)
     except FormulaError as error:
         raise RubricaError(f"--filter {text!r}: {error}; for a text write name=value") from None
-    return Filter(text, lambda case: _holds(formula, case))
+    return CaseFilter(text, lambda case: _holds(formula, case))
 
 
 def distinct(found: Iterable[Found], on_duplicate: Callable[[Case], None]) -> Iterator[Found]:
     """Cases with ids of their own: the second case called ``x`` becomes ``x#2``. The first such case is told."""
-    names = Names()
+    names = UniqueNames()
     told = False
     for item in found:
         if isinstance(item, Case):
@@ -143,16 +143,16 @@ def distinct(found: Iterable[Found], on_duplicate: Callable[[Case], None]) -> It
         yield item
 
 
-class Names:
+class UniqueNames:
     """Gives every case a name that no case before it has.
 
-    >>> names = Names()
+    >>> names = UniqueNames()
     >>> [names.own(id_) for id_ in ("x", "x", "y", "x#2", "x")]
     ['x', 'x#2', 'y', 'x#2#2', 'x#3']
     """
 
     def __init__(self) -> None:
-        self._met = Table()  # how often an id was met
+        self._met = HashTable()  # how often an id was met
 
     def own(self, id_: str) -> str:
         key = key_of(id_)

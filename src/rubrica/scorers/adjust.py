@@ -9,8 +9,8 @@ from rubrica.formula import Formula
 from rubrica.model.evaluation import RuleHit
 from rubrica.model.rules import Adjust
 
+from .namespace import Namespace
 from .rule import Reach, with_nothing
-from .situation import Situation
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,11 +29,11 @@ class AdjustRule:
             return with_nothing((found.lo, found.hi))
         return with_nothing((self.add, self.add))
 
-    def __call__(self, situation: Situation) -> list[RuleHit]:
+    def __call__(self, namespace: Namespace) -> list[RuleHit]:
         try:
-            if not self.when.holds(situation):
+            if not self.when.holds(namespace):
                 return []
-            points = self.add.value(situation) if isinstance(self.add, Formula) else self.add
+            points = self.add.value(namespace) if isinstance(self.add, Formula) else self.add
         except FormulaFault as fault:
             return [RuleHit(self.label, "adjust", 0.0, error=str(fault))]
         return [
@@ -42,7 +42,7 @@ class AdjustRule:
                 "adjust",
                 points,
                 self.because or self.when.text,
-                spans=situation.evidence(self.when.names),
+                spans=namespace.evidence(self.when.names),
             )
         ]
 

@@ -15,8 +15,8 @@ from rubrica.model.evaluation import RuleHit
 from rubrica.model.rules import CrossRoundAnalysis
 from rubrica.text.entities import entity_mentions, recurring_mentions, year_mentions
 
+from .namespace import Namespace, is_number
 from .rule import Reach, both, with_nothing
-from .situation import Situation, is_number
 
 ROUNDS_READ = 200
 """Earlier rounds that are looked at, the latest ones."""
@@ -42,16 +42,16 @@ class CrossRoundRule:
         worths = (scoring.callback_detected, scoring.escalation_detected, scoring.consistency_bonus)
         return both([with_nothing((points, points)) for points in worths])
 
-    def __call__(self, situation: Situation) -> list[RuleHit]:
-        context = situation.context
+    def __call__(self, namespace: Namespace) -> list[RuleHit]:
+        context = namespace.context
         label = self.rule.name or self.rule.track
         if not context.round_history:
             return []
-        rounds = list(zip(context.round_history, situation.texts.history, strict=True))[-ROUNDS_READ:]
+        rounds = list(zip(context.round_history, namespace.texts.history, strict=True))[-ROUNDS_READ:]
         earlier = [tracked for pair in rounds if (tracked := self._track_round(*pair)) is not None]
         if not earlier:
             return [RuleHit(label, self.rule.type, 0.0, error=f"no earlier round has {self.rule.track!r}")]
-        now = self._track_now(situation, frozenset().union(*(t.items for t in earlier)))
+        now = self._track_now(namespace, frozenset().union(*(t.items for t in earlier)))
         if now is None:
             return [RuleHit(label, self.rule.type, 0.0, error=f"this round has no metric {self.rule.track!r}")]
         scoring = self.rule.scoring
@@ -96,15 +96,15 @@ class CrossRoundRule:
             return frozenset(recurring_mentions(items, sorted(now.items)))
         return now.items & items
 
-    def _track_now(self, situation: Situation, known: frozenset[str]) -> Tracked | None:
+    def _track_now(self, namespace: Namespace, known: frozenset[str]) -> Tracked | None:
         match self.rule.track:
             case "entity_mentions":
                 known |= {part for name in known for part in name.split()}
-                return _entities(entity_mentions(situation.texts.response, known))
+                return _entities(entity_mentions(namespace.texts.response, known))
             case "year_mentions":
-                return _years(year_mentions(situation.texts.response))
+                return _years(year_mentions(namespace.texts.response))
             case metric:
-                return _metric(situation.context.lookup(metric))
+                return _metric(namespace.context.lookup(metric))
 
     def _track_round(self, earlier: Round, response: str) -> Tracked | None:
         match self.rule.track:

@@ -9,8 +9,8 @@ from rubrica.formula import Formula
 from rubrica.model.evaluation import RuleHit
 from rubrica.model.rules import CustomExpression
 
+from .namespace import Namespace
 from .rule import Reach
-from .situation import Situation
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,11 +26,11 @@ class ExpressionRule:
         found = self.formula.interval({})
         return min(found.lo, 0.0), max(found.hi, 0.0)
 
-    def __call__(self, situation: Situation) -> list[RuleHit]:
+    def __call__(self, namespace: Namespace) -> list[RuleHit]:
         try:
             for name in self.required:
-                situation[name]
-            points = self.formula.value(situation)
+                namespace[name]
+            points = self.formula.value(namespace)
         except KeyError as missing:
             return [self._failed(f"the context lacks {missing.args[0]}")]
         except FormulaFault as fault:

@@ -12,8 +12,8 @@ from rubrica.formula import Formula, Interval
 from rubrica.model.evaluation import RuleHit
 from rubrica.model.rules import MetricThreshold, Threshold
 
+from .namespace import Namespace, is_number
 from .rule import Reach
-from .situation import Situation, is_number
 
 COMPARISONS: dict[str, Callable[[float, float], bool]] = {
     "<": operator.lt,
@@ -26,7 +26,7 @@ COMPARISONS: dict[str, Callable[[float, float], bool]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ThresholdRow:
     """One threshold with its score as a number or a formula."""
 
     spec: Threshold
@@ -47,7 +47,7 @@ class MetricRule:
 
     label: str
     metric: str
-    rows: tuple[Row, ...]
+    rows: tuple[ThresholdRow, ...]
 
     @property
     def reach(self) -> Reach:
@@ -64,9 +64,9 @@ class MetricRule:
                 highs.append(row.score)
         return min(lows), max(highs)
 
-    def __call__(self, situation: Situation) -> list[RuleHit]:
+    def __call__(self, namespace: Namespace) -> list[RuleHit]:
         try:
-            value = situation[self.metric]
+            value = namespace[self.metric]
         except KeyError:
             return [self._failed(f"the context has no metric {self.metric!r}")]
         if not is_number(value):
@@ -75,7 +75,7 @@ class MetricRule:
         if row is None:
             return [RuleHit(self.label, "metric_threshold", 0.0, f"{self.metric} = {value:g} meets no threshold")]
         try:
-            points = row.score.value(situation) if isinstance(row.score, Formula) else row.score
+            points = row.score.value(namespace) if isinstance(row.score, Formula) else row.score
         except FormulaFault as fault:
             return [self._failed(f"{row.spec.score_formula}: {fault}")]
         return [RuleHit(self.label, "metric_threshold", points, f"{self.metric} = {value:g} ({row})")]
@@ -103,7 +103,7 @@ def _split(left: tuple[float, float], row: Threshold) -> tuple[tuple[float, floa
 def compile_metric(rule: MetricThreshold, read: Callable[[str, str], Formula]) -> MetricRule:
     """`read(text, key)` parses a formula found under a key of the rule and checks its names."""
     rows = [
-        Row(
+        ThresholdRow(
             row,
             row.score if row.score is not None else read(row.score_formula or "", f"thresholds.{i}.score_formula"),
         )

@@ -13,9 +13,9 @@ from rubrica.model.evidence import Field, Span, spans_on_demand
 from rubrica.model.rules import PatternDetection, PenalisedPattern, Penalty, ScoredPattern
 from rubrica.text.patterns import Regex, Scan
 
-from .lexicon import Lexicon
+from .namespace import MOST_MATCHES, MOST_SPANS, Namespace, quote
+from .pattern_table import PatternTable
 from .rule import Reach, both, with_nothing
-from .situation import MOST_MATCHES, MOST_SPANS, Situation, quote
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,23 +56,23 @@ class PatternRule:
     def reach(self) -> Reach:
         return both([points.reach for table in self.by_field.values() for points in table.values()])
 
-    def __call__(self, situation: Situation) -> list[RuleHit]:
+    def __call__(self, namespace: Namespace) -> list[RuleHit]:
         hits = []
         for field, table in self.by_field.items():
-            scan = situation.scan(field)
+            scan = namespace.scan(field)
             for index in scan.found:
                 worth = table.get(index)
                 if worth is None:
                     continue
                 if worth.counted:
-                    hits.append(self._counted(worth, situation, scan, index))
+                    hits.append(self._counted(worth, namespace, scan, index))
                 else:
                     text = scan.text
-                    spans = spans_on_demand(worth, text) if situation.in_full else _in_whole(worth, situation, text)
+                    spans = spans_on_demand(worth, text) if namespace.in_full else _in_whole(worth, namespace, text)
                     hits.append(RuleHit(worth.label, self.type, worth.points, worth.reason, worth.category, 1, spans))
         return hits
 
-    def _counted(self, worth: PatternPoints, situation: Situation, scan: Scan, index: int) -> RuleHit:
+    def _counted(self, worth: PatternPoints, namespace: Namespace, scan: Scan, index: int) -> RuleHit:
         try:
             count = scan.count(index, worth.limit)
         except PatternError as error:
@@ -80,16 +80,16 @@ class PatternRule:
         spans: tuple[Span, ...] = ()
         if count:
             text = scan.text
-            spans = spans_on_demand(worth, text) if situation.in_full else _in_whole(worth, situation, text)
+            spans = spans_on_demand(worth, text) if namespace.in_full else _in_whole(worth, namespace, text)
         return RuleHit(worth.label, self.type, worth.points * count, worth.reason, worth.category, count, spans)
 
 
-def _in_whole(worth: PatternPoints, situation: Situation, text: str) -> tuple[Span, ...]:
+def _in_whole(worth: PatternPoints, namespace: Namespace, text: str) -> tuple[Span, ...]:
     """The matches that count, as evidence in the whole text, of which a part was read."""
-    return situation.texts.in_whole(worth.spans_in(text))
+    return namespace.texts.in_whole(worth.spans_in(text))
 
 
-def compile_patterns(rule: PatternDetection | Penalty, lexicon: Lexicon) -> PatternRule:
+def compile_patterns(rule: PatternDetection | Penalty, lexicon: PatternTable) -> PatternRule:
     """Give every pattern of a rule its slot; a PatternError says why one cannot be used."""
     tables: dict[Field, dict[int, PatternPoints]] = {}
     for pattern in rule.patterns:

@@ -20,7 +20,7 @@ from rubrica.errors import FormulaFault
 from rubrica.model.context import Context
 from rubrica.text.question import read_question
 
-from .picture_files import Hidden, Outline, outline, picture_data
+from .picture_files import PictureError, PictureHeader, picture_data, picture_header
 
 if TYPE_CHECKING:
     from PIL.Image import Image as Bitmap
@@ -34,7 +34,7 @@ _KEPT = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class PictureMeasurements:
     """What decoding a picture tells; `fault` says why it cannot be decoded, and everything else is 0 then."""
 
     width: int = 0
@@ -47,30 +47,30 @@ class Look:
 # --- decoding ---------------------------------------------------------------------------------------------
 
 
-def look(data: bytes) -> Look:
+def measure_picture(data: bytes) -> PictureMeasurements:
     """Decode a picture and measure it. A FormulaFault says that Pillow is missing."""
-    found = outline(data)
+    found = picture_header(data)
     if found is None:
-        return Look(fault="it is not a PNG, JPEG, GIF or WebP picture")
+        return PictureMeasurements(fault="it is not a PNG, JPEG, GIF or WebP picture")
     if found.width * found.height > MOST_PIXELS:
-        return Look(fault=f"it claims {found.width:,} × {found.height:,} pixels, too many to decode")
+        return PictureMeasurements(fault=f"it claims {found.width:,} × {found.height:,} pixels, too many to decode")
     try:
         images: Any = importlib.import_module("PIL.Image")
     except ImportError:
-        raise Hidden("Pillow is missing, so pictures are not looked at (pip install 'rubrica[images]')") from None
+        raise PictureError("Pillow is missing, so pictures are not looked at (pip install 'rubrica[images]')") from None
     try:
         with images.open(io.BytesIO(data), formats=FORMATS) as opened:
             if opened.width * opened.height > MOST_PIXELS:
-                return Look(fault="it has too many pixels to decode")
+                return PictureMeasurements(fault="it has too many pixels to decode")
             opened.load()
             return _measured(opened, images)
     except (OSError, ValueError, SyntaxError, EOFError, IndexError, TypeError, OverflowError, MemoryError) as error:
-        return Look(fault=f"it cannot be decoded: {type(error).__name__}")
+        return PictureMeasurements(fault=f"it cannot be decoded: {type(error).__name__}")
     except (struct.error, zlib.error, images.DecompressionBombError) as error:
-        return Look(fault=f"it cannot be decoded: {type(error).__name__}")
+        return PictureMeasurements(fault=f"it cannot be decoded: {type(error).__name__}")
 
 
-def _measured(picture: Bitmap, images: Any) -> Look:
+def _measured(picture: Bitmap, images: Any) -> PictureMeasurements:
     grey = _on_paper(picture, images).convert("L")
     chops: Any = importlib.import_module("PIL.ImageChops")
     dark, light = _between(grey.histogram(), _NOISE, 1 - _NOISE)
@@ -82,7 +82,7 @@ def _measured(picture: Bitmap, images: Any) -> Look:
             steps = chops.difference(grey.crop(box), moved)
             steepest = max(steepest, _between(steps.histogram(), 0.0, 1 - _NOISE)[1])
     reach = max(1, light - dark)
-    return Look(grey.width, grey.height, (light - dark) / 255, min(1.0, steepest / reach))
+    return PictureMeasurements(grey.width, grey.height, (light - dark) / 255, min(1.0, steepest / reach))
 
 
 def _on_paper(picture: Bitmap, images: Any) -> Any:
@@ -107,15 +107,15 @@ def _between(histogram: list[int], low: float, high: float) -> tuple[int, int]:
 
 # --- of a context -----------------------------------------------------------------------------------------
 
-_looks: OrderedDict[bytes, Look] = OrderedDict()
+_looks: OrderedDict[bytes, PictureMeasurements] = OrderedDict()
 
 
-def _looked(data: bytes) -> Look:
-    """What `look` tells, kept for the features that ask next."""
+def _looked(data: bytes) -> PictureMeasurements:
+    """What `measure_picture` tells, kept for the features that ask next."""
     key = hashlib.blake2b(data, digest_size=16).digest()
     found = _looks.get(key)
     if found is None:
-        found = look(data)
+        found = measure_picture(data)
         while len(_looks) >= _KEPT:
             _looks.popitem(last=False)
         _looks[key] = found
@@ -130,7 +130,7 @@ def picture_urls(context: Context) -> Iterator[str]:
     question = read_question(context.response)
     for url, _ in question.images if question is not None else ():
         if not url[:5].lower().startswith("data:"):
-            raise Hidden(f"the question names a picture ({url[:60]}) that was not given with it")
+            raise PictureError(f"the question names a picture ({url[:60]}) that was not given with it")
         yield url
 
 
@@ -143,7 +143,7 @@ def _linked(context: Context) -> float:
     return float(sum(not url[:5].lower().startswith("data:") for url, _ in named))
 
 
-def _worst(measure: Callable[[Look], float]) -> Callable[[Context], float]:
+def _worst(measure: Callable[[PictureMeasurements], float]) -> Callable[[Context], float]:
     """The lowest number that any picture of a context gives; 0 without a picture."""
 
     def of(context: Context) -> float:
@@ -151,20 +151,21 @@ def _worst(measure: Callable[[Look], float]) -> Callable[[Context], float]:
             looks = [
                 _looked(picture_data(url)) for url, _ in zip(picture_urls(context), range(MOST_PICTURES), strict=False)
             ]
-        except Hidden as reason:
+        except PictureError as reason:
             raise FormulaFault(str(reason)) from None
         return min((float(measure(one)) for one in looks), default=0.0)
 
     return of
 
 
-def _side(pick: Callable[[Outline], int]) -> Callable[[Context], float]:
+def _side(pick: Callable[[PictureHeader], int]) -> Callable[[Context], float]:
     def of(context: Context) -> float:
         try:
             found = [
-                outline(picture_data(url)) for url, _ in zip(picture_urls(context), range(MOST_PICTURES), strict=False)
+                picture_header(picture_data(url))
+                for url, _ in zip(picture_urls(context), range(MOST_PICTURES), strict=False)
             ]
-        except Hidden as reason:
+        except PictureError as reason:
             raise FormulaFault(str(reason)) from None
         return min((float(pick(one)) if one is not None else 0.0 for one in found), default=0.0)
 

@@ -11,17 +11,17 @@ from rubrica.formula import Formula
 from rubrica.model.evaluation import RuleHit, Score, Unscored
 from rubrica.model.rubric import Check
 
-from .situation import Situation
+from .namespace import Namespace
 
-Scorer = Callable[[Situation], Score | Unscored]
-"""Anything that maps a situation to a Score, or to a reasoned absence."""
+Scorer = Callable[[Namespace], Score | Unscored]
+"""Anything that maps a namespace to a Score, or to a reasoned absence."""
 
 
 @dataclass(frozen=True, slots=True)
 class RuleScorer:
     """Adds up what the rules give and take."""
 
-    rules: tuple[Callable[[Situation], list[RuleHit]], ...]
+    rules: tuple[Callable[[Namespace], list[RuleHit]], ...]
     start: float
     ends: tuple[float, float]  # of the scale
     scoring: Literal["cumulative", "proportional", "binary"]
@@ -29,10 +29,10 @@ class RuleScorer:
     confidence: float
     offline: bool = False
 
-    def __call__(self, situation: Situation) -> Score:
+    def __call__(self, namespace: Namespace) -> Score:
         hits: list[RuleHit] = []
         for rule in self.rules:
-            hits += rule(situation)
+            hits += rule(namespace)
         points = self.start
         for hit in hits:
             points += hit.points
@@ -69,9 +69,9 @@ class FormulaScorer:
     confidence: float
     offline: bool = False
 
-    def __call__(self, situation: Situation) -> Score | Unscored:
+    def __call__(self, namespace: Namespace) -> Score | Unscored:
         try:
-            value = self.formula.value(situation)
+            value = self.formula.value(namespace)
         except FormulaFault as fault:
             return Unscored(f"{self.formula.text}: {fault}")
         low, high = self.ends
@@ -89,8 +89,8 @@ class Checklist:
     confidence: float
     offline: bool = False
 
-    def __call__(self, situation: Situation) -> Score:
-        hits = [self._apply(check, condition, situation) for check, condition in self.checks]
+    def __call__(self, namespace: Namespace) -> Score:
+        hits = [self._apply(check, condition, namespace) for check, condition in self.checks]
         share = sum(hit.points for hit in hits) / sum(check.weight for check, _ in self.checks)
         low, high = self.ends
         value = low + share * (high - low)
@@ -104,12 +104,12 @@ class Checklist:
             tuple(hits),
         )
 
-    def _apply(self, check: Check, condition: Formula, situation: Situation) -> RuleHit:
+    def _apply(self, check: Check, condition: Formula, namespace: Namespace) -> RuleHit:
         try:
-            holds = condition.holds(situation)
+            holds = condition.holds(namespace)
         except FormulaFault as fault:
             return RuleHit(check.name, "check", 0.0, check.otherwise, error=str(fault))
         if holds:
             return RuleHit(check.name, "check", check.weight, condition.text)
-        spans = situation.evidence(condition.names)
+        spans = namespace.evidence(condition.names)
         return RuleHit(check.name, "check", 0.0, check.otherwise or f"not {condition.text}", spans=spans)

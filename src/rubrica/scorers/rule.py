@@ -6,7 +6,7 @@ from typing import Protocol
 
 from rubrica.model.evaluation import RuleHit
 
-from .situation import Situation
+from .namespace import Namespace
 
 Reach = tuple[float, float]
 """The least and the most points a rule can give."""
@@ -18,7 +18,7 @@ class CompiledRule(Protocol):
     @property
     def reach(self) -> Reach: ...
 
-    def __call__(self, situation: Situation) -> list[RuleHit]: ...
+    def __call__(self, namespace: Namespace) -> list[RuleHit]: ...
 
 
 def with_nothing(reach: Reach) -> Reach:

@@ -31,7 +31,7 @@ class Agreement:
 
 
 @dataclass(frozen=True, slots=True)
-class Spread:
+class JudgeSpread:
     """How far values lie apart: highest minus lowest, and the population standard deviation."""
 
     range: float
@@ -66,14 +66,14 @@ def krippendorff_alpha(units: Iterable[Unit], level: Level = "interval") -> Agre
     return Agreement(1.0 - observed / expected, units=len(paired))
 
 
-def spread(values: Iterable[float | None]) -> Spread | None:
+def spread(values: Iterable[float | None]) -> JudgeSpread | None:
     """How far apart the values lie; None where there are none.
 
     >>> spread([7, 8, 4]).range
     4
     """
     known = [value for value in values if value is not None]
-    return Spread(max(known) - min(known), pstdev(known)) if known else None
+    return JudgeSpread(max(known) - min(known), pstdev(known)) if known else None
 
 
 def spearman(xs: Sequence[float], ys: Sequence[float]) -> float | None:

@@ -11,8 +11,8 @@ from rubrica.formula import Formula, Interval, conjuncts
 from rubrica.model.evaluation import INCONCLUSIVE, Effect, GateResult, SectionResult, Step
 from rubrica.model.evidence import Span
 
+from .decision_plan import DecisionPlan, GateRule, ProfilePlan, VerdictRule
 from .normalise import population_variance
-from .ruling import GateRule, Ruling, Terms, VerdictRule
 from .weigh import GateReading, Reader, Weighing, first_holding, weigh
 
 Evidence = Callable[[frozenset[str]], tuple[Span, ...]]
@@ -35,28 +35,28 @@ class Conclusion(msgspec.Struct, frozen=True):
 
 
 def conclude(
-    ruling: Ruling,
-    terms: Terms,
+    decision: DecisionPlan,
+    terms: ProfilePlan,
     names: dict[str, object],
     unknown: Mapping[str, Interval],
     evidence: Evidence,
 ) -> Conclusion:
     """Weigh the scores, and say why."""
-    weighing = weigh(ruling, terms, names, unknown)
+    weighing = weigh(decision, terms, names, unknown)
     low, high = weighing.bounds
     known = low == high
     verdict = weighing.decided
-    values = [names.get(name) for name in ruling.scales if name not in unknown]
+    values = [names.get(name) for name in decision.scales if name not in unknown]
     return Conclusion(
         verdict=verdict if verdict is not None else INCONCLUSIVE,
-        reason=_why(weighing, ruling, names, unknown),
+        reason=_why(weighing, decision, names, unknown),
         score=low if known else None,
         bounds=weighing.bounds,
-        band=ruling.band(low / ruling.out_of) if known else "",
+        band=decision.band(low / decision.out_of) if known else "",
         variance=population_variance([value for value in values if isinstance(value, int | float)]),
         gates=tuple(_gate_result(reading, names, evidence) for reading in weighing.gates),
-        steps=_steps(ruling, terms, names, weighing) if known and not unknown else (),
-        sections=_sections(ruling, names, unknown) if ruling.sections else {},
+        steps=_steps(decision, terms, names, weighing) if known and not unknown else (),
+        sections=_sections(decision, names, unknown) if decision.sections else {},
         errors=weighing.faults,
     )
 
@@ -99,14 +99,14 @@ def _fails(condition: Formula, names: dict[str, object]) -> bool:
         return True
 
 
-def _why(weighing: Weighing, ruling: Ruling, names: dict[str, object], unknown: Mapping[str, Interval]) -> str:
+def _why(weighing: Weighing, decision: DecisionPlan, names: dict[str, object], unknown: Mapping[str, Interval]) -> str:
     match weighing.decider:
         case GateRule() as rule:
             return f"gate {rule.gate.name}: {rule.gate.because or with_values(rule.when, names)}"
         case VerdictRule() as rule if weighing.decided is not None:
             if rule.when is not None:
                 return rule.because or with_values(rule.when, names)
-            parts = [rule.because, _why_not(ruling.verdicts, rule.label, names)]
+            parts = [rule.because, _why_not(decision.verdicts, rule.label, names)]
             return "; ".join(part for part in parts if part) or f"{rule.label} is the only verdict"
         case _:
             pass
@@ -133,22 +133,24 @@ def _gate_result(reading: GateReading, names: dict[str, object], evidence: Evide
     )
 
 
-def _steps(ruling: Ruling, terms: Terms, names: dict[str, object], weighing: Weighing) -> tuple[Step, ...]:
+def _steps(
+    decision: DecisionPlan, terms: ProfilePlan, names: dict[str, object], weighing: Weighing
+) -> tuple[Step, ...]:
     """The way from the lowest possible score to this one: one step per dimension, then the gates.
 
     Each dimension in turn is set from the bottom of its scale to its value; the difference is its step. The steps
     add up to the score for any formula, and for a weighted score each is just weight times value.
     """
-    formula, digits = terms.score, ruling.digits
+    formula, digits = terms.score, decision.digits
     values = {name: names[name] for name in formula.names}
     present = [read for read in terms.reads if values[read.name] is not None]
     trial = {**values, **{read.name: read.lowest for read in present}}
     try:
-        total = ruling.to_score(formula.value(trial))
+        total = decision.to_score(formula.value(trial))
         steps = [Step("base", "lowest possible", total, total)]
         for read in present:
             trial[read.name] = values[read.name]
-            after = ruling.to_score(formula.value(trial))
+            after = decision.to_score(formula.value(trial))
             steps.append(Step("dimension", read.dimension, round(after - total, digits), after))
             total = after
     except FormulaFault:  # the formula has no value at the bottom of the scales: show the score as one step
@@ -161,16 +163,18 @@ def _steps(ruling: Ruling, terms: Terms, names: dict[str, object], weighing: Wei
     return tuple(steps)
 
 
-def _sections(ruling: Ruling, names: dict[str, object], unknown: Mapping[str, Interval]) -> dict[str, SectionResult]:
+def _sections(
+    decision: DecisionPlan, names: dict[str, object], unknown: Mapping[str, Interval]
+) -> dict[str, SectionResult]:
     results = {}
-    for section in ruling.sections:
+    for section in decision.sections:
         reader = Reader(names, {name: value for name, value in unknown.items() if name != "score"})
         found = reader.range(section.score)
         if found is None:
             reason = "does not apply" if all(names.get(n) is None for n in section.score.names) else reader.faults[-1]
             results[section.name] = SectionResult(None, None, reason)
             continue
-        low, high = ruling.to_section_score(found[0]), ruling.to_section_score(found[1])
+        low, high = decision.to_section_score(found[0]), decision.to_section_score(found[1])
         if low != high:
             results[section.name] = SectionResult(None, None, f"between {low:g} and {high:g}: a score is missing")
             continue

@@ -30,7 +30,7 @@ _DIGITS = 9  # differences that agree to so many decimals are ties: 0.3 - 0.2 an
 
 
 @dataclass(frozen=True, slots=True)
-class Tested:
+class TestResult:
     """What a test found. `lean` is from -1 (every difference is a loss) to 1 (every one is a gain)."""
 
     p: float
@@ -43,11 +43,11 @@ class Tested:
         return self.method in ("none", "signed-rank", "mcnemar", "sign-flip")
 
 
-NOTHING = Tested(1.0, 0.0, 0, "none")
+NOTHING = TestResult(1.0, 0.0, 0, "none")
 """Where no two values differ."""
 
 
-def signed_rank(differences: Sequence[float]) -> Tested:
+def signed_rank(differences: Sequence[float]) -> TestResult:
     """Wilcoxon's signed-rank test. Zeros are left out; equal sizes share their mean rank, and it stays exact.
 
     >>> signed_rank([1, 2, 3, 4, 5, 6]).p
@@ -65,13 +65,13 @@ def signed_rank(differences: Sequence[float]) -> Tested:
     if len(known) <= MOST_EXACT_RANKS:
         ways = _ways(ranks)
         tail = sum(ways[: min(gained, total - gained) + 1])
-        return Tested(min(1.0, 2 * tail / 2 ** len(known)), lean, len(known), "signed-rank")
+        return TestResult(min(1.0, 2 * tail / 2 ** len(known)), lean, len(known), "signed-rank")
     # ranks are doubled, so half a rank of continuity is 2; their squares are what ties leave of the variance
     off = max(abs(2 * gained - total) - 2, 0) / math.sqrt(sum(rank * rank for rank in ranks))
-    return Tested(_two_sided(off), lean, len(known), "signed-rank-normal")
+    return TestResult(_two_sided(off), lean, len(known), "signed-rank-normal")
 
 
-def mcnemar(better: int, worse: int) -> Tested:
+def mcnemar(better: int, worse: int) -> TestResult:
     """McNemar's exact test: of the cases that changed sides, were as many won as lost?
 
     >>> round(mcnemar(1, 9).p, 6)
@@ -90,10 +90,10 @@ def mcnemar(better: int, worse: int) -> Tested:
         tail += term
         if term < tail * 1e-17:
             break
-    return Tested(min(1.0, 2 * tail * math.exp(log_term)), (better - worse) / changed, changed, "mcnemar")
+    return TestResult(min(1.0, 2 * tail * math.exp(log_term)), (better - worse) / changed, changed, "mcnemar")
 
 
-def sign_flips(totals: Sequence[float], chance: Random, draws: int = DRAWS) -> Tested:
+def sign_flips(totals: Sequence[float], chance: Random, draws: int = DRAWS) -> TestResult:
     """Whether sums of groups lean to one side: each group's sign is flipped as a whole, as its cases stand together.
 
     Few groups are flipped in every way there is; of many, `draws` ways are drawn by lot.
@@ -109,15 +109,15 @@ def sign_flips(totals: Sequence[float], chance: Random, draws: int = DRAWS) -> T
     lean, reached = seen / size, abs(seen) - size * 1e-9  # the same sum in another order may differ in its last bits
     if len(known) <= MOST_EXACT_FLIPS:
         sums = _every_sum(known)
-        return Tested(sum(abs(found) >= reached for found in sums) / len(sums), lean, len(known), "sign-flip")
+        return TestResult(sum(abs(found) >= reached for found in sums) / len(sums), lean, len(known), "sign-flip")
     if len(known) > MOST_DRAWN_FLIPS:
         off = abs(seen) / math.sqrt(math.fsum(value * value for value in known))
-        return Tested(_two_sided(off), lean, len(known), "normal")
+        return TestResult(_two_sided(off), lean, len(known), "normal")
     tables = [_every_sum(known[start : start + _CHUNK]) for start in range(0, len(known), _CHUNK)]
     for table in tables:  # the last one may be short of a byte
         table *= 2**_CHUNK // len(table)
     further = sum(abs(sum(map(getitem, tables, chance.randbytes(len(tables))))) >= reached for _ in range(draws))
-    return Tested((further + 1) / (draws + 1), lean, len(known), "sign-flip-drawn")
+    return TestResult((further + 1) / (draws + 1), lean, len(known), "sign-flip-drawn")
 
 
 def tidy(differences: Sequence[float]) -> list[float]:

@@ -71,14 +71,14 @@ def _weighted_mean(values: Sequence[float], weights: Sequence[float] | None) -> 
 
 
 @dataclass(frozen=True, slots=True)
-class Levelled(Generic[Item]):
+class NormalisedScores(Generic[Item]):
     """Scores by judge and item after z-normalisation, and what could not be normalised, in words."""
 
     scores: Mapping[str, Mapping[Item, float]]
     notes: tuple[str, ...] = ()
 
 
-def level_judges(scores: Mapping[str, Mapping[Item, float]], scale: Scale) -> Levelled[Item]:
+def level_judges(scores: Mapping[str, Mapping[Item, float]], scale: Scale) -> NormalisedScores[Item]:
     """Takes out each judge's harshness and spread: its z-scores, mapped back to the scale.
 
     A judge's scores are put in standard deviations from its own mean over its items, then laid out again around the
@@ -100,7 +100,9 @@ def level_judges(scores: Mapping[str, Mapping[Item, float]], scale: Scale) -> Le
         else:
             shapes[judge] = (fmean(given.values()), deviation)
     if len(shapes) < 2:
-        return Levelled({judge: dict(given) for judge, given in scores.items()}, (*notes, "nothing was normalised"))
+        return NormalisedScores(
+            {judge: dict(given) for judge, given in scores.items()}, (*notes, "nothing was normalised")
+        )
     if len({frozenset(scores[judge]) for judge in shapes}) > 1:
         notes.append("the judges did not score the same items; what is taken for harshness may be harder items")
     centre = fmean(mean for mean, _ in shapes.values())
@@ -112,7 +114,7 @@ def level_judges(scores: Mapping[str, Mapping[Item, float]], scale: Scale) -> Le
             item: scale.clamp(centre + (score - mean) / deviation * width) if judge in shapes else score
             for item, score in given.items()
         }
-    return Levelled(levelled, tuple(notes))
+    return NormalisedScores(levelled, tuple(notes))
 
 
 def weights_from_errors(off: Mapping[str, Sequence[float]]) -> dict[str, float]:

@@ -17,7 +17,7 @@ FEWEST_GROUPS, MOST_GROUPS = 6, 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class Summed:
+class GroupSums:
     """The values of one measure, summed by group; every measure of a set has the same groups in the same order."""
 
     totals: Sequence[float]
@@ -37,14 +37,14 @@ class Summed:
 
 
 def mean_intervals(
-    measures: Mapping[str, Summed], chance: Random, *, level: float = LEVEL, replicates: int = REPLICATES
+    measures: Mapping[str, GroupSums], chance: Random, *, level: float = LEVEL, replicates: int = REPLICATES
 ) -> dict[str, Estimate | None]:
     """The mean of each measure with its bootstrap interval; None with fewer than two groups.
 
     Whole groups are drawn, the same ones for every measure. The percentiles are taken as far out as Student's
     distribution lies beyond the normal one, without which an interval of few groups is too narrow.
 
-    >>> print(mean_intervals({"d": Summed([float(n) for n in range(21)], [1] * 21)}, Random(1))["d"])
+    >>> print(mean_intervals({"d": GroupSums([float(n) for n in range(21)], [1] * 21)}, Random(1))["d"])
     10 (7.19 to 12.8)
     """
     moments = {name: measure.moments for name, measure in measures.items()}
@@ -60,7 +60,7 @@ def mean_intervals(
     return intervals
 
 
-def _drawn_means(measures: Mapping[str, Summed], chance: Random, replicates: int) -> dict[str, list[float]]:
+def _drawn_means(measures: Mapping[str, GroupSums], chance: Random, replicates: int) -> dict[str, list[float]]:
     means: dict[str, list[float]] = {name: [] for name in measures}
     if not measures:
         return means

@@ -20,10 +20,10 @@ _MEAN_DEVIATION_TO_SIGMA = 1.2533
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
+class SortedCounts:
     """Values in rising order, each once, with how many are no larger: scores are of few kinds, however many there are.
 
-    >>> found = Counted.of([3, 1, 3, 2])
+    >>> found = SortedCounts.of([3, 1, 3, 2])
     >>> found.values, found.ends, found.percentile(0.5)
     ([1, 2, 3], [1, 2, 4], 2.5)
     """
@@ -32,9 +32,9 @@ class Counted:
     ends: Sequence[int]
 
     @classmethod
-    def of(cls, values: Iterable[float] | Counted) -> Counted:
+    def of(cls, values: Iterable[float] | SortedCounts) -> SortedCounts:
         """Values in any order; those that are counted already stay as they are."""
-        return values if isinstance(values, Counted) else cls._from(Counter(values))
+        return values if isinstance(values, SortedCounts) else cls._from(Counter(values))
 
     @classmethod
     def _from(cls, counts: Counter[float]) -> Self:
@@ -55,7 +55,7 @@ class Counted:
     def percentile(self, share: float) -> float:
         """The value below which this share lies; between two, on the straight line.
 
-        >>> Counted.of([10, 20, 30, 40]).percentile(0.5)
+        >>> SortedCounts.of([10, 20, 30, 40]).percentile(0.5)
         25.0
         """
         last = len(self) - 1
@@ -69,12 +69,12 @@ class Counted:
         total = math.fsum(value * count for value, count in zip(self.values, self.counts, strict=True))
         return min(max(total / len(self), self.values[0]), self.values[-1])  # rounding must not lead out of the values
 
-    def away(self, centre: float) -> Counted:
+    def away(self, centre: float) -> SortedCounts:
         """The distances from a value."""
         found: Counter[float] = Counter()
         for value, count in zip(self.values, self.counts, strict=True):
             found[abs(value - centre)] += count
-        return Counted._from(found)
+        return SortedCounts._from(found)
 
     def beyond(self, low: float, high: float) -> int:
         """How many lie outside of these bounds."""
@@ -105,13 +105,13 @@ class Spread:
         return known | {"min": self.low, "max": self.high} | shares
 
 
-def spread_of(values: Iterable[float] | Counted, percents: Sequence[int] = PERCENTS) -> Spread | None:
+def spread_of(values: Iterable[float] | SortedCounts, percents: Sequence[int] = PERCENTS) -> Spread | None:
     """The spread of values; None without any.
 
     >>> spread_of([1, 2, 3, 4, 10]).mean, spread_of([1, 2, 3, 4, 10]).percentiles[75]
     (4.0, 4.0)
     """
-    found = Counted.of(values)
+    found = SortedCounts.of(values)
     count = len(found)
     if not count:
         return None
@@ -123,7 +123,7 @@ def spread_of(values: Iterable[float] | Counted, percents: Sequence[int] = PERCE
 
 
 @dataclass(frozen=True, slots=True)
-class Usual:
+class RobustRange:
     """Where values usually lie: around `median`, `sigma` being what a standard deviation would be without outliers."""
 
     median: float
@@ -133,23 +133,23 @@ class Usual:
         """How many of those deviations a value is above or below."""
         return (value - self.median) / self.sigma
 
-    def far(self, values: Iterable[float] | Counted) -> int:
+    def far(self, values: Iterable[float] | SortedCounts) -> int:
         """How many values lie far off."""
         reach = FAR * self.sigma
-        return Counted.of(values).beyond(self.median - reach, self.median + reach)
+        return SortedCounts.of(values).beyond(self.median - reach, self.median + reach)
 
 
-def usual(values: Iterable[float] | Counted) -> Usual | None:
+def robust_range(values: Iterable[float] | SortedCounts) -> RobustRange | None:
     """Where values usually lie; None where they do not vary.
 
     The deviation comes from the median distance to the median. Where most values are equal that is 0, and the
     distance of the deciles stands in; where that is 0 too, the mean distance.
 
-    >>> found = usual([1, 2, 3, 4, 50])
+    >>> found = robust_range([1, 2, 3, 4, 50])
     >>> found.median, round(found.off(50), 1)
     (3.0, 31.7)
     """
-    found = Counted.of(values)
+    found = SortedCounts.of(values)
     if len(found.values) < 2:
         return None
     median = found.percentile(0.5)
@@ -160,4 +160,4 @@ def usual(values: Iterable[float] | Counted) -> Usual | None:
         or _DECILES_TO_SIGMA * (found.at(math.ceil(0.9 * last)) - found.at(int(0.1 * last)))
         or _MEAN_DEVIATION_TO_SIGMA * away.mean
     )
-    return Usual(median, sigma) if sigma else None
+    return RobustRange(median, sigma) if sigma else None

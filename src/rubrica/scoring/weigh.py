@@ -17,7 +17,7 @@ import msgspec
 from rubrica.errors import FormulaFault
 from rubrica.formula import Formula, Interval
 
-from .ruling import GateRule, Ruling, Terms, VerdictRule
+from .decision_plan import DecisionPlan, GateRule, ProfilePlan, VerdictRule
 
 Truth = Literal["yes", "no", "maybe"]
 
@@ -47,12 +47,14 @@ class Weighing(msgspec.Struct, frozen=True):
         return self.verdicts[0] if len(self.verdicts) == 1 else None
 
 
-def weigh(ruling: Ruling, terms: Terms, names: dict[str, object], unknown: Mapping[str, Interval]) -> Weighing:
+def weigh(
+    decision: DecisionPlan, terms: ProfilePlan, names: dict[str, object], unknown: Mapping[str, Interval]
+) -> Weighing:
     """Weigh the scores in `names`; the names in `unknown` may still take any value of their interval."""
     reader = Reader(names, dict(unknown))
-    raw = bounds = _raw_score(ruling, terms, reader)
+    raw = bounds = _raw_score(decision, terms, reader)
     reader.know_score(raw)
-    gates = [reading for rule in ruling.gates if (reading := _read_gate(rule, ruling, reader)).truth != "no"]
+    gates = [reading for rule in decision.gates if (reading := _read_gate(rule, decision, reader)).truth != "no"]
     forced: list[str] = []
     if gates:
         bounds = _after_gates(raw, gates)
@@ -60,7 +62,7 @@ def weigh(ruling: Ruling, terms: Terms, names: dict[str, object], unknown: Mappi
         forced, certain = _forced(gates)
         if certain is not None:
             return Weighing(raw, bounds, tuple(forced), certain, tuple(gates), tuple(reader.faults))
-    labels, decider = first_holding(ruling.verdicts, reader)
+    labels, decider = first_holding(decision.verdicts, reader)
     if forced:
         labels = forced + [label for label in labels if label not in forced]
         decider = None
@@ -146,23 +148,23 @@ class Reader:
         return found
 
 
-def _raw_score(ruling: Ruling, terms: Terms, reader: Reader) -> tuple[float, float]:
+def _raw_score(decision: DecisionPlan, terms: ProfilePlan, reader: Reader) -> tuple[float, float]:
     found = reader.range(terms.score)
     if found is None:
-        return 0.0, ruling.out_of
-    low = ruling.to_score(found[0])
-    return (low, low) if found[0] == found[1] else (low, ruling.to_score(found[1]))
+        return 0.0, decision.out_of
+    low = decision.to_score(found[0])
+    return (low, low) if found[0] == found[1] else (low, decision.to_score(found[1]))
 
 
-def _read_gate(rule: GateRule, ruling: Ruling, reader: Reader) -> GateReading:
+def _read_gate(rule: GateRule, decision: DecisionPlan, reader: Reader) -> GateReading:
     truth = reader.truth(rule.when)
     if truth == "no" or rule.limit is None:
         return GateReading(rule, truth)
     if isinstance(rule.limit, Formula):
-        low, high = reader.range(rule.limit) or (0.0, ruling.out_of)
+        low, high = reader.range(rule.limit) or (0.0, decision.out_of)
     else:
         low = high = rule.limit
-    digits, top = ruling.digits, ruling.out_of
+    digits, top = decision.digits, decision.out_of
     return GateReading(rule, truth, round(min(max(low, 0.0), top), digits), round(min(max(high, 0.0), top), digits))
 
 

@@ -1,1 +1,1 @@
-"""The REST service: FastAPI routes over the arena, and what stands around every request."""
+"""The REST service: FastAPI routes over the workspace and the games, and what stands around every request."""

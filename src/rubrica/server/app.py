@@ -10,16 +10,16 @@ from contextlib import asynccontextmanager
 from fastapi import FastAPI
 
 from rubrica import __version__
-from rubrica.arena.seed import seed_packs
 from rubrica.errors import StoreError
-from rubrica.store.replies import forget
+from rubrica.store.idempotency import forget
 from rubrica.store.spending import forget_spending
 from rubrica.store.upgrade import upgrade
+from rubrica.workspace.seed import seed_packs
 
 from . import problems
 from .envelope import Envelope
+from .idempotency import Idempotency
 from .limits import BodyLimit
-from .once import Once
 from .openapi import DESCRIPTION, TAGS, describe
 from .routes import (
     council,
@@ -39,7 +39,7 @@ from .routes import (
     versions,
 )
 from .service import Service
-from .signin import Door, SignIn
+from .sign_in import Authenticator, SignIn
 
 LOG = logging.getLogger("rubrica.server")
 CLEANED = 3600.0
@@ -66,7 +66,7 @@ ROUTERS = (
 
 def create_app(service: Service) -> FastAPI:
     """The API over one service: it brings the database up to date when it starts, and closes the service at its end."""
-    door = Door(service)
+    door = Authenticator(service)
     app = FastAPI(
         title="Rubrica",
         version=__version__,
@@ -84,7 +84,7 @@ def create_app(service: Service) -> FastAPI:
     problems.install(app)
     describe(app)
     # the last added stands outermost
-    app.add_middleware(Once, service=service)
+    app.add_middleware(Idempotency, service=service)
     app.add_middleware(SignIn, door=door)
     app.add_middleware(BodyLimit, most=service.settings.max_body)
     app.add_middleware(Envelope)
@@ -92,7 +92,7 @@ def create_app(service: Service) -> FastAPI:
 
 
 @asynccontextmanager
-async def _life(service: Service, door: Door) -> AsyncIterator[None]:
+async def _life(service: Service, door: Authenticator) -> AsyncIterator[None]:
     await prepare(service)
     cleaning = asyncio.get_running_loop().create_task(_clean(service))
     try:

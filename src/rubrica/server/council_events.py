@@ -14,7 +14,7 @@ from starlette.types import Message, Receive, Scope, Send
 from rubrica.council.events import Concluded, Event, Listener
 from rubrica.council.result import CouncilResult
 
-from .gateway.presence import Presence
+from .gateway.presence import ClientPresence
 
 KEEP_ALIVE = 10.0
 """Seconds without an event after which a comment says that the session goes on."""
@@ -34,7 +34,9 @@ class CouncilEvents(Response):
     The session ends when the client goes away.
     """
 
-    def __init__(self, session: Session, refuse: Refuse, presence: Presence, keep_alive: float = KEEP_ALIVE) -> None:
+    def __init__(
+        self, session: Session, refuse: Refuse, presence: ClientPresence, keep_alive: float = KEEP_ALIVE
+    ) -> None:
         super().__init__(media_type="text/event-stream")
         self._session, self._refuse, self._presence = session, refuse, presence
         self._keep_alive = keep_alive

@@ -6,7 +6,7 @@ from typing import Annotated, cast
 
 from fastapi import Depends, Request
 
-from rubrica.arena.access import Caller
+from rubrica.workspace.access import Caller
 
 from .service import Service
 

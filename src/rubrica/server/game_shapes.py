@@ -8,8 +8,8 @@ from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from rubrica.arena.attachments import LONGEST_DIMENSION, MOST_ATTACHED, Weights, Wish
-from rubrica.arena.games import LONGEST_NAME
+from rubrica.games.attachments import LONGEST_DIMENSION, MOST_ATTACHED, AttachmentRequest, Weights
+from rubrica.games.games import LONGEST_NAME
 
 from .score_shapes import Bounds, DimensionShown, RuleShown
 
@@ -104,8 +104,8 @@ class Attaching(BaseModel):
         read_only = AttachmentShown.model_fields.keys() - cls.model_fields.keys()
         return {k: v for k, v in data.items() if k not in read_only} if isinstance(data, dict) else data
 
-    def wish(self) -> Wish:
-        return Wish(self.evaluation_id, self.weight, self.dimension, self.config_overrides, self.version)
+    def wish(self) -> AttachmentRequest:
+        return AttachmentRequest(self.evaluation_id, self.weight, self.dimension, self.config_overrides, self.version)
 
 
 class AttachingAll(BaseModel):

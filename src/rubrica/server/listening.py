@@ -6,7 +6,7 @@ import socket
 
 from rubrica.errors import RubricaError
 
-from .signin import is_loopback
+from .sign_in import is_loopback
 
 WAITING = 2048
 """Connections that may wait to be accepted."""

@@ -8,7 +8,7 @@ from rubrica.council.result import CouncilResult, notes_on
 from rubrica.model.evaluation import DimensionResult, Evaluation
 
 
-class Place(BaseModel):
+class AnswerPlace(BaseModel):
     """Where one model's answer came out."""
 
     model: str
@@ -32,14 +32,14 @@ class Advice(BaseModel):
     chair: str | None = Field(description="who was asked to write it")
     fallback: str = Field(description="why the best answer stands instead of the chair's; empty: it does not")
     out_of: float = Field(description="full marks of a score")
-    ranking: list[Place] = Field(description="the members' answers from best to worst")
+    ranking: list[AnswerPlace] = Field(description="the members' answers from best to worst")
     failed: list[Failed] = Field(description="who did not take part in a stage, and why")
     notes: list[str] = Field(description="what to know about the ranking")
     seconds: float
     usd: float | None = Field(description="US dollars; null: not known")
 
 
-class Dimension(BaseModel):
+class DimensionReply(BaseModel):
     """One dimension of a judged response."""
 
     score: float | None = Field(description="null: it was not scored, the reason says why")
@@ -49,7 +49,7 @@ class Dimension(BaseModel):
     judged_by: str = Field(description="the model that was asked; empty: code")
 
 
-class Judged(BaseModel):
+class EvaluationReply(BaseModel):
     """What a rubric says about a response."""
 
     rubric: str = Field(description="name@version")
@@ -59,7 +59,7 @@ class Judged(BaseModel):
     out_of: float
     threshold: float | None = Field(description="the score that passes, where the rubric has one")
     offline: bool = Field(description="whether code stood in for a judge")
-    dimensions: dict[str, Dimension]
+    dimensions: dict[str, DimensionReply]
     gates: list[str] = Field(description="gates that fired, and why")
     notes: list[str] = Field(description="what was assumed, and what could not be applied")
     usd: float | None = Field(description="US dollars; null: not known")
@@ -73,7 +73,7 @@ def advice_of(result: CouncilResult) -> Advice:
         fallback=result.final.fallback,
         out_of=result.out_of,
         ranking=[
-            Place(
+            AnswerPlace(
                 model=result.labels[one.label],
                 rank=one.rank,
                 score=result.overall(one.label),
@@ -88,9 +88,9 @@ def advice_of(result: CouncilResult) -> Advice:
     )
 
 
-def judged_of(evaluation: Evaluation) -> Judged:
+def judged_of(evaluation: Evaluation) -> EvaluationReply:
     """An evaluation in short."""
-    return Judged(
+    return EvaluationReply(
         rubric=f"{evaluation.rubric}@{evaluation.version}",
         verdict=evaluation.verdict,
         reason=evaluation.reason,
@@ -105,6 +105,6 @@ def judged_of(evaluation: Evaluation) -> Judged:
     )
 
 
-def _dimension(found: DimensionResult) -> Dimension:
+def _dimension(found: DimensionResult) -> DimensionReply:
     judge = (found.judge or "a panel") if found.source == "llm" else ""
-    return Dimension(score=found.value, lowest=found.low, highest=found.high, reason=found.why, judged_by=judge)
+    return DimensionReply(score=found.value, lowest=found.low, highest=found.high, reason=found.why, judged_by=judge)

@@ -21,15 +21,14 @@ from mcp.types import ToolAnnotations
 from pydantic import Field
 
 from rubrica import __version__
-from rubrica.arena.spending import MAX_CALLS
 from rubrica.council.events import (
-    Answered,
+    AnswerReceived,
     Concluded,
-    Dropped,
     Event,
     Listener,
+    MemberDropped,
     Ranked,
-    Reviewed,
+    ReviewFinished,
     StageFinished,
     StageStarted,
 )
@@ -42,9 +41,10 @@ from rubrica.model.context import Context as Judgeable
 from rubrica.model.context import refuse_files
 from rubrica.model.rubric import Rubric
 from rubrica.packs.library import SUFFIXES, bundled_rubrics, find, load
+from rubrica.workspace.spending import MAX_CALLS
 
-from .chamber import Chamber, Wish
-from .mcp_shapes import Advice, Judged, advice_of, judged_of
+from .council_service import CouncilRequest, CouncilService
+from .mcp_shapes import Advice, EvaluationReply, advice_of, judged_of
 
 NO_COUNCIL = "this server has no council (start it with `rubrica mcp --models A,B,C`)"
 INSTRUCTIONS = (
@@ -109,7 +109,7 @@ class Tools:
     """The tools of one server. Whoever made the council and the jury closes them."""
 
     rubrics: Rubrics
-    chamber: Chamber | None = None
+    council_service: CouncilService | None = None
     jury: Jury | None = None
 
     async def consult_council(
@@ -117,15 +117,15 @@ class Tools:
     ) -> Advice:
         """A session of the council."""
         with told():
-            if self.chamber is None:
+            if self.council_service is None:
                 raise InputError(NO_COUNCIL)
-            wish = Wish(question=question, models=None if models is None else tuple(models), tier=tier)
+            wish = CouncilRequest(question=question, models=None if models is None else tuple(models), tier=tier)
             async with progress(ctx) as listener:
-                return advice_of(await self.chamber.hear(wish, listener))
+                return advice_of(await self.council_service.hear(wish, listener))
 
     async def evaluate(
         self, rubric: RubricName, response: ResponseText, prompt: PromptText = "", context: Known = None
-    ) -> Judged:
+    ) -> EvaluationReply:
         """One response under one rubric."""
         with told():
             given = {**(context or {}), "response": response, **({"prompt": prompt} if prompt else {})}
@@ -140,7 +140,7 @@ class Tools:
 def mcp_server(tools: Tools) -> MCPServer:
     """A server that offers the tools."""
     server = MCPServer("rubrica", version=__version__, instructions=INSTRUCTIONS, log_level="WARNING")
-    there = ", ".join(tools.chamber.models) if tools.chamber is not None else "none: " + NO_COUNCIL
+    there = ", ".join(tools.council_service.models) if tools.council_service is not None else "none: " + NO_COUNCIL
     server.add_tool(
         tools.consult_council,
         title="Consult the council",
@@ -190,17 +190,17 @@ async def progress(ctx: Context) -> AsyncIterator[Listener]:
 def said(event: Event) -> str:
     """An event in a few words.
 
-    >>> said(Answered("local:", 1.25, 80))
+    >>> said(AnswerReceived("local:", 1.25, 80))
     'local: answered'
     """
     match event:
         case StageStarted():
             return f"{event.stage}: asking {', '.join(event.models)}"
-        case Answered():
+        case AnswerReceived():
             return f"{event.model} answered"
-        case Reviewed():
+        case ReviewFinished():
             return f"{event.model} reviewed {event.scored} of {event.answers} answers"
-        case Dropped():
+        case MemberDropped():
             return f"{event.model} is left out: {event.reason}"
         case Ranked():
             return f"ranked: {', '.join(event.labels[label] for label in event.ranking)}"

@@ -8,11 +8,11 @@ from dataclasses import replace
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from rubrica.arena.draft import rubric_of
-from rubrica.arena.executions import patterns_of
 from rubrica.engine.compile import try_compile
 from rubrica.engine.plan import Plan
 from rubrica.errors import RubricError
+from rubrica.workspace.draft import rubric_of
+from rubrica.workspace.score_records import patterns_of
 
 if TYPE_CHECKING:  # a server without judges needs no model client and no price list
     from rubrica.judges.jury import Jury
@@ -23,7 +23,7 @@ MOST_PATTERNS = 3_000
 """Patterns in all plans that are kept. Texts may make each take up to two megabytes, for as long as it is kept."""
 
 
-class Shelf(Generic[T]):
+class WeightedCache(Generic[T]):
     """Things that were used last, by key: so many of them, with so many patterns in the plans that they hold."""
 
     def __init__(self, plan_of: Callable[[T], Plan], most: int = MOST_KEPT, most_patterns: int = MOST_PATTERNS) -> None:
@@ -55,10 +55,10 @@ class Shelf(Generic[T]):
         return patterns_of(self._plan_of(thing))
 
 
-class Plans:
+class PlanCache:
     """The plans used last, with the server's judges if it has any. Safe to use from several threads.
 
-    >>> plans = Plans()
+    >>> plans = PlanCache()
     >>> definition = {"name": "Short", "scoring_type": "binary", "rules": [
     ...     {"type": "custom_expression", "name": "brief", "expression": "1 if word_count < 9 else 0"}]}
     >>> plans.of(definition, "a hash") is plans.of(definition, "a hash")
@@ -67,7 +67,7 @@ class Plans:
 
     def __init__(self, jury: Jury | None = None, most: int = MOST_KEPT) -> None:
         self._jury = jury
-        self._plans: Shelf[Plan] = Shelf(lambda plan: plan, most)
+        self._plans: WeightedCache[Plan] = WeightedCache(lambda plan: plan, most)
         self._lock = Lock()
 
     def of(self, definition: Mapping[str, Any], hash: str) -> Plan:

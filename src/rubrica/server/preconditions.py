@@ -4,28 +4,28 @@ from __future__ import annotations
 
 from starlette.exceptions import HTTPException
 
-from rubrica.arena.entry import ANYTHING, Seen
+from rubrica.workspace.entry import ANYTHING, SeenRevision
 
 LONGEST = 2_000
 """Characters of such a header."""
 
 
-def seen(if_match: str | None, revision: int | None = None) -> Seen | None:
+def seen(if_match: str | None, revision: int | None = None) -> SeenRevision | None:
     """What an editor had read, by the header or else by the revision in the body; None: they do not say.
 
     >>> seen('"3-ab", W/"4-cd"')
-    Seen(tags=frozenset({'3-ab'}), revision=None)
+    SeenRevision(tags=frozenset({'3-ab'}), revision=None)
     >>> seen("*") == ANYTHING, seen(None, 3), seen(None)
-    (True, Seen(tags=None, revision=3), None)
+    (True, SeenRevision(tags=None, revision=3), None)
     """
     if if_match is None:
-        return None if revision is None else Seen(revision=revision)
+        return None if revision is None else SeenRevision(revision=revision)
     if if_match.strip() == "*":
         return ANYTHING
-    return Seen(frozenset(tag for tag, weak in _tags(if_match) if not weak))
+    return SeenRevision(frozenset(tag for tag, weak in _tags(if_match) if not weak))
 
 
-def must_have_seen(if_match: str | None, revision: int | None) -> Seen:
+def must_have_seen(if_match: str | None, revision: int | None) -> SeenRevision:
     """The same, where it has to be said."""
     read = seen(if_match, revision)
     if read is None:

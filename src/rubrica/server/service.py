@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from rubrica.arena.spending import SpendingLimits
-from rubrica.arena.work_pool import WorkPool
 from rubrica.store.database import Database
+from rubrica.workspace.spending import SpendingLimits
+from rubrica.workspace.work_pool import WorkPool
 
-from .chamber import Chamber
-from .plans import Plans
+from .council_service import CouncilService
+from .plans import PlanCache
 from .settings import ServerSettings
 
 if TYPE_CHECKING:  # a server without judges needs no model client and no price list
@@ -28,11 +28,11 @@ class Service:
     """One running service: its database, plans, judges, clock, council, threads and spending limits."""
 
     database: Database
-    plans: Plans
+    plans: PlanCache
     jury: Jury | None = None
     clock: Callable[[], datetime] = utc_now
     settings: ServerSettings = field(default_factory=ServerSettings)
-    council: Chamber | None = None
+    council: CouncilService | None = None
     work: WorkPool = field(default_factory=WorkPool)
     spending: SpendingLimits = field(init=False)
 
@@ -45,8 +45,8 @@ class Service:
         cls, settings: ServerSettings, *, clock: Callable[[], datetime] = utc_now, jury: Jury | None = None
     ) -> Service:
         """A service over the database that the settings name. Whoever serves it closes it."""
-        council = Chamber(settings.council) if settings.council else None
-        return cls(Database.open(settings.database), Plans(jury), jury, clock, settings, council)
+        council = CouncilService(settings.council) if settings.council else None
+        return cls(Database.open(settings.database), PlanCache(jury), jury, clock, settings, council)
 
     async def close(self) -> None:
         """Finish what is being written, and let go of the database, the judges and the council."""

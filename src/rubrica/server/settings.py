@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from rubrica.arena.spending import SpendingPolicy
+from rubrica.workspace.spending import SpendingPolicy
 
 MAX_BODY = 2_000_000
 """Bytes of a request body."""

@@ -11,12 +11,13 @@ from weakref import WeakValueDictionary
 
 from fastapi import FastAPI
 
-from rubrica.arena import catalogue, executing
-from rubrica.arena.access import Caller, require
-from rubrica.arena.executing import Target
 from rubrica.engine.plan import Plan
+from rubrica.games import execution
+from rubrica.games.execution import ExecutionTarget
+from rubrica.workspace import catalogue
+from rubrica.workspace.access import Caller, require
 
-from .plans import Shelf
+from .plans import WeightedCache
 from .service import Service
 
 P = ParamSpec("P")
@@ -32,7 +33,7 @@ def shared(app: FastAPI, kind: Callable[[], T]) -> T:
     return cast("T", getattr(app.state, name))
 
 
-class Turnstile:
+class KeyedLocks:
     """Lets requests about the same thing through one at a time, so that they need not be judged twice."""
 
     def __init__(self) -> None:
@@ -46,30 +47,30 @@ class Turnstile:
         return lock
 
 
-async def in_turn(app: FastAPI, caller: Caller, work: Callable[P, T], *args: P.args, **options: P.kwargs) -> T:
+async def run_for_user(app: FastAPI, caller: Caller, work: Callable[P, T], *args: P.args, **options: P.kwargs) -> T:
     """Do in a thread what may take seconds, one thing at a time for each user: who asks for much waits for it."""
     service: Service = app.state.service
     return await service.work.run(caller.user_id, work, *args, **options)
 
 
 @dataclass(frozen=True, slots=True)
-class Ready:
+class ReadyTarget:
     """An evaluation that can be executed at once."""
 
-    target: Target
+    target: ExecutionTarget
     plan: Plan
 
 
-class Targets:
+class TargetCache:
     """Evaluations that were executed last, by id. They may have changed since: whoever keeps a score makes sure.
 
     A slug can come to mean another evaluation at any time, so it is looked up each time.
     """
 
     def __init__(self) -> None:
-        self._known: Shelf[Ready] = Shelf(lambda ready: ready.plan, MOST_TARGETS)
+        self._known: WeightedCache[ReadyTarget] = WeightedCache(lambda ready: ready.plan, MOST_TARGETS)
 
-    async def of(self, service: Service, caller: Caller, reference: str) -> Ready:
+    async def of(self, service: Service, caller: Caller, reference: str) -> ReadyTarget:
         """The evaluation a reference means, ready to be executed."""
         require(caller, "player", "executing an evaluation")
         known = self._known.get(reference)
@@ -80,8 +81,8 @@ class Targets:
             known = self._known.get(str(listing.id))
             if known is not None and known.target.revision == listing.revision:
                 return known
-        target, version = await service.database.read(executing.open_target, caller, reference)
-        ready = Ready(
+        target, version = await service.database.read(execution.open_target, caller, reference)
+        ready = ReadyTarget(
             target, await service.work.run(caller.user_id, service.plans.of, version.definition, version.hash)
         )
         if target.newest:

@@ -14,7 +14,7 @@ FORMS = "use a file, sqlite:///FILE or postgresql://USER:PASSWORD@HOST/NAME"
 
 
 @dataclass(frozen=True, slots=True)
-class Address:
+class DatabaseAddress:
     """A database by its URL. `shown` is how messages name it, without the password."""
 
     url: URL
@@ -25,7 +25,7 @@ class Address:
         return str(self.file) if self.file is not None else self.url.render_as_string(hide_password=True)
 
 
-def address(text: str) -> Address:
+def address(text: str) -> DatabaseAddress:
     """Read a SQLAlchemy URL, or the path of a SQLite file.
 
     >>> address("rubrica.db").shown, address("sqlite:////var/rubrica.db").shown
@@ -42,11 +42,11 @@ def address(text: str) -> Address:
     except (ArgumentError, NoSuchModuleError, ValueError) as error:
         raise StoreError(f"not a database URL: {error} ({FORMS})") from None
     if kind == "postgresql":
-        return Address(url.set(drivername="postgresql+asyncpg"), None)
+        return DatabaseAddress(url.set(drivername="postgresql+asyncpg"), None)
     if kind != "sqlite":
         raise StoreError(f"{kind} is not supported ({FORMS})")
     if url.query:
         raise StoreError("a SQLite URL takes no options after the ? (sqlite:///FILE)")
     if not url.database or url.database == ":memory:" or url.database.startswith("file:"):
         raise StoreError("a SQLite database needs a file: several connections share it (sqlite:///FILE)")
-    return Address(url, Path(url.database))
+    return DatabaseAddress(url, Path(url.database))

@@ -22,7 +22,7 @@ Words = JSON().with_variant(JSONB(), "postgresql")
 """A list of words that is searched."""
 
 
-class Moment(TypeDecorator[datetime]):
+class UtcDateTime(TypeDecorator[datetime]):
     """A point in time, in UTC. SQLite keeps no time zone, so it is taken off and put on again."""
 
     impl = DateTime(timezone=True)

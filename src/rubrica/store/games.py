@@ -52,7 +52,7 @@ class NewAttachment(msgspec.Struct, frozen=True):
     config_overrides: Mapping[str, Any]
 
 
-class Definition(msgspec.Struct, frozen=True):
+class VersionDefinition(msgspec.Struct, frozen=True):
     """What a version says, by the hash of its content."""
 
     definition: dict[str, Any]
@@ -165,11 +165,11 @@ def set_weight(conn: Connection, attachment_id: UUID, weight: float) -> None:
     conn.execute(update(game_evaluations).where(game_evaluations.c.id == attachment_id).values(weight=weight))
 
 
-def definitions(conn: Connection, version_ids: Sequence[UUID]) -> dict[UUID, Definition]:
+def definitions(conn: Connection, version_ids: Sequence[UUID]) -> dict[UUID, VersionDefinition]:
     """What some versions say."""
     table = evaluation_versions.c
     rows = conn.execute(select(table.id, table.definition, table.hash).where(table.id.in_(version_ids)))
-    return {id: Definition(definition, hash) for id, definition, hash in rows}
+    return {id: VersionDefinition(definition, hash) for id, definition, hash in rows}
 
 
 def _attachments(conn: Connection, chosen: ColumnElement[bool]) -> list[Attachment]:

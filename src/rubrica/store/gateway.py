@@ -33,7 +33,7 @@ GONE = 499
 _requests, _texts, _feedback = gateway_requests.c, gateway_texts.c, gateway_feedback.c
 
 
-class DimensionScore(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
+class GradedDimension(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """What one dimension was given, on its own scale. Reasons are not kept: they quote what was judged."""
 
     score: float | None
@@ -42,7 +42,7 @@ class DimensionScore(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     stands_in: bool = False  # a neutral value, for nobody could score it
 
 
-class Record(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class RequestRecord(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One request: where its answer came from, what the grade was, what it cost and how long it took.
 
     None is not known or not done, and never 0. Costs are US dollars, times milliseconds.
@@ -72,7 +72,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     gated: bool | None = None  # a gate took part in the grade
     grade_confidence: float | None = None
     variance: float | None = None
-    dimension_scores: Mapping[str, DimensionScore] | None = None
+    dimension_scores: Mapping[str, GradedDimension] | None = None
     tier0_usd: float | None = None
     tier1_usd: float | None = None
     classification_usd: float | None = None
@@ -98,7 +98,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         return None if self.total_usd is None or self.baseline_usd is None else self.baseline_usd - self.total_usd
 
 
-class Comparison(msgspec.Struct, frozen=True, gc=False):
+class TierComparison(msgspec.Struct, frozen=True, gc=False):
     """What tier-1's answer to a request that was graded before was worth, under the same grader."""
 
     trace: UUID
@@ -119,7 +119,7 @@ class ComparedRequest(msgspec.Struct, frozen=True, gc=False):
     threshold: float | None = None
 
 
-class Spent(msgspec.Struct, frozen=True, gc=False):
+class KeySpending(msgspec.Struct, frozen=True, gc=False):
     """What requests of one key cost."""
 
     usd: float  # of those whose price is known
@@ -142,7 +142,7 @@ class RatedRequest(msgspec.Struct, frozen=True, gc=False):
     answer: str | None
 
 
-_COLUMNS = tuple(name for name in Record.__struct_fields__ if name not in ("prompt", "answer"))
+_COLUMNS = tuple(name for name in RequestRecord.__struct_fields__ if name not in ("prompt", "answer"))
 _values = attrgetter(*_COLUMNS)
 _ADD = {"postgresql": postgresql.insert(gateway_requests).on_conflict_do_nothing()}
 _ADD_TEXTS = {
@@ -151,23 +151,23 @@ _ADD_TEXTS = {
 }
 
 
-def keep(conn: Connection, entries: Sequence[Record | Comparison]) -> None:
+def keep(conn: Connection, entries: Sequence[RequestRecord | TierComparison]) -> None:
     """Keep requests, and comparisons of requests that came before them or are kept already."""
-    records = [entry for entry in entries if isinstance(entry, Record)]
+    records = [entry for entry in entries if isinstance(entry, RequestRecord)]
     if records:
         _add(conn, records)
     if texts := [one for one in records if one.prompt is not None]:
         rows = [{"trace": one.trace, "prompt": one.prompt, "answer": one.answer or ""} for one in texts]
         conn.execute(_ADD_TEXTS[conn.dialect.name], rows)
     for entry in entries:
-        if isinstance(entry, Comparison):
+        if isinstance(entry, TierComparison):
             values = {
-                f"shadow_{name}": getattr(entry, name) for name in Comparison.__struct_fields__ if name != "trace"
+                f"shadow_{name}": getattr(entry, name) for name in TierComparison.__struct_fields__ if name != "trace"
             }
             conn.execute(update(gateway_requests).where(_requests.trace == entry.trace).values(values))
 
 
-def _add(conn: Connection, records: Sequence[Record]) -> None:
+def _add(conn: Connection, records: Sequence[RequestRecord]) -> None:
     if conn.dialect.name != "sqlite":
         conn.execute(_ADD[conn.dialect.name], [dict(zip(_COLUMNS, _values(one), strict=True)) for one in records])
         return
@@ -192,15 +192,15 @@ def _for_sqlite(dialect: Dialect) -> tuple[str, list[tuple[int, Callable[[Any], 
     return f"INSERT INTO {table} ({', '.join(_COLUMNS)}) VALUES ({slots}) ON CONFLICT DO NOTHING", changes  # noqa: S608
 
 
-def request_by_trace(conn: Connection, trace: UUID) -> Record | None:
+def request_by_trace(conn: Connection, trace: UUID) -> RequestRecord | None:
     """What was kept of one request."""
     shown = [_requests[name] for name in _COLUMNS]
     query = select(*shown, _texts.prompt, _texts.answer).outerjoin_from(gateway_requests, gateway_texts)
     row = conn.execute(query.where(_requests.trace == trace)).mappings().first()
     if row is None:
         return None
-    scores = msgspec.convert(row["dimension_scores"], dict[str, DimensionScore] | None)
-    return Record(**{**row, "dimension_scores": scores})
+    scores = msgspec.convert(row["dimension_scores"], dict[str, GradedDimension] | None)
+    return RequestRecord(**{**row, "dimension_scores": scores})
 
 
 def add_feedback(
@@ -269,7 +269,7 @@ def compared_requests(
     return [ComparedRequest(*row) for row in conn.execute(query)]
 
 
-def spent(conn: Connection, since: datetime, until: datetime) -> dict[UUID | None, Spent]:
+def spent(conn: Connection, since: datetime, until: datetime) -> dict[UUID | None, KeySpending]:
     """What the requests of each key cost."""
     query = (
         select(
@@ -281,7 +281,7 @@ def spent(conn: Connection, since: datetime, until: datetime) -> dict[UUID | Non
         .where(_requests.at >= since, _requests.at < until)
         .group_by(_requests.key_id)
     )
-    return {key_id: Spent(*sums) for key_id, *sums in conn.execute(query)}
+    return {key_id: KeySpending(*sums) for key_id, *sums in conn.execute(query)}
 
 
 def allowances(conn: Connection, key_id: UUID) -> dict[str, Any] | None:

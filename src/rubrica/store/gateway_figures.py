@@ -34,7 +34,7 @@ _requests, _feedback = gateway_requests.c, gateway_feedback.c
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class RequestWindow:
     """Which requests are looked at."""
 
     since: datetime
@@ -47,7 +47,7 @@ class Window:
         return within if self.question_type is None else and_(within, _requests.question_type == self.question_type)
 
 
-class Sums(msgspec.Struct, gc=False):
+class RequestSums(msgspec.Struct, gc=False):
     """Counts and sums over some requests."""
 
     requests: int = 0
@@ -84,21 +84,21 @@ class Sums(msgspec.Struct, gc=False):
     saved_usd: float = 0.0
     baseline_usd: float = 0.0  # over the same
 
-    def add(self, other: Sums) -> None:
+    def add(self, other: RequestSums) -> None:
         for name in self.__struct_fields__:
             setattr(self, name, getattr(self, name) + getattr(other, name))
 
 
-class Group(msgspec.Struct, frozen=True):
+class RequestGroup(msgspec.Struct, frozen=True):
     """Requests of one time, type and way of classifying, added up."""
 
     at: datetime  # when the bucket begins
     question_type: str | None
     classified_by: str | None
-    sums: Sums
+    sums: RequestSums
 
 
-class Rated(msgspec.Struct, frozen=True, gc=False):
+class RatingFigures(msgspec.Struct, frozen=True, gc=False):
     """What people think of answers with one kind of grade."""
 
     tier: str | None
@@ -110,7 +110,7 @@ class Rated(msgspec.Struct, frozen=True, gc=False):
     disliked: int
 
 
-class Compared(msgspec.Struct, frozen=True, gc=False):
+class ComparisonFigures(msgspec.Struct, frozen=True, gc=False):
     """What tier-1's answers to requests of one type and grade were worth beside tier-0's."""
 
     question_type: str | None
@@ -124,7 +124,7 @@ class Compared(msgspec.Struct, frozen=True, gc=False):
     unpriced: int
 
 
-class Arm(msgspec.Struct, frozen=True):
+class ExperimentArm(msgspec.Struct, frozen=True):
     """One arm of an experiment, conversation by conversation."""
 
     variant: str
@@ -136,7 +136,7 @@ class Arm(msgspec.Struct, frozen=True):
     unpriced: int
 
 
-def groups(conn: Connection, window: Window, bucket: Bucket) -> list[Group]:
+def groups(conn: Connection, window: RequestWindow, bucket: Bucket) -> list[RequestGroup]:
     """All requests of the window, in groups."""
     bar, nothing = literal_column("'|'", String), literal_column("''", String)
     named = [func.coalesce(column, nothing) for column in (_requests.question_type, _requests.classified_by)]
@@ -144,17 +144,17 @@ def groups(conn: Connection, window: Window, bucket: Bucket) -> list[Group]:
         _bucket(conn, bucket).concat(named[0]).concat(bar).concat(named[1])
     )  # SQLite sorts by one text in half the time
     found = conn.execute(select(key, *_sums()).where(window.holds).group_by(key))
-    return [Group(*_read_key(text, bucket), Sums(*sums)) for text, *sums in found]
+    return [RequestGroup(*_read_key(text, bucket), RequestSums(*sums)) for text, *sums in found]
 
 
-def latencies(conn: Connection, window: Window, requests: int) -> dict[Part, list[float]]:
+def latencies(conn: Connection, window: RequestWindow, requests: int) -> dict[Part, list[float]]:
     """How long each part took, in ascending order: of all requests, or of an even sample if there are many."""
     query = select(*(_requests[f"{part}_ms"] for part in PARTS)).where(window.holds, *_drawn(conn, requests))
     rows = conn.execute(query).all()
     return {part: sorted(row[place] for row in rows if row[place] is not None) for place, part in enumerate(PARTS)}
 
 
-def waits(conn: Connection, window: Window, bucket: Bucket, requests: int) -> dict[datetime, list[float]]:
+def waits(conn: Connection, window: RequestWindow, bucket: Bucket, requests: int) -> dict[datetime, list[float]]:
     """How long requests took as a whole, by the bucket they came in, in ascending order; of many, an even sample."""
     query = select(_bucket(conn, bucket), _requests.total_ms).where(window.holds, *_drawn(conn, requests))
     found: dict[str, list[float]] = {}
@@ -163,7 +163,7 @@ def waits(conn: Connection, window: Window, bucket: Bucket, requests: int) -> di
     return {_read_bucket(text, bucket): sorted(found[text]) for text in sorted(found)}
 
 
-def ratings(conn: Connection, window: Window) -> list[Rated]:
+def ratings(conn: Connection, window: RequestWindow) -> list[RatingFigures]:
     """What people think, by the tier that answered and the grade of tier-0's answer."""
     query = (
         select(
@@ -179,10 +179,10 @@ def ratings(conn: Connection, window: Window) -> list[Rated]:
         .where(window.holds)
         .group_by(_requests.tier, _requests.passed)
     )
-    return [Rated(*row) for row in conn.execute(query)]
+    return [RatingFigures(*row) for row in conn.execute(query)]
 
 
-def comparisons(conn: Connection, window: Window) -> list[Compared]:
+def comparisons(conn: Connection, window: RequestWindow) -> list[ComparisonFigures]:
     """What asking tier-1 too has shown, by question type and grade of tier-0's answer."""
     query = (
         select(
@@ -199,10 +199,10 @@ def comparisons(conn: Connection, window: Window) -> list[Compared]:
         .where(window.holds, _requests.shadow_failure.isnot(None))
         .group_by(_requests.question_type, _requests.passed)
     )
-    return [Compared(*row) for row in conn.execute(query)]
+    return [ComparisonFigures(*row) for row in conn.execute(query)]
 
 
-def arms(conn: Connection, window: Window) -> list[Arm]:
+def arms(conn: Connection, window: RequestWindow) -> list[ExperimentArm]:
     """The arms of experiments. Requests without a conversation of their own count as one each."""
     rated = (
         select(_feedback.trace, func.sum(_feedback.rating).label("total"), func.count(_feedback.rating).label("count"))
@@ -235,9 +235,9 @@ def arms(conn: Connection, window: Window) -> list[Arm]:
     return [_arm(*row) for row in conn.execute(query)]
 
 
-def _arm(variant: str, requests: Any, *sums: Any) -> Arm:
+def _arm(variant: str, requests: Any, *sums: Any) -> ExperimentArm:
     passed, score, usd, rating = (_read_moments(sums[place : place + 6]) for place in range(0, len(sums), 6))
-    return Arm(variant, int(requests), passed, score, usd, rating, int(requests) - usd.count)
+    return ExperimentArm(variant, int(requests), passed, score, usd, rating, int(requests) - usd.count)
 
 
 def _moments(total: ColumnElement[Any], count: ColumnElement[Any]) -> Sequence[ColumnElement[Any]]:

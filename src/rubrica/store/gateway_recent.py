@@ -9,7 +9,7 @@ from uuid import UUID
 import msgspec
 from sqlalchemy import ColumnElement, Connection, and_, or_, select
 
-from .gateway_figures import Window
+from .gateway_figures import RequestWindow
 from .tables import api_keys, gateway_requests
 
 Outcome = Literal["all", "failed", "troubled"]
@@ -18,14 +18,14 @@ Outcome = Literal["all", "failed", "troubled"]
 _requests = gateway_requests.c
 
 
-class Spot(NamedTuple):
+class RequestCursor(NamedTuple):
     """Where a page ends."""
 
     at: datetime
     trace: UUID
 
 
-class Glance(msgspec.Struct, frozen=True, gc=False):
+class RequestSummary(msgspec.Struct, frozen=True, gc=False):
     """What a list says of a request. None is not known or not done."""
 
     trace: UUID
@@ -44,28 +44,30 @@ class Glance(msgspec.Struct, frozen=True, gc=False):
     total_ms: float
 
     @property
-    def spot(self) -> Spot:
-        return Spot(self.at, self.trace)
+    def spot(self) -> RequestCursor:
+        return RequestCursor(self.at, self.trace)
 
 
 def recent(
     conn: Connection,
-    window: Window,
+    window: RequestWindow,
     outcome: Outcome = "all",
     *,
     user_id: UUID | None = None,
-    after: Spot | None = None,
+    after: RequestCursor | None = None,
     limit: int = 25,
-) -> list[Glance]:
+) -> list[RequestSummary]:
     """Requests of the window, newest first, from where a page before ended; of one user's keys, or all for None."""
-    query = select(*(_requests[name] for name in Glance.__struct_fields__)).where(window.holds, *_chosen(outcome))
+    query = select(*(_requests[name] for name in RequestSummary.__struct_fields__)).where(
+        window.holds, *_chosen(outcome)
+    )
     if user_id is not None:
         query = query.where(_requests.key_id.in_(select(api_keys.c.id).where(api_keys.c.user_id == user_id)))
     if after is not None:
         older = or_(_requests.at < after.at, and_(_requests.at == after.at, _requests.trace < after.trace))
         query = query.where(_requests.at <= after.at, older)  # the first of them is what an index serves
     query = query.order_by(_requests.at.desc(), _requests.trace.desc()).limit(limit)
-    return [Glance(*row) for row in conn.execute(query)]
+    return [RequestSummary(*row) for row in conn.execute(query)]
 
 
 def _chosen(outcome: Outcome) -> list[ColumnElement[bool]]:

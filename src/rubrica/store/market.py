@@ -22,19 +22,19 @@ UNMOVED = -1e6
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class ListingStats:
     """What the marketplace counts for one evaluation."""
 
     downloads: int  # people who imported it
     rating: float | None  # the mean of its reviews, 1 to 5, to two decimals; None: nobody rated it
     reviews: int
     featured: bool
-    trend: float  # as kept: see arena.trend
+    trend: float  # as kept: see workspace.trending
     listed: bool
 
 
 @dataclass(frozen=True, slots=True)
-class Review:
+class MarketReview:
     """What one person thinks of an evaluation."""
 
     id: UUID
@@ -45,7 +45,7 @@ class Review:
     updated_at: datetime  # when it was last replaced
 
 
-_STANDING = tuple(templates.c[name] for name in Standing.__dataclass_fields__)
+_STANDING = tuple(templates.c[name] for name in ListingStats.__dataclass_fields__)
 
 
 def list_evaluation(conn: Connection, evaluation_id: UUID, listed: bool, now: datetime) -> None:
@@ -59,7 +59,7 @@ def list_evaluation(conn: Connection, evaluation_id: UUID, listed: bool, now: da
         )
 
 
-def hold(conn: Connection, evaluation_id: UUID) -> Standing | None:
+def hold(conn: Connection, evaluation_id: UUID) -> ListingStats | None:
     """How an evaluation stands, which nobody else changes until the transaction ends; None if it was never public."""
     # Whoever changes an evaluation locks it before its template; in another order the two would wait for each other.
     conn.execute(
@@ -67,12 +67,12 @@ def hold(conn: Connection, evaluation_id: UUID) -> Standing | None:
     )
     query = select(*_STANDING).where(templates.c.evaluation_id == evaluation_id).with_for_update()
     row = conn.execute(query).first()
-    return None if row is None else Standing(*row)
+    return None if row is None else ListingStats(*row)
 
 
-def keep(conn: Connection, evaluation_id: UUID, standing: Standing) -> None:
+def keep(conn: Connection, evaluation_id: UUID, standing: ListingStats) -> None:
     """Write down how an evaluation stands; it must be on hold."""
-    values = {name: getattr(standing, name) for name in Standing.__dataclass_fields__}
+    values = {name: getattr(standing, name) for name in ListingStats.__dataclass_fields__}
     conn.execute(update(templates).where(templates.c.evaluation_id == evaluation_id).values(values))
 
 
@@ -106,7 +106,7 @@ def mean_rating(conn: Connection, evaluation_id: UUID) -> tuple[float | None, in
 
 def reviews_of(
     conn: Connection, evaluation_id: UUID, limit: int, after: tuple[datetime, UUID] | None = None
-) -> list[Review]:
+) -> list[MarketReview]:
     """What people think of an evaluation, the newest first, from the review that follows `after`."""
     shown = (
         reviews.c.id,
@@ -117,4 +117,4 @@ def reviews_of(
     if after is not None:
         query = query.where(tuple_(reviews.c.updated_at, reviews.c.id) < after)
     rows = conn.execute(query.order_by(reviews.c.updated_at.desc(), reviews.c.id.desc()).limit(limit))
-    return [Review(*row) for row in rows]
+    return [MarketReview(*row) for row in rows]

@@ -19,7 +19,7 @@ from sqlalchemy.util import greenlet_spawn
 from rubrica.errors import StoreError
 
 from .columns import from_json, to_json
-from .faults import faced, state
+from .errors import faced, state
 
 T = TypeVar("T")
 CONNECTIONS = 10

@@ -24,7 +24,7 @@ Plain = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class NewItem:
+class NewReviewItem:
     """An evaluation that was drawn to be scored by people."""
 
     item: str  # what the review file calls it
@@ -37,7 +37,7 @@ class NewItem:
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class ReviewItem:
     """The same, as it is kept."""
 
     id: UUID
@@ -56,7 +56,7 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True)
-class Opinion:
+class StoredOpinion:
     """What one person gave one item."""
 
     item: str
@@ -68,7 +68,7 @@ class Opinion:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class QueueQuery:
     """What the queue is narrowed down to, and after which item it goes on."""
 
     run: str | None = None
@@ -78,7 +78,7 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class ReviewProgress:
     """How far the review of a run is."""
 
     run: str
@@ -86,10 +86,10 @@ class Progress:
     done: int
 
 
-_COLUMNS = tuple(items.c[name] for name in Item.__dataclass_fields__)
+_COLUMNS = tuple(items.c[name] for name in ReviewItem.__dataclass_fields__)
 
 
-def add_items(conn: Connection, run: str, drawn: Sequence[NewItem], now: datetime) -> int:
+def add_items(conn: Connection, run: str, drawn: Sequence[NewReviewItem], now: datetime) -> int:
     """Put items into the queue; those of the run that are in it already stay as they are. How many are new."""
     known = set(conn.scalars(select(items.c.item).where(items.c.run == run)))
     fresh = [one for one in drawn if one.item not in known]
@@ -98,7 +98,7 @@ def add_items(conn: Connection, run: str, drawn: Sequence[NewItem], now: datetim
             insert(items),
             [
                 {
-                    **{name: getattr(one, name) for name in NewItem.__dataclass_fields__},
+                    **{name: getattr(one, name) for name in NewReviewItem.__dataclass_fields__},
                     "id": new_id(now),
                     "run": run,
                     "state": "open",
@@ -110,7 +110,7 @@ def add_items(conn: Connection, run: str, drawn: Sequence[NewItem], now: datetim
     return len(fresh)
 
 
-def queue(conn: Connection, wanted: Wanted, limit: int) -> list[Item]:
+def queue(conn: Connection, wanted: QueueQuery, limit: int) -> list[ReviewItem]:
     """Items in the order they were drawn."""
     conditions: list[ColumnElement[bool]] = []
     if wanted.run is not None:
@@ -127,13 +127,13 @@ def queue(conn: Connection, wanted: Wanted, limit: int) -> list[Item]:
     return [_item(row) for row in found]
 
 
-def get_item(conn: Connection, item_id: UUID, seen_by: UUID | None = None) -> Item | None:
+def get_item(conn: Connection, item_id: UUID, seen_by: UUID | None = None) -> ReviewItem | None:
     """One item, if a user may see it; for None, any."""
     row = conn.execute(select(*_COLUMNS).where(items.c.id == item_id, reviewable_by(seen_by))).one_or_none()
     return None if row is None else _item(row)
 
 
-def find_item(conn: Connection, run: str, item: str) -> Item | None:
+def find_item(conn: Connection, run: str, item: str) -> ReviewItem | None:
     """The item of a run by what the review file calls it."""
     row = conn.execute(select(*_COLUMNS).where(items.c.run == run, items.c.item == item)).one_or_none()
     return None if row is None else _item(row)
@@ -146,7 +146,7 @@ def assign(conn: Connection, item_id: UUID, user_id: UUID | None) -> None:
         raise MissingError(f"there is no review item {item_id}")
 
 
-def put_opinion(conn: Connection, item_id: UUID, opinion: Opinion, now: datetime) -> bool:
+def put_opinion(conn: Connection, item_id: UUID, opinion: StoredOpinion, now: datetime) -> bool:
     """Keep what a person gave an item, in place of what they gave it before; the item is done. True the first time."""
     values = {"scores": dict(opinion.scores), "note": opinion.note, "user_id": opinion.user_id, "updated_at": now}
     theirs = (scores.c.item_id == item_id, scores.c.reviewer == opinion.reviewer)
@@ -164,22 +164,22 @@ def put_opinion(conn: Connection, item_id: UUID, opinion: Opinion, now: datetime
     return first
 
 
-def opinions(conn: Connection, run: str) -> list[Opinion]:
+def opinions(conn: Connection, run: str) -> list[StoredOpinion]:
     """All that people gave the items of a run, item by item in the order they were drawn."""
     name = func.coalesce(users.c.name, scores.c.reviewer)
     shown = (items.c.item, name, scores.c.scores, scores.c.note, scores.c.user_id, scores.c.updated_at)
     query = select(*shown).join_from(scores, items, items.c.id == scores.c.item_id)
     query = query.outerjoin(users, users.c.id == scores.c.user_id).where(items.c.run == run)
-    return [Opinion(*row) for row in conn.execute(query.order_by(items.c.id, scores.c.id))]
+    return [StoredOpinion(*row) for row in conn.execute(query.order_by(items.c.id, scores.c.id))]
 
 
-def progress(conn: Connection, seen_by: UUID | None = None) -> list[Progress]:
+def progress(conn: Connection, seen_by: UUID | None = None) -> list[ReviewProgress]:
     """How far the review of every run is, by name: of the items that a user may see, or of all for None."""
     done = func.count(items.c.done_at)
     query = select(items.c.run, func.count() - done, done).where(reviewable_by(seen_by))
     query = query.group_by(items.c.run).order_by(items.c.run)
-    return [Progress(*row) for row in conn.execute(query)]
+    return [ReviewProgress(*row) for row in conn.execute(query)]
 
 
-def _item(row: Row[Any]) -> Item:
-    return Item(**row._mapping)
+def _item(row: Row[Any]) -> ReviewItem:
+    return ReviewItem(**row._mapping)

@@ -28,14 +28,14 @@ class PlayedRound(msgspec.Struct, frozen=True):
     created_at: datetime
 
 
-class Progress(msgspec.Struct, frozen=True):
+class PlayerProgress(msgspec.Struct, frozen=True):
     """How far a player has come in a game: rounds kept, and the highest number among them."""
 
     count: int = 0
     last: int = 0
 
 
-class Whose(msgspec.Struct, frozen=True):
+class RoundOwner(msgspec.Struct, frozen=True):
     """Whose rounds are meant: one player's, those of a user's players, those of a host, or everybody's.
 
     Those of a host are of players they made or are, and of players who joined the game.
@@ -65,12 +65,12 @@ def add_rounds(conn: Connection, new: Sequence[PlayedRound]) -> None:
         conn.execute(insert(rounds), rows)
 
 
-def progress(conn: Connection, game_id: UUID, player_id: UUID) -> Progress:
+def progress(conn: Connection, game_id: UUID, player_id: UUID) -> PlayerProgress:
     """How far a player has come."""
     count, last = conn.execute(
         select(func.count(), func.max(rounds.c.round_number)).where(_of(game_id, player_id))
     ).one()
-    return Progress(count, last or 0)
+    return PlayerProgress(count, last or 0)
 
 
 def round_by_number(conn: Connection, game_id: UUID, player_id: UUID, number: int) -> PlayedRound | None:
@@ -112,7 +112,7 @@ def list_rounds(
 
 
 def rounds_to_score(
-    conn: Connection, game_id: UUID, attachment_ids: Sequence[UUID], whose: Whose, limit: int
+    conn: Connection, game_id: UUID, attachment_ids: Sequence[UUID], whose: RoundOwner, limit: int
 ) -> list[PlayedRound]:
     """Rounds that lack a score of something attached, player by player, each by number."""
     scored = (

@@ -1,4 +1,4 @@
-"""Who owns a run, whom it is shared with, and who reviews it. What that allows is decided in `arena.run_access`."""
+"""Who owns a run, whom it is shared with, and who reviews it. What that allows is decided in `workspace.run_access`."""
 
 from __future__ import annotations
 

@@ -93,7 +93,7 @@ class GameScore(msgspec.Struct, frozen=True):
     reason: str = ""  # why it is None
 
 
-class Standing(msgspec.Struct, frozen=True):
+class PlayerMean(msgspec.Struct, frozen=True):
     """A player's scores under one attached evaluation, taken together over the rounds."""
 
     game_id: UUID
@@ -106,7 +106,7 @@ class Standing(msgspec.Struct, frozen=True):
 
 
 @dataclass(frozen=True, slots=True)
-class Narrowed:
+class ScoreQuery:
     """What a list of scores is narrowed down to."""
 
     created_by: UUID | None = None
@@ -116,7 +116,7 @@ class Narrowed:
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class ScoredVersion:
     """What an evaluation must still be for a score of it to be kept."""
 
     evaluation_id: UUID
@@ -130,7 +130,7 @@ def add_scores(conn: Connection, new: Sequence[NewScore]) -> None:
         conn.execute(_INSERT, [msgspec.structs.asdict(score) for score in new])
 
 
-def add_score_if(conn: Connection, score: NewScore, origin: Origin) -> bool:
+def add_score_if(conn: Connection, score: NewScore, origin: ScoredVersion) -> bool:
     """Keep a score if its evaluation is still what it was judged by; one statement, for it is made very often."""
     values = msgspec.structs.asdict(score) | {"revision": origin.revision, "seen_by": origin.seen_by}
     return _INSERT_IF[origin.revision is not None, origin.seen_by is not None].run(conn, values) == 1
@@ -164,12 +164,12 @@ def score_by_id(conn: Connection, score_id: UUID) -> StoredScore | None:
 
 
 def list_scores(
-    conn: Connection, narrowed: Narrowed, *, before: UUID | None = None, limit: int = 50
+    conn: Connection, narrowed: ScoreQuery, *, before: UUID | None = None, limit: int = 50
 ) -> list[ScoreLine]:
     """Scores, newest first, after the one called `before`."""
     query = _lines().order_by(_scores.id.desc()).limit(limit)
     columns = {"game_id": _scores.game_session_id}
-    for name in Narrowed.__dataclass_fields__:
+    for name in ScoreQuery.__dataclass_fields__:
         if (value := getattr(narrowed, name)) is not None:
             query = query.where(columns.get(name, _scores.get(name)) == value)
     if before is not None:
@@ -205,7 +205,7 @@ def game_scores(
     return _explained(conn, found)
 
 
-def standings(conn: Connection, chosen: ColumnElement[bool], *, joined_only: bool = False) -> list[Standing]:
+def standings(conn: Connection, chosen: ColumnElement[bool], *, joined_only: bool = False) -> list[PlayerMean]:
     """Every player's mean under every evaluation that is attached now, of the games chosen, or of who joined."""
     if joined_only:
         chosen = and_(chosen, joined(game_evaluations.c.game_session_id, evaluation_scores.c.player_id))
@@ -224,7 +224,7 @@ def standings(conn: Connection, chosen: ColumnElement[bool], *, joined_only: boo
         .where(and_(game_evaluations.c.detached_at.is_(None), chosen))
         .group_by(game_evaluations.c.game_session_id, _scores.attachment_id, _scores.player_id)
     )
-    return [Standing(*row) for row in conn.execute(query)]
+    return [PlayerMean(*row) for row in conn.execute(query)]
 
 
 def _explained(conn: Connection, found: Sequence[GameScore]) -> list[GameScore]:

@@ -19,8 +19,8 @@ from rubrica.errors import StoreError
 from rubrica.files import make_private_file
 
 from .columns import from_json, to_json
-from .faults import faced
-from .jobs import Crew, Job
+from .errors import faced
+from .query_threads import QueryJob, QueryThreads
 
 T = TypeVar("T")
 READERS = 4
@@ -49,8 +49,8 @@ class Sqlite:
         self._glass: _Held | None = _hold(self._glancing, self._place)
         self._idle: list[_Held] = []
         self._open = True
-        self._readers = Crew("rubrica-read", self._read, threads=READERS)
-        self._writer = Crew("rubrica-write", self._write, most=MOST_TOGETHER)
+        self._readers = QueryThreads("rubrica-read", self._read, threads=READERS)
+        self._writer = QueryThreads("rubrica-write", self._write, most=MOST_TOGETHER)
 
     async def read(self, query: Callable[[Connection], T]) -> T:
         self._check()
@@ -93,7 +93,7 @@ class Sqlite:
         if os.getpid() != self._process:  # the threads stayed behind, and SQLite's locks with them
             raise StoreError(f"{self._place}: it was opened before this process was forked: open it again")
 
-    def _read(self, jobs: Sequence[Job]) -> None:
+    def _read(self, jobs: Sequence[QueryJob]) -> None:
         for job in jobs:
             try:
                 held = self._free()
@@ -112,14 +112,14 @@ class Sqlite:
         except IndexError:
             return _hold(self._reading, self._place)
 
-    def _write(self, jobs: Sequence[Job]) -> None:
+    def _write(self, jobs: Sequence[QueryJob]) -> None:
         wanted = [job for job in jobs if not job.given_up]
         if not self._commit(wanted):
             for job in wanted:
                 if job.error is None:
                     self._commit([job])
 
-    def _commit(self, jobs: Sequence[Job]) -> bool:
+    def _commit(self, jobs: Sequence[QueryJob]) -> bool:
         """Run all jobs in one transaction; each that fails is undone alone.
 
         False if everything had to be taken back on account of one of them, which then has its error.
@@ -143,7 +143,7 @@ class Sqlite:
             self._pen = self._pen and self._pen.reusable()
         return True
 
-    def _attempt(self, held: _Held, job: Job) -> None:
+    def _attempt(self, held: _Held, job: QueryJob) -> None:
         try:
             job.result = job.query(held.conn)
         except Exception as error:  # noqa: BLE001 - the boundary of a query: its error goes to whoever asked

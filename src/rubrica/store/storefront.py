@@ -6,8 +6,8 @@ from uuid import UUID
 
 from sqlalchemy import Connection, func, select
 
-from .evaluations import COLUMNS, Listing, listing_from
-from .market import Review
+from .market import MarketReview
+from .rubrics import COLUMNS, RubricListing, listing_from
 from .tables import evaluation_reviews as reviews
 from .tables import evaluation_templates as templates
 from .tables import evaluation_versions, evaluations, users
@@ -27,15 +27,15 @@ def categories(conn: Connection, limit: int) -> list[tuple[str, int]]:
     return [(category, number) for category, number in conn.execute(query)]
 
 
-def review_by(conn: Connection, evaluation_id: UUID, user_id: UUID) -> Review | None:
+def review_by(conn: Connection, evaluation_id: UUID, user_id: UUID) -> MarketReview | None:
     """What somebody thinks of an evaluation; None: they have not rated it."""
     own = (reviews.c[name] for name in ("rating", "review", "created_at", "updated_at"))
     query = select(reviews.c.id, users.c.name, *own).join_from(reviews, users)
     row = conn.execute(query.where(reviews.c.evaluation_id == evaluation_id, reviews.c.user_id == user_id)).first()
-    return None if row is None else Review(*row)
+    return None if row is None else MarketReview(*row)
 
 
-def copies_of(conn: Connection, evaluation_id: UUID, user_id: UUID, limit: int) -> list[Listing]:
+def copies_of(conn: Connection, evaluation_id: UUID, user_id: UUID, limit: int) -> list[RubricListing]:
     """What somebody has that was copied from any version of an evaluation, the newest first."""
     versions = select(evaluation_versions.c.id).where(evaluation_versions.c.evaluation_id == evaluation_id)
     mine = select(*COLUMNS).where(

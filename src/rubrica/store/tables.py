@@ -22,7 +22,7 @@ from sqlalchemy import (
     false,
 )
 
-from .columns import Document, Moment, Words
+from .columns import Document, UtcDateTime, Words
 
 metadata = MetaData(
     naming_convention={
@@ -39,7 +39,7 @@ users = Table(
     metadata,
     Column("id", Uuid, primary_key=True),
     Column("name", String(100), nullable=False, unique=True),
-    Column("created_at", Moment, nullable=False),
+    Column("created_at", UtcDateTime, nullable=False),
 )
 
 api_keys = Table(
@@ -52,9 +52,9 @@ api_keys = Table(
     Column("prefix", String(16), nullable=False),  # what a list shows of the key
     Column("digest", LargeBinary(32), nullable=False, unique=True),  # SHA-256; the key itself is kept nowhere
     Column("per_minute", Integer, nullable=False),
-    Column("created_at", Moment, nullable=False),
-    Column("last_used_at", Moment),
-    Column("revoked_at", Moment),
+    Column("created_at", UtcDateTime, nullable=False),
+    Column("last_used_at", UtcDateTime),
+    Column("revoked_at", UtcDateTime),
     Column("usd_per_day", Double),  # most US dollars it may have the server spend; None: no limit of its own
     Column("allowances", Document),  # what the gateway lets it choose and spend; None: what the gateway lets everybody
     CheckConstraint("role IN ('admin', 'author', 'player', 'viewer')", name="role"),
@@ -77,9 +77,9 @@ evaluations = Table(
     Column("is_public", Boolean, nullable=False, server_default=false()),
     Column("created_by", ForeignKey("users.id")),  # None: it came with Rubrica
     Column("forked_from", Uuid),  # the version it was copied from; no foreign key, for versions point back here
-    Column("created_at", Moment, nullable=False),
-    Column("updated_at", Moment, nullable=False),
-    Column("deleted_at", Moment),
+    Column("created_at", UtcDateTime, nullable=False),
+    Column("updated_at", UtcDateTime, nullable=False),
+    Column("deleted_at", UtcDateTime),
     CheckConstraint("scoring_type IN ('binary', 'proportional', 'cumulative')", name="scoring_type"),
 )
 Index("ix_evaluations_owner", evaluations.c.created_by, evaluations.c.id)
@@ -120,7 +120,7 @@ evaluation_versions = Table(
     Column("hash", String(64), nullable=False),
     Column("note", Text, nullable=False, server_default=""),  # why it was changed
     Column("created_by", ForeignKey("users.id")),
-    Column("created_at", Moment, nullable=False),
+    Column("created_at", UtcDateTime, nullable=False),
     UniqueConstraint("evaluation_id", "revision"),
     UniqueConstraint("evaluation_id", "version"),
 )
@@ -136,7 +136,7 @@ evaluation_templates = Table(
     Column("featured", Boolean, nullable=False, server_default=false()),
     Column("trend", Double, nullable=False),  # see store.market: comparable at any time without being touched
     Column("listed", Boolean, nullable=False),  # false once it is private again or deleted
-    Column("created_at", Moment, nullable=False),
+    Column("created_at", UtcDateTime, nullable=False),
 )
 _template = evaluation_templates.c
 Index("ix_evaluation_templates_newest", _template.listed, _template.id)
@@ -153,8 +153,8 @@ evaluation_reviews = Table(
     Column("user_id", ForeignKey("users.id"), nullable=False),
     Column("rating", Integer, nullable=False),
     Column("review", Text, nullable=False, server_default=""),
-    Column("created_at", Moment, nullable=False),
-    Column("updated_at", Moment, nullable=False),
+    Column("created_at", UtcDateTime, nullable=False),
+    Column("updated_at", UtcDateTime, nullable=False),
     UniqueConstraint("evaluation_id", "user_id"),  # a second review of the same person replaces the first
     CheckConstraint("rating BETWEEN 1 AND 5", name="rating"),
 )
@@ -168,7 +168,7 @@ games = Table(
     Column("config", Document, nullable=False),  # game_config of every context
     Column("is_public", Boolean, nullable=False),
     Column("created_by", ForeignKey("users.id"), index=True),
-    Column("created_at", Moment, nullable=False),
+    Column("created_at", UtcDateTime, nullable=False),
 )
 
 game_evaluations = Table(
@@ -181,8 +181,8 @@ game_evaluations = Table(
     Column("weight", Double, nullable=False),
     Column("dimension", String(100), nullable=False),
     Column("config_overrides", Document, nullable=False),
-    Column("created_at", Moment, nullable=False),
-    Column("detached_at", Moment),  # its scores stay
+    Column("created_at", UtcDateTime, nullable=False),
+    Column("detached_at", UtcDateTime),  # its scores stay
     CheckConstraint("weight >= 0 AND weight <= 1", name="weight"),
 )
 Index("ix_game_evaluations_game", game_evaluations.c.game_session_id)
@@ -195,7 +195,7 @@ players = Table(
     Column("info", Document, nullable=False),  # player_info of every context
     Column("user_id", ForeignKey("users.id")),  # the person behind it; None: a model, or nobody with a key
     Column("created_by", ForeignKey("users.id")),
-    Column("created_at", Moment, nullable=False),
+    Column("created_at", UtcDateTime, nullable=False),
     UniqueConstraint("created_by", "name"),
 )
 Index("ix_players_user", players.c.user_id)
@@ -205,7 +205,7 @@ game_players = Table(
     metadata,
     Column("game_session_id", ForeignKey("games.id"), primary_key=True),
     Column("player_id", ForeignKey("players.id"), primary_key=True),
-    Column("joined_at", Moment, nullable=False),
+    Column("joined_at", UtcDateTime, nullable=False),
 )
 
 rounds = Table(
@@ -216,7 +216,7 @@ rounds = Table(
     Column("player_id", ForeignKey("players.id"), nullable=False),
     Column("round_number", Integer, nullable=False),
     Column("content", Document, nullable=False),  # prompt, response, metadata, custom_metrics, what was found in it
-    Column("created_at", Moment, nullable=False),
+    Column("created_at", UtcDateTime, nullable=False),
     UniqueConstraint("game_session_id", "player_id", "round_number"),
 )
 
@@ -238,7 +238,7 @@ evaluation_scores = Table(
     Column("context_snapshot", Document, nullable=False),
     Column("record", Document, nullable=False),  # the Evaluation without its context
     Column("created_by", ForeignKey("users.id")),
-    Column("created_at", Moment, nullable=False),
+    Column("created_at", UtcDateTime, nullable=False),
     UniqueConstraint("attachment_id", "player_id", "round_number"),
 )
 for _name, _whose in (("game", evaluation_scores.c.game_session_id), ("player", evaluation_scores.c.player_id)):
@@ -263,14 +263,14 @@ replies = Table(
     Column("status", Integer),  # None: still under way
     Column("headers", Document, nullable=False),
     Column("body", LargeBinary),
-    Column("created_at", Moment, nullable=False, index=True),
+    Column("created_at", UtcDateTime, nullable=False, index=True),
 )
 
 gateway_requests = Table(
     "gateway_requests",
     metadata,
     Column("trace", Uuid, primary_key=True),
-    Column("at", Moment, nullable=False, index=True),  # when it came
+    Column("at", UtcDateTime, nullable=False, index=True),  # when it came
     Column("key_id", Uuid),  # no foreign key: what was spent is kept whatever becomes of the key
     Column("conversation", BigInteger),  # a digest; requests of one conversation share it
     Column("variant", String(40), nullable=False),  # the arm of an experiment; empty: there was none
@@ -342,8 +342,8 @@ gateway_feedback = Table(
     Column("liked", Boolean),  # a thumb, or what the rating says; None: a rating in the middle
     Column("scores", Document),  # by dimension, on its scale, where somebody took the trouble
     Column("comment", Text, nullable=False),  # with personal data masked
-    Column("created_at", Moment, nullable=False),
-    Column("updated_at", Moment, nullable=False),
+    Column("created_at", UtcDateTime, nullable=False),
+    Column("updated_at", UtcDateTime, nullable=False),
     UniqueConstraint("trace", "user_id"),  # a second opinion of the same person replaces the first
     CheckConstraint("rating BETWEEN 1 AND 5", name="rating"),
     CheckConstraint("rating IS NOT NULL OR liked IS NOT NULL", name="says_something"),
@@ -363,8 +363,8 @@ review_items = Table(
     Column("evaluation", Document, nullable=False),  # with its context; a blind reviewer sees only the context
     Column("state", String(10), nullable=False),
     Column("assigned_to", ForeignKey("users.id")),  # None: anybody's
-    Column("created_at", Moment, nullable=False),
-    Column("done_at", Moment),
+    Column("created_at", UtcDateTime, nullable=False),
+    Column("done_at", UtcDateTime),
     UniqueConstraint("run", "item"),
     CheckConstraint("state IN ('open', 'done')", name="state"),
 )
@@ -380,8 +380,8 @@ review_scores = Table(
     Column("reviewer", String(100), nullable=False),
     Column("scores", Document, nullable=False),  # by dimension or part, on its scale
     Column("note", Text, nullable=False, server_default=""),
-    Column("created_at", Moment, nullable=False),
-    Column("updated_at", Moment, nullable=False),
+    Column("created_at", UtcDateTime, nullable=False),
+    Column("updated_at", UtcDateTime, nullable=False),
     UniqueConstraint("item_id", "reviewer"),  # a second opinion of the same person replaces the first
 )
 
@@ -400,7 +400,7 @@ spending_reservations = Table(
     Column("account", String(80), primary_key=True),
     Column("day", String(10), nullable=False),
     Column("usd", Double, nullable=False),
-    Column("expires_at", Moment, nullable=False),  # unless it is renewed
+    Column("expires_at", UtcDateTime, nullable=False),  # unless it is renewed
     Index("ix_spending_reservations_account", "account", "day"),
 )
 
@@ -412,8 +412,8 @@ run_access = Table(
     Column("owner_id", ForeignKey("users.id")),  # None: nobody's but the admins'
     Column("sharing", String(10), nullable=False),
     Column("review_sharing", String(10), nullable=False),  # who may score its review items
-    Column("created_at", Moment, nullable=False),
-    Column("updated_at", Moment, nullable=False),
+    Column("created_at", UtcDateTime, nullable=False),
+    Column("updated_at", UtcDateTime, nullable=False),
     CheckConstraint("sharing IN ('private', 'shared')", name="sharing"),
     CheckConstraint("review_sharing IN ('private', 'shared')", name="review_sharing"),
 )

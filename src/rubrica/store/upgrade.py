@@ -21,7 +21,7 @@ from sqlalchemy.exc import OperationalError, ProgrammingError
 
 from rubrica.errors import StoreError
 
-from .address import Address, address
+from .address import DatabaseAddress, address
 from .postgres import Postgres
 from .sqlite import in_file
 from .tables import metadata
@@ -58,7 +58,7 @@ async def status(url: str) -> Status:
     return await asyncio.to_thread(_status_at, address(url))
 
 
-def _upgrade_at(place: Address) -> Status:
+def _upgrade_at(place: DatabaseAddress) -> Status:
     before = _status_at(place)
     if not before.pending:
         return before
@@ -75,7 +75,7 @@ def _upgrade_at(place: Address) -> Status:
         return asyncio.run(_on_server(place, Postgres.write, work))
 
 
-def _status_at(place: Address) -> Status:
+def _status_at(place: DatabaseAddress) -> Status:
     if place.file is None:
         return asyncio.run(_on_server(place, Postgres.read, lambda conn: _status(conn, place.shown)))
     if not place.file.exists():
@@ -84,7 +84,7 @@ def _status_at(place: Address) -> Status:
     return in_file(place.file, lambda conn: _status(conn, place.shown), change=False)
 
 
-async def _on_server(place: Address, how: Callable[[Postgres, Work], Awaitable[Status]], work: Work) -> Status:
+async def _on_server(place: DatabaseAddress, how: Callable[[Postgres, Work], Awaitable[Status]], work: Work) -> Status:
     server = Postgres(place.url, PATIENCE)
     try:
         return await how(server, work)

@@ -30,7 +30,7 @@ class Version:
 
 
 @dataclass(frozen=True, slots=True)
-class Edition:
+class VersionSummary:
     """One line of a history: a version without what it says."""
 
     id: UUID
@@ -43,7 +43,7 @@ class Edition:
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class ForkOrigin:
     """The version that something was copied from, and how the evaluation it belongs to stands now."""
 
     version_id: UUID
@@ -59,7 +59,7 @@ class Origin:
 
 
 _VERSION = tuple(evaluation_versions.c[name] for name in Version.__dataclass_fields__)
-_EDITION = tuple(evaluation_versions.c[name] for name in Edition.__dataclass_fields__)
+_EDITION = tuple(evaluation_versions.c[name] for name in VersionSummary.__dataclass_fields__)
 _ORIGIN = (
     *(evaluation_versions.c[name] for name in ("id", "version", "revision")),
     *(evaluations.c[name] for name in ("id", "slug", "name", "is_public", "created_by", "deleted_at", "forked_from")),
@@ -101,20 +101,20 @@ def labels(conn: Connection, evaluation_id: UUID) -> set[str]:
     return set(conn.execute(query).scalars())
 
 
-def history(conn: Connection, evaluation_id: UUID, before: int | None, limit: int) -> list[Edition]:
+def history(conn: Connection, evaluation_id: UUID, before: int | None, limit: int) -> list[VersionSummary]:
     """Versions of an evaluation, newest first, those below a revision."""
     query = select(*_EDITION).where(evaluation_versions.c.evaluation_id == evaluation_id)
     if before is not None:
         query = query.where(evaluation_versions.c.revision < before)
     rows = conn.execute(query.order_by(evaluation_versions.c.revision.desc()).limit(limit))
-    return [Edition(*row) for row in rows]
+    return [VersionSummary(*row) for row in rows]
 
 
-def origin(conn: Connection, version_id: UUID) -> Origin | None:
+def origin(conn: Connection, version_id: UUID) -> ForkOrigin | None:
     """What a version belongs to."""
     query = select(*_ORIGIN).join_from(evaluation_versions, evaluations).where(evaluation_versions.c.id == version_id)
     row = conn.execute(query).first()
-    return None if row is None else Origin(*row)
+    return None if row is None else ForkOrigin(*row)
 
 
 def _one(conn: Connection, *conditions: ColumnElement[bool]) -> Version | None:

@@ -18,7 +18,7 @@ from .studio import Visitor
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class MenuEntry:
     """An entry of the menu."""
 
     path: str
@@ -27,14 +27,14 @@ class Place:
 
 
 PLACES = (
-    Place("/rubrics", "Rubrics", "rule"),
-    Place("/sandbox", "Sandbox", "science"),
-    Place("/runs", "Runs", "stacked_bar_chart"),
-    Place("/reviews", "Review queue", "rate_review"),
-    Place("/market", "Marketplace", "storefront"),
-    Place("/games", "Games", "emoji_events"),
-    Place("/council", "Council", "groups"),
-    Place("/gateway", "Gateway", "alt_route"),
+    MenuEntry("/rubrics", "Rubrics", "rule"),
+    MenuEntry("/sandbox", "Sandbox", "science"),
+    MenuEntry("/runs", "Runs", "stacked_bar_chart"),
+    MenuEntry("/reviews", "Review queue", "rate_review"),
+    MenuEntry("/market", "Marketplace", "storefront"),
+    MenuEntry("/games", "Games", "emoji_events"),
+    MenuEntry("/council", "Council", "groups"),
+    MenuEntry("/gateway", "Gateway", "alt_route"),
 )
 
 LONGEST_DRAWING = 60.0

@@ -18,11 +18,11 @@ from socketio import AsyncServer
 from socketio.exceptions import ConnectionRefusedError as SocketRefused
 from starlette.types import Scope
 
-from rubrica.arena.access import Caller
 from rubrica.errors import StoreError
 from rubrica.server.limits import Bucket
 from rubrica.server.sessions import token_of
-from rubrica.server.signin import SIGN_IN, Door
+from rubrica.server.sign_in import SIGN_IN, Authenticator
+from rubrica.workspace.access import Caller
 
 from .page_limits import owner_of, owns
 
@@ -59,7 +59,9 @@ class PageSocket:
 class PageSockets:
     """The open sockets of one studio."""
 
-    def __init__(self, server: AsyncServer, door: Door, monotonic: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, server: AsyncServer, door: Authenticator, monotonic: Callable[[], float] = time.monotonic
+    ) -> None:
         self._server = server
         self._door = door
         self._monotonic = monotonic

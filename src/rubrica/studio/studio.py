@@ -10,10 +10,10 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 from fastapi import Request
 from sqlalchemy import Connection
 
-from rubrica.arena.access import Caller
 from rubrica.errors import DeniedError
 from rubrica.server.service import Service
-from rubrica.server.signin import Door
+from rubrica.server.sign_in import Authenticator
+from rubrica.workspace.access import Caller
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -24,7 +24,7 @@ class Studio:
     """One running studio: the service behind it, who is let in, and where runs lie."""
 
     service: Service
-    door: Door
+    door: Authenticator
     runs: Path  # a folder of run folders
     models: tuple[str, ...] = ()  # that a council may be asked with, by name
 

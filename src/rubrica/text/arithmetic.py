@@ -10,9 +10,9 @@ from itertools import islice
 from math import inf
 
 from rubrica.errors import FormulaError, FormulaFault
-from rubrica.text.expression import Number, Token, evaluate, value_of
-from rubrica.text.reading import Feature, Span, Texts
-from rubrica.text.sides import MEASURES, Side, computes, left_side, right_side
+from rubrica.text.equation_sides import MEASURES, EquationSide, computes, left_side, right_side
+from rubrica.text.expression import ArithmeticToken, Number, evaluate, value_of
+from rubrica.text.texts import Feature, Span, Texts
 
 __all__ = ["FEATURES", "Equation", "Number", "evaluate", "find_equations"]
 
@@ -90,7 +90,7 @@ def _of_line(line: str, offset: int, signs: Sequence[re.Match[str]]) -> Iterator
         )
 
 
-def _is_a_claim(left: Side, right: Side) -> bool:
+def _is_a_claim(left: EquationSide, right: EquationSide) -> bool:
     """Only what computes something: "in 2019 = 5" and "x = 5" claim nothing that can be checked."""
     return computes(left) or (left.plain and computes(right))
 
@@ -98,7 +98,7 @@ def _is_a_claim(left: Side, right: Side) -> bool:
 # --- judging ----------------------------------------------------------------------------------------------
 
 
-def _holds(left: Side, right: Side, loose: bool) -> bool | None:
+def _holds(left: EquationSide, right: EquationSide, loose: bool) -> bool | None:
     """True if any fair reading of the two sides agrees, False if every one clearly disagrees, else None."""
     loose = loose or right.loose
     stated = right if _step(right) else left  # the side that is one number, whose last place counts
@@ -116,13 +116,13 @@ def _holds(left: Side, right: Side, loose: bool) -> bool | None:
     return False
 
 
-def _runs_on(left: Side, right: Side) -> bool:
+def _runs_on(left: EquationSide, right: EquationSide) -> bool:
     """Whether the equals sign is used as a comma: 3 + 4 = 7 * 2 = 14."""
     number = next((token.value for token in right.tokens if token.kind == "number"), None)
     return computes(right) and number is not None and any(value == number for value, _ in _readings(left))
 
 
-def _is_doubtful(left: Side, right: Side) -> bool:
+def _is_doubtful(left: EquationSide, right: EquationSide) -> bool:
     """Whether a conversion between units, or a percentage added to a number, may explain the difference."""
     dimensions = [MEASURES[unit] for unit in left.units | right.units]
     money = any(token.kind == "money" for token in (*left.tokens, *right.tokens))
@@ -136,12 +136,12 @@ def _is_doubtful(left: Side, right: Side) -> bool:
     )
 
 
-def _adds_percent(side: Side) -> bool:
+def _adds_percent(side: EquationSide) -> bool:
     percents = sum(token.kind == "percent" for token in side.tokens)
     return percents > 0 and any(token.text in {"+", "-"} or token.kind == "close" for token in side.tokens)
 
 
-def _readings(side: Side) -> Iterator[tuple[Number, Fraction]]:
+def _readings(side: EquationSide) -> Iterator[tuple[Number, Fraction]]:
     """The values a side may have: as written; with its percent signs left out; with a fraction bar for its slash.
 
     Each with what 1 is worth in it: a hundredth where its percent signs count.
@@ -161,13 +161,13 @@ def _readings(side: Side) -> Iterator[tuple[Number, Fraction]]:
         yield value, Fraction(1, 100 if any(token.kind == "percent" for token in tokens) else 1)
 
 
-def _with_bars(tokens: tuple[Token, ...]) -> Iterator[tuple[Token, ...]]:
+def _with_bars(tokens: tuple[ArithmeticToken, ...]) -> Iterator[tuple[ArithmeticToken, ...]]:
     """A slash read as a long fraction bar, as on paper: 100/9*5 as 100/(9*5), and 8+6/120+80 as (8+6)/(120+80)."""
     slashes = [index for index, token in enumerate(tokens) if token.kind == "operator" and token.text == "/"]
     if len(slashes) != 1 or any(token.kind in {"open", "close"} for token in tokens):
         return
     over, under = tokens[: slashes[0]], tokens[slashes[0] + 1 :]
-    opening, closing = Token("open", "(", 0, 0), Token("close", ")", 0, 0)
+    opening, closing = ArithmeticToken("open", "(", 0, 0), ArithmeticToken("close", ")", 0, 0)
     product = next((i for i, token in enumerate(under) if token.text in {"+", "-"}), len(under))
     if any(token.text == "*" for token in under[:product]):
         yield (*over, tokens[slashes[0]], opening, *under[:product], closing, *under[product:])
@@ -175,7 +175,7 @@ def _with_bars(tokens: tuple[Token, ...]) -> Iterator[tuple[Token, ...]]:
         yield (opening, *over, closing, tokens[slashes[0]], opening, *under, closing)
 
 
-def _step(side: Side) -> Fraction | None:
+def _step(side: EquationSide) -> Fraction | None:
     """One unit in the last place of a side that is a single number; None for a computed side."""
     numbers = [token for token in side.tokens if token.kind == "number"]
     if len(numbers) != 1 or computes(side) or "/" in numbers[0].text or numbers[0].text[-1] in "½⅓⅔¼¾⅕⅛}":
@@ -195,7 +195,7 @@ def _agree(one: Number, two: Number, step: Fraction | None, slack: Fraction, loo
     return None if gap < step or gap <= size * slack else False
 
 
-def _looks_rounded(side: Side) -> bool:
+def _looks_rounded(side: EquationSide) -> bool:
     """Whether a number in it is a rounded fraction: 0.33 × 300 = 100 is meant well."""
     return any(_ROUNDED.search(token.text) for token in side.tokens if token.kind == "number")
 

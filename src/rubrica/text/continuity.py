@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from rubrica.text.lexicon import lexicon
-from rubrica.text.reading import Feature, Span, Texts
 from rubrica.text.style import formality
+from rubrica.text.texts import Feature, Span, Texts
 from rubrica.text.words import WORD, remembered, sentence_lengths, stem, stems
 
 MOST_CLAIMS = 200  # statements per text that are compared
@@ -40,7 +40,7 @@ _STOPS = re.compile(r"\b(?:and|but|because|so|when|if|that|to|with|too|very|at|i
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class SelfClaim:
     """A statement of a speaker about itself: `value` is what two claims with the same key must agree on."""
 
     key: str
@@ -48,7 +48,7 @@ class Claim:
     place: tuple[int, int]
 
 
-def claims(text: str) -> list[Claim]:
+def claims(text: str) -> list[SelfClaim]:
     """What a speaker says about itself.
 
     >>> [(claim.key, claim.value) for claim in claims("I love jazz. My name is Mira, and I can't sing.")]
@@ -58,14 +58,14 @@ def claims(text: str) -> list[Claim]:
     for match in _CLAIM.finditer(text[:LONGEST]):
         claim = _claim(match)
         if claim is not None:
-            found.append(Claim(*claim, match.span()))
+            found.append(SelfClaim(*claim, match.span()))
             if len(found) == MOST_CLAIMS:
                 break
     return found
 
 
 @remembered
-def contradictions(texts: Texts) -> list[tuple[Claim, str]]:
+def contradictions(texts: Texts) -> list[tuple[SelfClaim, str]]:
     """Statements of the response that an earlier reply denied, each with that reply's words."""
     before: dict[str, tuple[str, str]] = {}
     for reply in texts.history:

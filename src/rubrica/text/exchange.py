@@ -18,7 +18,7 @@ from itertools import pairwise
 from math import log, sqrt
 from typing import NamedTuple
 
-from rubrica.text.hashing import Layout, tokens_of
+from rubrica.text.hashing import FeatureLayout, tokens_of
 
 PROMPT_LONGEST, RESPONSE_LONGEST = (
     2000,
@@ -49,14 +49,14 @@ class Passage(NamedTuple):
     stress: float = 1.0  # the length of the whole
 
 
-class Reading(NamedTuple):
+class ExchangeFeatures(NamedTuple):
     """An exchange taken apart: keys into the weight table."""
 
     passages: list[Passage]
     flags: dict[str, float]
 
 
-def read(layout: Layout, exchange: Exchange) -> Reading:
+def read(layout: FeatureLayout, exchange: Exchange) -> ExchangeFeatures:
     """The exchange taken apart, always in the same order, so that sums never differ."""
     said = tokens_of(clipped(exchange.response, RESPONSE_LONGEST))
     asked = tokens_of(clipped(exchange.prompt, PROMPT_LONGEST))
@@ -81,13 +81,13 @@ def read(layout: Layout, exchange: Exchange) -> Reading:
     ]
     stances = [group for group in in_response if group.startswith(STANCE)]
     meetings = [f"x {group} {stance}" for group in in_prompt for stance in stances]
-    return Reading(passages, dict.fromkeys(flags, FLAG) | dict.fromkeys(meetings, MEETING))
+    return ExchangeFeatures(passages, dict.fromkeys(flags, FLAG) | dict.fromkeys(meetings, MEETING))
 
 
-def vector_of(layout: Layout, exchange: Exchange, rarity: Callable[[int], float]) -> dict[int, float]:
+def vector_of(layout: FeatureLayout, exchange: Exchange, rarity: Callable[[int], float]) -> dict[int, float]:
     """The rows that an exchange touches, and how much: what a model is trained on.
 
-    >>> len(vector_of(Layout(bits=18, grams=(3, 4), groups={}), Exchange("Why?", "No."), lambda row: 1.0))
+    >>> len(vector_of(FeatureLayout(bits=18, grams=(3, 4), groups={}), Exchange("Why?", "No."), lambda row: 1.0))
     12
     """
     found: dict[int, float] = {}

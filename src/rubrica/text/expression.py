@@ -20,7 +20,7 @@ MAX_BITS = 4096  # of a numerator or denominator
 MAX_DIGITS = 60  # of one written number
 
 
-class Token(NamedTuple):
+class ArithmeticToken(NamedTuple):
     """One token and its place in the text."""
 
     kind: TokenKind
@@ -62,24 +62,26 @@ _TOKEN = re.compile(
 )
 
 
-def tokens_of(text: str) -> list[Token]:
+def tokens_of(text: str) -> list[ArithmeticToken]:
     """The tokens of a text; what arithmetic does not know is a `word` or an `other`."""
-    tokens: list[Token] = []
+    tokens: list[ArithmeticToken] = []
     for match in _TOKEN.finditer(text):
         kind = match.lastgroup or "other"
         written, place = match[0], match.span()
         if kind in {"mixed", "fraction", "under"}:
-            tokens.append(Token("number", written, *place, _fraction(match)))
+            tokens.append(ArithmeticToken("number", written, *place, _fraction(match)))
         elif kind == "number":
             digits = written.replace(",", "")
             known = len(digits) <= MAX_DIGITS
-            tokens.append(Token("number" if known else "other", written, *place, Fraction(digits) if known else None))
+            tokens.append(
+                ArithmeticToken("number" if known else "other", written, *place, Fraction(digits) if known else None)
+            )
         elif kind == "operator":
-            tokens.append(Token("operator", _LATEX.get(written) or _OPERATORS.get(written, written), *place))
+            tokens.append(ArithmeticToken("operator", _LATEX.get(written) or _OPERATORS.get(written, written), *place))
         elif kind == "power":
-            tokens.append(Token("power", written.translate(_RAISED), *place))
+            tokens.append(ArithmeticToken("power", written.translate(_RAISED), *place))
         else:
-            tokens.append(Token(kind, written, *place))  # type: ignore[arg-type]
+            tokens.append(ArithmeticToken(kind, written, *place))  # type: ignore[arg-type]
     return tokens
 
 
@@ -115,7 +117,7 @@ def evaluate(expression: str) -> Number:
     return value_of(tokens, expression)
 
 
-def value_of(tokens: Sequence[Token], written: str) -> Number:
+def value_of(tokens: Sequence[ArithmeticToken], written: str) -> Number:
     """The value of tokens that `tokens_of` gave; `written` is what an error quotes."""
     try:
         value = _Reader(tokens).read()
@@ -129,7 +131,7 @@ def value_of(tokens: Sequence[Token], written: str) -> Number:
 class _Reader:
     """Recursive descent over the tokens of one expression."""
 
-    def __init__(self, tokens: Sequence[Token]) -> None:
+    def __init__(self, tokens: Sequence[ArithmeticToken]) -> None:
         self.tokens, self.at, self.depth = tokens, 0, 0
 
     def read(self) -> Number:
@@ -142,7 +144,7 @@ class _Reader:
         column = self.tokens[min(self.at, len(self.tokens) - 1)].start + 1 if self.tokens else 1
         return FormulaError(message, column=column, fix="write numbers, + - * / ^ √ % and parentheses only")
 
-    def take(self, kind: TokenKind, texts: str = "") -> Token | None:
+    def take(self, kind: TokenKind, texts: str = "") -> ArithmeticToken | None:
         token = self.tokens[self.at] if self.at < len(self.tokens) else None
         if token is None or token.kind != kind or (texts and token.text not in texts):
             return None

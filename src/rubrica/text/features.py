@@ -16,7 +16,7 @@ from re import Pattern
 from rubrica.text import overlap, style
 from rubrica.text.lexicon import Lexicon
 from rubrica.text.patterns import Regex
-from rubrica.text.reading import Feature, Field, Span, Texts
+from rubrica.text.texts import Feature, Field, Span, Texts
 from rubrica.text.words import (
     lexicon_spans,
     pattern_spans,
@@ -34,7 +34,7 @@ Spans = Sequence[tuple[int, int]]
 
 
 @dataclass(frozen=True, slots=True)
-class Measure:
+class TextMeasure:
     """A number read off one text; `says` has {text} where the text is named."""
 
     name: str
@@ -69,20 +69,20 @@ def _evidence(spans: Callable[[Texts, Field], Spans], field: Field, label: str, 
     ]
 
 
-def _counted(name: str, says: str, spans: Callable[[Texts, Field], Spans]) -> Measure:
-    return Measure(name, says, lambda texts, field: len(spans(texts, field)), spans=spans)
+def _counted(name: str, says: str, spans: Callable[[Texts, Field], Spans]) -> TextMeasure:
+    return TextMeasure(name, says, lambda texts, field: len(spans(texts, field)), spans=spans)
 
 
-def _listed(name: str, says: str, which: Lexicon) -> Measure:
+def _listed(name: str, says: str, which: Lexicon) -> TextMeasure:
     return _counted(name, says, lambda texts, field: lexicon_spans(texts, field, which))
 
 
-def _found(name: str, says: str, pattern: Pattern[str] | Regex) -> Measure:
+def _found(name: str, says: str, pattern: Pattern[str] | Regex) -> TextMeasure:
     return _counted(name, says, lambda texts, field: pattern_spans(texts, field, pattern))
 
 
-def _share(name: str, says: str, value: Callable[[Texts, Field], float]) -> Measure:
-    return Measure(name, says, value, high=1.0)
+def _share(name: str, says: str, value: Callable[[Texts, Field], float]) -> TextMeasure:
+    return TextMeasure(name, says, value, high=1.0)
 
 
 def _emotions(texts: Texts, field: Field) -> Spans:
@@ -110,10 +110,10 @@ def _length_ratio(texts: Texts) -> float:
     return len(spaced_words(texts, "response")) / asked if asked else 0.0
 
 
-MEASURES: tuple[Measure, ...] = (
-    Measure("word_count", "words in the {text}, split at white space", lambda t, f: len(spaced_words(t, f))),
-    Measure("character_count", "characters in the {text}", lambda t, f: len(t.of(f))),
-    Measure("sentence_count", "sentences in the {text}", lambda t, f: len(sentences(t, f))),
+MEASURES: tuple[TextMeasure, ...] = (
+    TextMeasure("word_count", "words in the {text}, split at white space", lambda t, f: len(spaced_words(t, f))),
+    TextMeasure("character_count", "characters in the {text}", lambda t, f: len(t.of(f))),
+    TextMeasure("sentence_count", "sentences in the {text}", lambda t, f: len(sentences(t, f))),
     _counted("question_count", "sentences of the {text} that end in a question mark", style.question_spans),
     _counted(
         "exclamation_count",
@@ -133,7 +133,7 @@ MEASURES: tuple[Measure, ...] = (
         "list items, tables, quotes, links, tags",
         style.FORMATTING,
     ),
-    Measure("line_break_count", "line breaks in the {text}", lambda t, f: t.of(f).count("\n")),
+    TextMeasure("line_break_count", "line breaks in the {text}", lambda t, f: t.of(f).count("\n")),
     _found("list_item_count", "lines of the {text} that are list items", style.LIST_ITEM),
     _counted("code_block_count", "fenced code blocks in the {text}", style.code_block_spans),
     _found("heading_count", "headings in the {text}: lines that begin with # to ######", style.HEADING),
@@ -160,21 +160,21 @@ MEASURES: tuple[Measure, ...] = (
         lambda t, f: style.emotion_spans(t, f, "joy"),
     ),
     _share("unique_word_share", "distinct words among all words of the {text}, 0 to 1", _unique_word_share),
-    Measure("average_sentence_words", "words per sentence of the {text}, on average", _average_sentence_words),
-    Measure("longest_sentence_words", "words in the longest sentence of the {text}", style.longest_sentence),
+    TextMeasure("average_sentence_words", "words per sentence of the {text}, on average", _average_sentence_words),
+    TextMeasure("longest_sentence_words", "words in the longest sentence of the {text}", style.longest_sentence),
     _share(
         "long_word_share",
         "words of seven letters and more among all words of the {text}, 0 to 1",
         style.long_word_share,
     ),
-    Measure(
+    TextMeasure(
         "reading_grade",
         "school grade needed to read the {text} (Flesch-Kincaid, English), 0 to 20",
         style.reading_grade,
         high=20.0,
     ),
     _share("formality", "how formal the {text} is, 0 casual to 1 formal", style.formality),
-    Measure("sentiment", "feeling of the {text}, -1 negative to 1 positive", style.sentiment, high=1.0, low=-1.0),
+    TextMeasure("sentiment", "feeling of the {text}, -1 negative to 1 positive", style.sentiment, high=1.0, low=-1.0),
     _share("uppercase_share", "capitals among all letters of the {text}, 0 to 1", _uppercase_share),
     _share(
         "repeated_sentence_share",
@@ -186,14 +186,14 @@ MEASURES: tuple[Measure, ...] = (
         "repeated runs of three words among all such runs of the {text}, 0 to 1",
         style.repeated_trigram_share,
     ),
-    Measure(
+    TextMeasure(
         "refusal",
         "1 when the {text} mainly refuses to help, else 0",
         lambda t, f: len(style.refusal_spans(t, f)),
         high=1.0,
         spans=style.refusal_spans,
     ),
-    Measure("is_empty", "1 when the {text} has no words, else 0", lambda t, f: not spaced_words(t, f), high=1.0),
+    TextMeasure("is_empty", "1 when the {text} has no words, else 0", lambda t, f: not spaced_words(t, f), high=1.0),
 )
 
 TOGETHER: tuple[Feature, ...] = (

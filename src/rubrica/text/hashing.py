@@ -44,7 +44,7 @@ _ASKS = re.compile(r"[?？؟\u037e][\s\"'”’)*]*\Z")
 _DIGITS, _CODE = "0123456789", "{}();=<>[]_/\\"
 
 
-class Reading(NamedTuple):
+class TextFeatures(NamedTuple):
     """A text taken apart: keys into the weight table, by kind."""
 
     words: list[str]  # each once, as everywhere here, in the order of the text: sums must not depend on chance
@@ -54,7 +54,7 @@ class Reading(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Layout:
+class FeatureLayout:
     """How texts become rows of a weight table: what a model may choose, kept with its weights.
 
     `groups` are words that mean about the same to the model, in whatever language, by name. A word that ends in ``*``
@@ -72,7 +72,7 @@ class Layout:
     def vector(self, text: str) -> dict[int, float]:
         """The rows that a text touches, and how much: what a model is trained on.
 
-        >>> len(Layout(bits=18, grams=(3, 4), groups={}).vector("Why?"))
+        >>> len(FeatureLayout(bits=18, grams=(3, 4), groups={}).vector("Why?"))
         24
         """
         reading = self.read(text)
@@ -83,7 +83,7 @@ class Layout:
                 found[row] = found.get(row, 0.0) + share
         return found
 
-    def _weighed(self, reading: Reading) -> Iterator[tuple[Sequence[str], float]]:
+    def _weighed(self, reading: TextFeatures) -> Iterator[tuple[Sequence[str], float]]:
         """All keys of a text, with what each of them counts."""
         share = share_of(reading.words)
         for word in reading.words:
@@ -101,7 +101,7 @@ class Layout:
         closed, (low, high) = f"<{word}>", self.grams
         return [f"g {closed[at : at + size]}" for size in range(low, high + 1) for at in range(len(closed) - size + 1)]
 
-    def read(self, text: str) -> Reading:
+    def read(self, text: str) -> TextFeatures:
         """The text taken apart."""
         if len(text) > LONGEST:
             text = f"{text[: LONGEST * 3 // 4]}\n{text[-LONGEST // 4 :]}"
@@ -114,7 +114,7 @@ class Layout:
         ends += [f"$ {token}" for token in _once(last)]
         pairs = _once(f"{one} {two}" for one, two in pairwise(tokens[:NEIGHBOURS]))
         flags = [*_shape(text, tokens), *self._mentions(words, first, last)]
-        return Reading(words, pairs, ends, flags)
+        return TextFeatures(words, pairs, ends, flags)
 
     def groups_in(self, words: Iterable[str]) -> Counter[str]:
         """How many distinct words of each group occur."""

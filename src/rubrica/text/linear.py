@@ -13,9 +13,9 @@ from math import exp
 import msgspec
 
 from rubrica.errors import StoredError
-from rubrica.text.hashing import FLAG, WORDS_KEPT, Layout, share_of
+from rubrica.text.hashing import FLAG, WORDS_KEPT, FeatureLayout, share_of
 
-__all__ = ["Layout", "LinearModel", "load", "stored"]
+__all__ = ["FeatureLayout", "LinearModel", "load", "stored"]
 
 FORMAT = 1
 """Of the file, and of how texts are read: weights learnt on one reading are of no use to another."""
@@ -29,7 +29,7 @@ class LinearModel:
     """
 
     labels: tuple[str, ...]
-    layout: Layout
+    layout: FeatureLayout
     weights: array[int]
     scale: float
     made_from: str = ""  # a digest of what it was trained with
@@ -38,7 +38,7 @@ class LinearModel:
     def chances(self, text: str) -> dict[str, float]:
         """How likely each label is; they add up to 1.
 
-        >>> layout = Layout(bits=10, grams=(3, 4), groups={})
+        >>> layout = FeatureLayout(bits=10, grams=(3, 4), groups={})
         >>> weights = array("b", bytes(2 << 10))
         >>> weights[2 * layout.row("w hello") + 1] = 100
         >>> model = LinearModel(("question", "greeting"), layout, weights, scale=0.02)
@@ -115,5 +115,5 @@ def load(path: Traversable) -> LinearModel:
         raise StoredError(f"{path}: not the weights of a model: {error} (train it again)") from None
     if header.format != FORMAT or len(rest) != len(header.labels) << header.bits:
         raise StoredError(f"{path}: the weights do not fit this version (train the model again)")
-    layout = Layout(header.bits, header.grams, header.groups)
+    layout = FeatureLayout(header.bits, header.grams, header.groups)
     return LinearModel(header.labels, layout, array("b", rest), header.scale, header.made_from, header.bias)

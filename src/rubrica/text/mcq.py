@@ -7,9 +7,7 @@ import re
 from collections.abc import Callable, Iterator
 from math import inf
 
-from rubrica.text.conclusion import stated_letter
-from rubrica.text.impossible import impossible_key
-from rubrica.text.key import (
+from rubrica.text.answer_key import (
     absent_key,
     contradicted_key,
     duplicated_key,
@@ -17,11 +15,13 @@ from rubrica.text.key import (
     unreached_key,
     wrong_equations,
 )
+from rubrica.text.conclusion import stated_letter
+from rubrica.text.impossible import impossible_key
 from rubrica.text.options import letter_of, normal, number_of
-from rubrica.text.question import Fault, Question, read_question
-from rubrica.text.reading import Feature, Span, Texts
+from rubrica.text.question import Question, QuestionFault, read_question
+from rubrica.text.texts import Feature, Span, Texts
 
-__all__ = ["FEATURES", "Fault", "Question", "read_question"]
+__all__ = ["FEATURES", "Question", "QuestionFault", "read_question"]
 
 EVIDENCE_LIMIT = 20
 
@@ -37,21 +37,21 @@ def question_of(texts: Texts) -> Question | None:
 # --- structure --------------------------------------------------------------------------------------------
 
 
-def _unmapped(question: Question) -> Iterator[Fault]:
+def _unmapped(question: Question) -> Iterator[QuestionFault]:
     letter = letter_of(question.answer)
     if question.is_mcq and letter is not None and question.answer_index is None:
-        yield Fault("the answer's letter is no option", question.answer)
+        yield QuestionFault("the answer's letter is no option", question.answer)
 
 
-def _missing(question: Question) -> Iterator[Fault]:
+def _missing(question: Question) -> Iterator[QuestionFault]:
     if question.is_mcq and not question.answer:
-        yield Fault("no answer is given", question.text)
+        yield QuestionFault("no answer is given", question.text)
 
 
-def _empty(question: Question) -> Iterator[Fault]:
+def _empty(question: Question) -> Iterator[QuestionFault]:
     for letter, text in question.options:
         if not re.search(r"[^\s.…_-]", text):
-            yield Fault(f"option {letter} is empty", text or letter)
+            yield QuestionFault(f"option {letter} is empty", text or letter)
 
 
 _ABOUT_FORM = re.compile(
@@ -60,33 +60,33 @@ _ABOUT_FORM = re.compile(
 )
 
 
-def _duplicates(question: Question) -> Iterator[Fault]:
+def _duplicates(question: Question) -> Iterator[QuestionFault]:
     """Options that repeat an earlier one; where the form of a number is the question, only exact repeats count."""
     same = (lambda text: " ".join(text.casefold().split())) if _ABOUT_FORM.search(question.text) else normal
     seen: set[str] = set()
     for letter, text in question.options:
         if text and same(text) in seen:
-            yield Fault(f"option {letter} repeats another", text)
+            yield QuestionFault(f"option {letter} repeats another", text)
         seen.add(same(text))
 
 
 # --- the explanation ---------------------------------------------------------------------------------------
 
 
-def _leakage(question: Question) -> Iterator[Fault]:
+def _leakage(question: Question) -> Iterator[QuestionFault]:
     """The explanation gives away the exact text of the right option."""
     if _holds_key(question.explanation, question.key):
-        yield Fault("the explanation holds the right option's text", question.key or "")
+        yield QuestionFault("the explanation holds the right option's text", question.key or "")
 
 
-def _hint_leakage(question: Question) -> Iterator[Fault]:
+def _hint_leakage(question: Question) -> Iterator[QuestionFault]:
     """A hint, read before the answer is due, gives away the right option: by its text, or by its letter."""
     if _holds_key(question.hints, question.key):
-        yield Fault("a hint holds the right option's text", question.key or "")
+        yield QuestionFault("a hint holds the right option's text", question.key or "")
     letter = stated_letter(question.hints)
     right = None if question.answer_index is None else question.options[question.answer_index][0]
     if letter is not None and letter[0] == right:
-        yield Fault("a hint names the right option", letter[1])
+        yield QuestionFault("a hint names the right option", letter[1])
 
 
 def _holds_key(text: str, key: str | None) -> bool:
@@ -95,15 +95,15 @@ def _holds_key(text: str, key: str | None) -> bool:
     return re.search(rf"(?<![\w.,]){re.escape(key.casefold())}(?!\w|[.,]\d)", text.casefold()) is not None
 
 
-def _impossible(question: Question) -> Iterator[Fault]:
+def _impossible(question: Question) -> Iterator[QuestionFault]:
     why = impossible_key(question)
     if why:
-        yield Fault(why, question.key or question.answer)
+        yield QuestionFault(why, question.key or question.answer)
 
 
-def _wrong_equations(question: Question) -> Iterator[Fault]:
+def _wrong_equations(question: Question) -> Iterator[QuestionFault]:
     for equation in wrong_equations(question):
-        yield Fault("wrong equation", equation.text)
+        yield QuestionFault("wrong equation", equation.text)
 
 
 _STEP = re.compile(
@@ -122,7 +122,7 @@ def _words(text: str) -> int:
 
 # --- features ---------------------------------------------------------------------------------------------
 
-Check = Callable[[Question], Iterator[Fault]]
+Check = Callable[[Question], Iterator[QuestionFault]]
 
 
 def _number(name: str, says: str, high: float, count: Callable[[Question], float]) -> Feature:
@@ -134,11 +134,11 @@ def _number(name: str, says: str, high: float, count: Callable[[Question], float
 
 
 def _check(name: str, says: str, check: Check, *, counts: bool = False) -> Feature:
-    def faults(texts: Texts) -> list[Fault]:
+    def faults(texts: Texts) -> list[QuestionFault]:
         if check not in texts.derived:
             question = question_of(texts)
             texts.derived[check] = [] if question is None else list(check(question))
-        found: list[Fault] = texts.derived[check]  # type: ignore[assignment]
+        found: list[QuestionFault] = texts.derived[check]  # type: ignore[assignment]
         return found
 
     def compute(texts: Texts) -> float:
@@ -151,7 +151,7 @@ def _check(name: str, says: str, check: Check, *, counts: bool = False) -> Featu
     return Feature(name, says, 0, inf if counts else 1, compute, evidence)
 
 
-def _located(response: str, fault: Fault) -> Span | None:
+def _located(response: str, fault: QuestionFault) -> Span | None:
     """Where the response shows the fault: as it stands, or as JSON writes it."""
     for shown in (fault.shown, json.dumps(fault.shown)[1:-1], json.dumps(fault.shown, ensure_ascii=False)[1:-1]):
         start = response.find(shown)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import string
 from collections.abc import Sequence
 
-from rubrica.text.reading import Field, Span, Texts
+from rubrica.text.texts import Field, Span, Texts
 from rubrica.text.words import WORD, remembered, spaced_words, stems, words
 
 ECHO_WORDS = 2_000  # words of each text that are compared for copied runs

@@ -10,7 +10,7 @@ from ipaddress import AddressValueError, IPv4Address, IPv6Address
 from math import inf
 from typing import Literal, get_args
 
-from rubrica.text.reading import Feature, Span, Texts
+from rubrica.text.texts import Feature, Span, Texts
 
 Kind = Literal["iban", "card", "ssn", "email", "ip", "phone"]
 KINDS: tuple[Kind, ...] = get_args(Kind)  # most certain first: where two overlap, the earlier kind wins

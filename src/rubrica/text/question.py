@@ -53,7 +53,7 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class QuestionFault:
     """One thing a check found: what, and the words of the response that show it."""
 
     label: str

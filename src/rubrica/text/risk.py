@@ -17,7 +17,7 @@ from typing import Literal, NamedTuple, get_args
 from rubrica.text.exchange import RESPONSE_LONGEST, Exchange, read
 from rubrica.text.hashing import TOKEN, tokens_of
 from rubrica.text.linear import LinearModel, load
-from rubrica.text.reading import Feature, Span, Texts
+from rubrica.text.texts import Feature, Span, Texts
 
 Head = Literal["answer", "reply"]
 HEADS: tuple[Head, ...] = get_args(Head)

@@ -14,7 +14,7 @@ import re2
 import yaml
 
 from rubrica.text.pii import find_pii, veil
-from rubrica.text.reading import Feature, Span, Texts
+from rubrica.text.texts import Feature, Span, Texts
 
 Family = Literal["dangerous_instructions", "weapon_making", "malware_hacking", "self_harm", "pii_exposure"]
 FAMILIES: tuple[Family, ...] = get_args(Family)

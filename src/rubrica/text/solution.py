@@ -15,10 +15,10 @@ from itertools import islice
 from math import inf
 
 from rubrica.text.arithmetic import MAX_SIGNS, Equation, equations_of, find_equations
-from rubrica.text.ending import CALCULATOR_STEP, RESULT_MARK
+from rubrica.text.cut_off import CALCULATOR_STEP, RESULT_MARK
+from rubrica.text.equation_sides import MEASURES
 from rubrica.text.expression import tokens_of
-from rubrica.text.reading import Feature, Field, Span, Texts
-from rubrica.text.sides import MEASURES
+from rubrica.text.texts import Feature, Field, Span, Texts
 from rubrica.text.words import remembered, sentences, spaced_words
 
 MOST_SPANS = 20

@@ -8,7 +8,7 @@ from typing import Literal
 
 from rubrica.text.lexicon import lexicon
 from rubrica.text.patterns import compile_keywords, compile_regex
-from rubrica.text.reading import Field, Texts
+from rubrica.text.texts import Field, Texts
 from rubrica.text.words import (
     EXCLAMATION_MARKS,
     QUESTION_MARKS,

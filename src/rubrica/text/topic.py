@@ -6,8 +6,8 @@ from math import inf
 
 from rubrica.text.mcq import question_of
 from rubrica.text.question import Question
-from rubrica.text.reading import Feature, Span, Texts
 from rubrica.text.style import reading_grade
+from rubrica.text.texts import Feature, Span, Texts
 from rubrica.text.words import WORD, remembered, stem, stems
 
 MOST_SPANS = 20

@@ -14,7 +14,7 @@ from typing import Concatenate, NamedTuple, ParamSpec, TypeVar, cast
 
 from rubrica.text.lexicon import Lexicon, lexicon, lexicon_regex
 from rubrica.text.patterns import Regex
-from rubrica.text.reading import Field, Texts
+from rubrica.text.texts import Field, Texts
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -9,13 +9,13 @@ from typing import Any
 import msgspec
 
 from rubrica.gateway.upstream import Completion
-from rubrica.llm.endpoint import HttpModel, OptionalField, refused_field
-from rubrica.llm.http import Answer
+from rubrica.llm.http import HttpAnswer
+from rubrica.llm.http_model import HttpModel, OptionalField, refused_field
 
-from .message import Message, completion_of
+from .message import AnthropicMessage, completion_of
 from .openai import wants_counts
 from .relay import HttpSource, Relay
-from .translated import Translated
+from .translated_stream import TranslatedStream
 from .translation import Translation, translate
 
 _OPTIONAL = (
@@ -24,11 +24,11 @@ _OPTIONAL = (
     OptionalField("temperature", ("temperature",)),
     OptionalField("top_p", ("top_p",)),
 )
-_message = msgspec.json.Decoder(Message)
+_message = msgspec.json.Decoder(AnthropicMessage)
 _encode = msgspec.json.Encoder().encode
 
 
-class Written(msgspec.Struct, frozen=True):
+class AnthropicRequest(msgspec.Struct, frozen=True):
     """A request, and how it is said as far as is known."""
 
     asked: Mapping[str, Any]
@@ -46,10 +46,10 @@ class AnthropicWire:
     def name(self) -> str:
         return self._client.name
 
-    def write(self, body: Mapping[str, Any], *, stream: bool) -> Written:  # noqa: ARG002 - said the same either way
-        return Written(body, translate(body, self._client.model, self._left_out))
+    def write(self, body: Mapping[str, Any], *, stream: bool) -> AnthropicRequest:  # noqa: ARG002 - said the same either way
+        return AnthropicRequest(body, translate(body, self._client.model, self._left_out))
 
-    async def complete(self, request: Written) -> Completion:
+    async def complete(self, request: AnthropicRequest) -> Completion:
         started = time.perf_counter()
         translation, left_out = request.translation, set(self._left_out)
         while True:  # every round leaves out one more field
@@ -65,14 +65,14 @@ class AnthropicWire:
         )
         return msgspec.structs.replace(whole, duration_ms=(time.perf_counter() - started) * 1000)
 
-    async def begin(self, request: Written) -> Relay:
+    async def begin(self, request: AnthropicRequest) -> Relay:
         translation, left_out = request.translation, set(self._left_out)
         while True:
             incoming = await self._client.open(_encode({**translation.body, "stream": True}))
             if 200 <= incoming.status < 300:
                 break
             translation = self._without_refused(await incoming.whole(), request, translation, left_out)
-        stream = Translated(
+        stream = TranslatedStream(
             self.name,
             self._client.model,
             HttpSource(incoming),
@@ -83,7 +83,7 @@ class AnthropicWire:
         return await stream.begin()
 
     def _without_refused(
-        self, answer: Answer, request: Written, translation: Translation, left_out: set[str]
+        self, answer: HttpAnswer, request: AnthropicRequest, translation: Translation, left_out: set[str]
     ) -> Translation:
         """The request without the field that was refused; raises any other refusal."""
         refused = refused_field(answer, translation.spare & translation.body.keys(), _OPTIONAL)

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from rubrica.gateway.upstream import Completion
-from rubrica.llm.openai import TokenCounts, usage_of
+from rubrica.llm.openai import OpenAITokenCounts, usage_of
 
 _encode = msgspec.json.Encoder().encode
 _APART = ("choices", "object", "usage")
@@ -34,7 +34,7 @@ def assemble(chunks: Sequence[Mapping[str, Any]], model: str) -> Completion:
         _encode(whole),
         message["content"] or "",
         str(about.get("model") or model),
-        usage_of(msgspec.convert(counted, TokenCounts | None)),
+        usage_of(msgspec.convert(counted, OpenAITokenCounts | None)),
         choices[0]["finish_reason"],
         "tool_calls" in message,
     )

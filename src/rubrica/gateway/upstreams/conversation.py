@@ -8,10 +8,10 @@ from typing import Any
 from rubrica.errors import JsonError
 from rubrica.jsontext import decode_json
 from rubrica.llm.anthropic import source_of
-from rubrica.llm.endpoint import schema_name
+from rubrica.llm.http_model import schema_name
 from rubrica.llm.images import linked
 
-from .troubles import cannot
+from .errors import cannot
 
 _PDF = "data:application/pdf;base64,"
 

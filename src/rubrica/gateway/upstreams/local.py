@@ -21,9 +21,9 @@ from rubrica.llm.local import LocalModel, Receive
 from rubrica.llm.model import ModelError
 
 from .assembly import assemble
-from .openai import PassedOn, wants_counts
+from .errors import cannot, told_in_stream
+from .openai import PassThroughStream, wants_counts
 from .relay import Relay
-from .troubles import cannot, told_in_stream
 
 DEFAULT_MAX_TOKENS = 1024
 """Of an answer, where the request does not say: a small model may go on until its context is full."""
@@ -44,7 +44,7 @@ PASSED_ON = frozenset(
 _encode = msgspec.json.Encoder().encode
 
 
-class Written(msgspec.Struct, frozen=True):
+class LocalRequest(msgspec.Struct, frozen=True):
     """A request as llama.cpp gets it."""
 
     body: dict[str, Any]
@@ -62,7 +62,7 @@ class LocalWire:
     def name(self) -> str:
         return self._model.name
 
-    def write(self, body: Mapping[str, Any], *, stream: bool) -> Written:
+    def write(self, body: Mapping[str, Any], *, stream: bool) -> LocalRequest:
         _check(body["messages"])
         asked = {key: value for key, value in body.items() if key in PASSED_ON and value is not None}
         limit = {} if any(key in asked for key in _LIMITS) else {"max_tokens": DEFAULT_MAX_TOKENS}
@@ -70,9 +70,9 @@ class LocalWire:
             "stream": True,  # of whole answers, too: they can be ended before they are complete
             "stream_options": {"include_usage": True},
         }
-        return Written({**asked, **limit, **ours}, stream and not wants_counts(body))
+        return LocalRequest({**asked, **limit, **ours}, stream and not wants_counts(body))
 
-    async def complete(self, request: Written) -> Completion:
+    async def complete(self, request: LocalRequest) -> Completion:
         started = time.perf_counter()
         chunks: list[dict[str, Any]] = []
         stop = threading.Event()
@@ -93,9 +93,9 @@ class LocalWire:
         whole = assemble(chunks, self._model.path.stem)
         return msgspec.structs.replace(whole, duration_ms=(time.perf_counter() - started) * 1000)
 
-    async def begin(self, request: Written) -> Relay:
+    async def begin(self, request: LocalRequest) -> Relay:
         source = ThreadSource(partial(self._model.generate, request.body), self._patience)
-        stream = PassedOn(self.name, self._model.path.stem, source, hides_counts=request.hides_counts)
+        stream = PassThroughStream(self.name, self._model.path.stem, source, hides_counts=request.hides_counts)
         return await stream.begin()
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from rubrica.gateway.upstream import Completion
-from rubrica.llm.anthropic import TokenCounts, usage_of
+from rubrica.llm.anthropic import AnthropicTokenCounts, usage_of
 from rubrica.llm.model import Usage
 
 FINISHES: dict[str | None, str] = {
@@ -47,18 +47,18 @@ class StopDetails(msgspec.Struct, gc=False):
     explanation: str | None = None
 
 
-class Message(msgspec.Struct, gc=False):
+class AnthropicMessage(msgspec.Struct, gc=False):
     """A whole answer."""
 
     content: list[Block]
-    usage: TokenCounts
+    usage: AnthropicTokenCounts
     stop_reason: str | None
     id: str = ""
     model: str | None = None
     stop_details: StopDetails | None = None
 
 
-def completion_of(message: Message, model: str, *, created: int, answers_by_tool: bool) -> Completion:
+def completion_of(message: AnthropicMessage, model: str, *, created: int, answers_by_tool: bool) -> Completion:
     """The same as a chat completion; with `answers_by_tool`, what the one tool was given is the text."""
     told, finish = _told(message, answers_by_tool=answers_by_tool)
     usage = usage_of(message.usage)
@@ -75,7 +75,7 @@ def completion_of(message: Message, model: str, *, created: int, answers_by_tool
     return Completion(_encode(whole), text, model, usage, finish, "tool_calls" in told)
 
 
-def _told(message: Message, *, answers_by_tool: bool) -> tuple[dict[str, Any], str]:
+def _told(message: AnthropicMessage, *, answers_by_tool: bool) -> tuple[dict[str, Any], str]:
     finish = FINISHES.get(message.stop_reason, "stop")
     texts = [block.text for block in message.content if block.type == "text"]
     called = [block for block in message.content if block.type == "tool_use"]

@@ -15,12 +15,12 @@ import msgspec
 
 from rubrica.gateway.upstream import Completion
 from rubrica.jsontext import UNREADABLE
-from rubrica.llm.endpoint import HttpModel, OptionalField, refused_field
+from rubrica.llm.http_model import HttpModel, OptionalField, refused_field
 from rubrica.llm.model import ModelError
-from rubrica.llm.openai import TokenCounts, usage_of
+from rubrica.llm.openai import OpenAITokenCounts, usage_of
 
-from .relay import HttpSource, Relay, Source, last_end
-from .troubles import told_in_stream
+from .errors import told_in_stream
+from .relay import EventSource, HttpSource, Relay, last_end
 
 _STREAM_OPTIONS = OptionalField("stream_options", ("stream_options", "include_usage"), any_fault=True)
 _NOTHING = (b"", b"null", b"[]")
@@ -42,7 +42,7 @@ class _Choice(msgspec.Struct, gc=False):
 class _Whole(msgspec.Struct, gc=False):
     choices: Annotated[list[_Choice], msgspec.Meta(min_length=1)]
     model: str | None = None
-    usage: TokenCounts | None = None
+    usage: OpenAITokenCounts | None = None
 
 
 class _Delta(msgspec.Struct, gc=False):
@@ -59,7 +59,7 @@ class _Change(msgspec.Struct, gc=False):
 class _Chunk(msgspec.Struct, gc=False):
     choices: list[_Change] | None = None
     model: str | None = None
-    usage: TokenCounts | None = None
+    usage: OpenAITokenCounts | None = None
     object: str | None = None
     error: msgspec.Raw = msgspec.Raw(b"")
 
@@ -68,7 +68,7 @@ _whole = msgspec.json.Decoder(_Whole)
 _chunk = msgspec.json.Decoder(_Chunk).decode
 
 
-class Written(msgspec.Struct, frozen=True):
+class OpenAIRequest(msgspec.Struct, frozen=True):
     """A request as it is sent."""
 
     body: bytes
@@ -86,19 +86,19 @@ class OpenAIWire:
     def name(self) -> str:
         return self._client.name
 
-    def write(self, body: Mapping[str, Any], *, stream: bool) -> Written:
+    def write(self, body: Mapping[str, Any], *, stream: bool) -> OpenAIRequest:
         sent = {**body, "model": self._client.model}
         if not stream:
             if sent.get("stream"):
                 del sent["stream"]
                 sent.pop("stream_options", None)
-            return Written(_encode(sent))
+            return OpenAIRequest(_encode(sent))
         options = sent.get("stream_options")
         if wants_counts(body) or not self._counts_streams or not isinstance(options, dict | None):
-            return Written(_encode(sent))
-        return Written(_encode({**sent, "stream_options": {**(options or {}), "include_usage": True}}), sent)
+            return OpenAIRequest(_encode(sent))
+        return OpenAIRequest(_encode({**sent, "stream_options": {**(options or {}), "include_usage": True}}), sent)
 
-    async def complete(self, request: Written) -> Completion:
+    async def complete(self, request: OpenAIRequest) -> Completion:
         started = time.perf_counter()
         answer = await self._client.post(request.body)
         if not 200 <= answer.status < 300:
@@ -116,22 +116,22 @@ class OpenAIWire:
             (time.perf_counter() - started) * 1000,
         )
 
-    async def begin(self, request: Written) -> Relay:
+    async def begin(self, request: OpenAIRequest) -> Relay:
         incoming = await self._client.open(request.body)
         if not 200 <= incoming.status < 300:
             answer = await incoming.whole()
             if request.unadorned is None or not refused_field(answer, ("stream_options",), (_STREAM_OPTIONS,)):
                 raise self._client.error_of(answer)
             self._counts_streams = False
-            return await self.begin(Written(_encode(request.unadorned)))
+            return await self.begin(OpenAIRequest(_encode(request.unadorned)))
         source, hides_counts = HttpSource(incoming), request.unadorned is not None
-        return await PassedOn(self.name, self._client.model, source, hides_counts=hides_counts).begin()
+        return await PassThroughStream(self.name, self._client.model, source, hides_counts=hides_counts).begin()
 
 
-class PassedOn(Relay):
+class PassThroughStream(Relay):
     """A stream of chat completion chunks, handed on as it comes."""
 
-    def __init__(self, name: str, model: str, source: Source, *, hides_counts: bool) -> None:
+    def __init__(self, name: str, model: str, source: EventSource, *, hides_counts: bool) -> None:
         super().__init__(name, model, source)
         self._hides_counts = hides_counts
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Protocol, Self
 
 from rubrica.gateway.upstream import DONE
-from rubrica.llm.http import Incoming
+from rubrica.llm.http import StreamingAnswer
 from rubrica.llm.model import ModelError, Usage
 
 LAST = DONE + b"\n\n"
@@ -17,7 +17,7 @@ LONGEST_EVENT = 20_000_000
 _DRAINED_WITHIN = 0.5  # seconds that an upstream may take to end its body after the last event
 
 
-class Source(Protocol):
+class EventSource(Protocol):
     """Where events come from."""
 
     async def block(self) -> bytes:
@@ -38,7 +38,7 @@ class HttpSource:
 
     __slots__ = ("_incoming", "_rest")
 
-    def __init__(self, incoming: Incoming) -> None:
+    def __init__(self, incoming: StreamingAnswer) -> None:
         self._incoming = incoming
         self._rest = bytearray()  # the beginning of an event whose end has not come yet
 
@@ -83,7 +83,7 @@ class Relay(ABC):
     What is iterated are blocks of one or more whole events; the last event, ``data: [DONE]``, is always alone.
     """
 
-    def __init__(self, name: str, model: str, source: Source) -> None:
+    def __init__(self, name: str, model: str, source: EventSource) -> None:
         self.model = model
         self.text = ""
         self.usage = Usage()

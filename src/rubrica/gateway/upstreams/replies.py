@@ -13,7 +13,7 @@ from rubrica.gateway.upstream import Completion
 from rubrica.llm.model import ChatMessage, Model, Reply, Request, Role, StopReason
 
 from .message import counts
-from .openai import PassedOn, text_of, wants_counts
+from .openai import PassThroughStream, text_of, wants_counts
 
 _ROLES: dict[str, Role] = {"system": "system", "developer": "system", "assistant": "assistant"}
 _FINISHES: dict[StopReason, str] = {"length": "length", "refusal": "content_filter"}
@@ -38,7 +38,7 @@ class RepliesUpstream:
         whole = {**self._about(reply), "object": "chat.completion", "choices": [choice], "usage": counts(reply.usage)}
         return Completion(_encode(whole), reply.text, reply.model, reply.usage, finish, False, reply.duration_ms)
 
-    async def open_stream(self, body: Mapping[str, Any]) -> PassedOn:
+    async def open_stream(self, body: Mapping[str, Any]) -> PassThroughStream:
         reply = await self._model(_request(body))
         about = {**self._about(reply), "object": "chat.completion.chunk"}
         finish = _FINISHES.get(reply.stop, "stop")
@@ -49,7 +49,7 @@ class RepliesUpstream:
             {**about, "choices": [], "usage": counts(reply.usage)},
         ]
         source = _Ready([b"data: " + _encode(chunk) + b"\n\n" for chunk in chunks])
-        return await PassedOn(self.name, reply.model, source, hides_counts=not wants_counts(body)).begin()
+        return await PassThroughStream(self.name, reply.model, source, hides_counts=not wants_counts(body)).begin()
 
     async def close(self) -> None:
         await self._model.close()

@@ -19,10 +19,10 @@ from typing import Any
 
 import msgspec
 
-from rubrica.llm.endpoint import schema_name
+from rubrica.llm.http_model import schema_name
 
 from .conversation import conversation
-from .troubles import cannot
+from .errors import cannot
 
 DEFAULT_MAX_TOKENS = 8192
 """Of an answer, where the request does not say: this protocol demands a number."""

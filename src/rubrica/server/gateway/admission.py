@@ -11,21 +11,21 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from rubrica.errors import StoreError
-from rubrica.server.signin import Door
+from rubrica.server.sign_in import Authenticator
 from rubrica.store.columns import new_id
 
-from .refusals import Refusal, from_problem, refusal_of
+from .refusals import ErrorReply, from_problem, refusal_of
 
 OPEN_PATHS = frozenset({"/", "/healthz"})
 _OURS = b"rk_"
 _DRAWN = 256
 
 
-class Traces:
+class TraceIds:
     """Makes ids of requests. Their noise is drawn in advance: a system call for each took a twentieth of a request.
 
     >>> from datetime import UTC
-    >>> traces, now = Traces(), datetime(2026, 1, 1, tzinfo=UTC)
+    >>> traces, now = TraceIds(), datetime(2026, 1, 1, tzinfo=UTC)
     >>> len({traces.new(now) for _ in range(1000)}), traces.new(now).version
     (1000, 7)
     """
@@ -40,12 +40,12 @@ class Traces:
         return new_id(now, self._noise.pop())
 
 
-class Admission:
+class GatewaySignIn:
     """Lets through who the door knows, and leaves `trace` and `caller` in ``scope["state"]``."""
 
-    def __init__(self, app: ASGIApp, door: Door, clock: Callable[[], datetime]) -> None:
+    def __init__(self, app: ASGIApp, door: Authenticator, clock: Callable[[], datetime]) -> None:
         self._app, self._door, self._clock = app, door, clock
-        self._traces = Traces()
+        self._traces = TraceIds()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -79,4 +79,4 @@ def _with_our_keys_only(scope: Scope) -> Scope:
     return scope
 
 
-UNKNOWN_PATH = Refusal(404, "there is no such path here; POST /v1/chat/completions answers", code="unknown_url")
+UNKNOWN_PATH = ErrorReply(404, "there is no such path here; POST /v1/chat/completions answers", code="unknown_url")

@@ -15,16 +15,16 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from rubrica.errors import RubricaError
 from rubrica.gateway.gateway import Gateway
-from rubrica.server.plans import Plans
+from rubrica.server.plans import PlanCache
 from rubrica.server.service import Service, utc_now
-from rubrica.server.signin import Door
+from rubrica.server.sign_in import Authenticator
 
 from . import extras
-from .admission import Admission
+from .admission import GatewaySignIn
 from .allowances import Allowances
 from .completions import Completions
 from .council import GatewayCouncil, council_of
-from .refusals import Refusal, refusal_of
+from .refusals import ErrorReply, refusal_of
 
 PREFIXES = ("/v1", "/api/v1")
 """OpenAI's own, and the one that older clients of the gateway use."""
@@ -35,7 +35,7 @@ COMPLETIONS = frozenset(f"{prefix}/chat/completions" for prefix in PREFIXES)
 def create_app(gateway: Gateway, *, clock: Callable[[], datetime] = utc_now) -> ASGIApp:
     """OpenAI's protocol over a gateway, which is started and closed with the application, and so is its council."""
     council = gateway.council = council_of(gateway)
-    door = Door(Service(gateway.database, Plans(None), clock=clock))
+    door = Authenticator(Service(gateway.database, PlanCache(None), clock=clock))
     completions = Completions(gateway, Allowances(gateway.database, gateway.settings.allowance))
     app = Starlette(
         routes=_routes(completions),
@@ -44,10 +44,10 @@ def create_app(gateway: Gateway, *, clock: Callable[[], datetime] = utc_now) -> 
     )
     app.router.redirect_slashes = False
     app.state.gateway = gateway
-    return Admission(Crossroads(app, completions), door, clock)
+    return GatewaySignIn(CompletionsRouter(app, completions), door, clock)
 
 
-class Crossroads:
+class CompletionsRouter:
     """Sends requests for completions straight to where they are answered, and all else through Starlette.
 
     Completions tell their own errors, so that nothing has to stand around them.
@@ -82,7 +82,7 @@ def _routes(completions: Completions) -> list[BaseRoute]:
 
 
 @asynccontextmanager
-async def _life(gateway: Gateway, door: Door, council: GatewayCouncil | None) -> AsyncIterator[None]:
+async def _life(gateway: Gateway, door: Authenticator, council: GatewayCouncil | None) -> AsyncIterator[None]:
     await gateway.start()
     try:
         yield
@@ -100,10 +100,12 @@ async def _answer(request: Request, error: Exception) -> Response:
     return refusal_of(error, trace).response(trace)
 
 
-def _no_such_path(request: Request, error: HTTPException) -> Refusal:
+def _no_such_path(request: Request, error: HTTPException) -> ErrorReply:
     what = f"{request.method} {request.url.path}"
     if error.status_code == 405:
         headers = error.headers or {}
         told = f"{what}: this path takes {headers.get('Allow', 'another method')}"
-        return Refusal(405, told, code="method_not_supported", headers=headers)
-    return Refusal(404, f"{what}: there is no such path here (POST /v1/chat/completions answers)", code="unknown_url")
+        return ErrorReply(405, told, code="method_not_supported", headers=headers)
+    return ErrorReply(
+        404, f"{what}: there is no such path here (POST /v1/chat/completions answers)", code="unknown_url"
+    )

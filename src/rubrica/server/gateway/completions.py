@@ -9,17 +9,17 @@ from contextlib import aclosing
 from starlette.requests import ClientDisconnect
 from starlette.types import Message, Receive, Scope, Send
 
-from rubrica.arena.access import Caller, require
 from rubrica.gateway.chat import read_chat
 from rubrica.gateway.controls import read_controls
-from rubrica.gateway.gateway import GONE, Answered, Asked, Gateway
+from rubrica.gateway.gateway import GONE, Gateway, GatewayAnswer, GatewayRequest
 from rubrica.gateway.upstream import DONE
+from rubrica.workspace.access import Caller, require
 
 from .allowances import Allowances
 from .events import KEEP_ALIVE, LAST, chunks, debug_event, with_debug
 from .headers import Headers, headers_of, traced
 from .intake import BodyMemory, BodyShare, meant_for_us, query_of, whole_body
-from .presence import Presence
+from .presence import ClientPresence
 from .refusals import refusal_of
 
 JSON = (b"content-type", b"application/json")
@@ -36,7 +36,7 @@ class Completions:
 
     def __init__(self, gateway: Gateway, allowances: Allowances) -> None:
         self._gateway, self._allowances = gateway, allowances
-        self._presence, self._memory = Presence(), BodyMemory()
+        self._presence, self._memory = ClientPresence(), BodyMemory()
         self._most, self._keep_alive = gateway.settings.max_body, gateway.settings.keep_alive
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -57,15 +57,15 @@ class Completions:
         finally:
             share.release()
 
-    async def _read(self, caller: Caller, scope: Scope, receive: Receive, share: BodyShare) -> Asked:
+    async def _read(self, caller: Caller, scope: Scope, receive: Receive, share: BodyShare) -> GatewayRequest:
         at, trace = self._gateway.clock(), scope["state"]["trace"]
         require(caller, "player", "asking for a completion")
         allowance = await self._allowances.of(caller.key_id)
         controls = read_controls(meant_for_us(scope), query_of(scope), allowance)
         chat = read_chat(await whole_body(scope, receive, self._most, share))
-        return Asked(chat, controls, allowance, caller.key_id, trace, at)
+        return GatewayRequest(chat, controls, allowance, caller.key_id, trace, at)
 
-    async def _whole(self, asked: Asked, send: Send) -> None:
+    async def _whole(self, asked: GatewayRequest, send: Send) -> None:
         try:
             answered = await self._gateway.answer(asked)
             body, block = answered.completion.raw, answered.debug()
@@ -77,7 +77,7 @@ class Completions:
         await send(_start([JSON, (b"content-length", b"%d" % len(body)), *headers_of(answered)]))
         await send({"type": "http.response.body", "body": body})
 
-    async def _stream(self, asked: Asked, send: Send) -> None:
+    async def _stream(self, asked: GatewayRequest, send: Send) -> None:
         """Events as soon as there are any; signs of life until then, once the client has waited for a while."""
         work = asyncio.ensure_future(self._gateway.answer(asked))
         begun = False
@@ -100,7 +100,7 @@ class Completions:
         finally:
             await self._leave(asked, work)
 
-    async def _events(self, answered: Answered) -> AsyncGenerator[bytes, None]:
+    async def _events(self, answered: GatewayAnswer) -> AsyncGenerator[bytes, None]:
         """All events of an answer. A debug block stands just before the last."""
         last = LAST
         if answered.live:
@@ -115,7 +115,7 @@ class Completions:
         block = answered.debug()
         yield last if block is None else debug_event(str(answered.trace), answered.model, block) + last
 
-    async def _refuse(self, asked: Asked, error: Exception, send: Send, *, begun: bool = False) -> None:
+    async def _refuse(self, asked: GatewayRequest, error: Exception, send: Send, *, begun: bool = False) -> None:
         refusal = refusal_of(error, str(asked.trace))
         self._gateway.fail(asked, refusal.status)
         if begun:
@@ -127,7 +127,7 @@ class Completions:
         await send(_start(headers, refusal.status))
         await send({"type": "http.response.body", "body": refusal.body})
 
-    async def _leave(self, asked: Asked, work: asyncio.Future[Answered]) -> None:
+    async def _leave(self, asked: GatewayRequest, work: asyncio.Future[GatewayAnswer]) -> None:
         """Let nothing go on for a client that has gone, and leave nothing unbooked."""
         if not work.done():
             work.cancel()

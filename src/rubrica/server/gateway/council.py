@@ -14,12 +14,12 @@ from rubrica.council.result import CouncilResult
 from rubrica.council.settings import load_council
 from rubrica.errors import InputError, RubricaError
 from rubrica.gateway.chat import Chat
-from rubrica.gateway.council import COUNCIL, Deliberated
+from rubrica.gateway.council import COUNCIL, CouncilAnswer
 from rubrica.gateway.gateway import Gateway
 from rubrica.gateway.upstream import Completion
 from rubrica.gateway.upstreams.message import counts
 from rubrica.llm.model import Usage
-from rubrica.server.chamber import Chamber, Turn, Wish
+from rubrica.server.council_service import CouncilRequest, CouncilService, EarlierTurn
 
 ROLES: Mapping[str, Literal["system", "user", "assistant"]] = {
     "system": "system",
@@ -43,7 +43,9 @@ def council_of(gateway: Gateway) -> GatewayCouncil | None:
     base = load_council(file, options={"models": wanted.models or None, "chair": wanted.chair, "tier": wanted.tier})
     if len(base.models) < 2:
         raise RubricaError("council: it has at least two models (name more, or leave it out)")
-    return GatewayCouncil(Chamber(base.everybody, base, models=lambda: models), tuple(base.everybody), base.tokens)
+    return GatewayCouncil(
+        CouncilService(base.everybody, base, models=lambda: models), tuple(base.everybody), base.tokens
+    )
 
 
 class GatewayCouncil:
@@ -51,10 +53,10 @@ class GatewayCouncil:
 
     name = COUNCIL
 
-    def __init__(self, chamber: Chamber, models: Sequence[str], tokens: int) -> None:
-        self._chamber, self.models, self.tokens = chamber, models, tokens
+    def __init__(self, council_service: CouncilService, models: Sequence[str], tokens: int) -> None:
+        self._chamber, self.models, self.tokens = council_service, models, tokens
 
-    async def __call__(self, chat: Chat) -> Deliberated:
+    async def __call__(self, chat: Chat) -> CouncilAnswer:
         """The council's answer to a request. A QuorumError says who did not take part."""
         started = time.perf_counter()
         result = await self._chamber.hear(wish_of(chat))
@@ -64,7 +66,7 @@ class GatewayCouncil:
         await self._chamber.close()
 
 
-def wish_of(chat: Chat) -> Wish:
+def wish_of(chat: Chat) -> CouncilRequest:
     """A request as the council takes it: its last message is the question, and those before it are its history.
 
     >>> from rubrica.gateway.chat import read_chat
@@ -82,12 +84,14 @@ def wish_of(chat: Chat) -> Wish:
     for place, turn in enumerate(before):
         if turn.role not in ROLES:
             raise InputError(f"messages[{place}]: a council reads messages of {', '.join(ROLES)} only")
-    history = tuple(Turn(role=ROLES[turn.role], content=turn.text) for turn in before if turn.text.strip())
+    history = tuple(EarlierTurn(role=ROLES[turn.role], content=turn.text) for turn in before if turn.text.strip())
     seed = chat.body.get("seed")
-    return Wish(question=last.text, history=history, seed=seed if type(seed) is int and 0 <= seed < 2**53 else None)
+    return CouncilRequest(
+        question=last.text, history=history, seed=seed if type(seed) is int and 0 <= seed < 2**53 else None
+    )
 
 
-def deliberated(result: CouncilResult, duration_ms: float) -> Deliberated:
+def deliberated(result: CouncilResult, duration_ms: float) -> CouncilAnswer:
     """A session in OpenAI's shape. Token counts are those of all calls."""
     cost = result.cost
     usage = Usage(cost.input_tokens, cost.output_tokens) if cost is not None else Usage()
@@ -101,7 +105,7 @@ def deliberated(result: CouncilResult, duration_ms: float) -> Deliberated:
         "usage": counts(usage),
     }
     whole = Completion(msgspec.json.encode(body), result.final.text, COUNCIL, usage, "stop", False, duration_ms)
-    return Deliberated(whole, cost.usd if cost is not None else None, told(result), result.final.fallback)
+    return CouncilAnswer(whole, cost.usd if cost is not None else None, told(result), result.final.fallback)
 
 
 def told(result: CouncilResult) -> dict[str, Any]:

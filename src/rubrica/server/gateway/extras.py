@@ -11,13 +11,13 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from rubrica import __version__
-from rubrica.arena.access import Caller, Role, require
 from rubrica.errors import InputError, MissingError
 from rubrica.gateway.analytics import LENGTHS, analytics
 from rubrica.gateway.feedback import read_feedback
 from rubrica.gateway.gateway import Gateway
 from rubrica.gateway.names import public_name
 from rubrica.store.gateway import add_feedback
+from rubrica.workspace.access import Caller, Role, require
 
 from .intake import whole_body
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from rubrica.gateway.gateway import Answered
+from rubrica.gateway.gateway import GatewayAnswer
 
 Headers = list[tuple[bytes, bytes]]
 UNKNOWN = b"unknown"
 LONGEST = 200  # characters
 
 
-def headers_of(answered: Answered) -> Headers:
+def headers_of(answered: GatewayAnswer) -> Headers:
     """What is known of an answer before its first byte."""
     routed, bill = answered.routed, answered.bill
     told = [

@@ -16,7 +16,7 @@ A_WHILE = 0.1
 """Seconds: a client that goes is noticed after twice as long at most."""
 
 
-class Presence:
+class ClientPresence:
     """Watches over the clients that are served on one event loop."""
 
     def __init__(self) -> None:

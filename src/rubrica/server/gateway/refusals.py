@@ -22,7 +22,7 @@ from rubrica.errors import (
 )
 from rubrica.gateway.flow import AllDownError
 from rubrica.llm.model import ModelError
-from rubrica.server.chamber import ClosedError
+from rubrica.server.council_service import CouncilUnavailableError
 from rubrica.server.problems import retry_after
 from rubrica.store.spending import SOON
 
@@ -44,10 +44,10 @@ class OverloadedError(RubricaError):
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class ErrorReply:
     """Why a request has no answer.
 
-    >>> Refusal(400, "`messages` is missing").body
+    >>> ErrorReply(400, "`messages` is missing").body
     b'{"error":{"message":"`messages` is missing","type":"invalid_request_error","param":null,"code":null}}'
     """
 
@@ -72,46 +72,48 @@ class Refusal:
         return Response(self.body, self.status, {**self.headers, **traced}, "application/json")
 
 
-def refusal_of(error: Exception, trace: str = "") -> Refusal:
+def refusal_of(error: Exception, trace: str = "") -> ErrorReply:
     """What a client is told of an error. What nobody foresaw is logged, and told without its insides."""
     match error:
         case AllDownError(rejected=ModelError() as refused):
-            return Refusal(refused.status or 400, str(refused))
+            return ErrorReply(refused.status or 400, str(refused))
         case AllDownError():
-            return Refusal(503, str(error), "server_error", "service_unavailable", retry_after(error.retry_after))
+            return ErrorReply(503, str(error), "server_error", "service_unavailable", retry_after(error.retry_after))
         case ModelError():  # a stream that broke off
-            return Refusal(502, f"the model's answer broke off ({error.trouble})", "server_error", "upstream_error")
-        case QuorumError() | ClosedError():  # asking again by itself, as clients do, would cost as much again
-            return Refusal(503, str(error), "server_error", "service_unavailable", NO_RETRY | retry_after(30))
+            return ErrorReply(502, f"the model's answer broke off ({error.trouble})", "server_error", "upstream_error")
+        case (
+            QuorumError() | CouncilUnavailableError()
+        ):  # asking again by itself, as clients do, would cost as much again
+            return ErrorReply(503, str(error), "server_error", "service_unavailable", NO_RETRY | retry_after(30))
         case SpendingLimitError():
             soon = error.retry_after is not None and error.retry_after <= SOON
             headers = {} if soon else NO_RETRY
             if error.retry_after is not None:
                 headers = headers | retry_after(error.retry_after)
-            return Refusal(429, str(error), "insufficient_quota", "insufficient_quota", headers)
+            return ErrorReply(429, str(error), "insufficient_quota", "insufficient_quota", headers)
         case OverloadedError():
-            return Refusal(503, str(error), "server_error", "service_unavailable", retry_after(1))
+            return ErrorReply(503, str(error), "server_error", "service_unavailable", retry_after(1))
         case TooLargeError():
-            return Refusal(413, str(error), code="request_too_large")
+            return ErrorReply(413, str(error), code="request_too_large")
         case DeniedError():
-            return Refusal(403, str(error), "permission_error", "not_allowed")
+            return ErrorReply(403, str(error), "permission_error", "not_allowed")
         case MissingError():
-            return Refusal(404, str(error), code="not_found")
+            return ErrorReply(404, str(error), code="not_found")
         case ConflictError():
-            return Refusal(409, str(error), code="conflict", headers=NO_RETRY)
+            return ErrorReply(409, str(error), code="conflict", headers=NO_RETRY)
         case StoreError():
             LOG.error("%s: %s", trace, error)
-            return Refusal(503, "the database cannot be used now (try again)", "server_error", None, retry_after(1))
+            return ErrorReply(503, "the database cannot be used now (try again)", "server_error", None, retry_after(1))
         case InputError() | RubricaError():
-            return Refusal(400, str(error))
+            return ErrorReply(400, str(error))
         case HTTPException():
-            return Refusal(error.status_code, str(error.detail), headers=error.headers or {})
+            return ErrorReply(error.status_code, str(error.detail), headers=error.headers or {})
         case _:
             LOG.error("%s: %s", trace, type(error).__name__, exc_info=error)
-            return Refusal(500, INTERNAL, "server_error")
+            return ErrorReply(500, INTERNAL, "server_error")
 
 
-def from_problem(reply: Response) -> Refusal:
+def from_problem(reply: Response) -> ErrorReply:
     """What the sign-in says as a problem detail, in OpenAI's shape."""
     told = msgspec.json.decode(reply.body)
     kept = {name: value for name, value in reply.headers.items() if name in ("retry-after", "www-authenticate")}
@@ -121,4 +123,4 @@ def from_problem(reply: Response) -> Refusal:
         403: ("permission_error", "not_allowed"),
         429: ("requests", "rate_limit_exceeded"),
     }.get(status, ("server_error" if status >= 500 else "invalid_request_error", None))
-    return Refusal(status, told["detail"], kind, code, kept)
+    return ErrorReply(status, told["detail"], kind, code, kept)

@@ -10,22 +10,22 @@ from fastapi import APIRouter, Query, Request, Response
 from sqlalchemy import Connection
 from starlette.exceptions import HTTPException
 
-from rubrica.arena.access import Caller, require
 from rubrica.council.events import Listener
 from rubrica.council.ranking import Pool
 from rubrica.council.result import CouncilResult
 from rubrica.council.session import QuorumError
 from rubrica.council.settings import Scoring, TierName
-from rubrica.server.answers import Answer, render
-from rubrica.server.bodies import JsonRoute
-from rubrica.server.chamber import Chamber, ClosedError, Wish
 from rubrica.server.council_events import CouncilEvents
+from rubrica.server.council_service import CouncilRequest, CouncilService, CouncilUnavailableError
 from rubrica.server.depends import Serving, Signed
-from rubrica.server.gateway.presence import Presence
-from rubrica.server.once import stored
+from rubrica.server.gateway.presence import ClientPresence
+from rubrica.server.idempotency import stored
 from rubrica.server.problems import refusal, refusal_of
+from rubrica.server.request_bodies import JsonRoute
+from rubrica.server.responses import RouteAnswer, render
 from rubrica.server.service import Service
 from rubrica.server.shared import shared
+from rubrica.workspace.access import Caller, require
 
 NO_COUNCIL = "this server has no models for a council (start it with `rubrica serve --model A --model B`)"
 AGAIN = {"Retry-After": "30"}
@@ -60,28 +60,28 @@ router = APIRouter(prefix="/v1/council", route_class=JsonRoute, tags=["council"]
     responses={200: {"content": {"application/json": {"schema": RESULT}, EVENTS: STREAM}}},
     openapi_extra={"requestBody": {"content": {"application/json": {"example": EXAMPLE}}}},
 )
-async def run_council(request: Request, wish: Wish, caller: Signed, service: Serving) -> Response:
+async def run_council(request: Request, wish: CouncilRequest, caller: Signed, service: Serving) -> Response:
     """Authors. Every model answers, reviews the others' answers by rubric, and the chair writes the final answer; that
     takes up to three times the seconds of a tier. With `Accept: text/event-stream` each step is told as it happens.
     The session ends when the client goes away. With too few answers there is no result: 503, `dropped` says why."""
-    chamber = _chamber(caller, service)
+    council_service = _chamber(caller, service)
     if EVENTS in request.headers.get("accept", ""):
         return _events(request, caller, service, wish)
     found: list[CouncilResult] = []
 
     async def session() -> None:
-        async with service.spending.paying(caller, await chamber.quote(wish)):
-            found.append(await chamber.hear(wish))
+        async with service.spending.paying(caller, await council_service.quote(wish)):
+            found.append(await council_service.hear(wish))
 
     try:
-        if not await shared(request.app, Presence).attend(request.receive, session()):
+        if not await shared(request.app, ClientPresence).attend(request.receive, session()):
             return Response(status_code=GONE)  # which nobody sees
-    except (QuorumError, ClosedError) as error:
+    except (QuorumError, CouncilUnavailableError) as error:
         return _refused(request.scope, error)
     plain = found[0].to_dict()
     if "claim" in request.scope["state"]:
-        return await stored(request, Answer, _as_it_is, plain)  # a repeated request is not paid twice
-    return render(Answer(plain))
+        return await stored(request, RouteAnswer, _as_it_is, plain)  # a repeated request is not paid twice
+    return render(RouteAnswer(plain))
 
 
 @router.get(
@@ -109,32 +109,34 @@ async def stream_council(
     if "last-event-id" in request.headers:
         return Response(status_code=204)
     members = None if models is None else tuple(name for part in models.split(",") if (name := part.strip()))
-    wish = Wish(question=question, models=members, chair=chair, tier=tier, scoring=scoring, pool=pool, seed=seed)
+    wish = CouncilRequest(
+        question=question, models=members, chair=chair, tier=tier, scoring=scoring, pool=pool, seed=seed
+    )
     return _events(request, caller, service, wish)
 
 
-def _chamber(caller: Caller, service: Service) -> Chamber:
+def _chamber(caller: Caller, service: Service) -> CouncilService:
     require(caller, "author", "asking the council")
     if service.council is None or len(service.council.models) < 2:
         raise HTTPException(503, NO_COUNCIL)
     return service.council
 
 
-def _events(request: Request, caller: Caller, service: Service, wish: Wish) -> Response:
-    chamber = _chamber(caller, service)
-    chamber.settings(wish)  # what cannot be asked is told as a reply
+def _events(request: Request, caller: Caller, service: Service, wish: CouncilRequest) -> Response:
+    council_service = _chamber(caller, service)
+    council_service.settings(wish)  # what cannot be asked is told as a reply
 
     async def session(listener: Listener) -> CouncilResult:
-        async with service.spending.paying(caller, await chamber.quote(wish)):
-            return await chamber.hear(wish, listener)
+        async with service.spending.paying(caller, await council_service.quote(wish)):
+            return await council_service.hear(wish, listener)
 
     scope = request.scope
-    return CouncilEvents(session, lambda error: _refused(scope, error), shared(request.app, Presence))
+    return CouncilEvents(session, lambda error: _refused(scope, error), shared(request.app, ClientPresence))
 
 
 def _refused(scope: Mapping[str, Any], error: Exception) -> Response:
     """A problem detail; of a council without a quorum it says who was dropped, and why."""
-    if isinstance(error, ClosedError):
+    if isinstance(error, CouncilUnavailableError):
         return refusal(scope, 503, str(error), headers=AGAIN)
     if not isinstance(error, QuorumError):
         return refusal_of(scope, error)

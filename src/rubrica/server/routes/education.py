@@ -11,22 +11,22 @@ from importlib import import_module
 from fastapi import APIRouter, Request, Response
 from starlette.exceptions import HTTPException
 
-from rubrica.arena.access import require
 from rubrica.education.evaluator import ResponseEvaluator
 from rubrica.education.questions import GenerateQuestionResponse, GenerateQuestionsRequest
-from rubrica.education.writing import Writer, WritingError, Written, asking
+from rubrica.education.writing import Writer, WritingError, WrittenQuestions, asking
 from rubrica.errors import InputError
 from rubrica.judges.quote import Quote, quote_usages
 from rubrica.llm.budget import Price, most_usage
-from rubrica.llm.connect import Gates, connect
+from rubrica.llm.connect import ProviderLimits, connect
 from rubrica.llm.model import Model, ModelError
 from rubrica.llm.settings import load_settings
 from rubrica.model.context import Context
-from rubrica.server.answers import Answer, render
-from rubrica.server.bodies import JsonRoute
 from rubrica.server.depends import Serving, Signed
+from rubrica.server.request_bodies import JsonRoute
+from rubrica.server.responses import RouteAnswer, render
 from rubrica.server.service import Service
 from rubrica.server.shared import shared
+from rubrica.workspace.access import require
 
 LOG = logging.getLogger("rubrica.server")
 WORKERS = 20
@@ -51,11 +51,11 @@ EXAMPLE = {
 router = APIRouter(route_class=JsonRoute, tags=["education"])
 
 
-class Desk:
+class EducationTools:
     """What the requests of one server share: the limits of its model, and the evaluator."""
 
     def __init__(self) -> None:
-        self._gates = Gates()
+        self._gates = ProviderLimits()
         self._evaluator: ResponseEvaluator | None = None
 
     @asynccontextmanager
@@ -98,10 +98,10 @@ async def generate_questions(
         raise InputError(f"count: {body.count} questions are asked for, the most is {MOST_AT_ONCE} (ask twice)")
     if not service.settings.judges:
         raise HTTPException(503, NO_MODEL)
-    desk = shared(request.app, Desk)
-    evaluator = await desk.evaluator(service)
+    tools = shared(request.app, EducationTools)
+    evaluator = await tools.evaluator(service)
     async with service.spending.paying(caller, await _quote(service, body, evaluator)):
-        return await _answer(request, desk, body, service, evaluator)
+        return await _answer(request, tools, body, service, evaluator)
 
 
 async def _quote(service: Service, body: GenerateQuestionsRequest, evaluator: ResponseEvaluator) -> Quote:
@@ -117,9 +117,13 @@ async def _quote(service: Service, body: GenerateQuestionsRequest, evaluator: Re
 
 
 async def _answer(
-    request: Request, desk: Desk, body: GenerateQuestionsRequest, service: Service, evaluator: ResponseEvaluator
+    request: Request,
+    tools: EducationTools,
+    body: GenerateQuestionsRequest,
+    service: Service,
+    evaluator: ResponseEvaluator,
 ) -> Response:
-    written = await _written(desk, service.settings.judges[0], body, evaluator)
+    written = await _written(tools, service.settings.judges[0], body, evaluator)
     response = GenerateQuestionResponse(
         data=written.questions,
         request_id=request.scope["state"]["request_id"],
@@ -128,7 +132,7 @@ async def _answer(
     )
     if body.evaluate:
         response = response.model_copy(update={"evaluation": await evaluator.aevaluate_response(body, response)})
-    return render(Answer(response))
+    return render(RouteAnswer(response))
 
 
 def _options(evaluator: ResponseEvaluator) -> int:
@@ -136,10 +140,12 @@ def _options(evaluator: ResponseEvaluator) -> int:
     return int(evaluator.rubric.settings.get("option_count", 4))
 
 
-async def _written(desk: Desk, name: str, body: GenerateQuestionsRequest, evaluator: ResponseEvaluator) -> Written:
+async def _written(
+    tools: EducationTools, name: str, body: GenerateQuestionsRequest, evaluator: ResponseEvaluator
+) -> WrittenQuestions:
     """What the model wrote. Where it wrote nothing of use, it is the server that is not up to it just now: 503."""
     try:
-        async with desk.model(name) as model:
+        async with tools.model(name) as model:
             return await Writer(model, _options(evaluator)).write(body)
     except WritingError as error:
         raise HTTPException(503, f"no questions were written: {error} (try again)", AGAIN) from None

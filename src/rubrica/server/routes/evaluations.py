@@ -10,18 +10,15 @@ import msgspec
 from fastapi import APIRouter, Body, Header, Path, Query, Request, Response
 from pydantic import BaseModel, Field, WithJsonSchema
 
-from rubrica.arena import catalogue, executions
-from rubrica.arena.access import require
-from rubrica.arena.draft import LONGEST_CATEGORY, LONGEST_TAG, MOST_TAGS, read_draft
-from rubrica.arena.entry import ANYTHING, Entry
-from rubrica.arena.plain import plain_text
 from rubrica.engine.plan import Plan
 from rubrica.errors import InputError
 from rubrica.model.context import Context
-from rubrica.server.answers import Answer, decode_cursor, encode_cursor, etag, page, render
-from rubrica.server.bodies import JsonRoute, apart
 from rubrica.server.depends import Serving, Signed
-from rubrica.server.evaluation_shapes import (
+from rubrica.server.idempotency import stored
+from rubrica.server.preconditions import must_have_seen, seen, unchanged
+from rubrica.server.request_bodies import JsonRoute, apart
+from rubrica.server.responses import RouteAnswer, decode_cursor, encode_cursor, etag, page, render
+from rubrica.server.rubric_shapes import (
     CONTEXTS,
     DEFINITION,
     DEFINITIONS,
@@ -30,11 +27,14 @@ from rubrica.server.evaluation_shapes import (
     ScoringType,
     Tryout,
 )
-from rubrica.server.once import stored
-from rubrica.server.preconditions import must_have_seen, seen, unchanged
 from rubrica.server.service import Service
-from rubrica.server.shared import in_turn
-from rubrica.store.evaluations import Listing, Order, Wanted
+from rubrica.server.shared import run_for_user
+from rubrica.store.rubrics import Order, RubricListing, RubricQuery
+from rubrica.workspace import catalogue, score_records
+from rubrica.workspace.access import require
+from rubrica.workspace.draft import LONGEST_CATEGORY, LONGEST_TAG, MOST_TAGS, read_draft
+from rubrica.workspace.entry import ANYTHING, RubricEntry
+from rubrica.workspace.plain_data import plain_text
 
 router = APIRouter(prefix="/api/evaluations", route_class=JsonRoute, tags=["evaluations"])
 PAGE, MOST = 50, 200
@@ -46,7 +46,7 @@ IfMatch = Annotated[str | None, Header(description="The ETag that GET gave; `*` 
 Definition = Annotated[dict[str, Any], WithJsonSchema(DEFINITION), Body(openapi_examples=DEFINITIONS)]
 
 
-class Sought(BaseModel):
+class RubricListQuery(BaseModel):
     """What a list is narrowed down to."""
 
     q: str = Field("", max_length=LONGEST_QUERY, description="Words that occur in name, description, category or tag.")
@@ -58,8 +58,8 @@ class Sought(BaseModel):
     limit: int = Field(PAGE, ge=1, le=MOST, description="Items of a page.")
     cursor: str | None = Field(None, description="`next` of the page before, with the same `sort`.")
 
-    def wanted(self) -> Wanted:
-        return Wanted(
+    def wanted(self) -> RubricQuery:
+        return RubricQuery(
             plain_text(self.q, "q", LONGEST_QUERY),
             None if self.category is None else plain_text(self.category, "category", LONGEST_CATEGORY),
             tuple(plain_text(tag, "tag", LONGEST_TAG) for tag in self.tag),
@@ -75,18 +75,18 @@ async def create(request: Request, body: Definition, caller: Signed, service: Se
     """Authors. A definition that cannot work comes back (422) with everything wrong with it. It is private unless it
     says `is_public: true`."""
     require(caller, "author", "creating an evaluation")
-    draft = await in_turn(request.app, caller, read_draft, body)
+    draft = await run_for_user(request.app, caller, read_draft, body)
     return await stored(request, created, catalogue.create, caller, draft, service.clock())
 
 
 @router.get("", response_model=EvaluationPage, summary="List evaluations")
-async def listed(caller: Signed, service: Serving, sought: Annotated[Sought, Query()]) -> Response:
+async def listed(caller: Signed, service: Serving, sought: Annotated[RubricListQuery, Query()]) -> Response:
     """What is public, and your own. An admin sees everybody's."""
     wanted, limit = sought.wanted(), sought.limit
     found = await service.database.read(catalogue.browse, caller, wanted, limit + 1)
     last = found[limit - 1] if len(found) > limit else None
     following = None if last is None else encode_cursor([last.slug, last.id])
-    return render(Answer(page([row(listing) for listing in found[:limit]], following)))
+    return render(RouteAnswer(page([row(listing) for listing in found[:limit]], following)))
 
 
 @router.get("/{reference}", response_model=EvaluationShown, summary="Read an evaluation")
@@ -100,7 +100,7 @@ async def read(
     several are public, 409 lists their ids."""
     found = await service.database.read(catalogue.entry, caller, reference)
     status = 304 if unchanged(if_none_match, found.tag) else 200
-    return render(Answer(found.shown(), status, {"ETag": etag(found.tag)}))
+    return render(RouteAnswer(found.shown(), status, {"ETag": etag(found.tag)}))
 
 
 @router.put("/{reference}", response_model=EvaluationShown, summary="Change an evaluation")
@@ -118,7 +118,7 @@ async def change(
     is counted up. `category`, `tags` and `is_public` are changed in place; what you leave out stays as it is.
     """
     require(caller, "author", "changing an evaluation")
-    draft = await in_turn(request.app, caller, read_draft, body)
+    draft = await run_for_user(request.app, caller, read_draft, body)
     read = must_have_seen(if_match, draft.revision)
     changed = await service.database.write(catalogue.update, caller, reference, draft, read, service.clock())
     return render(whole(changed))
@@ -129,7 +129,7 @@ async def delete(reference: Reference, caller: Signed, service: Serving, if_matc
     """Its author, or an admin. Games and scores keep the versions they use."""
     read = seen(if_match) or ANYTHING
     await service.database.write(catalogue.delete, caller, reference, read, service.clock())
-    return render(Answer(None, 204))
+    return render(RouteAnswer(None, 204))
 
 
 @router.post("/{reference}/test", response_model=Tryout, summary="Try an evaluation out")
@@ -153,23 +153,23 @@ async def try_out(
     context = await apart(await request.body(), Context.of, given)
     if definition is None:
         definition, slug = found.version.definition, found.listing.slug
-        plan = await in_turn(request.app, caller, service.plans.of, definition, found.version.hash)
+        plan = await run_for_user(request.app, caller, service.plans.of, definition, found.version.hash)
     else:
-        plan = await in_turn(request.app, caller, _unsaved, service, definition)
+        plan = await run_for_user(request.app, caller, _unsaved, service, definition)
         slug = plan.rubric.name
-    plan, note = executions.affordable(plan, caller)
+    plan, note = score_records.affordable(plan, caller)
     async with service.spending.judging(caller, [(plan, context)]):
-        evaluation = await executions.judge(plan, context, service.work.of(caller.user_id))
-    outcome = executions.outcome(evaluation, short=executions.is_short(definition))
+        evaluation = await score_records.judge(plan, context, service.work.of(caller.user_id))
+    outcome = score_records.outcome(evaluation, short=score_records.is_short(definition))
     told = {
         "slug": slug,
         "version": plan.rubric.version,
         "hash": plan.rubric.hash,
         **msgspec.structs.asdict(outcome),
         "notes": (*outcome.notes, *note),
-        "evaluation": executions.record(evaluation),
+        "evaluation": score_records.record(evaluation),
     }
-    return render(Answer(told))
+    return render(RouteAnswer(told))
 
 
 def _unsaved(service: Service, definition: Mapping[str, Any]) -> Plan:
@@ -189,7 +189,7 @@ def _tryout(body: Mapping[str, Any]) -> tuple[Mapping[str, Any], Mapping[str, An
     return context, definition
 
 
-def row(listing: Listing) -> dict[str, Any]:
+def row(listing: RubricListing) -> dict[str, Any]:
     """An evaluation as a list shows it."""
     return {
         "id": listing.id,
@@ -208,12 +208,12 @@ def row(listing: Listing) -> dict[str, Any]:
     }
 
 
-def whole(entry: Entry, status: Literal[200, 201] = 200) -> Answer:
+def whole(entry: RubricEntry, status: Literal[200, 201] = 200) -> RouteAnswer:
     """An evaluation with its ETag."""
-    return Answer(entry.shown(), status, {"ETag": etag(entry.tag)})
+    return RouteAnswer(entry.shown(), status, {"ETag": etag(entry.tag)})
 
 
-def created(entry: Entry) -> Answer:
+def created(entry: RubricEntry) -> RouteAnswer:
     """The answer to what made an evaluation."""
     headers = {"ETag": etag(entry.tag), "Location": f"/api/evaluations/{entry.listing.id}"}
-    return Answer(entry.shown(), 201, headers)
+    return RouteAnswer(entry.shown(), 201, headers)

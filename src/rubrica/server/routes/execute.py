@@ -10,26 +10,26 @@ from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 from starlette.routing import request_response
 
-from rubrica.arena import catalogue, executions
-from rubrica.arena.access import Caller
-from rubrica.arena.executing import (
+from rubrica.errors import ContextError
+from rubrica.games.execution import (
     NOWHERE,
-    ScoreGiven,
+    ExecutionReply,
     context_of,
     execution_of,
     keep_execution,
     open_surroundings,
     read_execution,
 )
-from rubrica.arena.turns import MovedError
-from rubrica.errors import ContextError
-from rubrica.server.answers import Answer
-from rubrica.server.bodies import apart, is_json, read_json
-from rubrica.server.evaluation_shapes import CONTEXTS
-from rubrica.server.once import stored
+from rubrica.games.turns import MovedError
+from rubrica.server.idempotency import stored
+from rubrica.server.request_bodies import apart, is_json, read_json
+from rubrica.server.responses import RouteAnswer
+from rubrica.server.rubric_shapes import CONTEXTS
 from rubrica.server.score_shapes import ScoreMade
 from rubrica.server.service import Service
-from rubrica.server.shared import Targets, shared
+from rubrica.server.shared import TargetCache, shared
+from rubrica.workspace import catalogue, score_records
+from rubrica.workspace.access import Caller
 
 TRIES = 5
 """How often an evaluation may change while it is executed."""
@@ -95,7 +95,7 @@ async def execute(request: Request) -> Response:
     if body and not is_json(request.headers.get("content-type", "")):
         raise HTTPException(415, "this path takes JSON (send it with Content-Type: application/json)")
     draft = await apart(body, lambda: read_execution(read_json(body)))
-    targets, reference = shared(scope["app"], Targets), scope["path_params"]["reference"]
+    targets, reference = shared(scope["app"], TargetCache), scope["path_params"]["reference"]
     tries = 0
     while True:
         tries += 1
@@ -104,7 +104,7 @@ async def execute(request: Request) -> Response:
         try:
             context = await apart(body, context_of, draft, around)
             async with service.spending.judging(caller, [(ready.plan, context)]):
-                evaluation = await executions.judge(ready.plan, context, service.work.of(caller.user_id))
+                evaluation = await score_records.judge(ready.plan, context, service.work.of(caller.user_id))
         except ContextError:  # it says what the rubric wants: for those only who may see it
             await service.database.lookup(catalogue.find, caller, reference)
             raise
@@ -118,5 +118,5 @@ async def execute(request: Request) -> Response:
                 raise
 
 
-def _told(score: ScoreGiven) -> Answer:
-    return Answer(score, 201, {"Location": f"/api/scores/{score.id}"})
+def _told(score: ExecutionReply) -> RouteAnswer:
+    return RouteAnswer(score, 201, {"Location": f"/api/scores/{score.id}"})

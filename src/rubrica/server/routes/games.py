@@ -11,12 +11,9 @@ from fastapi import APIRouter, Body, FastAPI, Path, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
 from pydantic import ValidationError
 
-from rubrica.arena import attachments, games
-from rubrica.arena.access import Caller
-from rubrica.arena.attachments import Attached, Weights
-from rubrica.arena.games import GameView
-from rubrica.server.answers import Answer, decode_cursor, encode_cursor, page, render
-from rubrica.server.bodies import JsonRoute
+from rubrica.games import attachments, games
+from rubrica.games.attachments import GameAttachments, Weights
+from rubrica.games.games import GameView
 from rubrica.server.depends import Serving, Signed
 from rubrica.server.game_shapes import (
     AttachedShown,
@@ -28,10 +25,13 @@ from rubrica.server.game_shapes import (
     GameShown,
     NewGame,
 )
-from rubrica.server.once import stored
+from rubrica.server.idempotency import stored
+from rubrica.server.request_bodies import JsonRoute
+from rubrica.server.responses import RouteAnswer, decode_cursor, encode_cursor, page, render
 from rubrica.server.service import Service
-from rubrica.server.shared import in_turn
+from rubrica.server.shared import run_for_user
 from rubrica.store.games import NewAttachment
+from rubrica.workspace.access import Caller
 
 ONE_OR_SEVERAL = {
     "content": {
@@ -68,7 +68,7 @@ async def listed(
     before = None if cursor is None else decode_cursor(cursor, UUID)[0]
     found = await service.database.read(games.list_games, caller, mine, before, limit + 1)
     following = encode_cursor([found[limit - 1].id]) if len(found) > limit else None
-    return render(Answer(page(found[:limit], following)))
+    return render(RouteAnswer(page(found[:limit], following)))
 
 
 @router.get("/{game_id}", response_model=GameShown, summary="Read a game")
@@ -87,7 +87,7 @@ async def change(game_id: GameId, body: GameChange, caller: Signed, service: Ser
 @router.get("/{game_id}/evaluations", response_model=AttachedShown, summary="List what is attached to a game")
 async def attached(game_id: GameId, caller: Signed, service: Serving) -> Response:
     """The attached evaluations, each at its version, and the sum of their weights."""
-    return render(Answer(await service.database.read(attachments.attached, caller, game_id)))
+    return render(RouteAnswer(await service.database.read(attachments.attached, caller, game_id)))
 
 
 @router.post(
@@ -130,7 +130,7 @@ async def replace(
     new = await _checked(request.app, caller, game_id, body.evaluations)
     scaling: Weights = "renormalise" if "renormalise" in (weights, body.weights) else "exact"
     done = await service.database.write(attachments.replace, caller, game_id, new, scaling, service.clock())
-    return render(Answer(done))
+    return render(RouteAnswer(done))
 
 
 @router.delete("/{game_id}/evaluations/{attachment_id}", response_model=AttachedShown, summary="Take an evaluation off")
@@ -144,7 +144,7 @@ async def detach(
     """Whoever made the game, or an admin. Its scores stay, and count no more. The rest has to sum to 1, or is scaled
     with `weights=renormalise`."""
     arguments = (caller, game_id, attachment_id, weights, service.clock())
-    return render(Answer(await service.database.write(attachments.detach, *arguments)))
+    return render(RouteAnswer(await service.database.write(attachments.detach, *arguments)))
 
 
 def _read(body: dict[str, Any]) -> AttachingAll | AttachingOne:
@@ -159,18 +159,18 @@ async def _checked(app: FastAPI, caller: Caller, game_id: UUID, wanted: Sequence
     wishes = [item.wish() for item in wanted]
     resolved = await service.database.read(attachments.resolve, caller, game_id, wishes)
     several = not any(isinstance(item, AttachingOne) for item in wanted)
-    return await in_turn(app, caller, attachments.checked, resolved, several=several)
+    return await run_for_user(app, caller, attachments.checked, resolved, several=several)
 
 
-def _made(view: GameView) -> Answer:
+def _made(view: GameView) -> RouteAnswer:
     answer = _shown(view)
-    return Answer(answer.data, 201, {"Location": f"/api/games/{view.game.id}"})
+    return RouteAnswer(answer.data, 201, {"Location": f"/api/games/{view.game.id}"})
 
 
-def _shown(view: GameView) -> Answer:
+def _shown(view: GameView) -> RouteAnswer:
     shown: dict[str, Any] = msgspec.structs.asdict(view.game)
-    return Answer({**shown, "evaluations": view.attachments})
+    return RouteAnswer({**shown, "evaluations": view.attachments})
 
 
-def _attached(attached: Attached) -> Answer:
-    return Answer(attached, 201)
+def _attached(attached: GameAttachments) -> RouteAnswer:
+    return RouteAnswer(attached, 201)

@@ -11,10 +11,10 @@ from pydantic import BaseModel, Field
 from sqlalchemy import Connection, literal, select
 
 from rubrica import __version__
-from rubrica.server.answers import Answer, render
-from rubrica.server.bodies import JsonRoute
 from rubrica.server.depends import Serving, Signed
 from rubrica.server.reference import reference_page
+from rubrica.server.request_bodies import JsonRoute
+from rubrica.server.responses import RouteAnswer, render
 
 router = APIRouter(route_class=JsonRoute, tags=["server"])
 
@@ -35,7 +35,7 @@ class Identity(BaseModel):
     key_id: str | None
 
 
-class Spending(BaseModel):
+class SpendingShown(BaseModel):
     """US dollars of one day (UTC)."""
 
     spent: float = Field(description="As far as prices are known.")
@@ -44,12 +44,12 @@ class Spending(BaseModel):
     left: float | None = Field(description="null: there is no limit.")
 
 
-class Usage(BaseModel):
+class UsageShown(BaseModel):
     """What was spent today, and what may be."""
 
-    user: Spending
-    key: Spending | None = Field(None, description="Absent on a server without keys.")
-    server: Spending | None = Field(None, description="Everybody together, for admins.")
+    user: SpendingShown
+    key: SpendingShown | None = Field(None, description="Absent on a server without keys.")
+    server: SpendingShown | None = Field(None, description="Everybody together, for admins.")
 
 
 @router.get("/", include_in_schema=False)
@@ -71,23 +71,23 @@ async def docs(request: Request) -> Response:
 async def healthz(service: Serving) -> Response:
     """Needs no key. 503 while the database cannot be reached."""
     await service.database.read(_reach)
-    return render(Answer(Health()))
+    return render(RouteAnswer(Health()))
 
 
 @router.get("/api/whoami", response_model=Identity, summary="Who this key belongs to")
 async def whoami(caller: Signed) -> Response:
     """The user and role behind the key of this request; on a server without keys, the local admin."""
     return render(
-        Answer({"user_id": caller.user_id, "name": caller.name, "role": caller.role, "key_id": caller.key_id})
+        RouteAnswer({"user_id": caller.user_id, "name": caller.name, "role": caller.role, "key_id": caller.key_id})
     )
 
 
-@router.get("/api/usage", response_model=Usage, summary="What this key has spent today")
+@router.get("/api/usage", response_model=UsageShown, summary="What this key has spent today")
 async def usage(caller: Signed, service: Serving) -> Response:
     """What calls to models have cost today (UTC), by key and user; for admins of the whole server too. What is reserved
     for work under way is not left. `null` where there is no limit."""
     found = await service.spending.shown(caller)
-    return render(Answer({kind: asdict(one) for kind, one in found.items()}))
+    return render(RouteAnswer({kind: asdict(one) for kind, one in found.items()}))
 
 
 def _reach(conn: Connection) -> None:

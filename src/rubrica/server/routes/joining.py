@@ -7,11 +7,11 @@ from uuid import UUID
 
 from fastapi import APIRouter, Path, Response
 
-from rubrica.arena import players
-from rubrica.server.answers import Answer, render
-from rubrica.server.bodies import JsonRoute
+from rubrica.games import players
 from rubrica.server.depends import Serving, Signed
 from rubrica.server.game_shapes import PlayerShown
+from rubrica.server.request_bodies import JsonRoute
+from rubrica.server.responses import RouteAnswer, render
 
 from .games import GameId
 
@@ -23,7 +23,9 @@ PlayerId = Annotated[UUID, Path(description="A player of yours.")]
 async def join(game_id: GameId, player_id: PlayerId, caller: Signed, service: Serving) -> Response:
     """Players. Whoever made the game may then submit rounds for your player and sees its `info`, and its rounds there
     count across games. Submitting a round yourself joins too."""
-    return render(Answer(await service.database.write(players.join_game, caller, game_id, player_id, service.clock())))
+    return render(
+        RouteAnswer(await service.database.write(players.join_game, caller, game_id, player_id, service.clock()))
+    )
 
 
 @router.delete("/{game_id}/players/{player_id}", status_code=204, summary="Leave a game")

@@ -9,13 +9,21 @@ from uuid import UUID
 from fastapi import APIRouter, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from rubrica.arena.access import Role
-from rubrica.arena.keys import MOST_PER_MINUTE, MOST_USD, PER_MINUTE, Wish, create_key, end_key, visible_keys
 from rubrica.errors import InputError
-from rubrica.server.answers import Answer, decode_cursor, encode_cursor, page, render
-from rubrica.server.bodies import JsonRoute
 from rubrica.server.depends import Serving, Signed
+from rubrica.server.request_bodies import JsonRoute
+from rubrica.server.responses import RouteAnswer, decode_cursor, encode_cursor, page, render
 from rubrica.store.keys import Key
+from rubrica.workspace.access import Role
+from rubrica.workspace.keys import (
+    MOST_PER_MINUTE,
+    MOST_USD,
+    PER_MINUTE,
+    KeyRequest,
+    create_key,
+    end_key,
+    visible_keys,
+)
 
 router = APIRouter(prefix="/api/keys", route_class=JsonRoute, tags=["keys"])
 PAGE = 100
@@ -71,10 +79,10 @@ async def make(request: Request, body: NewKey, caller: Signed, service: Serving)
     cannot be kept."""
     if request.scope["state"].get("claim") is not None:
         raise InputError("a key is made without an Idempotency-Key: its reply holds a secret and is kept nowhere")
-    wish = Wish(body.role, body.user, body.label, body.per_minute, body.usd_per_day)
+    wish = KeyRequest(body.role, body.user, body.label, body.per_minute, body.usd_per_day)
     issued = await service.database.write(create_key, caller, wish, service.clock())
     headers = {"Location": f"/api/keys/{issued.key.id}", "Cache-Control": "no-store"}
-    return render(Answer({**_shown(issued.key), "key": issued.secret}, 201, headers))
+    return render(RouteAnswer({**_shown(issued.key), "key": issued.secret}, 201, headers))
 
 
 @router.get("", response_model=KeyPage, summary="List keys")
@@ -88,14 +96,14 @@ async def listed(
     after = None if cursor is None else decode_cursor(cursor, UUID)[0]
     keys = await service.database.read(visible_keys, caller, after=after, limit=limit + 1)
     following = encode_cursor([keys[limit - 1].id]) if len(keys) > limit else None
-    return render(Answer(page([_shown(key) for key in keys[:limit]], following)))
+    return render(RouteAnswer(page([_shown(key) for key in keys[:limit]], following)))
 
 
 @router.delete("/{key_id}", status_code=204, summary="Revoke a key")
 async def revoke(key_id: UUID, caller: Signed, service: Serving) -> Response:
     """One's own, or anybody's for an admin. It stops working within a second."""
     await service.database.write(end_key, caller, key_id, service.clock())
-    return render(Answer(None, 204))
+    return render(RouteAnswer(None, 204))
 
 
 def _shown(key: Key) -> dict[str, object]:

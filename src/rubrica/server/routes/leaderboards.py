@@ -6,13 +6,13 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
 
-from rubrica.arena import standing
-from rubrica.arena.attachments import LONGEST_DIMENSION
-from rubrica.arena.leaderboard import Way
-from rubrica.server.answers import Answer, render
-from rubrica.server.bodies import JsonRoute
+from rubrica.games import leaderboard_access
+from rubrica.games.attachments import LONGEST_DIMENSION
+from rubrica.games.leaderboard import Way
 from rubrica.server.depends import Serving, Signed
 from rubrica.server.game_shapes import LeaderboardShown
+from rubrica.server.request_bodies import JsonRoute
+from rubrica.server.responses import RouteAnswer, render
 
 from .games import GameId
 
@@ -37,8 +37,8 @@ async def of_game(
     limit: Limit = PAGE,
 ) -> Response:
     """Per dimension and overall. Players with the same score share a rank, and are told to be tied."""
-    board = await service.database.read(standing.of_game, caller, game_id, by, dimension)
-    return render(Answer(board.first(limit)))
+    board = await service.database.read(leaderboard_access.of_game, caller, game_id, by, dimension)
+    return render(RouteAnswer(board.first(limit)))
 
 
 @router.get("/leaderboard", response_model=LeaderboardShown, summary="Who stands where across games")
@@ -46,5 +46,5 @@ async def across_games(caller: Signed, service: Serving, dimension: Axis = None,
     """Over all games that you see, in each the players who joined it. Scores of an evaluation in a game become
     ln(1 + S) where one exceeds 1, then shares between the lowest (0) and the highest (1); equal ones become 0.5. Games
     are averaged per dimension, dimensions over all."""
-    board = await service.database.read(standing.across_games, caller, dimension)
-    return render(Answer(board.first(limit)))
+    board = await service.database.read(leaderboard_access.across_games, caller, dimension)
+    return render(RouteAnswer(board.first(limit)))

@@ -10,16 +10,16 @@ from fastapi import APIRouter, Path, Query, Request, Response
 from msgspec import Meta
 from pydantic import BaseModel, ConfigDict, Field
 
-from rubrica.arena import market
-from rubrica.arena.entry import Entry
-from rubrica.arena.market import LONGEST_REVIEW
-from rubrica.arena.plain import plain_text
-from rubrica.server.answers import Answer, decode_cursor, encode_cursor, etag, page, render
-from rubrica.server.bodies import JsonRoute
 from rubrica.server.depends import Serving, Signed
-from rubrica.server.once import stored
-from rubrica.store.market import Review, Standing
-from rubrica.store.offers import Filters, Position, Sort
+from rubrica.server.idempotency import stored
+from rubrica.server.request_bodies import JsonRoute
+from rubrica.server.responses import RouteAnswer, decode_cursor, encode_cursor, etag, page, render
+from rubrica.store.listings import MarketFilters, Position, Sort
+from rubrica.store.market import ListingStats, MarketReview
+from rubrica.workspace import marketplace
+from rubrica.workspace.entry import RubricEntry
+from rubrica.workspace.marketplace import LONGEST_REVIEW
+from rubrica.workspace.plain_data import plain_text
 
 router = APIRouter(prefix="/api/marketplace", route_class=JsonRoute, tags=["marketplace"])
 PAGE, MOST = 20, 200
@@ -85,7 +85,7 @@ class Rating(BaseModel):
     review: str | None = Field(None, max_length=LONGEST_REVIEW)
 
 
-class Rated(BaseModel):
+class RatingSummary(BaseModel):
     """What everybody thinks of it now."""
 
     rating: float = Field(description="The mean of all ratings, 1 to 5.")
@@ -118,7 +118,7 @@ class Featuring(BaseModel):
     featured: bool = Field(strict=True)
 
 
-class Sought(BaseModel):
+class MarketListQuery(BaseModel):
     """What a list is narrowed down to."""
 
     q: str = Field(
@@ -133,8 +133,8 @@ class Sought(BaseModel):
     limit: int = Field(PAGE, ge=1, le=MOST, description="Items of a page.")
     cursor: str | None = Field(None, description="`next` of the page before, with the same `sort`.")
 
-    def filters(self) -> Filters:
-        return Filters(
+    def filters(self) -> MarketFilters:
+        return MarketFilters(
             plain_text(self.q, "q", LONGEST_QUERY),
             None if self.category is None else plain_text(self.category, "category", 100),
             tuple(plain_text(tag, "tag", 100) for tag in self.tag),
@@ -145,10 +145,10 @@ class Sought(BaseModel):
 
 
 @router.get("/evaluations", response_model=OfferPage, summary="Browse public evaluations")
-async def browse(service: Serving, sought: Annotated[Sought, Query()]) -> Response:
+async def browse(service: Serving, sought: Annotated[MarketListQuery, Query()]) -> Response:
     """Every order is total, so pages neither repeat nor skip anything while others add to the list."""
     after = _position(sought.cursor, sought.sort)
-    found = await service.database.read(market.browse, sought.filters(), sought.sort, sought.limit, after)
+    found = await service.database.read(marketplace.browse, sought.filters(), sought.sort, sought.limit, after)
     return _page(found, service.clock())
 
 
@@ -164,13 +164,15 @@ async def trending(
     """Everybody's first import counts 1 and everybody's first rating counts 1 (4 of 5) or 2 (5 of 5); each counts half
     as much every seven days. `trend` is the sum today."""
     now, after = service.clock(), _position(cursor, "trending")
-    return _page(await service.database.read(market.trending, days, limit, now, after), now)
+    return _page(await service.database.read(marketplace.trending, days, limit, now, after), now)
 
 
 @router.get("/{id}", response_model=OfferShown, summary="One public evaluation")
 async def detail(id: Reference, caller: Signed, service: Serving) -> Response:
     """How it stands on the marketplace. `/api/evaluations/{id}` has the definition."""
-    return render(Answer(market.shown(await service.database.read(market.detail, caller, id), service.clock())))
+    return render(
+        RouteAnswer(marketplace.shown(await service.database.read(marketplace.detail, caller, id), service.clock()))
+    )
 
 
 @router.post(
@@ -188,15 +190,15 @@ async def take(
 ) -> Response:
     """A private copy among your own evaluations, with its lineage. A name you already use gets a number. It counts as
     one download of yours, however often you import it. Authors and admins."""
-    return await stored(request, _imported, market.take, caller, id, version, service.clock())
+    return await stored(request, _imported, marketplace.take, caller, id, version, service.clock())
 
 
-@router.post("/{id}/rate", response_model=Rated, summary="Rate and review an evaluation")
+@router.post("/{id}/rate", response_model=RatingSummary, summary="Rate and review an evaluation")
 async def rate(request: Request, id: Reference, body: Rating, caller: Signed, service: Serving) -> Response:
     """1 to 5, with a review if you like. One for each person: rating again replaces what you said before. Nobody rates
     what is their own (403). Players, authors and admins."""
     text = body.review or ""
-    return await stored(request, _rated, market.rate, caller, id, body.rating, text, service.clock())
+    return await stored(request, _rated, marketplace.rate, caller, id, body.rating, text, service.clock())
 
 
 @router.get("/{id}/reviews", response_model=ReviewPage, summary="What people think of an evaluation")
@@ -208,40 +210,40 @@ async def reviews(
     if cursor is not None:
         moment, last = decode_cursor(cursor, _Microseconds, UUID)
         after = (_EPOCH + timedelta(microseconds=moment), last)
-    found = await service.database.read(market.reviews, caller, id, limit + 1, after)
+    found = await service.database.read(marketplace.reviews, caller, id, limit + 1, after)
     following = None
     if len(found) > limit:
         last_shown = found[limit - 1]
         moment = (last_shown.updated_at - _EPOCH) // timedelta(microseconds=1)
         following = encode_cursor([moment, last_shown.id])
-    return render(Answer(page([_review(review) for review in found[:limit]], following)))
+    return render(RouteAnswer(page([_review(review) for review in found[:limit]], following)))
 
 
 @router.put("/{id}/featured", response_model=OfferShown, summary="Recommend an evaluation, or no longer")
 async def feature(id: Reference, body: Featuring, caller: Signed, service: Serving) -> Response:
     """Admins only."""
-    found = await service.database.write(market.feature, caller, id, body.featured)
-    return render(Answer(market.shown(found, service.clock())))
+    found = await service.database.write(marketplace.feature, caller, id, body.featured)
+    return render(RouteAnswer(marketplace.shown(found, service.clock())))
 
 
 def _position(cursor: str | None, sort: Sort) -> Position | None:
     return None if cursor is None else decode_cursor(cursor, *_CURSORS[sort])
 
 
-def _page(found: market.Page, now: datetime) -> Response:
+def _page(found: marketplace.ListingPage, now: datetime) -> Response:
     following = None if found.after is None else encode_cursor(found.after)
-    return render(Answer(page([market.shown(offer, now) for offer in found.offers], following)))
+    return render(RouteAnswer(page([marketplace.shown(offer, now) for offer in found.offers], following)))
 
 
-def _imported(made: Entry) -> Answer:
-    return Answer(made.shown(), 201, {"Location": f"/api/evaluations/{made.listing.id}", "ETag": etag(made.tag)})
+def _imported(made: RubricEntry) -> RouteAnswer:
+    return RouteAnswer(made.shown(), 201, {"Location": f"/api/evaluations/{made.listing.id}", "ETag": etag(made.tag)})
 
 
-def _rated(standing: Standing) -> Answer:
-    return Answer({"rating": standing.rating, "reviews": standing.reviews})
+def _rated(standing: ListingStats) -> RouteAnswer:
+    return RouteAnswer({"rating": standing.rating, "reviews": standing.reviews})
 
 
-def _review(review: Review) -> dict[str, object]:
+def _review(review: MarketReview) -> dict[str, object]:
     return {
         "id": review.id,
         "user": review.user,

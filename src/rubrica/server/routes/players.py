@@ -7,12 +7,12 @@ from uuid import UUID
 
 from fastapi import APIRouter, Path, Request, Response
 
-from rubrica.arena import players
-from rubrica.server.answers import Answer, decode_cursor, encode_cursor, page, render
-from rubrica.server.bodies import JsonRoute
+from rubrica.games import players
 from rubrica.server.depends import Serving, Signed
 from rubrica.server.game_shapes import NewPlayer, PlayerPage, PlayerShown
-from rubrica.server.once import stored
+from rubrica.server.idempotency import stored
+from rubrica.server.request_bodies import JsonRoute
+from rubrica.server.responses import RouteAnswer, decode_cursor, encode_cursor, page, render
 from rubrica.store.players import Player
 
 from .games import PAGE, Cursor, Limit
@@ -34,7 +34,7 @@ async def listed(caller: Signed, service: Serving, limit: Limit = PAGE, cursor: 
     before = None if cursor is None else decode_cursor(cursor, UUID)[0]
     found = await service.database.read(players.list_players, caller, before, limit + 1)
     following = encode_cursor([found[limit - 1].id]) if len(found) > limit else None
-    return render(Answer(page(found[:limit], following)))
+    return render(RouteAnswer(page(found[:limit], following)))
 
 
 @router.get("/{player_id}", response_model=PlayerShown, summary="Read a player")
@@ -42,8 +42,8 @@ async def read(
     player_id: Annotated[UUID, Path(description="The player's id.")], caller: Signed, service: Serving
 ) -> Response:
     """One that you made or play as, or that joined a game of yours."""
-    return render(Answer(await service.database.read(players.view_player, caller, player_id)))
+    return render(RouteAnswer(await service.database.read(players.view_player, caller, player_id)))
 
 
-def _made(player: Player) -> Answer:
-    return Answer(player, 201, {"Location": f"/api/players/{player.id}"})
+def _made(player: Player) -> RouteAnswer:
+    return RouteAnswer(player, 201, {"Location": f"/api/players/{player.id}"})

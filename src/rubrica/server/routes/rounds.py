@@ -9,17 +9,17 @@ from uuid import UUID
 
 from fastapi import APIRouter, Body, Path, Query, Request, Response
 
-from rubrica.arena import rounds
-from rubrica.arena.attempts import Opened, judge_and_keep
-from rubrica.arena.judging import Bench, Judged, RoundGiven
-from rubrica.arena.submission import HIGHEST_NUMBER, MOST_ROUNDS, read_submission
-from rubrica.arena.turns import open_catch_up, open_turn
-from rubrica.server.answers import Answer, decode_cursor, encode_cursor, page, render
-from rubrica.server.bodies import JsonRoute, apart
+from rubrica.games import rounds
+from rubrica.games.attempts import Opened, judge_and_keep
+from rubrica.games.judging import JudgedRounds, RoundJudging, RoundReply
+from rubrica.games.submission import HIGHEST_NUMBER, MOST_ROUNDS, read_submission
+from rubrica.games.turns import open_catch_up, open_turn
 from rubrica.server.depends import Serving, Signed
 from rubrica.server.game_shapes import RoundPage, RoundShown, RoundsJudged
-from rubrica.server.once import stored
-from rubrica.server.shared import Turnstile, shared
+from rubrica.server.idempotency import stored
+from rubrica.server.request_bodies import JsonRoute, apart
+from rubrica.server.responses import RouteAnswer, decode_cursor, encode_cursor, page, render
+from rubrica.server.shared import KeyedLocks, shared
 
 from .games import MOST, PAGE, Cursor, GameId
 
@@ -74,13 +74,13 @@ async def evaluate(
             return [await service.database.read(open_turn, caller, game_id, submission, now)], True
         return await service.database.read(open_catch_up, caller, game_id, submission.player, now)
 
-    def bench(now: datetime) -> Bench:
-        return Bench(service.plans.of, caller, now, service.work.of(caller.user_id), service.spending)
+    def bench(now: datetime) -> RoundJudging:
+        return RoundJudging(service.plans.of, caller, now, service.work.of(caller.user_id), service.spending)
 
-    async def keep(judged: Judged, complete: bool) -> Response:
+    async def keep(judged: JudgedRounds, complete: bool) -> Response:
         return await stored(request, partial(_told, game_id, complete), rounds.keep, judged)
 
-    async with shared(request.app, Turnstile).of((game_id, what)):
+    async with shared(request.app, KeyedLocks).of((game_id, what)):
         return await judge_and_keep(opened, bench, keep, service.clock)
 
 
@@ -100,7 +100,7 @@ async def listed(
     found = await service.database.read(rounds.list_rounds, caller, game_id, player, after, limit + 1)
     last = found[limit - 1] if len(found) > limit else None
     following = None if last is None else encode_cursor([last.player_id, last.round_number])
-    return render(Answer(page(found[:limit], following)))
+    return render(RouteAnswer(page(found[:limit], following)))
 
 
 @router.get("/{game_id}/rounds/{player}/{number}", response_model=RoundShown, summary="Read a round")
@@ -112,8 +112,8 @@ async def read(
     service: Serving,
 ) -> Response:
     """What was sent, and every score of it with its whole breakdown."""
-    return render(Answer(await service.database.read(rounds.view_round, caller, game_id, player, number)))
+    return render(RouteAnswer(await service.database.read(rounds.view_round, caller, game_id, player, number)))
 
 
-def _told(game_id: UUID, complete: bool, told: list[RoundGiven]) -> Answer:
-    return Answer({"game_id": game_id, "rounds": told, "complete": complete})
+def _told(game_id: UUID, complete: bool, told: list[RoundReply]) -> RouteAnswer:
+    return RouteAnswer({"game_id": game_id, "rounds": told, "complete": complete})

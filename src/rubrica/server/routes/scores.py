@@ -7,12 +7,12 @@ from uuid import UUID
 
 from fastapi import APIRouter, Path, Query, Response
 
-from rubrica.arena import scores
-from rubrica.server.answers import Answer, decode_cursor, encode_cursor, page, render
-from rubrica.server.bodies import JsonRoute
 from rubrica.server.depends import Serving, Signed
+from rubrica.server.request_bodies import JsonRoute
+from rubrica.server.responses import RouteAnswer, decode_cursor, encode_cursor, page, render
 from rubrica.server.score_shapes import ScorePage, ScoreShown
-from rubrica.store.scores import Narrowed
+from rubrica.store.scores import ScoreQuery
+from rubrica.workspace import scores
 
 from .games import PAGE, Cursor, Limit
 
@@ -31,10 +31,10 @@ async def listed(
 ) -> Response:
     """Your own, newest first; all scores of a game that you made, or of a player that you are. An admin sees all."""
     before = None if cursor is None else decode_cursor(cursor, UUID)[0]
-    narrowed = Narrowed(None, evaluation_id, game_id, player_id)
+    narrowed = ScoreQuery(None, evaluation_id, game_id, player_id)
     found = await service.database.read(scores.list_scores, caller, narrowed, before, limit + 1)
     following = encode_cursor([found[limit - 1].id]) if len(found) > limit else None
-    return render(Answer(page(found[:limit], following)))
+    return render(RouteAnswer(page(found[:limit], following)))
 
 
 @router.get("/{score_id}", response_model=ScoreShown, summary="Read a score")
@@ -42,4 +42,4 @@ async def read(
     score_id: Annotated[UUID, Path(description="The score's id.")], caller: Signed, service: Serving
 ) -> Response:
     """For whoever had it made, plays as its player or made its game, and admins. It names the version it used."""
-    return render(Answer(await service.database.read(scores.view_score, caller, score_id)))
+    return render(RouteAnswer(await service.database.read(scores.view_score, caller, score_id)))

@@ -12,7 +12,7 @@ from starlette.routing import Route, Router
 
 from rubrica.server.problems import refusal
 from rubrica.server.sessions import COOKIE, LIFETIME, same_place, token_of
-from rubrica.server.signin import SIGN_IN, Door
+from rubrica.server.sign_in import SIGN_IN, Authenticator
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 OWN_PAGES = {"Referrer-Policy": "same-origin"}
@@ -31,7 +31,7 @@ async def sign_in(request: Request) -> Response:
         return foreign
     fields = parse_qs((await request.body()).decode("utf-8", "replace"))
     wanted, key = fields.get("next", [HOME])[0], fields.get("key", [""])[0]
-    door: Door = request.app.state.door
+    door: Authenticator = request.app.state.door
     token = await door.sign_in(request.scope, key)
     if isinstance(token, Response):
         told = (

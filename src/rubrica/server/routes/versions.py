@@ -8,19 +8,14 @@ from fastapi import APIRouter, Header, Path, Query, Request, Response
 from sqlalchemy import Connection
 from starlette.exceptions import HTTPException
 
-from rubrica.arena import catalogue
-from rubrica.arena.access import Caller, require
-from rubrica.arena.bundle import Format, draft_of, read_bundle, write_bundle
-from rubrica.arena.difference import difference
-from rubrica.arena.draft import LONGEST_NAME, LONGEST_NOTE, Draft
-from rubrica.arena.entry import Entry, origin_shown
-from rubrica.arena.plain import plain_text
 from rubrica.errors import InputError
 from rubrica.report.rubric_page import rubric_html, rubric_markdown
-from rubrica.server.answers import Answer, decode_cursor, encode_cursor, etag, page, render
-from rubrica.server.bodies import JsonRoute, read_document
 from rubrica.server.depends import Serving, Signed
-from rubrica.server.evaluation_shapes import (
+from rubrica.server.idempotency import stored
+from rubrica.server.preconditions import unchanged
+from rubrica.server.request_bodies import JsonRoute, read_document
+from rubrica.server.responses import RouteAnswer, decode_cursor, encode_cursor, etag, page, render
+from rubrica.server.rubric_shapes import (
     SPEED,
     DifferenceShown,
     EditionPage,
@@ -30,10 +25,15 @@ from rubrica.server.evaluation_shapes import (
     Restoring,
     VersionShown,
 )
-from rubrica.server.once import stored
-from rubrica.server.preconditions import unchanged
-from rubrica.server.shared import in_turn
-from rubrica.store.versions import Edition, Version
+from rubrica.server.shared import run_for_user
+from rubrica.store.versions import Version, VersionSummary
+from rubrica.workspace import catalogue
+from rubrica.workspace.access import Caller, require
+from rubrica.workspace.bundle import Format, draft_of, read_bundle, write_bundle
+from rubrica.workspace.definition_diff import difference
+from rubrica.workspace.draft import LONGEST_NAME, LONGEST_NOTE, Draft
+from rubrica.workspace.entry import RubricEntry, origin_shown
+from rubrica.workspace.plain_data import plain_text
 
 from .evaluations import MOST, PAGE, Reference, created, row, whole
 
@@ -66,7 +66,7 @@ async def history(
     before = None if cursor is None else _revision(cursor)
     found = await service.database.read(catalogue.history, caller, reference, before, limit + 1)
     following = encode_cursor([found[limit - 1].revision]) if len(found) > limit else None
-    return render(Answer(page([_edition(edition) for edition in found[:limit]], following)))
+    return render(RouteAnswer(page([_edition(edition) for edition in found[:limit]], following)))
 
 
 @router.get("/{reference}/versions/{which}", response_model=VersionShown, summary="Read a version")
@@ -81,7 +81,7 @@ async def read_version(
     found = await service.database.read(catalogue.entry, caller, reference, which)
     status = 304 if unchanged(if_none_match, found.tag) else 200
     told = found.shown() | {"changed": _edition(found.version)}
-    return render(Answer(told, status, {"ETag": etag(found.tag)}))
+    return render(RouteAnswer(told, status, {"ETag": etag(found.tag)}))
 
 
 @router.get(
@@ -99,7 +99,7 @@ async def compare(reference: Reference, which: Which, other: Which, caller: Sign
         "changes": [change.shown() for change in changes],
         "text": [change.text for change in changes],
     }
-    return render(Answer(told))
+    return render(RouteAnswer(told))
 
 
 @router.post(
@@ -121,7 +121,7 @@ async def restore(
     note = plain_text(body.note if body else "", "note", LONGEST_NOTE)
     now = service.clock()
 
-    def respond(entry: Entry) -> Answer:
+    def respond(entry: RubricEntry) -> RouteAnswer:
         return created(entry) if entry.version.created_at == now else whole(entry)
 
     return await stored(request, respond, catalogue.restore, caller, reference, which, note, now)
@@ -152,7 +152,7 @@ async def lineage(reference: Reference, caller: Signed, service: Serving) -> Res
         "hidden": found.hidden,
         "forks": [row(each) for each in found.forks],
     }
-    return render(Answer(told))
+    return render(RouteAnswer(told))
 
 
 @router.get(
@@ -188,7 +188,7 @@ async def import_bundle(
     data: nothing in it is run, and what it says about its origin is kept as a note."""
     require(caller, "author", "importing an evaluation")
     body = await request.body()
-    draft = await in_turn(request.app, caller, _read, body, request.headers.get("content-type", ""))
+    draft = await run_for_user(request.app, caller, _read, body, request.headers.get("content-type", ""))
     query = catalogue.take_in if rename else catalogue.create
     return await stored(request, created, query, caller, draft, service.clock())
 
@@ -222,7 +222,7 @@ def _both(conn: Connection, caller: Caller, reference: str, which: str, other: s
     return catalogue.version_of(conn, listing, which), catalogue.version_of(conn, listing, other)
 
 
-def _edition(edition: Edition | Version) -> dict[str, Any]:
+def _edition(edition: VersionSummary | Version) -> dict[str, Any]:
     return {
         "revision": edition.revision,
         "version": edition.version,

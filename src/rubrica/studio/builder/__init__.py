@@ -1,1 +1,1 @@
-"""What the builder knows about a rubric that is being written; its pages only draw it."""
+"""The builder: a rubric written by form or as a document, tried on a sample, and saved."""

@@ -15,7 +15,7 @@ OPEN = "?"
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class AnchorRow:
     """One anchor as it is typed; an end may be missing."""
 
     low: float | None
@@ -24,7 +24,7 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
+class ScaleStretch:
     """A piece of the scale: what covers it, and where it is drawn, in percent."""
 
     kind: Kind
@@ -37,31 +37,31 @@ class Stretch:
 class Coverage:
     """The scale from its lowest value to its highest, piece by piece, and what is wrong in words."""
 
-    stretches: tuple[Stretch, ...]
+    stretches: tuple[ScaleStretch, ...]
     problems: tuple[str, ...]
 
 
-def rows_of(anchors: Any) -> list[Row]:
+def rows_of(anchors: Any) -> list[AnchorRow]:
     """The rows of a document's anchors, from the best range to the worst as far as they can be read.
 
     >>> rows_of({"1-4": "weak", "5-10": "fine"})
-    [Row(low=5.0, high=10.0, text='fine'), Row(low=1.0, high=4.0, text='weak')]
+    [AnchorRow(low=5.0, high=10.0, text='fine'), AnchorRow(low=1.0, high=4.0, text='weak')]
     """
     rows = []
     for key, text in anchors.items() if isinstance(anchors, Mapping) else ():
         try:
             found = read_anchors({str(key): ""})[0]
-            rows.append(Row(found.low, found.high, str(text)))
+            rows.append(AnchorRow(found.low, found.high, str(text)))
         except ValueError:
             low, _, high = str(key).strip().partition("-")
-            rows.append(Row(_number(low), _number(high), str(text)))
+            rows.append(AnchorRow(_number(low), _number(high), str(text)))
     return sorted(rows, key=lambda row: row.low if row.low is not None else float("-inf"), reverse=True)
 
 
-def anchors_of(rows: Sequence[Row]) -> dict[str, str]:
+def anchors_of(rows: Sequence[AnchorRow]) -> dict[str, str]:
     """Rows as a document has them. Rows of the same range stay apart, by a space, so that no text is lost.
 
-    >>> anchors_of([Row(5, 6, "one"), Row(5, 6, "two"), Row(7.5, None, "three")])
+    >>> anchors_of([AnchorRow(5, 6, "one"), AnchorRow(5, 6, "two"), AnchorRow(7.5, None, "three")])
     {'5-6': 'one', '5-6 ': 'two', '7.5-?': 'three'}
     """
     anchors: dict[str, str] = {}
@@ -73,7 +73,7 @@ def anchors_of(rows: Sequence[Row]) -> dict[str, str]:
     return anchors
 
 
-def spread(scale: Scale, count: int = 4) -> list[Row]:
+def spread(scale: Scale, count: int = 4) -> list[AnchorRow]:
     """Rows without text that cover a scale evenly, the best first.
 
     >>> [(row.low, row.high) for row in spread(Scale(min=1, max=10))]
@@ -87,17 +87,17 @@ def spread(scale: Scale, count: int = 4) -> list[Row]:
         sizes = [int(cells) // count + (index < int(cells) % count) for index in range(count)]
         rows, start = [], low
         for size in sizes:
-            rows.append(Row(start, start + size - 1))
+            rows.append(AnchorRow(start, start + size - 1))
             start += size
         return rows[::-1]
     ends = [round(low + (high - low) * index / count, 4) for index in range(count + 1)]
-    return [Row(below, above) for below, above in pairwise(ends)][::-1]
+    return [AnchorRow(below, above) for below, above in pairwise(ends)][::-1]
 
 
-def coverage(rows: Sequence[Row], scale: Scale) -> Coverage:
+def coverage(rows: Sequence[AnchorRow], scale: Scale) -> Coverage:
     """Which pieces of a scale the rows cover: once, not at all, or twice.
 
-    >>> found = coverage([Row(0, 4), Row(7, 10)], Scale(min=0, max=10))
+    >>> found = coverage([AnchorRow(0, 4), AnchorRow(7, 10)], Scale(min=0, max=10))
     >>> [(piece.kind, piece.label) for piece in found.stretches], found.problems
     ([('anchor', '0–4'), ('gap', '5–6'), ('anchor', '7–10')], ('nothing covers the values between 4 and 7',))
     """
@@ -128,7 +128,7 @@ def coverage(rows: Sequence[Row], scale: Scale) -> Coverage:
     kinds: dict[int, Kind] = {0: "gap", 1: "anchor"}
     return Coverage(
         tuple(
-            Stretch(
+            ScaleStretch(
                 kinds.get(len(over), "overlap"),
                 f"{start:g}" if end - unit == start else f"{start:g}–{end - unit:g}",
                 round(100 * (start - bottom) / (top - bottom), 3),

@@ -9,7 +9,7 @@ from typing import Any
 
 from rubrica.errors import Problem
 
-from .anchors import Coverage, Kind, Stretch
+from .anchors import Coverage, Kind, ScaleStretch
 from .document import Data, mapped
 
 PLACES = 4
@@ -95,7 +95,7 @@ def coverage(rows: Sequence[Band]) -> Coverage:
         label = " / ".join(name or "…" for name in names) or "no band"
         kind: Kind = "gap" if not names else "anchor" if len(names) == 1 else "overlap"
         if end > start:
-            pieces.append(Stretch(kind, label, start, round(end - start, 3)))
+            pieces.append(ScaleStretch(kind, label, start, round(end - start, 3)))
     return Coverage(tuple(pieces), ())
 
 

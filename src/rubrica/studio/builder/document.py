@@ -12,9 +12,9 @@ from typing import Any
 import msgspec
 import yaml
 
-from rubrica.arena.plain import read_plain
 from rubrica.engine.document import Document, read_document
 from rubrica.errors import Problem, RubricError
+from rubrica.workspace.plain_data import read_plain
 
 Path = tuple[str | int, ...]
 Data = dict[str, Any]

@@ -16,11 +16,11 @@ from rubrica.formula import FUNCTIONS, Formula, name_hint, never_a_name, parse
 from rubrica.model.context import Context, Metadata
 from rubrica.model.evaluation import Evaluation
 from rubrica.model.rules import Pattern
-from rubrica.scorers.lexicon import Lexicon
-from rubrica.scorers.situation import CONTEXT_COUNTS, Situation, Sources
-from rubrica.scoring.ruling import share_name
+from rubrica.scorers.namespace import CONTEXT_COUNTS, NameSources, Namespace
+from rubrica.scorers.pattern_table import PatternTable
+from rubrica.scoring.decision_plan import share_name
 from rubrica.text import FEATURES
-from rubrica.text.reading import Texts
+from rubrica.text.texts import Texts
 
 from .document import Data, at, mapped
 
@@ -33,7 +33,7 @@ _WORD_ON = re.compile(r"[A-Za-z0-9_]*", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
-class Offer:
+class NameSuggestion:
     """A name that a formula may read, or a function it may call."""
 
     name: str
@@ -42,7 +42,7 @@ class Offer:
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class FormulaProblem:
     """What is wrong with a formula, and the column (from 1) where it is."""
 
     message: str
@@ -51,7 +51,7 @@ class Fault:
 
 
 @dataclass(slots=True)
-class Bench:
+class FormulaSample:
     """A sample on which formulas are tried: its context, and what the draft made of it where it could.
 
     Many formulas read the same features of the same texts: each is worked out once.
@@ -73,32 +73,34 @@ class Bench:
         return self._features[name]
 
 
-def offers(document: Data, scope: Scope) -> list[Offer]:
+def suggestions(document: Data, scope: Scope) -> list[NameSuggestion]:
     """Everything that a formula of the document may read, the document's own names first."""
-    own: list[Offer] = []
+    own: list[NameSuggestion] = []
     if scope != "context":
         for name, dimension in mapped(document, ("dimensions",)).items():
             title = dimension.get("title") if isinstance(dimension, Mapping) else ""
-            own.append(Offer(name, f"score of the dimension {title or name}"))
+            own.append(NameSuggestion(name, f"score of the dimension {title or name}"))
             parts = mapped(dimension, ("parts",))
-            own += [Offer(part, f"score of a part of {name}") for part in parts]
-            own.append(Offer(share_name(name), f"{name} as a share of full marks, 0 to 1"))
+            own += [NameSuggestion(part, f"score of a part of {name}") for part in parts]
+            own.append(NameSuggestion(share_name(name), f"{name} as a share of full marks, 0 to 1"))
     if scope in ("gates", "section"):
-        own.append(Offer("score", "the score so far"))
+        own.append(NameSuggestion("score", "the score so far"))
     if scope == "section":
-        own.append(Offer("section", "the section's own score"))
+        own.append(NameSuggestion("section", "the section's own score"))
     if has_threshold(document):
-        own.append(Offer("threshold", "the threshold, of the profile where there is one"))
-    own += [Offer(name, f"a setting, {value}") for name, value in mapped(document, ("settings",)).items()]
-    own += [Offer(name, "matches of a named pattern") for name in mapped(document, ("patterns",))]
+        own.append(NameSuggestion("threshold", "the threshold, of the profile where there is one"))
+    own += [NameSuggestion(name, f"a setting, {value}") for name, value in mapped(document, ("settings",)).items()]
+    own += [NameSuggestion(name, "matches of a named pattern") for name in mapped(document, ("patterns",))]
     for name, given in mapped(document, ("context",)).items():
         says = given if isinstance(given, str) else at(given, ("says",), "")
-        own.append(Offer(name, says or "given with the context"))
+        own.append(NameSuggestion(name, says or "given with the context"))
     known = {offer.name for offer in own}
-    own += [Offer(name, feature.says) for name, feature in FEATURES.items() if name not in known]
-    own += [Offer(name, says) for name, (says, _) in CONTEXT_COUNTS.items()]
-    own += [Offer(name, "of the response's metadata") for name in ("response_time", "token_count", "round_number")]
-    return own + [Offer(name, f"{call.usage}: {call.says}", call=True) for name, call in FUNCTIONS.items()]
+    own += [NameSuggestion(name, feature.says) for name, feature in FEATURES.items() if name not in known]
+    own += [NameSuggestion(name, says) for name, (says, _) in CONTEXT_COUNTS.items()]
+    own += [
+        NameSuggestion(name, "of the response's metadata") for name in ("response_time", "token_count", "round_number")
+    ]
+    return own + [NameSuggestion(name, f"{call.usage}: {call.says}", call=True) for name, call in FUNCTIONS.items()]
 
 
 def has_threshold(document: Data) -> bool:
@@ -109,10 +111,11 @@ def has_threshold(document: Data) -> bool:
     )
 
 
-def completions(text: str, caret: int, offered: Sequence[Offer]) -> list[Offer]:
+def completions(text: str, caret: int, offered: Sequence[NameSuggestion]) -> list[NameSuggestion]:
     """What the word before the caret may become; nothing where no word is begun or it is whole already.
 
-    >>> [offer.name for offer in completions("wor", 3, [Offer("word_count", ""), Offer("a_word", ""), Offer("x", "")])]
+    >>> known = [NameSuggestion(name, "") for name in ("word_count", "a_word", "x")]
+    >>> [suggestion.name for suggestion in completions("wor", 3, known)]
     ['word_count', 'a_word']
     """
     found = _WORD.search(text[:caret])
@@ -127,10 +130,10 @@ def completions(text: str, caret: int, offered: Sequence[Offer]) -> list[Offer]:
     return list(near[:MOST_OFFERED])
 
 
-def completed(text: str, caret: int, offer: Offer) -> tuple[str, int]:
+def completed(text: str, caret: int, offer: NameSuggestion) -> tuple[str, int]:
     """The text with the word at the caret replaced by an offer, and where the caret is then.
 
-    >>> completed("2 * wo + 1", 6, Offer("word_count", ""))
+    >>> completed("2 * wo + 1", 6, NameSuggestion("word_count", ""))
     ('2 * word_count + 1', 14)
     """
     found = _WORD.search(text[:caret])
@@ -141,15 +144,15 @@ def completed(text: str, caret: int, offer: Offer) -> tuple[str, int]:
     return text[:start] + word + text[end:], start + len(word)
 
 
-def fault_of(text: str, document: Data, scope: Scope) -> Fault | None:
+def fault_of(text: str, document: Data, scope: Scope) -> FormulaProblem | None:
     """What is wrong with a formula at its place: its grammar, or a name that has no value there."""
     try:
         formula = parse(text)
     except FormulaError as error:
         column = error.column + sum(len(line) + 1 for line in text.split("\n")[: error.line - 1])
-        return Fault(error.message, column, error.fix)
-    names = {offer.name for offer in offers(document, scope) if not offer.call} | set(Metadata.model_fields)
-    later = {offer.name for offer in offers(document, "section")}
+        return FormulaProblem(error.message, column, error.fix)
+    names = {offer.name for offer in suggestions(document, scope) if not offer.call} | set(Metadata.model_fields)
+    later = {offer.name for offer in suggestions(document, "section")}
     closed = "context" in document
     for name in sorted(formula.names, key=lambda name: _column(text, name)):
         if name in names or not (
@@ -158,11 +161,11 @@ def fault_of(text: str, document: Data, scope: Scope) -> Fault | None:
             continue
         column = _column(text, name)
         if name in later or name in ("score", "section"):
-            return Fault(f"{name!r} has no value here: it is known only after scoring", column)
+            return FormulaProblem(f"{name!r} has no value here: it is known only after scoring", column)
         if name == "threshold":
-            return Fault("there is no threshold", column, "set one for the rubric, or for every profile")
+            return FormulaProblem("there is no threshold", column, "set one for the rubric, or for every profile")
         hint = name_hint(name, names)
-        return Fault(f"the name {name!r} is not known", column, hint or "declare it among the context names")
+        return FormulaProblem(f"the name {name!r} is not known", column, hint or "declare it among the context names")
     return None
 
 
@@ -185,7 +188,7 @@ def pointed(text: str, column: int) -> tuple[str, str]:
     return ahead + shown + behind, " " * (column - 1 - start + len(ahead)) + "^"
 
 
-def value_of(text: str, document: Data, scope: Scope, bench: Bench) -> tuple[float | None, str]:
+def value_of(text: str, document: Data, scope: Scope, bench: FormulaSample) -> tuple[float | None, str]:
     """The value of a formula on the sample; without one, why there is none."""
     try:
         formula = parse(text)
@@ -213,9 +216,9 @@ def _is_condition(text: str) -> bool:
     return kind in ("Compare", "Logic", "Not")
 
 
-def _names(formula: Formula, document: Data, scope: Scope, bench: Bench) -> Situation:
+def _names(formula: Formula, document: Data, scope: Scope, bench: FormulaSample) -> Namespace:
     """The sample as a formula reads it: what is half-written in the document is left out."""
-    lexicon = Lexicon()
+    lexicon = PatternTable()
     for name, pattern in mapped(document, ("patterns",)).items():
         if name in formula.names:
             try:
@@ -242,4 +245,4 @@ def _names(formula: Formula, document: Data, scope: Scope, bench: Bench) -> Situ
         for name, given in mapped(document, ("context",)).items()
         if at(given, ("default",)) is not None or at(given, ("optional",))
     }
-    return Situation(bench.context, Sources(lexicon, tuple(sorted(formula.names)), defaults), known)
+    return Namespace(bench.context, NameSources(lexicon, tuple(sorted(formula.names)), defaults), known)

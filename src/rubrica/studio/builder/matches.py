@@ -21,14 +21,14 @@ PATTERN_KEYS = frozenset(Pattern.model_fields)
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class PatternMatches:
     """The places of one pattern in a text, or why it cannot be looked for."""
 
     spans: tuple[tuple[int, int], ...] = ()
     error: str = ""
 
 
-def found_in(pattern: Mapping[str, Any], text: str) -> Found:
+def found_in(pattern: Mapping[str, Any], text: str) -> PatternMatches:
     """Where a pattern of a document is found.
 
     >>> found_in({"keywords": ["moth"]}, "A moth, a Moth, mothballs").spans
@@ -39,15 +39,15 @@ def found_in(pattern: Mapping[str, Any], text: str) -> Found:
     try:
         read = Pattern.model_validate({key: value for key, value in pattern.items() if key in PATTERN_KEYS})
     except ValidationError:
-        return Found(error="write a pattern, or at least one keyword")
+        return PatternMatches(error="write a pattern, or at least one keyword")
     try:
         if read.regex is not None:
             regex = compile_regex(read.regex, ignore_case=read.ignore_case)
         else:
             regex = compile_keywords(read.keywords, read.match)
-        return Found(tuple(regex.spans(text[:LONGEST_SAMPLE], MOST_MATCHES)))
+        return PatternMatches(tuple(regex.spans(text[:LONGEST_SAMPLE], MOST_MATCHES)))
     except PatternError as error:
-        return Found(error=str(error))
+        return PatternMatches(error=str(error))
 
 
 def marked(text: str, places: Sequence[tuple[Sequence[tuple[int, int]], str]]) -> Markup:

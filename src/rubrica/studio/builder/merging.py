@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from rubrica.arena.difference import Change, difference
+from rubrica.workspace.definition_diff import DefinitionChange, difference
 
 from .document import Data, Path
 
@@ -14,19 +14,19 @@ _NOTHING = object()
 
 
 @dataclass(frozen=True, slots=True)
-class Clash:
+class EditConflict:
     """What two people made of one document since both had read it."""
 
-    theirs: tuple[Change, ...]
-    mine: tuple[Change, ...]
+    theirs: tuple[DefinitionChange, ...]
+    mine: tuple[DefinitionChange, ...]
     merged: Data | None  # both together; None where they changed the same place
     same: tuple[Path, ...]  # places that both changed
 
 
-def clash(base: Mapping[str, Any], mine: Mapping[str, Any], theirs: Mapping[str, Any]) -> Clash:
+def edit_conflict(base: Mapping[str, Any], mine: Mapping[str, Any], theirs: Mapping[str, Any]) -> EditConflict:
     """Compare two people's documents with what both started from.
 
-    >>> found = clash({"a": 1, "b": 1}, {"a": 2, "b": 1}, {"a": 1, "b": 3})
+    >>> found = edit_conflict({"a": 1, "b": 1}, {"a": 2, "b": 1}, {"a": 1, "b": 3})
     >>> found.merged, found.same, found.theirs[0].text
     ({'a': 2, 'b': 3}, (), 'b: 1 → 3')
     """
@@ -34,7 +34,7 @@ def clash(base: Mapping[str, Any], mine: Mapping[str, Any], theirs: Mapping[str,
     own = [{key: value for key, value in one.items() if key != "version"} for one in (base, mine, theirs)]
     merged = _merged(own[0], own[1], own[2], (), places)
     whole = None if places else {**({"version": theirs["version"]} if "version" in theirs else {}), **merged}
-    return Clash(tuple(difference(base, theirs)), tuple(difference(base, mine)), whole, tuple(places))
+    return EditConflict(tuple(difference(base, theirs)), tuple(difference(base, mine)), whole, tuple(places))
 
 
 def _merged(base: Any, mine: Any, theirs: Any, path: Path, places: list[Path]) -> Any:

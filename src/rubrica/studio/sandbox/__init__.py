@@ -1,1 +1,1 @@
-"""What the sandbox works out without a page: from a form to a context and back."""
+"""The sandbox: a rubric tried on whatever is typed."""

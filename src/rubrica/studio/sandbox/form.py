@@ -22,7 +22,7 @@ PLAIN_ROUND = frozenset({"prompt", "response", "round_number"})
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class FormTurn:
     """Something said before."""
 
     role: Role
@@ -30,7 +30,7 @@ class Turn:
 
 
 @dataclass(frozen=True, slots=True)
-class Metric:
+class FormMetric:
     """A name that formulas read, and its value as it is typed."""
 
     name: str
@@ -43,8 +43,8 @@ class Form:
 
     prompt: str = ""
     response: str = ""
-    turns: tuple[Turn, ...] = ()
-    metrics: tuple[Metric, ...] = ()
+    turns: tuple[FormTurn, ...] = ()
+    metrics: tuple[FormMetric, ...] = ()
     rest: str = ""
 
 
@@ -52,14 +52,14 @@ def form_of(example: Mapping[str, Any]) -> Form:
     """A form filled in with one of a rubric's examples.
 
     >>> form_of({"id": "x", "prompt": "Why?", "response": "So.", "metadata": {"response_time": 8}, "expect": "pass"})
-    Form(prompt='Why?', response='So.', turns=(), metrics=(Metric(name='response_time', value='8'),), rest='')
+    Form(prompt='Why?', response='So.', turns=(), metrics=(FormMetric(name='response_time', value='8'),), rest='')
     """
     left = {key: value for key, value in example.items() if key not in OWN_KEYS}
     context = Context.of(left)
     turns = _turns(left.pop("messages", ()))
-    if turns and turns[-1] == Turn("assistant", context.response):
+    if turns and turns[-1] == FormTurn("assistant", context.response):
         turns = turns[:-1]
-    if turns and turns[-1] == Turn("user", context.prompt):
+    if turns and turns[-1] == FormTurn("user", context.prompt):
         turns = turns[:-1]
     rounds = left.get("round_history")
     if not turns and isinstance(rounds, list) and all(isinstance(r, dict) and r.keys() <= PLAIN_ROUND for r in rounds):
@@ -76,21 +76,21 @@ def form_of(example: Mapping[str, Any]) -> Form:
             for key in [group] if group else others:
                 left.pop(key, None)
     rest = json.dumps(left, ensure_ascii=False, indent=2) if left else ""
-    rows = tuple(Metric(name, value) for name, value in metrics.items())
+    rows = tuple(FormMetric(name, value) for name, value in metrics.items())
     return Form(context.prompt, context.response, turns, rows, rest)
 
 
 def with_names(form: Form, names: Sequence[str]) -> Form:
     """The form with a row for every name that a rubric reads, so that nobody has to know them by heart."""
     there = {metric.name for metric in form.metrics}
-    more = tuple(Metric(name) for name in names if name not in there)
+    more = tuple(FormMetric(name) for name in names if name not in there)
     return Form(form.prompt, form.response, form.turns, form.metrics + more, form.rest)
 
 
 def context_of(form: Form, *, rounds: bool = False) -> Context:
     """The context that a form says. `rounds`: what was said before are rounds of a game, not turns of a chat.
 
-    >>> context_of(Form(response="So.", metrics=(Metric("score", "7"), Metric("left_out", "")))).lookup("score")
+    >>> context_of(Form(response="So.", metrics=(FormMetric("score", "7"), FormMetric("left_out", "")))).lookup("score")
     7
     """
     data = _rest(form.rest)
@@ -143,16 +143,16 @@ def read_value(text: str) -> float | int | bool | str:
 _METADATA = frozenset({"response_time", "token_count", "model_used", "timestamp", "round_number"})
 
 
-def _turns(messages: Any) -> tuple[Turn, ...]:
+def _turns(messages: Any) -> tuple[FormTurn, ...]:
     found = Context.of({"messages": messages}).messages if messages else ()
-    return tuple(Turn(message.role, message.content) for message in found)
+    return tuple(FormTurn(message.role, message.content) for message in found)
 
 
-def _of_round(one: Mapping[str, Any]) -> tuple[Turn, Turn]:
-    return Turn("user", str(one.get("prompt") or "")), Turn("assistant", str(one.get("response") or ""))
+def _of_round(one: Mapping[str, Any]) -> tuple[FormTurn, FormTurn]:
+    return FormTurn("user", str(one.get("prompt") or "")), FormTurn("assistant", str(one.get("response") or ""))
 
 
-def _rounds(turns: Sequence[Turn]) -> list[dict[str, Any]]:
+def _rounds(turns: Sequence[FormTurn]) -> list[dict[str, Any]]:
     """Turns as rounds: a user's turn opens one, an assistant's closes it."""
     rounds: list[dict[str, Any]] = []
     asked = ""

@@ -1,0 +1,122 @@
+"""Many evaluations under one rubric as a table that fits the terminal, with the reason below each row."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from rich.console import Group
+from rich.text import Text
+
+from rubrica.model.evaluation import DimensionResult, Evaluation
+from rubrica.model.rubric import Rubric
+from rubrica.report.figures import figure
+
+from .screen import safe, short
+from .verdict_style import share_style, verdict_text
+
+SCORE_WIDTH = 7
+LONGEST_CASE, SHORTENED_CASE = 24, 18
+
+
+@dataclass(frozen=True, slots=True)
+class ExampleRow:
+    """One example, what came of it, and what was expected otherwise."""
+
+    case: str
+    evaluation: Evaluation
+    differences: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TableLayout:
+    """Column widths, and the headings that fit them."""
+
+    heads: Mapping[str, str]  # by dimension
+    cell: int
+    case: int
+
+
+def example_table(pack: str, rubric: Rubric, exhibits: Sequence[ExampleRow], width: int) -> Group:
+    """The table of one rubric's examples, at most `width` characters wide."""
+    layout = _layout(rubric, exhibits, width)
+    name = pack if pack == rubric.name else f"{pack} / {rubric.name}"
+    lines = [
+        Text.assemble("\n", (safe(name), "bold"), (f"  {safe(rubric.display_title)}", "dim")),
+        _header(layout),
+    ]
+    for exhibit in exhibits:
+        lines += [_row(exhibit, rubric, layout), _why(exhibit, width)]
+    legend = "  ".join(f"{head}={name}" for name, head in layout.heads.items() if head != name)
+    return Group(*lines, Text(legend, "dim")) if legend else Group(*lines)
+
+
+def abbreviations(names: Sequence[str], width: int) -> Mapping[str, str]:
+    """Names cut to a width, each still different from the others.
+
+    >>> abbreviations(["accuracy", "token_use", "actionability"], 5)
+    {'accuracy': 'accur', 'token_use': 'token', 'actionability': 'actio'}
+    """
+    found: dict[str, str] = {}
+    for name in names:
+        words = name.split("_")
+        tries = [name, words[0], name[:width].rstrip("_"), "".join(word[:1] for word in words), words[-1][:width]]
+        tries += [f"{name[: width - 1]}{digit}" for digit in range(2, 10)]
+        fitting = [one for one in tries if len(one) <= width and one not in found.values()]
+        found[name] = fitting[0] if fitting else name[:width]
+    return found
+
+
+def _layout(rubric: Rubric, exhibits: Sequence[ExampleRow], width: int) -> TableLayout:
+    dimensions = list(rubric.dimensions)
+    case = min(max(len(exhibit.case) for exhibit in exhibits), LONGEST_CASE)
+    verdict = max(len("verdict"), *(len(exhibit.evaluation.verdict) for exhibit in exhibits))
+    narrowest = max(len(_value(exhibit.evaluation.dimensions[name])) for exhibit in exhibits for name in dimensions)
+    room = width - min(case, SHORTENED_CASE) - SCORE_WIDTH - 2 - verdict
+    heads = abbreviations(dimensions, max(narrowest, 3, room // len(dimensions) - 1))
+    cell = max(narrowest, *map(len, heads.values()))
+    left = width - len(dimensions) * (cell + 1) - SCORE_WIDTH - 2 - verdict
+    return TableLayout(heads, cell, max(8, min(case, left)))
+
+
+def _header(layout: TableLayout) -> Text:
+    line = Text("case".ljust(layout.case), "dim")
+    for head in layout.heads.values():
+        line.append(f" {head:>{layout.cell}}")
+    return line.append(f"{'score':>{SCORE_WIDTH}}  verdict")
+
+
+def _row(exhibit: ExampleRow, rubric: Rubric, layout: TableLayout) -> Text:
+    evaluation = exhibit.evaluation
+    line = Text(short(exhibit.case, layout.case).ljust(layout.case))
+    for name in layout.heads:
+        result = evaluation.dimensions[name]
+        line.append(f" {_value(result):>{layout.cell}}", share_style(result.share))
+    share = evaluation.score / evaluation.out_of if evaluation.score is not None else None
+    digits = 1 if evaluation.out_of > 1 else 2
+    score = figure(round(evaluation.score, digits)) if evaluation.score is not None else "–"
+    line.append(f"{score:>{SCORE_WIDTH}}  ", f"bold {share_style(share)}")
+    return line.append_text(verdict_text(evaluation.verdict, rubric))
+
+
+def _value(result: DimensionResult) -> str:
+    if result.value is None:
+        return "–"
+    return figure(round(result.value, 1 if result.high > 1 else 2))
+
+
+def _why(exhibit: ExampleRow, width: int) -> Text:
+    evaluation = exhibit.evaluation
+    reason = evaluation.reason
+    line = Text("  ")
+    for gate in evaluation.gates:
+        if gate.fired:
+            line.append(f"▲ {safe(gate.name)}  ", "red")
+            reason = reason.removeprefix(f"gate {gate.name}: ")
+    for difference in exhibit.differences:
+        line.append(f"≠ {safe(difference)}  ", "bold yellow")
+    if not reason:  # a rubric with one verdict has nothing to say about it: what counts is where the points came from
+        reason = "; ".join(result.why for result in evaluation.dimensions.values())
+    line.append(short(reason, 300), "dim")
+    line.truncate(width, overflow="ellipsis")
+    return line

@@ -1,0 +1,132 @@
+"""``rubrica gateway stats``, ``tune`` and ``labels``: what the books of a gateway tell."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from random import Random
+from typing import Annotated
+
+import msgspec
+import typer
+
+from rubrica.errors import RubricaError
+from rubrica.gateway.analytics import analytics
+from rubrica.gateway.feedback import labels
+from rubrica.gateway.settings import GradingSettings, settings_from_text
+from rubrica.gateway.thresholds import fragment, with_thresholds_in
+from rubrica.gateway.tuning import TOLERANCE, Proposal, TuningTerms, propose
+from rubrica.gateway.variants import with_thresholds
+from rubrica.model.rubric import Rubric
+from rubrica.packs.library import load
+from rubrica.report.printable import printable_json
+from rubrica.store.gateway import compared_requests, rated_requests
+
+from .db import DEFAULT_DATABASE, DatabasePlace, on_database
+from .gateway_tables import print_figures, print_proposals
+from .options import AsJson
+from .screen import echo_json, note, out
+
+MADE_BY = "rubrica gateway"
+SEED = 0
+Days = Annotated[float, typer.Option("--days", min=0.01, max=3650, help="How far to look back.")]
+Kind = Annotated[
+    str | None, typer.Option("--type", metavar="TYPE", help="Only questions of one type, such as FACTUAL.")
+]
+Config = Annotated[
+    Path | None,
+    typer.Option("--config", "-c", metavar="FILE", help="The gateway.yaml that the gateway runs with."),
+]
+Apply = Annotated[bool, typer.Option("--apply", help="Write the proposed thresholds into the --config file.")]
+Tolerance = Annotated[
+    float, typer.Option("--tolerance", min=0.0, max=100.0, help="Points of 100 that answers may lose on average.")
+]
+StandsFor = Annotated[
+    str | None,
+    typer.Option(
+        "--stands-for", metavar="DIMENSION", help="Take a rating of the whole answer as one of this dimension."
+    ),
+]
+
+
+def stats(
+    days: Days = 7.0, kind: Kind = None, place: DatabasePlace = DEFAULT_DATABASE, as_json: AsJson = False
+) -> None:
+    """Show pass rates, costs, savings, waiting times and what people think."""
+    until = datetime.now(UTC)
+    found = on_database(place, MADE_BY, analytics, until - timedelta(days=days), until, kind.upper() if kind else None)
+    if as_json:
+        typer.echo(printable_json(msgspec.json.format(msgspec.json.encode(found)).decode()))
+    elif not found.all.requests:
+        note(f"no requests in the last {days:g} days")
+    else:
+        print_figures(out(), found)
+
+
+def tune(
+    config: Config = None,
+    days: Days = 30.0,
+    tolerance: Tolerance = TOLERANCE,
+    apply: Apply = False,
+    place: DatabasePlace = DEFAULT_DATABASE,
+    as_json: AsJson = False,
+) -> None:
+    """Propose thresholds from answers that tier-1 gave too (the setting shadow.share makes them)."""
+    if apply and config is None:
+        raise typer.BadParameter("say which file: --config gateway.yaml", param_hint="--apply")
+    text = config.read_text(encoding="utf-8") if config is not None else ""
+    rubric = _rubric(settings_from_text(text, str(config)).grading)
+    until = datetime.now(UTC)
+    rows = on_database(place, MADE_BY, compared_requests, until - timedelta(days=days), until, rubric=rubric.reference)
+    found = propose(rows, _thresholds(rubric), Random(SEED), TuningTerms(tolerance=tolerance))  # noqa: S311 - no secret
+    if as_json:
+        typer.echo(printable_json(msgspec.json.format(msgspec.json.encode(found)).decode()))
+    else:
+        print_proposals(out(), found)
+    if apply and config is not None:
+        _apply(config, text, rubric, found)
+
+
+def print_labels(
+    config: Config = None,
+    stands_for: StandsFor = None,
+    days: Days = 90.0,
+    place: DatabasePlace = DEFAULT_DATABASE,
+) -> None:
+    """Print what people gave beside what judges gave, for `rubrica calibrate`."""
+    text = config.read_text(encoding="utf-8") if config is not None else ""
+    rubric = _rubric(settings_from_text(text, str(config)).grading)
+    until = datetime.now(UTC)
+    rated = on_database(place, MADE_BY, rated_requests, until - timedelta(days=days), until)
+    scales = {name: rubric.scale_of(name) for name in rubric.dimensions}
+    found = labels(rated, rubric.reference, scales, stands_for=stands_for)
+    for row in found.rows:
+        echo_json(row, indent=None)
+    for reason, count in found.left_out.items():
+        note(f"{count} left out: {reason}")
+    if not rated:
+        note(f"nobody rated an answer in the last {days:g} days (POST /v1/feedback)")
+
+
+def _rubric(grading: GradingSettings) -> Rubric:
+    return with_thresholds(load(grading.rubric), grading.thresholds)
+
+
+def _thresholds(rubric: Rubric) -> dict[str, float]:
+    """The thresholds of a rubric by question type, of 100."""
+    named = rubric.profiles.named if rubric.profiles is not None else {}
+    per_hundred = 100 / rubric.score.out_of
+    return {name: one.threshold * per_hundred for name, one in named.items() if one.threshold is not None}
+
+
+def _apply(config: Path, text: str, rubric: Rubric, found: list[Proposal]) -> None:
+    own = rubric.score.out_of / 100
+    wanted = {one.question_type: one.threshold * own for one in found if one.advice == "change" and one.threshold}
+    if not wanted:
+        note("nothing to apply")
+        return
+    changed = with_thresholds_in(text, wanted)
+    if changed is None:
+        raise RubricaError(f"{config} is written so that this has to be put in by hand:\n{fragment(wanted)}")
+    config.write_text(changed, encoding="utf-8")
+    note(f"wrote {config}; a running gateway reads it when it starts again")

@@ -1,0 +1,113 @@
+"""Draws evaluations through to where they are wanted, one at a time: files, standard output, the report."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass
+from itertools import islice
+
+import typer
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+from rubrica.model.evaluation import Evaluation
+from rubrica.report.page import write_report
+from rubrica.runs.batch import Batch
+from rubrica.runs.files.case_source import CaseSource, LineSource, cases_of
+from rubrica.runs.rubrics import RunRubrics
+from rubrica.runs.summary.tally import RunTally
+
+from .judge_options import INTERRUPTED
+from .output_files import STDOUT, JsonLines, atomic_text_file, json_lines
+from .screen import err, note, out
+from .tally_tables import one_line, outcome
+
+SMALL_INPUT = 65_536  # bytes; below that a progress bar would only flicker
+
+
+@dataclass(frozen=True, slots=True)
+class Destinations:
+    """Where results go."""
+
+    output: str | None
+    report: str | None
+    force: bool
+    as_json: bool
+
+    @property
+    def printed(self) -> bool:
+        return self.as_json or self.output == STDOUT
+
+
+def judge_file(source: str, batch: Batch, to: Destinations, limit: int | None) -> None:
+    """Judge the cases of a file, or its first ones, then tell what the run came to."""
+    tally = batch.tally
+    try:
+        with (
+            cases_of(source) as file,
+            closing(batch.evaluations(islice(file.cases(), limit))) as evaluations,  # stopped, none is left under way
+            _progress(file, tally, quiet=to.printed and sys.stdout.isatty()) as watched,
+        ):
+            deliver(watched(evaluations), to, batch.run_rubrics)
+    except KeyboardInterrupt:
+        kept = f"; finished evaluations are in {to.output}" if to.output not in (None, STDOUT) else ""
+        note(f"interrupted: {one_line(tally)}{kept}", "bold")
+        raise typer.Exit(INTERRUPTED) from None
+    except BrokenPipeError:
+        note(f"stopped, the output is no longer read: {one_line(tally)}")
+        raise
+    if to.printed:
+        note(one_line(tally))
+    else:
+        out().print(outcome(tally))
+
+
+def deliver(evaluations: Iterator[Evaluation], to: Destinations, run_rubrics: RunRubrics) -> None:
+    """Draw every evaluation through to where it is wanted. None is kept, so memory stays flat."""
+    with ExitStack() as stack:
+        sinks: list[JsonLines] = []
+        if to.output is not None and to.output != STDOUT:
+            sinks.append(stack.enter_context(json_lines(to.output, force=to.force)))
+        if to.printed:
+            sinks.append(json_lines(STDOUT))
+        written = _written(evaluations, sinks)
+        if to.report is None:
+            for _ in written:
+                pass
+            return
+        title = f"Evaluations: {', '.join(run_rubrics.rubrics) or 'by each case’s rubric'}"
+        page = stack.enter_context(atomic_text_file(to.report, force=to.force))
+        write_report(written, page, title=title, rubrics=run_rubrics.rubrics)
+
+
+def _written(evaluations: Iterator[Evaluation], sinks: list[JsonLines]) -> Iterator[Evaluation]:
+    for evaluation in evaluations:
+        for sink in sinks:
+            sink.write(evaluation)
+        yield evaluation
+
+
+Watch = Callable[[Iterator[Evaluation]], Iterator[Evaluation]]
+
+
+@contextmanager
+def _progress(file: CaseSource, tally: RunTally, *, quiet: bool) -> Iterator[Watch]:
+    """A bar on standard error by what was read: a file need not be counted first. None where nobody would see it."""
+    console = err()
+    small = isinstance(file, LineSource) and file.size is not None and file.size < SMALL_INPUT
+    if quiet or not console.is_terminal or small:
+        yield lambda evaluations: evaluations
+        return
+    columns = (TextColumn("{task.fields[judged]:,} judged"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, redirect_stdout=False, transient=True) as progress:
+        task = progress.add_task("", total=file.size, judged=0)
+        every = 64
+
+        def watched(evaluations: Iterator[Evaluation]) -> Iterator[Evaluation]:
+            for evaluation in evaluations:
+                if tally.judged % every == 0:
+                    progress.update(task, completed=file.read, judged=tally.judged)
+                yield evaluation
+
+        yield watched

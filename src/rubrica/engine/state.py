@@ -1,0 +1,89 @@
+"""One evaluation under way: what has been scored so far, and what formulas can read of it."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import msgspec
+
+from rubrica.formula import Interval
+from rubrica.model.context import Context
+from rubrica.model.evaluation import Remarks, Score, Unscored
+from rubrica.scorers.namespace import Namespace
+from rubrica.scoring.decision_plan import ProfilePlan, share_name
+
+from .plan import AxisPlan, Plan
+
+
+@dataclass(frozen=True, slots=True)
+class NotApplicable:
+    """The dimension has nothing to judge here; its weight is shared out."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class NotNeeded:
+    """Not scored, because it could not change the verdict."""
+
+    reason: str
+
+
+Outcome = Score | Unscored | NotApplicable | NotNeeded
+
+
+class EvaluationState(msgspec.Struct, eq=False, gc=False):
+    """One evaluation under way."""
+
+    plan: Plan
+    context: Context
+    terms: ProfilePlan
+    namespace: Namespace
+    outcomes: dict[str, Outcome] = msgspec.field(default_factory=dict)
+    parts: dict[str, dict[str, Outcome]] = msgspec.field(default_factory=dict)
+    remarks: Remarks | None = None
+    voted: bool = False  # some outcome may carry the votes of a panel or of repeats
+    stopped: bool = False
+    started: float = msgspec.field(default_factory=time.perf_counter)
+
+    @property
+    def waiting(self) -> list[AxisPlan]:
+        """The axes without an outcome, those that can move the score most first."""
+        left = [axis for axis in self.plan.axes if axis.name not in self.outcomes]
+        return sorted(left, key=lambda axis: -self.terms.weights.get(axis.name, 0.0))
+
+
+def weighable(state: EvaluationState) -> tuple[dict[str, object], dict[str, Interval]]:
+    """The names that formulas read, with the rubric's policy applied to what has no score, and what stays unknown."""
+    decision = state.plan.decision
+    policy = decision.on_unscored.policy
+    names = state.namespace
+    unknown: dict[str, Interval] = {}
+    for axis in state.plan.axes:
+        share = share_name(axis.name)
+        value: float | None = None
+        match state.outcomes.get(axis.name):
+            case Score() as score:
+                value = score.value
+            case NotApplicable():
+                pass
+            case Unscored() if policy == "neutral":
+                value = decision.neutral(axis.name)
+            case Unscored() if policy == "skip":
+                pass
+            case _:  # still to be scored, or not scored and nothing may be assumed
+                scale, optional = axis.scale, policy == "skip"
+                unknown[axis.name] = Interval(scale.min, scale.max, optional=optional)
+                unknown[share] = Interval(scale.share(scale.min), 1.0, optional=optional)
+                continue
+        names[axis.name] = value
+        if share in decision.reads_shares:
+            names[share] = None if value is None else axis.scale.share(value)
+    for outcomes in state.parts.values():
+        for part, outcome in outcomes.items():
+            if isinstance(outcome, Score):
+                names[part] = outcome.value
+            elif policy != "inconclusive":
+                names[part] = None
+    return names, unknown

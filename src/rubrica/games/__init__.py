@@ -1,0 +1,1 @@
+"""Games: players, rounds and what judges them, scores, leaderboards."""

@@ -1,0 +1,59 @@
+"""Who stands where: the leaderboards that a caller may see, read from the database."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from uuid import UUID
+
+import msgspec
+from sqlalchemy import Connection, true
+
+from rubrica.errors import MissingError
+from rubrica.store import games, players, scores
+from rubrica.store.games import Attachment
+from rubrica.workspace.access import Caller
+
+from .games import visible_game
+from .leaderboard import LeaderboardRow, PlayerStanding, Way, by_composite, by_korgym, ranked
+
+
+class Leaderboard(msgspec.Struct, frozen=True):
+    """A leaderboard: overall, or by the dimension it names."""
+
+    by: Way
+    dimension: str | None
+    dimensions: list[str]
+    items: list[LeaderboardRow]
+    total: int
+
+    def first(self, limit: int) -> Leaderboard:
+        """The same with its first entries only."""
+        return msgspec.structs.replace(self, items=self.items[:limit])
+
+
+def of_game(conn: Connection, caller: Caller, game_id: UUID, by: Way, dimension: str | None) -> Leaderboard:
+    """The players of one game."""
+    game = visible_game(conn, caller, game_id)
+    attached = games.attachments(conn, [game.id])
+    found = scores.standings(conn, games.is_game(game.id))
+    lines = by_composite(attached, found) if by == "composite" else by_korgym(attached, found)
+    return _board(conn, by, dimension, attached, lines)
+
+
+def across_games(conn: Connection, caller: Caller, dimension: str | None) -> Leaderboard:
+    """The players of all games that the caller may see: in each, those who joined it, by whoever stands behind them."""
+    seen_by = None if caller.is_admin else caller.user_id
+    attached = games.attachments(conn, seen_by=seen_by)
+    found = scores.standings(conn, true() if seen_by is None else games.visible(seen_by), joined_only=True)
+    return _board(conn, "korgym", dimension, attached, by_korgym(attached, found))
+
+
+def _board(
+    conn: Connection, by: Way, dimension: str | None, attached: Sequence[Attachment], lines: Sequence[PlayerStanding]
+) -> Leaderboard:
+    dimensions = sorted({attachment.dimension for attachment in attached})
+    if dimension is not None and dimension not in dimensions:
+        raise MissingError(f"there is no dimension {dimension!r} here ({', '.join(dimensions) or 'none is attached'})")
+    names = players.names_of(conn, {line.player_id for line in lines})
+    entries = ranked(lines, names, dimension)
+    return Leaderboard(by, dimension, dimensions, entries, len(entries))

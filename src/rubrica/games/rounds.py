@@ -1,0 +1,177 @@
+"""Rounds that were judged: kept with their scores, all or nothing, and shown with every point explained."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import msgspec
+from sqlalchemy import Connection
+
+from rubrica.errors import ConflictError, MissingError
+from rubrica.store import games, players, rounds, scores
+from rubrica.store.games import Attachment
+from rubrica.store.rounds import Place, PlayedRound
+from rubrica.store.scores import StoredScore
+from rubrica.workspace.access import Caller
+
+from .composite import Composite
+from .games import visible_game
+from .judging import JudgedRounds, RoundReply, composite_of
+from .players import player_in
+from .turns import AttachmentScore, AttachmentScores, MovedError, PlayerTurn, refuse_taken
+
+
+class RoundLine(msgspec.Struct, frozen=True):
+    """A kept round as lists show it."""
+
+    player_id: UUID
+    player: str
+    round_number: int
+    content: dict[str, Any]
+    composite: Composite
+    created_at: datetime
+
+
+class RoundView(RoundLine, frozen=True):
+    """A kept round with its scores, each with its whole breakdown."""
+
+    scores: list[KeptRoundScore]
+
+
+class KeptRoundScore(msgspec.Struct, frozen=True):
+    """One score of a kept round."""
+
+    id: UUID
+    attachment_id: UUID
+    evaluation_id: UUID
+    evaluation: str  # its slug
+    version: str
+    dimension: str
+    weight: float
+    raw_score: float | None
+    normalized_score: float | None
+    verdict: str
+    reason: str
+    rule_breakdown: list[dict[str, Any]]
+    dimension_scores: dict[str, Any]
+
+
+def keep(conn: Connection, judged: JudgedRounds) -> list[RoundReply]:
+    """Keep rounds and scores in this transaction; a MovedError where what they were judged with has changed."""
+    old = sorted({turn.entrant.player.id for turn in judged.turns if not turn.entrant.new})
+    if old:
+        players.hold_players(conn, old)
+    for turn in judged.turns:
+        _refuse_moved(conn, turn)
+        if turn.entrant.new:
+            try:
+                players.add_player(conn, turn.entrant.player)
+            except ConflictError as error:
+                raise MovedError(str(error)) from None
+        if turn.agreed_at is not None:
+            players.join_game(conn, turn.game.id, turn.entrant.player.id, turn.agreed_at)
+    rounds.add_rounds(conn, judged.rounds)
+    scores.add_scores(conn, judged.scores)
+    return judged.told
+
+
+def _refuse_moved(conn: Connection, turn: PlayerTurn) -> None:
+    player_id = turn.entrant.player.id
+    if list(turn.attachments) != games.attachments(conn, [turn.game.id]):
+        raise MovedError("what is attached to the game has changed meanwhile (send it again)")
+    if not turn.entrant.new:
+        new = [sheet.number for sheet in turn.sheets if not sheet.stored]
+        if rounds.progress(conn, turn.game.id, player_id) != turn.progress:
+            raise MovedError(f"{turn.entrant.player.name} has played another round meanwhile (send it again)")
+        refuse_taken(conn, turn, new)
+    again = [sheet for sheet in turn.sheets if sheet.stored]
+    if again:
+        wanted = {(attachment.id, sheet.number) for sheet in again for attachment in sheet.lacking}
+        ids = [attachment.id for attachment in turn.attachments]
+        known = scores.game_scores(conn, ids, player_id, [sheet.number for sheet in again])
+        if any((score.attachment_id, score.round_number) in wanted for score in known):
+            raise MovedError("somebody else has had these rounds judged meanwhile (send it again)")
+
+
+# --- showing ----------------------------------------------------------------------------------------------
+
+
+def list_rounds(
+    conn: Connection, caller: Caller, game_id: UUID, player_id: UUID | None, after: Place | None, limit: int
+) -> list[RoundLine]:
+    """One page of a game's rounds, player by player, each by number."""
+    visible_game(conn, caller, game_id)
+    found = rounds.list_rounds(conn, game_id, player_id, after=after, limit=limit)
+    attached = games.attachments(conn, [game_id])
+    names = players.names_of(conn, {round_.player_id for round_ in found})
+    marks = _marks(conn, attached, found)
+    return [
+        RoundLine(
+            round_.player_id,
+            names[round_.player_id],
+            round_.round_number,
+            round_.content,
+            composite_of(attached, marks.get((round_.player_id, round_.round_number), {})),
+            round_.created_at,
+        )
+        for round_ in found
+    ]
+
+
+def view_round(conn: Connection, caller: Caller, game_id: UUID, player: str, number: int) -> RoundView:
+    """One round with its scores under what is attached now."""
+    visible_game(conn, caller, game_id)
+    player_id = player_in(conn, game_id, player)
+    round_ = rounds.round_by_number(conn, game_id, player_id, number)
+    if round_ is None:
+        raise MissingError(f"there is no round {number} of player {player} in this game")
+    attached = games.attachments(conn, [game_id])
+    by_id = {attachment.id: attachment for attachment in attached}
+    found = scores.scores_of_round(conn, list(by_id), player_id, number)
+    marks = _marks(conn, attached, [round_]).get((player_id, number), {})
+    return RoundView(
+        player_id,
+        players.names_of(conn, [player_id])[player_id],
+        number,
+        round_.content,
+        composite_of(attached, marks),
+        round_.created_at,
+        [_shown(score, by_id[score.attachment_id]) for score in found if score.attachment_id is not None],
+    )
+
+
+def _marks(
+    conn: Connection, attached: Sequence[Attachment], found: Sequence[PlayedRound]
+) -> dict[tuple[UUID, int], AttachmentScores]:
+    """What each round was given, by player and number."""
+    ids = [attachment.id for attachment in attached]
+    numbers: dict[UUID, list[int]] = {}
+    for round_ in found:
+        numbers.setdefault(round_.player_id, []).append(round_.round_number)
+    marks: dict[tuple[UUID, int], AttachmentScores] = {}
+    for player_id, own in numbers.items():
+        for score in scores.game_scores(conn, ids, player_id, own):
+            mark = AttachmentScore(score.normalized_score, score.bounds, score.reason)
+            marks.setdefault((player_id, score.round_number), {})[score.attachment_id] = mark
+    return marks
+
+
+def _shown(score: StoredScore, attachment: Attachment) -> KeptRoundScore:
+    return KeptRoundScore(
+        score.id,
+        attachment.id,
+        score.evaluation_id,
+        score.evaluation,
+        score.version,
+        attachment.dimension,
+        attachment.weight,
+        score.raw_score,
+        score.normalized_score,
+        score.verdict,
+        score.record.get("reason", ""),
+        score.rule_breakdown,
+        score.dimension_scores,
+    )

@@ -1,0 +1,1 @@
+"""Rubrics without judges over millions of texts, as columns of figures."""

@@ -1,0 +1,96 @@
+"""A file of cases cut into pieces that are read, judged and stored on their own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from io import BytesIO
+from pathlib import Path
+
+import msgspec
+import polars as pl
+
+from rubrica.errors import RubricaError
+from rubrica.model.context import LONGEST_TEXT
+from rubrica.runs.files.case_source import BOM
+from rubrica.runs.files.parquet_source import reading_parquet
+
+from .parquet_records import from_frame
+from .records import Records, all_odd, from_lines
+
+PIECE_BYTES = 24_000_000
+"""Of a file of lines; of a Parquet file, about as much text in memory."""
+PIECE_ROWS = (20_000, 250_000)
+"""The fewest and the most rows of a piece of a Parquet file."""
+CHUNK_BYTES = 8_000_000
+CHUNK_ROWS = 50_000
+PARQUET = (".parquet", ".pq")
+
+
+class FilePiece(msgspec.Struct, frozen=True, array_like=True):
+    """A stretch of a file: from byte to byte of one of lines, from row to row of a Parquet file."""
+
+    number: int
+    start: int
+    end: int
+    first: int  # the number of its first line or row, from 1
+
+
+def is_table(source: Path) -> bool:
+    return source.suffix.lower() in PARQUET
+
+
+def pieces_of(source: Path, size: int = PIECE_BYTES) -> list[FilePiece]:
+    """How a file is cut: into one piece at least, so that an empty file has figures too, of nothing."""
+    try:
+        pieces = list(_row_pieces(source, size) if is_table(source) else _line_pieces(source, size))
+        return pieces or [FilePiece(0, 0, 0, 1)]
+    except OSError as error:
+        raise RubricaError(f"{source} cannot be read: {error.strerror or error}") from None
+
+
+def _line_pieces(source: Path, size: int) -> Iterator[FilePiece]:
+    with source.open("rb") as stream:
+        start, first, number = 0, 1, 0
+        while block := stream.read(size):
+            rest = stream.readline() if not block.endswith(b"\n") else b""
+            end = start + len(block) + len(rest)
+            yield FilePiece(number, start, end, first)
+            first += sum(1 for _ in BytesIO(block))  # half the time of counting their ends
+            start, number = end, number + 1
+
+
+def _row_pieces(source: Path, size: int) -> Iterator[FilePiece]:
+    with reading_parquet(source):
+        rows = pl.scan_parquet(source).select(pl.len()).collect().item()
+    fewest, most = PIECE_ROWS
+    by_size = rows * size // (3 * source.stat().st_size + 1)  # texts take about a third of their room in such a file
+    each = max(1, min(max(by_size, 1), max(fewest, rows // 20), most))
+    for number, start in enumerate(range(0, rows, each)):
+        yield FilePiece(number, start, min(start + each, rows), start + 1)
+
+
+def records_of(source: Path, piece: FilePiece, names: frozenset[str]) -> Iterator[Records]:
+    """The records of a piece, some thousand at a time; `names` are those to keep of each."""
+    if is_table(source):
+        with reading_parquet(source):
+            frame = pl.scan_parquet(source).slice(piece.start, piece.end - piece.start).collect()
+        for start in range(0, frame.height, CHUNK_ROWS):
+            yield from_frame(frame.slice(start, CHUNK_ROWS), piece.first + start, names)
+        return
+    first = piece.first
+    for data in blocks_of(source, piece):
+        # in a longer one, a line is longer than all texts that are judged
+        records = all_odd(data, first) if len(data) > LONGEST_TEXT else from_lines(data, first, names)
+        yield records
+        first += records.lines
+
+
+def blocks_of(source: Path, piece: FilePiece) -> Iterator[bytes]:
+    """The lines of a piece, some thousand at a time."""
+    at = piece.start
+    with source.open("rb") as stream:
+        stream.seek(at)
+        while data := stream.read(min(CHUNK_BYTES, piece.end - at)):
+            data += stream.readline() if not data.endswith(b"\n") else b""
+            yield data.removeprefix(BOM) if at == 0 else data
+            at += len(data)

@@ -1,0 +1,140 @@
+"""Judges the pieces of a file with all cores: this process, and one more for every further core."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from threading import Lock, Thread
+from typing import IO
+
+import msgspec
+
+from rubrica.engine.plan import Plan
+from rubrica.errors import RubricaError
+from rubrica.runs.files.manifest import UsedRubric
+
+from .pieces import FilePiece
+from .shards import Shard, ShardJudge
+from .worker import WorkerAnswer, WorkerJob
+
+PATIENCE = 5.0
+"""Seconds that another process may take to end."""
+
+
+class PieceQueue:
+    """What is left to judge, and what was judged; shared by the threads that see to the other processes."""
+
+    def __init__(self, pieces: Iterable[FilePiece], told: Callable[[Shard], None]) -> None:
+        self._left = deque(pieces)
+        self._told = told
+        self._lock = Lock()
+        self.problem = ""
+
+    def next(self) -> FilePiece | None:
+        """A piece to judge; None where there is none, or where something cannot be mended."""
+        with self._lock:
+            return self._left.popleft() if self._left and not self.problem else None
+
+    def give_back(self, piece: FilePiece) -> None:
+        with self._lock:
+            self._left.appendleft(piece)
+
+    def stop(self, problem: str) -> None:
+        self.problem = self.problem or problem
+
+    def done(self, shard: Shard) -> None:
+        with self._lock:
+            self._told(shard)
+
+
+def judge_all(shards: ShardJudge, pieces: list[FilePiece], told: Callable[[Shard], None], processes: int) -> None:
+    """Judge every piece; `told` hears of each as it is stored, by one thread at a time."""
+    crew = PieceQueue(pieces, told)
+    others = max(0, min(processes, len(pieces)) - 1)
+    with _workers(shards, crew, others):
+        while (piece := crew.next()) is not None:
+            crew.done(shards.judge(piece))
+    while (piece := crew.next()) is not None:  # given back by a process that died
+        crew.done(shards.judge(piece))
+    if crew.problem:
+        raise RubricaError(crew.problem)
+
+
+@contextmanager
+def _workers(shards: ShardJudge, crew: PieceQueue, count: int) -> Iterator[None]:
+    """Other processes at work, each seen to by a thread of its own; at the end they have ended."""
+    workers = [_started(shards.plan, shards) for _ in range(count)]
+    threads = [Thread(target=_see_to, args=(worker, crew), daemon=True) for worker in workers]
+    for thread in threads:
+        thread.start()
+    try:
+        yield
+        for thread in threads:
+            thread.join()
+    finally:
+        for worker in workers:
+            _end(worker)
+
+
+def _started(plan: Plan, shards: ShardJudge) -> subprocess.Popen[bytes]:
+    rubric = plan.rubric
+    paths = os.pathsep.join(path for path in sys.path if path)
+    worker = subprocess.Popen(
+        [sys.executable, "-m", "rubrica.runs.bulk.worker"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": paths},
+    )
+    job = WorkerJob(UsedRubric.of(rubric).document, rubric.hash, str(shards.source), str(shards.folder), shards.group)
+    _write(worker, msgspec.json.encode(job))
+    return worker
+
+
+def _see_to(worker: subprocess.Popen[bytes], crew: PieceQueue) -> None:
+    """Hand pieces to a process until there are no more. What a dead one had is given back."""
+    while (piece := crew.next()) is not None:
+        _write(worker, msgspec.json.encode(piece))
+        line = _pipe(worker.stdout).readline()
+        if not line.endswith(b"\n"):
+            crew.give_back(piece)
+            return
+        answer = msgspec.json.decode(line, type=WorkerAnswer)
+        if answer.shard is None:
+            crew.stop(answer.problem)
+            return
+        crew.done(answer.shard)
+
+
+def _write(worker: subprocess.Popen[bytes], line: bytes) -> None:
+    try:
+        pipe = _pipe(worker.stdin)
+        pipe.write(line + b"\n")
+        pipe.flush()
+    except OSError:  # it is gone, which reading its answer shows
+        return
+
+
+def _pipe(pipe: IO[bytes] | None) -> IO[bytes]:
+    if pipe is None:
+        raise RubricaError("a process was started without its pipes")
+    return pipe
+
+
+def _end(worker: subprocess.Popen[bytes]) -> None:
+    with suppress(OSError):  # it is gone already
+        _pipe(worker.stdin).close()
+    try:
+        worker.wait(PATIENCE)
+    except subprocess.TimeoutExpired:
+        worker.kill()
+        worker.wait()
+    _pipe(worker.stdout).close()
+
+
+def cores() -> int:
+    """How many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

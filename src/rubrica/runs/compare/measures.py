@@ -1,0 +1,43 @@
+"""Measures: what of a row is compared and summed up, by name. A dimension and a section may have the same name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal, NamedTuple
+
+from rubrica.runs.files.rows import RunRow
+
+Kind = Literal["score", "section", "dimension", "passed"]
+KINDS: tuple[Kind, ...] = ("score", "passed", "section", "dimension")
+
+
+class Measure(NamedTuple):
+    """One thing that a run is measured by.
+
+    >>> str(Measure("dimension", "clarity")), str(SCORE)
+    ('clarity', 'score')
+    """
+
+    kind: Kind
+    name: str
+
+    def __str__(self) -> str:
+        return f"section {self.name}" if self.kind == "section" else self.name
+
+    @property
+    def key(self) -> str:
+        """For files: told apart whatever their names are."""
+        return self.name if self.kind in ("score", "passed") else f"{self.kind}.{self.name}"
+
+
+SCORE = Measure("score", "score")
+PASSED = Measure("passed", "pass rate")
+
+
+def values_of(row: RunRow) -> Iterator[tuple[Measure, float | None]]:
+    """The score of a row, and the values of its sections and dimensions."""
+    yield SCORE, row.score
+    for name, value in row.sections.items():
+        yield Measure("section", name), value
+    for name, value in row.dimensions.items():
+        yield Measure("dimension", name), value

@@ -1,0 +1,1 @@
+"""The files of a run: cases in, evaluations and figures out, nothing lost."""

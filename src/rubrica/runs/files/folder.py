@@ -1,0 +1,103 @@
+"""A run's folder: one process at a time in it, and earlier runs moved aside, never over one another."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from rubrica.errors import RubricaError
+from rubrica.files import make_private_folder
+
+from .manifest import MANIFEST, Manifest, read_manifest
+from .stored import COLUMNS
+
+LOCK, EARLIER = ".lock", "earlier"
+SUMMARY, PAGE = "summary.json", "report.html"
+
+
+@dataclass(frozen=True, slots=True)
+class RunOpening:
+    """How a run begins: `new` in an empty folder, `resumed`, or `restarted` beside an earlier one."""
+
+    kind: Literal["new", "resumed", "restarted"]
+    manifest: Manifest
+    changes: tuple[str, ...] = ()  # since the earlier run
+    earlier: Path | None = None  # where that one is now
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """The folder, made if need be, for this process alone. The system ends the claim when the process ends."""
+    try:
+        make_private_folder(folder)
+        file = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
+    except FileExistsError:
+        raise RubricaError(f"{folder} is a file; name a folder for the run") from None
+    except OSError as error:
+        raise RubricaError(f"{folder} cannot be used: {error.strerror}") from None
+    try:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            other = os.pread(file, 20, 0).decode(errors="replace").strip()
+            who = f"process {other}" if other else "another process"
+            raise RubricaError(f"{who} is running in {folder}; wait for it, or name another folder") from None
+        os.ftruncate(file, 0)
+        os.pwrite(file, str(os.getpid()).encode(), 0)
+        yield
+    finally:
+        os.close(file)
+
+
+def begin(folder: Path, manifest: Manifest, *, resume: bool = True) -> RunOpening:
+    """Go on with the run in a locked folder where it was made by the same terms, or move it aside and begin anew."""
+    earlier = read_manifest(folder)
+    if earlier is None:
+        _refuse_strangers(folder)
+        manifest.write(folder)
+        return RunOpening("new", manifest)
+    changes = tuple(manifest.differences(earlier))
+    if earlier.kind == "bulk" and manifest.kind == "judged":
+        changes = (*changes, "cases are judged one by one, no longer in bulk")
+    if resume and not changes:
+        known = {used.name: used for used in (*earlier.rubrics, *manifest.rubrics)}
+        going_on = msgspec.structs.replace(
+            manifest, id=earlier.id, kind=earlier.kind, started=earlier.started, rubrics=tuple(known.values())
+        )
+        going_on.write(folder)
+        return RunOpening("resumed", going_on)
+    place = _move_aside(folder)
+    manifest.write(folder)
+    return RunOpening("restarted", manifest, changes, place)
+
+
+def drop_derived(folder: Path) -> None:
+    """Remove what is made of the evaluations, because they are about to change."""
+    for name in (COLUMNS, SUMMARY, PAGE):
+        (folder / name).unlink(missing_ok=True)
+
+
+def _move_aside(folder: Path) -> Path:
+    """Move everything of a run to earlier/N. Its manifest goes last: stopped half-way, the rest follows next time."""
+    number = 1
+    while (folder / EARLIER / str(number) / MANIFEST).exists():
+        number += 1
+    place = folder / EARLIER / str(number)
+    make_private_folder(place)
+    for item in sorted(folder.iterdir(), key=lambda item: item.name == MANIFEST):
+        if item.name not in (LOCK, EARLIER):
+            item.rename(place / item.name)
+    return place
+
+
+def _refuse_strangers(folder: Path) -> None:
+    others = [item.name for item in folder.iterdir() if item.name not in (LOCK, EARLIER)]
+    if others and not all(name.startswith(f".{MANIFEST}.") for name in others):
+        raise RubricaError(f"{folder} holds {sorted(others)[0]}, but no run; name an empty or a new folder")

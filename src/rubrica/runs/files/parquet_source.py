@@ -1,0 +1,99 @@
+"""Cases from Parquet files, a batch of rows at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from rubrica.engine.cases import BadLine, Case, case_from
+from rubrica.errors import RubricaError
+
+from .case_source import json_or_text, structured
+
+BATCH = 10_000
+"""Rows in memory at once."""
+
+UNREADABLE = (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException)
+"""What polars raises on a file that is damaged; a panic, which is no Exception, on some kinds of damage."""
+
+
+@contextmanager
+def reading_parquet(path: Path) -> Iterator[None]:
+    """Around whatever reads a file: what is wrong with it is told as a RubricaError."""
+    try:
+        yield
+    except UNREADABLE as error:
+        raise RubricaError(f"{path} cannot be read as Parquet: {error}") from None
+
+
+class ParquetSource:
+    """A Parquet file: a column for every key of a case. Progress is counted in rows."""
+
+    def __init__(self, path: Path) -> None:
+        self.read = 0
+        self._path = path
+        with reading_parquet(path):
+            self._frame = pl.scan_parquet(path)
+            names = self._frame.collect_schema().names()
+            self.size: int | None = self._frame.select(pl.len()).collect().item()
+        if not {"response", "messages"} & set(names):
+            raise RubricaError(f"{path} has no column `response` or `messages`; it has {', '.join(names)}")
+
+    def cases(self) -> Iterator[Case | BadLine]:
+        for start in range(0, self.size or 0, BATCH):  # a query for all of them would read far ahead
+            with reading_parquet(self._path):
+                rows = self._frame.slice(start, BATCH).collect()
+            for row in rows.iter_rows(named=True):
+                self.read += 1
+                cells = {name: plain_cell(name, cell) for name, cell in row.items() if cell is not None}
+                yield case_from(cells, self.read)
+
+
+def text_sizes(path: Path, rows: int) -> Iterator[int]:
+    """How many bytes the texts of the rows so far have, a batch at a time, without any case being made of them."""
+    size = 0
+    try:
+        table = pl.scan_parquet(path)
+        for start in range(0, rows, BATCH):
+            size += sum(_text_bytes(column) for column in table.slice(start, BATCH).collect().get_columns())
+            yield size
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise RubricaError(f"{path.name} cannot be read as Parquet: {error}") from None
+
+
+def _text_bytes(column: pl.Series) -> int:
+    """The bytes of all texts of a column. Equal texts share their memory here; as cases, each has its own."""
+    kind = column.dtype
+    if isinstance(kind, pl.Struct):
+        return sum(_text_bytes(field) for field in column.struct.unnest().get_columns())
+    if isinstance(kind, pl.List | pl.Array):
+        return _text_bytes(column.explode())
+    if kind == pl.String:
+        return int(column.str.len_bytes().cast(pl.UInt64).sum())
+    if kind == pl.Binary:
+        return int(column.bin.size().cast(pl.UInt64).sum())
+    return 0
+
+
+def plain_cell(name: str, cell: Any) -> Any:
+    """A cell as JSON would have it."""
+    if isinstance(cell, str):
+        return json_or_text(cell) if structured(name) and cell[:1] in ("{", "[") else cell
+    return _values(cell)
+
+
+def _values(cell: Any) -> Any:
+    match cell:
+        case dict():
+            return {key: _values(value) for key, value in cell.items() if value is not None}
+        case list():
+            return [_values(value) for value in cell]
+        case Decimal():
+            return float(cell)
+        case _:
+            return cell

@@ -1,0 +1,79 @@
+"""Rows: an evaluation reduced to the figures that summaries, comparisons and tables are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from rubrica.model.evaluation import DimensionResult, Evaluation
+
+GROUP = "group"
+"""The piece of a case's metadata that says which cases belong together, such as all questions about one passage."""
+
+
+class RunRow(msgspec.Struct, frozen=True, gc=False):
+    """One evaluation in figures. Values of dimensions are on their own scale, those of sections on `out_of`."""
+
+    case: str
+    rubric: str  # name@version
+    verdict: str
+    score: float | None
+    out_of: float
+    dimensions: Mapping[str, float | None] = {}  # None: not scored, or nothing to judge
+    sections: Mapping[str, float | None] = {}
+    unscored: tuple[str, ...] = ()  # dimensions that should have a score and have none
+    gates: tuple[str, ...] = ()  # that fired
+    fired: tuple[str, ...] = ()  # rules that changed a score, as ``dimension: rule``
+    profile: str | None = None
+    group: str | None = None
+    repeat: int = 0
+    offline: bool = False
+    errors: int = 0  # rules, gates and formulas that could not be applied
+    duration_ms: float = 0.0
+    usd: float | None = None  # None: nothing was paid, or the price is not known
+    input_tokens: int = 0
+    output_tokens: int = 0
+    reason: str = ""
+
+    @property
+    def key(self) -> tuple[str, int]:
+        """What two runs are paired by."""
+        return self.case, self.repeat
+
+
+def row_of(evaluation: Evaluation, group: str = GROUP) -> RunRow:
+    """The figures of an evaluation. `group` names the metadata that cases are grouped by."""
+    cost = evaluation.cost
+    results = evaluation.dimensions
+    return RunRow(
+        case=evaluation.case or "",
+        rubric=f"{evaluation.rubric}@{evaluation.version}",
+        verdict=evaluation.verdict,
+        score=evaluation.score,
+        out_of=evaluation.out_of,
+        dimensions={name: result.value for name, result in results.items()},
+        sections={name: section.score for name, section in evaluation.sections.items()},
+        unscored=tuple(name for name, result in results.items() if result.status in ("unscored", "neutral")),
+        gates=tuple(gate.name for gate in evaluation.gates if gate.fired),
+        fired=tuple(rule for name, result in results.items() for rule in _fired(name, result)),
+        profile=evaluation.profile,
+        group=_group(evaluation, group),
+        repeat=evaluation.repeat,
+        offline=evaluation.offline,
+        errors=len(evaluation.errors),
+        duration_ms=evaluation.duration_ms,
+        usd=cost.usd if cost is not None else None,
+        input_tokens=cost.input_tokens if cost is not None else 0,
+        output_tokens=cost.output_tokens if cost is not None else 0,
+        reason=evaluation.reason,
+    )
+
+
+def _fired(name: str, result: DimensionResult) -> list[str]:
+    return [f"{name}: {hit.rule}" for hit in result.hits if hit.points]
+
+
+def _group(evaluation: Evaluation, key: str) -> str | None:
+    found = evaluation.context.lookup(key) if evaluation.context is not None else None
+    return None if found is None else str(found)

@@ -1,0 +1,51 @@
+"""What is made of a run's evaluations when it has ended: columns, figures, a page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+from importlib import import_module
+from pathlib import Path
+
+import msgspec
+
+from .files.atomic import write_atomically
+from .files.folder import PAGE, SUMMARY
+from .files.manifest import read_manifest
+from .files.rows import RunRow
+from .files.stored import COLUMNS, StoredRun
+from .summary.page import CARDS, write_page
+from .summary.summary import summarise
+from .summary.tally import RunTally
+
+
+def finish(folder: Path, now: datetime) -> tuple[RunTally, list[str]]:
+    """Write columns, summary and page, and what the whole run came to; with notes on what could not be made."""
+    notes = []
+    manifest = read_manifest(folder)
+    bulk = manifest is not None and manifest.kind == "bulk"  # its records would have to be made again to be shown
+    if manifest is not None:
+        msgspec.structs.replace(manifest, finished=now.isoformat(timespec="seconds")).write(folder)
+    run = StoredRun.open(folder)
+    if not (folder / COLUMNS).exists():
+        try:
+            columns = import_module("rubrica.runs.files.parquet_rows")
+        except ModuleNotFoundError as error:
+            if error.name != "polars":
+                raise
+            notes.append(f"no {COLUMNS}: polars is missing (pip install 'rubrica[tables]')")
+        else:
+            columns.write_columns(run.rows(), folder / COLUMNS)
+    tally = RunTally()
+    told = summarise(_counted(run.rows(), tally))
+    with write_atomically(folder / SUMMARY) as place:
+        place.write_bytes(msgspec.json.format(msgspec.json.encode(told.to_dict()), indent=1) + b"\n")
+    with write_atomically(folder / PAGE) as place, place.open("w", encoding="utf-8") as stream:
+        write_page(run, stream, cards=0 if bulk else CARDS)
+    return tally, notes
+
+
+def _counted(rows: Iterator[RunRow], tally: RunTally) -> Iterator[RunRow]:
+    for row in rows:
+        tally.add_row(row)
+        yield row

@@ -1,0 +1,1 @@
+"""People score a sample of a run, and judges are held against them."""

@@ -1,0 +1,184 @@
+"""Judges held against people: how far they agree on each question, and labels that calibration learns from."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+from typing import Any
+
+from rubrica.engine.compile import compile_rubric
+from rubrica.engine.plan import Plan
+from rubrica.engine.rejudge import decide
+from rubrica.model.context import Context
+from rubrica.model.evaluation import Evaluation
+from rubrica.runs.files.rows import GROUP
+from rubrica.scoring.agreement import Agreement, krippendorff_alpha
+
+from .opinions import Opinion, ReviewedRun
+from .questions import ReviewQuestion, Rubrics, questions_of, result_of, rubric_for
+
+_CORRECTED = re.compile(r"(-?[\d.]+(?:e[-+]?\d+)?) corrected to -?[\d.]+(?:e[-+]?\d+)? by calibration")
+WIDE = 4.0
+"""The span of a scale from which on one point is a small step; on a shorter one, a tenth of it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionAgreement:
+    """How far the judge and people agree on one question, and people among each other."""
+
+    rubric: str
+    question: ReviewQuestion
+    count: int  # evaluations with scores of both
+    alpha: Agreement  # of the judge and the people's mean
+    difference: float | None  # mean of the judge's score minus the people's: above 0 is too kind
+    exact: float | None  # share of people's scores that are the judge's
+    near: float | None  # share of them within one step of it
+    step: float
+    people: Agreement  # of people among each other
+    pairs: int  # evaluations that two people scored
+
+    @property
+    def plain(self) -> dict[str, Any]:
+        return {
+            "rubric": self.rubric,
+            "question": self.question.name,
+            "count": self.count,
+            "alpha": self.alpha.value,
+            "difference": self.difference,
+            "exact": self.exact,
+            "near": self.near,
+            "step": self.step,
+            "people_alpha": self.people.value,
+            "people_count": self.pairs,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictAgreement:
+    """How often people's scores, under the same rubric, come to the judge's verdict."""
+
+    count: int
+    same: int
+    others: Mapping[tuple[str, str], int]  # by the judge's and the people's verdict
+
+
+def agreements(found: ReviewedRun, rubrics: Rubrics) -> list[QuestionAgreement]:
+    """Agreement on every question of every rubric that somebody answered."""
+    by_question: dict[tuple[str, str], tuple[ReviewQuestion, list[tuple[float | None, list[float]]]]] = {}
+    for _, evaluation, opinions in _items(found):
+        rubric = rubric_for(evaluation, rubrics)
+        for question in questions_of(rubric, evaluation):
+            given = [one.scores[question.name] for one in opinions if question.name in one.scores]
+            result = result_of(evaluation, question.name)
+            value = result.value if result is not None and result.status == "scored" else None
+            if given:
+                by_question.setdefault((rubric.reference, question.name), (question, []))[1].append((value, given))
+    return [_agreement(rubric, question, units) for (rubric, _), (question, units) in by_question.items()]
+
+
+def _agreement(
+    rubric: str, question: ReviewQuestion, units: Sequence[tuple[float | None, list[float]]]
+) -> QuestionAgreement:
+    both = [(value, fmean(given)) for value, given in units if value is not None]
+    gaps = [value - person for value, given in units if value is not None for person in given]
+    step = 1.0 if question.high - question.low >= WIDE else (question.high - question.low) / 10
+    return QuestionAgreement(
+        rubric,
+        question,
+        len(both),
+        krippendorff_alpha(both),
+        fmean(value - people for value, people in both) if both else None,
+        fmean(abs(gap) < 1e-9 for gap in gaps) if gaps else None,
+        fmean(abs(gap) <= step + 1e-9 for gap in gaps) if gaps else None,
+        step,
+        krippendorff_alpha([given for _, given in units]),
+        sum(len(given) > 1 for _, given in units),
+    )
+
+
+def verdict_agreement(found: ReviewedRun, rubrics: Rubrics) -> VerdictAgreement:
+    """Decide anew by people's mean scores, where they answered every question."""
+    plans: dict[str, Plan] = {}
+    count = same = 0
+    others: dict[tuple[str, str], int] = {}
+    for _, evaluation, opinions in _items(found):
+        rubric = rubric_for(evaluation, rubrics)
+        means = _means(opinions)
+        if any(question.name not in means for question in questions_of(rubric, evaluation)):
+            continue
+        plan = plans.setdefault(rubric.hash, compile_rubric(rubric))
+        theirs = decide(plan, means, evaluation.context or Context()).verdict
+        count += 1
+        same += theirs == evaluation.verdict
+        if theirs != evaluation.verdict:
+            others[evaluation.verdict, theirs] = others.get((evaluation.verdict, theirs), 0) + 1
+    return VerdictAgreement(count, same, others)
+
+
+def labels(found: ReviewedRun, rubrics: Rubrics) -> dict[str, list[str]]:
+    """Lines for ``rubrica calibrate``, by rubric: what each judge gave before any correction, and the people's mean.
+
+    Only what a judge scored is there: rules, formulas and offline stand-ins are not calibrated.
+    """
+    lines: dict[str, list[str]] = {}
+    for item, evaluation, opinions in _items(found):
+        rubric = rubric_for(evaluation, rubrics)
+        means = _means(opinions)
+        by_judge: dict[str, dict[str, float]] = {}
+        for question in questions_of(rubric, evaluation):
+            if question.judged and question.name in means:
+                for judge, value in _as_given(evaluation, question.name):
+                    by_judge.setdefault(judge, {})[question.name] = value
+        group = evaluation.context.lookup(GROUP) if evaluation.context is not None else None
+        for judge, scores in by_judge.items():
+            label: dict[str, Any] = {"id": evaluation.case or item, "judge": judge, "scores": scores}
+            label["human"] = {name: means[name] for name in scores}
+            label |= {} if group is None else {"group": str(group)}
+            lines.setdefault(rubric.reference, []).append(json.dumps(label, ensure_ascii=False))
+    return lines
+
+
+def _as_given(evaluation: Evaluation, axis: str) -> Iterator[tuple[str, float]]:
+    """What each judge gave, by name, before calibration corrected it; a judge's repeats as their mean."""
+    result = result_of(evaluation, axis)
+    if result is None or result.source != "llm" or result.offline or result.status != "scored":
+        return
+    if not result.votes:
+        if result.value is not None:
+            yield result.judge or "judge", _uncorrected(result.value, result.reason)
+        return
+    votes: dict[str, list[float]] = {}
+    for vote in result.votes:
+        if vote.value is not None:
+            votes.setdefault(vote.judge, []).append(_uncorrected(vote.value, vote.reason))
+    for judge, values in votes.items():
+        yield judge, round(fmean(values), 6)
+
+
+def _uncorrected(value: float, reason: str) -> float:
+    """A score as the judge gave it: where calibration corrected it, its reason says from what.
+
+    >>> _uncorrected(8.495, "right (9 corrected to 8.495 by calibration 1 of 2026-05-04)")
+    9.0
+    """
+    told = _CORRECTED.search(reason)
+    return float(told[1]) if told is not None else value
+
+
+def _means(opinions: Sequence[Opinion]) -> dict[str, float]:
+    given: dict[str, list[float]] = {}
+    for opinion in opinions:
+        for name, value in opinion.scores.items():
+            given.setdefault(name, []).append(value)
+    return {name: round(fmean(values), 6) for name, values in given.items()}
+
+
+def _items(found: ReviewedRun) -> Iterator[tuple[str, Evaluation, list[Opinion]]]:
+    by_item: dict[str, list[Opinion]] = {}
+    for opinion in found.opinions.values():
+        by_item.setdefault(opinion.item, []).append(opinion)
+    for item, opinions in by_item.items():
+        yield item, found.evaluations[item], opinions

@@ -1,0 +1,109 @@
+"""The compiled half of a rubric that turns dimension scores into a verdict. Plain data; nothing here does I/O."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from rubrica.formula import Formula
+from rubrica.model.rubric import Gate, OnUnscored
+from rubrica.model.scale import Scale
+
+NOISE_DIGITS = 9
+"""Scores are rounded here even where the rubric does not ask, so that 0.1 + 0.2 meets a threshold of 0.3."""
+
+
+@dataclass(frozen=True, slots=True)
+class DimensionReading:
+    """How a score formula reads a dimension: under its own name or as its share, and the lowest value of that."""
+
+    dimension: str
+    name: str
+    lowest: float
+
+
+@dataclass(frozen=True, slots=True)
+class ProfilePlan:
+    """Score formula, weights and threshold under one profile."""
+
+    profile: str | None
+    score: Formula
+    weights: Mapping[str, float]  # empty where the score is a formula of the author's
+    threshold: float | None
+    constants: Mapping[str, object]  # the rubric's settings and the threshold, as formulas read them
+    reads: tuple[DimensionReading, ...]
+    note: str = ""  # why this profile, where the context did not ask for it
+
+
+@dataclass(frozen=True, slots=True)
+class GateRule:
+    """A gate with its condition, and its cap or floor, ready to be read."""
+
+    gate: Gate
+    when: Formula
+    limit: Formula | float | None
+    early: Formula | None = None  # whether it is checked before anything is scored, where that is a condition
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictRule:
+    label: str
+    when: Formula | None
+    because: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SectionRule:
+    name: str
+    score: Formula
+    verdicts: tuple[VerdictRule, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionPlan:
+    """Everything between scores and verdict."""
+
+    terms: Mapping[str | None, ProfilePlan]
+    gates: tuple[GateRule, ...]
+    vetoes: tuple[GateRule, ...]  # the gates that can force the verdict before anything is scored
+    verdicts: tuple[VerdictRule, ...]
+    sections: tuple[SectionRule, ...]
+    scales: Mapping[str, Scale]  # per dimension
+    scale: Scale  # the scale the score formula speaks
+    section_scale: Scale  # the scale section formulas speak
+    out_of: float
+    bands: Mapping[str, float]  # labels by the share of full marks they start at
+    digits: int
+    on_unscored: OnUnscored
+    reads_shares: frozenset[str]  # the NAME_share names that some formula reads
+    closed: bool  # whether its formulas read nothing but dimensions and constants: then equal scores conclude equally
+
+    def to_score(self, value: float) -> float:
+        """From the scale the score formula speaks to the rubric's out_of, kept on it, rounded. Monotone in `value`."""
+        return self._convert(value, self.scale)
+
+    def to_section_score(self, value: float) -> float:
+        """The same, from the scale section formulas speak."""
+        return self._convert(value, self.section_scale)
+
+    def _convert(self, value: float, scale: Scale) -> float:
+        out_of = self.out_of
+        score = value * (out_of / scale.max) if scale.min >= 0 else scale.share(value) * out_of
+        return round(0.0 if score < 0 else out_of if score > out_of else score, self.digits)
+
+    def band(self, share: float) -> str:
+        """The highest band that a share of full marks reaches; empty where the rubric has none."""
+        reached = [(start, label) for label, start in self.bands.items() if share >= start - 1e-9]
+        return max(reached)[1] if reached else ""
+
+    def neutral(self, dimension: str) -> float:
+        """The value an unscored dimension takes under the neutral policy."""
+        scale = self.scales[dimension]
+        if self.on_unscored.neutral is None:
+            return (scale.min + scale.max) / 2
+        return scale.clamp(self.on_unscored.neutral)
+
+
+def share_name(dimension: str) -> str:
+    """The name under which a formula reads a dimension as a share of full marks, 0 to 1."""
+    return f"{dimension}_share"

@@ -1,0 +1,195 @@
+"""Where a server's council meets: the models it was started with, connected when they are first asked, shared by all.
+
+Callers choose among these models and never name others: a name is an address, and may be a file. What they are told of
+the models is a public name and the kind of trouble; addresses, paths and what a provider says stay in the log.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from contextlib import AsyncExitStack
+from importlib import import_module
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from rubrica.council.events import Listener, nobody
+from rubrica.council.members import Members, open_members
+from rubrica.council.quote import quote_session
+from rubrica.council.ranking import Pool
+from rubrica.council.result import CouncilResult
+from rubrica.council.session import run
+from rubrica.council.settings import MOST_MEMBERS, TIERS, CouncilSettings, Scoring, TierName, load_council
+from rubrica.errors import InputError, RubricaError
+from rubrica.judges.exchange import Price
+from rubrica.judges.quote import Quote
+from rubrica.llm.budget import most_tokens
+from rubrica.llm.connect import check_form
+from rubrica.llm.model import ChatMessage
+from rubrica.llm.public import PublicModel, by_public_name, public_price
+from rubrica.llm.settings import Settings, load_settings
+from rubrica.model.bounds import Label
+from rubrica.model.context import LONGEST_TEXT
+from rubrica.packs.library import bundled_rubrics, find
+
+LOG = logging.getLogger("rubrica.server")
+LONGEST = 100_000
+"""Characters of a question with all that was said before it."""
+
+MOST_AT_ONCE = 16
+"""Sessions under way. One is a dozen calls, and what waits for its turn is dropped when its stage ends."""
+
+
+class CouncilUnavailableError(RubricaError):
+    """The council cannot meet now, through no fault of whoever asks."""
+
+
+class EarlierTurn(BaseModel):
+    """Something that was said before the question."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    role: Literal["system", "user", "assistant"]
+    content: Annotated[str, Field(max_length=LONGEST_TEXT)]
+
+
+class CouncilRequest(BaseModel):
+    """What is asked of a council, and how it shall be held. What is left out is as the server is set up."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    question: Annotated[str, Field(max_length=LONGEST_TEXT)] = Field(
+        description="what is asked", examples=["Why is the sky blue?"]
+    )
+    history: tuple[EarlierTurn, ...] = Field((), max_length=10_000, description="what was said before, oldest first")
+    models: Annotated[tuple[Label, ...], Field(max_length=MOST_MEMBERS)] | None = Field(
+        None, description="the members, among those of the server"
+    )
+    chair: Label | None = Field(None, description="who writes the final answer; left out: whoever ranks best")
+    tier: TierName | None = Field(None, description="how long it may take: 20, 60 or 180 seconds a stage")
+    rubric: Label | None = Field(None, description="a bundled rubric that members review by")
+    scoring: Scoring | None = Field(None, description="by rubric, by one score for the whole, or both side by side")
+    pool: Pool | None = Field(None, description="how reviewers' scores become one ranking")
+    exclude_self: bool | None = Field(None, description="nobody reviews their own answer")
+    weights: Annotated[dict[Label, Annotated[float, Field(ge=0, le=1)]], Field(max_length=200)] | None = Field(
+        None, description="by dimension, in place of the rubric's own"
+    )
+    safety_gate: Literal[True] | None = Field(None, description="cap the score of answers with unsafe statements")
+    seed: Annotated[int, Field(ge=0, lt=2**53)] | None = Field(None, description="of labels and orders")
+
+
+class CouncilService:
+    """One council of named models. `close` it when nobody asks any more."""
+
+    def __init__(
+        self,
+        names: Sequence[str],
+        base: CouncilSettings | None = None,
+        *,
+        models: Callable[[], Settings] = load_settings,
+        discreet: bool = True,
+    ) -> None:
+        for name in names:
+            check_form(name)
+        self._names = by_public_name(names) if discreet else {name: name for name in names}
+        self._base = base or load_council()
+        self._models, self._discreet = models, discreet
+        self._opening = asyncio.Lock()
+        self._open = AsyncExitStack()
+        self._members: Members | None = None
+        self._sitting = 0
+        known = {name: alias for alias, name in self._names.items()}
+        for name in self._base.everybody:
+            if name not in known:
+                raise RubricaError(f"{name} is none of the council's models (there are {', '.join(known)})")
+        self._seated = tuple(known[name] for name in self._base.models) or self.models
+        self._chair = None if self._base.chair is None else known[self._base.chair]
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """The models that may be asked, as callers name them."""
+        return tuple(self._names)
+
+    @property
+    def tier(self) -> TierName:
+        """How long a session may take where nothing else is asked for."""
+        return self._base.tier
+
+    def settings(self, wish: CouncilRequest) -> CouncilSettings:
+        """How the council is held for a wish; an InputError says what it asks for that is not to be had here."""
+        if not wish.question.strip():
+            raise InputError("question: there is none (send the question as text)")
+        if len(wish.question) + sum(len(turn.content) for turn in wish.history) > LONGEST:
+            raise InputError(f"question: with what was said before it has more than {LONGEST:,} characters")
+        if wish.rubric is not None and find(wish.rubric) is None:
+            names = ", ".join(rubric.name for rubric in bundled_rubrics())
+            raise InputError(f"rubric: {wish.rubric!r} is not bundled (there are {names})")
+        for name in (*(wish.models or ()), *([wish.chair] if wish.chair is not None else [])):
+            if name not in self._names:
+                raise InputError(f"models: there is no {name!r} here (there are {', '.join(self._names) or 'none'})")
+        members = self._seated if wish.models is None else wish.models
+        if len(members) < 2:
+            raise InputError(f"models: a council has at least two (there are {', '.join(self._names)})")
+        chosen: dict[str, Any] = {
+            name: value for name in CouncilSettings.model_fields if (value := getattr(wish, name, None)) is not None
+        }
+        given = {name: getattr(self._base, name) for name in self._base.model_fields_set}
+        if wish.tier is not None:
+            given.pop("deadline", None)  # the server's own was meant for its own tier
+        fixed = {"models": members, "chair": wish.chair or self._chair}
+        return load_council(environ={}, options={**given, **chosen, **fixed})
+
+    async def quote(self, wish: CouncilRequest) -> Quote:
+        """What a session costs at most. Nobody is asked."""
+        settings = self.settings(wish)
+        price: Price = (await asyncio.to_thread(import_module, "rubrica.llm.price")).price  # takes a while to read
+        asked = most_tokens(wish.question) + sum(most_tokens(turn.content) for turn in wish.history)
+        return quote_session(settings, [self._names[alias] for alias in settings.everybody], asked, price)
+
+    async def hear(self, wish: CouncilRequest, on_event: Listener = nobody) -> CouncilResult:
+        """Hold a session. A QuorumError says who did not answer; a ClosedError that there is no session now."""
+        settings = self.settings(wish)
+        if self._sitting >= MOST_AT_ONCE:
+            raise CouncilUnavailableError(f"{MOST_AT_ONCE} councils are in session already (try again in a minute)")
+        self._sitting += 1
+        try:
+            members = await self._ready()
+            history = [ChatMessage(turn.role, turn.content) for turn in wish.history]
+            return await run(wish.question, settings, members, history=history, on_event=on_event)
+        finally:
+            self._sitting -= 1
+
+    async def close(self) -> None:
+        """Let go of every connection."""
+        self._members = None
+        await self._open.aclose()
+
+    async def _ready(self) -> Members:
+        """The members, connected once. Their limits and the budget hold for all sessions together."""
+        async with self._opening:
+            if self._members is None:
+                self._members = await self._connected()
+            return self._members
+
+    async def _connected(self) -> Members:
+        longest = max(self._base.seconds, *(tier.seconds for tier in TIERS.values()))
+        try:
+            await asyncio.to_thread(import_module, "rubrica.llm.price")  # takes a while to read
+            opened = await self._open.enter_async_context(
+                open_members(list(self._names.values()), self._models(), seconds=longest)
+            )
+        except ModuleNotFoundError as error:
+            raise CouncilUnavailableError(
+                f"a council: {error.name} is missing (pip install 'rubrica[judges]')"
+            ) from error
+        except RubricaError as error:
+            LOG.error("the council's models cannot be connected: %s", error)
+            detail = "the log says why" if self._discreet else str(error)
+            raise CouncilUnavailableError(f"the council's models cannot be connected: {detail}") from None
+        if not self._discreet:
+            return opened
+        seats = {alias: PublicModel(alias, opened.models[name]) for alias, name in self._names.items()}
+        price = None if opened.price is None else public_price(opened.price, self._names)
+        return Members(seats, price, opened.fence_source, opened.clock)

@@ -1,0 +1,132 @@
+"""What a draft comes to: everything wrong with it, and what it makes of a sample."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from rubrica.engine.compile import try_compile
+from rubrica.engine.document import Document, read_document
+from rubrica.engine.evaluate import evaluate
+from rubrica.errors import ContextError, InputError, Problem, RubricError
+from rubrica.model.context import Context, refuse_files
+from rubrica.model.evaluation import Evaluation
+from rubrica.model.rubric import Rubric
+from rubrica.workspace.draft import Draft, read_draft
+
+from .bands import problems_of as band_problems
+from .document import Data
+
+LONGEST_SAMPLE = 50_000
+"""Characters of a sample that is judged while one types."""
+
+
+@dataclass(frozen=True, slots=True)
+class DraftSample:
+    """A text to try a draft on. `more` says further names of the context, such as ``question_type: FACTUAL``."""
+
+    prompt: str = ""
+    response: str = ""
+    more: str = ""
+
+    def context(self) -> Context:
+        """The sample as a context; a ContextError says what cannot be read."""
+        try:
+            more = read_document(self.more).data if self.more.strip() else {}
+        except RubricError:
+            more = None
+        if not isinstance(more, Mapping):
+            raise ContextError("write further values one on each line, like question_type: FACTUAL")
+        texts = {"prompt": self.prompt[:LONGEST_SAMPLE], "response": self.response[:LONGEST_SAMPLE]}
+        return refuse_files(Context.of({**more, **texts}))
+
+
+@dataclass(frozen=True, slots=True)
+class DraftCheck:
+    """A draft looked at: what is wrong, or else the rubric and what it says about the sample."""
+
+    problems: tuple[Problem, ...] = ()
+    rubric: Rubric | None = None
+    evaluation: Evaluation | None = None
+    context: Context = field(default_factory=Context)
+    sample_fault: str = ""
+
+
+def payload(document: Data, *, is_public: bool = False, note: str = "") -> dict[str, Any]:
+    """What is handed in of a draft: category and tags even where there are none, so that they can be emptied."""
+    listing = {"category": document.get("category") or "", "tags": document.get("tags") or []}
+    return {**document, **listing, "is_public": is_public, "note": note}
+
+
+def checked(handed_in: dict[str, Any]) -> Draft:
+    """The draft of what is handed in; a RubricError tells everything that keeps it from being kept."""
+    own = band_problems(handed_in)
+    try:
+        draft = read_draft(handed_in)
+    except RubricError as error:
+        raise RubricError([*error.problems, *own]) from None
+    if own:
+        raise RubricError(own)
+    return draft
+
+
+def check_draft(document: Data, placed: Document | None, sample: DraftSample) -> DraftCheck:
+    """Everything wrong with a draft, each with its place (and line, where the text is known), or its preview.
+
+    The preview asks no model: what a judge would score is scored by its offline recipe, or not at all.
+    """
+    try:
+        context, sample_fault = sample.context(), ""
+    except ContextError as error:
+        context, sample_fault = Context(prompt=sample.prompt, response=sample.response), str(error)
+    try:
+        draft = checked(payload(document))
+    except RubricError as error:
+        problems = tuple(_placed(problem, placed) for problem in _told(error.problems))
+        return DraftCheck(problems, context=context, sample_fault=sample_fault)
+    except InputError as error:
+        return DraftCheck((Problem(str(error)),), context=context, sample_fault=sample_fault)
+    plan, _ = try_compile(draft.rubric)
+    try:
+        evaluation = evaluate(plan, context)
+    except ContextError as error:  # such as a profile that the sample does not choose
+        return DraftCheck((), draft.rubric, None, context, sample_fault or str(error))
+    return DraftCheck((), draft.rubric, evaluation, context, sample_fault)
+
+
+def _told(problems: Iterable[Problem]) -> Iterator[Problem]:
+    """Problems as somebody who builds by form wants them: at the place they are about, and none that only follows."""
+    found = list(problems)
+    half_read = {problem.path[0] for problem in found if problem.path}
+    half_noted = any(problem.path[:1] == ("notes",) and len(problem.path) > 1 for problem in found)
+    for problem in found:
+        if not problem.path and problem.message.startswith("the last verdict"):
+            if "verdicts" not in half_read:
+                yield replace(problem, path=("verdicts",))
+        elif problem.path != ("notes",) or not half_noted:
+            yield _reworded(problem)
+
+
+def _reworded(problem: Problem) -> Problem:
+    """A problem in the words of the form, where the document's are too far from them."""
+    match problem.path:
+        case ("dimensions",) if problem.message.startswith("Dictionary should"):
+            return replace(problem, message="there is none yet", fix="add a dimension")
+        case ("sections", _, "dimensions") if problem.message.startswith("Tuple should"):
+            return replace(problem, message="the section has no dimension", fix="choose at least one, or remove it")
+        case ("bands", str(name)):
+            what = f"the band {name.strip()}" if name.strip() else "a band"
+            return replace(problem, message=f"{what} has to begin somewhere from 0 to 100 percent")
+        case ("notes", str(name), *rest) if name != "by" and rest in ([], ["text"]):
+            written = replace(problem, path=("notes", name, "text"))
+            if "at least 1" not in problem.message:
+                return written
+            return replace(written, message="the note says nothing yet", fix="write what the judge is told")
+        case ("notes", "by") if "at least 1" in problem.message or "required" in problem.message:
+            return replace(problem, message="nothing says which note is for which case", fix="such as subject")
+    return problem
+
+
+def _placed(problem: Problem, placed: Document | None) -> Problem:
+    return problem if placed is None else replace(problem, line=placed.line(problem.path))

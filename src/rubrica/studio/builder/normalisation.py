@@ -1,0 +1,74 @@
+"""How the scores of several players are compared: each method in plain words, and what it makes of an example."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from rubrica.model.rubric import Normalisation
+from rubrica.report.figures import figure
+from rubrica.scoring.normalise import Method, over_set
+
+from .document import mapped
+
+EXAMPLE = (10.0, 15.0, 40.0)
+"""Points of three players."""
+
+
+@dataclass(frozen=True, slots=True)
+class NormalisationMethod:
+    """One method: what it is called in a list, and what it does."""
+
+    title: str
+    says: str
+
+
+WAYS: Mapping[Method, NormalisationMethod] = {
+    "none": NormalisationMethod("As they are", "Scores are compared as they are."),
+    "percentage_of_max": NormalisationMethod(
+        "As a share of the most", "Each score becomes its share of the most points that can be had, or were."
+    ),
+    "min_max": NormalisationMethod(
+        "From lowest to highest", "The lowest score becomes 0, the highest 1, the others lie in between."
+    ),
+    "log": NormalisationMethod(
+        "From lowest to highest, large leads shrunk",
+        "Like from lowest to highest, but on logarithms: for points without an upper end, where one player may have "
+        "ten times as many as another.",
+    ),
+    "z_score": NormalisationMethod(
+        "By the distance from the mean",
+        "Each score becomes its distance from the mean, in standard deviations: 0 is average, above 0 is better. It "
+        "takes out how strict a judge is.",
+    ),
+}
+
+
+def method_of(document: Mapping[str, Any], key: str) -> Method:
+    """The method a document says; `none` where it says none that there is."""
+    said = mapped(document, (key,)).get("method")
+    return next((method for method in WAYS if method == said), "none")
+
+
+def takes_logarithm(method: Method) -> bool:
+    """Whether it makes sense to take logarithms before it: one takes them itself, and one compares nothing."""
+    return method not in ("none", "log")
+
+
+def example_of(method: Method, *, apply_log: bool = False) -> str:
+    """What a method makes of three players' points, in a sentence.
+
+    >>> example_of("min_max")
+    '10, 15 and 40 points become 0, 0.17 and 1.'
+    """
+    wanted = Normalisation(method=method, apply_log=apply_log)
+    points = {str(place): score for place, score in enumerate(EXAMPLE)}
+    made = over_set(points, wanted.method, apply_log=wanted.apply_log)
+    before, after = (_listed([round(one, 2) for one in scores.values()]) for scores in (points, made))
+    return f"{before} points become {after}." if before != after else f"{before} points stay {after}."
+
+
+def _listed(scores: list[float]) -> str:
+    *most, last = map(figure, scores)
+    return f"{', '.join(most)} and {last}"

@@ -1,0 +1,264 @@
+"""The rest of the form: what the rubric is called, profiles, settings, named patterns, context names, judging."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from nicegui import ui
+
+from rubrica.engine.expand import slug
+from rubrica.studio.builder.dimensions import (
+    profile_names,
+    profile_weights,
+    weights_of,
+    with_profile,
+    with_profile_called,
+)
+from rubrica.studio.builder.document import Path, at, free_name, is_short, mapped, put
+
+from .dimension_forms import draw_weights
+from .editor import DraftEditor, stay, written
+from .fields import (
+    choice_field,
+    fold,
+    icon_button,
+    name_field,
+    number_field,
+    rename_thing,
+    switch_field,
+    text_field,
+    words_field,
+)
+from .formula_field import FormulaField
+from .rule_forms import draw_pattern, draw_rules
+
+FORM_KEYS = frozenset(
+    {"name", "version", "title", "description", "category", "tags", "scale", "score", "threshold", "dimensions"}
+    | {"profiles", "gates", "verdicts", "on_unscored", "judging", "settings", "patterns", "context"}
+    | {"sections", "bands", "notes", "normalization"}
+    | {"scoring_type", "rules", "max_score", "win_at", "normalization_config"}
+)
+UNSCORED = {"inconclusive": "assume nothing", "neutral": "count a neutral value", "skip": "share its weight out"}
+MODES = {"each": "one call for each dimension", "together": "one call for all", "listwise": "responses side by side"}
+POOLS = {"median": "median", "mean": "mean", "trimmed": "trimmed mean", "weighted": "weighted"}
+
+
+def draw_about(editor: DraftEditor) -> None:
+    """What the rubric is called and where it is found."""
+    with ui.element("h2"):
+        ui.label("About")
+    with ui.element("div").classes("row"):
+        if is_short(editor.document):
+            text_field(editor, ("name",), "Name")
+        else:
+            title = text_field(editor, ("title",), "Title")
+            name = text_field(editor, ("name",), "Name", wide=False)
+            title.on_value_change(lambda event: _follow_title(editor, name, written(event.value)))
+            name.on("keydown", lambda: setattr(editor, "named", True))
+        text_field(editor, ("version",), "Version", wide=False)
+    text_field(editor, ("description",), "What good means here, in a sentence or two", area=True)
+    with ui.element("div").classes("row"):
+        text_field(editor, ("category",), "Category", wide=False)
+        words_field(editor, ("tags",), "Tags", hint="separated by commas")
+    if is_short(editor.document):
+        _short_form(editor)
+        return
+    with ui.element("div").classes("row"):
+        number_field(editor, ("scale", "min"), "Scale from")
+        number_field(editor, ("scale", "max"), "Scale to")
+        number_field(editor, ("score", "out_of"), "Score out of")
+        number_field(editor, ("score", "round"), "Decimals")
+    by_formula = at(editor.document, ("score", "formula")) is not None
+    choices = {False: "the weighted mean of the dimensions", True: "a formula"}
+
+    def turn(event: Any) -> None:
+        names = ", ".join(mapped(editor.document, ("dimensions",))) or "1"
+        score = {key: value for key, value in mapped(editor.document, ("score",)).items() if key in ("out_of", "round")}
+        score |= {"formula": f"mean({names})"} if event.value else {"weighted": True}
+        editor.put(("score",), score, "about", "dimensions")
+
+    choice = ui.select(choices, label="The score is", value=by_formula, on_change=turn)
+    stay(choice.props("outlined dense options-dense").classes("medium"), ("score", "way"))
+    if by_formula:
+        FormulaField(editor, ("score", "formula"), "Score", "score")
+
+
+def _follow_title(editor: DraftEditor, name: ui.input, title: str) -> None:
+    """While something new has no name of its own, it is named after its title."""
+    if editor.entry is None and not editor.named and title.strip():
+        name.value = slug(title)
+
+
+def _short_form(editor: DraftEditor) -> None:
+    ui.label("The short form: one list of rules that give points.").classes("quiet")
+    with ui.element("div").classes("row"):
+        kinds = {"cumulative": "points add up", "proportional": "a share of what is possible", "binary": "won or lost"}
+        choice_field(editor, ("scoring_type",), "Scoring", kinds, default=None, then=partial(editor.redraw, "about"))
+        number_field(editor, ("max_score",), "Most points")
+        if at(editor.document, ("scoring_type",)) == "binary":
+            number_field(editor, ("win_at",), "Points that win")
+    draw_rules(editor, ("rules",), partial(editor.redraw, "about"))
+
+
+def draw_profiles(editor: DraftEditor) -> None:
+    """Profiles by question type: weights and a threshold of their own."""
+
+    def body() -> None:
+        if profile_names(editor.document):
+            with ui.element("div").classes("row"):
+                text_field(editor, ("profiles", "by"), "Chosen by the context name", wide=False)
+                names: dict[Any, str] = {None: "none", **{name: name for name in profile_names(editor.document)}}
+                choice_field(editor, ("profiles", "default"), "Otherwise", names, default=None)
+        for name in profile_names(editor.document):
+            _profile(editor, name)
+        ui.button("Add a profile", icon="add", on_click=partial(_add_profile, editor)).props("flat dense no-caps")
+
+    names = profile_names(editor.document)
+    fold(editor, ("profiles",), "Profiles", ", ".join(names) or "weights and threshold by question type", body)
+
+
+def _add_profile(editor: DraftEditor) -> None:
+    name = free_name(profile_names(editor.document), "TYPE")
+    editor.change(with_profile(editor.document, "question_type", name), "profiles")
+
+
+def _profile(editor: DraftEditor, name: str) -> None:
+    path: Path = ("profiles", name)
+
+    async def called(wish: str) -> None:
+        if wish in ("by", "default"):
+            ui.notify(f"{wish} is a word of its own here: choose another name.", type="warning")
+            return
+        await editor.move_path(path, (*path[:-1], wish), lambda now: with_profile_called(now, name, wish))
+
+    def drop() -> None:
+        document = put(editor.document, path, None)
+        if at(document, ("profiles", "default")) == name:
+            document = put(document, ("profiles", "default"), None)
+        if not profile_names(document):
+            document = put(document, ("profiles",), None)
+        editor.change(document, "profiles")
+
+    with ui.element("div").classes("sub"):
+        with ui.element("div").classes("row tools"):
+            name_field(editor, "Value", path, called)
+            text_field(editor, (*path, "title"), "Title")
+            number_field(editor, (*path, "threshold"), "Threshold")
+            icon_button("delete", "Remove the profile", drop)
+        weights = profile_weights(editor.document, name)
+        draw_weights(editor, (*path, "weights"), weights, partial(editor.put, (*path, "weights")))
+
+
+def draw_names(editor: DraftEditor) -> None:
+    """Settings, named patterns and context names: what formulas may read besides."""
+    settings = mapped(editor.document, ("settings",))
+    told = ", ".join(settings) or "named numbers that formulas read and users may set"
+    fold(editor, ("settings",), "Settings", told, partial(_settings, editor))
+    patterns = mapped(editor.document, ("patterns",))
+    told = ", ".join(patterns) or "in a formula, the name is the number of matches"
+    fold(editor, ("patterns",), "Named patterns", told, partial(_patterns, editor))
+    context = mapped(editor.document, ("context",))
+    told = ", ".join(context) or "what formulas may read from a case besides its texts"
+    fold(editor, ("context",), "Context names", told, partial(_context, editor))
+
+
+def _settings(editor: DraftEditor) -> None:
+    for name, value in mapped(editor.document, ("settings",)).items():
+        path: Path = ("settings", name)
+        with ui.element("div").classes("row"):
+            name_field(editor, "Setting", path, partial(rename_thing, editor, path))
+            if isinstance(value, bool):
+                holder = ui.switch("on", value=value)
+                holder.on_value_change(lambda event, path=path: editor.put(path, bool(event.value)))
+            else:
+                number_field(editor, path, "Value")
+            icon_button("delete", "Remove the setting", partial(editor.put, path, None, "names"))
+    with ui.element("div").classes("row"):
+        for label, wish, value in (("Add a number", "setting", 0), ("Add a switch", "switch", True)):
+            add = partial(_add, editor, "settings", wish, value)
+            ui.button(label, icon="add", on_click=add).props("flat dense no-caps")
+
+
+def _patterns(editor: DraftEditor) -> None:
+    for name in mapped(editor.document, ("patterns",)):
+        path: Path = ("patterns", name)
+        with ui.element("div").classes("sub"):
+            with ui.element("div").classes("row tools"):
+                name_field(editor, "Name in formulas", path, partial(rename_thing, editor, path))
+                ui.element("span").classes("grow")
+                icon_button("delete", "Remove the pattern", partial(editor.put, path, None, "names"))
+            draw_pattern(editor, path, partial(editor.redraw, "names"))
+    ui.button(
+        "Add a named pattern", icon="add", on_click=partial(_add, editor, "patterns", "found", {"keywords": []})
+    ).props("flat dense no-caps")
+
+
+def _context(editor: DraftEditor) -> None:
+    ui.label("Once one is declared, formulas may read no other.").classes("quiet")
+    for name, given in mapped(editor.document, ("context",)).items():
+        path: Path = ("context", name)
+        with ui.element("div").classes("row"):
+            name_field(editor, "Context name", path, partial(rename_thing, editor, path))
+            if isinstance(given, str):
+                text_field(editor, path, "What it means")
+            else:
+                text_field(editor, (*path, "says"), "What it means")
+                number_field(editor, (*path, "default"), "When missing")
+                switch_field(editor, (*path, "optional"), "May be absent")
+            icon_button("delete", "Remove the name", partial(editor.put, path, None, "names"))
+    ui.button(
+        "Add a context name", icon="add", on_click=partial(_add, editor, "context", "metric", {"says": " "})
+    ).props("flat dense no-caps")
+
+
+def _add(editor: DraftEditor, key: str, wish: str, value: Any) -> None:
+    name = free_name({**mapped(editor.document, (key,)), **weights_of(editor.document, ("dimensions",))}, wish)
+    editor.put((key, name), value, "names")
+
+
+def draw_judging(editor: DraftEditor) -> None:
+    """How judges are asked, and what follows when something cannot be scored."""
+
+    def policy(event: Any) -> None:
+        editor.put(("on_unscored",), event.value, "judging")
+
+    def body() -> None:
+        found = at(editor.document, ("on_unscored",), "inconclusive")
+        now = found if isinstance(found, str) else at(found, ("policy",), "neutral")
+        with ui.element("div").classes("row"):
+            ui.select(
+                UNSCORED, label="What cannot be scored", value=now if now in UNSCORED else None, on_change=policy
+            ).props("outlined dense options-dense").classes("medium")
+            if not isinstance(found, str) or now == "neutral":
+                ui.number("Neutral value", value=at(found, ("neutral",)) if not isinstance(found, str) else None).props(
+                    "outlined dense"
+                ).classes("short").on_value_change(
+                    lambda event: editor.put(
+                        ("on_unscored",), "neutral" if event.value is None else {"neutral": event.value}
+                    )
+                )
+        with ui.element("div").classes("row"):
+            choice_field(editor, ("judging", "mode"), "Judges are asked by", MODES, default="each", size="medium")
+            number_field(editor, ("judging", "panel"), "Judges at least", default=1)
+            choice_field(editor, ("judging", "pool"), "Votes become", POOLS, default="median")
+            number_field(editor, ("judging", "repeats"), "Repeats", default=1)
+            number_field(editor, ("judging", "deadline"), "Deadline, seconds")
+            stops = {"never": "ask for everything", "decided": "stop once the verdict is decided"}
+            choice_field(editor, ("judging", "stop"), "Stop", stops, default="never", size="medium")
+
+    fold(editor, ("judging",), "Judging", "how judges are asked, and what cannot be scored", body)
+
+
+def draw_others(editor: DraftEditor) -> None:
+    """What has no form."""
+    others = [key for key in editor.document if key not in FORM_KEYS]
+    if others:
+        ui.label(f"Edited in the Document tab: {', '.join(others)}.").classes("quiet")
+
+
+def card_section(editor: DraftEditor, name: str, draw: Callable[[DraftEditor], None]) -> None:
+    """A section of the form in a box of its own."""
+    with ui.element("section").classes("card build-card"):
+        editor.section(name, partial(draw, editor))

@@ -1,0 +1,126 @@
+"""Beside the form: what is still wrong, what the draft makes of a sample, and the sample itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from nicegui import ui
+
+from rubrica.errors import Problem
+from rubrica.model.evaluation import DimensionResult
+from rubrica.report.charts import bar
+from rubrica.report.figures import STATUS_WORDS, figure
+from rubrica.studio.parts import drawing, verdict
+
+from .editor import DraftEditor
+
+MOST_SHOWN = 12
+"""Problems that are listed at once; the rest are counted."""
+
+Go = Callable[[Problem], None]
+
+
+def draw_problems(editor: DraftEditor, go: Go) -> None:
+    """What is wrong, each with its place and a click to it."""
+    holder = ui.element("section").classes("card side-card").props('aria-live="polite" aria-label="Problems"')
+
+    shown: list[object] = [None]
+
+    def follow() -> None:
+        problems = editor.examination.problems
+        if shown[0] == problems:
+            return  # whoever is about to click one finds it where it was
+        shown[0] = problems
+        holder.clear()
+        with holder:
+            with ui.element("h2"):
+                count = len(problems)
+                ui.label("Nothing is wrong" if not count else f"{count} thing{'s' if count > 1 else ''} to mend")
+            if not problems:
+                ui.label("It can be saved as it is.").classes("quiet")
+            for problem in problems[:MOST_SHOWN]:
+                with ui.element("button").classes("problem").props('type="button"').on("click", partial(go, problem)):
+                    where = problem.where or "document"
+                    ui.label(where if problem.line is None else f"{where} · line {problem.line}").classes("mono quiet")
+                    ui.label(f"{problem.message} ({problem.fix})" if problem.fix else problem.message)
+            if len(problems) > MOST_SHOWN:
+                ui.label(f"and {len(problems) - MOST_SHOWN} more").classes("quiet")
+
+    editor.live(holder, follow)
+    with holder:
+        ui.label("Looking at it …").classes("quiet")
+
+
+def draw_preview(editor: DraftEditor) -> None:
+    """The score of the sample under the draft, without asking a model."""
+    holder = ui.element("section").classes("card side-card").props('aria-label="Preview"')
+
+    def follow() -> None:
+        holder.clear()
+        found = editor.examination
+        with holder:
+            with ui.element("div").classes("row"):
+                with ui.element("h2"):
+                    ui.label("Preview")
+                ui.label("of the sample below, no model asked").classes("quiet")
+            judged = found.evaluation
+            if judged is None:
+                why = (
+                    "The sample cannot be judged as it is: see below."
+                    if found.rubric
+                    else "It appears once nothing is wrong."
+                )
+                ui.label(why).classes("quiet")
+                return
+            with ui.element("div").classes("row"):
+                low, high = judged.bounds
+                score = figure(judged.score) if judged.score is not None else f"{figure(low)}–{figure(high)}"
+                with ui.element("div").classes("figure"), ui.element("b"):
+                    ui.label(score)
+                ui.label(f"of {figure(judged.out_of)}").classes("quiet")
+                ui.element("span").classes("grow")
+                verdict(judged.verdict, found.rubric)
+            drawing(bar(judged.score, judged.bounds, judged.threshold, judged.out_of))
+            ui.label(judged.reason).classes("quiet")
+            for name, result in judged.dimensions.items():
+                with ui.element("div").classes("row tight"):
+                    ui.label(name).classes("grow")
+                    ui.label(_value(result)).classes("mono").tooltip(result.reason or "")
+            for gate in judged.gates:
+                if gate.fired:
+                    ui.label(f"Gate {gate.name}: {gate.reason or gate.name}").classes("quiet")
+            for line in (*judged.errors, *judged.notes):
+                ui.label(line).classes("quiet")
+            if editor.entry is not None:
+                ui.link("Try the saved version in the sandbox", f"/sandbox?rubric={editor.entry.listing.id}")
+
+    editor.live(holder, follow)
+
+
+def _value(result: DimensionResult) -> str:
+    if result.value is None:
+        return STATUS_WORDS[result.status if result.status != "scored" else "unscored"]
+    return f"{figure(result.value)} / {figure(result.high)}"
+
+
+def draw_sample(editor: DraftEditor) -> None:
+    """The sample that patterns, formulas and the preview are tried on."""
+
+    def changed(key: str, event: Any) -> None:
+        editor.sample = replace(editor.sample, **{key: event.value or ""})
+        editor.touched()
+
+    with ui.element("section").classes("card side-card").props('aria-label="Sample"'):
+        with ui.element("h2"):
+            ui.label("Sample")
+        for key, label in (("prompt", "Prompt"), ("response", "Response"), ("more", "Further values")):
+            area = ui.textarea(label, value=getattr(editor.sample, key), on_change=partial(changed, key))
+            area.props("outlined dense autogrow")
+            if key == "more":
+                area.props["placeholder"] = "question_type: FACTUAL"
+                area.props["input-class"] = "mono"
+        wrong = ui.label("").classes("wrong")
+        editor.live(wrong, lambda: wrong.set_text(editor.examination.sample_fault))

@@ -1,0 +1,1 @@
+"""The council: ask a question, watch the stages, see the ranking."""

@@ -1,1 +1,0 @@
-"""What the council's page shows, worked out without a browser."""

@@ -1,0 +1,1 @@
+"""Games: the list, one game, its rounds, boards and players."""

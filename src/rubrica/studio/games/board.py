@@ -1,0 +1,151 @@
+"""Leaderboards: a table of players, by everything or by one dimension, and how the figures come about."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+
+from markupsafe import Markup
+from nicegui import ui
+
+from rubrica.errors import RubricaError
+from rubrica.games.leaderboard import LeaderboardRow, Way
+from rubrica.games.leaderboard_access import Leaderboard
+from rubrica.report.charts import share_bar
+from rubrica.report.figures import figure, headline, percent
+from rubrica.studio.cursor_pager import CursorPager
+from rubrica.studio.parts import drawing, empty, fault
+from rubrica.studio.rubrics.prose import table
+
+PAGE = 50
+OVERALL = ""
+WAYS: dict[Way, str] = {"composite": "Share of full marks", "korgym": "Against each other"}
+HOW: dict[Way, tuple[str, ...]] = {
+    "composite": (
+        "Every score is a share of full marks. A player's figure is the mean over their rounds, and evaluations count "
+        "by their weight. Where something that counts has no score, there is none overall: what is missing is not "
+        "counted as 0.",
+    ),
+    "korgym": (
+        "Players are compared with each other, evaluation by evaluation. Where the largest score exceeds 1, every "
+        "score S becomes ln(1 + S). Then the lowest player gets 0, the highest 1 and those between what lies between; "
+        "if all are equal, each gets 0.5.",
+        "A game's figure in a dimension is the weighted mean over its evaluations there, a dimension is the mean over "
+        "its games, and overall is the mean over dimensions. Who has no score somewhere is left out there, and not "
+        "counted as 0.",
+    ),
+}
+
+Ask = Callable[[Way, str | None], Awaitable[Leaderboard]]
+LinkOf = Callable[[LeaderboardRow], str]
+
+
+class Standings:
+    """A leaderboard that can be looked at in several ways."""
+
+    def __init__(self, ask: Ask, ways: Sequence[Way], link_of: LinkOf | None = None, *, games: bool = False) -> None:
+        self._ask, self._ways, self._link_of, self._games = ask, ways, link_of, games
+        self.way: Way = ways[0]
+        self.dimension = OVERALL
+
+    async def draw(self) -> None:
+        """Draw it for the first time."""
+        with ui.element("div").classes("finder"):
+            if len(self._ways) > 1:
+                ways = ui.toggle({way: WAYS[way] for way in self._ways}, value=self.way)
+                ways.props('no-caps unelevated toggle-color=primary aria-label="How players are compared"')
+                ways.classes("calm").on_value_change(self._other_way)
+            self.by = ui.select({OVERALL: "Overall"}, value=OVERALL, label="Rank by")
+            self.by.props("outlined dense options-dense").classes("medium")
+            self.by.on_value_change(self._other_dimension)
+        self.body = ui.element("div").classes("stack")
+        self.leafing = CursorPager(PAGE, self.show)
+        with ui.element("details").classes("how"):
+            with ui.element("summary"):
+                ui.label("How these figures come about")
+            self.how = ui.element("div").classes("stack")
+        await self.show()
+
+    async def show(self) -> None:
+        """Read and draw the page."""
+        try:
+            board = await self._ask(self.way, self.dimension or None)
+        except RubricaError as error:
+            self.body.clear()
+            with self.body:
+                fault(error)
+            return
+        self.by.set_options(
+            {OVERALL: "Overall"} | {name: headline(name) for name in board.dimensions}, value=self.dimension
+        )
+        start = self.leafing.start or 0
+        shown = board.items[start : start + PAGE]
+        self.body.clear()
+        with self.body:
+            if shown:
+                drawing(board_table(shown, board.dimensions, self._link_of, games=self._games))
+            else:
+                empty("Nobody has a score yet.")
+        self.leafing.tell(len(shown), start + PAGE if start + PAGE < board.total else None)
+        self.how.clear()
+        with self.how:
+            for sentence in HOW[self.way]:
+                ui.label(sentence)
+
+    def forget(self) -> None:
+        """Go back to everything, from the first player: what there was may be gone."""
+        self.dimension = OVERALL
+        self.leafing.reset()
+
+    async def _other_way(self, event: object) -> None:
+        self.way = getattr(event, "value", self.way)
+        self.leafing.reset()
+        await self.show()
+
+    async def _other_dimension(self, event: object) -> None:
+        wanted = getattr(event, "value", None) or OVERALL
+        if wanted != self.dimension:
+            self.dimension = wanted
+            self.leafing.reset()
+            await self.show()
+
+
+def board_table(
+    entries: Sequence[LeaderboardRow], dimensions: Sequence[str], link_of: LinkOf | None = None, *, games: bool = False
+) -> Markup:
+    """Players in their order: rank, overall, and every dimension."""
+    rows = []
+    for entry in entries:
+        name: Markup | str = entry.player
+        if link_of is not None:
+            name = Markup('<a href="{}">{}</a>').format(link_of(entry), entry.player)
+        counts = [f"{entry.games:,}"] if games else []
+        row: list[Markup | str] = [_rank(entry), name, _overall(entry)]
+        row += [percent(entry.by_dimension.get(dimension)) for dimension in dimensions]
+        rows.append([*row, f"{entry.rounds:,}", *counts, _missing(entry)])
+    head = ["Rank", "Player", "Overall", *map(headline, dimensions), "Rounds", *(["Games"] if games else []), ""]
+    return table(head, rows, range(3, len(head) - 1))
+
+
+def _rank(entry: LeaderboardRow) -> Markup:
+    if entry.rank is None:
+        return Markup('<span class="quiet">—</span>')
+    tied = Markup(' <span class="quiet">tied</span>') if entry.tied else ""
+    return Markup("<b>{}</b>{}").format(entry.rank, tied)
+
+
+def _overall(entry: LeaderboardRow) -> Markup:
+    if entry.overall is not None:
+        return Markup('<span class="nowrap"><b>{}</b></span>{}').format(
+            percent(entry.overall), share_bar(entry.overall)
+        )
+    if entry.bounds is None:
+        return Markup("—")
+    low, high = entry.bounds
+    return Markup('<span class="nowrap quiet">{} to {}</span>').format(figure(round(100 * low, 1)), percent(high))
+
+
+def _missing(entry: LeaderboardRow) -> Markup:
+    if not entry.missing:
+        return Markup("")
+    told = "; ".join(f"{missing.evaluation}: {missing.reason}" for missing in entry.missing)
+    return Markup('<span class="quiet">{}</span>').format(told)

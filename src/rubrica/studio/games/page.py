@@ -1,0 +1,126 @@
+"""One game: who stands where, its rounds, what judges them, and playing."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from fastapi import Request
+from nicegui import ui
+
+from rubrica.errors import MissingError, RubricaError
+from rubrica.games import games, leaderboard_access
+from rubrica.games.games import GameView, hosts
+from rubrica.games.leaderboard import LeaderboardRow, Way
+from rubrica.games.leaderboard_access import Leaderboard
+from rubrica.report.figures import counted
+from rubrica.studio.frame import frame, page
+from rubrica.studio.parts import card, chip, fault, heading, trying
+from rubrica.studio.studio import Studio, Visitor
+
+from . import round_page
+from .attachment_editor import AttachmentEditor, attached_card
+from .board import Standings
+from .dialogs import game_dialog, written
+from .play_form import play_dialog
+from .rounds import Rounds
+
+TABS = {"board": "Leaderboard", "rounds": "Rounds", "evaluations": "Evaluations"}
+
+
+def install(studio: Studio) -> None:
+    """Add the page, and that of a round."""
+    round_page.install(studio)
+
+    @page("/games/{game_id}")
+    async def game(request: Request, game_id: str) -> None:
+        visitor = studio.visitor(request)
+        try:
+            known = as_id(game_id)
+            if known is None:
+                raise MissingError("there is no such game")
+            view = await visitor.read(games.view_game, known)
+        except RubricaError as error:
+            with frame(visitor, "No such game", "/games"):
+                with heading("No such game", back=("Games", "/games")):
+                    pass
+                fault(error)
+            return
+        asked = request.query_params
+        with frame(visitor, view.game.name, "/games"):
+            await _Page(visitor, view).draw(asked.get("tab", ""), as_id(asked.get("player", "")))
+
+
+def as_id(text: str) -> UUID | None:
+    """An id out of an address.
+
+    >>> as_id("nonsense") is None
+    True
+    """
+    try:
+        return UUID(text)
+    except ValueError:
+        return None
+
+
+class _Page:
+    """The page of one game."""
+
+    def __init__(self, visitor: Visitor, view: GameView) -> None:
+        self.visitor, self.view = visitor, view
+
+    async def draw(self, tab: str, player: UUID | None) -> None:
+        game, caller = self.view.game, self.visitor.caller
+        with heading(game.name, back=("Games", "/games")):
+            if caller.may("player"):
+                ui.button("Play a round", icon="casino", on_click=lambda: play_dialog(self.visitor, self.view)).props(
+                    "unelevated"
+                )
+            if hosts(caller, game) and caller.may("author"):
+                ui.button("Change", icon="edit", on_click=lambda: game_dialog(self.visitor, game)).props(
+                    "flat"
+                ).classes("calm")
+        with ui.element("div").classes("row"):
+            chip("public" if game.is_public else "private")
+            if caller.owns(game.created_by):
+                chip("yours")
+            chip(f"made {game.created_at:%Y-%m-%d}")
+            chip(counted(len(self.view.attachments), "evaluation"))
+        chosen = "rounds" if player is not None else tab if tab in TABS else "board"
+        with ui.tabs().props("align=left no-caps inline-label dense").classes("tabs") as tabs:
+            for name, title in TABS.items():
+                ui.tab(name, title)
+        with ui.tab_panels(tabs, value=chosen, animated=False).classes("panels"):
+            with ui.tab_panel("board"), card():
+                self.board = Standings(self._ask, ["composite", "korgym"], self._rounds_of)
+                await self.board.draw()
+            with ui.tab_panel("rounds"), card("Rounds", "player by player"):
+                self.rounds = Rounds(self.visitor, self.view, player)
+                await self.rounds.draw()
+            with ui.tab_panel("evaluations"):
+                if hosts(caller, game) and caller.may("author"):
+                    AttachmentEditor(self.visitor, self.view, self._renew).draw()
+                else:
+                    attached_card(self.view)
+                if game.config:
+                    with card("Settings", "rubrics read them as game_config"):
+                        ui.label(written(game.config)).classes("told mono")
+        tabs.on_value_change(self._turned)
+
+    async def _ask(self, way: Way, dimension: str | None) -> Leaderboard:
+        return await self.visitor.read(leaderboard_access.of_game, self.view.game.id, way, dimension)
+
+    def _rounds_of(self, entry: LeaderboardRow) -> str:
+        return f"/games/{self.view.game.id}?tab=rounds&player={entry.player_id}"
+
+    def _turned(self, event: Any) -> None:
+        ui.navigate.history.replace(f"/games/{self.view.game.id}?tab={event.value}")
+
+    async def _renew(self) -> None:
+        """Show anew what depends on what is attached."""
+        with trying():
+            self.view = await self.visitor.read(games.view_game, self.view.game.id)
+            self.rounds.view = self.view
+            self.board.forget()
+            await self.board.show()
+            await self.rounds.show()

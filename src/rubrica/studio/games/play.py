@@ -1,0 +1,86 @@
+"""Rounds on their way into a game: read, judged and kept, and once more where somebody else was quicker."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import datetime
+from uuid import UUID
+
+from sqlalchemy import Connection
+
+from rubrica.engine.plan import Plan
+from rubrica.games import rounds
+from rubrica.games.attempts import Opened, judge_and_keep
+from rubrica.games.judging import JudgedRounds, RoundJudging, RoundReply
+from rubrica.games.overrides import overridden, overridden_hash
+from rubrica.games.submission import Submission, read_submission
+from rubrica.games.turns import open_catch_up, open_turn
+from rubrica.store import games
+from rubrica.store.games import Attachment
+from rubrica.studio.sandbox.form import Form, context_of, names_read
+from rubrica.studio.studio import Visitor
+from rubrica.workspace import score_records
+from rubrica.workspace.access import Caller
+
+
+def submission_of(form: Form, player: str) -> Submission:
+    """What a filled-in form submits; without a player, whoever fills it in plays.
+
+    >>> submission_of(Form(prompt="Go on.", response="A moth."), "").rounds[0].content
+    {'response': 'A moth.', 'prompt': 'Go on.'}
+    """
+    content = score_records.snapshot(context_of(form))
+    return read_submission({"round": {"response": "", **content}, **({"player": player} if player.strip() else {})})
+
+
+async def play(visitor: Visitor, game_id: UUID, submission: Submission) -> list[RoundReply]:
+    """Have rounds judged by everything attached, and keep them: all or nothing."""
+
+    async def opened(now: datetime) -> Opened:
+        return [await visitor.read(open_turn, game_id, submission, now)], True
+
+    given, _ = await _judged(visitor, opened)
+    return given
+
+
+async def catch_up(visitor: Visitor, game_id: UUID) -> tuple[list[RoundReply], bool]:
+    """Have kept rounds judged by what was attached since; and whether that was all of them."""
+
+    async def opened(now: datetime) -> Opened:
+        return await visitor.read(open_catch_up, game_id, None, now)
+
+    return await _judged(visitor, opened)
+
+
+async def names_asked(visitor: Visitor, attachments: Sequence[Attachment]) -> tuple[str, ...]:
+    """The names that only a player can give a value to, over everything attached."""
+    said = await visitor.read(_definitions, [attachment.version_id for attachment in attachments])
+
+    def plan(attachment: Attachment) -> Plan:
+        found = said[attachment.version_id]
+        own = attachment.config_overrides
+        return visitor.service.plans.of(overridden(found.definition, own), overridden_hash(found.hash, own))
+
+    def names() -> tuple[str, ...]:
+        return tuple(dict.fromkeys(name for attachment in attachments for name in names_read(plan(attachment))))
+
+    return await visitor.service.work.run(visitor.caller.user_id, names)
+
+
+async def _judged(visitor: Visitor, opened: Callable[[datetime], Awaitable[Opened]]) -> tuple[list[RoundReply], bool]:
+    def bench(now: datetime) -> RoundJudging:
+        service, caller = visitor.service, visitor.caller
+        return RoundJudging(service.plans.of, caller, now, service.work.of(caller.user_id), service.spending)
+
+    async def keep(judged: JudgedRounds, complete: bool) -> tuple[list[RoundReply], bool]:
+        return await visitor.write(_keep, judged), complete
+
+    return await judge_and_keep(opened, bench, keep, visitor.service.clock)
+
+
+def _keep(conn: Connection, _caller: Caller, judged: JudgedRounds) -> list[RoundReply]:
+    return rounds.keep(conn, judged)
+
+
+def _definitions(conn: Connection, _caller: Caller, version_ids: Sequence[UUID]) -> dict[UUID, games.VersionDefinition]:
+    return games.definitions(conn, version_ids)

@@ -1,0 +1,92 @@
+"""Playing: a form for one round, which is judged at once and then kept."""
+
+from __future__ import annotations
+
+from nicegui import ui
+
+from rubrica.errors import RubricaError
+from rubrica.games.games import GameView, hosts
+from rubrica.report.figures import headline
+from rubrica.studio.parts import told, trying
+from rubrica.studio.sandbox.form import Form, FormMetric
+from rubrica.studio.studio import Visitor
+
+from .play import names_asked, play, submission_of
+
+LONGEST_TEXT = 100_000
+"""Characters of a text that is typed or pasted."""
+
+
+async def play_dialog(visitor: Visitor, view: GameView) -> None:
+    """Ask for a round, have it judged, and open it."""
+    with trying():
+        await _Table(visitor, view).open()
+
+
+class _Table:
+    """The form of one round."""
+
+    def __init__(self, visitor: Visitor, view: GameView) -> None:
+        self.visitor, self.view = visitor, view
+        self.metrics: dict[str, ui.input] = {}
+
+    async def open(self) -> None:
+        names = await names_asked(self.visitor, self.view.attachments)
+        with ui.dialog() as self.dialog, ui.card().classes("dialog"):
+            with ui.element("h2"):
+                ui.label("Play a round")
+            self.player: ui.input | None = None
+            if hosts(self.visitor.caller, self.view.game):
+                self.player = ui.input("Player (a name; empty: you)").props("outlined maxlength=255").classes("full")
+            else:
+                ui.label(f"You play as {self.visitor.caller.name}.").classes("quiet")
+            self.prompt = ui.textarea("Prompt").props(f"outlined autogrow maxlength={LONGEST_TEXT}").classes("full")
+            self.response = ui.textarea("Response").props(
+                f"outlined autogrow autofocus maxlength={LONGEST_TEXT} input-style='min-height: 110px'"
+            )
+            self.response.classes("full")
+            with ui.element("div").classes("finder"):
+                for name in names:
+                    self.metrics[name] = ui.input(headline(name)).props("outlined dense").classes("medium")
+            with ui.expansion("More (JSON)").classes("fold full"):
+                self.rest = ui.textarea('Other context, such as {"metadata": {"model_used": "x"}}')
+                self.rest.props("outlined autogrow input-class=mono").classes("full")
+            self.problem = ui.label().classes("fault").props('role="alert"')
+            self.problem.set_visibility(False)
+            self.busy = ui.element("div").classes("row")
+            with self.busy:
+                ui.spinner(size="1.2em")
+                ui.label("Being judged. You may close this: it is kept when it is done.").classes("quiet")
+            self.busy.set_visibility(False)
+            with ui.element("div").classes("row actions"):
+                ui.button("Close", on_click=self.dialog.close).props("flat")
+                self.button = ui.button("Submit", on_click=self._submit).props("unelevated")
+        self.dialog.open()
+
+    async def _submit(self) -> None:
+        self.problem.set_visibility(False)
+        if not (self.response.value or "").strip():
+            self._fault("Write a response first.")
+            return
+        metrics = tuple(FormMetric(name, field.value or "") for name, field in self.metrics.items())
+        form = Form(self.prompt.value or "", self.response.value or "", (), metrics, self.rest.value or "")
+        self.button.set_enabled(False)
+        self.busy.set_visibility(True)
+        try:
+            wanted = submission_of(form, "" if self.player is None else self.player.value or "")
+            given = await play(self.visitor, self.view.game.id, wanted)
+        except RubricaError as error:
+            self._fault(told(error))
+        else:
+            made = given[0]
+            if self.dialog.value:
+                ui.navigate.to(f"/games/{self.view.game.id}/rounds/{made.player_id}/{made.round_number}")
+            else:
+                ui.notify(f"Round {made.round_number} of {made.player} was judged.", type="positive")
+        finally:
+            self.button.set_enabled(True)
+            self.busy.set_visibility(False)
+
+    def _fault(self, text: str) -> None:
+        self.problem.set_text(text)
+        self.problem.set_visibility(True)

@@ -1,0 +1,219 @@
+"""One round of a game: what was sent, what each evaluation gave it, and where every point came from."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+from uuid import UUID
+
+import msgspec
+from fastapi import Request
+from markupsafe import Markup
+from nicegui import ui
+from sqlalchemy import Connection
+
+from rubrica.errors import MissingError, RubricaError
+from rubrica.games import games, rounds
+from rubrica.games.games import GameView
+from rubrica.games.overrides import overridden
+from rubrica.games.rounds import KeptRoundScore, RoundView
+from rubrica.games.submission import HIGHEST_NUMBER
+from rubrica.model.context import Context
+from rubrica.model.evaluation import Evaluation, Step
+from rubrica.model.rubric import Rubric
+from rubrica.report.charts import share_bar, short, waterfall
+from rubrica.report.excerpt import visible
+from rubrica.report.figures import figure, headline, percent, signed
+from rubrica.store import games as store
+from rubrica.store.games import Attachment
+from rubrica.store.scores import StoredScore
+from rubrica.studio.frame import frame, page
+from rubrica.studio.parts import card, chip, drawing, fault, heading, quoted
+from rubrica.studio.rubrics.drawing import badge
+from rubrica.studio.rubrics.prose import table
+from rubrica.studio.runs.explanation import explanation
+from rubrica.studio.studio import Studio
+from rubrica.workspace import scores
+from rubrica.workspace.access import Caller
+from rubrica.workspace.draft import rubric_of
+
+LABEL = 17
+"""Characters of an evaluation's name in the drawing."""
+
+
+class OpenedRound(msgspec.Struct, frozen=True):
+    """A round with all that may be seen of it."""
+
+    view: GameView
+    round: RoundView
+    stored: Mapping[UUID, StoredScore]  # by id; only those that whoever looks may see in full
+    rubrics: Mapping[UUID, Mapping[str, Any]]  # what each attachment judges by
+
+
+def open_round(conn: Connection, caller: Caller, game_id: UUID, player: str, number: int) -> OpenedRound:
+    """One round, and its scores in full as far as the caller may see them."""
+    view = games.view_game(conn, caller, game_id)
+    found = rounds.view_round(conn, caller, game_id, player, number)
+    stored = {}
+    for score in found.scores:
+        with suppress(MissingError):
+            stored[score.id] = scores.view_score(conn, caller, score.id)
+    said = store.definitions(conn, [each.version_id for each in view.attachments])
+    rubrics = {
+        each.id: overridden(said[each.version_id].definition, each.config_overrides) for each in view.attachments
+    }
+    return OpenedRound(view, found, stored, rubrics)
+
+
+def install(studio: Studio) -> None:
+    """Add the page."""
+
+    @page("/games/{game_id}/rounds/{player}/{number}")
+    async def game_round(request: Request, game_id: str, player: str, number: str) -> None:
+        visitor = studio.visitor(request)
+        back = ("The game", f"/games/{game_id}?tab=rounds")
+        try:
+            known, counted = _known(game_id, number)
+            opened = await visitor.read(open_round, known, player, counted)
+            rubrics, drawn = await asyncio.to_thread(_explained, opened)
+        except RubricaError as error:
+            with frame(visitor, "No such round", "/games"):
+                with heading("No such round", back=back):
+                    pass
+                fault(error)
+            return
+        title = f"Round {opened.round.round_number} of {opened.round.player}"
+        with frame(visitor, title, "/games"):
+            with heading(title, back=(opened.view.game.name, back[1])):
+                pass
+            _draw(opened, rubrics, drawn)
+
+
+def _draw(opened: OpenedRound, rubrics: Mapping[UUID, Rubric], drawn: Mapping[UUID, Markup]) -> None:
+    found = opened.round
+    with ui.element("div").classes("row"):
+        chip(f"played {found.created_at:%Y-%m-%d %H:%M} UTC")
+    with ui.element("div").classes("two"):
+        with card("Score", "each evaluation's share of full marks, by its weight"):
+            _composite(opened)
+        with card("What was sent"):
+            for key in ("prompt", "response"):
+                if found.content.get(key):
+                    ui.label(headline(key)).classes("label")
+                    ui.html(str(quoted(visible(str(found.content[key])))), sanitize=False).classes("told").props(
+                        'dir="auto" tabindex="0"'
+                    )
+            _measured(found.content)
+    with card("Evaluation by evaluation"):
+        if found.scores:
+            drawing(_parts(found.scores, rubrics))
+        for missing in found.composite.missing:
+            ui.label(f"{missing.evaluation} gave no score: {missing.reason}").classes("quiet")
+    for score in found.scores:
+        ui.html(str(drawn[score.id]), sanitize=False).classes("report")
+
+
+def _composite(opened: OpenedRound) -> None:
+    whole = opened.round.composite
+    if whole.score is not None:
+        drawing(Markup('<p class="figure"><b>{}</b></p>').format(percent(whole.score)))
+    else:
+        low, high = whole.bounds
+        told = f"No single score: it lies between {figure(round(100 * low, 1))} and {percent(high)}."
+        ui.label(told).classes("quiet")
+    drawing(waterfall(steps_of(opened.view.attachments, opened.round.scores), top=100.0))
+
+
+def steps_of(attachments: Sequence[Attachment], given: Sequence[KeptRoundScore]) -> list[Step]:
+    """How the composite adds up, in hundredths: what each evaluation adds is its share times its weight."""
+    by_attachment = {score.attachment_id: score for score in given}
+    steps: list[Step] = []
+    total = 0.0
+    for attachment in attachments:
+        score = by_attachment.get(attachment.id)
+        share = None if score is None else score.normalized_score
+        amount = 0.0 if share is None else round(100 * share * attachment.weight, 6)
+        total += amount
+        steps.append(Step("dimension", short(attachment.slug, LABEL), amount, round(total, 6)))
+    return steps
+
+
+def _parts(given: Sequence[KeptRoundScore], rubrics: Mapping[UUID, Rubric]) -> Markup:
+    rows = []
+    for score in given:
+        share = score.normalized_score
+        name = Markup('<a href="#score-{}">{}</a> <span class="quiet">@{}</span>').format(
+            score.id, score.evaluation, score.version
+        )
+        rows.append(
+            [
+                name,
+                headline(score.dimension),
+                Markup("<b>{}</b>{}").format(percent(share), share_bar(share)),
+                percent(score.weight),
+                "—" if share is None else signed(round(100 * share * score.weight, 2)),
+                badge(score.verdict, rubrics[score.id]),
+            ]
+        )
+    return table(("Evaluation", "Dimension", "Share", "Weight", "Adds", "Verdict"), rows, (3, 4))
+
+
+def _measured(content: Mapping[str, Any]) -> None:
+    values = {**content.get("metadata", {}), **content.get("custom_metrics", {})}
+    values.pop("round_number", None)  # the title says it
+    if values:
+        with ui.element("div").classes("row"):
+            for name, value in values.items():
+                chip(f"{name}: {figure(value) if isinstance(value, int | float) else value}")
+
+
+def _explained(opened: OpenedRound) -> tuple[dict[UUID, Rubric], dict[UUID, Markup]]:
+    """What each score was judged by, and each explained: in full where it may be seen, else by what its rules gave."""
+    rubrics, drawn = {}, {}
+    for score in opened.round.scores:
+        rubric = rubrics[score.id] = rubric_of(opened.rubrics[score.attachment_id])
+        stored = opened.stored.get(score.id)
+        inner = _breakdown(score, rubric) if stored is None else explanation(evaluation_of(stored), rubric)
+        drawn[score.id] = Markup('<div id="score-{}">{}</div>').format(score.id, inner)
+    return rubrics, drawn
+
+
+def evaluation_of(score: StoredScore) -> Evaluation:
+    """The evaluation that was kept with a score, with the context it judged."""
+    evaluation = Evaluation.from_json(msgspec.json.encode(score.record))
+    return msgspec.structs.replace(evaluation, case=score.evaluation, context=Context.of(score.context_snapshot))
+
+
+def _breakdown(score: KeptRoundScore, rubric: Rubric) -> Markup:
+    rules = [
+        [line.get("rule", ""), headline(line.get("dimension", "")), signed(line.get("points", 0)), visible(_why(line))]
+        for line in score.rule_breakdown
+    ]
+    own = [
+        [headline(name), figure(found.get("value")), percent(found.get("share")), visible(found.get("reason") or "—")]
+        for name, found in score.dimension_scores.items()
+    ]
+    return Markup('<section class="card"><h2>{} {}</h2><p>{}</p>{}{}</section>').format(
+        rubric.display_title,
+        badge(score.verdict, rubric),
+        visible(score.reason),
+        table(("Dimension", "Score", "Share", "Why"), own, (1, 2)),
+        table(("Rule", "Dimension", "Points", "Why"), rules, (2,)) if rules else "",
+    )
+
+
+def _why(line: Mapping[str, Any]) -> str:
+    error = line.get("error")
+    return f"could not be applied: {error}" if error else str(line.get("reason") or "—")
+
+
+def _known(game_id: str, number: str) -> tuple[UUID, int]:
+    try:
+        known, counted = UUID(game_id), int(number)
+    except ValueError:
+        raise MissingError("there is no such round") from None
+    if not 1 <= counted <= HIGHEST_NUMBER:
+        raise MissingError("there is no such round")
+    return known, counted

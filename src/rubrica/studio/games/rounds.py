@@ -1,0 +1,128 @@
+"""The rounds of a game: a page at a time, player by player, each with what it was given."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from markupsafe import Markup
+from nicegui import ui
+
+from rubrica.errors import RubricaError
+from rubrica.games import rounds
+from rubrica.games.composite import Composite
+from rubrica.games.games import GameView
+from rubrica.games.rounds import RoundLine
+from rubrica.report.charts import share_bar
+from rubrica.report.excerpt import visible
+from rubrica.report.figures import counted, figure, headline, percent
+from rubrica.studio.cursor_pager import CursorPager
+from rubrica.studio.parts import drawing, empty, fault, trying
+from rubrica.studio.rubrics.prose import table
+from rubrica.studio.studio import Visitor
+
+from .play import catch_up
+
+PAGE = 30
+RESPONSE_SHOWN = 140
+"""Characters of a response in the list."""
+
+
+class Rounds:
+    """The list of rounds, of everybody or of one player."""
+
+    def __init__(self, visitor: Visitor, view: GameView, player: UUID | None) -> None:
+        self.visitor, self.view, self.player = visitor, view, player
+
+    async def draw(self) -> None:
+        """Draw it for the first time."""
+        self.top = ui.element("div").classes("row hollow")
+        self.lacking = ui.element("div").classes("row hollow")
+        self.body = ui.element("div").classes("stack")
+        self.leafing = CursorPager(PAGE, self.show)
+        await self.show()
+
+    async def show(self) -> None:
+        """Read and draw one page."""
+        game_id = self.view.game.id
+        try:
+            found = await self.visitor.read(rounds.list_rounds, game_id, self.player, self.leafing.start, PAGE + 1)
+        except RubricaError as error:
+            self.body.clear()
+            with self.body:
+                fault(error)
+            return
+        shown = found[:PAGE]
+        self._draw_top(shown)
+        self.body.clear()
+        with self.body:
+            if shown:
+                dimensions = sorted({each.dimension for each in self.view.attachments})
+                drawing(rounds_table(game_id, shown, dimensions))
+            elif self.view.attachments:
+                empty("No round has been played yet.")
+            else:
+                empty("No round has been played yet, and nothing is attached that would judge one.")
+        last = shown[-1] if len(found) > PAGE else None
+        self.leafing.tell(len(shown), None if last is None else (last.player_id, last.round_number))
+
+    def _draw_top(self, shown: list[RoundLine]) -> None:
+        self.top.clear()
+        self.lacking.clear()
+        with self.top:
+            if self.player is not None:
+                name = shown[0].player if shown else "one player"
+                button = ui.button(f"player {name}", icon="close", on_click=self._everybody)
+                button.props("dense flat no-caps").classes("chip")
+                button.props["aria-label"] = f"Not only player {name}"
+        unjudged = any(missing.reason == "not judged yet" for line in shown for missing in line.composite.missing)
+        if unjudged and self.visitor.caller.may("player"):
+            with self.lacking, ui.element("div").classes("banner grow"):
+                ui.label("Some rounds were played before everything was attached.").classes("grow")
+                self.judging = ui.button("Judge them now", on_click=self._catch_up).props("flat").classes("calm")
+
+    async def _everybody(self) -> None:
+        self.player = None
+        ui.navigate.history.replace(f"/games/{self.view.game.id}?tab=rounds")
+        self.leafing.reset()
+        await self.show()
+
+    async def _catch_up(self) -> None:
+        """Judge what lacks a score, a stretch at a time, and say how far it is."""
+        self.judging.set_enabled(False)
+        judged, complete = 0, False
+        with trying():
+            while not complete:
+                given, complete = await catch_up(self.visitor, self.view.game.id)
+                judged += len(given)
+                self.judging.set_text(f"{counted(judged, 'round')} judged …")
+            ui.notify(f"{counted(judged, 'round')} judged.", type="positive")
+        await self.show()
+
+
+def rounds_table(game_id: UUID, lines: list[RoundLine], dimensions: list[str]) -> Markup:
+    """Rounds with their composite and every dimension's own."""
+    rows = []
+    for line in lines:
+        place = f"/games/{game_id}/rounds/{line.player_id}/{line.round_number}"
+        said = " ".join(str(line.content.get("response", "")).split())
+        said = said if len(said) <= RESPONSE_SHOWN else said[: RESPONSE_SHOWN - 1] + "…"
+        row: list[Markup | str] = [
+            line.player,
+            Markup('<a class="nowrap" href="{}">Round {}</a>').format(place, line.round_number),
+            score_cell(line.composite),
+        ]
+        row += [percent(line.composite.by_dimension.get(dimension)) for dimension in dimensions]
+        rows.append([*row, Markup('<span class="excerpt" dir="auto">{}</span>').format(visible(said))])
+    head = ("Player", "Round", "Score", *map(headline, dimensions), "Response")
+    return table(head, rows, range(3, 3 + len(dimensions)))
+
+
+def score_cell(composite: Composite) -> Markup:
+    """A composite as a share, or what is known of it."""
+    if composite.score is not None:
+        return Markup("<b>{}</b>{}").format(percent(composite.score), share_bar(composite.score))
+    low, high = composite.bounds
+    told = "; ".join(f"{missing.evaluation}: {missing.reason}" for missing in composite.missing)
+    return Markup('<span class="nowrap quiet" title="{}">{} to {}</span>').format(
+        told, figure(round(100 * low, 1)), percent(high)
+    )

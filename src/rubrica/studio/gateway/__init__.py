@@ -1,0 +1,1 @@
+"""The gateway: its figures, and one request."""

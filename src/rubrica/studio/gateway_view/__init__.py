@@ -1,1 +1,0 @@
-"""What the gateway's pages show, worked out without a browser."""

@@ -1,0 +1,1 @@
+"""The marketplace: browse, look at a listing, rate it, import it."""

@@ -1,0 +1,192 @@
+"""The marketplace: what is public, to look through, search and take over, and what one has there oneself."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from fastapi import Request
+from nicegui import ui
+from sqlalchemy import Connection
+
+from rubrica.errors import RubricaError
+from rubrica.store import storefront
+from rubrica.studio.cursor_pager import CursorPager
+from rubrica.studio.frame import frame, page
+from rubrica.studio.parts import empty, fault, heading, trying
+from rubrica.studio.rubrics.actions import publish_dialog
+from rubrica.studio.rubrics.facets import LONGEST_QUERY, draw_chosen_tags, draw_facets
+from rubrica.studio.studio import Studio, Visitor
+from rubrica.workspace import catalogue
+from rubrica.workspace.access import Caller
+
+from .search import PAGE, RATINGS, SORTS, VIEWS, MarketPage, MarketSearch, OwnRubric, look, recommended, sought_from
+from .wording import listing_card, own_rubric_card
+
+MOST_CATEGORIES = 100
+
+
+def install(studio: Studio) -> None:
+    """Add the page."""
+
+    @page("/market")
+    async def market(request: Request) -> None:
+        visitor = studio.visitor(request)
+        with frame(visitor, "Marketplace", "/market"):
+            editor = _Market(visitor, sought_from(request.query_params))
+            with heading("Marketplace"):
+                if visitor.caller.may("author"):
+                    publish = ui.button("Publish one of yours", icon="publish", on_click=editor.to_own)
+                    publish.props("flat").classes("calm")
+            await editor.draw()
+
+
+def _categories(conn: Connection, _caller: Caller) -> list[tuple[str, int]]:
+    return storefront.categories(conn, MOST_CATEGORIES)
+
+
+class _Market:
+    """The shelves, what they are narrowed down to, and the way through their pages."""
+
+    def __init__(self, visitor: Visitor, sought: MarketSearch) -> None:
+        self.visitor, self.sought = visitor, sought
+
+    async def draw(self) -> None:
+        try:
+            known = dict(await self.visitor.read(_categories))
+        except RubricaError as error:
+            fault(error)
+            return
+        with ui.element("div").classes("finder").props('role="search"'):
+            search = ui.input("Search", value=self.sought.q, placeholder="Name, description, category or tag")
+            search.props(f"outlined dense clearable debounce=250 maxlength={LONGEST_QUERY} type=search").classes("grow")
+            search.on_value_change(lambda event: self.narrow(q=event.value or ""))
+            self.views = ui.toggle(VIEWS, value=self.sought.view, on_change=lambda event: self.narrow(view=event.value))
+            self.views.props('no-caps unelevated toggle-color=primary aria-label="What is shown"').classes("calm")
+        with ui.element("div").classes("finder"):
+            self.categories = {"": "Every category"} | {name: f"{name} ({count:,})" for name, count in known.items()}
+            self.category = ui.select(self.categories, value="", label="Category")
+            self.category.on_value_change(lambda event: self.narrow(category=event.value or ""))
+            self.rating = ui.select(dict(RATINGS), value=self.sought.least, label="Rating")
+            self.rating.on_value_change(lambda event: self.narrow(least=event.value))
+            self.order = ui.select(SORTS, value=self.sought.sort, label="Order")
+            self.order.on_value_change(lambda event: self.narrow(sort=event.value))
+            for choice in (self.category, self.rating, self.order):
+                choice.props("outlined dense options-dense").classes("medium")
+            self.chips = ui.element("div").classes("row")
+        self.body = ui.element("div").classes("shelves")
+        self.leafing = CursorPager(PAGE, self.show)
+        await self.show()
+
+    async def narrow(self, **changes: Any) -> None:
+        """Look for something else, from its first page."""
+        wanted = replace(self.sought, **changes)
+        if wanted == self.sought:
+            return
+        self.sought = wanted
+        self.leafing.reset()
+        ui.navigate.history.replace(wanted.address)
+        await self.show()
+
+    def to_own(self) -> None:
+        """Show one's own rubrics: each has the way to the marketplace beside it."""
+        self.views.set_value("yours")
+
+    async def show(self) -> None:
+        asked, visitor = self.sought, self.visitor
+        self.order.set_visibility(asked.view in ("all", "featured"))
+        self.rating.set_visibility(asked.view != "yours")
+        self._choose_category(asked.category)
+        self._draw_chips()
+        try:
+            run_rubrics = await visitor.read(look, asked, self.leafing.start, visitor.service.clock())
+            first = not asked.narrowed and self.leafing.first
+            chosen = await visitor.read(recommended) if first else ()
+        except RubricaError as error:
+            self.body.clear()
+            with self.body:
+                fault(error)
+            return
+        if asked is not self.sought:
+            return  # something else was asked for meanwhile
+        self.body.clear()
+        with self.body:
+            if chosen:
+                _title("Featured")
+                self._draw_offers(chosen)
+                _title("All")
+            if asked.view == "yours":
+                self._draw_own(run_rubrics)
+            elif run_rubrics.offers:
+                self._draw_offers(run_rubrics.offers)
+            else:
+                self._draw_nothing()
+        self.leafing.tell(len(run_rubrics.offers) + len(run_rubrics.own), run_rubrics.after)
+
+    def _choose_category(self, name: str) -> None:
+        if name not in self.categories:  # of many it is none of the fullest
+            self.categories[name] = name
+            self.category.set_options(self.categories, value=name)
+        else:
+            self.category.set_value(name)
+
+    def _draw_chips(self) -> None:
+        self.chips.clear()
+        with self.chips:
+            draw_chosen_tags(self.sought.tags, self.narrow)
+
+    def _draw_offers(self, offers: Any) -> None:
+        now = self.visitor.service.clock()
+        with ui.element("div").classes("grid wares"):
+            for offer in offers:
+                with ui.element("article").classes("card ware"):
+                    ui.html(str(listing_card(offer, now)), sanitize=False).classes("ware-words")
+                    draw_facets(offer.listing, self.sought.tags, self.narrow)
+
+    def _draw_own(self, run_rubrics: MarketPage) -> None:
+        if not run_rubrics.own:
+            self._draw_nothing()
+            return
+        now = self.visitor.service.clock()
+        with ui.element("ul").classes("rubric-list own-list"):
+            for own in run_rubrics.own:
+                with ui.element("li").classes("own"):
+                    ui.html(str(own_rubric_card(own, now)), sanitize=False).classes("ware-words")
+                    if self.visitor.caller.may("author"):
+                        self._draw_publishing(own)
+
+    def _draw_publishing(self, own: OwnRubric) -> None:
+        listing = own.listing
+
+        async def publish() -> None:
+            with trying():
+                entry = await self.visitor.read(catalogue.entry, str(listing.id))
+                await publish_dialog(self.visitor, entry)
+
+        button = ui.button("Make private" if listing.is_public else "Publish", on_click=publish)
+        button.props("flat").classes("calm")
+        button.props["aria-label"] = f"{'Make private' if listing.is_public else 'Publish'}: {listing.name}"
+
+    def _draw_nothing(self) -> None:
+        def all_offers() -> None:
+            ui.navigate.to("/market")
+
+        match self.sought.view:
+            case "yours" if not (self.sought.q or self.sought.category or self.sought.tags):
+                if self.visitor.caller.may("author"):
+                    empty("You have no rubrics yet.", "Build one", lambda: ui.navigate.to("/build/new"))
+                else:
+                    empty("You have no rubrics: making and importing them needs the role author.")
+            case "trending":
+                empty("Nothing that fits was imported or liked lately.", "Show everything", all_offers)
+            case "featured":
+                empty("Nothing that fits is featured.", "Show everything", all_offers)
+            case _ if self.sought.narrowed:
+                empty("Nothing fits.", "Show everything", all_offers)
+            case _:
+                empty("Nothing is public yet.")
+
+
+def _title(text: str) -> None:
+    with ui.element("h2"):
+        ui.label(text)

@@ -1,1 +1,0 @@
-"""The pages of the studio, one module for each place in its menu."""

@@ -1,0 +1,1 @@
+"""The review queue: what people score, and how far the judge agrees."""

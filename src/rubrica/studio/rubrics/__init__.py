@@ -1,0 +1,1 @@
+"""The rubrics one can see: the list, one rubric, its versions."""

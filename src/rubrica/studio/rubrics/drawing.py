@@ -1,0 +1,266 @@
+"""A rubric drawn: weights as bars, anchors as a band over the scale, gates and verdicts as signs on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from rubrica.errors import FormulaError, FormulaFault
+from rubrica.formula import Formula, parse
+from rubrica.model.rubric import Axis, Dimension, Gate, Profile, Recipe, Rubric, Verdict
+from rubrica.model.scale import Scale
+from rubrica.report.figures import counted, figure, headline, percent
+from rubrica.report.roles import SIGNS, Role, role_of
+from rubrica.report.rubric_page import title_of
+from rubrica.report.wording import condition, recipe_phrases, setting_value
+from rubrica.studio.builder.anchors import coverage, rows_of
+
+from .prose import bullets, table, words
+
+STEPS = 1000
+"""Scores at which the verdict is looked up to find where one ends and the next begins."""
+SCORED_BY = {
+    "judge": "a judge",
+    "rules": "rules",
+    "formula": "a formula",
+    "check": "a checklist",
+    "parts": "its parts",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Zone:
+    """The scores from `low` to `high` that end in one verdict."""
+
+    label: str
+    low: float
+    high: float
+
+
+def badge(label: str, rubric: Rubric | None) -> Markup:
+    """A verdict in the colour of what it means, and with its sign."""
+    role: Role = role_of(label, rubric)
+    return Markup('<span class="badge is-{}"><span aria-hidden="true">{}</span> {}</span>').format(
+        role, SIGNS[role], label.replace("_", " ")
+    )
+
+
+def dimensions(rubric: Rubric) -> Markup:
+    """Every dimension with its weight, its question and its anchors."""
+    heaviest = max((dimension.weight or 0.0 for dimension in rubric.dimensions.values()), default=0.0)
+    drawn = (
+        _dimension(name, dimension, rubric.scale_of(name), heaviest) for name, dimension in rubric.dimensions.items()
+    )
+    return Markup('<div class="axes">{}</div>').format(Markup("").join(drawn))
+
+
+def _dimension(name: str, dimension: Dimension, scale: Scale, heaviest: float) -> Markup:
+    inner = _axis(dimension, scale)
+    if dimension.applies is not None:
+        inner = Markup('<p class="quiet">Only if <code>{}</code>.</p>').format(dimension.applies) + inner
+    for part, spec in dimension.parts.items():
+        head = _head(title_of(part, spec), spec, 1.0, "of it")
+        inner += Markup('<div class="axis-part">{}{}{}</div>').format(head, _asks(spec), _axis(spec, scale))
+    stand_in = " (rules stand in without a model)" if dimension.offline is not None else ""
+    by = Markup('<p class="quiet">Scored {} by {}{}. In formulas: <code>{}</code></p>').format(
+        str(scale), SCORED_BY[dimension.kind], stand_in, name
+    )
+    return Markup('<article class="axis-card">{}{}{}{}</article>').format(
+        _head(title_of(name, dimension), dimension, heaviest, "of the score"), _asks(dimension), inner, by
+    )
+
+
+def _head(title: str, axis: Axis, heaviest: float, of: str) -> Markup:
+    if axis.weight is None:
+        return Markup("<header><h3>{}</h3></header>").format(title)
+    width = 100 * axis.weight / heaviest if heaviest else 0.0
+    return Markup(
+        '<header><h3>{}</h3><span class="weight-bar" aria-hidden="true"><i style="width:{:.1f}%"></i></span>'
+        '<b>{}</b><span class="quiet">{}</span></header>'
+    ).format(title, width, percent(axis.weight), of)
+
+
+def _asks(axis: Axis) -> Markup:
+    return Markup("<p>{}</p>").format(axis.asks) if axis.asks else Markup("")
+
+
+def _axis(axis: Axis, scale: Scale) -> Markup:
+    drawn = anchor_band(axis, scale) if axis.anchors else Markup("")
+    for recipe, lead in ((axis if axis.kinds else None, "Rules"), (axis.offline, "Without a model")):
+        if recipe is not None:
+            drawn += _recipe(recipe, scale, lead)
+    return drawn
+
+
+def anchor_band(axis: Axis, scale: Scale) -> Markup:
+    """The scale from its lowest to its highest value, cut where one anchor ends, and what each looks like."""
+    found = coverage(rows_of(axis.anchors), scale)
+    pieces = Markup("").join(
+        Markup('<span class="piece on-{}" style="left:{}%;width:{}%;--rise:{:.0f}%">{}</span>').format(
+            piece.kind, piece.left, piece.width, 8 + 0.4 * (piece.left + piece.width / 2), piece.label
+        )
+        for piece in found.stretches
+    )
+    lines = Markup("").join(
+        Markup("<div><dt>{}</dt><dd>{}</dd></div>").format(
+            figure(anchor.low) if anchor.low == anchor.high else f"{figure(anchor.low)}–{figure(anchor.high)}",
+            anchor.text,
+        )
+        for anchor in axis.anchor_list
+    )
+    return Markup(
+        '<div class="anchor-band" role="img" aria-label="Anchors over the scale {}">{}</div>'
+        '<dl class="anchor-lines">{}</dl>'
+    ).format(str(scale), pieces, lines)
+
+
+def _recipe(recipe: Recipe, scale: Scale, lead: str) -> Markup:
+    opening, lines = recipe_phrases(recipe, scale)
+    if not lines:
+        return Markup('<p class="recipe">{}: {}</p>').format(lead, words(opening))
+    return Markup('<details class="recipe"><summary>{} ({})</summary><p>{}</p>{}</details>').format(
+        lead, counted(len(lines), "line"), words(opening), bullets(lines)
+    )
+
+
+def gates(rubric: Rubric) -> Markup:
+    """Every gate as a condition and what it does, in the order they are looked at."""
+    ordered = sorted(rubric.gates, key=lambda gate: not gate.before)
+    return Markup('<ol class="signs">{}</ol>').format(Markup("").join(_gate(gate, rubric) for gate in ordered))
+
+
+def _gate(gate: Gate, rubric: Rubric) -> Markup:
+    limit = gate.cap if gate.cap is not None else gate.floor
+    number = Markup("<code>{}</code>").format(limit) if isinstance(limit, str) else figure(limit)
+    if gate.verdict is not None:
+        effect = Markup("verdict {}").format(badge(gate.verdict, rubric))
+    else:
+        way, role = ("at most", "bad") if gate.cap is not None else ("at least", "good")
+        effect = Markup('<span class="badge is-{}">score {} {}</span>').format(role, way, number)
+        if isinstance(limit, str) and limit in rubric.settings:
+            effect += Markup(" ({} is {})").format(limit, setting_value(rubric.settings[limit]))
+    before = Markup('<span class="chip">before scoring</span>') if gate.before else ""
+    why = Markup('<p class="quiet">{}</p>').format(gate.because) if gate.because else ""
+    return Markup(
+        '<li><p class="sign-line">If {} <span aria-hidden="true">→</span> {} {}</p><p><b>{}</b></p>{}</li>'
+    ).format(words(condition(gate.when, rubric.settings)), effect, before, gate.name, why)
+
+
+def verdicts(rubric: Rubric) -> Markup:
+    """Where on the way from no marks to full marks each verdict lies, and the rules in the order they are tried."""
+    rules = Markup("").join(_verdict(rule, rubric, first=at == 0) for at, rule in enumerate(rubric.verdicts))
+    return _zones(rubric) + Markup('<ol class="signs">{}</ol>').format(rules)
+
+
+def _verdict(rule: Verdict, rubric: Rubric, *, first: bool) -> Markup:
+    told = Markup("always") if first else Markup("in every other case")
+    if rule.when is not None:
+        told = Markup("if {}").format(words(condition(rule.when, rubric.settings)))
+    why = Markup('<p class="quiet">{}</p>').format(rule.because) if rule.because else ""
+    return Markup('<li><p class="sign-line">{} {}</p>{}</li>').format(badge(rule.label, rubric), told, why)
+
+
+def _zones(rubric: Rubric) -> Markup:
+    profile = _profile(rubric)
+    found = zones(rubric, None if profile is None else profile[1])
+    if not found:
+        return Markup("")
+    whole = rubric.score.out_of
+    pieces = Markup("").join(
+        Markup('<span class="piece zone is-{}" style="left:{:.2f}%;width:{:.2f}%" title="{}">{}</span>').format(
+            role_of(zone.label, rubric),
+            100 * zone.low / whole,
+            100 * (zone.high - zone.low) / whole,
+            f"{zone.label}: {figure(zone.low)} to {figure(zone.high)}",
+            zone.label.replace("_", " "),
+        )
+        for zone in found
+    )
+    ticks = Markup("").join(
+        Markup('<span style="left:{:.2f}%">{}</span>').format(100 * at / whole, figure(at))
+        for at in (0.0, *(zone.low for zone in found[1:]), whole)
+    )
+    note = f"By the score alone, before any gate{f', under the profile {profile[0]}' if profile else ''}."
+    said = ", ".join(f"{zone.label} from {figure(zone.low)}" for zone in found)
+    return Markup(
+        '<div class="anchor-band" role="img" aria-label="{}">{}</div>'
+        '<div class="ticks" aria-hidden="true">{}</div><p class="quiet">{}</p>'
+    ).format(said, pieces, ticks, note)
+
+
+def zones(rubric: Rubric, profile: Profile | None = None) -> tuple[Zone, ...]:
+    """The verdicts from no marks to full marks; none where more than the score decides, or nothing does."""
+    threshold = profile.threshold if profile is not None and profile.threshold is not None else rubric.threshold
+    names: dict[str, object] = {**rubric.settings, **({} if threshold is None else {"threshold": threshold})}
+    try:
+        rules = [(rule.label, None if rule.when is None else parse(rule.when)) for rule in rubric.verdicts]
+        read = {name for _, when in rules if when is not None for name in when.names}
+        if not read <= {*names, "score"} or "score" not in read:
+            return ()
+        return tuple(_stretches(rules, names, rubric.score.out_of))
+    except (FormulaError, FormulaFault):
+        return ()
+
+
+def _stretches(rules: Sequence[tuple[str, Formula | None]], names: dict[str, object], out_of: float) -> Iterator[Zone]:
+    begun, label = 0.0, ""
+    for step in range(STEPS + 1):
+        at = round(out_of * step / STEPS, 9)
+        here = next(name for name, when in rules if when is None or when.holds({**names, "score": at}))
+        if here != label:
+            if label:
+                yield Zone(label, begun, at)
+            begun, label = at, here
+    yield Zone(label, begun, out_of)
+
+
+def _profile(rubric: Rubric) -> tuple[str, Profile] | None:
+    """The profile that is drawn where thresholds depend on one: the default, else the first."""
+    profiles = rubric.profiles
+    if profiles is None or all(profile.threshold is None for profile in profiles.named.values()):
+        return None
+    name = profiles.default or next(iter(profiles.named))
+    return name, profiles.named[name]
+
+
+def profiles(rubric: Rubric) -> Markup:
+    """Weights and thresholds by profile, the weights as shaded cells."""
+    found = rubric.profiles
+    if found is None:
+        return Markup("")
+    own = {name: dimension.weight for name, dimension in rubric.dimensions.items() if dimension.weight is not None}
+    rows = []
+    for name, profile in found.named.items():
+        weights = profile.weights or own
+        threshold = profile.threshold if profile.threshold is not None else rubric.threshold
+        title = Markup("<b>{}</b> <span class='quiet'>{}</span>").format(name, profile.title)
+        cells = [
+            Markup('<span class="shade" style="--share:{:.0f}%">{}</span>').format(
+                100 * weights.get(dimension, 0.0), percent(weights.get(dimension, 0.0))
+            )
+            for dimension in rubric.dimensions
+        ]
+        rows.append([title, figure(threshold), *cells])
+    head = ("Profile", "Threshold", *(title_of(name, dimension) for name, dimension in rubric.dimensions.items()))
+    default = f" Without it, or with another value, {found.default} is used." if found.default else ""
+    lead = Markup("<p class='lead'>Weights and threshold depend on <code>{}</code>.{}</p>").format(found.by, default)
+    return lead + table(head, rows, range(1, len(head)))
+
+
+def settings(rubric: Rubric) -> Markup:
+    """Numbers that formulas read and users may set."""
+    rows = ([Markup("<code>{}</code>").format(name), setting_value(value)] for name, value in rubric.settings.items())
+    return table(("Setting", "Value"), rows, (1,))
+
+
+def sections(rubric: Rubric) -> Markup:
+    """Named groups of dimensions with a score of their own."""
+    rows = []
+    for name, section in rubric.sections.items():
+        members = ", ".join(title_of(one, rubric.dimensions[one]) for one in section.dimensions)
+        how = Markup("<code>{}</code>").format(section.formula) if section.formula else "the mean of them"
+        labels = Markup(" ").join(badge(rule.label, rubric) for rule in section.verdicts)
+        rows.append([Markup("<b>{}</b>").format(section.title or headline(name)), members, how, labels or "—"])
+    return table(("Section", "Dimensions", "Its score", "Verdicts"), rows)

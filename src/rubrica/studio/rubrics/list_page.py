@@ -1,0 +1,197 @@
+"""The rubrics one can see, with search and tags."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+from urllib.parse import urlencode
+
+from fastapi import Request
+from markupsafe import Markup
+from nicegui import ui
+from sqlalchemy import Connection
+
+from rubrica.errors import RubricaError
+from rubrica.store.listings import MarketFilters
+from rubrica.store.rubrics import Order, RubricListing, RubricQuery
+from rubrica.studio.cursor_pager import CursorPager
+from rubrica.studio.frame import frame, page
+from rubrica.studio.parts import empty, fault, heading
+from rubrica.studio.studio import Studio, Visitor
+from rubrica.workspace import catalogue, marketplace
+from rubrica.workspace.access import Caller
+from rubrica.workspace.plain_data import plain_text
+
+from .actions import import_dialog
+from .facets import LONGEST_QUERY, draw_chosen_category, draw_chosen_tags, draw_facets, facets_from
+
+View = Literal["all", "mine", "public"]
+VIEWS: dict[View, str] = {"all": "All", "mine": "Mine", "public": "Public"}
+ORDERS: dict[Order, str] = {"newest": "Newest first", "name": "By name"}
+PAGE = 25
+DESCRIPTION_SHOWN = 160
+"""Characters of a description in a list."""
+
+
+@dataclass(frozen=True, slots=True)
+class RubricSearch:
+    """What the list is narrowed down to, as the page's address says it."""
+
+    q: str = ""
+    view: View = "all"
+    category: str = ""
+    tags: tuple[str, ...] = ()
+    order: Order = "newest"
+
+    @property
+    def address(self) -> str:
+        """The page's path with what it is narrowed down to; what is usual is left out.
+
+        >>> RubricSearch("speed", view="mine", tags=("fast",)).address
+        '/rubrics?q=speed&view=mine&tag=fast'
+        """
+        said: list[tuple[str, str]] = [("q", self.q)] if self.q else []
+        said += [("view", self.view)] if self.view != "all" else []
+        said += [("category", self.category)] if self.category else []
+        said += [("tag", tag) for tag in self.tags]
+        said += [("sort", self.order)] if self.order != "newest" else []
+        return f"/rubrics?{urlencode(said)}" if said else "/rubrics"
+
+    @property
+    def narrowed(self) -> bool:
+        return bool(self.q or self.category or self.tags or self.view != "all")
+
+
+@dataclass(frozen=True, slots=True)
+class RubricPage:
+    """One page of a list, and where the next one starts; None: there is none."""
+
+    rows: tuple[RubricListing, ...]
+    after: Any = None
+
+
+def sought_from(request: Request) -> RubricSearch:
+    """What an address asks for; what it says wrongly is passed over."""
+    asked = request.query_params
+    q, category, tags = facets_from(asked)
+    return RubricSearch(
+        q,
+        next((view for view in VIEWS if view == asked.get("view")), "all"),
+        category,
+        tags,
+        next((order for order in ORDERS if order == asked.get("sort")), "newest"),
+    )
+
+
+def look(conn: Connection, caller: Caller, sought: RubricSearch, after: Any, limit: int = PAGE) -> RubricPage:
+    """One page of the rubrics that somebody sees; `after` is where the page before ended."""
+    query = plain_text(sought.q, "the search", LONGEST_QUERY)
+    category = sought.category or None
+    if sought.view == "public":
+        found = marketplace.browse(conn, MarketFilters(query, category, sought.tags), sought.order, limit, after)
+        return RubricPage(tuple(offer.listing for offer in found.offers), found.after)
+    wanted = RubricQuery(query, category, sought.tags, None, sought.view == "mine", sought.order, after)
+    rows = catalogue.browse(conn, caller, wanted, limit + 1)
+    last = rows[limit - 1] if len(rows) > limit else None
+    return RubricPage(tuple(rows[:limit]), None if last is None else (last.slug, last.id))
+
+
+def install(studio: Studio) -> None:
+    """Add the page."""
+
+    @page("/rubrics")
+    async def rubrics(request: Request) -> None:
+        visitor = studio.visitor(request)
+        with frame(visitor, "Rubrics", "/rubrics"):
+            with heading("Rubrics"):
+                if visitor.caller.may("author"):
+                    ui.button("Import", icon="upload", on_click=lambda: import_dialog(visitor)).props("flat").classes(
+                        "calm"
+                    )
+                    ui.button("New rubric", icon="add", on_click=lambda: ui.navigate.to("/build/new")).props(
+                        "unelevated"
+                    )
+            await _List(visitor, sought_from(request)).draw()
+
+
+class _List:
+    """The list with what it is narrowed down to, and the way through its pages."""
+
+    def __init__(self, visitor: Visitor, sought: RubricSearch) -> None:
+        self.visitor, self.sought = visitor, sought
+
+    async def draw(self) -> None:
+        with ui.element("div").classes("finder").props('role="search"'):
+            search = ui.input("Search", value=self.sought.q, placeholder="Name, description, category or tag")
+            search.props(f"outlined dense clearable debounce=250 maxlength={LONGEST_QUERY} type=search").classes("grow")
+            search.on_value_change(lambda event: self.narrow(q=event.value or ""))
+            views = ui.toggle(VIEWS, value=self.sought.view, on_change=lambda event: self.narrow(view=event.value))
+            views.props("no-caps unelevated toggle-color=primary").classes("calm").mark("views")
+            order = ui.select(ORDERS, value=self.sought.order, label="Order")
+            order.props("outlined dense options-dense").classes("medium")
+            order.on_value_change(lambda event: self.narrow(order=event.value))
+        self.chips = ui.element("div").classes("row")
+        self.body = ui.element("div").classes("listing")
+        self.leafing = CursorPager(PAGE, self.show)
+        await self.show()
+
+    async def narrow(self, **changes: Any) -> None:
+        """Look for something else, from its first page."""
+        self.sought = replace(self.sought, **changes)
+        self.leafing.reset()
+        ui.navigate.history.replace(self.sought.address)
+        await self.show()
+
+    async def show(self) -> None:
+        asked = self.sought
+        try:
+            found = await self.visitor.read(look, asked, self.leafing.start)
+        except RubricaError as error:
+            self.body.clear()
+            with self.body:
+                fault(error)
+            return
+        if asked is not self.sought:
+            return  # something else was typed meanwhile
+        self._draw_chips()
+        self.body.clear()
+        with self.body:
+            self._draw_rows(found)
+        self.leafing.tell(len(found.rows), found.after)
+
+    def _draw_chips(self) -> None:
+        self.chips.clear()
+        with self.chips:
+            if self.sought.category:
+                draw_chosen_category(self.sought.category, self.narrow)
+            draw_chosen_tags(self.sought.tags, self.narrow)
+
+    def _draw_rows(self, found: RubricPage) -> None:
+        if not found.rows:
+            self._draw_nothing()
+            return
+        with ui.element("ul").classes("rubric-list"):
+            for listing in found.rows:
+                with ui.element("li"):
+                    ui.html(str(_about(listing, self.visitor.caller)), sanitize=False)
+                    draw_facets(listing, self.sought.tags, self.narrow)
+
+    def _draw_nothing(self) -> None:
+        if self.sought.narrowed:
+            empty("Nothing fits.", "Show all rubrics", lambda: ui.navigate.to("/rubrics"))
+        elif self.visitor.caller.may("author"):
+            empty("There are no rubrics yet.", "Build the first one", lambda: ui.navigate.to("/build/new"))
+        else:
+            empty("There are no rubrics yet.")
+
+
+def _about(listing: RubricListing, caller: Caller) -> Markup:
+    """One row of the list: what it is called, what it is for, whose it is."""
+    told = listing.description
+    told = told if len(told) <= DESCRIPTION_SHOWN else told[: DESCRIPTION_SHOWN - 1].rstrip() + "…"
+    whose = "yours" if caller.owns(listing.created_by) else "comes with Rubrica" if listing.created_by is None else ""
+    seen = "public" if listing.is_public else "private"
+    traces = " · ".join(part for part in (f"version {listing.version}", seen, whose) if part)
+    return Markup(
+        '<p class="row"><a href="/rubrics/{}"><b>{}</b></a><span class="quiet">{}</span></p><p>{}</p>'
+    ).format(listing.id, listing.name, traces, told)

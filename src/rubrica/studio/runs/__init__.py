@@ -1,0 +1,1 @@
+"""Runs: the list, one run, a case, comparison, baselines, and starting one."""

@@ -1,0 +1,124 @@
+"""How many of a file's cases a run judges, and how often each: as a form says it and as ``rubrica run`` takes it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from rubrica.errors import InputError, RubricaError
+from rubrica.report.figures import counted
+from rubrica.runs.files.manifest import Manifest
+from rubrica.runs.selection import Selection, sample_of
+
+MOST_REPEATS = 100
+"""How often a case is judged at most, here as by the command."""
+
+OPTIONS = ("limit", "sample", "seed", "repeat")
+"""What a manifest says of an extent."""
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """All cases once each, unless something else is said."""
+
+    sample: str = ""  # so many cases, such as 200, or such a share of them, such as 5%; empty: all
+    limit: int | None = None  # only the first so many
+    repeat: int = 1  # how often each is judged
+    seed: int = 0  # draws the sample, and the order in which judges see dimensions; 0: as written
+
+    @property
+    def selection(self) -> Selection:
+        """Which cases, as a run selects them."""
+        sample = sample_of(self.sample, self.seed) if self.sample else None
+        return Selection(sample=sample, limit=self.limit)
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """As the manifest of a run says it.
+
+        >>> Extent("5%", repeat=3).options
+        {'sample': '5.0000%', 'seed': 0, 'repeat': 3}
+        """
+        sample = self.selection.sample
+        said = {
+            "limit": self.limit,
+            "sample": (sample.count or f"{sample.share:.4%}") if sample is not None else None,
+            "seed": self.seed if sample is not None else None,
+            "repeat": self.repeat,
+        }
+        return {name: value for name, value in said.items() if value is not None}
+
+    def evaluations(self, cases: int | None) -> int | None:
+        """How many evaluations there will be of so many cases; None where their number is not known."""
+        if cases is None:
+            return None
+        sample = self.selection.sample
+        if sample is not None:
+            cases = min(cases, sample.count) if sample.count is not None else round(cases * sample.share)
+        return self.repeat * (cases if self.limit is None else min(cases, self.limit))
+
+    def said(self, cases: int | None) -> str:
+        """What will be judged, in words.
+
+        >>> Extent("10", repeat=3).said(400), Extent().said(1)
+        ('10 of 400 cases, 3 times each: 30 evaluations.', '1 case: 1 evaluation.')
+        """
+        made = self.evaluations(cases)
+        if cases is None or made is None:
+            return ""
+        once = made // self.repeat
+        about = "about " if self.sample.endswith("%") and once < cases else ""
+        which = counted(cases, "case") if once == cases else f"{about}{once:,} of {counted(cases, 'case')}"
+        times = f", {self.repeat} times each" if self.repeat > 1 else ""
+        told = f"{which}{times}: {about}{counted(made, 'evaluation')}."
+        return told[0].upper() + told[1:]
+
+
+EVERYTHING = Extent()
+"""All cases, once each."""
+
+
+def read_extent(sample: str, limit: object, repeat: object, seed: object) -> Extent:
+    """What was written into a form; an InputError says what cannot be meant.
+
+    >>> read_extent(" 5 % ", None, 2.0, None)
+    Extent(sample='5%', limit=None, repeat=2, seed=0)
+    """
+    extent = Extent(
+        "".join(sample.split()),
+        None if limit is None else _whole(limit, "the first cases", 1),
+        1 if repeat is None else _whole(repeat, "how often each case is judged", 1, MOST_REPEATS),
+        0 if seed is None else _whole(seed, "the seed", 0),
+    )
+    try:
+        _ = extent.selection
+    except RubricaError:
+        raise InputError("a sample is a number of cases, such as 200, or a share of them, such as 5%") from None
+    return extent
+
+
+def extent_of(manifest: Manifest) -> Extent | None:
+    """The extent of a run that is there; None where the run was selected in a way that a form cannot say."""
+    options = manifest.options
+    if any(value not in (None, []) for name, value in options.items() if name not in OPTIONS):
+        return None
+    sample, seed = options.get("sample"), _seed_of(manifest.terms, options)
+    if sample is not None and seed is None:
+        return None  # drawn by a command that did not write down by which seed
+    try:
+        return read_extent("" if sample is None else str(sample), options.get("limit"), options.get("repeat"), seed)
+    except InputError:
+        return None
+
+
+def _seed_of(terms: Mapping[str, Any], options: Mapping[str, Any]) -> Any:
+    return options.get("seed", terms.get("seed"))
+
+
+def _whole(value: object, what: str, least: int, most: int = 10**9) -> int:
+    if isinstance(value, bool) or not isinstance(value, int | float) or value != int(value):
+        raise InputError(f"{what}: write a whole number")
+    if not least <= value <= most:
+        raise InputError(f"{what}: write a whole number from {least:,} to {most:,}")
+    return int(value)

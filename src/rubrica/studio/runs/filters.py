@@ -1,0 +1,56 @@
+"""Wishes as addresses say them, so that a page can be left and found again as it was."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from .index import EvaluationFilter
+
+LONGEST_TEXT = 200
+
+
+def filter_from_query(query: Mapping[str, str]) -> EvaluationFilter:
+    """What an address asks for; what makes no sense is passed over.
+
+    >>> filter_from_query({"verdict": "fail", "below": "x", "unscored": "1"})
+    EvaluationFilter(verdict='fail', text='', unscored=True, dimension=None, below=None)
+    """
+    try:
+        below = float(query.get("below", ""))
+    except ValueError:
+        below = math.nan
+    return EvaluationFilter(
+        query.get("verdict") or None,
+        query.get("text", "")[:LONGEST_TEXT],
+        query.get("unscored", "") in ("1", "true"),
+        query.get("dimension") or None,
+        below if math.isfinite(below) else None,
+    )
+
+
+def repeat_of(query: Mapping[str, str]) -> int:
+    """Which repeat of a case an address asks for; the first where it does not say.
+
+    >>> repeat_of({"repeat": "2"}), repeat_of({"repeat": "x"})
+    (2, 0)
+    """
+    said = query.get("repeat", "")
+    return int(said) if said.isascii() and said.isdigit() and len(said) < 10 else 0
+
+
+def query_from_filter(wish: EvaluationFilter) -> dict[str, object]:
+    """The same as parts of an address.
+
+    >>> query_from_filter(EvaluationFilter("fail", below=0.0, dimension="tone"))
+    {'verdict': 'fail', 'dimension': 'tone', 'below': '0'}
+    """
+    below = f"{wish.below:g}" if wish.below is not None else None
+    said = {
+        "verdict": wish.verdict,
+        "text": wish.text,
+        "unscored": "1" if wish.unscored else None,
+        "dimension": wish.dimension,
+        "below": below,
+    }
+    return {name: value for name, value in said.items() if value}

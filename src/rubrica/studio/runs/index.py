@@ -1,0 +1,237 @@
+"""A run's evaluations, found by the page: read once, kept as columns of numbers until the run's files change."""
+
+from __future__ import annotations
+
+import threading
+from array import array
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import isnan
+from pathlib import Path
+from random import Random
+
+from rubrica.engine.cases import BadLine
+from rubrica.report.roles import Role
+from rubrica.report.run_figures import Reservoir
+from rubrica.runs.files.manifest import MANIFEST
+from rubrica.runs.files.rows import RunRow
+from rubrica.runs.files.stored import COLUMNS, EVALUATIONS, StoredRun
+from rubrica.runs.summary.page_data import RunPageData, gather_page_data
+from rubrica.runs.summary.page_parts import Plot, RubricPart, ShownOutlier, outliers, rubric_part, time_and_cost
+
+from .columns import MOST_ROWS, Columns
+
+MOST_KEPT = 2 * MOST_ROWS
+"""Evaluations of all runs together that are kept at hand: some two hundred bytes each."""
+SHOWN_OUTLIERS = 12
+_SEVERITY: Mapping[Role, int] = {"bad": 0, "inconclusive": 1, "middle": 2, "neutral": 3, "good": 3}
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluationFilter:
+    """What the evaluations of a run are narrowed down to."""
+
+    verdict: str | None = None
+    text: str = ""  # in the case's id
+    unscored: bool = False  # only those where something should have a score and has none
+    dimension: str | None = None
+    below: float | None = None  # together with a dimension: only those that got less
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluationLine:
+    """One evaluation as the table shows it."""
+
+    case: str
+    repeat: int
+    rubric: str
+    verdict: str
+    role: Role
+    score: float | None
+    out_of: float
+    unscored: bool
+    lowest: tuple[str, float] | None  # the dimension with the lowest value, by share of what it got elsewhere
+    reason: str
+
+
+class RunIndex:
+    """The evaluations of one run, the worst first, and the drawings of them all."""
+
+    def __init__(self, columns: Columns, found: RunPageData, broken: Sequence[BadLine] = ()) -> None:
+        self.columns = columns
+        self.broken = tuple(broken)
+        self.figures = found
+        self.parts: tuple[RubricPart, ...] = tuple(rubric_part(own) for own in found.rubrics.values())
+        self.plots: tuple[Plot, ...] = tuple(time_and_cost(found))
+        self.outliers: tuple[ShownOutlier, ...] = tuple(outliers(found))[:SHOWN_OUTLIERS]
+        for own in found.rubrics.values():
+            own.sample = Reservoir(0, Random(0))  # noqa: S311 - they are drawn; whole rows take memory
+        self._labels = list(columns.labels)
+        self._references = list(columns.references)
+        self._roles = {
+            (rubric, label): _role(found, rubric, label) for rubric in self._references for label in self._labels
+        }
+        self._order = self._sorted()
+        self._last: tuple[EvaluationFilter, array[int]] | None = None
+
+    @classmethod
+    def of(cls, run: StoredRun) -> RunIndex:
+        """Read a run once."""
+        columns = Columns()
+        broken: list[BadLine] = []
+        heard = StoredRun(run.path, run.manifest, broken.append)
+        found = gather_page_data(_kept(heard.rows(), columns), run.rubrics(), Random(0), cards=0)  # noqa: S311 - a sample
+        columns.close()
+        return cls(columns, found, broken)
+
+    @property
+    def labels(self) -> Sequence[str]:
+        """The verdicts that occur."""
+        return self._labels
+
+    def page(self, wish: EvaluationFilter, start: int, size: int) -> tuple[list[EvaluationLine], int]:
+        """Some of the evaluations that fit, and how many fit in all."""
+        places = self._fitting(wish)
+        return [self._hit(place) for place in places[start : start + size]], len(places)
+
+    def neighbours(
+        self, case: str, repeat: int, wish: EvaluationFilter
+    ) -> tuple[tuple[str, int] | None, tuple[str, int] | None]:
+        """The evaluations before and after one, among those that fit."""
+        places = self._fitting(wish)
+        columns = self.columns
+        at = next((n for n, p in enumerate(places) if columns.cases[p] == case and columns.repeats[p] == repeat), None)
+        if at is None:
+            return None, None
+        before = self._key(places[at - 1]) if at > 0 else None
+        return before, self._key(places[at + 1]) if at + 1 < len(places) else None
+
+    def _key(self, place: int) -> tuple[str, int]:
+        return self.columns.cases[place], self.columns.repeats[place]
+
+    def _fitting(self, wish: EvaluationFilter) -> array[int]:
+        """The places of what fits, in order. The last wish is remembered, for it is paged through."""
+        last = self._last
+        if last is not None and last[0] == wish:
+            return last[1]
+        found = array("I", self._narrowed(wish))
+        self._last = wish, found
+        return found
+
+    def _narrowed(self, wish: EvaluationFilter) -> Iterable[int]:
+        columns, places = self.columns, iter(self._order)
+        if wish.verdict is not None:
+            code, verdicts = columns.labels.get(wish.verdict, -1), columns.verdicts
+            places = (place for place in places if verdicts[place] == code)
+        if text := wish.text.strip().casefold():
+            cases = columns.cases
+            places = (place for place in places if text in cases[place].casefold())
+        if wish.unscored:
+            lacking = columns.lacking
+            places = (place for place in places if lacking[place])
+        if wish.dimension is not None and wish.below is not None:
+            values, limit = columns.dimensions.get(wish.dimension, array("d")), wish.below
+            places = (place for place in places if place < len(values) and values[place] < limit)
+        return places
+
+    def _sorted(self) -> array[int]:
+        """The worst first: what failed, what is open, then by share of full marks."""
+        columns = self.columns
+
+        def badness(place: int) -> tuple[int, float, int]:
+            rubric, label = columns.rubrics[place], columns.verdicts[place]
+            role = self._roles[self._references[rubric], self._labels[label]]
+            score, out_of = columns.scores[place], columns.out_of[rubric]
+            return _SEVERITY[role], -1.0 if isnan(score) or not out_of else score / out_of, place
+
+        return array("I", sorted(range(len(columns.cases)), key=badness))
+
+    def _hit(self, place: int) -> EvaluationLine:
+        columns = self.columns
+        rubric, label = self._references[columns.rubrics[place]], self._labels[columns.verdicts[place]]
+        score = columns.scores[place]
+        return EvaluationLine(
+            columns.cases[place],
+            columns.repeats[place],
+            rubric,
+            label,
+            self._roles[rubric, label],
+            None if isnan(score) else score,
+            columns.out_of[columns.rubrics[place]],
+            bool(columns.lacking[place]),
+            self._lowest(place, rubric),
+            columns.reasons[place],
+        )
+
+    def _lowest(self, place: int, reference: str) -> tuple[str, float] | None:
+        """The dimension with the lowest share of its scale."""
+        figures = self.figures.rubrics.get(reference)
+        if figures is None or figures.rubric is None:
+            return None
+        shares = []
+        for name in figures.rubric.dimensions:
+            column = self.columns.dimensions.get(name)
+            if column is not None and not isnan(column[place]):
+                shares.append((figures.rubric.scale_of(name).share(column[place]), name, column[place]))
+        if not shares:
+            return None
+        _, name, value = min(shares)
+        return name, value
+
+
+class Indexes:
+    """Indexes of the runs that were looked at lately, as many as memory allows. Threads may share it."""
+
+    def __init__(self, most: int = MOST_KEPT) -> None:
+        self._most = most
+        self._kept: OrderedDict[Path, tuple[Stamp, RunIndex]] = OrderedDict()
+        self._reading: dict[Path, threading.Lock] = {}
+        self._lock = threading.Lock()
+
+    def of(self, run: StoredRun) -> RunIndex:
+        """The index of a run; read anew where its files have changed since."""
+        with self._lock:
+            reading = self._reading.setdefault(run.path, threading.Lock())
+        with reading:
+            stamp = _stamp(run.path)
+            with self._lock:
+                known = self._kept.get(run.path)
+                if known is not None and known[0] == stamp:
+                    self._kept.move_to_end(run.path)
+                    return known[1]
+            index = RunIndex.of(run)
+            with self._lock:
+                self._keep(run.path, stamp, index)
+            return index
+
+    def _keep(self, path: Path, stamp: Stamp, index: RunIndex) -> None:
+        self._kept[path] = stamp, index
+        self._kept.move_to_end(path)
+        while len(self._kept) > 1 and sum(len(own.columns.cases) for _, own in self._kept.values()) > self._most:
+            gone, _ = self._kept.popitem(last=False)
+            self._reading.pop(gone, None)
+
+
+Stamp = tuple[tuple[int, int], ...]
+
+
+def _stamp(path: Path) -> Stamp:
+    found = []
+    for name in (MANIFEST, EVALUATIONS, COLUMNS):
+        try:
+            known = (path / name).stat()
+            found.append((known.st_size, known.st_mtime_ns))
+        except OSError:
+            found.append((0, 0))
+    return tuple(found)
+
+
+def _kept(rows: Iterator[RunRow], columns: Columns) -> Iterator[RunRow]:
+    for row in rows:
+        columns.add(row)
+        yield row
+
+
+def _role(found: RunPageData, rubric: str, label: str) -> Role:
+    return found.role(RunRow("", rubric, label, None, 0.0))

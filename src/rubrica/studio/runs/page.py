@@ -1,0 +1,259 @@
+"""One run: what was judged by what, how the scores are spread, and its evaluations, failures first."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from pathlib import Path
+
+from fastapi import Request
+from markupsafe import Markup
+from nicegui import ui
+
+from rubrica.errors import RubricaError
+from rubrica.report.figures import figure, headline
+from rubrica.runs.compare.baseline import BaselineSource
+from rubrica.runs.files.manifest import commit_of
+from rubrica.runs.files.stored import StoredRun
+from rubrica.runs.summary.grading import Grading
+from rubrica.studio.dialog_form import dialog_form
+from rubrica.studio.frame import frame, page
+from rubrica.studio.html_tables import NUMBER, Cell, badge, facts, link, quiet, table
+from rubrica.studio.offset_pager import OffsetPager
+from rubrica.studio.parts import card, drawing, empty, fault, heading, trying
+from rubrica.studio.runs.columns import MOST_ROWS
+from rubrica.studio.runs.filters import filter_from_query, query_from_filter
+from rubrica.studio.runs.index import EvaluationFilter, EvaluationLine, RunIndex
+from rubrica.studio.runs.listing import is_running
+from rubrica.studio.runs.paths import case_link, compare_link, run_link
+from rubrica.studio.runs.permissions import check_changeable, check_readable, may_change
+from rubrica.studio.runs.workspace import RunsWorkspace
+from rubrica.studio.studio import Studio, Visitor
+
+from .figures import facts_of, failed_card, failures_of, more_card, part_card
+from .progress import progress_card
+from .sharing_dialog import SharingDialog
+
+PAGE = 25
+HEAD = (("Case", ""), ("Verdict", ""), ("Score", NUMBER), ("Lowest", ""), ("Why", "why"))
+
+
+def install(studio: Studio, work: RunsWorkspace) -> None:
+    """Add the page."""
+
+    @page("/runs/{name}")
+    async def one_run(request: Request, name: str) -> None:
+        visitor = studio.visitor(request)
+        with frame(visitor, name, "/runs"):
+            await RunPage(visitor, work, name, filter_from_query(request.query_params)).draw()
+
+
+class RunPage:
+    """The page of one run."""
+
+    def __init__(self, visitor: Visitor, work: RunsWorkspace, name: str, wish: EvaluationFilter) -> None:
+        self.visitor = visitor
+        self.work = work
+        self.name = name
+        self.wish = wish
+        self.may_change = False
+
+    async def draw(self) -> None:
+        with heading(self.name, back=("Runs", "/runs")):
+            actions = ui.element("div").classes("row")
+        try:
+            self.may_change = await may_change(self.visitor, self.work, self.name)
+        except RubricaError as error:
+            fault(error)
+            return
+        try:
+            run = self.work.stored(self.name)
+        except RubricaError as error:
+            course = self.work.conductor.course(self.name)
+            if course is not None:  # it has been started just now, or could not begin
+                progress_card(self.visitor, self.work, self.name, may_change=self.may_change)
+            else:
+                fault(error)
+            return
+        with actions:
+            self._actions(run)
+        manifest = run.manifest
+        running = manifest is not None and manifest.finished is None and is_running(run.path)
+        if manifest is not None and manifest.finished is None:
+            progress_card(self.visitor, self.work, self.name, may_change=self.may_change)
+        self.body = ui.element("div").classes("stacked-cards")
+        if running:
+            with self.body:
+                empty("Its evaluations can be seen as far as they are.", "Show them", self._fill)
+            return
+        with self.body, ui.element("div").classes("row quiet"):
+            ui.spinner(size="1.4em")
+            ui.label("Reading the run …")
+        ui.timer(0.01, self._fill, once=True)
+
+    # --- what can be done with it -------------------------------------------------------------------------
+
+    def _actions(self, run: StoredRun) -> None:
+        ui.button("Compare", icon="compare_arrows", on_click=lambda: ui.navigate.to(compare_link("", self.name))).props(
+            "flat"
+        ).classes("calm")
+        if self.may_change:
+            sharing = SharingDialog(self.visitor, self.work, self.name)
+            ui.button("Sharing", icon="group", on_click=sharing.open).props("flat").classes("calm")
+            ui.button(
+                "Review a sample",
+                icon="rate_review",
+                on_click=lambda: ui.navigate.to(f"/reviews?{_sampled(self.name)}"),
+            ).props("flat").classes("calm")
+            if run.manifest is not None and run.manifest.finished is not None:
+                ui.button("Keep as baseline", icon="bookmark_add", on_click=self._baseline_dialog).props(
+                    "flat"
+                ).classes("calm")
+
+    async def _baseline_dialog(self) -> None:
+        async def keep() -> None:
+            with trying():
+                await check_changeable(self.visitor, self.work, self.name, "keeping a baseline")
+                entry = await asyncio.to_thread(self._keep, note.value or "")
+                ui.notify(f"Kept as {entry}", type="positive")
+                dialog.close()
+
+        with dialog_form(keep) as dialog:
+            with ui.element("h2"):
+                ui.label("Keep as baseline")
+            ui.label(f"Later runs can be held against it. It goes into {self.work.baselines.path}.").classes("quiet")
+            note = ui.input("Note").props("outlined hide-bottom-space maxlength=200 autofocus")
+            with ui.element("div").classes("row end"):
+                ui.button("Cancel", on_click=dialog.close).props("flat")
+                ui.button("Keep").props("unelevated type=submit")
+        dialog.on("hide", dialog.delete)
+        dialog.open()
+
+    def _keep(self, note: str) -> str:
+        run = self.work.stored(self.name)
+        manifest = run.manifest
+        source = BaselineSource(
+            run=manifest.id if manifest is not None else run.name,
+            grading=Grading.of(run.rubrics().values()),
+            commit=manifest.commit if manifest is not None and manifest.commit else commit_of(Path.cwd()),
+            judges=manifest.judges if manifest is not None else (),
+            note=note,
+        )
+        return self.work.baselines.add(run.rows(), source, self.visitor.service.clock()).label
+
+    # --- what it came to ----------------------------------------------------------------------------------
+
+    async def _fill(self) -> None:
+        try:
+            await check_readable(self.visitor, self.work, self.name)
+            run = self.work.stored(self.name)
+            index = await asyncio.to_thread(self.work.indexes.of, run)
+            failures, failed = await asyncio.to_thread(failures_of, run.path)
+        except RubricaError as error:
+            self.body.clear()
+            with self.body:
+                fault(error)
+            return
+        self.body.clear()
+        with self.body:
+            with card():
+                drawing(facts(facts_of(run.manifest, index)))
+            if failed or index.broken:
+                failed_card(failures, failed, index)
+            if not index.figures.total:
+                empty("Nothing was evaluated.")
+                return
+            for part in index.parts:
+                part_card(part, len(index.parts) > 1)
+            await self._table_card(index)
+            more_card(self.name, index)
+
+    async def _table_card(self, index: RunIndex) -> None:
+        self.index = index
+        with card("Evaluations", "failures first"):
+            self._filters(index)
+            self.table = ui.element("div")
+            self.paging = OffsetPager(PAGE, self._show, "evaluation")
+            await self._show()
+            if index.columns.total > MOST_ROWS:
+                ui.label(
+                    f"The first {MOST_ROWS:,} of {index.columns.total:,} can be paged through here; "
+                    "the figures count them all."
+                ).classes("quiet")
+
+    def _filters(self, index: RunIndex) -> None:
+        if self.wish.verdict not in index.labels:  # an address may name anything
+            self.wish = replace(self.wish, verdict=None)
+        if self.wish.dimension not in index.columns.dimensions:
+            self.wish = replace(self.wish, dimension=None)
+        wish = self.wish
+        labels = {"": "any verdict"} | {label: label.replace("_", " ") for label in index.labels}
+        names = {"": "any dimension"} | {name: headline(name) for name in index.columns.dimensions}
+        with ui.element("div").classes("row filters"):
+            self.verdict = (
+                ui.select(labels, label="Verdict", value=wish.verdict or "", on_change=self._narrow)
+                .props("outlined dense options-dense")
+                .classes("choice")
+            )
+            self.text = (
+                ui.input("Case", value=wish.text, on_change=self._narrow)
+                .props("outlined dense clearable debounce=250")
+                .classes("grow")
+            )
+            self.dimension = (
+                ui.select(names, label="Dimension", value=wish.dimension or "", on_change=self._narrow)
+                .props("outlined dense options-dense")
+                .classes("choice")
+            )
+            self.below = (
+                ui.number("below", value=wish.below, on_change=self._narrow)
+                .props("outlined dense debounce=250")
+                .classes("short")
+            )
+            self.unscored = ui.checkbox("not scored", value=wish.unscored, on_change=self._narrow)
+
+    async def _narrow(self) -> None:
+        self.wish = EvaluationFilter(
+            self.verdict.value or None,
+            self.text.value or "",
+            bool(self.unscored.value),
+            self.dimension.value or None,
+            self.below.value,
+        )
+        self.paging.reset()
+        ui.navigate.history.replace(run_link(self.name, **query_from_filter(self.wish)))
+        await self._show()
+
+    async def _show(self) -> None:
+        try:
+            await check_readable(self.visitor, self.work, self.name)
+        except RubricaError as error:
+            self.table.clear()
+            with self.table:
+                fault(error)
+            return
+        hits, total = await asyncio.to_thread(self.index.page, self.wish, self.paging.start, PAGE)
+        query = query_from_filter(self.wish)
+        self.table.clear()
+        with self.table:
+            if hits:
+                drawing(table(HEAD, [_row(self.name, hit, query) for hit in hits], "Evaluations"))
+            else:
+                ui.label("No evaluation fits.").classes("quiet")
+        self.paging.tell(total)
+
+
+def _sampled(name: str) -> str:
+    return run_link("x", sample=name).partition("?")[2]
+
+
+def _row(name: str, hit: EvaluationLine, query: dict[str, object]) -> list[Cell]:
+    score = quiet("open") if hit.score is None else f"{figure(round(hit.score, 1))} / {figure(hit.out_of)}"
+    case = link(hit.case or "(no id)", case_link(name, hit.case, hit.repeat, query))
+    if hit.repeat:
+        case += Markup(' <span class="quiet">repeat {}</span>').format(hit.repeat + 1)
+    lowest = "—" if hit.lowest is None else f"{headline(hit.lowest[0])} {figure(round(hit.lowest[1], 2))}"
+    verdict = badge(hit.verdict, hit.role)
+    if hit.unscored:
+        verdict += Markup(' <span class="chip">not all scored</span>')
+    return [case, verdict, score, lowest, hit.reason or "—"]

@@ -1,0 +1,53 @@
+"""Starting a run that asks judges: what it can cost is reserved first, and settled when it has ended."""
+
+from __future__ import annotations
+
+import asyncio
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from rubrica.engine.cases import Case
+from rubrica.errors import InputError
+from rubrica.model.context import Context
+from rubrica.runs.files.case_source import cases_of, count_cases
+from rubrica.studio.studio import Visitor
+
+from .jobs import RunJob, RunJobs, RunProgress
+
+if TYPE_CHECKING:  # a server without judges needs no model client and no price list
+    from rubrica.judges.jury import Jury
+    from rubrica.judges.quote import Quote
+
+LOOKED_AT = 20
+"""Cases that the price of all is worked out from: the dearest of them."""
+
+
+async def start_run(visitor: Visitor, conductor: RunJobs, orders: RunJob) -> RunProgress:
+    """Begin a run, or go on with one; with judges only if it can be paid."""
+    service = visitor.service
+    if not orders.judges:
+        return conductor.start(orders)
+    if service.jury is None or not set(orders.judges) <= set(service.settings.judges):
+        raise InputError("this server has not the judges of this run (rubrica run goes on with it, or serve --judge)")
+    quote = await _quote(service.jury, orders)
+    return await service.spending.begin(
+        visitor.caller, quote, lambda: conductor.start(orders), lambda course: course.state == "running"
+    )
+
+
+async def _quote(jury: Jury, orders: RunJob) -> Quote:
+    contexts, cases = await asyncio.to_thread(_seen, orders)
+    evaluations = orders.extent.evaluations(cases) or 0
+    quotes = [await jury.quote(orders.rubric, context) for context in contexts]
+    dearest = max(quotes, key=lambda quote: quote.usd or 0.0)
+    return dearest.times(evaluations)
+
+
+def _seen(orders: RunJob) -> tuple[list[Context], int]:
+    """The contexts of the first cases, and how many cases there are."""
+    with cases_of(str(orders.cases)) as file:
+        cases = (case for case in file.cases() if isinstance(case, Case))
+        contexts = [case.context for case in islice(cases, LOOKED_AT)]
+        found = count_cases(str(orders.cases))
+        count = found if found is not None else len(contexts) + sum(1 for _ in cases)
+    return contexts or [Context()], count

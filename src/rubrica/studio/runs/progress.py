@@ -1,0 +1,111 @@
+"""A run that is under way, or was stopped: how far it is, and the ways to stop it and to go on."""
+
+from __future__ import annotations
+
+import asyncio
+
+from nicegui import ui
+
+from rubrica.errors import ConflictError
+from rubrica.report.figures import counted
+from rubrica.runs.files.manifest import read_manifest
+from rubrica.studio.parts import card, trying
+from rubrica.studio.runs.case_files import folder_of
+from rubrica.studio.runs.jobs import RunProgress, orders_of
+from rubrica.studio.runs.listing import done_so_far, is_running
+from rubrica.studio.runs.paid_start import start_run
+from rubrica.studio.runs.paths import run_link
+from rubrica.studio.runs.permissions import check_changeable
+from rubrica.studio.runs.workspace import RunsWorkspace
+from rubrica.studio.studio import Visitor
+
+EVERY = 0.5
+EVERY_ELSEWHERE = 3.0
+"""Seconds between two looks: at a run of this server, and at one of another process."""
+
+
+def progress_card(visitor: Visitor, work: RunsWorkspace, name: str, *, may_change: bool) -> None:
+    """How far an unfinished run is; the page is opened anew when it has ended."""
+    course = work.conductor.course(name)
+    if course is not None and course.state == "running":
+        _OwnRun(visitor, work, name, course).draw(may_change=may_change)
+    elif is_running(work.runs / name):
+        _elsewhere(work, name)
+    else:
+        _stopped(visitor, work, name, may_change=may_change)
+
+
+class _OwnRun:
+    """A run of this server."""
+
+    def __init__(self, visitor: Visitor, work: RunsWorkspace, name: str, course: RunProgress) -> None:
+        self.visitor, self.work, self.name, self.course = visitor, work, name, course
+
+    def draw(self, *, may_change: bool) -> None:
+        with card("Under way", "this page can be left; the run goes on"):
+            self.bar = ui.linear_progress(0, show_value=False, size="8px").props('rounded aria-label="Progress"')
+            with ui.element("div").classes("row"):
+                self.told = ui.label("").props('aria-live="polite"')
+                ui.element("span").classes("grow")
+                if may_change:
+                    ui.button("Stop", icon="stop", on_click=self._stop).props("flat").classes("calm")
+        self._look()
+        self.timer = ui.timer(EVERY, self._look)
+
+    def _look(self) -> None:
+        course = self.course
+        self.bar.set_value(course.share or 0)
+        of = f" of {course.expected:,}" if course.expected is not None else ""
+        broken = f", {counted(course.broken, 'broken line')}" if course.broken else ""
+        self.told.set_text(f"{course.done:,}{of} judged{broken}")
+        if course.state != "running":
+            self.timer.deactivate()
+            ui.navigate.to(run_link(self.name))
+
+    async def _stop(self) -> None:
+        with trying():
+            await check_changeable(self.visitor, self.work, self.name, "stopping a run")
+            self.course.stopping.set()
+
+
+def _elsewhere(work: RunsWorkspace, name: str) -> None:
+    with card("Under way", "in another process"):
+        told = ui.label("").props('aria-live="polite"')
+
+        async def look() -> None:
+            if not is_running(work.runs / name):
+                timer.deactivate()
+                ui.navigate.to(run_link(name))
+                return
+            done = await asyncio.to_thread(done_so_far, work.runs / name)
+            told.set_text(f"{counted(done, 'evaluation')} so far")
+
+        timer = ui.timer(EVERY_ELSEWHERE, look)
+
+
+def _stopped(visitor: Visitor, work: RunsWorkspace, name: str, *, may_change: bool) -> None:
+    course = work.conductor.course(name)
+    with card("Stopped before its end"):
+        if course is not None and course.error:
+            ui.label(course.error).classes("fault").props('role="alert"')
+        folder = work.runs / name
+        manifest = read_manifest(folder)
+        orders = None if manifest is None else orders_of(folder, manifest, folder_of(work.runs))
+        if orders is None:
+            ui.label("The command that started it goes on where it stopped.").classes("quiet")
+            return
+        if not may_change:
+            ui.label("Whoever owns it can go on with it.").classes("quiet")
+            return
+
+        async def go_on() -> None:
+            with trying():
+                await check_changeable(visitor, work, name, "going on with a run")
+                if is_running(folder):
+                    raise ConflictError(f"{name} is under way already")
+                await start_run(visitor, work.conductor, orders)
+                ui.navigate.to(run_link(name))
+
+        with ui.element("div").classes("row"):
+            ui.button("Go on", icon="play_arrow", on_click=go_on).props("unelevated")
+            ui.label("No case is judged twice.").classes("quiet")

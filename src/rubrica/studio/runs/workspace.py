@@ -1,0 +1,84 @@
+"""What all pages of runs share in one server: what was read of runs, and the runs that were started here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from rubrica.errors import MissingError, RubricaError
+from rubrica.model.evaluation import Evaluation
+from rubrica.model.rubric import Rubric
+from rubrica.runs.compare.baseline import Baselines
+from rubrica.runs.compare.comparison import Comparison, compare
+from rubrica.runs.compare.measure_comparison import ComparisonTerms
+from rubrica.runs.files.manifest import read_manifest
+from rubrica.runs.files.stored import StoredRun
+from rubrica.runs.summary.grading import Grading
+from rubrica.workspace.run_access import RunKey
+
+from .index import Indexes, RunIndex
+from .jobs import RunJobs
+from .listing import Listings, RunLine
+from .paths import baselines_file, run_path
+
+
+@dataclass(frozen=True, slots=True)
+class RunsWorkspace:
+    """The runs of one folder."""
+
+    runs: Path
+    conductor: RunJobs
+    listings: Listings = field(default_factory=Listings)
+    indexes: Indexes = field(default_factory=Indexes)
+
+    def lines(self) -> list[RunLine]:
+        """The runs there are, the latest first."""
+        return self.listings.of(self.runs)
+
+    def stored(self, name: str) -> StoredRun:
+        """A run by name; an error where there is none, or where it cannot be read."""
+        return StoredRun.open(run_path(self.runs, name))
+
+    def key(self, name: str) -> RunKey:
+        """Which run is meant by a name now; an error where there is none. One that cannot be read has no id."""
+        course = self.conductor.course(name)
+        begun = course.orders.id if course is not None else ""
+        try:
+            manifest = read_manifest(run_path(self.runs, name))
+        except MissingError:
+            if not begun:
+                raise
+            return RunKey(name, begun)  # it was started just now
+        except RubricaError:
+            return RunKey(name, "")
+        return RunKey(name, manifest.id if manifest is not None else begun)
+
+    def index(self, name: str) -> RunIndex:
+        return self.indexes.of(self.stored(name))
+
+    def evaluation(self, name: str, case: str, repeat: int) -> tuple[Evaluation, Rubric | None]:
+        """One evaluation in full, and the rubric it was made by."""
+        run = self.stored(name)
+        for found in run.records({(case, repeat)}):
+            return found, run.rubrics().get(found.rubric)
+        raise MissingError(f"{name} has no evaluation of the case {case[:200]!r}")
+
+    def rubrics(self, name: str) -> Mapping[str, Rubric]:
+        """The rubrics of a run as they were; none where the run is gone."""
+        try:
+            return self.stored(name).rubrics()
+        except RubricaError:
+            return {}
+
+    def compared(self, one: str, other: str, terms: ComparisonTerms) -> Comparison:
+        """Two runs, case by case."""
+        runs = self.stored(one), self.stored(other)
+        gradings = tuple(Grading.of(run.rubrics().values()) for run in runs)
+        return compare(
+            runs[0].rows(), runs[1].rows(), gradings=(gradings[0], gradings[1]), names=(one, other), terms=terms
+        )
+
+    @property
+    def baselines(self) -> Baselines:
+        return Baselines(baselines_file(self.runs))

@@ -1,0 +1,168 @@
+"""The marketplace: browse what is public, take a copy, rate it, say what one thinks of it.
+
+Everything listed is there for everyone who may read. Whoever imports an evaluation gets a private copy of their own,
+and counts as one download however often they do it. Authors do not count, and do not rate, what is theirs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import Connection
+
+from rubrica.errors import ConflictError, DeniedError, InputError, MissingError
+from rubrica.store import market, rubrics
+from rubrica.store.listings import (
+    MarketFilters,
+    MarketListing,
+    Position,
+    Sort,
+    market_listing,
+    market_listings,
+    position,
+)
+from rubrica.store.market import ListingStats, MarketReview
+from rubrica.store.rubrics import RubricListing
+
+from . import catalogue
+from . import trending as trend
+from .access import Caller, require
+from .entry import RubricEntry
+from .plain_data import plain_text
+
+LONGEST_REVIEW = 4_000
+"""Characters."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListingPage:
+    """Offers, and where the following page starts; None: there is none."""
+
+    offers: Sequence[MarketListing]
+    after: Position | None
+
+
+def browse(
+    conn: Connection, filters: MarketFilters, sort: Sort, limit: int, after: Position | None = None
+) -> ListingPage:
+    """A page of what is listed."""
+    found = market_listings(conn, filters, sort, limit + 1, after)
+    return ListingPage(found[:limit], position(found[limit - 1], sort) if len(found) > limit else None)
+
+
+def trending(conn: Connection, days: float, limit: int, now: datetime, after: Position | None = None) -> ListingPage:
+    """What moves now, the most first, without what is worth less than a single import so many days ago."""
+    return browse(conn, MarketFilters(least_trend=trend.least(days, now)), "trending", limit, after)
+
+
+def detail(conn: Connection, caller: Caller, reference: str) -> MarketListing:
+    """One evaluation as the marketplace shows it."""
+    listing = _listed(conn, caller, reference)
+    found = market_listing(conn, listing.id)
+    if found is None:
+        raise _unlisted(listing)
+    return found
+
+
+def take(conn: Connection, caller: Caller, reference: str, version: str | None, now: datetime) -> RubricEntry:
+    """Import: a private copy of the newest version, or of another one, that remembers where it comes from."""
+    require(caller, "author", "importing an evaluation")
+    listing = _listed(conn, caller, reference)
+    standing = _held(conn, listing)
+    source = catalogue.version_of(conn, listing, version or reference.partition("@")[2] or None)
+    counts = not caller.owns(listing.created_by) and not market.has_copy(conn, caller.user_id, listing.id)
+    copied = catalogue.copy(conn, caller, source, now)
+    if counts:
+        moved = trend.moved(standing.trend, trend.IMPORT, now)
+        market.keep(conn, listing.id, replace(standing, downloads=standing.downloads + 1, trend=moved))
+    return catalogue.entry(conn, caller, str(copied.id))
+
+
+def rate(conn: Connection, caller: Caller, reference: str, rating: int, review: str, now: datetime) -> ListingStats:
+    """Rate an evaluation with 1 to 5, and a review if one likes; in place of one's earlier rating, if there is one.
+
+    The first rating moves the trend; changing it does not, or changing it to and fro would.
+    """
+    require(caller, "player", "rating an evaluation")
+    if not 1 <= rating <= 5:
+        raise InputError(f"a rating is 1 to 5, not {rating}")
+    text = plain_text(review, "a review", LONGEST_REVIEW)
+    listing = _listed(conn, caller, reference)
+    if caller.owns(listing.created_by):
+        raise DeniedError(f"{listing.slug} is yours: others rate it")
+    standing = _held(conn, listing)
+    first = market.put_review(conn, listing.id, caller.user_id, rating, text, now)
+    mean, count = market.mean_rating(conn, listing.id)
+    moved = trend.moved(standing.trend, trend.of_rating(rating), now) if first else standing.trend
+    standing = replace(standing, rating=mean, reviews=count, trend=moved)
+    market.keep(conn, listing.id, standing)
+    return standing
+
+
+def feature(conn: Connection, caller: Caller, reference: str, featured: bool) -> MarketListing:
+    """Put an evaluation among those that are recommended, or take it out."""
+    require(caller, "admin", "featuring an evaluation")
+    listing = _listed(conn, caller, reference)
+    market.keep(conn, listing.id, replace(_held(conn, listing), featured=featured))
+    return detail(conn, caller, str(listing.id))
+
+
+def reviews(
+    conn: Connection, caller: Caller, reference: str, limit: int, after: tuple[datetime, UUID] | None = None
+) -> list[MarketReview]:
+    """What people think of an evaluation, the newest first."""
+    return market.reviews_of(conn, _listed(conn, caller, reference).id, limit, after)
+
+
+def shown(offer: MarketListing, now: datetime) -> Mapping[str, Any]:
+    """An offer as one object; `trend` is what it is now."""
+    listing = offer.listing
+    return {
+        "id": listing.id,
+        "slug": listing.slug,
+        "name": listing.name,
+        "description": listing.description,
+        "version": listing.version,
+        "scoring_type": listing.scoring_type,
+        "category": listing.category,
+        "tags": listing.tags,
+        "created_by": listing.created_by,
+        "author": offer.author,
+        "downloads": offer.downloads,
+        "rating": offer.rating,
+        "reviews": offer.reviews,
+        "featured": offer.featured,
+        "trend": round(trend.shown(offer.trend, now), 6),
+        "listed_at": offer.listed_at,
+        "updated_at": listing.updated_at,
+    }
+
+
+def _listed(conn: Connection, caller: Caller, reference: str) -> RubricListing:
+    """A listed evaluation by id or slug. Unlike elsewhere a slug is never one's own private copy."""
+    name = reference.partition("@")[0]
+    namesakes = rubrics.by_slug(conn, name, caller.user_id) if "\0" not in name else []
+    public = [listing for listing in namesakes if listing.is_public]
+    public = [listing for listing in public if listing.created_by is None] or public
+    if len(public) > 1:
+        several = ", ".join(str(listing.id) for listing in public)
+        raise ConflictError(f"several evaluations are called {name} (ask for one by its id: {several})")
+    listing = public[0] if public else catalogue.find(conn, caller, reference)
+    if not listing.is_public:
+        raise _unlisted(listing)
+    return listing
+
+
+def _held(conn: Connection, listing: RubricListing) -> ListingStats:
+    standing = market.hold(conn, listing.id)
+    if standing is None or not standing.listed:
+        raise _unlisted(listing)
+    return standing
+
+
+def _unlisted(listing: RubricListing) -> MissingError:
+    return MissingError(f"{listing.slug} is not on the marketplace: it is private")

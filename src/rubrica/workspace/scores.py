@@ -1,0 +1,70 @@
+"""Who may see a score: whoever had it made, whoever plays as its player, whoever made its game, and admins.
+
+A score keeps what it was judged with, and so the player's `info`. That is for whoever made or is the player, and for
+whoever made the game once the player joined it.
+"""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+import msgspec
+from sqlalchemy import Connection
+
+from rubrica.errors import MissingError
+from rubrica.store import games, players, scores
+from rubrica.store.scores import ScoreLine, ScoreQuery, StoredScore
+
+from .access import Caller
+
+INFO = "player_info"
+
+
+def view_score(conn: Connection, caller: Caller, score_id: UUID) -> StoredScore:
+    """A score, for whoever had it made, whoever plays as its player, whoever made its game, and admins."""
+    score = scores.score_by_id(conn, score_id)
+    if score is None or not _may_see(conn, caller, score):
+        raise MissingError(f"there is no score {score_id}, or it is not yours to see")
+    if INFO in score.context_snapshot and not _may_see_info(conn, caller, score):
+        kept = {key: value for key, value in score.context_snapshot.items() if key != INFO}
+        return msgspec.structs.replace(score, context_snapshot=kept)
+    return score
+
+
+def list_scores(
+    conn: Connection, caller: Caller, narrowed: ScoreQuery, before: UUID | None, limit: int
+) -> list[ScoreLine]:
+    """One page of scores, newest first: one's own; all of a game that one made, or of a player that one is."""
+    if not (caller.is_admin or _owns_all(conn, caller, narrowed)):
+        narrowed = ScoreQuery(caller.user_id, narrowed.evaluation_id, narrowed.game_id, narrowed.player_id)
+    return scores.list_scores(conn, narrowed, before=before, limit=limit)
+
+
+def _may_see(conn: Connection, caller: Caller, score: StoredScore) -> bool:
+    if caller.is_admin or caller.owns(score.created_by):
+        return True
+    return _owns_all(conn, caller, ScoreQuery(game_id=score.game_id)) or _owns_all(
+        conn, caller, ScoreQuery(player_id=score.player_id)
+    )
+
+
+def _may_see_info(conn: Connection, caller: Caller, score: StoredScore) -> bool:
+    if caller.is_admin or score.player_id is None:
+        return True
+    player = players.player_by_id(conn, score.player_id)
+    if player is not None and (caller.owns(player.created_by) or caller.owns(player.user_id)):
+        return True
+    game = None if score.game_id is None else games.game_by_id(conn, score.game_id)
+    return game is not None and caller.owns(game.created_by) and players.has_joined(conn, game.id, score.player_id)
+
+
+def _owns_all(conn: Connection, caller: Caller, narrowed: ScoreQuery) -> bool:
+    """Whether every score that is left is the caller's to see."""
+    if narrowed.game_id is not None:
+        game = games.game_by_id(conn, narrowed.game_id)
+        if game is not None and caller.owns(game.created_by):
+            return True
+    if narrowed.player_id is not None:
+        player = players.player_by_id(conn, narrowed.player_id)
+        return player is not None and caller.owns(player.user_id)
+    return False
