@@ -121,3 +121,9 @@ def _sample() -> bytes:
 
 
 _SAMPLE = _sample()
+
+
+def test_a_file_on_which_the_reader_of_parquet_panics_is_refused() -> None:
+    damaged = Path(__file__).with_name("damaged_inside.parquet")
+    with pytest.raises(RubricaError, match="cannot be read as Parquet"):
+        check_upload(damaged, damaged.name)

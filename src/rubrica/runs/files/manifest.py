@@ -104,7 +104,17 @@ def commit_of(folder: Path) -> str | None:
     git = shutil.which("git")
     if git is None:
         return None
-    asked = [git, "-C", str(folder), "describe", "--always", "--abbrev=40", "--exclude=*", "--dirty=+"]
+    asked = [
+        git,
+        "--no-optional-locks",
+        "-C",
+        str(folder),
+        "describe",
+        "--always",
+        "--abbrev=40",
+        "--exclude=*",
+        "--dirty=+",
+    ]
     try:
         told = subprocess.run(asked, capture_output=True, timeout=10, check=True, text=True)  # noqa: S603 - no shell
     except (OSError, subprocess.SubprocessError):

@@ -28,7 +28,7 @@ def reading_parquet(path: Path) -> Iterator[None]:
     try:
         yield
     except UNREADABLE as error:
-        raise RubricaError(f"{path} cannot be read as Parquet: {error}") from None
+        raise RubricaError(f"{path.name} cannot be read as Parquet: {error}") from None
 
 
 class ParquetSource:
@@ -57,13 +57,11 @@ class ParquetSource:
 def text_sizes(path: Path, rows: int) -> Iterator[int]:
     """How many bytes the texts of the rows so far have, a batch at a time, without any case being made of them."""
     size = 0
-    try:
-        table = pl.scan_parquet(path)
-        for start in range(0, rows, BATCH):
-            size += sum(_text_bytes(column) for column in table.slice(start, BATCH).collect().get_columns())
-            yield size
-    except (OSError, pl.exceptions.PolarsError) as error:
-        raise RubricaError(f"{path.name} cannot be read as Parquet: {error}") from None
+    for start in range(0, rows, BATCH):
+        with reading_parquet(path):
+            columns = pl.scan_parquet(path).slice(start, BATCH).collect().get_columns()
+        size += sum(_text_bytes(column) for column in columns)
+        yield size
 
 
 def _text_bytes(column: pl.Series) -> int:
