@@ -102,7 +102,7 @@ def listed(given: list[str] | None) -> list[str]:
 
 def open_judging(names: list[str], **how: Any) -> AbstractContextManager[JurySession]:
     """The jury; loaded only now, because judging by code alone needs no HTTP client and no price list."""
-    opened: AbstractContextManager[JurySession] = loaded("judging", "--judge", "judges").judging(names, **how)
+    opened: AbstractContextManager[JurySession] = loaded("jury_session", "--judge", "judges").jury_session(names, **how)
     return opened
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from importlib import import_module
 
 from fastapi import FastAPI, Request, Response
 from fastapi.responses import PlainTextResponse
@@ -14,26 +13,39 @@ from rubrica.errors import RubricaError
 from rubrica.server.problems import refusal
 from rubrica.server.routes.session import OWN_PAGES
 
+from .builder import page as builder_page
+from .council import page as council_page
 from .frame import frame, style
+from .games import list_page as game_list
+from .games import page as game_page
+from .gateway import page as gateway_page
+from .market import list_page as market_list
+from .market import page as listing_page
 from .page_limits import PageLimits, note_connection
 from .parts import UNFORESEEN, heading, told
+from .reviews import queue_page as review_queue
+from .rubrics import list_page as rubric_list
+from .rubrics import page as rubric_page
+from .rubrics import versions_page
+from .runs import list_page as run_list
+from .sandbox import page as sandbox_page
 from .sockets import CHECKED, PageSockets
 from .studio import Studio
 
-PAGES = (
-    "rubrics",
-    "build",
-    "rubric",
-    "versions",
-    "sandbox",
-    "runs",
-    "reviews",
-    "market",
-    "offer",
-    "games",
-    "game",
-    "council",
-    "gateway",
+PAGES: tuple[Callable[[Studio], None], ...] = (
+    rubric_list.install,
+    builder_page.install,
+    rubric_page.install,
+    versions_page.install,
+    sandbox_page.install,
+    run_list.install,
+    review_queue.install,
+    market_list.install,
+    listing_page.install,
+    game_list.install,
+    game_page.install,
+    council_page.install,
+    gateway_page.install,
 )
 POLICY = (
     "default-src 'self'; script-src 'self' 'unsafe-inline' 'unsafe-eval'; style-src 'self' 'unsafe-inline'; "
@@ -46,8 +58,8 @@ FIRST = "/rubrics"
 
 def attach(app: FastAPI, studio: Studio) -> None:
     """Add the studio to an application. A process has one: its pages are known to the framework as a whole."""
-    for name in PAGES:
-        import_module(f"rubrica.studio.pages.{name}").install(studio)
+    for install in PAGES:
+        install(studio)
     core.app.middleware("http")(_policy)
     core.app.on_page_exception(_not_drawn)
     core.app.add_exception_handler(404, _missing_page(studio))
