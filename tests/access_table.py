@@ -272,7 +272,7 @@ class FileRow(NamedTuple):
 
 
 FILES = [
-    FileRow("MOUNT", "/_nicegui_ws", "/_nicegui_ws/socket.io/?EIO=4&transport=polling", 200),
+    FileRow("MOUNT", "/_nicegui_ws", "/_nicegui_ws/socket.io/?EIO=4&transport=polling", 400),
     FileRow("MOUNT", "/_nicegui/{version}/static", "/_nicegui/{version}/static/nicegui.js", 200),
     FileRow("GET", "/_nicegui/{version}/libraries/{key:path}", "/_nicegui/{version}/libraries/none", 404),
     FileRow("GET", "/_nicegui/{version}/components/{key:path}", "/_nicegui/{version}/components/none", 404),

@@ -481,9 +481,10 @@ def test_a_body_that_comes_byte_by_byte_is_given_up(hasty: Running) -> None:
     begun = time.monotonic()
     head = b"POST /api/evaluations HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
     drops = [b"x"] * 300
-    assert sent(hasty, head + b"Content-Length: 1000000\r\n\r\n", *drops).startswith(b"HTTP/1.1 408")
     chunks = [b"1\r\nx\r\n"] * 300
-    assert sent(hasty, head + b"Transfer-Encoding: chunked\r\n\r\n", *chunks).startswith(b"HTTP/1.1 408")
+    for framing, pieces in ((b"Content-Length: 1000000", drops), (b"Transfer-Encoding: chunked", chunks)):
+        reply = sent(hasty, head + framing + b"\r\n\r\n", *pieces)
+        assert reply == b"" or reply.startswith(b"HTTP/1.1 408")  # lost where a piece was sent after it
     assert time.monotonic() - begun < 30  # all of it would take 60
 
 

@@ -27,6 +27,7 @@ _FIXES = {
     ("version",): 'three numbers in quotes, like "1.0.0"',
     ("label",): "letters, digits, spaces, - and _, at most 40",
 }
+_SPARED = ("extra_forbidden", "missing", "too_short")  # errors that leave nothing unread
 _MOST_HINTS = 100  # likenesses looked for in one document: a bound on time, past what anybody reads
 
 
@@ -60,17 +61,21 @@ def read_rubric(data: Any) -> SchemaReading:
         return SchemaReading(None, [problem], frozenset())
     model: type[Rubric] | type[ShortForm] = ShortForm if "scoring_type" in data else Rubric
     reading = SchemaReading(None, [], frozenset())
+    above: set[Path] = set()  # what holds something that could not be read: what it lacks now is no news
     rest = data
     for _ in range(4):
         try:
             return replace(reading, rubric=model.model_validate(rest))
         except ValidationError as error:
-            found = list(error.errors())
+            found = error.errors()
+        lost = [reading.original(_document_path(e, rest)) for e in found if e["type"] not in _SPARED]
+        above |= {path[:depth] for path in lost for depth in range(len(path))}
         news = [replace(p, path=reading.original(p.path)) for p in _problems(found, rest)]
         rest = copy.deepcopy(rest)
         gone = _drop(rest, found)
         dropped = reading.dropped | {reading.original(path) for path in gone}
-        reading = SchemaReading(None, reading.problems + [p for p in news if p.path not in reading.dropped], dropped)
+        told = [p for p in news if p.path not in reading.dropped and p.path not in above]
+        reading = SchemaReading(None, reading.problems + told, dropped)
         if not gone:
             break
         if ("name",) in gone:
@@ -105,12 +110,24 @@ def _problem(error: ErrorDetails, path: Path, *, hint: bool) -> Problem:
                 path,
                 fix=_FIXES.get((last,), "a letter, then letters, digits and _"),
             )
+        case "string_too_long":
+            given, most = error["input"], error["ctx"]["max_length"]
+            return Problem(f"{_short(repr(given))} has {len(given):,} characters", path, fix=f"at most {most:,}")
+        case "too_long":
+            return Problem(f"has {_items(error, 'actual_length')}", path, fix=f"at most {error['ctx']['max_length']:,}")
+        case "too_short":
+            return Problem("is empty", path, fix=f"at least {_items(error, 'min_length')}")
         case _:
             given = error.get("input")
             plain = isinstance(given, str | int | float | bool) or given is None
             shown = f", not {_short(repr(given))}" if plain else ""
             fix = _FIXES.get((last,), "")
             return Problem(error["msg"].replace("Input should be", "should be") + shown, path, fix=fix)
+
+
+def _items(error: ErrorDetails, key: str) -> str:
+    count = error["ctx"][key]
+    return f"{count:,} entry" if count == 1 else f"{count:,} entries" if count else "more entries"
 
 
 def _document_path(error: ErrorDetails, data: Any) -> Path:

@@ -5,6 +5,7 @@ Words for numbers are not read. What stands in quotation marks, or quotes the ju
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -78,6 +79,11 @@ def last_pair(text: str, labels: tuple[str, str] = ("Assistant 1", "Assistant 2"
     >>> last_pair("9 8.5\\nThe first is more detailed."), last_pair("Assistant 1: 4/10\\nAssistant 2: 7 (better)")
     ((9.0, 8.5), (4.0, 7.0))
     """
+    pair = _pair_of(text, labels)
+    return pair if pair is not None and all(map(math.isfinite, pair)) else None
+
+
+def _pair_of(text: str, labels: tuple[str, str]) -> tuple[float, float] | None:
     alone = _PAIR_LINE.fullmatch(text.strip().split("\n", 1)[0])
     if alone:
         return _number(alone[1]), _number(alone[2])
