@@ -35,7 +35,7 @@ class Identity(BaseModel):
     key_id: str | None
 
 
-class SpendingShown(BaseModel):
+class SpendingReply(BaseModel):
     """US dollars of one day (UTC)."""
 
     spent: float = Field(description="As far as prices are known.")
@@ -44,12 +44,12 @@ class SpendingShown(BaseModel):
     left: float | None = Field(description="null: there is no limit.")
 
 
-class UsageShown(BaseModel):
+class UsageReply(BaseModel):
     """What was spent today, and what may be."""
 
-    user: SpendingShown
-    key: SpendingShown | None = Field(None, description="Absent on a server without keys.")
-    server: SpendingShown | None = Field(None, description="Everybody together, for admins.")
+    user: SpendingReply
+    key: SpendingReply | None = Field(None, description="Absent on a server without keys.")
+    server: SpendingReply | None = Field(None, description="Everybody together, for admins.")
 
 
 @router.get("/", include_in_schema=False)
@@ -82,7 +82,7 @@ async def whoami(caller: Signed) -> Response:
     )
 
 
-@router.get("/api/usage", response_model=UsageShown, summary="What this key has spent today")
+@router.get("/api/usage", response_model=UsageReply, summary="What this key has spent today")
 async def usage(caller: Signed, service: Serving) -> Response:
     """What calls to models have cost today (UTC), by key and user; for admins of the whole server too. What is reserved
     for work under way is not left. `null` where there is no limit."""
