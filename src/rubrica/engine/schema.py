@@ -27,6 +27,8 @@ _FIXES = {
     ("version",): 'three numbers in quotes, like "1.0.0"',
     ("label",): "letters, digits, spaces, - and _, at most 40",
 }
+EMPTY = "is empty"
+"""What is said of a list or a mapping that needs an entry."""
 _SPARED = ("extra_forbidden", "missing", "too_short")  # errors that leave nothing unread
 _MOST_HINTS = 100  # likenesses looked for in one document: a bound on time, past what anybody reads
 
@@ -116,7 +118,7 @@ def _problem(error: ErrorDetails, path: Path, *, hint: bool) -> Problem:
         case "too_long":
             return Problem(f"has {_items(error, 'actual_length')}", path, fix=f"at most {error['ctx']['max_length']:,}")
         case "too_short":
-            return Problem("is empty", path, fix=f"at least {_items(error, 'min_length')}")
+            return Problem(EMPTY, path, fix=f"at least {_items(error, 'min_length')}")
         case _:
             given = error.get("input")
             plain = isinstance(given, str | int | float | bool) or given is None

@@ -153,7 +153,7 @@ def cases_of(source: str) -> Iterator[CaseSource]:
     """The cases of a file, by the end of its name: .csv and .tsv, .parquet, and JSON lines for all others."""
     suffix = Path(source).suffix.lower()
     if suffix in (".parquet", ".pq"):
-        opened: CaseSource = table_reader(source).TableCases(Path(source))
+        opened: CaseSource = table_reader(source).ParquetSource(Path(source))
         yield opened
         return
     with _opened(source) as (stream, size):

@@ -9,6 +9,7 @@ from typing import Any
 from rubrica.engine.compile import try_compile
 from rubrica.engine.document import Document, read_document
 from rubrica.engine.evaluate import evaluate
+from rubrica.engine.schema import EMPTY
 from rubrica.errors import ContextError, InputError, Problem, RubricError
 from rubrica.model.context import Context, refuse_files
 from rubrica.model.evaluation import Evaluation
@@ -111,9 +112,9 @@ def _told(problems: Iterable[Problem]) -> Iterator[Problem]:
 def _reworded(problem: Problem) -> Problem:
     """A problem in the words of the form, where the document's are too far from them."""
     match problem.path:
-        case ("dimensions",) if problem.message.startswith("Dictionary should"):
+        case ("dimensions",) if problem.message == EMPTY:
             return replace(problem, message="there is none yet", fix="add a dimension")
-        case ("sections", _, "dimensions") if problem.message.startswith("Tuple should"):
+        case ("sections", _, "dimensions") if problem.message == EMPTY:
             return replace(problem, message="the section has no dimension", fix="choose at least one, or remove it")
         case ("bands", str(name)):
             what = f"the band {name.strip()}" if name.strip() else "a band"
