@@ -92,6 +92,12 @@ Offline = Annotated[
 ]
 
 
+def interrupted(said: str) -> typer.Exit:
+    """How a command ends after Ctrl-C: what is kept is told. Raise what is returned."""
+    note(f"interrupted: {said}", "bold")
+    return typer.Exit(INTERRUPTED)
+
+
 def judge_names(given: list[str] | None, *, offline: bool) -> list[str]:
     """The models that judge: those named, or the one of the settings."""
     names = listed(given)

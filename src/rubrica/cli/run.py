@@ -15,7 +15,6 @@ from rubrica.runs.request import CaseChoice, JudgeSettings, RunRequest
 from rubrica.runs.selection import Selection, filter_of, sample_of
 
 from .judge_options import (
-    INTERRUPTED,
     VERDICT_FAILED,
     BudgetLimit,
     DryRun,
@@ -27,6 +26,7 @@ from .judge_options import (
     Repeats,
     RubricName,
     estimate_table,
+    interrupted,
     judge_names,
     listed,
     refuse_unknown,
@@ -46,7 +46,7 @@ from .run_command_options import (
     Seed,
 )
 from .run_messages import RunScreen, done_now, tell_end
-from .screen import note, out
+from .screen import out
 from .sources import context_of, rubric_of, settings_of
 
 app = typer.Typer(add_completion=False, rich_markup_mode="rich")
@@ -135,10 +135,7 @@ def _conclude(outcome: RunOutcome, folder: Path) -> None:
     if outcome.ending == "unanswered":
         raise RubricaError(f"{outcome.reason}; {done_now(outcome)}. When they answer again, the same command goes on")
     if outcome.ending == "stopped":
-        if outcome.bulk:
-            note("interrupted; the same command goes on with the pieces that are missing", "bold")
-        else:
-            note(f"interrupted: {done_now(outcome)}; the same command goes on", "bold")
-        raise typer.Exit(INTERRUPTED)
+        said = f"{done_now(outcome)}; the same command goes on"
+        raise interrupted("the same command goes on with the pieces that are missing" if outcome.bulk else said)
     if outcome.whole is not None:
         tell_end(folder, outcome, outcome.whole)
