@@ -19,7 +19,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-RUN = "aiohttp, rubrica.cli.run, rubrica.cli.jury_session, rubrica.llm.http, rubrica.llm.openai, rubrica.llm.anthropic"
+RUN = "aiohttp, rubrica.cli.run, rubrica.runs.jury_session, rubrica.llm.http, rubrica.llm.openai, rubrica.llm.anthropic"
 """What `rubrica run` with a judge loads."""
 SERVE = "rubrica.cli.serve, uvicorn.protocols.http.httptools_impl, asyncpg, sqlalchemy.dialects.sqlite"
 """What `rubrica serve --no-studio` loads."""

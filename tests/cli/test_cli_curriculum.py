@@ -309,3 +309,18 @@ def test_skills_and_trends_are_shown(curriculum: Cli, tmp_path: Path) -> None:
     fallen = curriculum("trend", file)
     assert (fallen.exit_code, "regression" in fallen.output) == (100, True)
     assert "keeps no evaluations" in str(curriculum("trend", tmp_path / "none.json").exception)
+
+
+def test_a_judge_that_does_not_answer_ends_the_run_and_the_same_command_goes_on(
+    curriculum: Cli, tmp_path: Path
+) -> None:
+    file, folder = tmp_path / "questions.csv", tmp_path / "out"
+    file.write_text("id,question,answer,grade\n" + "".join(f"{n},What is {n} times 6?,{6 * n},3\n" for n in range(2)))
+    with provider(teacher(), faults=["error", "error"]) as server:
+        args = ["evaluate", file, "-J", model_name(server), "-o", folder]
+        dumb = curriculum(*args)
+        assert dumb.exit_code == 1
+        assert "no model answered the last 2 cases" in str(dumb.exception)
+        assert not (folder / "evaluation_grade_3.jsonl").exists()
+        assert curriculum(*args).exit_code == 0
+    assert [record["success"] for record in records(folder, 3)] == [True, True]

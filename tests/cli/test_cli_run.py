@@ -6,6 +6,7 @@ import csv
 import io
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,16 +15,17 @@ import pytest
 from cli_runs import GOOD, LOUD, POOR, Cli, WriteLines, rows, stored
 
 import rubrica
-from rubrica.cli.progress import ProgressState
-from rubrica.cli.run_request import RunRequest
+from rubrica.cli.progress import progress_text
 from rubrica.engine.audience import listen
 from rubrica.model.evaluation import Evaluation
+from rubrica.runs.bulk.choice import takes_bulk
 from rubrica.runs.bulk.run import LARGE
 from rubrica.runs.files.case_source import LineSource
 from rubrica.runs.files.folder import locked
 from rubrica.runs.files.stored import StoredRun
+from rubrica.runs.progress import ProgressMeter
+from rubrica.runs.request import CaseChoice, RunRequest
 from rubrica.runs.run import Run
-from rubrica.runs.selection import Selection
 from rubrica.runs.summary.tally import DimensionCost, RunTally
 
 KIND = """\
@@ -363,12 +365,12 @@ def test_while_someone_listens_to_evaluations_only_a_run_that_asks_for_it_is_mad
     source = tmp_path / "large.jsonl"
     with source.open("wb") as stream:
         stream.truncate(LARGE)
-    orders, plan = RunRequest(str(source), tmp_path / "run", Selection(), {}, 1, 0), rubrica.compile(str(tiny))
-    assert orders.takes_bulk(plan, None)
+    request, plan = RunRequest(CaseChoice(str(source)), tmp_path / "run"), rubrica.compile(str(tiny))
+    assert takes_bulk(request, plan)
     stop = listen(lambda _: None)
     try:
-        assert not orders.takes_bulk(plan, None)
-        assert orders.takes_bulk(plan, asked=True)
+        assert not takes_bulk(request, plan)
+        assert takes_bulk(replace(request, bulk=True), plan)
     finally:
         stop()
 
@@ -390,11 +392,12 @@ def test_progress_tells_how_many_how_fast_what_it_cost_and_how_long_it_will_take
     file.read = 400
     now = {"clock": lambda: 60.0, "started": 0.0}
     assert (
-        ProgressState(file, run, tally, 1_000, **now).told() == "400 of 1,000 · 5.0 a second · $0.500 · 2 min 0 s left"
+        progress_text(ProgressMeter(file, run, tally, 1_000, **now).read())
+        == "400 of 1,000 · 5.0 a second · $0.500 · 2 min 0 s left"
     )
-    assert ProgressState(file, run, tally, None, **now).told().startswith("400 of about 1,000 · ")
+    assert progress_text(ProgressMeter(file, run, tally, None, **now).read()).startswith("400 of about 1,000 · ")
     file.size = None
-    assert ProgressState(file, run, tally, None, **now).told() == "400 done · 5.0 a second · $0.500"
+    assert progress_text(ProgressMeter(file, run, tally, None, **now).read()) == "400 done · 5.0 a second · $0.500"
     run.close()
 
 

@@ -21,7 +21,8 @@ from rubrica.engine.evaluate import evaluate
 from rubrica.errors import RubricaError
 from rubrica.model.evaluation import Evaluation
 from rubrica.runs.bulk.case_names import tell_apart
-from rubrica.runs.bulk.run import BulkOptions, BulkProgress, bulk_rows, evaluations, explain
+from rubrica.runs.bulk.run import BulkOptions, bulk_rows, evaluations, explain
+from rubrica.runs.events import BulkProgress
 from rubrica.runs.files.case_source import cases_of
 from rubrica.runs.files.manifest import Manifest, UsedRubric
 from rubrica.runs.files.parquet_rows import read_columns

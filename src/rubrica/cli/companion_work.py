@@ -12,12 +12,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
-import typer
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
 
-from rubrica import __version__
 from rubrica.companion.candidate import Candidate, digest
 from rubrica.companion.journal import Journal, open_journal, remove_journal
 from rubrica.companion.judgement import ReplyJudges
@@ -33,12 +30,13 @@ from rubrica.llm.settings import load_settings
 from rubrica.model.rubric import Rubric
 from rubrica.report.figures import counted
 from rubrica.runs.files.folder import RunOpening
-from rubrica.runs.files.manifest import Manifest, UsedRubric, terms_of
+from rubrica.runs.files.manifest import new_manifest, terms_of
 from rubrica.telemetry.langfuse import Account, Langfuse, StoredPrompt
 
-from .judge_options import INTERRUPTED
+from .judge_options import interrupted
 from .output_files import STDOUT
-from .screen import err, note, short
+from .progress import progress_bar
+from .screen import note, short
 from .sources import text_of
 
 SUFFIX = ".trial"
@@ -140,15 +138,9 @@ def journal_place(systems: Sequence[SystemPrompt], *outputs: str | None) -> Path
 @contextmanager
 def finished_trials(setting: TrialSettings, systems: Sequence[SystemPrompt], folder: Path) -> Iterator[FinishedTrials]:
     """The trials of some prompts. Their journal is removed when the caller is done with them and nothing is missing."""
-    manifest = Manifest(
-        id=uuid4().hex[:12],
-        started=datetime.now(UTC).isoformat(timespec="seconds"),
-        rubrics=(UsedRubric.of(setting.rubric),),
-        judges=(setting.judge,) if setting.judge is not None else (),
-        terms=setting.terms(systems),
-        source=", ".join(system.name for system in systems),
-        version=__version__,
-    )
+    judges = (setting.judge,) if setting.judge is not None else ()
+    source = ", ".join(system.name for system in systems)
+    manifest = new_manifest(source, setting.rubric, judges, setting.terms(systems), datetime.now(UTC))
     with open_journal(folder, manifest) as (journal, opening):
         _tell(opening, journal, folder)
         over = False
@@ -159,8 +151,7 @@ def finished_trials(setting: TrialSettings, systems: Sequence[SystemPrompt], fol
         except KeyboardInterrupt:
             kept = f"{counted(journal.replies, 'reply', 'replies')} kept in {folder}"
             said = f"{kept}; the same command goes on from there" if journal.replies else "there was no reply yet"
-            note(f"interrupted: {said}", "bold")
-            raise typer.Exit(INTERRUPTED) from None
+            raise interrupted(said) from None
         except RubricaError:
             if journal.replies:
                 note(f"what was had is kept in {folder}: the same command goes on from there")
@@ -208,7 +199,8 @@ async def _trials(setting: TrialSettings, systems: Sequence[SystemPrompt], journ
             bench = ReplyJudges.of(setting.rubric, jury.judge(setting.rubric))
         total = sum(len(scenario.turns) for scenario in setting.scenarios)
         trials = []
-        with _progress() as progress:
+        columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+        with progress_bar(TextColumn("{task.description}", markup=False), *columns) as progress:
             for system in systems:
                 task = progress.add_task(short(system.name, 30), total=total)
                 trial = await hold_trial(
@@ -222,8 +214,3 @@ async def _trials(setting: TrialSettings, systems: Sequence[SystemPrompt], journ
                 )
                 trials.append(trial)
         return trials
-
-
-def _progress() -> Progress:
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    return Progress(*columns, console=err(), transient=True, disable=not err().is_terminal)

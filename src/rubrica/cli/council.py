@@ -25,7 +25,7 @@ from rubrica.runs.files.case_source import lines_of
 from .broken_lines import BrokenLines
 from .council_options import Chair, Config, Models, TierOption, refuse_alone
 from .council_tables import audit_page, progress, session_page
-from .judge_options import INTERRUPTED
+from .judge_options import interrupted
 from .options import AsJson
 from .screen import echo_json, note, out
 from .sources import text_of
@@ -129,8 +129,7 @@ def ask(
         try:
             result = asyncio.run(_session(asked, settings, quiet=as_json))
         except KeyboardInterrupt:
-            note("interrupted: a session is kept when it is over, so of this one nothing is", "bold")
-            raise typer.Exit(INTERRUPTED) from None
+            raise interrupted("a session is kept when it is over, so of this one nothing is") from None
         if lines is not None:
             lines.write(result.to_json().encode())
     if as_json:

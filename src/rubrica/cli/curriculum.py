@@ -15,16 +15,17 @@ from typer.core import TyperCommand
 
 from rubrica.education.baseline import BASELINE, BaselineFile
 from rubrica.education.curriculum import HIGHEST_GRADE, bundled_curriculum, chosen, read_curriculum
-from rubrica.education.evaluator import RUBRIC, utc_now
-from rubrica.education.folder import open_folder
+from rubrica.education.evaluator import RUBRIC
+from rubrica.education.execute import CurriculumRequest, CurriculumSession, Pieces, execute_curriculum
 from rubrica.education.questions import MOST_QUESTIONS, Difficulty, QuestionType
 from rubrica.education.records import read_records
-from rubrica.education.work import CurriculumTerms, RecordWork, SkillWork
+from rubrica.education.work import CurriculumTerms, CurriculumWork, RecordWork, SkillWork
 from rubrica.education.writing import Writer, template
 from rubrica.errors import RubricaError
+from rubrica.runs.request import JudgeSettings
 
+from .curriculum_messages import CurriculumScreen, summary_of
 from .curriculum_tables import all_grades_table, grade_table, skills_table, trend_table
-from .curriculum_work import CurriculumRequest, carried_out, opened
 from .judge_options import VERDICT_FAILED, Judges, Offline, judge_names
 from .options import HOW, MODELS, WHAT, WHERE, SettingPairs
 from .screen import out
@@ -192,19 +193,23 @@ def run(
     judged_by = rubric_of(rubric, settings_of(settings or []))
     names = judge_names(judge, offline=offline)
     asked = {"questions per skill": per_skill, "type": kind, "difficulty": difficulty}
-    orders = CurriculumRequest(judged_by, names, jobs, {"model": model, **asked, "prompt": template().hash[:12]})
-    source = str(curriculum) if curriculum is not None else "the bundled curriculum"
-    with ExitStack() as stack:
-        folder = stack.enter_context(open_folder(output, orders.manifest(source), resume=not no_resume))
-        bench = stack.enter_context(opened(orders, model))
-        writer = Writer(bench.writing(), int(judged_by.settings.get("option_count", 4)))
-        terms = CurriculumTerms(per_skill, kind, difficulty)
-        work = [SkillWork(skill, writer, bench.evaluator, terms) for skill in skills]
-        failed = carried_out(folder, work, bench, "skill")
-        together = folder.finish(wanted, model, utc_now().isoformat())
-    told(together, output, "skills")
-    if failed:
-        raise typer.Exit(1)
+    request = CurriculumRequest(
+        str(curriculum) if curriculum is not None else "the bundled curriculum",
+        output,
+        judged_by,
+        JudgeSettings(tuple(names), jobs=jobs, cached=False),
+        {"model": model, **asked, "prompt": template().hash[:12]},
+        wanted,
+        model,
+        resume=not no_resume,
+    )
+    terms = CurriculumTerms(per_skill, kind, difficulty)
+
+    def work(session: CurriculumSession) -> list[CurriculumWork]:
+        writer = Writer(session.writing(), int(judged_by.settings.get("option_count", 4)))
+        return [SkillWork(skill, writer, session.evaluator, terms) for skill in skills]
+
+    _execute(request, work, "skill", output)
 
 
 @app.command(epilog=EVALUATE_EXAMPLES)
@@ -224,20 +229,18 @@ def evaluate(
     if not found:
         raise RubricaError(f"{questions} holds no records")
     names = judge_names(judge, offline=offline)
-    orders = CurriculumRequest(
-        rubric_of(rubric, settings_of(settings or [])), names, jobs, {"questions": _digest(questions)}
-    )
+    judged_by = rubric_of(rubric, settings_of(settings or []))
     with ExitStack() as stack:
-        place = output or Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        folder = stack.enter_context(open_folder(place, orders.manifest(str(questions)), resume=not no_resume))
-        bench = stack.enter_context(opened(orders, None))
-        work = [RecordWork(record, bench.evaluator) for record in found]
-        failed = carried_out(folder, work, bench, "record")
-        met = sorted({record.grade for record in found}, key=lambda grade: (grade is None, grade))
-        together = folder.finish(met, ", ".join(names) or "offline", utc_now().isoformat())
-    told(together, output, "records")
-    if failed:
-        raise typer.Exit(1)
+        request = CurriculumRequest(
+            str(questions),
+            output or Path(stack.enter_context(tempfile.TemporaryDirectory())),
+            judged_by,
+            JudgeSettings(tuple(names), jobs=jobs, cached=False),
+            {"questions": _digest(questions)},
+            sorted({record.grade for record in found}, key=lambda grade: (grade is None, grade)),
+            resume=not no_resume,
+        )
+        _execute(request, lambda session: [RecordWork(one, session.evaluator) for one in found], "record", output)
 
 
 @app.command()
@@ -261,15 +264,19 @@ def trend(path: BaselinePath = Path(BASELINE)) -> None:
         raise typer.Exit(VERDICT_FAILED)
 
 
-def told(together: dict[str, Any], folder: Path | None, noun: str) -> None:
-    """The figures of each grade, and of all."""
-    console = out()
+def _execute(request: CurriculumRequest, work: Pieces, noun: str, folder: Path | None) -> None:
+    """Do the work, and tell the figures of each grade and of all; exit with 1 where a piece came to nothing."""
+    with CurriculumScreen(noun) as screen:
+        outcome = execute_curriculum(request, work, screen)
+    console, together = out(), summary_of(outcome)
     for summary in together["grade_summaries"]:
-        console.print(grade_table(summary, noun))
+        console.print(grade_table(summary, f"{noun}s"))
         console.print()
-    console.print(all_grades_table(together, noun))
+    console.print(all_grades_table(together, f"{noun}s"))
     if folder is not None:
         console.print(f"\nresults in {folder}", markup=False, soft_wrap=True)
+    if outcome.failed:
+        raise typer.Exit(1)
 
 
 def _digest(path: Path) -> str:

@@ -32,6 +32,7 @@ from .judge_options import (
     Offline,
     Repeats,
     RubricName,
+    estimate_table,
     judge_names,
     listed,
     loaded,
@@ -57,7 +58,8 @@ from .screen import out
 from .sources import context_of, rubric_of, settings_of, single_context
 
 if TYPE_CHECKING:
-    from .jury_session import JurySession
+    from rubrica.runs.jury_session import JurySession
+
     from .remote import RemoteJudging
 
 app = typer.Typer(add_completion=False, rich_markup_mode="rich")
@@ -195,7 +197,7 @@ def eval(
             )
         run_rubrics = RunRubrics(given, jury.judge_of if jury is not None else None)
         if given is not None:
-            refuse_unknown(watched, run_rubrics)
+            refuse_unknown(watched, run_rubrics.rubrics.values())
         if dry_run and jury is not None:
             one = single_context(prompt, response, extra) if single else None
             _count(jury, run_rubrics, one, cases, extra, limit)
@@ -212,7 +214,7 @@ def eval(
         elif cases is not None:
             evaluator = asked.evaluator if asked is not None else None
             judge_file(cases, Batch(run_rubrics, tally, BrokenLines(), extra, evaluator), to, limit)
-            refuse_unknown(watched, run_rubrics)
+            refuse_unknown(watched, run_rubrics.rubrics.values())
     if tally.broken:
         raise typer.Exit(1)
     if tally.count(watched) or (check and tally.mismatched):
@@ -251,5 +253,5 @@ def _count(
             batch = Batch(run_rubrics, tally, BrokenLines(), extra, jury.evaluator)
             for _ in batch.evaluations(islice(file.cases(), limit)):
                 pass
-    out().print(jury.estimate())
+    out().print(estimate_table(jury.estimates))
     out().print(f"{counted(tally.judged, 'case')}; nothing was asked. Repairs and retries come on top.")

@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager
 from difflib import get_close_matches
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.table import Table
 
 from rubrica.errors import RubricaError
 from rubrica.llm.settings import load_settings
-from rubrica.runs.rubrics import RunRubrics
+from rubrica.model.rubric import Rubric
+from rubrica.report.figures import dollars
+from rubrica.runs.concurrency import rarely_scanned
+from rubrica.runs.judging import open_jury
+from rubrica.runs.request import JudgeSettings
+from rubrica.runs.rubrics import all_labels
 
 from .options import HOW, MODELS, WHAT
+from .screen import note, safe
 
 if TYPE_CHECKING:
-    from .jury_session import JurySession
+    from rubrica.llm.estimate import CostEstimate
+    from rubrica.runs.jury_session import JurySession
 
 VERDICT_FAILED = 100
 INTERRUPTED = 130
@@ -82,6 +92,12 @@ Offline = Annotated[
 ]
 
 
+def interrupted(said: str) -> typer.Exit:
+    """How a command ends after Ctrl-C: what is kept is told. Raise what is returned."""
+    note(f"interrupted: {said}", "bold")
+    return typer.Exit(INTERRUPTED)
+
+
 def judge_names(given: list[str] | None, *, offline: bool) -> list[str]:
     """The models that judge: those named, or the one of the settings."""
     names = listed(given)
@@ -100,10 +116,23 @@ def listed(given: list[str] | None) -> list[str]:
     return [name.strip() for several in given or [] for name in several.split(",") if name.strip()]
 
 
-def open_judging(names: list[str], **how: Any) -> AbstractContextManager[JurySession]:
-    """The jury; loaded only now, because judging by code alone needs no HTTP client and no price list."""
-    opened: AbstractContextManager[JurySession] = loaded("jury_session", "--judge", "judges").jury_session(names, **how)
-    return opened
+@contextmanager
+def open_judging(names: list[str], *, record: str | None, **how: Any) -> Iterator[JurySession]:
+    """The jury of a command that does nothing else meanwhile."""
+    judging = JudgeSettings(tuple(names), record=Path(record) if record is not None else None, **how)
+    with open_jury(judging, note) as jury, rarely_scanned():
+        yield jury
+
+
+def estimate_table(models: Iterable[CostEstimate]) -> Table:
+    """What a dry run counted."""
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    for name in ("judge", "calls", "tokens in (about)", "out (about)", "price (about)"):
+        table.add_column(name, justify="left" if name == "judge" else "right", no_wrap=True)
+    for row in models:
+        counts = (f"{row.calls:,}", f"{row.input_tokens:,}", f"{row.output_tokens:,}")
+        table.add_row(safe(row.model), *counts, dollars(row.usd))
+    return table
 
 
 def loaded(module: str, option: str, extra: str) -> Any:
@@ -114,11 +143,12 @@ def loaded(module: str, option: str, extra: str) -> Any:
         raise RubricaError(f"{option}: {error.name} is missing (pip install 'rubrica[{extra}]')") from error
 
 
-def refuse_unknown(watched: list[str], run_rubrics: RunRubrics) -> None:
+def refuse_unknown(watched: list[str], rubrics: Collection[Rubric]) -> None:
     """A misspelt verdict would never fail anything: refuse it."""
-    labels = list(run_rubrics.labels())
+    labels = all_labels(rubrics)
     for label in watched:
-        if label not in labels and run_rubrics.rubrics:
+        if label not in labels and rubrics:
             near = get_close_matches(label, labels, n=1)
             hint = f"; did you mean {near[0]!r}?" if near else ""
-            raise RubricaError(f"--fail-on {label!r}: {', '.join(run_rubrics.rubrics)} gives {', '.join(labels)}{hint}")
+            names = ", ".join(rubric.name for rubric in rubrics)
+            raise RubricaError(f"--fail-on {label!r}: {names} gives {', '.join(labels)}{hint}")

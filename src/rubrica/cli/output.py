@@ -8,7 +8,6 @@ from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from itertools import islice
 
-import typer
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
 from rubrica.model.evaluation import Evaluation
@@ -18,7 +17,7 @@ from rubrica.runs.files.case_source import CaseSource, LineSource, cases_of
 from rubrica.runs.rubrics import RunRubrics
 from rubrica.runs.summary.tally import RunTally
 
-from .judge_options import INTERRUPTED
+from .judge_options import interrupted
 from .output_files import STDOUT, JsonLines, atomic_text_file, json_lines
 from .screen import err, note, out
 from .tally_tables import one_line, outcome
@@ -52,8 +51,7 @@ def judge_file(source: str, batch: Batch, to: Destinations, limit: int | None) -
             deliver(watched(evaluations), to, batch.run_rubrics)
     except KeyboardInterrupt:
         kept = f"; finished evaluations are in {to.output}" if to.output not in (None, STDOUT) else ""
-        note(f"interrupted: {one_line(tally)}{kept}", "bold")
-        raise typer.Exit(INTERRUPTED) from None
+        raise interrupted(f"{one_line(tally)}{kept}") from None
     except BrokenPipeError:
         note(f"stopped, the output is no longer read: {one_line(tally)}")
         raise

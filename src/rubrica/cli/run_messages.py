@@ -1,35 +1,91 @@
-"""What ``rubrica run`` says: how it begins, what it has done, what the run came to."""
+"""What ``rubrica run`` says: how it begins, how far it is, what it has done, what the run came to."""
 
 from __future__ import annotations
 
 import shlex
+from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
+from types import TracebackType
+from typing import Self, assert_never
 
 from rich.text import Text
 
 from rubrica.report.figures import counted, dollars
-from rubrica.runs.files.folder import RunOpening
-from rubrica.runs.run import Run
+from rubrica.runs.concurrency import rarely_scanned
+from rubrica.runs.events import (
+    BulkProgress,
+    IdRepeated,
+    LineBroken,
+    RunAdvanced,
+    RunEvent,
+    RunNote,
+    RunOpened,
+    RunOutcome,
+)
+from rubrica.runs.files.stored import ERRORS
 from rubrica.runs.summary.tally import RunTally
 
+from .broken_lines import BrokenLines
+from .progress import bulk_progress, run_progress
 from .screen import note, out, program, safe
-from .tally_tables import outcome
+from .tally_tables import outcome as outcome_table
 
 
-def tell_opening(opening: RunOpening) -> None:
-    """Whether this is a new run, and why."""
+class RunScreen:
+    """Shows the events of a run on standard error."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._complain = BrokenLines()
+        self._stack = ExitStack()
+        self._advanced: Callable[[RunAdvanced], None] | None = None
+        self._bulk_advanced: Callable[[BulkProgress], None] | None = None
+
+    def __call__(self, event: RunEvent) -> None:
+        match event:
+            case RunOpened():
+                _tell_opening(event, self._folder)
+                if event.opening.manifest.judges:
+                    self._stack.enter_context(rarely_scanned())
+            case RunAdvanced():
+                if self._advanced is None:
+                    self._advanced = self._stack.enter_context(run_progress())
+                self._advanced(event)
+            case BulkProgress():
+                if self._bulk_advanced is None:
+                    self._bulk_advanced = self._stack.enter_context(bulk_progress())
+                self._bulk_advanced(event)
+            case LineBroken(line):
+                self._complain(line)
+            case IdRepeated(case):
+                said = f"the id {case.id!r} occurs again; such cases are called {case.id}#2, …"
+                note(f"line {case.line}: {said}", "yellow")
+            case RunNote(text):
+                note(text)
+            case _:
+                assert_never(event)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stack.close()
+
+
+def _tell_opening(opened: RunOpened, folder: Path) -> None:
+    """Whether this is a new run, and why; or what was done before."""
+    opening = opened.opening
     if opening.kind == "restarted":
         why = f"changed since: {'; '.join(opening.changes)}" if opening.changes else "as asked"
         note(f"a new run, {why}", "bold")
         note(f"the earlier one is in {opening.earlier}")
-
-
-def tell_before(opening: RunOpening, kept: Run) -> None:
-    """What was done before."""
-    if opening.kind == "resumed":
-        note(f"going on with {kept.folder}: {counted(kept.before, 'evaluation')} done before")
-    if kept.unreadable:
-        note(f"{counted(kept.unreadable, 'stored line')} cannot be read; those cases are judged again", "yellow")
+    if opening.kind == "resumed" and opening.manifest.kind == "judged":
+        note(f"going on with {folder}: {counted(opened.before, 'evaluation')} done before")
+    if opened.unreadable:
+        note(f"{counted(opened.unreadable, 'stored line')} cannot be read; those cases are judged again", "yellow")
 
 
 def rate(count: int, seconds: float) -> str:
@@ -41,28 +97,36 @@ def rate(count: int, seconds: float) -> str:
     return f"{said} ({count / seconds:,.0f} a second)" if seconds >= 1 else said
 
 
-def done_now(kept: Run, tally: RunTally) -> str:
+def done_now(outcome: RunOutcome) -> str:
     """What this process has done."""
-    facts = [rate(kept.added, tally.seconds)]
-    if (cost := tally.cost) is not None:
-        facts.append(dollars(cost.usd))
-    if kept.skipped:
-        facts.append(f"{kept.skipped:,} done before")
-    if kept.changed:
-        facts.append(f"{counted(kept.changed, 'changed case')} judged anew")
-    if kept.retried:
-        facts.append(f"{kept.retried:,} tried again")
-    if tally.broken:
-        facts.append(counted(tally.broken, "broken line"))
+    done = outcome.counts
+    facts = [rate(done.added, done.seconds)]
+    if done.cost is not None:
+        facts.append(dollars(done.cost.usd))
+    if done.skipped:
+        facts.append(f"{done.skipped:,} done before")
+    if done.changed:
+        facts.append(f"{counted(done.changed, 'changed case')} judged anew")
+    if done.retried:
+        facts.append(f"{done.retried:,} tried again")
+    if done.broken:
+        facts.append(counted(done.broken, "broken line"))
     return ", ".join(facts)
 
 
-def tell_end(folder: Path, whole: RunTally, said: str, failed: int = 0) -> None:
+def tell_end(folder: Path, outcome: RunOutcome, whole: RunTally) -> None:
     """What the whole run came to, and what to type next."""
+    done, said = outcome.counts, done_now(outcome)
+    if outcome.bulk:
+        if done.renamed:
+            note(f"{counted(done.renamed, 'case')} had the id of another one; the second x is called x#2, …", "yellow")
+        if done.broken:
+            note(f"{counted(done.broken, 'record')} could not be judged: {folder}/{ERRORS} says why", "yellow")
+        said = f"figures only, explanations on demand; {rate(done.added, done.seconds)}"
     console, place = out(), safe(shlex.quote(str(folder)))
-    console.print(outcome(whole, f"{counted(whole.judged, 'evaluation')} in {folder}; {said}"))
-    if failed:
-        note(f"{counted(failed, 'case')} got no score from a model; --retry-errors asks again", "yellow")
+    console.print(outcome_table(whole, f"{counted(whole.judged, 'evaluation')} in {folder}; {said}"))
+    if done.failed:
+        note(f"{counted(done.failed, 'case')} got no score from a model; --retry-errors asks again", "yellow")
     if not whole.judged:
         note("no case was judged: the file is empty, or no case fits", "yellow")
         return

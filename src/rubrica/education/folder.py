@@ -42,6 +42,10 @@ class FinishedWork:
     records: Sequence[Mapping[str, Any]]
     evaluations: Sequence[Evaluation] = ()
 
+    @property
+    def succeeded(self) -> bool:
+        return bool(self.records[0]["success"])
+
 
 @dataclass
 class RunFolder:

@@ -7,7 +7,7 @@ import gc
 import signal
 import threading
 from collections import deque
-from collections.abc import Callable, Coroutine, Iterable, Iterator
+from collections.abc import Callable, Coroutine, Generator, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import islice
 from types import FrameType
@@ -36,7 +36,7 @@ def rarely_scanned() -> Iterator[None]:
 
 def run_concurrently(
     runner: asyncio.Runner, items: Iterable[Item], start: Callable[[Item], Coroutine[Any, Any, Result]], most: int
-) -> Iterator[Result]:
+) -> Generator[Result, None, None]:
     """Results as they finish, at most `most` under way. Stopped early, none is left running.
 
     >>> async def double(number: int) -> int:

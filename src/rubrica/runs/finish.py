@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import datetime
-from importlib import import_module
 from pathlib import Path
 
 import msgspec
@@ -29,13 +28,14 @@ def finish(folder: Path, now: datetime) -> tuple[RunTally, list[str]]:
     run = StoredRun.open(folder)
     if not (folder / COLUMNS).exists():
         try:
-            columns = import_module("rubrica.runs.files.parquet_rows")
+            # here, since polars takes half a second to load, and need not be installed
+            from .files.parquet_rows import write_columns
         except ModuleNotFoundError as error:
             if error.name != "polars":
                 raise
             notes.append(f"no {COLUMNS}: polars is missing (pip install 'rubrica[tables]')")
         else:
-            columns.write_columns(run.rows(), folder / COLUMNS)
+            write_columns(run.rows(), folder / COLUMNS)
     tally = RunTally()
     told = summarise(_counted(run.rows(), tally))
     with write_atomically(folder / SUMMARY) as place:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Protocol
 
 from rubrica.engine.compile import compile_rubric
@@ -38,11 +39,6 @@ class RunRubrics:
             found = self._plans[key] = self._compiled(*key)
         return found
 
-    def labels(self) -> dict[str, None]:
-        """Every verdict that the rubrics used so far can give, in their order."""
-        labels = {label: None for rubric in self.rubrics.values() for label in labels_of(rubric)}
-        return {**labels, INCONCLUSIVE: None}
-
     def _compiled(self, name: str | None, turn: int) -> Plan:
         rubric = self._given
         if rubric is None:
@@ -55,6 +51,11 @@ class RunRubrics:
 
 class NoRubricError(RubricaError):
     """Neither the command line nor the case says which rubric to use."""
+
+
+def all_labels(rubrics: Iterable[Rubric]) -> list[str]:
+    """Every verdict that evaluations by these rubrics can have, in their order."""
+    return list(dict.fromkeys([*(label for rubric in rubrics for label in labels_of(rubric)), INCONCLUSIVE]))
 
 
 def labels_of(rubric: Rubric) -> list[str]:

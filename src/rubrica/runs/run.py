@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import msgspec
 
@@ -20,6 +20,8 @@ from .files.evaluation_head import content_of, head_of, key_of, latest
 from .files.folder import drop_derived
 from .files.hash_table import HashTable
 from .files.stored import ERRORS, EVALUATIONS
+
+Item = TypeVar("Item")
 
 
 class ModelsDownError(RubricaError):
@@ -66,28 +68,9 @@ class Run:
         return True
 
     def kept(self, evaluations: Iterable[Evaluation], most_failures: int = 0) -> Iterator[Evaluation]:
-        """Keep each evaluation as it comes. After so many in a row that no model answered (0: never), stop.
-
-        Those are not kept, so the same command asks them again; nor are they when nothing was answered at all.
-        """
-        held: list[Evaluation] = []  # all of them failures
-        answered = False
-        for evaluation in evaluations:
-            reached, failed = ask_outcome(evaluation)
-            if reached is False and most_failures:
-                held.append(evaluation)
-                if len(held) >= most_failures:
-                    raise _dead(held)
-                continue
-            if reached:
-                answered = True
-                while held:
-                    yield self._keep(held.pop(0), failed=True)
-            yield self._keep(evaluation, failed=failed)
-        if held and not answered:
-            raise _dead(held)
-        for evaluation in held:
-            yield self._keep(evaluation, failed=True)
+        """Keep each evaluation as it comes, but for those that `hold_unanswered` holds back."""
+        for evaluation, outcome in hold_unanswered(evaluations, ask_outcome, most_failures):
+            yield self._keep(evaluation, failed=outcome.failed)
 
     def broken(self, line: BadLine) -> None:
         """Keep what could not be judged, and why."""
@@ -159,15 +142,47 @@ class AskOutcome(NamedTuple):
 
     reached: bool | None  # whether one replied anything at all, useful or not; None: none was asked
     failed: bool  # whether one owes a score
+    reason: str = ""  # what was said of the first thing asked
 
 
-def ask_outcome(evaluation: Evaluation) -> AskOutcome:
-    reached, failed = None, False
-    for result in asked_of(evaluation):
-        scored = result.status == "scored"
-        failed |= not scored
-        reached = bool(reached) or scored or result.cost is not None
-    return AskOutcome(reached, failed)
+def ask_outcome(*evaluations: Evaluation) -> AskOutcome:
+    """How asking went in an evaluation, or in several of one piece of work together."""
+    reached, failed, reason = None, False, ""
+    for evaluation in evaluations:
+        for result in asked_of(evaluation):
+            if reached is None:
+                reason = result.reason
+            scored = result.status == "scored"
+            failed |= not scored
+            reached = bool(reached) or scored or result.cost is not None
+    return AskOutcome(reached, failed, reason)
+
+
+def hold_unanswered(
+    items: Iterable[Item], asked: Callable[[Item], AskOutcome], most: int
+) -> Iterator[tuple[Item, AskOutcome]]:
+    """Each item with how asking about it went. After `most` in a row that no model answered (0: never), stop.
+
+    Those are held back, so that they are not kept and the same command asks them again; and so they are when nothing
+    was answered at all.
+    """
+    held: list[tuple[Item, AskOutcome]] = []
+    answered = False
+    for item in items:
+        outcome = asked(item)
+        if outcome.reached is False and most:
+            held.append((item, outcome))
+            if len(held) >= most:
+                raise _dead(held)
+            continue
+        if outcome.reached:
+            answered = True
+            yield from held
+            held.clear()
+        yield item, outcome
+    if held and not answered:
+        raise _dead(held)
+    yield from held
 
 
 def _model_failed(line: bytes) -> bool:
@@ -186,6 +201,5 @@ def _readable(line: bytes) -> bool:
     return True
 
 
-def _dead(held: list[Evaluation]) -> ModelsDownError:
-    reason = next(result.reason for result in asked_of(held[-1]))
-    return ModelsDownError(f"no model answered the last {len(held)} cases: {reason}")
+def _dead(held: Sequence[tuple[object, AskOutcome]]) -> ModelsDownError:
+    return ModelsDownError(f"no model answered the last {len(held)} cases: {held[-1][1].reason}")

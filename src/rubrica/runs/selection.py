@@ -10,9 +10,9 @@ from heapq import nsmallest
 from typing import Any
 
 from rubrica.engine.cases import BadLine, Case
-from rubrica.errors import FormulaError, FormulaFault, RubricaError
+from rubrica.errors import ContextError, FormulaError, FormulaFault, RubricaError
 from rubrica.formula import Formula, parse
-from rubrica.model.context import Context
+from rubrica.model.context import Context, refuse_files
 from rubrica.scorers.namespace import CONTEXT_COUNTS
 from rubrica.text import FEATURES
 from rubrica.text.texts import Texts
@@ -71,6 +71,18 @@ class Selection:
             yield item
             if taken == self.limit:
                 return
+
+    def expected(self, cases: int | None) -> int | None:
+        """About how many of so many cases are chosen, where no filter is set; None where their number is not known.
+
+        >>> Selection(sample=sample_of("5%", seed=0), limit=40).expected(1000)
+        40
+        """
+        if cases is None:
+            return None
+        if (sample := self.sample) is not None:
+            cases = min(cases, sample.count) if sample.count is not None else round(cases * sample.share)
+        return cases if self.limit is None else min(cases, self.limit)
 
     @property
     def needs_two_passes(self) -> bool:
@@ -141,6 +153,18 @@ def distinct(found: Iterable[Found], on_duplicate: Callable[[Case], None]) -> It
                     told = True
                 item = replace(item, id=own)
         yield item
+
+
+def without_files(found: Iterable[Found]) -> Iterator[Found]:
+    """Cases whose pictures are given by address or as data; one that names a file of this machine is a broken line."""
+    for item in found:
+        try:
+            if isinstance(item, Case):
+                refuse_files(item.context)
+        except ContextError as error:
+            yield BadLine(item.line, str(error))
+        else:
+            yield item
 
 
 class UniqueNames:

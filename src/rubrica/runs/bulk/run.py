@@ -27,6 +27,7 @@ from rubrica.errors import RubricaError
 from rubrica.files import make_private_folder
 from rubrica.jsontext import UNREADABLE
 from rubrica.model.evaluation import Evaluation
+from rubrica.runs.events import BulkProgress
 from rubrica.runs.files.append_only import whole_lines
 from rubrica.runs.files.atomic import write_atomically
 from rubrica.runs.files.manifest import Manifest
@@ -57,16 +58,6 @@ class ShardLedger(msgspec.Struct, frozen=True):
     hash: str  # of the rubric
     group: str
     pieces: tuple[FilePiece, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class BulkProgress:
-    """How far a bulk run is. Pieces that an earlier process judged are counted too."""
-
-    rows: int
-    errors: int
-    pieces: int
-    all_pieces: int
 
 
 @dataclass(frozen=True, slots=True)

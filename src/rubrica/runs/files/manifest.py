@@ -6,11 +6,14 @@ import hashlib
 import shutil
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal, Self
+from uuid import uuid4
 
 import msgspec
 
+from rubrica import __version__
 from rubrica.engine.load import rubric_from_data
 from rubrica.errors import RubricaError
 from rubrica.jsontext import UNREADABLE
@@ -81,6 +84,27 @@ class Manifest(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
         data = {"format": self.format, **msgspec.to_builtins(self), "fingerprint": self.fingerprint}
         with write_atomically(folder / MANIFEST) as place:
             place.write_bytes(msgspec.json.format(msgspec.json.encode(data), indent=1) + b"\n")
+
+
+def new_manifest(
+    source: str, rubric: Rubric | None, judges: Sequence[str], terms: Mapping[str, Any], now: datetime
+) -> Manifest:
+    """The manifest of a run that begins now, in the working directory of this process."""
+    return Manifest(
+        id=new_run_id(),
+        started=now.isoformat(timespec="seconds"),
+        rubrics=(UsedRubric.of(rubric),) if rubric is not None else (),
+        judges=tuple(judges),
+        terms=terms,
+        source=source,
+        commit=commit_of(Path.cwd()),
+        version=__version__,
+    )
+
+
+def new_run_id() -> str:
+    """Tells a run from all others."""
+    return uuid4().hex[:12]
 
 
 def read_manifest(folder: Path) -> Manifest | None:

@@ -7,7 +7,7 @@ lies in a folder of their own inside it, and is offered to them only.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -16,13 +16,13 @@ from uuid import UUID
 
 import msgspec
 
-from rubrica.engine.cases import BadLine, Case
-from rubrica.errors import ContextError, InputError, RubricaError
+from rubrica.engine.cases import BadLine
+from rubrica.errors import InputError, RubricaError
 from rubrica.files import make_private_folder
-from rubrica.model.context import refuse_files
 from rubrica.runs.files.atomic import write_atomically
 from rubrica.runs.files.case_source import cases_of
 from rubrica.runs.files.upload import check_upload
+from rubrica.runs.selection import without_files
 
 from .paths import CASES
 
@@ -109,18 +109,6 @@ def keep_examples(runs: Path, name: str, examples: Sequence[Mapping[str, Any]], 
     if not path.is_file() or path.read_bytes() != data:
         return keep_upload(runs, path.name, data, owner)
     return CaseFile(path.name, len(data))
-
-
-def without_files(cases: Iterable[Case | BadLine]) -> Iterator[Case | BadLine]:
-    """Cases whose pictures are given by address or as data; one that names a file of this machine is a bad line."""
-    for case in cases:
-        try:
-            if isinstance(case, Case):
-                refuse_files(case.context)
-        except ContextError as error:
-            yield BadLine(case.line, str(error))
-        else:
-            yield case
 
 
 def _checked(path: Path, name: str) -> None:

@@ -33,30 +33,10 @@ class Extent:
         sample = sample_of(self.sample, self.seed) if self.sample else None
         return Selection(sample=sample, limit=self.limit)
 
-    @property
-    def options(self) -> dict[str, Any]:
-        """As the manifest of a run says it.
-
-        >>> Extent("5%", repeat=3).options
-        {'sample': '5.0000%', 'seed': 0, 'repeat': 3}
-        """
-        sample = self.selection.sample
-        said = {
-            "limit": self.limit,
-            "sample": (sample.count or f"{sample.share:.4%}") if sample is not None else None,
-            "seed": self.seed if sample is not None else None,
-            "repeat": self.repeat,
-        }
-        return {name: value for name, value in said.items() if value is not None}
-
     def evaluations(self, cases: int | None) -> int | None:
         """How many evaluations there will be of so many cases; None where their number is not known."""
-        if cases is None:
-            return None
-        sample = self.selection.sample
-        if sample is not None:
-            cases = min(cases, sample.count) if sample.count is not None else round(cases * sample.share)
-        return self.repeat * (cases if self.limit is None else min(cases, self.limit))
+        chosen = self.selection.expected(cases)
+        return None if chosen is None else self.repeat * chosen
 
     def said(self, cases: int | None) -> str:
         """What will be judged, in words.

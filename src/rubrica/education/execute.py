@@ -1,0 +1,149 @@
+"""Executes a run over a curriculum: pieces of work are done, several at once, and kept as they finish.
+
+It prints nothing: whoever calls it hears events, and shows them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from threading import Event
+from typing import Any
+
+from rubrica.errors import RubricaError
+from rubrica.llm.connect import connect
+from rubrica.llm.model import Model
+from rubrica.llm.settings import load_settings
+from rubrica.model.rubric import Rubric
+from rubrica.runs.concurrency import run_concurrently
+from rubrica.runs.events import RunAdvanced, RunEnding, RunNote
+from rubrica.runs.files.manifest import Manifest, new_manifest
+from rubrica.runs.judging import open_jury
+from rubrica.runs.request import JudgeSettings
+from rubrica.runs.run import AskOutcome, ModelsDownError, ask_outcome, hold_unanswered
+
+from .evaluator import WORKERS, ResponseEvaluator, utc_now
+from .folder import FinishedWork, open_folder
+from .work import CurriculumWork, left
+
+
+@dataclass(frozen=True, slots=True)
+class CurriculumRequest:
+    """Questions to write or to find, and to judge into a folder."""
+
+    source: str  # where skills or questions come from
+    folder: Path
+    rubric: Rubric
+    judging: JudgeSettings
+    terms: Mapping[str, Any]  # what else the outcome depends on
+    grades: Sequence[int | None]
+    writer: str | None = None  # the model that writes; None where questions exist
+    resume: bool = True  # False: begin anew, whatever is there
+    max_failures: int = 20  # stop after so many pieces in a row that no judge answers; 0: never
+
+    def manifest(self, now: datetime) -> Manifest:
+        names, rubric = self.judging.names, self.rubric
+        terms = {**self.terms, "judges": list(names), "rubric": f"{rubric.reference} {rubric.hash[:12]}"}
+        return new_manifest(self.source, rubric, names, terms, now)
+
+    @property
+    def model(self) -> str:
+        """Whose questions, or whose judgements, these are."""
+        return self.writer or ", ".join(self.judging.names) or "offline"
+
+
+@dataclass(frozen=True, slots=True)
+class CurriculumSession:
+    """Where the work is done: an event loop, whoever judges, and the model that writes if there is one."""
+
+    runner: asyncio.Runner
+    evaluator: ResponseEvaluator
+    writer: Model | None = None
+
+    def writing(self) -> Model:
+        if self.writer is None:
+            raise RubricaError("no model writes here (--model)")
+        return self.writer
+
+
+@dataclass(frozen=True, slots=True)
+class PieceFinished:
+    """A piece of work is done and kept."""
+
+    piece: FinishedWork
+
+
+CurriculumEvent = RunNote | RunAdvanced | PieceFinished
+Pieces = Callable[[CurriculumSession], Sequence[CurriculumWork]]
+
+
+@dataclass(frozen=True, slots=True)
+class CurriculumOutcome:
+    """How an execution ended. However it did, what was finished is kept, and executing the same request goes on."""
+
+    ending: RunEnding
+    failed: int = 0  # pieces that came to nothing
+    reason: str = ""  # why no model answered
+    summary: Mapping[str, Any] | None = None  # of all grades, where the run is finished
+
+
+def execute_curriculum(
+    request: CurriculumRequest,
+    pieces: Pieces,
+    tell: Callable[[CurriculumEvent], None],
+    stop: Event | None = None,
+    clock: Callable[[], datetime] = utc_now,
+) -> CurriculumOutcome:
+    """Do what is left to do, keep each piece as it is finished, and sum up when all of them are.
+
+    Setting `stop` ends it after the piece that is finished next, as Ctrl-C does at once.
+    """
+    with ExitStack() as stack:
+        folder = stack.enter_context(open_folder(request.folder, request.manifest(clock()), resume=request.resume))
+        session = stack.enter_context(_session(request, lambda text: tell(RunNote(text))))
+        for text in folder.told:
+            tell(RunNote(text))
+        work = pieces(session)
+        todo = left(work, folder.done)
+        before, started, done, failed = len(work) - len(todo), time.monotonic(), 0, 0
+        tell(RunAdvanced(before, done, 0.0, len(work)))
+        try:
+            with closing(
+                run_concurrently(session.runner, todo, lambda piece: piece.done(), request.judging.jobs)
+            ) as finished:
+                for piece, _ in hold_unanswered(finished, _asked, request.max_failures):
+                    folder.add(piece)
+                    done, failed = done + 1, failed + (not piece.succeeded)
+                    tell(PieceFinished(piece))
+                    tell(RunAdvanced(before + done, done, time.monotonic() - started, len(work)))
+                    if stop is not None and stop.is_set():
+                        return CurriculumOutcome("stopped", failed)
+        except KeyboardInterrupt:
+            return CurriculumOutcome("stopped", failed)
+        except ModelsDownError as error:
+            return CurriculumOutcome("unanswered", failed, str(error))
+        summary = folder.finish(request.grades, request.model, clock().isoformat())
+        return CurriculumOutcome("finished", failed, summary=summary)
+
+
+def _asked(piece: FinishedWork) -> AskOutcome:
+    return ask_outcome(*piece.evaluations)
+
+
+@contextmanager
+def _session(request: CurriculumRequest, note: Callable[[str], None]) -> Iterator[CurriculumSession]:
+    """The models of a run, open for as long as it goes on."""
+    with ExitStack() as stack:
+        jury = stack.enter_context(open_jury(request.judging, note)) if request.judging.names else None
+        runner = jury.runner if jury is not None else stack.enter_context(asyncio.Runner())
+        writer = None
+        if request.writer is not None:
+            writer = connect(request.writer, load_settings())
+            stack.callback(lambda: runner.run(writer.close()))
+        judge = jury.judge_of(request.rubric) if jury is not None else None
+        yield CurriculumSession(runner, ResponseEvaluator(WORKERS, judge=judge, rubric=request.rubric), writer)

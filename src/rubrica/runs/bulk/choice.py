@@ -1,0 +1,45 @@
+"""Whether a run takes the bulk path: where it was asked for, or where the file is large and it can."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rubrica.engine.audience import listeners
+from rubrica.engine.plan import Plan
+from rubrica.errors import RubricaError
+from rubrica.runs.request import EVERY_CASE, RunRequest
+
+SMALL = 1_000_000  # bytes
+
+
+def takes_bulk(request: RunRequest, plan: Plan | None) -> bool:
+    """Whether all cases can be judged in bulk, and should.
+
+    Whoever listens to evaluations, such as telemetry, hears nothing of a bulk run, so then it has to be asked for.
+    """
+    cases, asked = request.cases, request.bulk
+    source = Path(cases.source)
+    by_itself = asked is None and plan is not None and plan.judge is None and not listeners
+    if not asked and (not by_itself or _is_small(source)):
+        return False
+    try:
+        from .run import LARGE, serves  # here, since polars takes half a second to load, and need not be installed
+    except ModuleNotFoundError as error:
+        if error.name != "polars":
+            raise
+        if asked:
+            raise RubricaError("--bulk: polars is missing (pip install 'rubrica[tables]')") from None
+        return False
+    everything = cases.selection == EVERY_CASE and not cases.context and cases.repeat == 1
+    possible = plan is not None and everything and serves(plan, source)
+    if asked and not possible:
+        raise RubricaError(
+            "--bulk takes a JSONL or Parquet file and --rubric, without --judge, --context, --filter, --sample "
+            "and --limit"
+        )
+    return possible and (bool(asked) or source.stat().st_size >= LARGE)
+
+
+def _is_small(source: Path) -> bool:
+    """Whether a file is so small that it need not even be asked how it is judged in bulk: that takes half a second."""
+    return not source.is_file() or source.stat().st_size < SMALL

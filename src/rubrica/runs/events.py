@@ -1,0 +1,118 @@
+"""What a run reports while it is executed, and what it came to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+from rubrica.engine.cases import BadLine, Case
+from rubrica.model.evaluation import Cost
+from rubrica.model.rubric import Rubric
+
+from .files.folder import RunOpening
+from .summary.tally import RunTally
+
+if TYPE_CHECKING:  # judging by code alone needs no models and no price list
+    from rubrica.llm.estimate import CostEstimate
+
+
+@dataclass(frozen=True, slots=True)
+class RunOpened:
+    """The folder is locked, and what was done before is known."""
+
+    opening: RunOpening
+    before: int = 0  # evaluations that are there and stay
+    unreadable: int = 0  # stored lines that are no evaluations any more; those cases are judged again
+
+
+@dataclass(frozen=True, slots=True)
+class RunAdvanced:
+    """How far a run has come. It is told when judging begins, now and then, and when it ends."""
+
+    done: int  # evaluations, with those of before
+    judged: int  # by this process
+    seconds: float  # since judging began
+    total: int | None = None  # how many there will be
+    estimated: bool = False  # whether the total is worked out from how much of the file has been read
+    cost: Cost | None = None  # of judging so far; None where nothing was paid for
+
+
+@dataclass(frozen=True, slots=True)
+class BulkProgress:
+    """How far a bulk run is. Pieces that an earlier process judged are counted too."""
+
+    rows: int
+    errors: int
+    pieces: int
+    all_pieces: int
+
+
+@dataclass(frozen=True, slots=True)
+class LineBroken:
+    """A line that is no case, or a case that cannot be judged; it is passed over."""
+
+    line: BadLine
+
+
+@dataclass(frozen=True, slots=True)
+class IdRepeated:
+    """The first case whose id another one has; such cases get a number."""
+
+    case: Case
+
+
+@dataclass(frozen=True, slots=True)
+class RunNote:
+    """Something that whoever started the run may want to know."""
+
+    text: str
+
+
+RunEvent = RunOpened | RunAdvanced | BulkProgress | LineBroken | IdRepeated | RunNote
+Tell = Callable[[RunEvent], None]
+
+
+def unheard(_event: RunEvent) -> None:
+    """For whoever wants the outcome only."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunCounts:
+    """What one execution of a run has done."""
+
+    added: int = 0  # evaluations
+    seconds: float = 0.0
+    cost: Cost | None = None  # None where nothing was paid for
+    failed: int = 0  # of those added, how many a model owes a score
+    skipped: int = 0  # done before
+    changed: int = 0  # judged anew, because the case is another one now
+    retried: int = 0  # judged anew, because a model had failed
+    broken: int = 0  # lines
+    renamed: int = 0  # cases of a bulk run that had the id of another one
+
+
+RunEnding = Literal["finished", "stopped", "unanswered"]
+
+
+@dataclass(frozen=True, slots=True)
+class RunOutcome:
+    """How an execution ended: at the end of the cases, stopped by whoever asked for it, or because no model answered.
+
+    However it ended, what was judged is kept, and executing the same request goes on.
+    """
+
+    ending: RunEnding
+    counts: RunCounts
+    rubrics: Mapping[str, Rubric] = field(default_factory=dict)  # those used, by name
+    bulk: bool = False
+    whole: RunTally | None = None  # the figures of the whole run, where it is finished
+    reason: str = ""  # why no model answered
+
+
+@dataclass(frozen=True, slots=True)
+class RunEstimate:
+    """What executing a run would ask. Repairs and retries come on top."""
+
+    evaluations: int
+    models: tuple[CostEstimate, ...]

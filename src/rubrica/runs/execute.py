@@ -1,0 +1,210 @@
+"""Executes a run: cases are judged into a folder, so that nothing is lost and the same request goes on.
+
+`rubrica run` and the studio both call it. It prints nothing: whoever calls it hears events, and shows them.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextlib import ExitStack, closing
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from threading import Event
+
+import msgspec
+
+from rubrica.engine.cases import BadLine, Case
+
+from .batch import Batch, Evaluator
+from .bulk.choice import takes_bulk
+from .events import (
+    IdRepeated,
+    LineBroken,
+    RunCounts,
+    RunEnding,
+    RunEstimate,
+    RunNote,
+    RunOpened,
+    RunOutcome,
+    Tell,
+    unheard,
+)
+from .files.case_source import STDIN, cases_of
+from .files.folder import RunOpening, begin, locked
+from .files.manifest import Manifest, UsedRubric
+from .finish import finish
+from .judging import open_jury
+from .progress import ProgressMeter
+from .request import RunRequest
+from .rubrics import RunRubrics
+from .run import ModelsDownError, Run
+from .summary.tally import RunTally
+
+EVERY = 0.1
+"""Seconds between two reports of how far a run is."""
+
+
+def utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+def execute_run(
+    request: RunRequest, tell: Tell = unheard, stop: Event | None = None, clock: Callable[[], datetime] = utc_now
+) -> RunOutcome:
+    """Judge what is still to be judged, and make of the folder what a finished run has.
+
+    Setting `stop` ends it after the evaluation that is finished next, as Ctrl-C does at once; a bulk run takes Ctrl-C
+    only. A RubricaError says why a run cannot be executed at all.
+    """
+    judging, cases = request.judging, request.cases
+    with ExitStack() as stack:
+        jury = None
+        if judging.names:
+            jury = stack.enter_context(open_jury(judging, _noted(tell), warm=cases.repeat > 1))
+        rubrics = RunRubrics(request.rubric, jury.judge_of if jury is not None else None)
+        manifest = request.manifest(clock())
+        if takes_bulk(request, rubrics.plan(None) if request.rubric is not None else None):
+            manifest = msgspec.structs.replace(manifest, kind="bulk")
+        _refuse_unreadable(cases.source)
+        stack.enter_context(locked(request.folder))
+        opening = begin(request.folder, manifest, resume=request.resume)
+        execution = _Execution(request, rubrics, opening, tell, stop)
+        if opening.manifest.kind == "bulk":
+            outcome = execution.in_bulk()
+        else:
+            outcome = execution.one_by_one(jury.evaluator if jury is not None else None)
+        if outcome.ending != "finished":
+            return outcome
+        whole, notes = finish(request.folder, clock())
+        for text in notes:
+            tell(RunNote(text))
+        return replace(outcome, whole=whole)
+
+
+def estimate_run(request: RunRequest, tell: Tell = unheard) -> RunEstimate:
+    """What executing a run would ask of its judges: everything is prepared, nobody is asked, nothing is written."""
+    cases, tally = request.cases, RunTally()
+    with open_jury(replace(request.judging, dry=True), _noted(tell), warm=cases.repeat > 1) as jury:
+        rubrics = RunRubrics(request.rubric, jury.judge_of)
+        batch = Batch(rubrics, tally, _broken(tell), cases.context, jury.evaluator, cases.repeat)
+        selection = cases.settled()
+        with cases_of(cases.source) as file:
+            for _ in batch.evaluations(selection.of(cases.distinct(file, _repeated(tell)))):
+                pass
+        return RunEstimate(tally.judged, tuple(jury.estimates))
+
+
+@dataclass(frozen=True, slots=True)
+class _Execution:
+    """A run in its locked folder."""
+
+    request: RunRequest
+    rubrics: RunRubrics
+    opening: RunOpening
+    tell: Tell
+    stop: Event | None
+
+    def one_by_one(self, evaluator: Evaluator | None) -> RunOutcome:
+        """Judge case after case, and keep each evaluation as it is finished."""
+        request, tally = self.request, RunTally()
+        kept = Run(request.folder, retry_errors=request.retry_errors)
+        ending: RunEnding = "finished"
+        reason = ""
+        try:
+            try:
+                self.tell(RunOpened(self.opening, kept.before, kept.unreadable))
+                if not self._judge_all(kept, tally, evaluator):
+                    ending = "stopped"
+            finally:
+                kept.close()
+                _remember(request.folder, self.opening.manifest, self.rubrics)
+        except KeyboardInterrupt:
+            ending = "stopped"
+        except ModelsDownError as error:
+            ending, reason = "unanswered", str(error)
+        counts = RunCounts(
+            kept.added,
+            tally.seconds,
+            tally.cost,
+            kept.failed,
+            kept.skipped,
+            kept.changed,
+            kept.retried,
+            tally.broken,
+        )
+        if ending == "finished":
+            kept.tidy()
+        return RunOutcome(ending, counts, self.rubrics.rubrics, reason=reason)
+
+    def _judge_all(self, kept: Run, tally: RunTally, evaluator: Evaluator | None) -> bool:
+        """Draw every evaluation through to the disk; False where that was stopped."""
+        cases, told = self.request.cases, _broken(self.tell)
+
+        def broken(line: BadLine) -> None:
+            told(line)
+            kept.broken(line)
+
+        batch = Batch(self.rubrics, tally, broken, cases.context, evaluator, cases.repeat, kept.wanted)
+        selection, expected = cases.settled(), cases.expected()
+        with (
+            cases_of(cases.source) as file,
+            closing(  # stopped, none is left under way
+                batch.evaluations(selection.of(cases.distinct(file, _repeated(self.tell))))
+            ) as evaluations,
+        ):
+            meter = ProgressMeter(file, kept, tally, expected)
+            self.tell(meter.read())
+            last = meter.started
+            try:
+                for _ in kept.kept(evaluations, self.request.max_failures):
+                    if self.stop is not None and self.stop.is_set():
+                        return False
+                    if (now := time.monotonic()) - last >= EVERY:
+                        self.tell(meter.read())
+                        last = now
+            finally:
+                self.tell(meter.read())
+        return True
+
+    def in_bulk(self) -> RunOutcome:
+        """Judge all cases into columns of figures."""
+        from .bulk.run import bulk_rows  # here, since polars takes half a second to load, and need not be installed
+
+        self.tell(RunOpened(self.opening))
+        request, rubrics = self.request, self.rubrics.rubrics
+        started = time.monotonic()
+        try:
+            done = bulk_rows(self.rubrics.plan(None), Path(request.cases.source), request.folder, told=self.tell)
+        except KeyboardInterrupt:
+            return RunOutcome("stopped", RunCounts(seconds=time.monotonic() - started), rubrics, bulk=True)
+        counts = RunCounts(done.rows, time.monotonic() - started, broken=done.errors, renamed=done.renamed)
+        return RunOutcome("finished", counts, rubrics, bulk=True)
+
+
+def _noted(tell: Tell) -> Callable[[str], None]:
+    return lambda text: tell(RunNote(text))
+
+
+def _broken(tell: Tell) -> Callable[[BadLine], None]:
+    return lambda line: tell(LineBroken(line))
+
+
+def _repeated(tell: Tell) -> Callable[[Case], None]:
+    return lambda case: tell(IdRepeated(case))
+
+
+def _refuse_unreadable(source: str) -> None:
+    """A folder is made only for a file that can be read. What can be read only once is not opened to find out."""
+    if source != STDIN and not Path(source).is_fifo():
+        with cases_of(source):
+            pass
+
+
+def _remember(folder: Path, manifest: Manifest, rubrics: RunRubrics) -> None:
+    """Put rubrics that were met on the way into the manifest."""
+    known = {used.name: used for used in manifest.rubrics}
+    met = {name: UsedRubric.of(rubric) for name, rubric in rubrics.rubrics.items()}
+    if met.keys() - known.keys() or any(known[name].hash != used.hash for name, used in met.items()):
+        manifest.with_rubrics({**known, **met}.values()).write(folder)

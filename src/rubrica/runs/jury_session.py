@@ -1,0 +1,74 @@
+"""Models that judge, on an event loop of their own, with several cases under way at once."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+
+from rubrica.engine.evaluate import aevaluate
+from rubrica.engine.plan import Plan
+from rubrica.judges.jury import Jury
+from rubrica.llm.estimate import CostEstimate
+from rubrica.llm.settings import load_settings
+from rubrica.model.context import Context
+from rubrica.model.evaluation import Evaluation
+from rubrica.model.judge import Judge
+from rubrica.model.rubric import Rubric
+
+from .batch import CaseWork, Judged, judged
+from .concurrency import run_concurrently
+from .request import JudgeSettings
+
+
+class JurySession:
+    """A jury at work: judges by rubric, evaluates one context, or many of them at once."""
+
+    def __init__(self, jury: Jury, runner: asyncio.Runner, jobs: int) -> None:
+        self._jury = jury
+        self.runner = runner
+        self._jobs = jobs
+
+    def judge_of(self, rubric: Rubric, turn: int = 0) -> Judge:
+        return self._jury.judge(rubric, turn)
+
+    def evaluate(self, plan: Plan, context: Context) -> Evaluation:
+        return self.runner.run(aevaluate(plan, context))
+
+    def evaluator(self, work: Iterable[CaseWork]) -> Iterator[Judged]:
+        """Evaluations as they finish, at most `jobs` under way. Stopped early, none is left running."""
+        return run_concurrently(self.runner, work, judged, self._jobs)
+
+    @property
+    def estimates(self) -> Sequence[CostEstimate]:
+        """What a dry run counted, by model."""
+        return self._jury.estimates
+
+
+@contextmanager
+def jury_session(judging: JudgeSettings, note: Callable[[str], None], *, warm: bool) -> Iterator[JurySession]:
+    """A jury of the named models, open for as long as it is used."""
+    settings = load_settings()
+    if judging.budget is not None:
+        settings = settings.model_copy(update={"budget": judging.budget})
+    if settings.unused:
+        note(f"no such setting: {', '.join(settings.unused)} (`rubrica config` lists them)")
+    with asyncio.Runner() as runner:
+        jury = Jury(
+            judging.names,
+            settings,
+            repeats=judging.repeats,
+            warm=warm,
+            cached=judging.cached,
+            record=judging.record,
+            seed=judging.seed,
+            dry=judging.dry,
+            public=judging.public,
+        )
+        try:
+            yield JurySession(jury, runner, judging.jobs)
+        finally:
+            notes = jury.cache.notes if jury.cache is not None else []
+            runner.run(jury.close())
+            for told in notes:
+                note(told)

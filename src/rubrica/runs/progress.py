@@ -1,0 +1,32 @@
+"""How far a run has come, worked out from what it keeps, what it counts and how much of its file has been read."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from .events import RunAdvanced
+from .files.case_source import CaseSource
+from .run import Run
+from .summary.tally import RunTally
+
+
+@dataclass(frozen=True, slots=True)
+class ProgressMeter:
+    """Reads off how far a run is. `expected` is how many evaluations there will be, where that was counted."""
+
+    file: CaseSource
+    run: Run
+    tally: RunTally
+    expected: int | None = None
+    clock: Callable[[], float] = time.monotonic
+    started: float = field(default_factory=time.monotonic)
+
+    def read(self) -> RunAdvanced:
+        file, tally, done = self.file, self.tally, self.run.skipped + self.tally.judged
+        total = max(self.expected, done) if self.expected is not None else None
+        if total is None and file.size and file.read:
+            total = round(done * file.size / file.read)
+        seconds = self.clock() - self.started
+        return RunAdvanced(done, tally.judged, seconds, total, self.expected is None, tally.cost)

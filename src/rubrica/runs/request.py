@@ -1,0 +1,108 @@
+"""What a run is asked to do: which cases are judged, by whom, and into which folder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from rubrica.engine.cases import Case
+from rubrica.model.rubric import Rubric
+
+from .files.case_source import STDIN, CaseSource, cases_of, count_cases
+from .files.manifest import Manifest, new_manifest, new_run_id, terms_of
+from .selection import Found, Selection, distinct, without_files
+
+EVERY_CASE = Selection()
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeSettings:
+    """Which models judge, and how they are asked. Without names, nobody is asked."""
+
+    names: tuple[str, ...] = ()
+    repeats: int | None = None  # of each question; None: as the rubric says
+    budget: float | None = None  # US dollars; None: as the settings say
+    jobs: int = 64  # cases under way at once
+    cached: bool = True  # whether replies are kept and found again
+    record: Path | None = None  # a file in which every reply is kept
+    seed: int = 0  # of the order in which judges see dimensions; 0: as written
+    dry: bool = False  # nobody is asked; calls and tokens are counted
+    public: bool = False  # others read the scores, which then do not say where models run
+
+
+NO_JUDGES = JudgeSettings()
+
+
+@dataclass(frozen=True, slots=True)
+class CaseChoice:
+    """Which cases are judged, and how often each."""
+
+    source: str  # a file, or - for standard input
+    selection: Selection = EVERY_CASE
+    context: Mapping[str, Any] = field(default_factory=dict)  # for cases that do not say
+    repeat: int = 1
+    from_others: bool = False  # a case that names a file of this machine is then a broken line
+
+    def expected(self) -> int | None:
+        """How many evaluations there will be; None where only reading all cases would tell."""
+        chosen = None if self.selection.filters else self.selection.expected(count_cases(self.source))
+        return None if chosen is None else self.repeat * chosen
+
+    def settled(self) -> Selection:
+        """The selection, with a sample's size turned into a share of what is there."""
+        if not self.selection.needs_two_passes:
+            return self.selection
+        with cases_of(self.source) as file:
+            return self.selection.settled(self.distinct(file, lambda _: None))
+
+    def distinct(self, file: CaseSource, on_duplicate: Callable[[Case], None]) -> Iterator[Found]:
+        """The cases of the file, each with an id of its own."""
+        cases = file.cases()
+        return distinct(without_files(cases) if self.from_others else cases, on_duplicate)
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """As the manifest of a run says it.
+
+        >>> CaseChoice("cases.jsonl", Selection(limit=5), repeat=3).options
+        {'limit': 5, 'repeat': 3}
+        """
+        chosen = self.selection
+        options = {
+            "filter": [condition.text for condition in chosen.filters],
+            "limit": chosen.limit,
+            "sample": (chosen.sample.count or f"{chosen.sample.share:.4%}") if chosen.sample is not None else None,
+            "repeat": self.repeat,
+        }
+        return {name: value for name, value in options.items() if value not in (None, [])}
+
+
+@dataclass(frozen=True, slots=True)
+class RunRequest:
+    """A run to execute, or to go on with."""
+
+    cases: CaseChoice
+    folder: Path
+    rubric: Rubric | None = None  # None: each case's own
+    judging: JudgeSettings = NO_JUDGES
+    resume: bool = True  # False: begin anew, whatever is there
+    retry_errors: bool = False  # judge cases again for which a model failed
+    max_failures: int = 20  # stop after so many cases in a row that no model answers; 0: never
+    bulk: bool | None = None  # figures only; None: for large files that no model judges
+    options: Mapping[str, Any] = field(default_factory=dict)  # what the manifest says of the cases besides
+    id: str = field(default_factory=new_run_id)  # of the manifest, where the run is new
+
+    def manifest(self, now: datetime) -> Manifest:
+        """What the run is made by. Whoever asks for the same run gets the same terms, and goes on with it."""
+        cases, judging = self.cases, self.judging
+        temperature = "of repeats" if cases.repeat > 1 else "as the rubric asks"
+        asking = {"repeats": judging.repeats, "seed": judging.seed, "temperature": temperature}
+        source = cases.source if cases.source == STDIN else str(Path(cases.source).absolute())
+        terms = terms_of(self.rubric, judging.names, cases.context, asking)
+        begun = new_manifest(source, self.rubric, judging.names, terms, now)
+        return msgspec.structs.replace(begun, id=self.id, options={**cases.options, **self.options})
