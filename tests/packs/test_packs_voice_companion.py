@@ -181,7 +181,7 @@ def test_emotional_intelligence_gives_and_takes_the_amounts_of_the_document(resp
     [
         ("Play on.", 0.4),
         ("Following up on that, play on.", 0.7),
-        ("In your namespace, play on.", 0.6),
+        ("In your situation, play on.", 0.6),
         ("My approach is to play on.", 0.5),
         ("Earlier you mentioned the cello. Given that you play, I believe in practice.", 1.0),
         ("Here is a bow for your cello.", 0.4),  # "for your" is not "for you"
