@@ -97,8 +97,8 @@ async def load(url: str, count: int, at_once: int) -> Load:
     for end in ends:
         await loop.create_connection(
             lambda end=end: Asking(asked, tickets, found, end),  # type: ignore[misc]
-            place.hostname,
-            place.port,
+            place.hostname or "127.0.0.1",
+            place.port or 80,
         )
     await asyncio.gather(*ends)
     found.seconds = time.perf_counter() - began

@@ -20,8 +20,9 @@ from typing import Any
 from rubrica.store.columns import new_id
 from rubrica.store.database import Database
 from rubrica.store.gateway import GradedDimension, RequestRecord, keep
+from rubrica.workspace.access import Role
 
-PEOPLE = {"maya": "admin", "ann": "author", "bob": "author", "pia": "player", "noor": "player"}
+PEOPLE: dict[str, Role] = {"maya": "admin", "ann": "author", "bob": "author", "pia": "player", "noor": "player"}
 QUESTION = "Why does the sea look blue, although a glass of it is clear?"
 
 SUPPORT = {
@@ -280,7 +281,7 @@ def _request(at: datetime, chance: random.Random, *, last: bool) -> RequestRecor
     passed = score >= TYPES[kind]
     down = not passed and not last and chance.random() < 0.15  # tier-1 did not answer
     first, second, grading = 0.0004 + 0.0008 * chance.random(), 0.0 if passed or down else 0.011, 0.0016
-    took = {"tier0_ms": chance.lognormvariate(6.4, 0.4), "grading_ms": chance.lognormvariate(6.0, 0.3)}
+    took: dict[str, Any] = {"tier0_ms": chance.lognormvariate(6.4, 0.4), "grading_ms": chance.lognormvariate(6.0, 0.3)}
     extra = None if passed else chance.lognormvariate(7.4, 0.3)
     judge = "anthropic:claude-haiku-4-5"
     return RequestRecord(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, cast
 
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
@@ -169,8 +169,9 @@ def _kind(field: FieldInfo) -> str:
 
 
 def _schema_of(field: FieldInfo) -> dict[str, Any]:
-    holder = type("Holder", (BaseModel,), {"__annotations__": {"it": field.rebuild_annotation()}})
-    schema: dict[str, Any] = holder.model_json_schema()
+    annotations = {"__annotations__": {"it": field.rebuild_annotation()}}
+    holder = cast("type[BaseModel]", type("Holder", (BaseModel,), annotations))
+    schema = holder.model_json_schema()
     return {**schema["properties"]["it"], "$defs": schema.get("$defs", {})}
 
 
@@ -186,7 +187,7 @@ def _said(schema: dict[str, Any], defs: dict[str, Any]) -> str:
     if "discriminator" in schema or len(schema.get("oneOf", ())) == len(rules.RULE_TYPES):
         return "[rule](../rules.md)"
     if "anyOf" in schema or "oneOf" in schema:
-        options = [_said(option, defs) for option in schema.get("anyOf", schema.get("oneOf"))]
+        options = [_said(option, defs) for option in schema.get("anyOf", schema.get("oneOf", ()))]
         return " or ".join(dict.fromkeys(option for option in options if option != "nothing"))
     if "enum" in schema:
         return ", ".join(f"`{value}`" for value in schema["enum"])

@@ -78,7 +78,7 @@ def price(model: str, usage: Usage) -> float | None:
 
 def record(at: datetime = NOW, **fields: Any) -> RequestRecord:
     """A request that tier-0 answered well enough, unless `fields` say otherwise."""
-    plain = {
+    plain: dict[str, Any] = {
         "trace": new_id(at),
         "at": at,
         "status": 200,

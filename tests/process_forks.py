@@ -18,6 +18,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import IO, cast
 
 RUN = "aiohttp, rubrica.cli.run, rubrica.runs.jury_session, rubrica.llm.http, rubrica.llm.openai, rubrica.llm.anthropic"
 """What `rubrica run` with a judge loads."""
@@ -59,7 +60,7 @@ class Fork:
     def poll(self) -> int | None:
         """Something where it is over, None where it is not."""
         if not self._over:
-            self._over = bool(select.select([self._parent.stdout], [], [], 0)[0])
+            self._over = bool(select.select([cast("IO[str]", self._parent.stdout)], [], [], 0)[0])
         return 0 if self._over else None
 
     def kill(self) -> None:

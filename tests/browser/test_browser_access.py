@@ -11,6 +11,7 @@ from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
 from browser.browsers import Site, asked, eventually, opened, served, sign_in, tab
+from rubrica.workspace.access import Role
 
 SOCKET = "/_nicegui_ws/socket.io/?EIO=4&transport="
 PATHS = ("/rubrics", "/rubrics/arena", "/sandbox", "/runs", "/reviews", "/market", "/games", "/council", "/gateway")
@@ -85,7 +86,7 @@ def test_the_connection_behind_a_page_needs_the_session_and_a_page_of_this_serve
 
 
 @pytest.mark.parametrize("role", ["viewer", "player"])
-def test_who_may_only_look_or_play_is_offered_nothing_to_build(keyed: Site, chromium: Browser, role: str) -> None:
+def test_who_may_only_look_or_play_is_offered_nothing_to_build(keyed: Site, chromium: Browser, role: Role) -> None:
     key = keyed.key(f"a-{role}", role)
     with tab(chromium, keyed) as page:
         sign_in(page, key)

@@ -58,5 +58,5 @@ def stored(file: Path) -> list[Evaluation]:
 def process(*args: str | Path, **options: Any) -> subprocess.Popen[bytes]:
     """The command as a process of its own."""
     command = [sys.executable, "-m", "rubrica", *map(str, args)]
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "stdin": subprocess.DEVNULL}
+    pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "stdin": subprocess.DEVNULL}
     return subprocess.Popen(command, env={**os.environ, **STEADY}, **(pipes | options))

@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from cli_runs import GOOD, Cli, WriteLines, rows, stored
@@ -72,7 +73,7 @@ def results(rubric_file: Path, tmp_path: Path) -> MakeResults:
     """A file of evaluations by judges with these values."""
 
     def make(**judges: Sequence[Given] | Sequence[Sequence[Given]]) -> Path:
-        repeats = {name: own if isinstance(own[0], list) else [own] for name, own in judges.items()}
+        repeats: dict[str, Any] = {name: own if isinstance(own[0], list) else [own] for name, own in judges.items()}
         file = tmp_path / "results.jsonl"
         file.write_text("".join(f"{e.to_json()}\n" for e in judged(load(rubric_file), repeats)))
         return file
@@ -80,10 +81,11 @@ def results(rubric_file: Path, tmp_path: Path) -> MakeResults:
     return make
 
 
-def figures(cli: Cli, file: Path, *options: str | Path) -> dict[str, dict[str, dict[str, object]]]:
+def figures(cli: Cli, file: Path, *options: str | Path) -> dict[str, Any]:
     result = cli("agreement", file, "--json", *options)
     assert result.exit_code == 0, result.stderr
-    return json.loads(result.stdout)
+    figures: dict[str, Any] = json.loads(result.stdout)
+    return figures
 
 
 def test_judges_that_always_agree_have_alpha_one_and_no_spread(cli: Cli, results: MakeResults) -> None:

@@ -163,7 +163,11 @@ def test_an_answer_of_another_shape_is_told_as_one(
     cases = write_lines([GOOD])
     before = files(Path())
     hostile.answers(body)
-    asked = {"pull": ["tiny"], "push": [tiny], "eval": [cases, "-r", "tiny", "--server", hostile.url]}
+    asked: dict[str, list[str | Path]] = {
+        "pull": ["tiny"],
+        "push": [tiny],
+        "eval": [cases, "-r", "tiny", "--server", hostile.url],
+    }
     said = refused(cli(command, *asked[command]))
     assert "this is no answer of a Rubrica server" in said
     assert files(Path()) == before

@@ -16,11 +16,11 @@ from cli_runs import Cli, process
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rubrica.cli.calibrate import raised
 from rubrica.judges.calibration import apply
 from rubrica.llm.cache import ReplyCache, reply_key
 from rubrica.llm.model import ChatMessage, Reply, Request, Usage
 from rubrica.packs.library import load
+from rubrica.runs.review.calibration_lesson import raised
 
 JUDGED = """\
 # Is the reply any good?

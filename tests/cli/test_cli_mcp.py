@@ -86,7 +86,7 @@ def test_the_tools_say_what_they_take_and_give(tmp_path: Path) -> None:
 def test_a_council_is_consulted_and_its_progress_told(tmp_path: Path) -> None:
     steps: list[str] = []
 
-    async def note(_progress: float, _total: float | None, message: str | None) -> None:
+    async def note(progress: float, total: float | None, message: str | None) -> None:
         steps.append(message or "")
 
     with members(ann="quality 9", bo="quality 6", cy=Seat(faults=["error"] * 9)) as seats:

@@ -390,7 +390,7 @@ def test_progress_tells_how_many_how_fast_what_it_cost_and_how_long_it_will_take
     tally.bills["tone"] = DimensionCost(0.5, 1_000, 100, 300)
     file = LineSource(io.BytesIO(), size=1_000)
     file.read = 400
-    now = {"clock": lambda: 60.0, "started": 0.0}
+    now: dict[str, Any] = {"clock": lambda: 60.0, "started": 0.0}
     assert (
         progress_text(ProgressMeter(file, run, tally, 1_000, **now).read())
         == "400 of 1,000 · 5.0 a second · $0.500 · 2 min 0 s left"

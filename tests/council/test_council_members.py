@@ -13,7 +13,7 @@ from rubrica.council.members import Members, open_members
 from rubrica.council.session import run
 from rubrica.council.settings import CouncilSettings
 from rubrica.errors import InputError, RubricaError
-from rubrica.llm.model import Reply, Request, Usage
+from rubrica.llm.model import Model, Reply, Request, Usage
 from rubrica.llm.scripted import ScriptedModel
 from rubrica.llm.settings import Settings
 
@@ -60,7 +60,12 @@ class Deaf(Broken):
 
 
 def test_models_of_any_make_are_held_to_the_deadline_and_their_faults_are_told() -> None:
-    models = {"ann": ScriptedModel(["hi"]), "bo": ScriptedModel(["ho"]), "broken": Broken(), "deaf": Deaf()}
+    models: dict[str, Model] = {
+        "ann": ScriptedModel(["hi"]),
+        "bo": ScriptedModel(["ho"]),
+        "broken": Broken(),
+        "deaf": Deaf(),
+    }
     settings = CouncilSettings(models=tuple(models), deadline=0.2, seed=1)
     result = asyncio.run(run("Hello?", settings, Members(models)))
     reasons = {one.model: one.reason for one in result.dropped if one.stage == "answers"}

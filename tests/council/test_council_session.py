@@ -20,7 +20,7 @@ from council_stage import (
     short,
     shown,
 )
-from loopback import Said
+from loopback import Fault, Said
 
 from rubrica.council.events import (
     AnswerReceived,
@@ -466,11 +466,12 @@ def test_a_council_in_which_much_goes_wrong_still_answers_and_names_everybody() 
     def by_whole(answers: Mapping[str, str]) -> Any:
         return {"scores": {label: quality(text) for label, text in answers.items()}}
 
+    errors: list[Fault] = ["error"] * 9
     members = {
         "ann": Member("quality 9", faults=["rate_limited"]),
         "bo": Member("quality 7", faults=[None, "refusal"]),
         "cy": Member("quality 8", review=by_whole),
-        "di": Member("quality 6", faults=[None, *["error"] * 9]),
+        "di": Member("quality 6", faults=[None, *errors]),
         "ed": Member(faults=["hang"] * 9),
         "flo": Member("and so on " * 9_000),
         "gus": Member(faults=["garbled"] * 9),

@@ -43,7 +43,7 @@ async def kind_judge(axes: Mapping[str, Axis], context: Context) -> dict[str, Sc
 
 
 def test_one_judge_call_per_question_scores_everything() -> None:
-    remarks = {
+    remarks: dict[str, Any] = {
         "issues": ["Explanation could be more detailed", "No issues"],
         "strengths": ["Clear question text", "Good step-by-step breakdown"],
         "suggestions": ["Show why equal groups can be multiplied"],

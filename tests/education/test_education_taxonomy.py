@@ -103,7 +103,7 @@ def test_the_total_counts_every_issue_unplaced_ones_too() -> None:
     texts = ["grammar error", "xyzzy", "off-topic", "grammar error again"]
     counts = count_errors(Issue(text=text, category=classify(text), section="question") for text in texts)
     assert counts == {
-        **dict.fromkeys(CATEGORIES, 0),
+        **dict.fromkeys(map(str, CATEGORIES), 0),
         "linguistic": 2,
         "query_mismatch": 1,
         "unclassified": 1,

@@ -104,7 +104,7 @@ def test_the_prompt_is_the_one_that_was_read_last() -> None:
 
 def test_every_type_of_question_has_its_form() -> None:
     for kind in ("mcq", "fill-in", "true-false", "short-answer", "mixed"):
-        assert "answer" in form_words(kind, 4)  # type: ignore[arg-type]
+        assert "answer" in form_words(kind, 4)
 
 
 class Brief:

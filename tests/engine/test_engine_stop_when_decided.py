@@ -53,7 +53,9 @@ def rubrics(draw: st.DrawFn) -> dict[str, Any]:
     score: dict[str, Any] = {"weighted": True, "out_of": 100}
     if draw(st.booleans()):
         score = {"formula": f"0.5 * mean({', '.join(names)}) + 0.5 * min({', '.join(names)})", "out_of": 100}
-    effect = draw(st.sampled_from([{"cap": 40}, {"floor": 60}, {"verdict": "bad"}, {"cap": f"{names[0]} * 5"}]))
+    effect: dict[str, Any] = draw(
+        st.sampled_from([{"cap": 40}, {"floor": 60}, {"verdict": "bad"}, {"cap": f"{names[0]} * 5"}])
+    )
     gates = [{"name": "g", "when": draw(conditions(names)), **effect}] if draw(st.booleans()) else []
     rules = [{"label": label, "when": draw(conditions(names))} for label in ("good", "fair")]
     return {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Callable, Mapping
+from typing import cast
 
 from hypothesis import strategies as st
 
@@ -26,7 +27,7 @@ def _weighted(children: st.SearchStrategy[Node]) -> st.SearchStrategy[Node]:
     weights = st.integers(0, 10).map(lambda n: Number(n / 10)) | numbers
     first = st.tuples(st.integers(1, 10).map(lambda n: Number(n / 10)), names | children)  # not every weight is zero
     others = st.lists(st.tuples(weights, names | children), max_size=3)
-    return st.builds(lambda one, rest: Call("weighted", sum(rest, one)), first, others)
+    return st.builds(lambda one, rest: Call("weighted", sum(rest, cast("tuple[Node, ...]", one))), first, others)
 
 
 def _calls(children: st.SearchStrategy[Node]) -> st.SearchStrategy[Node]:
@@ -147,7 +148,7 @@ def _arithmetic(op: str, x: float, y: float) -> float:
             case _:
                 if abs(y) > 64 or (x < 0 and y != int(y)):
                     raise NoValueError
-                return x**y
+                return float(x**y)
     except (ZeroDivisionError, OverflowError):
         raise NoValueError from None
 

@@ -101,7 +101,7 @@ def _check(folder: Path, arguments: list[str], files: Mapping[str, str]) -> None
         os.chdir(folder)
     assert code in EXIT_CODES, f"exit code {code}"
     said.flush()
-    assert code in (0, 100, 130) or said.buffer.getvalue().strip(), "it failed without a word"  # type: ignore[attr-defined]
+    assert code in (0, 100, 130) or said.buffer.getvalue().strip(), "it failed without a word"
 
 
 def _exit_code(arguments: list[str], said: io.TextIOWrapper) -> int:

@@ -114,7 +114,12 @@ def _override(example: tuple[str, Any]) -> None:
     """What a game changes in a definition is refused, or gives a definition that can be judged with."""
     name, patch = example
     definition = bent_rubric(name, [])
-    if refused(lambda: check_overrides(definition, patch) or True):
+
+    def checked() -> bool:
+        check_overrides(definition, patch)
+        return True
+
+    if refused(checked):
         changed = refused(lambda: rubric_from_data(overridden(definition, patch)))
         if changed is not None:
             _use(changed)

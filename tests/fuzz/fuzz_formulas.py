@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -135,7 +136,7 @@ _searched = st.builds(
 def _search(example: tuple[list[str], str]) -> None:
     """A pattern that compiles finds stretches in order that lie in the text, alone as in a set."""
     sources, text = example
-    compiled = [found for one in sources if (found := refused(lambda one=one: compile_regex(one))) is not None]
+    compiled = [found for one in sources if (found := refused(partial(compile_regex, one))) is not None]
     together = PatternSet(compiled)
     found = set(together.matching(text))
     for place, pattern in enumerate(compiled):

@@ -6,6 +6,7 @@ import asyncio
 import json
 import math
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -223,7 +224,7 @@ def _read_stream(blocks: list[bytes]) -> None:
     )
     for make in kinds:
         relay = make()
-        passed = refused(lambda relay=relay: asyncio.run(_drained(relay)))
+        passed = refused(partial(asyncio.run, _drained(relay)))
         assert isinstance(relay.text, str)
         assert min(relay.usage.input_tokens, relay.usage.output_tokens) >= 0, relay.usage
         if passed is not None:

@@ -39,7 +39,7 @@ def test_a_composite_is_weight_times_share() -> None:
 def test_a_missing_score_leaves_the_composite_open_and_is_told() -> None:
     whole = compose([part(0.5, 0.75), part(None, 0.25, "speed", bounds=(0.2, 0.4), reason="the judge is away")])
     assert (whole.score, whole.by_dimension) == (None, {"style": 0.5, "speed": None})
-    assert whole.bounds == (pytest.approx(0.425), pytest.approx(0.475))
+    assert whole.bounds == (pytest.approx(0.425), pytest.approx(0.475))  # type: ignore[comparison-overlap]
     assert [(missing.dimension, missing.reason) for missing in whole.missing] == [("speed", "the judge is away")]
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
 from typing import Any
 from uuid import UUID
 
@@ -41,7 +40,7 @@ JUDGED = {
 
 
 @pytest.fixture
-def table(database: Opened) -> Iterator[Table]:
+def table(database: Opened) -> Table:
     found = Table(database)
     for name, role in (("ann", "author"), ("pat", "player"), ("vic", "viewer"), ("eve", "author"), ("root", "admin")):
         found.person(name, role)  # type: ignore[arg-type]

@@ -60,11 +60,11 @@ def test_pass_rates_are_by_question_type_with_intervals(database: Opened) -> Non
 
 
 def test_an_unknown_price_is_told_and_not_counted_as_nothing(database: Opened) -> None:
-    unknown = {"tier0_usd": None, "total_usd": None}
+    unknown: dict[str, Any] = {"tier0_usd": None, "total_usd": None}
     found = figures(database, record(), record(), record(**unknown), record(baseline_usd=None))
-    assert found.costs.total == Money(pytest.approx(0.009), pytest.approx(0.003), 3, 1)
+    assert found.costs.total == Money(pytest.approx(0.009), pytest.approx(0.003), 3, 1)  # type: ignore[arg-type]
     assert str(found.costs.total) == "$0.0090 (unknown for 1 requests)"
-    assert found.costs.savings == Money(pytest.approx(0.014), pytest.approx(0.007), 2, 2)
+    assert found.costs.savings == Money(pytest.approx(0.014), pytest.approx(0.007), 2, 2)  # type: ignore[arg-type]
     assert found.costs.saved_share == pytest.approx(0.7)
     assert (found.costs.tier1.usd, found.costs.tier1.unknown) == (0.0, 0)
     assert figures(database, record(**unknown), question_type="FACTUAL").costs.tier0.unknown == 2
@@ -73,7 +73,7 @@ def test_an_unknown_price_is_told_and_not_counted_as_nothing(database: Opened) -
 def test_the_cost_of_an_evaluation_is_over_what_was_graded(database: Opened) -> None:
     ungraded = record(passed=None, score=None, grading_usd=0.0)
     found = figures(database, record(grading_usd=0.004), record(grading_usd=0.002), record(grading_usd=None), ungraded)
-    assert found.all.evaluation == Money(pytest.approx(0.006), pytest.approx(0.003), 2, 1)
+    assert found.all.evaluation == Money(pytest.approx(0.006), pytest.approx(0.003), 2, 1)  # type: ignore[arg-type]
 
 
 def test_trends_are_by_bucket_of_utc(database: Opened) -> None:

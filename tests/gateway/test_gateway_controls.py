@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from pydantic import ValidationError
@@ -16,7 +16,7 @@ EVERYTHING = Allowance(
 )
 
 
-def read(allowance: Allowance = EVERYTHING, query: dict[str, str] | None = None, **headers: str) -> Controls:
+def read(allowance: Allowance = EVERYTHING, query: dict[str, str] | None = None, **headers: Any) -> Controls:
     return read_controls({f"x-sleipner-{name}": value for name, value in headers.items()}, query or {}, allowance)
 
 
@@ -38,7 +38,7 @@ def read(allowance: Allowance = EVERYTHING, query: dict[str, str] | None = None,
         ({"trace": "x", "question-type": "y"}, {}),  # what answers say may come back
     ],
 )
-def test_a_header_chooses_one_thing(headers: dict[str, str], chosen: dict[str, Any]) -> None:
+def test_a_header_chooses_one_thing(headers: dict[str, Any], chosen: dict[str, Any]) -> None:
     assert read(**headers) == Controls(**chosen)
 
 
@@ -47,7 +47,7 @@ def test_a_header_chooses_one_thing(headers: dict[str, str], chosen: dict[str, A
 )
 def test_a_control_that_is_none_is_refused(name: str, hint: str) -> None:
     with pytest.raises(InputError, match=hint):
-        read(**{name: "x"})
+        read(**cast("dict[str, Any]", {name: "x"}))
 
 
 def test_debug_may_stand_in_the_query_and_the_header_wins() -> None:
@@ -72,13 +72,13 @@ def test_debug_may_stand_in_the_query_and_the_header_wins() -> None:
 )
 def test_what_cannot_be_read_is_refused_by_its_header(name: str, value: str) -> None:
     with pytest.raises(InputError, match=f"x-sleipner-{name}"):
-        read(**{name: value})
+        read(**cast("dict[str, Any]", {name: value}))
 
 
 @pytest.mark.parametrize("name", ["debug", "force", "type", "threshold", "grading", "cache", "tier0", "tier1"])
 def test_a_key_that_allows_nothing_lets_nothing_through(name: str) -> None:
     with pytest.raises(DeniedError, match=f"x-sleipner-{name}"):
-        read(Allowance(controls=frozenset()), **{name: "on"})
+        read(Allowance(controls=frozenset()), **cast("dict[str, Any]", {name: "on"}))
 
 
 def test_debug_in_the_query_needs_leave_too() -> None:

@@ -131,7 +131,7 @@ def test_without_a_council_nobody_else_answers_in_its_name(tmp_path: Path) -> No
 
 
 def test_without_a_quorum_who_failed_is_told_and_clients_do_not_ask_again(tmp_path: Path) -> None:
-    down = {"bo": Seat(faults=["refused"] * 9), "cy": Seat(faults=["error"] * 9)}
+    down: dict[str, Any] = {"bo": Seat(faults=["refused"] * 9), "cy": Seat(faults=["error"] * 9)}
     with three(tmp_path, **down) as (on, seats), on.client(max_retries=3) as client:
         with pytest.raises(openai.InternalServerError) as raised:
             client.chat.completions.create(**ASKED)
@@ -165,7 +165,7 @@ def test_prices_that_are_known_are_counted(tmp_path: Path) -> None:
 
 
 def test_a_client_that_goes_ends_the_session(tmp_path: Path) -> None:
-    slow = {name: Seat(latency=60.0) for name in ("ann", "bo", "cy")}
+    slow: dict[str, Any] = {name: Seat(latency=60.0) for name in ("ann", "bo", "cy")}
     with three(tmp_path, **slow) as (on, seats):
 
         async def gone() -> None:

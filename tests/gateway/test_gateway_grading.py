@@ -84,7 +84,7 @@ def test_a_dimension_that_nobody_could_judge_counts_as_five_at_confidence_zero()
     assert not grade.failure
 
 
-@pytest.mark.parametrize("judge", [Fixed(0, **dict.fromkeys(("accuracy",), RuntimeError("boom"))), Fixed(9, delay=30)])
+@pytest.mark.parametrize("judge", [Fixed(0, accuracy=RuntimeError("boom")), Fixed(9, delay=30)])
 def test_a_grader_that_fails_as_a_whole_fails_the_answer_at_fifty(judge: Fixed) -> None:
     began = time.perf_counter()
     grade = graded(judge, deadline=0.2)

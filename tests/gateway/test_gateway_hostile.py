@@ -141,7 +141,12 @@ async def called(app: Any, method: str, path: str, client: str, **headers: str) 
     """The status of a request that comes from an address."""
     sent: list[Any] = []
     named = [(name.replace("_", "-").encode(), value.encode()) for name, value in headers.items()]
-    scope = {"type": "http", "method": method, "path": path, "headers": [(b"host", b"localhost"), *named]}
+    scope: dict[str, Any] = {
+        "type": "http",
+        "method": method,
+        "path": path,
+        "headers": [(b"host", b"localhost"), *named],
+    }
     scope |= {"query_string": b"", "client": (client, 1234), "server": ("127.0.0.1", 3000), "scheme": "http"}
     body = json.dumps({"messages": [USER]}).encode()
 

@@ -188,7 +188,7 @@ def test_calls_of_tools_are_passed_on(tmp_path: Path) -> None:
             messages=[{"role": "user", "content": CAPITAL}],
             tools=tools,  # type: ignore[arg-type]
         )
-        (call,) = answer.choices[0].message.tool_calls or ()
+        (call,) = answer.choices[0].message.tool_calls or []
         assert call.type == "function"
         assert (call.function.name, json.loads(call.function.arguments)) == ("look_up", {"city": "Paris"})
 

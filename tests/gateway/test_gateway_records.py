@@ -48,7 +48,8 @@ KEPT = TextRetention.of("keep", b"key")
 
 
 def exchange(**fields: Any) -> HttpExchange:
-    return HttpExchange(**({"trace": new_id(NOW), "at": NOW, "status": 200, "total_ms": 500.0} | fields))
+    plain: dict[str, Any] = {"trace": new_id(NOW), "at": NOW, "status": 200, "total_ms": 500.0}
+    return HttpExchange(**(plain | fields))
 
 
 def answered(

@@ -29,7 +29,8 @@ from rubrica.store.gateway import RequestRecord, TierComparison
 
 async def ask(way: Route, asked: Chat, **fields: Any) -> tuple[RoutedAnswer, RequestRecord]:
     routed = await way(asked, Controls())
-    exchange = HttpExchange(**({"trace": new_id(NOW), "at": NOW, "status": 200, "total_ms": 1.0} | fields))
+    plain: dict[str, Any] = {"trace": new_id(NOW), "at": NOW, "status": 200, "total_ms": 1.0}
+    exchange = HttpExchange(**(plain | fields))
     return routed, record_of(exchange, asked, Controls(), routed, bill(routed, way, price), TextRetention.of("drop"))
 
 
@@ -69,6 +70,7 @@ def test_a_worse_answer_of_tier_1_makes_the_difference_negative() -> None:
     made, [found] = compared(Speaker("openai:a", GOOD), Speaker("openai:b", POOR))
     assert found.score is not None
     assert made.score is not None
+    assert found.difference is not None
     assert found.difference == pytest.approx(found.score - made.score)
     assert found.difference < -10
     assert found.better is False

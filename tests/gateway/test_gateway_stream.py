@@ -158,7 +158,7 @@ def test_calls_of_tools_are_streamed_too(tmp_path: Path) -> None:
     with provided(tmp_path, called, grading={"ungraded": "tier-0"}) as on, on.client() as client:
         with client.chat.completions.stream(model="gpt-4", messages=MESSAGES, tools=tools) as stream:
             final = stream.get_final_completion()
-        (call,) = final.choices[0].message.tool_calls or ()
+        (call,) = final.choices[0].message.tool_calls or []
         assert (call.function.name, json.loads(call.function.arguments)) == ("look_up", {"city": "Paris"})
         assert final.choices[0].finish_reason == "tool_calls"
 
@@ -192,7 +192,13 @@ def test_log_probabilities_stay_with_their_text() -> None:
 
 
 def test_all_parts_of_a_message_are_streamed() -> None:
-    message = {"role": "assistant", "content": None, "refusal": "No.", "annotations": [], "reasoning": "Hm."}
+    message: dict[str, Any] = {
+        "role": "assistant",
+        "content": None,
+        "refusal": "No.",
+        "annotations": [],
+        "reasoning": "Hm.",
+    }
     events = list(chunks(Completion(completion(message), "", "m", Usage()), usage=False))
     first = json.loads(events[0].removeprefix(b"data: "))["choices"][0]["delta"]
     assert first == {**message, "content": None}

@@ -119,6 +119,7 @@ def test_troubles_are_told_apart(spec: str, fault: Fault, expected: tuple[str, i
             assert (error.trouble, error.status) == expected
             error = await trouble(model.open_stream(STREAM))
             assert error.trouble == expected[0]
+            assert server.key is not None
             assert server.key not in str(error)
 
     run(work)

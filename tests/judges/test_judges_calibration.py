@@ -18,13 +18,13 @@ from pydantic import ValidationError
 from rubrica.errors import ContextError
 from rubrica.judges.calibration import (
     CalibratedJudge,
-    Calibration,
     CalibrationOutcome,
     Label,
     apply,
     calibrate,
     read_labels,
 )
+from rubrica.model.calibration import Calibration
 from rubrica.model.context import Context
 from rubrica.model.evaluation import Score, Unscored
 from rubrica.model.rubric import Axis

@@ -20,6 +20,7 @@ from rubrica.llm.model import ModelError, Reply, Request, Usage
 from rubrica.llm.scripted import ScriptedModel, ScriptLine
 from rubrica.model.context import Context
 from rubrica.model.evaluation import Cost, Remarks, Score, Unscored
+from rubrica.model.judge import Judgement
 
 
 def ask(
@@ -61,6 +62,7 @@ def test_each_axis_is_asked_by_itself() -> None:
 def test_all_axes_are_asked_together_in_one_call() -> None:
     model = scripted(TOGETHER)
     outcomes = ask(model, "together")
+    assert isinstance(outcomes, Judgement)
     assert len(model.requests) == 1
     assert {name: score(outcome).value for name, outcome in outcomes.items()} == {"accuracy": 8, "tone": 0.7}
     assert outcomes.remarks == Remarks(("no date",), ("short",), ("add the date",), {"content": "Clear and right."})
@@ -285,7 +287,7 @@ def test_images_are_passed_on_with_their_descriptions() -> None:
 
 
 def test_seed_and_repeat_change_the_order_shown_and_the_request() -> None:
-    def shown(**options: int) -> tuple[list[str], int | None]:
+    def shown(**options: Any) -> tuple[list[str], int | None]:
         many = {f"axis_{n}": {"asks": "?", "weight": 0.125} for n in range(8)}
         model = scripted({"dimensions": {name: {"score": 5} for name in many}})
         judge = ModelJudge(model, rubric("together", dimensions=many, sections={}), **options)

@@ -27,7 +27,8 @@ class Blind:
     name = "blind"
 
     def __init__(self, reply: Any) -> None:
-        self.inner, self.shown = scripted(reply), []
+        self.inner = scripted(reply)
+        self.shown: list[Any] = []
 
     async def __call__(self, request: Request) -> Reply:
         images = [image for message in request.messages for image in message.images]

@@ -60,7 +60,7 @@ def test_anchors_are_always_in_and_the_fence_is_not_in_the_stable_part(kind: str
 
 
 def test_every_template_has_a_hash_of_its_own() -> None:
-    hashes = {template(kind).hash for kind in KINDS}  # type: ignore[arg-type]
+    hashes = {template(kind).hash for kind in KINDS}
     assert len(hashes) == len(KINDS)
     assert all(len(found) == 64 for found in hashes)
 

@@ -15,7 +15,6 @@ from rubrica.judges.reply import (
     UNREADABLE,
     UNSTATED_CONFIDENCE,
     NoScore,
-    Remarks,
     ReplyScore,
     objects,
     read_listwise,
@@ -24,6 +23,7 @@ from rubrica.judges.reply import (
     value_of,
 )
 from rubrica.judges.scoreline import last_choice, last_pair, last_score
+from rubrica.model.evaluation import Remarks
 from rubrica.model.scale import Scale
 
 TEN = Scale(min=1, max=10)

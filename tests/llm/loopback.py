@@ -360,6 +360,7 @@ def _fail(fault: Fault, retry_after: float) -> None:
 
 def _refused(refusal: _Refusal, protocol: Protocol) -> web.Response:
     body: dict[str, Any]
+    error: dict[str, str | None]
     if protocol == "anthropic":
         error = {"type": refusal.kind, "message": refusal.message}
         body = {"type": "error", "error": error, "request_id": "req_loopback"}

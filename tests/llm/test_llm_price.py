@@ -37,6 +37,7 @@ def test_tokens_written_to_the_cache_cost_a_quarter_more_with_anthropic(tokens: 
     name = "anthropic:claude-haiku-4-5"
     plain, written = price(name, Usage(tokens)), price(name, Usage(tokens, cache_write_tokens=tokens))
     assert plain is not None
+    assert written is not None
     assert written == pytest.approx(1.25 * plain)
     half = Usage(tokens, cache_write_tokens=tokens // 2)
     assert price(name, half) == pytest.approx((plain + written) / 2)

@@ -411,7 +411,7 @@ def test_the_breaker_opens_after_failures_in_a_row_and_refuses_at_once() -> None
     fail(breaker, 2)
     assert breaker.state == "closed"
     fail(breaker, 1)
-    assert breaker.state == "open"
+    assert breaker.state == "open"  # type: ignore[comparison-overlap]  # it has changed since
     with pytest.raises(ModelError, match=r"anthropic failed 3 times in a row.*HTTP 529.*15 s") as refused:
         breaker.admit()
     assert refused.value.trouble == "tripped"
@@ -441,7 +441,7 @@ def test_after_the_pause_one_call_probes_and_the_others_are_still_refused() -> N
     with pytest.raises(ModelError):
         breaker.admit()
     breaker.settle(probe, None)
-    assert breaker.state == "closed"
+    assert breaker.state == "closed"  # type: ignore[comparison-overlap]  # it has changed since
     breaker.admit()
 
 
@@ -455,7 +455,7 @@ def test_a_failed_probe_opens_the_breaker_for_another_pause() -> None:
     clock.now = 34.9
     assert breaker.state == "open"
     clock.now = 35
-    assert breaker.state == "half-open"
+    assert breaker.state == "half-open"  # type: ignore[comparison-overlap]  # it has changed since
 
 
 def test_a_cancelled_probe_lets_the_next_call_probe() -> None:

@@ -44,14 +44,14 @@ def test_a_lone_surrogate_becomes_a_replacement_character() -> None:
 
 
 def test_a_context_made_by_its_constructor_is_checked_and_cleaned_too() -> None:
-    context = Context(prompt="\udfff", messages=({"role": "user", "content": "a\ud800"},))  # type: ignore[arg-type]
+    context = Context(prompt="\udfff", messages=({"role": "user", "content": "a\ud800"},))
     assert (context.prompt, context.messages[0].content) == ("\ufffd", "a\ufffd")
     with pytest.raises(ValidationError, match="Input should be a valid string"):
-        Context(response=None)  # type: ignore[arg-type]
+        Context(response=None)
     with pytest.raises(ValidationError, match="at most 50000000 characters"):
         Context(response="a" * (LONGEST_TEXT + 1))
     with pytest.raises(ValidationError, match="frozen"):
-        context.prompt = "x"
+        context.prompt = "x"  # type: ignore[misc]  # frozen
     with pytest.raises(ValidationError, match="not permitted"):
         Context(answer="x")  # type: ignore[call-arg]
 
@@ -69,7 +69,15 @@ def test_everything_that_does_not_fit_is_told_at_once() -> None:
 
 
 def test_a_broken_line_is_told_by_number_and_the_rest_goes_on() -> None:
-    lines = ['{"response": "a"}', "{oops", "", "[1]", '{"response": 3}', b'\xff{"x"', '{"id": "last", "response": "z"}']
+    lines: list[str | bytes] = [
+        '{"response": "a"}',
+        "{oops",
+        "",
+        "[1]",
+        '{"response": 3}',
+        b'\xff{"x"',
+        '{"id": "last", "response": "z"}',
+    ]
     found = list(read_cases(lines))
     assert [type(item) for item in found] == [Case, BadLine, BadLine, BadLine, BadLine, Case]
     assert [item.line for item in found] == [1, 2, 4, 5, 6, 7]

@@ -181,7 +181,7 @@ def test_emotional_intelligence_gives_and_takes_the_amounts_of_the_document(resp
     [
         ("Play on.", 0.4),
         ("Following up on that, play on.", 0.7),
-        ("In your namespace, play on.", 0.6),
+        ("In your situation, play on.", 0.6),
         ("My approach is to play on.", 0.5),
         ("Earlier you mentioned the cello. Given that you play, I believe in practice.", 1.0),
         ("Here is a bow for your cello.", 0.4),  # "for your" is not "for you"
@@ -319,8 +319,10 @@ def test_a_missing_score_counts_as_the_middle_and_is_shown_as_such() -> None:
     missing = result.dimensions["trust_boundaries"]
     assert (missing.status, missing.value, missing.confidence) == ("neutral", 0.5, 0.0)
     assert "neutral value stands in" in missing.why
+    better = rubrica.decide(PACK, marks(trust_boundaries=0.9)).score
     assert result.score is not None
-    assert result.score < rubrica.decide(PACK, marks(trust_boundaries=0.9)).score
+    assert better is not None
+    assert result.score < better
 
 
 def test_a_missing_score_is_no_obstacle_where_the_verdict_stands_anyway() -> None:

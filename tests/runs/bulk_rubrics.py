@@ -7,7 +7,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-WEIGHTS = {1: [1], 2: [0.7, 0.3], 3: [0.5, 0.3, 0.2]}
+WEIGHTS: dict[int, list[float]] = {1: [1], 2: [0.7, 0.3], 3: [0.5, 0.3, 0.2]}
 NUMBERS = [-3, -0.5, 0, 0.1, 0.2, 0.7, 1, 2.5, 3, 10]
 REGEXES = [r"\d+", "[!?]{2,}", r"\b[A-Z]{2,}\b", "é|ß", "(?P<span>x?)y", r"\pL+-\pL+", "b{2,}", "a.*z"]
 KEYWORDS = [["good"], ["bad", "worse"], ["new york"], ["don't"], ["日本"], ["sad", "ab"]]
@@ -55,7 +55,9 @@ def _patterns(points: st.SearchStrategy[float], key: str) -> st.SearchStrategy[d
     what = st.sampled_from(REGEXES).map(lambda r: {"regex": r}) | st.sampled_from(KEYWORDS).map(
         lambda k: {"keywords": k, "match": "prefix" if k == ["ab"] else "word"}
     )
-    count = st.sampled_from([{}, {}, {"count": "each"}, {"count": "capped", "at_most": 2}])
+    count: st.SearchStrategy[dict[str, Any]] = st.sampled_from(
+        [{}, {}, {"count": "each"}, {"count": "capped", "at_most": 2}]
+    )
     field = st.sampled_from([{}, {}, {"field": "prompt"}, {"field": "history"}])
     name = st.sampled_from([{}, {"name": "one"}, {"name": "two"}])
     return st.tuples(what, count, field, name, points).map(
@@ -120,7 +122,9 @@ def dimensions(draw: st.DrawFn, weight: float) -> dict[str, Any]:
 def gates(draw: st.DrawFn, number: int) -> dict[str, Any]:
     before = draw(st.booleans())
     when = draw(st.sampled_from(CONDITIONS if before else [*CONDITIONS, "d0 > 1", "score > 20"]))
-    effect = draw(st.sampled_from([{"cap": 40}, {"floor": "a * 3"}, {"verdict": "fail"}, {"cap": "level * 20"}]))
+    effect: dict[str, Any] = draw(
+        st.sampled_from([{"cap": 40}, {"floor": "a * 3"}, {"verdict": "fail"}, {"cap": "level * 20"}])
+    )
     return {"name": f"gate {number}", "when": when, "before": before, **effect}
 
 

@@ -44,7 +44,7 @@ def in_columns(row: RunRow, line: int) -> dict[str, Any]:
     found = {name: getattr(row, name) for name in row.__struct_fields__ if name not in ("dimensions", "sections")}
     found |= {DIMENSION + name: value for name, value in row.dimensions.items()}
     found |= {SECTION + name: value for name, value in row.sections.items()}
-    return bits(found | {"line": line, "duration_ms": 0.0})
+    return dict(bits(found | {"line": line, "duration_ms": 0.0}))
 
 
 def judged(plan: Plan, cases: list[Case | BadLine]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:

@@ -39,7 +39,7 @@ def test_correlations_are_those_of_numpy_over_the_rows_that_have_both() -> None:
     assert set(found) == {("d0", "d1"), ("d0", "d2"), ("d1", "d2")}
     assert found["d0", "d1"].pairs == 40
     both = [own.dimensions for n, own in enumerate(run) if n % 5]
-    expected = numpy.corrcoef([own["d0"] for own in both], [own["d1"] for own in both])[0, 1]  # type: ignore[arg-type]
+    expected = numpy.corrcoef([own["d0"] for own in both], [own["d1"] for own in both])[0, 1]
     assert found["d0", "d1"].pearson == pytest.approx(expected)
 
 

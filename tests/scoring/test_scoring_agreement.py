@@ -142,5 +142,5 @@ def test_rank_correlations_see_only_the_order(xs: list[float]) -> None:
 
 def test_errors_tell_size_and_direction() -> None:
     found = errors([5, 5, 8], [4, 6, 4])
-    assert (found.mae, found.bias) == (2.0, pytest.approx(4 / 3))
+    assert (found.mae, found.bias) == (2.0, pytest.approx(4 / 3))  # type: ignore[comparison-overlap]
     assert found.rmse == pytest.approx(math.sqrt(6))

@@ -37,7 +37,7 @@ def two(_: Seen) -> str:
 
 
 def test_questions_are_written_and_judged(tmp_path: Path) -> None:
-    remarks = {"issues": ["grammar error"], "strengths": ["Clear question text"]}
+    remarks: dict[str, Any] = {"issues": ["grammar error"], "strengths": ["Clear question text"]}
     with provider(teacher(two, **remarks)) as model, writing(tmp_path, model_name(model)) as server:
         reply = server.author.post(PATH, BODY)
         assert reply.status == 200, reply.text

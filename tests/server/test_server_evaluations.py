@@ -220,7 +220,8 @@ def test_lists_are_narrowed_sorted_and_paged(server: Running) -> None:
     assert names("q=100%25") == names("q=WORDS%20says") == ["brevity-long"]
     assert names("scoring_type=cumulative") == []
     for sort in ("newest", "name"):
-        paged, cursor = [], ""
+        paged: list[Any] = []
+        cursor: str | None = ""
         while cursor is not None:
             page = author.get(f"{PATH}?sort={sort}&limit=2{cursor and '&cursor=' + cursor}").json
             paged += page["items"]

@@ -380,7 +380,7 @@ CURSORS = [
             [str(uuid4()), -1],
             [str(uuid4()), 2**62],
             [4.5, 2**31, str(uuid4())],
-            [{}, []],
+            [dict[str, Any](), list[Any]()],
         )
     ),
 ]

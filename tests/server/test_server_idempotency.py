@@ -86,7 +86,7 @@ def notes(database_url: str, clock: Clock) -> Iterator[Running]:
 
 def made(server: Running, name: str) -> int:
     query = select(func.count()).select_from(users).where(users.c.name.startswith(name + " "))
-    return server.read(lambda conn: conn.execute(query).scalar_one())
+    return int(server.read(lambda conn: conn.execute(query).scalar_one()))
 
 
 def send(client: Client, body: Any, key: str = "a key") -> Any:
@@ -188,7 +188,7 @@ def _digest_of(server: Running, body: Any) -> bytes:
     """The digest under which a request is kept."""
     send(server.author, body, "probe")
     query = select(replies.c.request).where(replies.c.key == "probe")
-    digest = server.read(lambda conn: conn.execute(query).scalar_one())
+    digest: bytes = server.read(lambda conn: conn.execute(query).scalar_one())
     server.write(lambda conn: conn.execute(users.delete().where(users.c.name.startswith("ann "))))
     return digest
 

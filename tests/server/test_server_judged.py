@@ -61,7 +61,7 @@ def test_a_repeated_request_is_paid_once(tmp_path: Path) -> None:
         path = server.author.post("/api/evaluations", RUBRIC).headers["Location"]
         game = server.author.post("/api/games", {"name": "Quiz"}).headers["Location"]
         assert server.author.post(f"{game}/evaluations", {"evaluation_id": "short"}).status == 201
-        body = {"response": "Paris."}
+        body: dict[str, Any] = {"response": "Paris."}
         told = [server.author.post(f"{path}/execute", body, Idempotency_Key="one") for _ in range(3)]
         assert [reply.json["normalized_score"] for reply in told] == [share(9)] * 3
         body = {"round": body}

@@ -18,7 +18,7 @@ def publish(author: Client, name: str, **listed: Any) -> dict[str, Any]:
     given = {"name": name, "scoring_type": "binary", "rules": [RULE], "is_public": True} | listed
     reply = author.post("/api/evaluations", given)
     assert reply.status == 201, reply.text
-    return reply.json
+    return dict(reply.json)
 
 
 def names(client: Client, query: str = "") -> list[str]:

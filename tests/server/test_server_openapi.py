@@ -13,9 +13,11 @@ import requests
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from hypothesis.errors import Unsatisfiable
+from schemathesis.core.result import Ok
 
 from databases import Server
 from rubrica.server.settings import ServerSettings
+from rubrica.workspace.access import Role
 from servers import Client, Running, serving
 
 with warnings.catch_warnings():
@@ -32,7 +34,7 @@ REPEATABLE = settings(
     suppress_health_check=list(HealthCheck),
 )
 PATIENCE = 60.0
-CALLERS = ("admin", "player")
+CALLERS: tuple[Role, ...] = ("admin", "player")
 DEFINITION = {
     "name": "Brief",
     "version": "1.0.0",
@@ -95,18 +97,22 @@ def faults(servers: Sequence[Running], mode: GenerationMode) -> list[str]:
     found: list[str] = []
     with requests.Session() as session:
         for result in schema.get_all_operations():
+            assert isinstance(result, Ok)
             found += _faults(known, session, result.ok(), mode)
     return found
 
 
 def _faults(
-    servers: Sequence[tuple[Running, Known]], session: requests.Session, operation: APIOperation, mode: GenerationMode
+    servers: Sequence[tuple[Running, Known]],
+    session: requests.Session,
+    operation: APIOperation[Any, Any, Any, Any],
+    mode: GenerationMode,
 ) -> list[str]:
     found: list[str] = []
 
     @REPEATABLE
     @given(operation.as_strategy(generation_mode=mode), st.data())
-    def send(case: Case, data: st.DataObject) -> None:
+    def send(case: Case[Any], data: st.DataObject) -> None:
         kinds = {name: len(values) for name, values in servers[0][1].items() if name in (case.path_parameters or {})}
         chosen = {
             name: data.draw(st.integers(0, count - 1)) for name, count in kinds.items() if data.draw(st.integers(0, 3))

@@ -120,7 +120,8 @@ def test_a_fork_remembers_where_it_comes_from(server: Running) -> None:
     of_theirs = other.get(f"{PATH}/{made['id']}/lineage").json
     assert [one["slug"] for one in of_theirs["forks"]] == ["brevity-wins", "my-own"]
     assert server.author.get(f"{AT}/lineage").json["forks"] == []
-    for body in ({"name": ""}, {"name": "a\0b"}, {"name": "a\nb"}, {"name": "x" * 256}, {"named": "x"}, []):
+    bodies: list[Any] = [{"name": ""}, {"name": "a\0b"}, {"name": "a\nb"}, {"name": "x" * 256}, {"named": "x"}, []]
+    for body in bodies:
         assert other.post(f"{PATH}/{made['id']}/fork", body).status == 422
     assert other.post(f"{PATH}/{made['id']}/fork", {"version": "9"}).status == 404
 

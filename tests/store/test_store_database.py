@@ -339,7 +339,7 @@ def test_nobody_waits_for_ever_when_a_thread_ends_all_the_same() -> None:
 
         spent = False
 
-        def call_soon_threadsafe(self, *args: Any, **options: Any) -> Any:
+        def call_soon_threadsafe(self, *args: Any, **options: Any) -> Any:  # type: ignore[override]
             if not self.spent and threading.current_thread().name == "doomed":
                 self.spent = True
                 raise MemoryError
@@ -390,7 +390,7 @@ def test_a_file_locked_by_another_process_is_waited_for_then_told(file: Path) ->
 
 
 def test_a_full_database_refuses_what_does_not_fit_and_keeps_the_rest(file: Path) -> None:
-    async def scenario() -> tuple[list[Any], set[str], int]:
+    async def scenario() -> tuple[list[Any], set[str], int | None]:
         async with Database.open(str(file)) as database:
             used = await database.read(lambda conn: conn.exec_driver_sql("PRAGMA page_count").scalar_one())
             await database.write(lambda conn: conn.exec_driver_sql(f"PRAGMA max_page_count = {used + 40}"))

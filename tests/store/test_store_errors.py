@@ -130,7 +130,7 @@ def test_a_broken_connection_is_tried_again_before_the_commit_and_never_after(
         through = url.update_query_dict({"host": folder}).render_as_string(hide_password=False)
         async with await asyncio.start_unix_server(cable.take, Path(folder) / ".s.PGSQL.5432"):
             async with Database.open(through) as database:
-                (result,) = await asyncio.gather(database.write(add_pair, "pair"), return_exceptions=True)
+                [result] = await asyncio.gather(database.write(add_pair, "pair"), return_exceptions=True)
             await cable.hung_up()
         assert result is None or (isinstance(result, StoreError) and "cannot be told" in str(result))
         return result is None

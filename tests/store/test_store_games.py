@@ -288,7 +288,7 @@ def test_open_scores_say_why_and_between_what_they_lie(database: Opened, game: U
 def test_a_round_has_one_score_per_attachment(database: Opened, game: UUID, ann: UUID) -> None:
     who, what = player(database, ann, "moth"), database.write(add_evaluation, ann)
     (id,) = database.write(games.attach, game, [what], NOW)
-    same = {"game_session_id": game, "player_id": who, "attachment_id": id, "round_number": 1}
+    same: dict[str, Any] = {"game_session_id": game, "player_id": who, "attachment_id": id, "round_number": 1}
     database.write(scores.add_scores, [score(what, **same)])
     with pytest.raises(IntegrityError):
         database.write(scores.add_scores, [score(what, at=1, **same)])

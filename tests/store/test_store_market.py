@@ -37,7 +37,7 @@ NOW = datetime(2026, 5, 1, 12, tzinfo=UTC)
 SORTS: tuple[Sort, ...] = get_args(Sort)
 
 
-def add(conn: Connection, name: str, minute: int = 0, *, owner: UUID | None = None, **listed: Any) -> UUID:
+def add(conn: Connection, /, name: str, minute: int = 0, *, owner: UUID | None = None, **listed: Any) -> UUID:
     """A public evaluation, on the marketplace."""
     now = NOW + timedelta(minutes=minute)
     given = {"description": "", "category": "", "tags": (), "scoring_type": None} | listed
@@ -294,7 +294,7 @@ def test_without_reviews_there_is_no_mean(database: Opened) -> None:
 def test_a_copy_is_remembered_after_it_was_deleted(database: Opened) -> None:
     ann, ben = database.write(people, 2)
     source = database.write(add, "Speed")
-    version = {
+    version: dict[str, Any] = {
         "id": new_id(NOW), "evaluation_id": source, "revision": 1, "version": "1.0.0", "definition": {},
         "examples": [], "hash": "0", "created_at": NOW,
     }  # fmt: skip

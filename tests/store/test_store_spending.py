@@ -80,7 +80,7 @@ def test_what_a_crash_left_reserved_is_free_after_a_while_and_what_is_renewed_is
     database.write(forget_spending, later)
     for one in (alive, third):
         database.write(settle_spending, one, 0.4)
-    assert spent(database, "key:1", later) == DaySpending(pytest.approx(0.8), 0.0)
+    assert spent(database, "key:1", later) == DaySpending(pytest.approx(0.8), 0.0)  # type: ignore[arg-type]  # approx stands for a float
 
 
 def test_work_that_outlives_its_reservation_is_still_paid(database: Opened) -> None:

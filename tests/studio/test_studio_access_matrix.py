@@ -130,7 +130,8 @@ def _owned(site: Site, owner: Caller, run: StoredRun, now: datetime) -> str:
     site.write(add_items, run.name, new_items(draw(run.evaluations, 1.0), run.rubrics()), now)
 
     def item(conn: Connection) -> UUID:
-        return conn.execute(select(review_items.c.id).where(review_items.c.run == run.name)).scalar_one()
+        found: UUID = conn.execute(select(review_items.c.id).where(review_items.c.run == run.name)).scalar_one()
+        return found
 
     return str(site.write(item))
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any, Literal
+
 from rubrica.council.chair import FinalAnswer
 from rubrica.council.events import (
     AnswerReceived,
@@ -19,12 +21,12 @@ from rubrica.studio.council.matrix import lenses, matrix, reasons, stages
 from rubrica.studio.council.progress import SessionProgress, progress_drawing
 
 
-def opinion(reviewer: str, label: str, score: float | None, **more: object) -> AnswerReview:
+def opinion(reviewer: str, label: str, score: float | None, **more: Any) -> AnswerReview:
     scores = {} if score is None else {"accuracy": score, "clarity": 5.0}
-    status = "abstained" if score is None else "scored"
+    status: Literal["abstained", "scored"] = "abstained" if score is None else "scored"
     return AnswerReview(
         reviewer=reviewer, label=label, position=1, own=False, status=status, score=score, scores=scores, **more
-    )  # type: ignore[arg-type]
+    )
 
 
 def result(*opinions: AnswerReview) -> CouncilResult:

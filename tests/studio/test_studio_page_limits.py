@@ -8,6 +8,7 @@ import logging
 import weakref
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 from nicegui import Client, ui
@@ -28,7 +29,8 @@ def studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StudioServer]:
 
 def pages_of(visitor: Browsing) -> list[Client]:
     owner = str(visitor.issued.key.id)
-    return [page for page in Client.instances.values() if page_limits.visit_of(page).owner == owner]
+    visits = [(page, page_limits.visit_of(page)) for page in Client.instances.values()]
+    return [page for page, visit in visits if visit is not None and visit.owner == owner]
 
 
 def test_pages_that_no_browser_connects_to_are_few_and_soon_gone(
@@ -153,7 +155,7 @@ def test_messages_of_odd_shapes_change_nothing_and_break_nothing(
         page = visitor.page(NEW)
         async with visitor.connected(page.id) as socket:
             good = typed(page, "Title", "Fine")
-            wrong = {
+            wrong: dict[str, list[Any]] = {
                 "id": [{"a": 1}, 2**62, "1"],
                 "listener_id": ["none", [], None],
                 "args": ["x", ["{"], [7], ["[" * 5000 + "]" * 5000]],
@@ -162,8 +164,9 @@ def test_messages_of_odd_shapes_change_nothing_and_break_nothing(
             odd = [{**good, key: value} for key, values in wrong.items() for value in values]
             for message in (None, "text", [1], {}, *odd):
                 await socket.emit("event", message)
+            plain: list[Any] = [None, 7, {"client_id": page.id}, {"client_id": page.id, "level": "x", "message": "y"}]
             for name in ("ack", "log", "javascript_response", "handshake", "no_such"):
-                for message in (None, 7, {"client_id": page.id}, {"client_id": page.id, "level": "x", "message": "y"}):
+                for message in plain:
                     await socket.emit(name, message)
             await socket.emit("event", good)
             await becomes(lambda: field_of(page, "Title").value == "Fine")

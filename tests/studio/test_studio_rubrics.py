@@ -22,7 +22,7 @@ from rubrica.workspace import catalogue, marketplace
 from rubrica.workspace.access import Caller, Role
 from rubrica.workspace.definition_diff import difference
 from rubrica.workspace.draft import read_draft
-from rubrica.workspace.entry import RubricEntry
+from rubrica.workspace.entry import RubricEntry, SeenRevision
 
 NOW = datetime(2026, 5, 1, 12, tzinfo=UTC)
 RULE = {"type": "custom_expression", "name": "brief", "expression": "1 if word_count < 9 else 0"}
@@ -77,7 +77,7 @@ def test_publishing_lists_a_rubric_and_changes_no_word_of_it(database: Opened) -
 
 
 def public_seen(entry: RubricEntry) -> Any:
-    return catalogue.SeenRevision(revision=entry.listing.revision)
+    return SeenRevision(revision=entry.listing.revision)
 
 
 def test_verdicts_are_laid_out_where_the_score_alone_decides() -> None:

@@ -1,4 +1,5 @@
 from fractions import Fraction
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -119,7 +120,8 @@ def test_wrong_equations_are_counted_with_evidence() -> None:
 
 @given(st.integers(-999, 999), st.integers(1, 999), st.sampled_from("+-*/"))
 def test_a_true_sum_holds_and_a_changed_one_does_not(one: int, two: int, sign: str) -> None:
-    value = {"+": one + two, "-": one - two, "*": one * two, "/": Fraction(one, two)}[sign]
+    sums: dict[str, Any] = {"+": one + two, "-": one - two, "*": one * two, "/": Fraction(one, two)}
+    value = sums[sign]
     shown = f"({one}) {sign} {two}"
     assert claims(f"{shown} = {value}") == [(f"{shown} = {value}", True)]
     assert [holds for _, holds in claims(f"{shown} = {2 * abs(value) + 2}")] == [False]

@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 from rubrica.errors import PatternError
 from rubrica.text import patterns
 from rubrica.text.patterns import PatternSet, compile_keywords, compile_regex, keyword_regex
+from rubrica.text.regexsource import KeywordMatch
 
 
-def found(keywords: list[str], text: str, match: patterns.KeywordMatch = "word") -> list[str]:
+def found(keywords: list[str], text: str, match: KeywordMatch = "word") -> list[str]:
     return [text[start:end] for start, end in compile_keywords(keywords, match).spans(text)]
 
 

@@ -50,7 +50,13 @@ def test_a_document_is_kept_as_it_was_written(document: dict[str, Any]) -> None:
 @pytest.mark.parametrize("document", [SHORT, LONG])
 def test_what_an_evaluation_is_shown_with_is_passed_over(document: dict[str, Any]) -> None:
     shown = {"id": "x", "slug": "y", "created_by": None, "created_at": "then", "updated_at": "now", "hash": "z"}
-    more = {"forked_from": None, "changed": {"note": ""}, "revision": 4, "description": "", "examples": []}
+    more: dict[str, Any] = {
+        "forked_from": None,
+        "changed": {"note": ""},
+        "revision": 4,
+        "description": "",
+        "examples": [],
+    }
     draft = read_draft({**document, **shown, **more})
     assert draft.definition == document
     assert draft.revision == 4

@@ -51,7 +51,7 @@ def test_a_run_is_there_for_its_owner_and_admins_only(database: Opened, ann: Cal
     assert database.read(read_run, person(database, "root", "admin"), MONDAY)
     for role in ("viewer", "player", "author"):
         with pytest.raises(MissingError, match="there is no run 'monday', or it is not yours to see"):
-            database.read(read_run, person(database, f"a {role}", role), MONDAY)  # type: ignore[arg-type]
+            database.read(read_run, person(database, f"a {role}", role), MONDAY)
 
 
 def test_what_is_not_yours_looks_like_what_is_not_there(database: Opened, ann: Caller) -> None:

@@ -12,7 +12,7 @@ from rubrica.model.evaluation import Cost
 Stage = Literal["answers", "reviews", "final"]
 
 
-class _Told(msgspec.Struct, frozen=True, tag_field="event"):
+class _Event(msgspec.Struct, frozen=True, tag_field="event"):
     def to_dict(self) -> dict[str, Any]:
         """Plain data; `event` names what happened."""
         plain: dict[str, Any] = msgspec.to_builtins(self)
@@ -21,7 +21,7 @@ class _Told(msgspec.Struct, frozen=True, tag_field="event"):
         return plain
 
 
-class StageStarted(_Told, frozen=True, tag="stage_started"):
+class StageStarted(_Event, frozen=True, tag="stage_started"):
     """A stage begins, and who is asked in it."""
 
     stage: Stage
@@ -29,7 +29,7 @@ class StageStarted(_Told, frozen=True, tag="stage_started"):
     deadline: float  # seconds
 
 
-class AnswerReceived(_Told, frozen=True, tag="answered"):
+class AnswerReceived(_Event, frozen=True, tag="answered"):
     """A member has answered."""
 
     model: str
@@ -37,7 +37,7 @@ class AnswerReceived(_Told, frozen=True, tag="answered"):
     words: int
 
 
-class ReviewFinished(_Told, frozen=True, tag="reviewed"):
+class ReviewFinished(_Event, frozen=True, tag="reviewed"):
     """A reviewer is done. `scored` of the `answers` it was shown have a score."""
 
     model: str
@@ -46,7 +46,7 @@ class ReviewFinished(_Told, frozen=True, tag="reviewed"):
     answers: int
 
 
-class MemberDropped(_Told, frozen=True, tag="dropped"):
+class MemberDropped(_Event, frozen=True, tag="dropped"):
     """A member gave nothing that could be used in a stage, and why."""
 
     model: str
@@ -54,7 +54,7 @@ class MemberDropped(_Told, frozen=True, tag="dropped"):
     reason: str
 
 
-class Ranked(_Told, frozen=True, tag="ranked"):
+class Ranked(_Event, frozen=True, tag="ranked"):
     """The ranking stands; labels from best to worst, and groups of labels that share a place."""
 
     ranking: tuple[str, ...]
@@ -62,7 +62,7 @@ class Ranked(_Told, frozen=True, tag="ranked"):
     labels: dict[str, str]  # to models
 
 
-class StageFinished(_Told, frozen=True, tag="stage_finished"):
+class StageFinished(_Event, frozen=True, tag="stage_finished"):
     """A stage is over."""
 
     stage: Stage
@@ -70,7 +70,7 @@ class StageFinished(_Told, frozen=True, tag="stage_finished"):
     cost: Cost | None
 
 
-class Concluded(_Told, frozen=True, tag="concluded"):
+class Concluded(_Event, frozen=True, tag="concluded"):
     """The final answer stands."""
 
     text: str

@@ -25,8 +25,8 @@ from .composite import NOISE_DIGITS, CompositePart, MissingScore, compose, weigh
 Way = Literal["composite", "korgym"]
 
 
-class PlayerStanding(msgspec.Struct, frozen=True):
-    """How one player stands, before ranks are given."""
+class PlayerTotals(msgspec.Struct, frozen=True):
+    """What one player has reached, before ranks are given."""
 
     player_id: UUID
     score: float | None
@@ -53,7 +53,7 @@ class LeaderboardRow(msgspec.Struct, frozen=True):
     bounds: tuple[float, float] | None  # a composite lies between these
 
 
-def by_composite(attachments: Sequence[Attachment], standings: Iterable[PlayerMean]) -> list[PlayerStanding]:
+def by_composite(attachments: Sequence[Attachment], standings: Iterable[PlayerMean]) -> list[PlayerTotals]:
     """Every player's composite in one game: by weight, over the mean of each evaluation's rounds."""
     lines = []
     for player_id, own in _by_player(standings).items():
@@ -65,14 +65,14 @@ def by_composite(attachments: Sequence[Attachment], standings: Iterable[PlayerMe
             if (standing := own.get(attachment.id)) is not None and 0 < standing.scored < rounds
         ]
         lines.append(
-            PlayerStanding(
+            PlayerTotals(
                 player_id, whole.score, whole.by_dimension, rounds, 1, [*whole.missing, *short], whole.bounds
             )
         )
     return lines
 
 
-def by_korgym(attachments: Sequence[Attachment], standings: Iterable[PlayerMean]) -> list[PlayerStanding]:
+def by_korgym(attachments: Sequence[Attachment], standings: Iterable[PlayerMean]) -> list[PlayerTotals]:
     """Every player against the others, in one game or across several."""
     known = list(standings)
     compared = _compared(known)
@@ -89,16 +89,16 @@ def by_korgym(attachments: Sequence[Attachment], standings: Iterable[PlayerMean]
         values = _dimensions([(attachment, value) for attachment, value in met if value is not None])
         missing = [_missing(attachment, "no round has a score") for attachment, value in met if value is None]
         score = round(fmean(values.values()), NOISE_DIGITS) if values else None
-        lines.append(PlayerStanding(player_id, score, dict(values), sum(rounds.values()), len(rounds), missing))
+        lines.append(PlayerTotals(player_id, score, dict(values), sum(rounds.values()), len(rounds), missing))
     return lines
 
 
 def ranked(
-    lines: Sequence[PlayerStanding], names: Mapping[UUID, str], dimension: str | None = None
+    lines: Sequence[PlayerTotals], names: Mapping[UUID, str], dimension: str | None = None
 ) -> list[LeaderboardRow]:
     """The lines in order, with ranks; by one dimension where it is named, else overall."""
 
-    def value(line: PlayerStanding) -> float | None:
+    def value(line: PlayerTotals) -> float | None:
         return line.score if dimension is None else line.by_dimension.get(dimension)
 
     scored = sorted(
@@ -120,7 +120,7 @@ def ranked(
 
 
 def _entry(
-    line: PlayerStanding, names: Mapping[UUID, str], score: float | None, rank: int | None, *, tied: bool
+    line: PlayerTotals, names: Mapping[UUID, str], score: float | None, rank: int | None, *, tied: bool
 ) -> LeaderboardRow:
     return LeaderboardRow(
         rank,

@@ -14,7 +14,7 @@ from rubrica.store.games import Attachment
 from rubrica.workspace.access import Caller
 
 from .games import visible_game
-from .leaderboard import LeaderboardRow, PlayerStanding, Way, by_composite, by_korgym, ranked
+from .leaderboard import LeaderboardRow, PlayerTotals, Way, by_composite, by_korgym, ranked
 
 
 class Leaderboard(msgspec.Struct, frozen=True):
@@ -49,7 +49,7 @@ def across_games(conn: Connection, caller: Caller, dimension: str | None) -> Lea
 
 
 def _board(
-    conn: Connection, by: Way, dimension: str | None, attached: Sequence[Attachment], lines: Sequence[PlayerStanding]
+    conn: Connection, by: Way, dimension: str | None, attached: Sequence[Attachment], lines: Sequence[PlayerTotals]
 ) -> Leaderboard:
     dimensions = sorted({attachment.dimension for attachment in attached})
     if dimension is not None and dimension not in dimensions:

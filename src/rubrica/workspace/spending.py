@@ -65,7 +65,7 @@ class SpendingPolicy:
 
 
 @dataclass(frozen=True, slots=True)
-class SpendingShown:
+class SpendingStatus:
     """What somebody has spent today (UTC) and may; in US dollars."""
 
     spent: float
@@ -152,7 +152,7 @@ class SpendingLimits:
         task.add_done_callback(self._batches.discard)
         return await begun
 
-    async def shown(self, caller: Caller) -> dict[str, SpendingShown]:
+    async def shown(self, caller: Caller) -> dict[str, SpendingStatus]:
         """What a caller has spent today and has left: by key and user, and for an admin of the whole server."""
         accounts = {account.name.partition(":")[0]: account for account in self._accounts(caller)}
         if not caller.is_admin:
@@ -198,10 +198,10 @@ class SpendingLimits:
         await asyncio.shield(task)
 
 
-def _shown(account: SpendingAccount, found: DaySpending) -> SpendingShown:
+def _shown(account: SpendingAccount, found: DaySpending) -> SpendingStatus:
     limit = account.usd_per_day
     left = None if limit is None else max(limit - found.spent - found.reserved, 0.0)
-    return SpendingShown(found.spent, found.reserved, limit, left)
+    return SpendingStatus(found.spent, found.reserved, limit, left)
 
 
 async def _quoted(jury: Jury, plan: Plan, context: Context) -> Quote:

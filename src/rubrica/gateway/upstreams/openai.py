@@ -39,7 +39,7 @@ class _Choice(msgspec.Struct, gc=False):
     finish_reason: str | None = None
 
 
-class _Whole(msgspec.Struct, gc=False):
+class _Completion(msgspec.Struct, gc=False):
     choices: Annotated[list[_Choice], msgspec.Meta(min_length=1)]
     model: str | None = None
     usage: OpenAITokenCounts | None = None
@@ -64,7 +64,7 @@ class _Chunk(msgspec.Struct, gc=False):
     error: msgspec.Raw = msgspec.Raw(b"")
 
 
-_whole = msgspec.json.Decoder(_Whole)
+_completion = msgspec.json.Decoder(_Completion)
 _chunk = msgspec.json.Decoder(_Chunk).decode
 
 
@@ -103,7 +103,7 @@ class OpenAIWire:
         answer = await self._client.post(request.body)
         if not 200 <= answer.status < 300:
             raise self._client.error_of(answer)
-        whole = self._client.read(answer.body, _whole)
+        whole = self._client.read(answer.body, _completion)
         choice = whole.choices[0]
         message = choice.message
         return Completion(

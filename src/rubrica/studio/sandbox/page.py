@@ -70,8 +70,8 @@ def install(studio: Studio) -> None:
                 fault(error)
                 ui.link("Choose another rubric", "/sandbox")
                 return
-            bench = _Bench(visitor, side, other)
-            await bench.draw(_index(asked.get("example")))
+            sandbox = _SandboxPage(visitor, side, other)
+            await sandbox.draw(_index(asked.get("example")))
 
 
 async def _any(visitor: Visitor) -> str | None:
@@ -92,7 +92,7 @@ def _index(text: str | None) -> int | None:
     return int(text) if text is not None and text.isascii() and text.isdigit() and len(text) < 6 else None
 
 
-class _Bench:
+class _SandboxPage:
     """One person's sandbox: the rubric, perhaps a second one, the input, and what came of it."""
 
     def __init__(self, visitor: Visitor, side: SandboxRubric, other: SandboxRubric | None) -> None:
