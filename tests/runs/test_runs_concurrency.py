@@ -43,7 +43,7 @@ def test_stopping_early_cancels_what_is_under_way() -> None:
         return number
 
     with asyncio.Runner() as runner:
-        with closing(run_concurrently(runner, range(3), work, most=3)) as results:  # type: ignore[type-var]
+        with closing(run_concurrently(runner, range(3), work, most=3)) as results:
             assert next(results) == 0
         assert sorted(cancelled) == [1, 2]
 
