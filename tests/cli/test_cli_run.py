@@ -21,9 +21,9 @@ from rubrica.model.evaluation import Evaluation
 from rubrica.runs.bulk.run import LARGE
 from rubrica.runs.files.case_source import LineSource
 from rubrica.runs.files.folder import locked
-from rubrica.runs.files.stored import StoredRun
 from rubrica.runs.run import Run
 from rubrica.runs.selection import Selection
+from rubrica.runs.stored import StoredRun
 from rubrica.runs.summary.tally import DimensionCost, RunTally
 
 KIND = """\

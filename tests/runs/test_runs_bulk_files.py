@@ -26,8 +26,8 @@ from rubrica.runs.files.case_source import cases_of
 from rubrica.runs.files.manifest import Manifest, UsedRubric
 from rubrica.runs.files.parquet_rows import read_columns
 from rubrica.runs.files.rows import RunRow, row_of
-from rubrica.runs.files.stored import StoredRun
 from rubrica.runs.selection import distinct
+from rubrica.runs.stored import StoredRun
 
 RUBRIC: dict[str, Any] = {
     "name": "bulky",

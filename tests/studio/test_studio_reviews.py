@@ -17,9 +17,9 @@ from studio_runs import NOW, TONE, cases, conducted, rubric, script
 from databases import Opened
 from rubrica.engine.load import rubric_from_text
 from rubrica.errors import ConflictError, DeniedError, InputError, MissingError
-from rubrica.runs.files.stored import StoredRun
 from rubrica.runs.review.queue_items import evaluation_of, new_items
 from rubrica.runs.review.sampling import draw
+from rubrica.runs.stored import StoredRun
 from rubrica.store import review_queue, reviews
 from rubrica.store.review_queue import QueueFilter
 from rubrica.store.users import ensure_user

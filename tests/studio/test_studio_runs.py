@@ -19,7 +19,7 @@ from rubrica.errors import ConflictError, ContextError, InputError, MissingError
 from rubrica.runs.compare.measure_comparison import ComparisonTerms
 from rubrica.runs.compare.trend import TrendPoint, trends
 from rubrica.runs.files.folder import locked
-from rubrica.runs.files.stored import StoredRun
+from rubrica.runs.stored import StoredRun
 from rubrica.studio.builder.checking import DraftSample
 from rubrica.studio.html_tables import table
 from rubrica.studio.runs import case_files as casefiles

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager
 from difflib import get_close_matches
-from importlib import import_module
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from rubrica.errors import RubricaError
+from rubrica.extras import requires
 from rubrica.llm.settings import load_settings
 from rubrica.runs.rubrics import RunRubrics
 
@@ -102,16 +102,9 @@ def listed(given: list[str] | None) -> list[str]:
 
 def open_judging(names: list[str], **how: Any) -> AbstractContextManager[JurySession]:
     """The jury; loaded only now, because judging by code alone needs no HTTP client and no price list."""
-    opened: AbstractContextManager[JurySession] = loaded("jury_session", "--judge", "judges").jury_session(names, **how)
-    return opened
-
-
-def loaded(module: str, option: str, extra: str) -> Any:
-    """A module that an option needs; where an extra is not installed, an error that says so."""
-    try:
-        return import_module(f"rubrica.cli.{module}")
-    except ModuleNotFoundError as error:
-        raise RubricaError(f"{option}: {error.name} is missing (pip install 'rubrica[{extra}]')") from error
+    with requires("judges", "--judge"):
+        from .jury_session import jury_session
+    return jury_session(names, **how)
 
 
 def refuse_unknown(watched: list[str], run_rubrics: RunRubrics) -> None:

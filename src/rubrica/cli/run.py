@@ -18,9 +18,8 @@ from rubrica.errors import RubricaError
 from rubrica.report.figures import counted
 from rubrica.runs.batch import Batch, Evaluator
 from rubrica.runs.files.case_source import STDIN, CaseSource, cases_of
-from rubrica.runs.files.folder import RunOpening, begin, locked
+from rubrica.runs.files.folder import ERRORS, RunOpening, begin, locked
 from rubrica.runs.files.manifest import Manifest, UsedRubric
-from rubrica.runs.files.stored import ERRORS
 from rubrica.runs.finish import finish
 from rubrica.runs.rubrics import RunRubrics
 from rubrica.runs.run import ModelsDownError, Run

@@ -29,11 +29,11 @@ from rubrica.jsontext import UNREADABLE
 from rubrica.model.evaluation import Evaluation
 from rubrica.runs.files.append_only import whole_lines
 from rubrica.runs.files.atomic import write_atomically
+from rubrica.runs.files.folder import COLUMNS, ERRORS
 from rubrica.runs.files.manifest import Manifest
 from rubrica.runs.files.parquet_rows import readable
 from rubrica.runs.files.parquet_source import reading_parquet
 from rubrica.runs.files.rows import GROUP
-from rubrica.runs.files.stored import COLUMNS, ERRORS
 
 from .case_names import names_of, tell_apart
 from .frames import LINE

@@ -13,7 +13,7 @@ from rubrica.runs.compare.baseline import Baselines
 from rubrica.runs.compare.comparison import Comparison, compare
 from rubrica.runs.compare.measure_comparison import ComparisonTerms
 from rubrica.runs.files.manifest import read_manifest
-from rubrica.runs.files.stored import StoredRun
+from rubrica.runs.stored import StoredRun
 from rubrica.runs.summary.grading import Grading
 from rubrica.workspace.run_access import RunKey
 
