@@ -35,11 +35,10 @@ from rubrica.workspace.access import require
 from rubrica.workspace.draft import LONGEST_CATEGORY, LONGEST_TAG, MOST_TAGS, read_draft
 from rubrica.workspace.entry import ANYTHING, RubricEntry
 from rubrica.workspace.plain_data import plain_text
+from rubrica.workspace.rubric_search import LONGEST_QUERY
 
 router = APIRouter(prefix="/api/evaluations", route_class=JsonRoute, tags=["evaluations"])
 PAGE, MOST = 50, 200
-LONGEST_QUERY = 200
-"""Characters."""
 
 Reference = Annotated[str, Path(description="An id, a slug, or slug@version.", examples=["speed-demon"])]
 IfMatch = Annotated[str | None, Header(description="The ETag that GET gave; `*` overwrites whatever is there.")]
