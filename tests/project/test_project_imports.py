@@ -55,3 +55,24 @@ def test_only_one_module_says_what_to_install() -> None:
         module for module in MODULES if re.search(r"is missing \(pip install", (SRC / module).read_text("utf-8"))
     ]
     assert set(telling) - LATER == {"extras.py"}
+
+
+PAGES = sorted(path for folder in ("studio", "server/routes") for path in (SRC / folder).rglob("*.py"))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(SRC)))
+def test_a_page_takes_types_from_the_store_but_asks_it_nothing(page: Path) -> None:
+    asked = [
+        f"{node.module}.{name.name}"
+        for node in ast.walk(ast.parse(page.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("rubrica.store")
+        for name in node.names
+        if name.name[0].islower() and name.name != "address"  # which reads a URL, and no database
+    ]
+    assert not asked, f"{asked}: a function of workspace, games or gateway asks it, and knows who may"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(SRC)))
+def test_a_page_says_what_is_done_and_not_who_may(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    assert not re.search(r"\brequire\(", text), "`rubrica.workspace.access.check_action` knows which role that takes"

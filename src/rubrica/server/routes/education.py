@@ -25,7 +25,7 @@ from rubrica.server.request_bodies import JsonRoute
 from rubrica.server.responses import RouteAnswer, render
 from rubrica.server.service import Service
 from rubrica.server.shared import shared
-from rubrica.workspace.access import require
+from rubrica.workspace.access import check_action
 
 LOG = logging.getLogger("rubrica.server")
 WORKERS = 20
@@ -92,7 +92,7 @@ async def generate_questions(
 ) -> Response:
     """Authors. The server's model writes the questions; with `evaluate` each is judged, with one judge call, and the
     evaluation comes along. Nothing is stored: the same request writes other questions."""
-    require(caller, "author", "having questions written")
+    check_action(caller, "having questions written")
     if body.count > MOST_AT_ONCE:
         raise InputError(f"count: {body.count} questions are asked for, the most is {MOST_AT_ONCE} (ask twice)")
     if not service.settings.judges:

@@ -27,7 +27,7 @@ from rubrica.server.rubric_shapes import (
 from rubrica.server.shared import run_for_user
 from rubrica.store.versions import Version, VersionSummary
 from rubrica.workspace import catalogue
-from rubrica.workspace.access import require
+from rubrica.workspace.access import check_action
 from rubrica.workspace.bundle import Format, draft_of, read_bundle, write_bundle
 from rubrica.workspace.definition_diff import difference
 from rubrica.workspace.draft import LONGEST_NAME, LONGEST_NOTE, Draft
@@ -186,7 +186,7 @@ async def import_bundle(
 ) -> Response:
     """Authors. A bundle, or a bare rubric document, in JSON or YAML. It becomes a private evaluation of yours. It is
     data: nothing in it is run, and what it says about its origin is kept as a note."""
-    require(caller, "author", "importing an evaluation")
+    check_action(caller, "importing an evaluation")
     body = await request.body()
     draft = await run_for_user(request.app, caller, _read, body, request.headers.get("content-type", ""))
     query = catalogue.take_in if rename else catalogue.create

@@ -11,7 +11,7 @@ from rubrica.errors import InputError, RubricaError
 from rubrica.studio.parts import told, trying
 from rubrica.studio.studio import Visitor
 from rubrica.workspace import catalogue
-from rubrica.workspace.access import require
+from rubrica.workspace.access import check_action
 from rubrica.workspace.bundle import read_bundle
 from rubrica.workspace.draft import LARGEST_DEFINITION, LARGEST_EXAMPLES, LONGEST_NAME
 from rubrica.workspace.editing import set_public
@@ -46,7 +46,7 @@ async def import_dialog(visitor: Visitor) -> None:
         async def bring() -> None:
             problem.set_visibility(False)
             try:
-                require(await visitor.still_here(), "author", "importing an evaluation")
+                check_action(await visitor.still_here(), "importing an evaluation")
                 draft = await asyncio.to_thread(read_bundle, text.value or "")
                 made = await visitor.write(catalogue.take_in, draft, visitor.service.clock())
             except RubricaError as error:
