@@ -31,8 +31,9 @@ from rubrica.studio.runs.extent import Extent, read_extent
 from rubrica.studio.runs.index import EvaluationFilter, Indexes, RunIndex
 from rubrica.studio.runs.jobs import RunJob, RunJobs, orders_of
 from rubrica.studio.runs.listing import Listings, narrowed
-from rubrica.studio.runs.paths import baselines_file, case_link, new_run_path, run_path
+from rubrica.studio.runs.paths import baselines_file, case_link, new_run_path
 from rubrica.studio.runs.workspace import RunsWorkspace
+from rubrica.workspace.run_folders import run_path
 
 
 @pytest.fixture

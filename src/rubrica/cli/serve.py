@@ -134,7 +134,7 @@ def serve(
     council = tuple(listed(models)) or judges
     policy = SpendingPolicy(max_calls, usd_per_day, usd_per_day_total)
     _check_prices((*judges, *council), policy)
-    settings = ServerSettings(place, judges, size_of(max_body), spending=policy, council=council)
+    settings = ServerSettings(place, judges, size_of(max_body), spending=policy, runs=runs, council=council)
     keyed = asyncio.run(_prepared(place))
     if not keyed and not is_loopback(host):
         raise RubricaError(

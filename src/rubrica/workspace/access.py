@@ -70,6 +70,7 @@ Action = Literal[
     "executing an evaluation",
     "having questions written",
     "importing an evaluation",
+    "keeping a calibrated rubric",
     "starting a run",
     "uploading cases",
 ]

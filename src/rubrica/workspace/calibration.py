@@ -19,7 +19,7 @@ from .access import Caller
 from .draft import Draft, read_draft, rubric_of
 from .editing import keep_as_fork
 from .entry import RubricEntry, SeenRevision
-from .review_agreement import Labelled
+from .review_agreement import AgreementReport, Labelled
 from .rubric_text import from_text, to_text
 
 Keeping = Literal["version", "fork", "new", "changed"]
@@ -64,6 +64,14 @@ def text_of(rubric: Rubric) -> str:
     if bundled is not None and load(rubric.name).hash == rubric.hash:
         return bundled.file.read_text("utf-8")
     return to_text(rubric.model_dump(mode="json", exclude_defaults=True))
+
+
+def labels_of(report: AgreementReport, rubric: str) -> Labelled:
+    """The labels of one rubric, by its name or name@version."""
+    for own in report.labels:
+        if rubric in (own.rubric, own.name):
+            return own
+    raise MissingError(f"there are no labels of {rubric[:200]!r} (people score what its judge scored, then there are)")
 
 
 def way_to_keep(conn: Connection, caller: Caller, rubric: Rubric) -> tuple[Keeping, RubricEntry | None]:

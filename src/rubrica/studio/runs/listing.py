@@ -18,8 +18,7 @@ from rubrica.runs.files.append_only import whole_lines
 from rubrica.runs.files.folder import EVALUATIONS, LOCK, SUMMARY
 from rubrica.runs.files.manifest import MANIFEST, Manifest, read_manifest
 from rubrica.runs.summary.grading import Grading
-
-from .paths import OWN_PAGES
+from rubrica.workspace.run_folders import OWN_PAGES
 
 State = Literal["finished", "running", "stopped", "unreadable"]
 Share = tuple[str, Role, int]
