@@ -38,6 +38,7 @@ PRIVATE, PUBLIC = {"reference": "private"}, {"reference": "public"}
 OFFER, NO_OFFER = {"id": "public"}, {"id": "private"}
 OWN_GAME, OPEN_GAME = {"game_id": "private_game"}, {"game_id": "public_game"}
 EVALUATION, MARKET, GAME = "/api/evaluations/{reference}", "/api/marketplace/{id}", "/api/games/{game_id}"
+REVIEW_ITEM, REVIEWED = "/api/reviews/items/{item_id}", {"scores": {"points": 1}}
 ONE_ROUND = {"round": {"response": "Hello."}}
 
 
@@ -176,6 +177,15 @@ ROWS = [
     Row("GET", "/api/players/{player_id}", {"player_id": "player"}, None, READ_PRIVATE),
     Row("GET", "/api/scores", {}, None, READ_PUBLIC),
     Row("GET", "/api/scores/{score_id}", {"score_id": "score"}, None, READ_PRIVATE),
+    Row("GET", "/api/reviews/items", {}, None, READ_PUBLIC),
+    Row("GET", "/api/reviews/progress", {}, None, READ_PUBLIC),
+    Row("GET", REVIEW_ITEM, {"item_id": "private_item"}, None, READ_PRIVATE),
+    Row("GET", REVIEW_ITEM, {"item_id": "shared_item"}, None, READ_PUBLIC),
+    Row("POST", f"{REVIEW_ITEM}/scores", {"item_id": "private_item"}, REVIEWED, "401 403 404 201 404 201"),
+    Row("POST", f"{REVIEW_ITEM}/scores", {"item_id": "shared_item"}, REVIEWED, "401 403 201 201 201 201"),
+    Row("GET", "/api/reviews/agreement", {}, None, READ_PUBLIC),
+    Row("GET", "/api/reviews/calibration", {}, None, "401 422 422 422 422 422"),
+    Row("POST", "/api/reviews/calibration", {}, {"rubric": "none"}, "401 403 403 404 404 404"),
     Row("POST", "/api/keys", {}, {"role": "viewer"}, "401 403 403 403 403 201"),
     Row("GET", "/api/keys", {}, None, READ_PUBLIC),
     Row("DELETE", "/api/keys/{key_id}", {"key_id": "key"}, None, "401 404 404 204 404 204"),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +11,7 @@ from rubrica.engine import evaluate as engine
 from rubrica.engine import rejudge as rulings
 from rubrica.engine.compile import compile_rubric
 from rubrica.engine.plan import Plan
-from rubrica.errors import RubricaError
+from rubrica.extras import requires
 from rubrica.model.context import Context
 from rubrica.model.evaluation import Evaluation
 from rubrica.model.judge import Judge
@@ -96,11 +95,9 @@ def rejudge(rubric: RubricLike, stored: Evaluation) -> Evaluation:
 
 def _jury(name: str) -> Jury:
     """A jury of one model. Loaded only now: judging by code alone needs no HTTP client and no price list."""
-    try:
-        jury: Jury = import_module("rubrica.judges.jury").Jury([name])
-    except ModuleNotFoundError as error:
-        raise RubricaError(f"{name}: {error.name} is missing (pip install 'rubrica[judges]')") from error
-    return jury
+    with requires("judges", name):
+        from rubrica.judges.jury import Jury
+    return Jury([name])
 
 
 def _context(context: ContextLike, prompt: str, response: str) -> Context:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Generator
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,7 +33,9 @@ def pytest_configure(config: pytest.Config) -> None:
     if report is not None and not Path(report).absolute().parent.is_dir():
         raise pytest.UsageError(f"--rubrica-report: there is no folder {Path(report).absolute().parent}")
     if judge is not None:
-        import_module(_TESTING).SESSION.judge = judge
+        from rubrica.testing import SESSION
+
+        SESSION.judge = judge
     config.pluginmanager.register(Listener(report), "rubrica-listener")
 
 
@@ -98,20 +99,23 @@ def _plain(judged: Any, whole: bool) -> dict[str, Any]:
 
 def _write(path: str, judged: list[dict[str, Any]], documents: dict[str, dict[str, Any]]) -> str:
     """Write the page, those that failed first; the line that says so."""
-    pages, model = import_module("rubrica.report.page"), import_module("rubrica.model.evaluation")
-    load = import_module("rubrica.engine.load").rubric_from_data
-    replace = import_module("msgspec").structs.replace
+    from msgspec.structs import replace
+
+    from rubrica.engine.load import rubric_from_data
+    from rubrica.model.evaluation import Evaluation
+    from rubrica.report.page import write_report
+
     rubrics: dict[str, Rubric] = {}
     for document in documents.values():
-        rubric = load(document)
+        rubric = rubric_from_data(document)
         rubrics[rubric.reference] = rubric
     evaluations = (
-        replace(model.Evaluation.from_json(one["evaluation"]), case=one["test"])
+        replace(Evaluation.from_json(one["evaluation"]), case=one["test"])
         for one in sorted(judged, key=lambda one: not one["failed"])
     )
     try:
         with Path(path).open("w", encoding="utf-8") as page:
-            count = pages.write_report(evaluations, page, title="Judged by tests", rubrics=rubrics)
+            count = write_report(evaluations, page, title="Judged by tests", rubrics=rubrics)
     except OSError as error:
         return f"rubrica: {path} cannot be written: {error.strerror}"
     return f"rubrica: {count:,} evaluations in {path}"

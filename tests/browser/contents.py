@@ -11,9 +11,9 @@ from typing import Any
 from browser.browsers import Site, eventually
 from rubrica.engine.load import rubric_from_text
 from rubrica.runs.compare.baseline import Baselines, BaselineSource
-from rubrica.runs.files.stored import StoredRun
 from rubrica.runs.review.queue_items import new_items
 from rubrica.runs.review.sampling import draw
+from rubrica.runs.stored import StoredRun
 from rubrica.runs.summary.grading import Grading
 from rubrica.store.reviews import add_items
 from rubrica.studio.runs.jobs import RunJob, RunJobs

@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from browser.browsers import Site, expect_to_fit, opened, sign_in, tab
 from browser.contents import conducted, queued, written
-from rubrica.runs.files.stored import StoredRun
+from rubrica.runs.stored import StoredRun
 from rubrica.workspace.access import Role
 
 RUBRIC = """\

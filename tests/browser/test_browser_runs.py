@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from browser.browsers import Site, expect_to_fit, opened, sign_in, tab
 from browser.contents import conducted, kept_as_baseline, written
-from rubrica.runs.files.stored import StoredRun
+from rubrica.runs.stored import StoredRun
 from rubrica.studio.runs.paths import baselines_file
 
 RUBRIC = """\

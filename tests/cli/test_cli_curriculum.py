@@ -24,7 +24,7 @@ from typer.testing import CliRunner, Result
 from education_samples import calls, model_name, provider, question, teacher
 from rubrica.cli.curriculum import app, grades_of, spread_grades
 from rubrica.education.results import DIMENSIONS
-from rubrica.runs.files.stored import StoredRun
+from rubrica.runs.stored import StoredRun
 
 Cli = Callable[..., Result]
 SETTINGS = {"RUBRICA_JUDGE": "", "RUBRICA_HTTP_KEY": "", "RUBRICA_CACHE": "off", "RUBRICA_ATTEMPTS": "1"}

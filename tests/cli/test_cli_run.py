@@ -22,10 +22,10 @@ from rubrica.runs.bulk.choice import takes_bulk
 from rubrica.runs.bulk.run import LARGE
 from rubrica.runs.files.case_source import LineSource
 from rubrica.runs.files.folder import locked
-from rubrica.runs.files.stored import StoredRun
 from rubrica.runs.progress import ProgressMeter
 from rubrica.runs.request import CaseChoice, RunRequest
 from rubrica.runs.run import Run
+from rubrica.runs.stored import StoredRun
 from rubrica.runs.summary.tally import DimensionCost, RunTally
 
 KIND = """\

@@ -29,9 +29,9 @@ from rubrica.judges.reply import read_one
 from rubrica.llm.http import read_error_body
 from rubrica.model.evaluation import Evaluation
 from rubrica.model.scale import Scale
-from rubrica.studio.builder.document import from_text
 from rubrica.text.question import read_question
 from rubrica.workspace.bundle import read_bundle
+from rubrica.workspace.rubric_text import from_text
 
 BLOCK = "- " * 25_000
 FLOW = "[" * 500_000

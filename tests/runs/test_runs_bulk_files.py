@@ -21,14 +21,14 @@ from rubrica.engine.evaluate import evaluate
 from rubrica.errors import RubricaError
 from rubrica.model.evaluation import Evaluation
 from rubrica.runs.bulk.case_names import tell_apart
+from rubrica.runs.bulk.progress import BulkProgress
 from rubrica.runs.bulk.run import BulkOptions, bulk_rows, evaluations, explain
-from rubrica.runs.events import BulkProgress
 from rubrica.runs.files.case_source import cases_of
 from rubrica.runs.files.manifest import Manifest, UsedRubric
 from rubrica.runs.files.parquet_rows import read_columns
 from rubrica.runs.files.rows import RunRow, row_of
-from rubrica.runs.files.stored import StoredRun
 from rubrica.runs.selection import distinct
+from rubrica.runs.stored import StoredRun
 
 RUBRIC: dict[str, Any] = {
     "name": "bulky",

@@ -17,9 +17,9 @@ from rubrica.errors import RubricaError
 from rubrica.runs.events import IdRepeated, LineBroken, RunAdvanced, RunEvent, RunOpened
 from rubrica.runs.execute import estimate_run, execute_run
 from rubrica.runs.files.manifest import read_manifest
-from rubrica.runs.files.stored import StoredRun
 from rubrica.runs.request import CaseChoice, JudgeSettings, RunRequest
 from rubrica.runs.selection import Selection, sample_of
+from rubrica.runs.stored import StoredRun
 
 NOW = datetime(2026, 5, 4, 12, tzinfo=UTC)
 WORDS: dict[str, Any] = {

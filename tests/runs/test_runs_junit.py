@@ -11,9 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from run_rows import row, seeded, twins
 
-from rubrica.runs.compare.comparison import compare
-from rubrica.runs.files.rows import RunRow
-from rubrica.runs.summary.annotations import (
+from rubrica.runs.compare.annotations import (
     MOST_TOLD,
     annotation,
     comparison_table,
@@ -21,6 +19,8 @@ from rubrica.runs.summary.annotations import (
     of_rows,
     summary_table,
 )
+from rubrica.runs.compare.comparison import compare
+from rubrica.runs.files.rows import RunRow
 from rubrica.runs.summary.grading import Grading
 from rubrica.runs.summary.junit import write_junit
 from rubrica.runs.summary.outcomes import FailureRule

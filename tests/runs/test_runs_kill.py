@@ -26,7 +26,7 @@ from runs_judged import (
 )
 
 from process_forks import RUN, Fork, forks
-from rubrica.runs.files.stored import StoredRun
+from rubrica.runs.stored import StoredRun
 
 KILLS, CASES = 25, 300
 

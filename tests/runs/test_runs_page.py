@@ -21,7 +21,7 @@ from rubrica.report.plots import Layer, PlotAxis, boxes, heat, histogram
 from rubrica.report.run_figures import MOST_CELLS, Distribution, Reservoir, correlations
 from rubrica.runs.files.parquet_rows import write_columns
 from rubrica.runs.files.rows import RunRow, row_of
-from rubrica.runs.files.stored import StoredRun
+from rubrica.runs.stored import StoredRun
 from rubrica.runs.summary.page import write_page
 from rubrica.runs.summary.page_data import EXTREMES, MOST_RUBRICS, SAMPLED, gather_page_data
 

@@ -20,8 +20,8 @@ from rubrica.runs.files.hash_table import HashTable
 from rubrica.runs.files.manifest import Manifest, UsedRubric, read_manifest
 from rubrica.runs.files.parquet_rows import read_columns, write_columns
 from rubrica.runs.files.rows import row_of
-from rubrica.runs.files.stored import StoredRun
 from rubrica.runs.run import encoded
+from rubrica.runs.stored import StoredRun
 
 PLAN = compile_rubric(load("answer-quality"))
 

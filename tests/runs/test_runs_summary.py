@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from run_rows import RUBRIC, row, seeded, twins
 
-from rubrica.runs.compare.measures import SCORE, Measure
 from rubrica.runs.files.rows import RunRow
+from rubrica.runs.summary.measures import SCORE, Measure
 from rubrica.runs.summary.summary import summarise
 from rubrica.scoring.spread import PERCENTS
 

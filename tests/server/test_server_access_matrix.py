@@ -12,8 +12,10 @@ from typing import Any, cast
 from uuid import uuid4
 
 import pytest
+from msgspec.structs import replace
 from starlette.routing import Route
 
+import rubrica
 from access_table import (
     CALLERS,
     FILES,
@@ -27,7 +29,14 @@ from access_table import (
     Row,
     definition,
 )
+from rubrica.engine.load import rubric_from_data
+from rubrica.runs.review.queue_items import new_items
+from rubrica.runs.review.sampling import draw
 from rubrica.server.gateway import app as gateway_app
+from rubrica.store.run_access import Sharing
+from rubrica.workspace.access import Caller
+from rubrica.workspace.reviews import enqueue, list_items
+from rubrica.workspace.run_access import RunKey, claim_run, open_review
 from servers import Client, Reply, Running
 
 LIST_ROUTES = """
@@ -121,6 +130,21 @@ class Things:
     def _score(self, _: dict[str, str]) -> str:
         return str(self._made("/api/evaluations/on-the-shelf/execute", {"response": "Hello."})["id"])
 
+    def _private_item(self, _: dict[str, str], sharing: Sharing = "private") -> str:
+        now, run = self._server.service.clock(), RunKey(f"run {next(NUMBERS)}", "its id")
+        issued = self._server.issued["author"].key
+        author = Caller(issued.user_id, issued.user, "author")
+        rubric = rubric_from_data(definition())
+        evaluation = replace(rubrica.evaluate(rubric, response="Hello."), case="case-1")
+        self._server.write(claim_run, author, run, now)
+        self._server.write(open_review, author, run, sharing, [], now)
+        self._server.write(enqueue, author, run, new_items(draw(lambda: [evaluation], 1.0), {rubric.name: rubric}), now)
+        [item] = self._server.read(list_items, author, "open", run.name, None, 10)
+        return str(item.id)
+
+    def _shared_item(self, _: dict[str, str]) -> str:
+        return self._private_item({}, "shared")
+
     def _key(self, _: dict[str, str]) -> str:
         made = self._server.admin.post("/api/keys", {"role": "viewer", "user": self._author.user})
         return str(made.json["id"])
@@ -193,7 +217,9 @@ def _unversioned(path: str) -> str:
 
 # --- what is somebody else's does not exist, and looks no different from what nobody has -------------------------
 
-PRIVATE_THINGS = frozenset({"private", "private_game", "private_attachment", "score", "player", "joined_player", "key"})
+PRIVATE_THINGS = frozenset(
+    {"private", "private_game", "private_attachment", "private_item", "score", "player", "joined_player", "key"}
+)
 HIDDEN = [row for row in ROWS if PRIVATE_THINGS & set(row.things.values())]
 BAD_CONTEXTS = ({"response": 5}, {"metadata": {"response_time": "x"}}, {"round_history": 7})
 

@@ -22,9 +22,9 @@ from access_table import CALLERS, FILES, MARK, ONE_ROUND, PAGES, UPLOADS, FileRo
 from browser.browsers import Site, served
 from browser.contents import conducted, kept_as_baseline, written
 from gateway_samples import record
-from rubrica.runs.files.stored import StoredRun
 from rubrica.runs.review.queue_items import new_items
 from rubrica.runs.review.sampling import draw
+from rubrica.runs.stored import StoredRun
 from rubrica.store.gateway import keep
 from rubrica.store.reviews import add_items
 from rubrica.store.tables import review_items

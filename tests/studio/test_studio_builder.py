@@ -19,13 +19,14 @@ from rubrica.studio.builder.dimensions import (
     weights_of,
     with_profile,
 )
-from rubrica.studio.builder.document import Data, append, at, from_text, move, put, remove, rename, to_text
+from rubrica.studio.builder.document import Data, append, at, move, put, remove, rename
 from rubrica.studio.builder.matches import found_in, marked
 from rubrica.studio.builder.rules import KINDS, begun
 from rubrica.studio.builder.sentences import gate_sentence, read_gate, read_verdict, verdict_sentence
 from rubrica.studio.builder.starters import STARTERS
 from rubrica.studio.builder.weights import admitted, evened, released, shared_out
 from rubrica.workspace.draft import read_draft
+from rubrica.workspace.rubric_text import from_text, to_text
 
 NAMES = st.lists(st.sampled_from("abcdefgh"), min_size=2, max_size=6, unique=True)
 

@@ -12,11 +12,12 @@ from rubrica.studio.builder import bands, notes
 from rubrica.studio.builder.bands import USUAL, Band, bands_of, coverage, rows_of
 from rubrica.studio.builder.checking import DraftSample, check_draft, checked, payload
 from rubrica.studio.builder.dimensions import renamed, taken_away
-from rubrica.studio.builder.document import Data, at, from_text, put
+from rubrica.studio.builder.document import Data, at, put
 from rubrica.studio.builder.normalisation import WAYS, example_of, method_of
 from rubrica.studio.builder.sections import by_formula, members_of, with_member, with_section
 from rubrica.studio.builder.starters import STARTERS
 from rubrica.workspace.draft import read_draft
+from rubrica.workspace.rubric_text import from_text
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import pytest
 
 from rubrica.model.context import Context
 from rubrica.studio.builder.checking import DraftSample, check_draft, payload
-from rubrica.studio.builder.document import Data, from_text, put
+from rubrica.studio.builder.document import Data, put
 from rubrica.studio.builder.formulas import (
     FormulaSample,
     NameSuggestion,
@@ -20,6 +20,7 @@ from rubrica.studio.builder.formulas import (
 )
 from rubrica.studio.builder.merging import edit_conflict
 from rubrica.studio.builder.starters import STARTERS
+from rubrica.workspace.rubric_text import from_text
 
 SAMPLE = DraftSample("Why?", "Thanks for asking. Two words more.", "pace: 3\nquestion_type: FACTUAL")
 

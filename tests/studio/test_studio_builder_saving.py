@@ -11,10 +11,10 @@ from databases import Opened
 from rubrica.errors import DeniedError, StaleError
 from rubrica.store.users import ensure_user
 from rubrica.studio.builder.checking import payload
-from rubrica.studio.builder.save_queries import both_sides, keep_as_fork
 from rubrica.workspace import catalogue
 from rubrica.workspace.access import Caller
 from rubrica.workspace.draft import read_draft
+from rubrica.workspace.editing import both_sides, keep_as_fork
 from rubrica.workspace.entry import ANYTHING, RubricEntry, SeenRevision
 
 NOW = datetime(2026, 5, 1, 12, tzinfo=UTC)

@@ -12,11 +12,12 @@ import pytest
 from databases import Opened
 from gateway_samples import record, traffic
 from rubrica.errors import MissingError
+from rubrica.gateway.dashboard import kept_request, recent_requests, window_figures
 from rubrica.store.gateway import keep
 from rubrica.store.gateway_figures import RequestWindow
 from rubrica.store.gateway_recent import recent
 from rubrica.studio.gateway.charts import Series, Times, lines
-from rubrica.studio.gateway.figures import SPANS, look, one, recent_requests
+from rubrica.studio.gateway.spans import SPANS
 from rubrica.studio.gateway.steps import steps_of
 from rubrica.studio.gateway.wording import by_type, charts, recently
 from rubrica.workspace.access import LOCAL, Caller
@@ -74,7 +75,7 @@ def test_figures_over_time_have_a_place_for_every_bucket(database: Opened) -> No
     database.write(
         keep, [record(NOW - timedelta(hours=2), total_ms=100.0), record(NOW - timedelta(hours=2), total_ms=300.0)]
     )
-    found = database.read(look, VERA, SPANS["day"].window(NOW), "hour")
+    found = database.read(window_figures, VERA, SPANS["day"].window(NOW), "hour")
     requests = found.over_time(lambda own: float(own.requests))
     assert (len(found.times), len(requests)) == (24, 24)
     assert [value for value in requests if value is not None] == [2.0]
@@ -104,26 +105,26 @@ def test_texts_are_for_admins(database: Opened) -> None:
     own = record(NOW, prompt="Is it mine?", answer="It is.", key_id=key.id)
     database.write(keep, [kept, own])
     vi = Caller(key.user_id, key.user, "viewer", key.id)
-    assert database.read(one, LOCAL, str(kept.trace)).prompt == "Is it <b>?"
-    assert database.read(one, vi, str(own.trace)).prompt is None
-    assert database.read(one, vi, str(own.trace)).answer is None
+    assert database.read(kept_request, LOCAL, str(kept.trace)).prompt == "Is it <b>?"
+    assert database.read(kept_request, vi, str(own.trace)).prompt is None
+    assert database.read(kept_request, vi, str(own.trace)).answer is None
     assert [
         found.trace for found in database.read(recent_requests, vi, SPANS["hour"].window(LATER), "all", None, 5)
     ] == [own.trace]
     assert database.read(recent_requests, VERA, SPANS["hour"].window(LATER), "all", None, 5) == []
     for caller, hidden in ((vi, kept), (VERA, own), (VERA, kept)):
         with pytest.raises(MissingError, match="or it is not yours to see"):
-            database.read(one, caller, str(hidden.trace))
+            database.read(kept_request, caller, str(hidden.trace))
     for trace in ("nonsense", str(UUID(int=5))):
         with pytest.raises(MissingError, match="no request"):
-            database.read(one, LOCAL, trace)
+            database.read(kept_request, LOCAL, trace)
 
 
 def test_words_of_others_are_escaped(database: Opened) -> None:
     database.write(keep, [record(NOW, question_type="<i>ODD", model="<script>x")])
     window = SPANS["hour"].window(NOW + timedelta(minutes=5))
     drawn = recently(database.read(recent_requests, LOCAL, window, "all", None, 5)) + by_type(
-        database.read(look, VERA, window, "minute").figures
+        database.read(window_figures, VERA, window, "minute").figures
     )
     assert "<script" not in drawn
     assert "<i>ODD" not in drawn

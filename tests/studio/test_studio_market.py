@@ -17,12 +17,13 @@ from rubrica.store.rubrics import RubricListing
 from rubrica.store.users import ensure_user
 from rubrica.studio.games.play import submission_of
 from rubrica.studio.games.weights import AttachmentLine, settled, to_whole, total, with_entry
-from rubrica.studio.market.search import PAGE, MarketSearch, look, recommended, sought_from
+from rubrica.studio.market.search import PAGE, address_of, sought_from
 from rubrica.studio.market.wording import listing_card, own_rubric_card
 from rubrica.studio.sandbox.form import Form, FormMetric
 from rubrica.workspace import catalogue, marketplace
 from rubrica.workspace.access import LOCAL, Caller, Role
 from rubrica.workspace.draft import read_draft
+from rubrica.workspace.market_search import MarketSearch, recommended, search_market
 
 NOW = datetime(2026, 5, 1, 12, tzinfo=UTC)
 RULE = {"type": "custom_expression", "name": "brief", "expression": "1 if word_count < 9 else 0"}
@@ -38,7 +39,10 @@ def publish(database: Opened, owner: Caller, name: str, **listed: Any) -> Rubric
 
 
 def found(database: Opened, caller: Caller, **sought: Any) -> list[str]:
-    return [offer.listing.name for offer in database.read(look, caller, MarketSearch(**sought), None, NOW).offers]
+    return [
+        offer.listing.name
+        for offer in database.read(search_market, caller, MarketSearch(**sought), None, PAGE, NOW).offers
+    ]
 
 
 @pytest.mark.parametrize(
@@ -51,7 +55,7 @@ def found(database: Opened, caller: Caller, **sought: Any) -> list[str]:
     ],
 )
 def test_an_address_says_what_it_was_made_of(sought: MarketSearch) -> None:
-    query = sought.address.partition("?")[2]
+    query = address_of(sought).partition("?")[2]
     assert sought_from(QueryParams(query)) == sought
 
 
@@ -79,7 +83,10 @@ def test_ones_own_are_told_with_where_they_come_from(database: Opened) -> None:
     theirs = publish(database, ann, "Theirs <b>", description="<script>")
     publish(database, ben, "Mine")
     copy = database.write(marketplace.take, ben, str(theirs.id), None, NOW).listing
-    own = {each.listing.name: each for each in database.read(look, ben, MarketSearch(view="yours"), None, NOW).own}
+    own = {
+        each.listing.name: each
+        for each in database.read(search_market, ben, MarketSearch(view="yours"), None, PAGE, NOW).own
+    }
     assert "written by you" in own_rubric_card(own["Mine"], NOW)
     assert own["Mine"].offer is not None
     told = own_rubric_card(own["Theirs <b>"], NOW)
@@ -103,8 +110,8 @@ def test_ones_own_are_leafed_through(database: Opened) -> None:
     ann = person(database, "ann")
     for number in range(PAGE + 3):
         publish(database, ann, f"Own {number}", is_public=False)
-    first = database.read(look, ann, MarketSearch(view="yours"), None, NOW)
-    second = database.read(look, ann, MarketSearch(view="yours"), first.after, NOW)
+    first = database.read(search_market, ann, MarketSearch(view="yours"), None, PAGE, NOW)
+    second = database.read(search_market, ann, MarketSearch(view="yours"), first.after, PAGE, NOW)
     names = [own.listing.name for run_rubrics in (first, second) for own in run_rubrics.own]
     assert (len(first.own), len(set(names)), second.after) == (PAGE, PAGE + 3, None)
 
@@ -112,7 +119,7 @@ def test_ones_own_are_leafed_through(database: Opened) -> None:
 def test_words_of_others_are_escaped(database: Opened) -> None:
     ann = person(database, "ann")
     publish(database, ann, "<i>Name</i>", description="<script>alert(1)</script>")
-    offer = database.read(look, ann, MarketSearch("name"), None, NOW).offers[0]
+    offer = database.read(search_market, ann, MarketSearch("name"), None, PAGE, NOW).offers[0]
     told = listing_card(offer, NOW)
     assert "<script>" not in told
     assert "<i>" not in told

@@ -17,32 +17,33 @@ from studio_runs import NOW, TONE, cases, conducted, rubric, script
 from databases import Opened
 from rubrica.engine.load import rubric_from_text
 from rubrica.errors import ConflictError, DeniedError, InputError, MissingError
-from rubrica.runs.files.stored import StoredRun
 from rubrica.runs.review.queue_items import evaluation_of, new_items
 from rubrica.runs.review.sampling import draw
+from rubrica.runs.stored import StoredRun
 from rubrica.store import review_queue, reviews
 from rubrica.store.review_queue import QueueFilter
 from rubrica.store.users import ensure_user
-from rubrica.studio.reviews.agreement import Labelled, differences, own_verdict, standing
-from rubrica.studio.reviews.calibration import calibrated, changes, curves, keep, text_of, way_to_keep
-from rubrica.studio.reviews.tasks import (
-    ReviewField,
-    ReviewTask,
-    ScoredItem,
-    count,
-    done_items,
-    enqueue,
-    following,
-    look,
-    progress,
-    reviewed_runs,
-    submit,
-    take,
-)
+from rubrica.studio.reviews.calibration import changes, curves
 from rubrica.studio.runs.jobs import RunJob
 from rubrica.workspace import catalogue
 from rubrica.workspace.access import Caller, Role
+from rubrica.workspace.calibration import calibrated, keep_calibrated, text_of, way_to_keep
 from rubrica.workspace.draft import read_draft
+from rubrica.workspace.review_agreement import Labelled, agreement_report, differences, own_verdict
+from rubrica.workspace.reviews import (
+    ReviewField,
+    ReviewTask,
+    ScoredItem,
+    count_items,
+    done_items,
+    enqueue,
+    list_items,
+    next_item,
+    read_item,
+    review_progress,
+    reviewed_runs,
+    submit,
+)
 from rubrica.workspace.run_access import RunKey, claim_run, open_review, share_run
 
 
@@ -72,7 +73,7 @@ def queued(database: Opened, run: StoredRun, name: str = "week 1", share: float 
     database.write(claim_run, author, key, NOW)
     database.write(open_review, author, key, "shared", [], NOW)
     assert database.write(enqueue, author, key, items, NOW) == len(items)
-    return [brief.id for brief in database.read(look, author, "open", name, None, 100)]
+    return [brief.id for brief in database.read(list_items, author, "open", name, None, 100)]
 
 
 # --- blind ------------------------------------------------------------------------------------------------
@@ -81,14 +82,14 @@ def queued(database: Opened, run: StoredRun, name: str = "week 1", share: float 
 def test_an_item_tells_nothing_of_the_judge_until_it_is_scored(database: Opened, run: StoredRun) -> None:
     ann = person(database, "ann")
     [item, *_] = queued(database, run)
-    task = database.read(take, ann, item)
+    task = database.read(read_item, ann, item)
     assert isinstance(task, ReviewTask)
     assert {field.name for field in fields(task)}.isdisjoint({"item", "evaluation", "stratum", "verdict", "score"})
     assert [(question.name, question.scale) for question in task.questions] == [("kind", "0–10"), ("help", "0–10")]
     assert task.prompt.startswith("Say ")
     done = database.write(submit, ann, item, {"kind": 7, "help": None}, " fine ", NOW)
     assert (done.mine.scores, done.mine.note) == ({"kind": 7.0}, "fine")
-    assert isinstance(database.read(take, person(database, "bob"), item), ReviewTask)  # bob is blind still
+    assert isinstance(database.read(read_item, person(database, "bob"), item), ReviewTask)  # bob is blind still
 
 
 def test_a_score_that_was_given_stands(database: Opened, run: StoredRun) -> None:
@@ -97,7 +98,7 @@ def test_a_score_that_was_given_stands(database: Opened, run: StoredRun) -> None
     database.write(submit, ann, item, {"kind": 7}, "", NOW)
     with pytest.raises(ConflictError, match="stands"):
         database.write(submit, ann, item, {"kind": 2}, "", NOW)
-    seen = database.read(take, ann, item)
+    seen = database.read(read_item, ann, item)
     assert isinstance(seen, ScoredItem)
     assert seen.mine.scores == {"kind": 7.0}
 
@@ -110,7 +111,7 @@ def test_what_is_no_score_on_the_scale_is_refused(database: Opened, run: StoredR
     [item, *_] = queued(database, run)
     with pytest.raises(InputError):
         database.write(submit, ann, item, scores, "", NOW)
-    assert isinstance(database.read(take, ann, item), ReviewTask)
+    assert isinstance(database.read(read_item, ann, item), ReviewTask)
 
 
 def test_reviewing_needs_a_player_and_drawing_an_author(database: Opened, run: StoredRun) -> None:
@@ -120,7 +121,7 @@ def test_reviewing_needs_a_player_and_drawing_an_author(database: Opened, run: S
     with pytest.raises(DeniedError, match="author"):
         database.write(enqueue, person(database, "author", "player"), RunKey("week 1", "id of week 1"), [], NOW)
     with pytest.raises(MissingError):
-        database.read(take, person(database, "ann"), UUID(int=7))
+        database.read(read_item, person(database, "ann"), UUID(int=7))
 
 
 def test_a_review_is_there_for_its_owner_and_those_who_are_named_only(database: Opened, run: StoredRun) -> None:
@@ -128,18 +129,20 @@ def test_a_review_is_there_for_its_owner_and_those_who_are_named_only(database: 
     items, key = queued(database, run), RunKey("week 1", "id of week 1")
     database.write(open_review, author, key, "private", ["rea"], NOW)
     for sees, caller in ((True, author), (True, rea), (True, person(database, "root", "admin")), (False, bob)):
-        assert (database.read(count, caller).all, len(database.read(progress, caller))) == ((12, 1) if sees else (0, 0))
-        assert database.read(following, caller) == (items[0] if sees else None)
-        assert bool(database.read(look, caller, "all", "week 1", None, 100)) == sees
+        assert (database.read(count_items, caller).all, len(database.read(review_progress, caller))) == (
+            (12, 1) if sees else (0, 0)
+        )
+        assert database.read(next_item, caller) == (items[0] if sees else None)
+        assert bool(database.read(list_items, caller, "all", "week 1", None, 100)) == sees
     for what in (items[0], UUID(int=7)):
         with pytest.raises(MissingError, match=f"there is no review item {what}, or it is not yours to see"):
-            database.read(take, bob, what)
+            database.read(read_item, bob, what)
         with pytest.raises(MissingError):
             database.write(submit, bob, what, {"kind": 7}, "", NOW)
     database.write(submit, rea, items[0], {"kind": 7}, "", NOW)
     database.write(open_review, author, key, "private", [], NOW)
     with pytest.raises(MissingError):
-        database.read(take, rea, items[0])
+        database.read(read_item, rea, items[0])
     with pytest.raises(MissingError, match="no run"):
         database.write(enqueue, bob, key, [], NOW)
 
@@ -165,7 +168,7 @@ def test_an_item_that_is_given_to_somebody_is_scored_by_them(database: Opened, r
         open_review, person(database, "author", "author"), RunKey("week 1", "id of week 1"), "private", [], NOW
     )
     database.write(reviews.assign, item, rea.user_id)
-    assert database.read(count, rea).all == 1
+    assert database.read(count_items, rea).all == 1
     database.write(
         open_review, person(database, "author", "author"), RunKey("week 1", "id of week 1"), "shared", [], NOW
     )
@@ -181,7 +184,7 @@ def test_disputed_items_come_first_and_every_page_goes_on_after_the_last(databas
     queued(database, run)
     ann = person(database, "ann")
     pages, after = [], None
-    while page := database.read(look, ann, "open", None, after, 5):
+    while page := database.read(list_items, ann, "open", None, after, 5):
         pages.append(page)
         after = page[-1].spot
     briefs = [brief for page in pages for brief in page]
@@ -189,22 +192,22 @@ def test_disputed_items_come_first_and_every_page_goes_on_after_the_last(databas
     assert [brief.rank for brief in briefs] == sorted(brief.rank for brief in briefs)
     disputed = {brief.case_id for brief in briefs if brief.rank == 0}
     assert disputed == {f"case-{n}" for n in range(5, 12) if n != 11}  # case 11 got 0 from both
-    assert database.read(count, ann).disputed == len(disputed)
+    assert database.read(count_items, ann).disputed == len(disputed)
 
 
 def test_everybody_has_piles_of_their_own(database: Opened, run: StoredRun) -> None:
     items = queued(database, run)
     ann, bob = person(database, "ann"), person(database, "bob")
     database.write(submit, ann, items[0], {"kind": 5}, "", NOW)
-    mine, theirs = database.read(count, ann), database.read(count, bob)
+    mine, theirs = database.read(count_items, ann), database.read(count_items, bob)
     assert (mine.open, mine.mine, mine.second, mine.all) == (11, 1, 0, 12)
     assert (theirs.open, theirs.mine, theirs.second, theirs.all) == (11, 0, 1, 12)
-    [second] = database.read(look, bob, "second", None, None, 10)
+    [second] = database.read(list_items, bob, "second", None, None, 10)
     assert (second.id, second.opinions, second.mine) == (items[0], 1, False)
-    assert database.read(following, bob) == items[1]
-    assert database.read(following, bob, "another run") == items[1]
+    assert database.read(next_item, bob) == items[1]
+    assert database.read(next_item, bob, "another run") == items[1]
     database.write(reviews.assign, items[1], ann.user_id)
-    assert database.read(following, bob) == items[2]
+    assert database.read(next_item, bob) == items[2]
     assert database.read(review_queue.item_summaries, QueueFilter(bob.user_id, None, "open", "another run"), 10) == []
 
 
@@ -221,12 +224,12 @@ def test_a_sample_that_is_drawn_again_adds_nothing(database: Opened, run: Stored
 def test_agreement_is_told_by_dimension_and_labels_feed_calibration(database: Opened, run: StoredRun) -> None:
     ann = person(database, "ann")
     for item in queued(database, run):
-        task = database.read(take, ann, item)
+        task = database.read(read_item, ann, item)
         assert isinstance(task, ReviewTask)
         number = int(task.case.partition("-")[2])
         database.write(submit, ann, item, {"kind": number % 11, "help": max(number % 11 - 2, 0)}, "", NOW)
     done = {"week 1": (list(database.read(_done, "week 1")), database.read(reviews.opinions, "week 1"))}
-    found = standing(done, lambda _: run.rubrics())
+    found = agreement_report(done, lambda _: run.rubrics())
     assert (found.items, found.people, found.notes) == (12, ["ann"], [])
     kind, helps = found.questions
     assert (kind.question.name, kind.count, helps.count) == ("kind", 12, 12)
@@ -293,17 +296,17 @@ def test_a_corrected_rubric_is_kept_as_a_version_a_fork_or_a_new_one(database: O
     own = database.write(catalogue.create, ann, read_draft(listed), NOW)
     assert database.read(way_to_keep, ann, made.lesson.rubric)[0] == "version"
     with pytest.raises(DeniedError, match="author"):
-        database.write(keep, person(database, "eve", "viewer"), made, NOW)
-    fork = database.write(keep, bob, made, NOW)
+        database.write(keep_calibrated, person(database, "eve", "viewer"), made, NOW)
+    fork = database.write(keep_calibrated, bob, made, NOW)
     assert (fork.listing.is_public, fork.version.version) == (False, "1.0.1")
-    kept = database.write(keep, ann, made, NOW)
+    kept = database.write(keep_calibrated, ann, made, NOW)
     assert (kept.listing.id, kept.version.version, kept.listing.category) == (own.listing.id, "1.0.1", "letters")
     assert (kept.listing.is_public, kept.listing.tags) == (True, ("tone",))
     assert "calibration 1 of 2026-05-04" in kept.version.note
     assert rubric(kept.document).calibration == made.lesson.found.calibration
     assert database.read(way_to_keep, ann, made.lesson.rubric)[0] == "changed"
     with pytest.raises(ConflictError, match="has changed since"):
-        database.write(keep, ann, made, NOW)
+        database.write(keep_calibrated, ann, made, NOW)
 
 
 def test_the_same_case_in_two_runs_counts_twice_and_a_run_that_is_gone_is_told(
@@ -316,9 +319,9 @@ def test_the_same_case_in_two_runs_counts_twice_and_a_run_that_is_gone_is_told(
     done = {
         name: (list(database.read(_done, name)), database.read(reviews.opinions, name)) for name in ("week 1", "week 2")
     }
-    both = standing(done, lambda _: run.rubrics())
+    both = agreement_report(done, lambda _: run.rubrics())
     assert both.items == 4
-    one = standing(done, lambda name: run.rubrics() if name == "week 1" else {})
+    one = agreement_report(done, lambda name: run.rubrics() if name == "week 1" else {})
     assert one.items == 2
     assert one.notes == ["week 2: 2 items left out, for the run's rubric is not there any more"]
 
@@ -359,7 +362,7 @@ def _done(conn: object, name: str) -> list[reviews.ReviewItem]:
 
 
 def _case(database: Opened, caller: Caller, item: UUID) -> str:
-    seen = database.read(take, caller, item)
+    seen = database.read(read_item, caller, item)
     return seen.case if isinstance(seen, ReviewTask) else seen.task.case
 
 

@@ -13,16 +13,16 @@ from rubrica.engine.load import rubric_from_data
 from rubrica.errors import DeniedError, MissingError, StaleError
 from rubrica.report.rubric_page import rubric_blocks
 from rubrica.store.users import ensure_user
-from rubrica.studio.rubrics.actions import may_change, set_public
 from rubrica.studio.rubrics.drawing import Zone, anchor_band, dimensions, gates, profiles, verdicts, zones
-from rubrica.studio.rubrics.list_page import RubricSearch, look
 from rubrica.studio.rubrics.prose import documentation
 from rubrica.studio.rubrics.versions_page import told_changes
 from rubrica.workspace import catalogue, marketplace
 from rubrica.workspace.access import Caller, Role
 from rubrica.workspace.definition_diff import difference
 from rubrica.workspace.draft import read_draft
+from rubrica.workspace.editing import may_change, set_public
 from rubrica.workspace.entry import RubricEntry, SeenRevision
+from rubrica.workspace.rubric_search import RubricSearch, search_rubrics
 
 NOW = datetime(2026, 5, 1, 12, tzinfo=UTC)
 RULE = {"type": "custom_expression", "name": "brief", "expression": "1 if word_count < 9 else 0"}
@@ -48,13 +48,13 @@ def test_every_view_is_paged_without_gaps_or_repeats(database: Opened, view: Any
     seen: list[str] = []
     after = None
     while True:
-        page = database.read(look, ann, RubricSearch(view=view, order=order), after, 3)
+        page = database.read(search_rubrics, ann, RubricSearch(view=view, order=order), after, 3)
         seen += [listing.name for listing in page.rows]
         after = page.after
         if after is None:
             break
     assert sorted(seen) == [f"Open {number}" for number in range(7)]
-    odd = database.read(look, ann, RubricSearch("open", view, tags=("odd",), order=order), None, 10)
+    odd = database.read(search_rubrics, ann, RubricSearch("open", view, tags=("odd",), order=order), None, 10)
     assert sorted(listing.name for listing in odd.rows) == ["Open 1", "Open 3", "Open 5"]
 
 

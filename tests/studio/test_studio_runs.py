@@ -19,7 +19,7 @@ from rubrica.errors import ConflictError, ContextError, InputError, MissingError
 from rubrica.runs.compare.measure_comparison import ComparisonTerms
 from rubrica.runs.compare.trend import TrendPoint, trends
 from rubrica.runs.files.folder import locked
-from rubrica.runs.files.stored import StoredRun
+from rubrica.runs.stored import StoredRun
 from rubrica.studio.builder.checking import DraftSample
 from rubrica.studio.html_tables import table
 from rubrica.studio.runs import case_files as casefiles
@@ -31,8 +31,9 @@ from rubrica.studio.runs.extent import Extent, read_extent
 from rubrica.studio.runs.index import EvaluationFilter, Indexes, RunIndex
 from rubrica.studio.runs.jobs import RunJob, RunJobs, orders_of
 from rubrica.studio.runs.listing import Listings, narrowed
-from rubrica.studio.runs.paths import baselines_file, case_link, new_run_path, run_path
+from rubrica.studio.runs.paths import baselines_file, case_link, new_run_path
 from rubrica.studio.runs.workspace import RunsWorkspace
+from rubrica.workspace.run_folders import run_path
 
 
 @pytest.fixture

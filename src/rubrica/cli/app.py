@@ -11,6 +11,7 @@ import io
 import os
 import sys
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Annotated, Any
@@ -21,6 +22,7 @@ from typer.main import get_command
 
 from rubrica import __version__
 from rubrica.errors import RubricaError, RubricError
+from rubrica.extras import MissingExtraError, requires
 
 from .screen import note, say_error
 
@@ -111,23 +113,19 @@ def _start_telemetry() -> None:
     if not any(map(os.environ.get, ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_LOGS_ENDPOINT"))):
         return
     try:
-        telemetry = import_module("rubrica.telemetry.otlp")
-    except ModuleNotFoundError as error:
-        note(f"no telemetry is sent: {error.name} is missing (pip install 'rubrica[telemetry]')")
+        with requires("telemetry", "no telemetry is sent"):
+            from rubrica.telemetry import otlp  # late: most commands send nothing, and it takes a while to load
+    except MissingExtraError as error:
+        note(str(error))
     else:
-        if telemetry.wanted():
-            telemetry.start()
+        if otlp.wanted():
+            otlp.start()
 
 
 def _module(name: str) -> Any:
     """A command's module; where it needs an extra that is not installed, an error that says so."""
-    try:
+    with requires(COMMANDS[name].extra, f"rubrica {name}") if COMMANDS[name].extra else nullcontext():
         return import_module(f"rubrica.cli.{name}")
-    except ModuleNotFoundError as error:
-        if not COMMANDS[name].extra or (error.name or "").partition(".")[0] == "rubrica":
-            raise
-        message = f"rubrica {name}: {error.name} is missing (pip install 'rubrica[{COMMANDS[name].extra}]')"
-        raise RubricaError(message) from error
 
 
 app = typer.Typer(

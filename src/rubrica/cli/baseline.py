@@ -11,16 +11,16 @@ from rich.text import Text
 
 from rubrica.errors import MissingError
 from rubrica.report.figures import counted, percent, signed
+from rubrica.runs.compare.annotations import comparison_table, of_comparison
 from rubrica.runs.compare.baseline import DEFAULT_FILE, MOST_KEPT, Baselines, BaselineSource
 from rubrica.runs.compare.comparison import USUAL, compare
 from rubrica.runs.compare.measure_comparison import ComparisonTerms
-from rubrica.runs.compare.measures import PASSED
 from rubrica.runs.compare.trend import Direction, Latest, Trend, trends
 from rubrica.runs.compare.trend_page import trend_page
 from rubrica.runs.files.manifest import commit_of
 from rubrica.runs.files.rows import GROUP
-from rubrica.runs.summary.annotations import comparison_table, of_comparison
 from rubrica.runs.summary.grading import Grading
+from rubrica.runs.summary.measures import PASSED
 
 from .broken_lines import BrokenLines
 from .comparison_tables import comparison_page

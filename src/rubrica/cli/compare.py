@@ -6,11 +6,11 @@ from typing import Annotated
 
 import typer
 
+from rubrica.runs.compare.annotations import comparison_table, of_comparison
 from rubrica.runs.compare.comparison import USUAL
 from rubrica.runs.compare.comparison import compare as compared
 from rubrica.runs.compare.measure_comparison import ComparisonTerms
 from rubrica.runs.files.rows import GROUP
-from rubrica.runs.summary.annotations import comparison_table, of_comparison
 from rubrica.runs.summary.grading import Grading
 
 from .broken_lines import BrokenLines

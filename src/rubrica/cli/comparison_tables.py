@@ -9,9 +9,9 @@ from rich.table import Table
 from rich.text import Text
 
 from rubrica.report.figures import counted, percent, signed
+from rubrica.runs.compare.annotations import change_told
 from rubrica.runs.compare.comparison import Comparison, MovedCase
 from rubrica.runs.compare.measure_comparison import MeasureComparison, Verdict
-from rubrica.runs.summary.annotations import change_told
 
 from .screen import safe, short
 from .stored_run_options import plain_table, rounded

@@ -11,6 +11,7 @@ import typer
 
 from rubrica.engine.evaluate import evaluate
 from rubrica.errors import RubricaError
+from rubrica.extras import requires
 from rubrica.model.context import Context
 from rubrica.report.figures import counted
 from rubrica.runs.batch import Batch
@@ -35,7 +36,6 @@ from .judge_options import (
     estimate_table,
     judge_names,
     listed,
-    loaded,
     open_judging,
     refuse_unknown,
 )
@@ -231,9 +231,9 @@ def _refuse_clashes(to: Destinations, record: str | None, inputs: list[str | Non
 
 
 def _serving(url: str, reference: str, jobs: int, keep: bool) -> AbstractContextManager[RemoteJudging]:
-    module = loaded("remote", "--server", "server")
-    opened: AbstractContextManager[RemoteJudging] = module.remote_judging(url, reference, jobs, keep=keep)
-    return opened
+    with requires("server", "--server"):
+        from .remote import remote_judging  # late: only this option needs an HTTP client
+    return remote_judging(url, reference, jobs, keep=keep)
 
 
 def _count(

@@ -14,7 +14,7 @@ from rubrica.errors import RubricaError
 from rubrica.model.evaluation import Evaluation
 from rubrica.report.printable import printable_json
 from rubrica.runs.files.case_source import lines_of
-from rubrica.runs.files.stored import StoredRun
+from rubrica.runs.stored import StoredRun
 
 from .broken_lines import BrokenLines
 from .explanation import explanation

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from difflib import get_close_matches
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -133,14 +132,6 @@ def estimate_table(models: Iterable[CostEstimate]) -> Table:
         counts = (f"{row.calls:,}", f"{row.input_tokens:,}", f"{row.output_tokens:,}")
         table.add_row(safe(row.model), *counts, dollars(row.usd))
     return table
-
-
-def loaded(module: str, option: str, extra: str) -> Any:
-    """A module that an option needs; where an extra is not installed, an error that says so."""
-    try:
-        return import_module(f"rubrica.cli.{module}")
-    except ModuleNotFoundError as error:
-        raise RubricaError(f"{option}: {error.name} is missing (pip install 'rubrica[{extra}]')") from error
 
 
 def refuse_unknown(watched: list[str], rubrics: Collection[Rubric]) -> None:

@@ -9,7 +9,8 @@ from contextlib import contextmanager
 from rich.progress import BarColumn, Progress, ProgressColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
 from rubrica.report.figures import dollars, duration
-from rubrica.runs.events import BulkProgress, RunAdvanced
+from rubrica.runs.bulk.progress import BulkProgress
+from rubrica.runs.events import RunAdvanced
 
 from .screen import err, note
 

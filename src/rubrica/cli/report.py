@@ -15,7 +15,7 @@ from rubrica.packs.library import find, load
 from rubrica.report.figures import counted
 from rubrica.report.page import write_report
 from rubrica.runs.files.case_source import lines_of
-from rubrica.runs.files.stored import StoredRun
+from rubrica.runs.stored import StoredRun
 from rubrica.runs.summary.page import write_page
 
 from .broken_lines import BrokenLines

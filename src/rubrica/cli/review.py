@@ -5,9 +5,8 @@ from __future__ import annotations
 import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 from rich.console import Group, RenderableType
@@ -15,19 +14,23 @@ from rich.table import Table
 from rich.text import Text
 
 from rubrica.errors import RubricaError
+from rubrica.extras import requires
 from rubrica.model.rubric import Rubric
 from rubrica.packs.library import find
 from rubrica.report.figures import counted, figure, percent, signed
-from rubrica.runs.files.stored import StoredRun
 from rubrica.runs.review.agreement import QuestionAgreement, VerdictAgreement, agreements, labels, verdict_agreement
 from rubrica.runs.review.opinions import BadRecord, ReviewedRun, read_filled, reviewed
 from rubrica.runs.review.questions import Form, sheet_html, sheet_markdown, write_review
 from rubrica.runs.review.sampling import STRATA, DrawnEvaluation, draw
+from rubrica.runs.stored import StoredRun
 
 from .options import AsJson, Force
 from .output_files import atomic_text_file, refuse_same
 from .screen import echo_json, note, out, program, safe, short
 from .sources import rubric_of
+
+if TYPE_CHECKING:
+    from .review_queue import ReviewQueue
 
 app = typer.Typer(
     add_completion=False,
@@ -165,7 +168,7 @@ def sample(
         with atomic_text_file(files.review, force=force) as file, atomic_text_file(files.sheet, force=force) as page:
             page.write(texts(drawn, known, Path(files.review).name))
             write_review(drawn, known, file, form, show_judge=show_judge)
-    added = None if database is None else _queue().add(database, stored, drawn, known, reviewers)
+    added = None if database is None else _queue(database).add(stored, drawn, known, reviewers)
     out().print(_drawn_page(drawn, files, added, _way_back(run, files, database)))
 
 
@@ -241,7 +244,7 @@ def import_scores(
     known = _known(stored, rubrics)
     filled = [record for file in files or [] for record in read_filled(file, reviewer)]
     if database is not None:
-        filled = [*_queue().opinions(database, stored.name), *filled]
+        filled = [*_queue(database).opinions(stored.name), *filled]
     found = reviewed(filled, stored.evaluations(), known)
     _told(found.bad)
     if not found.opinions:
@@ -250,7 +253,7 @@ def import_scores(
         raise RubricaError(f"nobody filled anything in: {counted(found.empty, 'record')} without a score")
     kept = None
     if database is not None and files:
-        kept = _queue().keep(database, stored.name, list(found.opinions.values()))
+        kept = _queue(database).keep(stored.name, list(found.opinions.values()))
     measured, verdicts = agreements(found, known), verdict_agreement(found, known)
     written = _write_labels(output, labels(found, known), force) if output is not None else {}
     commands = [_calibrate(path, reference, rubrics) for path, reference in written.items()]
@@ -370,11 +373,8 @@ def _known(run: StoredRun, names: Sequence[str] | None) -> dict[str, Rubric]:
     return run.rubrics() | given
 
 
-def _queue() -> Any:
+def _queue(place: str) -> ReviewQueue:
     """The review queue of a database; loaded only now, for most reviews need none."""
-    try:
-        return import_module("rubrica.cli.review_queue")
-    except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] == "rubrica":
-            raise
-        raise RubricaError(f"--database: {error.name} is missing (pip install 'rubrica[server]')") from error
+    with requires("server", "--database"):
+        from .review_queue import ReviewQueue
+    return ReviewQueue(place)

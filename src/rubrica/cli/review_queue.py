@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from sqlalchemy import Connection
 
-from rubrica.runs.files.stored import StoredRun
 from rubrica.runs.review.opinions import FilledRecord, Opinion
 from rubrica.runs.review.questions import Rubrics
 from rubrica.runs.review.queue_items import filled_of, new_items
 from rubrica.runs.review.sampling import DrawnEvaluation
+from rubrica.runs.stored import StoredRun
 from rubrica.store import reviews
 from rubrica.store.reviews import NewReviewItem
 from rubrica.store.upgrade import upgrade
@@ -30,11 +31,25 @@ NO_MANIFEST = "-"
 """Stands for the id of a run that is only a file of evaluations; no manifest has it."""
 
 
-def add(place: str, run: StoredRun, drawn: Sequence[DrawnEvaluation], rubrics: Rubrics, reviewers: str | None) -> int:
-    """Put a sample into the queue; how many of it were not there yet. A SQLite file is made where there is none."""
-    asyncio.run(upgrade(place))
-    key = RunKey(run.name, run.manifest.id if run.manifest is not None else NO_MANIFEST)
-    return on_database(place, MADE_BY, _add, key, new_items(drawn, rubrics), reviewers, datetime.now(UTC))
+@dataclass(frozen=True, slots=True)
+class ReviewQueue:
+    """The queue of the database at a place."""
+
+    place: str
+
+    def add(self, run: StoredRun, drawn: Sequence[DrawnEvaluation], rubrics: Rubrics, reviewers: str | None) -> int:
+        """Put a sample in; how many of it were not there yet. A SQLite file is made where there is none."""
+        asyncio.run(upgrade(self.place))
+        key = RunKey(run.name, run.manifest.id if run.manifest is not None else NO_MANIFEST)
+        return on_database(self.place, MADE_BY, _add, key, new_items(drawn, rubrics), reviewers, datetime.now(UTC))
+
+    def opinions(self, run: str) -> list[FilledRecord]:
+        """What people gave the items of a run."""
+        return filled_of(on_database(self.place, MADE_BY, reviews.opinions, run))
+
+    def keep(self, run: str, given: Sequence[Opinion]) -> int:
+        """Keep opinions that were read from files, of items that are in the queue; how many that were."""
+        return on_database(self.place, MADE_BY, _keep, run, given, datetime.now(UTC))
 
 
 def _add(conn: Connection, run: RunKey, items: Sequence[NewReviewItem], reviewers: str | None, now: datetime) -> int:
@@ -43,16 +58,6 @@ def _add(conn: Connection, run: RunKey, items: Sequence[NewReviewItem], reviewer
         names = [] if reviewers == EVERYONE else reviewers.split(",")
         open_review(conn, LOCAL, run, "shared" if reviewers == EVERYONE else "private", names, now)
     return reviews.add_items(conn, run.name, items, now)
-
-
-def opinions(place: str, run: str) -> list[FilledRecord]:
-    """What people gave the items of a run."""
-    return filled_of(on_database(place, MADE_BY, reviews.opinions, run))
-
-
-def keep(place: str, run: str, given: Sequence[Opinion]) -> int:
-    """Keep opinions that were read from files, of items that are in the queue; how many that were."""
-    return on_database(place, MADE_BY, _keep, run, given, datetime.now(UTC))
 
 
 def _keep(conn: Connection, run: str, given: Sequence[Opinion], now: datetime) -> int:

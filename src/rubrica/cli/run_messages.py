@@ -12,9 +12,9 @@ from typing import Self, assert_never
 from rich.text import Text
 
 from rubrica.report.figures import counted, dollars
+from rubrica.runs.bulk.progress import BulkProgress
 from rubrica.runs.concurrency import rarely_scanned
 from rubrica.runs.events import (
-    BulkProgress,
     IdRepeated,
     LineBroken,
     RunAdvanced,
@@ -23,7 +23,7 @@ from rubrica.runs.events import (
     RunOpened,
     RunOutcome,
 )
-from rubrica.runs.files.stored import ERRORS
+from rubrica.runs.files.folder import ERRORS
 from rubrica.runs.summary.tally import RunTally
 
 from .broken_lines import BrokenLines

@@ -9,7 +9,6 @@ import shlex
 import socket
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -20,6 +19,8 @@ from rich.table import Table
 from rich.text import Text
 
 from rubrica.errors import RubricaError
+from rubrica.extras import MissingExtraError, requires
+from rubrica.llm.budget import load_price
 from rubrica.llm.model import Usage
 from rubrica.server.app import create_app
 from rubrica.server.connection import serving_config
@@ -133,7 +134,7 @@ def serve(
     council = tuple(listed(models)) or judges
     policy = SpendingPolicy(max_calls, usd_per_day, usd_per_day_total)
     _check_prices((*judges, *council), policy)
-    settings = ServerSettings(place, judges, size_of(max_body), spending=policy, council=council)
+    settings = ServerSettings(place, judges, size_of(max_body), spending=policy, runs=runs, council=council)
     keyed = asyncio.run(_prepared(place))
     if not keyed and not is_loopback(host):
         raise RubricaError(
@@ -163,8 +164,9 @@ def _check_prices(models: Iterable[str], policy: SpendingPolicy) -> None:
     """Refuse a limit on models whose price is not known: it would be a promise that cannot be kept."""
     if policy.usd_per_day is None and policy.usd_per_day_total is None:
         return
+    price = load_price("--usd-per-day")
     for name in models:
-        if import_module("rubrica.llm.price").price(name, Usage(1000, 1000)) is None:
+        if price(name, Usage(1000, 1000)) is None:
             raise RubricaError(
                 f"{name}: price unknown, so --usd-per-day cannot be kept (leave it out, or name a model with a price)"
             )
@@ -173,13 +175,12 @@ def _check_prices(models: Iterable[str], policy: SpendingPolicy) -> None:
 def _attach_studio(application: FastAPI, service: Service, runs: Path, models: tuple[str, ...]) -> str:
     """Add the studio's pages; why there are none, where what draws them is not installed."""
     try:
-        mount = import_module("rubrica.studio.mount")
-    except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] == "rubrica":
-            raise
-        return f"{error.name} is missing (pip install 'rubrica[studio]')"
-    studio = import_module("rubrica.studio.studio").Studio(service, application.state.door, runs, models)
-    mount.attach(application, studio)
+        with requires("studio", "none"):
+            from rubrica.studio.mount import attach  # late: pages take a second to load, and --no-studio has none
+            from rubrica.studio.studio import Studio
+    except MissingExtraError as error:
+        return str(error)
+    attach(application, Studio(service, application.state.door, runs, models))
     return ""
 
 
@@ -208,11 +209,9 @@ async def _prepared(place: str) -> bool:
 
 def server_jury(names: tuple[str, ...]) -> Jury:
     """The judges; loaded only now, because a server without them needs no price list."""
-    try:
-        jury: Jury = import_module("rubrica.judges.jury").Jury(names, public=True)
-    except ModuleNotFoundError as error:
-        raise RubricaError(f"--judge: {error.name} is missing (pip install 'rubrica[judges]')") from error
-    return jury
+    with requires("judges", "--judge"):
+        from rubrica.judges.jury import Jury
+    return Jury(names, public=True)
 
 
 def url_of(host: str, port: int) -> str:

@@ -13,7 +13,8 @@ from rubrica.errors import ContextError, RubricaError
 from rubrica.model.context import Context
 from rubrica.model.rubric import Rubric
 from rubrica.packs.library import load
-from rubrica.runs.files.case_source import BOM, STDIN, TEXT_KEYS, json_or_text
+from rubrica.runs.files.case_source import BOM, STDIN
+from rubrica.runs.files.cells import TEXT_KEYS, json_or_text
 
 
 def text_of(value: str, option: str) -> str:

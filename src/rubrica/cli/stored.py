@@ -10,7 +10,8 @@ from pydantic_core import from_json
 from rubrica.engine.cases import BadLine
 from rubrica.errors import RubricaError, StoredError
 from rubrica.model.evaluation import Evaluation
-from rubrica.runs.files.stored import EVALUATIONS, StoredRun
+from rubrica.runs.files.folder import EVALUATIONS
+from rubrica.runs.stored import StoredRun
 
 WAY_OUT = "`rubrica run CASES -o DIR` and `rubrica eval CASES.jsonl -o FILE.jsonl` store evaluations"
 

@@ -11,7 +11,7 @@ from rich.table import Table
 
 from rubrica.errors import RubricaError
 from rubrica.report.figures import figure
-from rubrica.runs.files.stored import StoredRun
+from rubrica.runs.stored import StoredRun
 
 from .broken_lines import BrokenLines
 

@@ -8,9 +8,9 @@ from typing import Annotated, Any
 import typer
 
 from rubrica.errors import InputError, RubricaError
+from rubrica.runs.compare.annotations import of_rows, summary_table
 from rubrica.runs.files.rows import GROUP, RunRow
-from rubrica.runs.files.stored import StoredRun
-from rubrica.runs.summary.annotations import of_rows, summary_table
+from rubrica.runs.stored import StoredRun
 from rubrica.runs.summary.grading import Grading
 from rubrica.runs.summary.junit import write_junit
 from rubrica.runs.summary.outcomes import FailureRule

@@ -10,9 +10,9 @@ from rich.text import Text
 
 from rubrica.model.rubric import Rubric
 from rubrica.report.figures import counted, dollars, duration, figure, percent, price, signed
-from rubrica.runs.compare.measures import SCORE
 from rubrica.runs.summary.figures import RubricSummary, Summary
 from rubrica.runs.summary.grading import name_of
+from rubrica.runs.summary.measures import SCORE
 from rubrica.scoring.spread import Spread
 
 from .screen import safe, short

@@ -6,12 +6,12 @@ import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from importlib import import_module
 
 from rubrica.errors import RubricaError
+from rubrica.extras import requires
 from rubrica.judges.exchange import Price
 from rubrica.judges.fence import TokenSource, random_token
-from rubrica.llm.budget import Budget
+from rubrica.llm.budget import Budget, load_price
 from rubrica.llm.connect import ProviderLimits, check_form, connect
 from rubrica.llm.model import Model
 from rubrica.llm.settings import Settings, load_settings
@@ -48,11 +48,10 @@ async def open_members(
     for name in names:
         check_form(name)
     settings = _patient(load_settings() if settings is None else settings, seconds)
-    try:
-        price: Price = import_module("rubrica.llm.price").price  # a list that takes 0.15 s to read
-        session = import_module("rubrica.llm.http").HttpSession(largest_answer=LARGEST_ANSWER)
-    except ModuleNotFoundError as error:
-        raise RubricaError(f"a council: {error.name} is missing (pip install 'rubrica[judges]')") from error
+    price = load_price("a council")
+    with requires("judges", "a council"):
+        from rubrica.llm.http import HttpSession  # late: what only talks about councils needs no HTTP client
+    session = HttpSession(largest_answer=LARGEST_ANSWER)
     gates = ProviderLimits()
     budget = Budget(settings.budget, price) if settings.budget is not None else None
     models: dict[str, Model] = {}

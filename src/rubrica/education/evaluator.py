@@ -7,7 +7,6 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
-from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -15,6 +14,7 @@ from rubrica.engine.compile import compile_rubric
 from rubrica.engine.evaluate import aevaluate
 from rubrica.engine.plan import Plan
 from rubrica.errors import RubricaError
+from rubrica.extras import requires
 from rubrica.model.evaluation import Evaluation
 from rubrica.model.judge import Judge
 from rubrica.model.rubric import Rubric
@@ -159,11 +159,9 @@ class ResponseEvaluator:
         if not isinstance(self._judge, str):
             yield self._plan
             return
-        try:
-            jury = import_module("rubrica.judges.jury").Jury([self._judge], cached=False)
-        except ModuleNotFoundError as error:
-            raise RubricaError(f"{self._judge}: {error.name} is missing (pip install 'rubrica[judges]')") from error
-        async with jury:
+        with requires("judges", self._judge):
+            from rubrica.judges.jury import Jury  # late: judging by code alone needs no HTTP client and no price list
+        async with Jury([self._judge], cached=False) as jury:
             yield compile_rubric(self.rubric, jury.judge(self.rubric))
 
     def _wait(self, work: Coroutine[Any, Any, T]) -> T:

@@ -20,9 +20,8 @@ from rubrica.model.evaluation import Evaluation
 from rubrica.runs.files.append_only import AppendOnlyFile, whole_lines
 from rubrica.runs.files.atomic import write_atomically
 from rubrica.runs.files.evaluation_head import head_of
-from rubrica.runs.files.folder import begin, drop_derived, locked
+from rubrica.runs.files.folder import EVALUATIONS, begin, drop_derived, locked
 from rubrica.runs.files.manifest import Manifest
-from rubrica.runs.files.stored import EVALUATIONS
 
 from .summary import GradeFigures, all_grades
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -59,6 +59,17 @@ def list_games(conn: Connection, caller: Caller, mine: bool, before: UUID | None
     """One page of the games that are there for the caller, newest first."""
     seen_by = None if caller.is_admin and not mine else caller.user_id
     return store.list_games(conn, seen_by, mine=mine, before=before, limit=limit)
+
+
+def list_views(
+    conn: Connection, caller: Caller, mine: bool, before: UUID | None, limit: int
+) -> tuple[Sequence[GameView], UUID | None]:
+    """One page of games with what is attached to each, and where the next page starts."""
+    found = list_games(conn, caller, mine, before, limit + 1)
+    shown = found[:limit]
+    attached = store.attachments(conn, [game.id for game in shown]) if shown else []
+    views = [GameView(game, [each for each in attached if each.game_id == game.id]) for game in shown]
+    return views, shown[-1].id if len(found) > limit else None
 
 
 def visible_game(conn: Connection, caller: Caller, game_id: UUID) -> Game:

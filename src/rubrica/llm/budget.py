@@ -12,10 +12,12 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 
 from rubrica.errors import RubricaError
+from rubrica.extras import requires
 
 from .model import Model, ModelError, Reply, Request, Usage
 
 Price = Callable[[str, Usage], float | None]
+"""US dollars of a call, by the model's name; None where the price is not known."""
 
 IMAGE_TOKENS = 2_000
 """Tokens that a picture is taken to have at most."""
@@ -161,3 +163,10 @@ def _refused(budget: Budget, usd: float) -> str:
     used = f"${budget.spent:.4f} of the budget of ${budget.limit:g} is spent"
     under_way = f" and ${budget.reserved:.4f} reserved" if budget.reserved > ROUNDING else ""
     return f"not asked: {used}{under_way}, and this call can cost ${usd:.4f}"
+
+
+def load_price(wanted: str) -> Price:
+    """The price list. Loaded only now: it takes 0.15 s to read, and it is an extra."""
+    with requires("judges", wanted):
+        from .price import price
+    return price

@@ -10,6 +10,7 @@ from rubrica.engine.cases import BadLine, Case
 from rubrica.model.evaluation import Cost
 from rubrica.model.rubric import Rubric
 
+from .bulk.progress import BulkProgress
 from .files.folder import RunOpening
 from .summary.tally import RunTally
 
@@ -36,16 +37,6 @@ class RunAdvanced:
     total: int | None = None  # how many there will be
     estimated: bool = False  # whether the total is worked out from how much of the file has been read
     cost: Cost | None = None  # of judging so far; None where nothing was paid for
-
-
-@dataclass(frozen=True, slots=True)
-class BulkProgress:
-    """How far a bulk run is. Pieces that an earlier process judged are counted too."""
-
-    rows: int
-    errors: int
-    pieces: int
-    all_pieces: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,10 +9,10 @@ from pathlib import Path
 import msgspec
 
 from .files.atomic import write_atomically
-from .files.folder import PAGE, SUMMARY
+from .files.folder import COLUMNS, PAGE, SUMMARY
 from .files.manifest import read_manifest
 from .files.rows import RunRow
-from .files.stored import COLUMNS, StoredRun
+from .stored import StoredRun
 from .summary.page import CARDS, write_page
 from .summary.summary import summarise
 from .summary.tally import RunTally

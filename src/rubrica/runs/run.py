@@ -17,9 +17,8 @@ from .batch import BadCase, CaseWork
 from .files.append_only import AppendOnlyFile, whole_lines
 from .files.atomic import write_atomically
 from .files.evaluation_head import content_of, head_of, key_of, latest
-from .files.folder import drop_derived
+from .files.folder import ERRORS, EVALUATIONS, drop_derived
 from .files.hash_table import HashTable
-from .files.stored import ERRORS, EVALUATIONS
 
 Item = TypeVar("Item")
 

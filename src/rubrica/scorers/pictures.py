@@ -7,16 +7,17 @@ looked at has no number: a formula that reads one says why.
 from __future__ import annotations
 
 import hashlib
-import importlib
 import io
 import struct
 import zlib
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 from rubrica.errors import FormulaFault
+from rubrica.extras import MissingExtraError, requires
 from rubrica.model.context import Context
 from rubrica.text.question import read_question
 
@@ -55,42 +56,44 @@ def measure_picture(data: bytes) -> PictureMeasurements:
     if found.width * found.height > MOST_PIXELS:
         return PictureMeasurements(fault=f"it claims {found.width:,} × {found.height:,} pixels, too many to decode")
     try:
-        images: Any = importlib.import_module("PIL.Image")
-    except ImportError:
-        raise PictureError("Pillow is missing, so pictures are not looked at (pip install 'rubrica[images]')") from None
+        with requires("images", "pictures are not looked at"):
+            from PIL import Image, ImageChops  # late: most rubrics look at no picture
+    except MissingExtraError as error:
+        raise PictureError(str(error)) from None
     try:
-        with images.open(io.BytesIO(data), formats=FORMATS) as opened:
+        with Image.open(io.BytesIO(data), formats=FORMATS) as opened:
             if opened.width * opened.height > MOST_PIXELS:
                 return PictureMeasurements(fault="it has too many pixels to decode")
             opened.load()
-            return _measured(opened, images)
+            grey = _on_paper(opened, Image).convert("L")
+            return _measured(grey, ImageChops.difference)
     except (OSError, ValueError, SyntaxError, EOFError, IndexError, TypeError, OverflowError, MemoryError) as error:
         return PictureMeasurements(fault=f"it cannot be decoded: {type(error).__name__}")
-    except (struct.error, zlib.error, images.DecompressionBombError) as error:
+    except (struct.error, zlib.error, Image.DecompressionBombError) as error:
         return PictureMeasurements(fault=f"it cannot be decoded: {type(error).__name__}")
 
 
-def _measured(picture: Bitmap, images: Any) -> PictureMeasurements:
-    grey = _on_paper(picture, images).convert("L")
-    chops: Any = importlib.import_module("PIL.ImageChops")
+def _measured(grey: Bitmap, difference: Callable[[Bitmap, Bitmap], Bitmap]) -> PictureMeasurements:
     dark, light = _between(grey.histogram(), _NOISE, 1 - _NOISE)
     steepest = 0
     for across, down in ((1, 0), (0, 1)):
         box = (across, down, grey.width, grey.height)
         if box[2] > box[0] and box[3] > box[1]:
             moved = grey.crop((0, 0, grey.width - across, grey.height - down))
-            steps = chops.difference(grey.crop(box), moved)
+            steps = difference(grey.crop(box), moved)
             steepest = max(steepest, _between(steps.histogram(), 0.0, 1 - _NOISE)[1])
     reach = max(1, light - dark)
     return PictureMeasurements(grey.width, grey.height, (light - dark) / 255, min(1.0, steepest / reach))
 
 
-def _on_paper(picture: Bitmap, images: Any) -> Any:
+def _on_paper(picture: Bitmap, images: ModuleType) -> Bitmap:
     """The picture as a white page shows it, where parts of it are transparent."""
     if not picture.has_transparency_data:
         return picture
     clear = picture.convert("RGBA")
-    return images.alpha_composite(images.new("RGBA", clear.size, (255, 255, 255, 255)), clear)
+    page: Bitmap = images.new("RGBA", clear.size, (255, 255, 255, 255))
+    page.alpha_composite(clear)
+    return page
 
 
 def _between(histogram: list[int], low: float, high: float) -> tuple[int, int]:

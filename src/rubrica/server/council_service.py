@@ -10,7 +10,6 @@ import asyncio
 import logging
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
-from importlib import import_module
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -23,9 +22,9 @@ from rubrica.council.result import CouncilResult
 from rubrica.council.session import run
 from rubrica.council.settings import MOST_MEMBERS, TIERS, CouncilSettings, Scoring, TierName, load_council
 from rubrica.errors import InputError, RubricaError
-from rubrica.judges.exchange import Price
+from rubrica.extras import MissingExtraError
 from rubrica.judges.quote import Quote
-from rubrica.llm.budget import most_tokens
+from rubrica.llm.budget import load_price, most_tokens
 from rubrica.llm.connect import check_form
 from rubrica.llm.model import ChatMessage
 from rubrica.llm.public import PublicModel, by_public_name, public_price
@@ -144,7 +143,7 @@ class CouncilService:
     async def quote(self, wish: CouncilRequest) -> Quote:
         """What a session costs at most. Nobody is asked."""
         settings = self.settings(wish)
-        price: Price = (await asyncio.to_thread(import_module, "rubrica.llm.price")).price  # takes a while to read
+        price = await asyncio.to_thread(load_price, "a council")
         asked = most_tokens(wish.question) + sum(most_tokens(turn.content) for turn in wish.history)
         return quote_session(settings, [self._names[alias] for alias in settings.everybody], asked, price)
 
@@ -176,14 +175,12 @@ class CouncilService:
     async def _connected(self) -> Members:
         longest = max(self._base.seconds, *(tier.seconds for tier in TIERS.values()))
         try:
-            await asyncio.to_thread(import_module, "rubrica.llm.price")  # takes a while to read
+            await asyncio.to_thread(load_price, "a council")  # here, for connecting would read it in the event loop
             opened = await self._open.enter_async_context(
                 open_members(list(self._names.values()), self._models(), seconds=longest)
             )
-        except ModuleNotFoundError as error:
-            raise CouncilUnavailableError(
-                f"a council: {error.name} is missing (pip install 'rubrica[judges]')"
-            ) from error
+        except MissingExtraError as error:
+            raise CouncilUnavailableError(str(error)) from error
         except RubricaError as error:
             LOG.error("the council's models cannot be connected: %s", error)
             detail = "the log says why" if self._discreet else str(error)

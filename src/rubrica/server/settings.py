@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from rubrica.workspace.spending import SpendingPolicy
 
@@ -19,4 +20,5 @@ class ServerSettings:
     max_body: int = MAX_BODY  # bytes
     preload: bool = True  # the bundled rubrics
     spending: SpendingPolicy = field(default_factory=SpendingPolicy)
+    runs: Path = Path("runs")  # a folder of run folders, for the rubrics that reviewed runs were judged by
     council: tuple[str, ...] = ()  # models by name that a council may be asked with; none: there is no council

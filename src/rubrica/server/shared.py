@@ -15,7 +15,7 @@ from rubrica.engine.plan import Plan
 from rubrica.games import execution
 from rubrica.games.execution import ExecutionTarget
 from rubrica.workspace import catalogue
-from rubrica.workspace.access import Caller, require
+from rubrica.workspace.access import Caller, check_action
 
 from .plans import WeightedCache
 from .service import Service
@@ -72,7 +72,7 @@ class TargetCache:
 
     async def of(self, service: Service, caller: Caller, reference: str) -> ReadyTarget:
         """The evaluation a reference means, ready to be executed."""
-        require(caller, "player", "executing an evaluation")
+        check_action(caller, "executing an evaluation")
         known = self._known.get(reference)
         if known is not None and not (known.plan.judge and known.plan.judged):
             return known  # a judge is not paid before it is known who may ask it

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Concatenate, ParamSpec, Protocol, Self, TypeVar
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, literal, select
 
 from .address import address
 from .postgres import Postgres
@@ -76,6 +76,10 @@ class Database:
         The query may have to be run again before that, so it changes nothing but the database.
         """
         return await self._backend.write(lambda conn: query(conn, *args, **options))
+
+    async def reach(self) -> None:
+        """Ask for nothing; a StoreError says that there is no answer."""
+        await self._backend.read(lambda conn: conn.execute(select(literal(1))).scalar_one())
 
     async def close(self) -> None:
         await self._backend.close()

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from fastapi import Request
-from sqlalchemy import Connection
 
 from rubrica.errors import DeniedError
 from rubrica.server.service import Service
@@ -55,16 +54,12 @@ class Visitor:
         self.caller = admitted
         return admitted
 
-    async def read(
-        self, query: Callable[Concatenate[Connection, Caller, P], T], *args: P.args, **options: P.kwargs
-    ) -> T:
+    async def read(self, query: Callable[Concatenate[Any, Caller, P], T], *args: P.args, **options: P.kwargs) -> T:
         """Ask the database something, as this person."""
         caller = await self.still_here()
         return await self.service.database.read(query, caller, *args, **options)
 
-    async def write(
-        self, query: Callable[Concatenate[Connection, Caller, P], T], *args: P.args, **options: P.kwargs
-    ) -> T:
+    async def write(self, query: Callable[Concatenate[Any, Caller, P], T], *args: P.args, **options: P.kwargs) -> T:
         """Change something in the database, as this person."""
         caller = await self.still_here()
         return await self.service.database.write(query, caller, *args, **options)

@@ -59,3 +59,32 @@ def require(caller: Caller, role: Role, what: str) -> None:
     """
     if not caller.may(role):
         raise DeniedError(f"{what} needs the role {role}; this key has {caller.role}")
+
+
+Action = Literal[
+    "asking a judge",
+    "asking for a completion",
+    "asking the council",
+    "changing an evaluation",
+    "creating an evaluation",
+    "executing an evaluation",
+    "having questions written",
+    "importing an evaluation",
+    "keeping a calibrated rubric",
+    "starting a run",
+    "uploading cases",
+]
+"""What is refused at once, before a body is read or a model is asked for it."""
+
+_PLAYERS: tuple[Action, ...] = ("asking a judge", "asking for a completion", "executing an evaluation")
+
+
+def check_action(caller: Caller, action: Action) -> None:
+    """Refuse a caller who may not do something.
+
+    >>> check_action(Caller(UUID(int=7), "ann", "player"), "starting a run")
+    Traceback (most recent call last):
+        ...
+    rubrica.errors.DeniedError: starting a run needs the role author; this key has player
+    """
+    require(caller, "player" if action in _PLAYERS else "author", action)

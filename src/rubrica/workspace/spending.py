@@ -13,12 +13,11 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from rubrica.engine.plan import Plan
 from rubrica.errors import RubricaError, SpendingLimitError, StoreError
-from rubrica.llm.budget import Budget, Price, spending_from
+from rubrica.llm.budget import Budget, load_price, spending_from
 from rubrica.model.context import Context
 from rubrica.store.database import Database
 from rubrica.store.spending import (
@@ -121,7 +120,7 @@ class SpendingLimits:
         if quote.usd == 0.0:
             yield
             return
-        budget = Budget(quote.usd if limited and quote.usd is not None else math.inf, _price())
+        budget = Budget(quote.usd if limited and quote.usd is not None else math.inf, load_price("spending"))
         reservation = await self._database.write(reserve_spending, accounts, quote.usd or 0.0, self._clock())
         renewing = asyncio.get_running_loop().create_task(self._renew(reservation))
         try:
@@ -208,8 +207,3 @@ async def _quoted(jury: Jury, plan: Plan, context: Context) -> Quote:
     if length(context) <= LONG_TEXT:
         return await jury.quote(plan.rubric, context)
     return await asyncio.to_thread(lambda: asyncio.run(jury.quote(plan.rubric, context)))
-
-
-def _price() -> Price:
-    price: Price = import_module("rubrica.llm.price").price  # a list that takes 0.15 s to read
-    return price

@@ -27,20 +27,20 @@ from rubrica.errors import RubricaError
 from rubrica.files import make_private_folder
 from rubrica.jsontext import UNREADABLE
 from rubrica.model.evaluation import Evaluation
-from rubrica.runs.events import BulkProgress
 from rubrica.runs.files.append_only import whole_lines
 from rubrica.runs.files.atomic import write_atomically
+from rubrica.runs.files.folder import COLUMNS, ERRORS
 from rubrica.runs.files.manifest import Manifest
 from rubrica.runs.files.parquet_rows import readable
 from rubrica.runs.files.parquet_source import reading_parquet
 from rubrica.runs.files.rows import GROUP
-from rubrica.runs.files.stored import COLUMNS, ERRORS
 
 from .case_names import names_of, tell_apart
 from .frames import LINE
 from .parquet_records import row_case
 from .pieces import PIECE_BYTES, FilePiece, blocks_of, is_table, pieces_of
 from .processes import cores, judge_all
+from .progress import BulkProgress
 from .shards import Shard, ShardJudge, errors_folder, errors_path, shard_path
 from .simple_records import lines_in
 

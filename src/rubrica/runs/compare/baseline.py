@@ -23,9 +23,9 @@ from rubrica.runs.files.lock import alone_with
 from rubrica.runs.files.rows import RunRow
 from rubrica.runs.summary.figures import Summary
 from rubrica.runs.summary.grading import Grading, name_of
+from rubrica.runs.summary.measures import PASSED
 from rubrica.runs.summary.summary import SummaryBuilder
 
-from .measures import PASSED
 from .trend import TrendPoint
 
 DEFAULT_FILE = Path(".rubrica/baselines.json")

@@ -17,12 +17,12 @@ from rubrica.errors import InputError
 from rubrica.report.figures import counted
 from rubrica.runs.files.rows import RunRow
 from rubrica.runs.summary.grading import Grading
+from rubrica.runs.summary.measures import KINDS, Measure
 from rubrica.scoring.holm import holm, holm_shares
 from rubrica.scoring.paired import TestResult, mcnemar, sign_flips, signed_rank, tidy
 from rubrica.scoring.resampling import GroupSums, mean_intervals
 
 from .measure_comparison import ComparisonTerms, MeasureComparison, Verdict
-from .measures import KINDS, Measure
 from .pairing import CasePairs, RubricCases, matched, sheets_of
 
 MOST_MOVED = 10

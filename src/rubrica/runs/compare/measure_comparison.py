@@ -7,12 +7,11 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from rubrica.report.figures import counted, figure, percent
+from rubrica.runs.summary.measures import Measure
 from rubrica.scoring.intervals import LEVEL, Estimate
 from rubrica.scoring.paired import TestResult
 from rubrica.scoring.power import POWER, cases_needed, fewest_pairs
 from rubrica.scoring.resampling import REPLICATES
-
-from .measures import Measure
 
 Verdict = Literal["improvement", "regression", "same", "cannot tell"]
 

@@ -12,8 +12,7 @@ from rubrica.model.evaluation import INCONCLUSIVE
 from rubrica.report.roles import Role
 from rubrica.runs.files.rows import RunRow
 from rubrica.runs.summary.grading import Grading, name_of
-
-from .measures import PASSED, Measure, values_of
+from rubrica.runs.summary.measures import PASSED, Measure, values_of
 
 
 @dataclass(slots=True)

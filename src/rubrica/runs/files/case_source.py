@@ -4,24 +4,21 @@ from __future__ import annotations
 
 import csv
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from importlib import import_module
 from pathlib import Path
-from typing import Any, BinaryIO, Protocol
+from typing import BinaryIO, Protocol
 
-from pydantic_core import from_json
-
-from rubrica.engine.cases import OWN_KEYS, BadLine, Case, case_from, read_cases
+from rubrica.engine.cases import BadLine, Case, read_cases
 from rubrica.errors import RubricaError
-from rubrica.model.context import LONGEST_TEXT, Context
+from rubrica.extras import requires
+from rubrica.model.context import LONGEST_TEXT
+
+from .cells import case_from_cells
 
 STDIN = "-"
 BOM = b"\xef\xbb\xbf"
-TEXT_KEYS = frozenset({"id", "rubric", "prompt", "response", "session_id", "model_used"})
-"""Keys of a case whose value is a text, also where it looks like a number."""
-_MAPPINGS = ("metadata", "custom_metrics", "game_config", "player_info", "expect")
 _DELIMITERS = ",;\t"
 
 
@@ -108,39 +105,6 @@ def _row(names: list[str], cells: list[str], number: int, line: int) -> Case | B
     return replace(case_from_cells(filled, number), line=line)
 
 
-def case_from_cells(cells: Mapping[str, Any], number: int) -> Case | BadLine:
-    """A case from named cells. Texts that are JSON are read as JSON where a case has more than text there.
-
-    >>> case_from_cells({"id": "7", "response": "12", "grade": "4", "custom_metrics.pace": "0.5"}, 1).context.metadata
-    Metadata(response_time=None, token_count=None, model_used=None, timestamp=None, round_number=None, grade=4)
-    """
-    data: dict[str, Any] = {}
-    for name, cell in cells.items():
-        value = cell if name in TEXT_KEYS or not isinstance(cell, str) else json_or_text(cell)
-        outer, dot, inner = name.partition(".")
-        if dot and inner and outer in _MAPPINGS:
-            inside = data.setdefault(outer, {})
-            if not isinstance(inside, dict):
-                return BadLine(number, f"{outer} and {name} are both given, and {outer} is not a mapping")
-            inside[inner] = value
-        else:
-            data[name] = {**value, **data[name]} if isinstance(value, dict) and name in data else value
-    return case_from({name: value for name, value in data.items() if value is not None}, number)
-
-
-def structured(name: str) -> bool:
-    """Whether a case has more than text under this name."""
-    return name not in TEXT_KEYS and (name in Context.model_fields or name in OWN_KEYS)
-
-
-def json_or_text(value: str) -> Any:
-    """JSON where a text is JSON, else the text."""
-    try:
-        return from_json(value, allow_inf_nan=False)
-    except ValueError:
-        return value
-
-
 @contextmanager
 def lines_of(source: str) -> Iterator[LineSource]:
     """The lines of a file, or of standard input for ``-``. The size is known for regular files only."""
@@ -153,8 +117,9 @@ def cases_of(source: str) -> Iterator[CaseSource]:
     """The cases of a file, by the end of its name: .csv and .tsv, .parquet, and JSON lines for all others."""
     suffix = Path(source).suffix.lower()
     if suffix in (".parquet", ".pq"):
-        opened: CaseSource = table_reader(source).ParquetSource(Path(source))
-        yield opened
+        with requires("tables", source):
+            from .parquet_source import ParquetSource  # late: polars takes half a second to load
+        yield ParquetSource(Path(source))
         return
     with _opened(source) as (stream, size):
         yield CsvSource(stream, size) if suffix in (".csv", ".tsv") else LineSource(stream, size)
@@ -190,13 +155,3 @@ def _opened(source: str) -> Iterator[tuple[BinaryIO, int | None]]:
         raise RubricaError(f"{source} cannot be read: {error.strerror}") from None
     with stream:
         yield stream, path.stat().st_size if path.is_file() else None
-
-
-def table_reader(source: str) -> Any:
-    """The reader of Parquet files; loaded only for one, since polars takes half a second to load."""
-    try:
-        return import_module("rubrica.runs.files.parquet_source")
-    except ModuleNotFoundError as error:
-        if error.name != "polars":
-            raise
-        raise RubricaError(f"{source}: polars is missing (pip install 'rubrica[tables]')") from None

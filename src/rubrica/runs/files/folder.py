@@ -16,9 +16,9 @@ from rubrica.errors import RubricaError
 from rubrica.files import make_private_folder
 
 from .manifest import MANIFEST, Manifest, read_manifest
-from .stored import COLUMNS
 
 LOCK, EARLIER = ".lock", "earlier"
+EVALUATIONS, COLUMNS, ERRORS = "evaluations.jsonl", "evaluations.parquet", "errors.jsonl"
 SUMMARY, PAGE = "summary.json", "report.html"
 
 

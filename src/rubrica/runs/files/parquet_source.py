@@ -13,7 +13,7 @@ import polars as pl
 from rubrica.engine.cases import BadLine, Case, case_from
 from rubrica.errors import RubricaError
 
-from .case_source import json_or_text, structured
+from .cells import json_or_text, structured
 
 BATCH = 10_000
 """Rows in memory at once."""

@@ -6,8 +6,9 @@ import io
 from pathlib import Path
 
 from rubrica.errors import InputError
+from rubrica.extras import requires
 
-from .case_source import CsvSource, cases_of, count_cases, table_reader
+from .case_source import CsvSource, cases_of, count_cases
 from .parquet_size import ParquetSizeError, parquet_size
 
 MOST_ROWS = 500_000
@@ -51,7 +52,9 @@ def _check_parquet(path: Path, name: str) -> None:
     _within(size.rows, MOST_ROWS, f"{name} unfolds to {size.rows:,} rows")
     _within(size.values, MOST_VALUES, f"{name} unfolds to {size.values:,} values")
     _within(size.page_bytes, MOST_BYTES, f"{name} unfolds to {size.page_bytes:,} bytes")
-    for texts in table_reader(name).text_sizes(path, size.rows):
+    with requires("tables", name):
+        from .parquet_source import text_sizes  # late: polars takes half a second to load
+    for texts in text_sizes(path, size.rows):
         _within(texts, MOST_BYTES, f"{name} unfolds to texts of more than {MOST_BYTES:,} bytes")
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from rubrica.model.evaluation import Cost
-from rubrica.runs.compare.measures import Measure
+from rubrica.runs.summary.measures import Measure
 from rubrica.scoring.intervals import Estimate
 from rubrica.scoring.spread import Spread
 

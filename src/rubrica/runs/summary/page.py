@@ -20,7 +20,8 @@ from rubrica.report.plots import share_told
 from rubrica.report.rendering import TEMPLATES, stylesheet
 from rubrica.report.roles import SIGNS
 from rubrica.runs.files.append_only import whole_lines
-from rubrica.runs.files.stored import ERRORS, StoredRun
+from rubrica.runs.files.folder import ERRORS
+from rubrica.runs.stored import StoredRun
 
 from .page_data import RunPageData, gather_page_data
 from .page_parts import outliers, rubric_part, time_and_cost

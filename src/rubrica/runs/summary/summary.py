@@ -15,8 +15,8 @@ from math import isnan, nan
 from random import Random
 
 from rubrica.model.evaluation import Cost
-from rubrica.runs.compare.measures import SCORE, Kind, Measure
 from rubrica.runs.files.rows import RunRow
+from rubrica.runs.summary.measures import SCORE, Kind, Measure
 from rubrica.scoring.agreement import spearman
 from rubrica.scoring.correlation import pearson
 from rubrica.scoring.intervals import Estimate, Moments, share_estimate, wilson

@@ -13,7 +13,7 @@ from rubrica.gateway.chat import read_chat
 from rubrica.gateway.controls import read_controls
 from rubrica.gateway.gateway import GONE, Gateway, GatewayAnswer, GatewayRequest
 from rubrica.gateway.upstream import DONE
-from rubrica.workspace.access import Caller, require
+from rubrica.workspace.access import Caller, check_action
 
 from .allowances import Allowances
 from .events import KEEP_ALIVE, LAST, chunks, debug_event, with_debug
@@ -59,7 +59,7 @@ class Completions:
 
     async def _read(self, caller: Caller, scope: Scope, receive: Receive, share: BodyShare) -> GatewayRequest:
         at, trace = self._gateway.clock(), scope["state"]["trace"]
-        require(caller, "player", "asking for a completion")
+        check_action(caller, "asking for a completion")
         allowance = await self._allowances.of(caller.key_id)
         controls = read_controls(meant_for_us(scope), query_of(scope), allowance)
         chat = read_chat(await whole_body(scope, receive, self._most, share))

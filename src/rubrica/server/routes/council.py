@@ -7,7 +7,6 @@ from typing import Annotated, Any
 
 import msgspec
 from fastapi import APIRouter, Query, Request, Response
-from sqlalchemy import Connection
 from starlette.exceptions import HTTPException
 
 from rubrica.council.events import Listener
@@ -25,7 +24,7 @@ from rubrica.server.request_bodies import JsonRoute
 from rubrica.server.responses import RouteAnswer, render
 from rubrica.server.service import Service
 from rubrica.server.shared import shared
-from rubrica.workspace.access import Caller, require
+from rubrica.workspace.access import Caller, check_action
 
 NO_COUNCIL = "this server has no models for a council (start it with `rubrica serve --model A --model B`)"
 AGAIN = {"Retry-After": "30"}
@@ -116,7 +115,7 @@ async def stream_council(
 
 
 def _chamber(caller: Caller, service: Service) -> CouncilService:
-    require(caller, "author", "asking the council")
+    check_action(caller, "asking the council")
     if service.council is None or len(service.council.models) < 2:
         raise HTTPException(503, NO_COUNCIL)
     return service.council
@@ -146,5 +145,5 @@ def _refused(scope: Mapping[str, Any], error: Exception) -> Response:
     return Response(msgspec.json.encode(body), told.status_code, AGAIN, told.media_type)
 
 
-def _as_it_is(_: Connection, plain: dict[str, Any]) -> dict[str, Any]:
+def _as_it_is(_: Any, plain: dict[str, Any]) -> dict[str, Any]:
     return plain

@@ -6,7 +6,6 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from importlib import import_module
 
 from fastapi import APIRouter, Request, Response
 from starlette.exceptions import HTTPException
@@ -16,7 +15,7 @@ from rubrica.education.questions import GenerateQuestionResponse, GenerateQuesti
 from rubrica.education.writing import Writer, WritingError, WrittenQuestions, asking
 from rubrica.errors import InputError
 from rubrica.judges.quote import Quote, quote_usages
-from rubrica.llm.budget import Price, most_usage
+from rubrica.llm.budget import load_price, most_usage
 from rubrica.llm.connect import ProviderLimits, connect
 from rubrica.llm.model import Model, ModelError
 from rubrica.llm.settings import load_settings
@@ -26,7 +25,7 @@ from rubrica.server.request_bodies import JsonRoute
 from rubrica.server.responses import RouteAnswer, render
 from rubrica.server.service import Service
 from rubrica.server.shared import shared
-from rubrica.workspace.access import require
+from rubrica.workspace.access import check_action
 
 LOG = logging.getLogger("rubrica.server")
 WORKERS = 20
@@ -93,7 +92,7 @@ async def generate_questions(
 ) -> Response:
     """Authors. The server's model writes the questions; with `evaluate` each is judged, with one judge call, and the
     evaluation comes along. Nothing is stored: the same request writes other questions."""
-    require(caller, "author", "having questions written")
+    check_action(caller, "having questions written")
     if body.count > MOST_AT_ONCE:
         raise InputError(f"count: {body.count} questions are asked for, the most is {MOST_AT_ONCE} (ask twice)")
     if not service.settings.judges:
@@ -106,7 +105,7 @@ async def generate_questions(
 
 async def _quote(service: Service, body: GenerateQuestionsRequest, evaluator: ResponseEvaluator) -> Quote:
     """What writing the questions, and judging them if that is wanted, costs at most."""
-    price: Price = (await asyncio.to_thread(import_module, "rubrica.llm.price")).price  # takes a while to read
+    price = await asyncio.to_thread(load_price, "having questions written")
     asked = most_usage(asking(body, _options(evaluator)))
     writing = quote_usages(service.settings.judges[0], [asked], price)
     if not body.evaluate or service.jury is None:

@@ -31,15 +31,14 @@ from rubrica.server.service import Service
 from rubrica.server.shared import run_for_user
 from rubrica.store.rubrics import Order, RubricListing, RubricQuery
 from rubrica.workspace import catalogue, score_records
-from rubrica.workspace.access import require
+from rubrica.workspace.access import check_action
 from rubrica.workspace.draft import LONGEST_CATEGORY, LONGEST_TAG, MOST_TAGS, read_draft
 from rubrica.workspace.entry import ANYTHING, RubricEntry
 from rubrica.workspace.plain_data import plain_text
+from rubrica.workspace.rubric_search import LONGEST_QUERY
 
 router = APIRouter(prefix="/api/evaluations", route_class=JsonRoute, tags=["evaluations"])
 PAGE, MOST = 50, 200
-LONGEST_QUERY = 200
-"""Characters."""
 
 Reference = Annotated[str, Path(description="An id, a slug, or slug@version.", examples=["speed-demon"])]
 IfMatch = Annotated[str | None, Header(description="The ETag that GET gave; `*` overwrites whatever is there.")]
@@ -74,7 +73,7 @@ class RubricListQuery(BaseModel):
 async def create(request: Request, body: Definition, caller: Signed, service: Serving) -> Response:
     """Authors. A definition that cannot work comes back (422) with everything wrong with it. It is private unless it
     says `is_public: true`."""
-    require(caller, "author", "creating an evaluation")
+    check_action(caller, "creating an evaluation")
     draft = await run_for_user(request.app, caller, read_draft, body)
     return await stored(request, created, catalogue.create, caller, draft, service.clock())
 
@@ -117,7 +116,7 @@ async def change(
     A changed definition, or changed examples, are a new version. Unless you change `version` yourself its last number
     is counted up. `category`, `tags` and `is_public` are changed in place; what you leave out stays as it is.
     """
-    require(caller, "author", "changing an evaluation")
+    check_action(caller, "changing an evaluation")
     draft = await run_for_user(request.app, caller, read_draft, body)
     read = must_have_seen(if_match, draft.revision)
     changed = await service.database.write(catalogue.update, caller, reference, draft, read, service.clock())

@@ -8,7 +8,6 @@ from dataclasses import asdict
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 from pydantic import BaseModel, Field
-from sqlalchemy import Connection, literal, select
 
 from rubrica import __version__
 from rubrica.server.depends import Serving, Signed
@@ -70,7 +69,7 @@ async def docs(request: Request) -> Response:
 @router.get("/healthz", response_model=Health, summary="Whether the server and its database work")
 async def healthz(service: Serving) -> Response:
     """Needs no key. 503 while the database cannot be reached."""
-    await service.database.read(_reach)
+    await service.database.reach()
     return render(RouteAnswer(Health()))
 
 
@@ -88,7 +87,3 @@ async def usage(caller: Signed, service: Serving) -> Response:
     for work under way is not left. `null` where there is no limit."""
     found = await service.spending.shown(caller)
     return render(RouteAnswer({kind: asdict(one) for kind, one in found.items()}))
-
-
-def _reach(conn: Connection) -> None:
-    conn.execute(select(literal(1))).scalar_one()

@@ -20,11 +20,10 @@ from rubrica.workspace import marketplace
 from rubrica.workspace.entry import RubricEntry
 from rubrica.workspace.marketplace import LONGEST_REVIEW
 from rubrica.workspace.plain_data import plain_text
+from rubrica.workspace.rubric_search import LONGEST_QUERY
 
 router = APIRouter(prefix="/api/marketplace", route_class=JsonRoute, tags=["marketplace"])
 PAGE, MOST = 20, 200
-LONGEST_QUERY = 200
-"""Characters."""
 MOST_TAGS = 20
 DAYS = 30
 """Days that the trending list looks back unless asked otherwise."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Header, Path, Query, Request, Response
-from sqlalchemy import Connection
 from starlette.exceptions import HTTPException
 
 from rubrica.errors import InputError
@@ -28,10 +27,11 @@ from rubrica.server.rubric_shapes import (
 from rubrica.server.shared import run_for_user
 from rubrica.store.versions import Version, VersionSummary
 from rubrica.workspace import catalogue
-from rubrica.workspace.access import Caller, require
+from rubrica.workspace.access import check_action
 from rubrica.workspace.bundle import Format, draft_of, read_bundle, write_bundle
 from rubrica.workspace.definition_diff import difference
 from rubrica.workspace.draft import LONGEST_NAME, LONGEST_NOTE, Draft
+from rubrica.workspace.editing import two_versions
 from rubrica.workspace.entry import RubricEntry, origin_shown
 from rubrica.workspace.plain_data import plain_text
 
@@ -90,7 +90,7 @@ async def read_version(
 async def compare(reference: Reference, which: Which, other: Which, caller: Signed, service: Serving) -> Response:
     """What changed from the first to the second, place by place, and in words. Named things in lists are compared with
     their namesakes wherever they stand; examples are compared too."""
-    old, new = await service.database.read(_both, caller, reference, which, other)
+    old, new = await service.database.read(two_versions, caller, reference, which, other)
     said = [{**version.definition, "examples": list(version.examples)} for version in (old, new)]
     changes = await service.work.run(caller.user_id, difference, *said)
     told = {
@@ -186,7 +186,7 @@ async def import_bundle(
 ) -> Response:
     """Authors. A bundle, or a bare rubric document, in JSON or YAML. It becomes a private evaluation of yours. It is
     data: nothing in it is run, and what it says about its origin is kept as a note."""
-    require(caller, "author", "importing an evaluation")
+    check_action(caller, "importing an evaluation")
     body = await request.body()
     draft = await run_for_user(request.app, caller, _read, body, request.headers.get("content-type", ""))
     query = catalogue.take_in if rename else catalogue.create
@@ -215,11 +215,6 @@ async def docs(
         text = await run(rubric_markdown, plan.rubric)
         return Response(text + "\n", 200, headers, "text/markdown")
     return Response(await run(rubric_html, plan.rubric), 200, headers, "text/html")
-
-
-def _both(conn: Connection, caller: Caller, reference: str, which: str, other: str) -> tuple[Version, Version]:
-    listing = catalogue.find(conn, caller, reference)
-    return catalogue.version_of(conn, listing, which), catalogue.version_of(conn, listing, other)
 
 
 def _edition(edition: VersionSummary | Version) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""A rubric that is being written: plain data, changed place by place, and its text in YAML and back.
+"""A rubric that is being written: plain data, changed place by place.
 
 Nothing here asks whether the rubric makes sense: half-written ones are the rule. Every operation gives a new document
 and leaves the old one as it was.
@@ -9,25 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import msgspec
-import yaml
-
-from rubrica.engine.document import Document, read_document
-from rubrica.errors import Problem, RubricError
-from rubrica.workspace.plain_data import read_plain
-
 Path = tuple[str | int, ...]
 Data = dict[str, Any]
 
 FIRST_KEYS = ("name", "version", "title", "description", "category", "tags", "scale", "score", "threshold")
 """Where a new key is put that usually stands at the top; others are added at the end."""
-
-
-class _Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc]
-    """Writes no aliases: a reader should see every value where it counts."""
-
-    def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002
-        return True
 
 
 def at(document: Any, path: Path, default: Any = None) -> Any:
@@ -152,23 +138,6 @@ def free_name(taken: Mapping[str, Any] | Sequence[str], wish: str) -> str:
         number += 1
         name = f"{wish}_{number}"
     return name
-
-
-def to_text(document: Mapping[str, Any]) -> str:
-    """The document as YAML, keys in their order."""
-    plain = msgspec.to_builtins(document)
-    return str(yaml.dump(plain, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=110))
-
-
-def from_text(text: str) -> tuple[Data, Document]:
-    """The document a text says and where each piece stands; a RubricError says what keeps it from being one."""
-    document = read_document(text)
-    if not isinstance(document.data, dict):
-        raise RubricError([Problem("a rubric is a mapping of keys to values", line=1)])
-    plain, problems = read_plain(document.data)
-    if problems:
-        raise RubricError([document.place(problem) for problem in problems])
-    return plain, document
 
 
 def is_short(document: Mapping[str, Any]) -> bool:

@@ -15,11 +15,12 @@ from nicegui import Client, background_tasks, ui
 from rubrica.engine.document import Document
 from rubrica.errors import Problem, RubricError
 from rubrica.studio.builder.checking import DraftCheck, DraftSample, check_draft
-from rubrica.studio.builder.document import Data, Path, at, from_text, mapped, put, to_text
+from rubrica.studio.builder.document import Data, Path, at, mapped, put
 from rubrica.studio.builder.formulas import FormulaSample
 from rubrica.studio.studio import Visitor
 from rubrica.workspace.draft import LARGEST_DEFINITION
 from rubrica.workspace.entry import RubricEntry
+from rubrica.workspace.rubric_text import from_text, to_text
 
 PAUSE = 0.25
 """Seconds without a change after which a draft is looked at."""

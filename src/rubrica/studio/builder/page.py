@@ -13,13 +13,13 @@ from nicegui import ui
 from rubrica.errors import MissingError, RubricaError
 from rubrica.packs.library import bundled_rubrics
 from rubrica.studio.builder.checking import DraftSample
-from rubrica.studio.builder.document import from_text, to_text
 from rubrica.studio.builder.starters import STARTERS, starter
 from rubrica.studio.frame import frame, page
 from rubrica.studio.parts import chip, fault, heading, trying
 from rubrica.studio.studio import Studio, Visitor
 from rubrica.workspace import catalogue
 from rubrica.workspace.entry import RubricEntry
+from rubrica.workspace.rubric_text import from_text, to_text
 
 from .editor import DraftEditor, whole
 from .panels import Panels

@@ -11,14 +11,15 @@ from nicegui import ui
 
 from rubrica.errors import RubricaError, StaleError
 from rubrica.studio.builder.checking import checked, payload
-from rubrica.studio.builder.document import Data, from_text
+from rubrica.studio.builder.document import Data
 from rubrica.studio.builder.merging import EditConflict, edit_conflict
-from rubrica.studio.builder.save_queries import both_sides, keep_as_fork
 from rubrica.studio.parts import fault, told
 from rubrica.workspace import catalogue
 from rubrica.workspace.definition_diff import DefinitionChange, difference
 from rubrica.workspace.draft import LONGEST_NOTE, Draft
+from rubrica.workspace.editing import both_sides, keep_as_fork
 from rubrica.workspace.entry import RubricEntry, SeenRevision
+from rubrica.workspace.rubric_text import from_text
 
 from .editor import DraftEditor, whole
 

@@ -18,7 +18,7 @@ from rubrica.studio.council.progress import TITLES, SessionProgress, progress_dr
 from rubrica.studio.frame import frame, page
 from rubrica.studio.parts import card, empty, heading, told
 from rubrica.studio.studio import Studio, Visitor
-from rubrica.workspace.access import require
+from rubrica.workspace.access import check_action
 
 from .result import draw_result
 
@@ -104,7 +104,7 @@ class CouncilPage:
             return
         self.fault.set_visibility(False)
         try:
-            require(await self.visitor.still_here(), "author", "asking the council")
+            check_action(await self.visitor.still_here(), "asking the council")
             wish = self._wish()
             self.council_service.settings(wish)
         except RubricaError as error:

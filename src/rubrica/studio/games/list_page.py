@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
-from uuid import UUID
 
 from fastapi import Request
 from markupsafe import Markup
 from nicegui import ui
-from sqlalchemy import Connection
 
 from rubrica.errors import RubricaError
-from rubrica.games import games, leaderboard_access
-from rubrica.games.games import GameView
+from rubrica.games import leaderboard_access
+from rubrica.games.games import GameView, list_views
 from rubrica.games.leaderboard import Way
 from rubrica.games.leaderboard_access import Leaderboard
 from rubrica.report.figures import percent
-from rubrica.store import games as store
 from rubrica.studio.cursor_pager import CursorPager
 from rubrica.studio.frame import frame, page
 from rubrica.studio.parts import card, empty, fault, heading
@@ -64,15 +60,6 @@ def install(studio: Studio) -> None:
         tabs.on_value_change(turned)
 
 
-def look(conn: Connection, caller: Caller, mine: bool, before: UUID | None) -> tuple[Sequence[GameView], UUID | None]:
-    """One page of games with what is attached to each, and where the next page starts."""
-    found = games.list_games(conn, caller, mine, before, PAGE + 1)
-    shown = found[:PAGE]
-    attached = store.attachments(conn, [game.id for game in shown]) if shown else []
-    views = [GameView(game, [each for each in attached if each.game_id == game.id]) for game in shown]
-    return views, shown[-1].id if len(found) > PAGE else None
-
-
 def _across(visitor: Visitor) -> Standings:
     async def ask(_way: Way, dimension: str | None) -> Leaderboard:
         return await visitor.read(leaderboard_access.across_games, dimension)
@@ -103,7 +90,7 @@ class _List:
     async def show(self) -> None:
         """Read and draw one page."""
         try:
-            found, after = await self.visitor.read(look, self.mine, self.leafing.start)
+            found, after = await self.visitor.read(list_views, self.mine, self.leafing.start, PAGE)
         except RubricaError as error:
             self.body.clear()
             with self.body:

@@ -6,21 +6,17 @@ from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
 from uuid import UUID
 
-from sqlalchemy import Connection
-
 from rubrica.engine.plan import Plan
-from rubrica.games import rounds
 from rubrica.games.attempts import Opened, judge_and_keep
 from rubrica.games.judging import JudgedRounds, RoundJudging, RoundReply
 from rubrica.games.overrides import overridden, overridden_hash
+from rubrica.games.round_details import attached_definitions, keep_judged
 from rubrica.games.submission import Submission, read_submission
 from rubrica.games.turns import open_catch_up, open_turn
-from rubrica.store import games
 from rubrica.store.games import Attachment
 from rubrica.studio.sandbox.form import Form, context_of, names_read
 from rubrica.studio.studio import Visitor
 from rubrica.workspace import score_records
-from rubrica.workspace.access import Caller
 
 
 def submission_of(form: Form, player: str) -> Submission:
@@ -54,7 +50,7 @@ async def catch_up(visitor: Visitor, game_id: UUID) -> tuple[list[RoundReply], b
 
 async def names_asked(visitor: Visitor, attachments: Sequence[Attachment]) -> tuple[str, ...]:
     """The names that only a player can give a value to, over everything attached."""
-    said = await visitor.read(_definitions, [attachment.version_id for attachment in attachments])
+    said = await visitor.read(attached_definitions, [attachment.version_id for attachment in attachments])
 
     def plan(attachment: Attachment) -> Plan:
         found = said[attachment.version_id]
@@ -73,14 +69,6 @@ async def _judged(visitor: Visitor, opened: Callable[[datetime], Awaitable[Opene
         return RoundJudging(service.plans.of, caller, now, service.work.of(caller.user_id), service.spending)
 
     async def keep(judged: JudgedRounds, complete: bool) -> tuple[list[RoundReply], bool]:
-        return await visitor.write(_keep, judged), complete
+        return await visitor.write(keep_judged, judged), complete
 
     return await judge_and_keep(opened, bench, keep, visitor.service.clock)
-
-
-def _keep(conn: Connection, _caller: Caller, judged: JudgedRounds) -> list[RoundReply]:
-    return rounds.keep(conn, judged)
-
-
-def _definitions(conn: Connection, _caller: Caller, version_ids: Sequence[UUID]) -> dict[UUID, games.VersionDefinition]:
-    return games.definitions(conn, version_ids)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from typing import Any
 from uuid import UUID
 
@@ -12,13 +11,10 @@ import msgspec
 from fastapi import Request
 from markupsafe import Markup
 from nicegui import ui
-from sqlalchemy import Connection
 
 from rubrica.errors import MissingError, RubricaError
-from rubrica.games import games, rounds
-from rubrica.games.games import GameView
-from rubrica.games.overrides import overridden
-from rubrica.games.rounds import KeptRoundScore, RoundView
+from rubrica.games.round_details import OpenedRound, open_round
+from rubrica.games.rounds import KeptRoundScore
 from rubrica.games.submission import HIGHEST_NUMBER
 from rubrica.model.context import Context
 from rubrica.model.evaluation import Evaluation, Step
@@ -26,7 +22,6 @@ from rubrica.model.rubric import Rubric
 from rubrica.report.charts import share_bar, short, waterfall
 from rubrica.report.excerpt import visible
 from rubrica.report.figures import figure, headline, percent, signed
-from rubrica.store import games as store
 from rubrica.store.games import Attachment
 from rubrica.store.scores import StoredScore
 from rubrica.studio.frame import frame, page
@@ -35,36 +30,10 @@ from rubrica.studio.rubrics.drawing import badge
 from rubrica.studio.rubrics.prose import table
 from rubrica.studio.runs.explanation import explanation
 from rubrica.studio.studio import Studio
-from rubrica.workspace import scores
-from rubrica.workspace.access import Caller
 from rubrica.workspace.draft import rubric_of
 
 LABEL = 17
 """Characters of an evaluation's name in the drawing."""
-
-
-class OpenedRound(msgspec.Struct, frozen=True):
-    """A round with all that may be seen of it."""
-
-    view: GameView
-    round: RoundView
-    stored: Mapping[UUID, StoredScore]  # by id; only those that whoever looks may see in full
-    rubrics: Mapping[UUID, Mapping[str, Any]]  # what each attachment judges by
-
-
-def open_round(conn: Connection, caller: Caller, game_id: UUID, player: str, number: int) -> OpenedRound:
-    """One round, and its scores in full as far as the caller may see them."""
-    view = games.view_game(conn, caller, game_id)
-    found = rounds.view_round(conn, caller, game_id, player, number)
-    stored = {}
-    for score in found.scores:
-        with suppress(MissingError):
-            stored[score.id] = scores.view_score(conn, caller, score.id)
-    said = store.definitions(conn, [each.version_id for each in view.attachments])
-    rubrics = {
-        each.id: overridden(said[each.version_id].definition, each.config_overrides) for each in view.attachments
-    }
-    return OpenedRound(view, found, stored, rubrics)
 
 
 def install(studio: Studio) -> None:

@@ -7,11 +7,12 @@ from markupsafe import Markup
 from nicegui import ui
 
 from rubrica.errors import RubricaError
+from rubrica.gateway.dashboard import GatewayFigures, recent_requests, window_figures
 from rubrica.store.address import address
 from rubrica.store.gateway_recent import Outcome
 from rubrica.studio.cursor_pager import CursorPager
 from rubrica.studio.frame import frame, page
-from rubrica.studio.gateway.figures import SPANS, GatewayFigures, SpanName, look, recent_requests
+from rubrica.studio.gateway.spans import SPANS, SpanName
 from rubrica.studio.gateway.wording import by_type, charts, gauges, mix, recently, troubles
 from rubrica.studio.parts import Choice, card, heading, told, trying
 from rubrica.studio.runs.drawings import counts, stack
@@ -110,7 +111,7 @@ class GatewayPage:
         span = SPANS[self.span]
         try:
             window = span.window(began, self.kind or None)
-            found = await self.visitor.read(look, window, span.bucket)
+            found = await self.visitor.read(window_figures, window, span.bucket)
             if wanted != (self.span, self.kind):
                 return
             self._show(found)

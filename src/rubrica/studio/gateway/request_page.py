@@ -9,12 +9,12 @@ from markupsafe import Markup
 from nicegui import ui
 
 from rubrica.errors import RubricaError
+from rubrica.gateway.dashboard import kept_request
 from rubrica.llm.public import public_names
 from rubrica.report.charts import bar
 from rubrica.report.figures import counted, duration, figure, headline
 from rubrica.store.gateway import RequestRecord
 from rubrica.studio.frame import frame, page
-from rubrica.studio.gateway.figures import one
 from rubrica.studio.gateway.steps import steps_of
 from rubrica.studio.gateway.wording import NOTHING, grade, money, status_said
 from rubrica.studio.html_tables import NUMBER, Cell, facts, quiet, table
@@ -38,7 +38,7 @@ def install(studio: Studio) -> None:
 async def draw(visitor: Visitor, trace: str) -> None:
     """All that was kept of a request."""
     try:
-        found = await visitor.read(one, trace)
+        found = await visitor.read(kept_request, trace)
     except RubricaError as error:
         with heading("Request", back=("Gateway", "/gateway")):
             pass

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from markupsafe import Markup
 
 from rubrica.gateway.analytics import Analytics, Mean, Money, RequestFigures, Share
+from rubrica.gateway.dashboard import GatewayFigures
 from rubrica.report.excerpt import visible
 from rubrica.report.figures import counted, dollars, duration, figure
 from rubrica.report.roles import Role
@@ -16,7 +17,6 @@ from rubrica.store.gateway_recent import RequestSummary
 from rubrica.studio.html_tables import NUMBER, Cell, badge, link, quiet, table
 
 from .charts import Series, Times, bars, lines, share
-from .figures import GatewayFigures
 
 NOTHING = "—"
 TYPES = [("Question type", ""), ("Requests", NUMBER), ("Passed", "share-cell"), ("By tier-0", "share-cell")]

@@ -7,23 +7,27 @@ from typing import Any
 
 from fastapi import Request
 from nicegui import ui
-from sqlalchemy import Connection
 
 from rubrica.errors import RubricaError
-from rubrica.store import storefront
 from rubrica.studio.cursor_pager import CursorPager
 from rubrica.studio.frame import frame, page
 from rubrica.studio.parts import empty, fault, heading, trying
 from rubrica.studio.rubrics.actions import publish_dialog
-from rubrica.studio.rubrics.facets import LONGEST_QUERY, draw_chosen_tags, draw_facets
+from rubrica.studio.rubrics.facets import draw_chosen_tags, draw_facets
 from rubrica.studio.studio import Studio, Visitor
 from rubrica.workspace import catalogue
-from rubrica.workspace.access import Caller
+from rubrica.workspace.market_search import (
+    MarketPage,
+    MarketSearch,
+    OwnRubric,
+    market_categories,
+    recommended,
+    search_market,
+)
+from rubrica.workspace.rubric_search import LONGEST_QUERY
 
-from .search import PAGE, RATINGS, SORTS, VIEWS, MarketPage, MarketSearch, OwnRubric, look, recommended, sought_from
+from .search import PAGE, RATINGS, SORTS, VIEWS, address_of, sought_from
 from .wording import listing_card, own_rubric_card
-
-MOST_CATEGORIES = 100
 
 
 def install(studio: Studio) -> None:
@@ -41,10 +45,6 @@ def install(studio: Studio) -> None:
             await editor.draw()
 
 
-def _categories(conn: Connection, _caller: Caller) -> list[tuple[str, int]]:
-    return storefront.categories(conn, MOST_CATEGORIES)
-
-
 class _Market:
     """The shelves, what they are narrowed down to, and the way through their pages."""
 
@@ -53,7 +53,7 @@ class _Market:
 
     async def draw(self) -> None:
         try:
-            known = dict(await self.visitor.read(_categories))
+            known = dict(await self.visitor.read(market_categories))
         except RubricaError as error:
             fault(error)
             return
@@ -85,7 +85,7 @@ class _Market:
             return
         self.sought = wanted
         self.leafing.reset()
-        ui.navigate.history.replace(wanted.address)
+        ui.navigate.history.replace(address_of(wanted))
         await self.show()
 
     def to_own(self) -> None:
@@ -99,7 +99,7 @@ class _Market:
         self._choose_category(asked.category)
         self._draw_chips()
         try:
-            run_rubrics = await visitor.read(look, asked, self.leafing.start, visitor.service.clock())
+            run_rubrics = await visitor.read(search_market, asked, self.leafing.start, PAGE, visitor.service.clock())
             first = not asked.narrowed and self.leafing.first
             chosen = await visitor.read(recommended) if first else ()
         except RubricaError as error:

@@ -3,58 +3,28 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
 from fastapi import Request
 from nicegui import ui
-from sqlalchemy import Connection
 
 from rubrica.errors import RubricaError
 from rubrica.model.rubric import Rubric
 from rubrica.report.figures import counted
-from rubrica.store import storefront
-from rubrica.store.listings import MarketListing
-from rubrica.store.market import MarketReview
-from rubrica.store.rubrics import RubricListing
 from rubrica.studio.frame import frame, page
 from rubrica.studio.parts import card, chip, drawing, fault, heading, trying
 from rubrica.studio.rubrics import drawing as drawn
 from rubrica.studio.rubrics.actions import fork_dialog
 from rubrica.studio.studio import Studio, Visitor
 from rubrica.workspace import catalogue, marketplace
-from rubrica.workspace.access import Caller
 from rubrica.workspace.draft import rubric_of
-from rubrica.workspace.entry import RubricEntry
+from rubrica.workspace.market_search import ListingDetails, listing_details
 
 from .reviews import Reviews
 from .wording import by, standing
 
-COPIES_SHOWN = 10
 VERSIONS_SHOWN = 30
-
-
-@dataclass(frozen=True, slots=True)
-class ListingDetails:
-    """Everything the page shows of an offer, except what others think of it."""
-
-    offer: MarketListing
-    entry: RubricEntry
-    copies: tuple[RubricListing, ...]  # of whoever looks
-    review: MarketReview | None  # theirs
-
-
-def listing_details(conn: Connection, caller: Caller, reference: str) -> ListingDetails:
-    """One offer, and what is the caller's own of it."""
-    found = marketplace.detail(conn, caller, reference)
-    known = found.listing.id
-    return ListingDetails(
-        found,
-        catalogue.entry(conn, caller, str(known)),
-        tuple(storefront.copies_of(conn, known, caller.user_id, COPIES_SHOWN)),
-        storefront.review_by(conn, known, caller.user_id),
-    )
 
 
 def install(studio: Studio) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from datetime import datetime
-from typing import TYPE_CHECKING
 from uuid import UUID
 
 from markupsafe import Markup
@@ -16,12 +15,10 @@ from rubrica.store.market import MarketReview
 from rubrica.studio.parts import card, drawing, fault, told
 from rubrica.studio.studio import Visitor
 from rubrica.workspace import marketplace
+from rubrica.workspace.market_search import ListingDetails
 from rubrica.workspace.marketplace import LONGEST_REVIEW
 
 from .wording import stars
-
-if TYPE_CHECKING:
-    from .page import ListingDetails
 
 PAGE = 10
 WORDS = ("1 star: no use", "2 stars: poor", "3 stars: fair", "4 stars: good", "5 stars: excellent")

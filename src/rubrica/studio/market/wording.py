@@ -9,8 +9,7 @@ from markupsafe import Markup
 from rubrica.report.figures import counted, figure
 from rubrica.store.listings import MarketListing
 from rubrica.workspace import trending
-
-from .search import OwnRubric
+from rubrica.workspace.market_search import OwnRubric
 
 DESCRIPTION_SHOWN = 170
 """Characters of a description in a list."""

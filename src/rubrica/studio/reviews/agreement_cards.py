@@ -8,8 +8,8 @@ from rubrica.report.figures import counted, figure, percent, signed
 from rubrica.runs.review.agreement import QuestionAgreement
 from rubrica.studio.html_tables import NUMBER, Cell, table
 from rubrica.studio.parts import card, drawing
-from rubrica.studio.reviews.agreement import AgreementReport
 from rubrica.studio.studio import Visitor
+from rubrica.workspace.review_agreement import AgreementReport
 
 from .calibration_panel import LabelsRow
 

@@ -11,19 +11,10 @@ from rubrica.errors import RubricaError
 from rubrica.report.figures import counted, figure
 from rubrica.studio.html_tables import NUMBER, Cell, table
 from rubrica.studio.parts import drawing, fault, trying
-from rubrica.studio.reviews.agreement import Labelled
-from rubrica.studio.reviews.calibration import (
-    CalibratedRubric,
-    Curve,
-    DimensionChange,
-    Keeping,
-    calibrated,
-    changes,
-    curves,
-    keep,
-    way_to_keep,
-)
+from rubrica.studio.reviews.calibration import Curve, DimensionChange, changes, curves
 from rubrica.studio.studio import Visitor
+from rubrica.workspace.calibration import CalibratedRubric, Keeping, calibrated, keep_calibrated, way_to_keep
+from rubrica.workspace.review_agreement import Labelled
 
 HEAD = (
     ("Dimension", ""), ("Labels", NUMBER), ("Mean error", NUMBER), ("Judge − people", NUMBER),
@@ -116,7 +107,7 @@ class LabelsRow:
     def _ways_on(self, made: CalibratedRubric, way: Keeping, version: str | None) -> None:
         async def save() -> None:
             with trying():
-                kept = await self.visitor.write(keep, made, self.visitor.service.clock())
+                kept = await self.visitor.write(keep_calibrated, made, self.visitor.service.clock())
                 holder.clear()
                 with holder:
                     ui.label(f"It is kept as {kept.listing.slug} {kept.version.version}.")

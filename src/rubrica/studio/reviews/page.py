@@ -20,12 +20,12 @@ from rubrica.runs.review.sampling import doubts
 from rubrica.studio.frame import frame, page
 from rubrica.studio.html_tables import NUMBER, Cell, badge, quiet, table
 from rubrica.studio.parts import card, chip, drawing, fault, heading, told
-from rubrica.studio.reviews.agreement import Difference, differences, own_verdict
-from rubrica.studio.reviews.tasks import LONGEST_NOTE, ReviewField, ReviewTask, ScoredItem, following, submit, take
 from rubrica.studio.runs.paths import case_link
 from rubrica.studio.runs.permissions import check_readable
 from rubrica.studio.runs.workspace import RunsWorkspace
 from rubrica.studio.studio import Studio, Visitor
+from rubrica.workspace.review_agreement import Difference, differences, own_verdict
+from rubrica.workspace.reviews import LONGEST_NOTE, ReviewField, ReviewTask, ScoredItem, next_item, read_item, submit
 
 BACK = ("Review queue", "/reviews")
 
@@ -38,7 +38,7 @@ def install(studio: Studio, work: RunsWorkspace) -> None:
         visitor = studio.visitor(request)
         with frame(visitor, "Review", "/reviews"):
             try:
-                seen = await visitor.read(take, _id(item))
+                seen = await visitor.read(read_item, _id(item))
             except RubricaError as error:
                 with heading("Review", back=BACK):
                     pass
@@ -209,7 +209,7 @@ class ReviewItemPage:
 
     async def _next(self) -> None:
         try:
-            item = await self.visitor.read(following, self.task.run)
+            item = await self.visitor.read(next_item, self.task.run)
         except RubricaError as error:
             ui.notify(told(error), type="negative")
             return

@@ -14,12 +14,20 @@ from rubrica.store.review_queue import ItemSummary, Pile, QueueCounts, QueueCurs
 from rubrica.studio.frame import frame, page
 from rubrica.studio.html_tables import Cell, link, table
 from rubrica.studio.parts import card, drawing, empty, fault, heading, told
-from rubrica.studio.reviews.agreement import AgreementReport, standing
-from rubrica.studio.reviews.tasks import count, done_items, following, last_opinion, look, progress, reviewed_runs
 from rubrica.studio.runs.jobs import RunJobs
 from rubrica.studio.runs.paths import run_link
 from rubrica.studio.runs.workspace import RunsWorkspace
 from rubrica.studio.studio import Studio, Visitor
+from rubrica.workspace.review_agreement import AgreementReport, agreement_report
+from rubrica.workspace.reviews import (
+    count_items,
+    done_items,
+    last_opinion,
+    list_items,
+    next_item,
+    review_progress,
+    reviewed_runs,
+)
 
 from . import page as review
 from .agreement_cards import agreement_card, labels_card
@@ -70,10 +78,10 @@ class QueuePage:
                 ui.button("Draw a sample", icon="library_add", on_click=dialog.open).props("flat").classes("calm")
             self.go = ui.button("Score the next one", icon="rate_review", on_click=self._next).props("unelevated")
         try:
-            known = await self.visitor.read(progress)
+            known = await self.visitor.read(review_progress)
             if self.run not in {own.run for own in known}:
                 self.run = EVERY_RUN
-            piles = await self.visitor.read(count, self.run or None)
+            piles = await self.visitor.read(count_items, self.run or None)
         except RubricaError as error:
             fault(error)
             return
@@ -132,7 +140,7 @@ class QueuePage:
 
     async def _show(self) -> None:
         try:
-            found = await self.visitor.read(look, self.pile.value, self.run or None, self.spots[-1], PAGE + 1)
+            found = await self.visitor.read(list_items, self.pile.value, self.run or None, self.spots[-1], PAGE + 1)
         except RubricaError as error:
             self.list.clear()
             with self.list:
@@ -155,7 +163,7 @@ class QueuePage:
     async def _narrow(self) -> None:
         self.spots = [None]
         try:
-            self._tell(await self.visitor.read(count, self.run or None))
+            self._tell(await self.visitor.read(count_items, self.run or None))
         except RubricaError as error:
             ui.notify(told(error), type="negative")
         await self._show()
@@ -177,7 +185,7 @@ class QueuePage:
 
     async def _next(self) -> None:
         try:
-            item = await self.visitor.read(following, self.run or None)
+            item = await self.visitor.read(next_item, self.run or None)
         except RubricaError as error:
             ui.notify(told(error), type="negative")
             return
@@ -217,7 +225,7 @@ class QueuePage:
         kept = self.known.get(runs)
         if kept is None or kept[0] != latest:
             done = await self.visitor.read(done_items, runs)
-            kept = latest, await asyncio.to_thread(standing, done, self.work.rubrics)
+            kept = latest, await asyncio.to_thread(agreement_report, done, self.work.rubrics)
             while len(self.known) >= MOST_KNOWN:
                 del self.known[next(iter(self.known))]
             self.known[runs] = kept

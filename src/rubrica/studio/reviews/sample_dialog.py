@@ -14,11 +14,11 @@ from rubrica.runs.review.sampling import draw
 from rubrica.store.reviews import NewReviewItem
 from rubrica.studio.dialog_form import dialog_form
 from rubrica.studio.parts import told
-from rubrica.studio.reviews.tasks import enqueue
 from rubrica.studio.runs.permissions import changeable_lines, check_changeable
 from rubrica.studio.runs.sharing_dialog import ReviewersFields
 from rubrica.studio.runs.workspace import RunsWorkspace
 from rubrica.studio.studio import Visitor
+from rubrica.workspace.reviews import enqueue
 from rubrica.workspace.run_access import open_review, run_settings
 
 MOST_DRAWN = 2_000

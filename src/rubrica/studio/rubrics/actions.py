@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from datetime import datetime
 
 from nicegui import events, ui
-from sqlalchemy import Connection
 
 from rubrica.errors import InputError, RubricaError
 from rubrica.studio.parts import told, trying
 from rubrica.studio.studio import Visitor
 from rubrica.workspace import catalogue
-from rubrica.workspace.access import Caller, require
+from rubrica.workspace.access import check_action
 from rubrica.workspace.bundle import read_bundle
-from rubrica.workspace.draft import LARGEST_DEFINITION, LARGEST_EXAMPLES, LONGEST_NAME, Draft, rubric_of
+from rubrica.workspace.draft import LARGEST_DEFINITION, LARGEST_EXAMPLES, LONGEST_NAME
+from rubrica.workspace.editing import set_public
 from rubrica.workspace.entry import RubricEntry, SeenRevision
 from rubrica.workspace.plain_data import plain_text
 
@@ -47,7 +46,7 @@ async def import_dialog(visitor: Visitor) -> None:
         async def bring() -> None:
             problem.set_visibility(False)
             try:
-                require(await visitor.still_here(), "author", "importing an evaluation")
+                check_action(await visitor.still_here(), "importing an evaluation")
                 draft = await asyncio.to_thread(read_bundle, text.value or "")
                 made = await visitor.write(catalogue.take_in, draft, visitor.service.clock())
             except RubricaError as error:
@@ -126,20 +125,6 @@ async def publish_dialog(visitor: Visitor, entry: RubricEntry) -> None:
 
         _buttons(dialog, "Publish" if public else "Make private", publish)
     dialog.open()
-
-
-def set_public(conn: Connection, caller: Caller, entry: RubricEntry, public: bool, now: datetime) -> RubricEntry:
-    """List a rubric on the marketplace or no longer, unless it was changed since it was read. What it says stays."""
-    definition = catalogue.entry(conn, caller, str(entry.listing.id)).version.definition
-    draft = Draft(definition, rubric_of(definition), is_public=public)
-    return catalogue.update(
-        conn, caller, str(entry.listing.id), draft, SeenRevision(revision=entry.listing.revision), now
-    )
-
-
-def may_change(caller: Caller, entry: RubricEntry) -> bool:
-    """Whether somebody may change, publish and delete a rubric."""
-    return caller.may("author") and (caller.owns(entry.listing.created_by) or caller.is_admin)
 
 
 def _title(text: str) -> None:

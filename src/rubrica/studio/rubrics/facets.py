@@ -10,9 +10,7 @@ from nicegui import ui
 
 from rubrica.store.rubrics import RubricListing
 from rubrica.workspace.draft import LONGEST_CATEGORY, LONGEST_TAG, MOST_TAGS
-
-LONGEST_QUERY = 200
-"""Characters."""
+from rubrica.workspace.rubric_search import LONGEST_QUERY
 
 Narrow = Callable[..., Awaitable[None]]
 """Looks for something else: takes `category` or `tags`."""

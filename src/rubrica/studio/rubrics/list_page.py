@@ -2,72 +2,45 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any, Literal
+from dataclasses import replace
+from typing import Any
 from urllib.parse import urlencode
 
 from fastapi import Request
 from markupsafe import Markup
 from nicegui import ui
-from sqlalchemy import Connection
 
 from rubrica.errors import RubricaError
-from rubrica.store.listings import MarketFilters
-from rubrica.store.rubrics import Order, RubricListing, RubricQuery
+from rubrica.store.rubrics import Order, RubricListing
 from rubrica.studio.cursor_pager import CursorPager
 from rubrica.studio.frame import frame, page
 from rubrica.studio.parts import empty, fault, heading
 from rubrica.studio.studio import Studio, Visitor
-from rubrica.workspace import catalogue, marketplace
 from rubrica.workspace.access import Caller
-from rubrica.workspace.plain_data import plain_text
+from rubrica.workspace.rubric_search import LONGEST_QUERY, RubricPage, RubricSearch, RubricView, search_rubrics
 
 from .actions import import_dialog
-from .facets import LONGEST_QUERY, draw_chosen_category, draw_chosen_tags, draw_facets, facets_from
+from .facets import draw_chosen_category, draw_chosen_tags, draw_facets, facets_from
 
-View = Literal["all", "mine", "public"]
-VIEWS: dict[View, str] = {"all": "All", "mine": "Mine", "public": "Public"}
+VIEWS: dict[RubricView, str] = {"all": "All", "mine": "Mine", "public": "Public"}
 ORDERS: dict[Order, str] = {"newest": "Newest first", "name": "By name"}
 PAGE = 25
 DESCRIPTION_SHOWN = 160
 """Characters of a description in a list."""
 
 
-@dataclass(frozen=True, slots=True)
-class RubricSearch:
-    """What the list is narrowed down to, as the page's address says it."""
+def address_of(sought: RubricSearch) -> str:
+    """The page's path with what it is narrowed down to; what is usual is left out.
 
-    q: str = ""
-    view: View = "all"
-    category: str = ""
-    tags: tuple[str, ...] = ()
-    order: Order = "newest"
-
-    @property
-    def address(self) -> str:
-        """The page's path with what it is narrowed down to; what is usual is left out.
-
-        >>> RubricSearch("speed", view="mine", tags=("fast",)).address
-        '/rubrics?q=speed&view=mine&tag=fast'
-        """
-        said: list[tuple[str, str]] = [("q", self.q)] if self.q else []
-        said += [("view", self.view)] if self.view != "all" else []
-        said += [("category", self.category)] if self.category else []
-        said += [("tag", tag) for tag in self.tags]
-        said += [("sort", self.order)] if self.order != "newest" else []
-        return f"/rubrics?{urlencode(said)}" if said else "/rubrics"
-
-    @property
-    def narrowed(self) -> bool:
-        return bool(self.q or self.category or self.tags or self.view != "all")
-
-
-@dataclass(frozen=True, slots=True)
-class RubricPage:
-    """One page of a list, and where the next one starts; None: there is none."""
-
-    rows: tuple[RubricListing, ...]
-    after: Any = None
+    >>> address_of(RubricSearch("speed", view="mine", tags=("fast",)))
+    '/rubrics?q=speed&view=mine&tag=fast'
+    """
+    said: list[tuple[str, str]] = [("q", sought.q)] if sought.q else []
+    said += [("view", sought.view)] if sought.view != "all" else []
+    said += [("category", sought.category)] if sought.category else []
+    said += [("tag", tag) for tag in sought.tags]
+    said += [("sort", sought.order)] if sought.order != "newest" else []
+    return f"/rubrics?{urlencode(said)}" if said else "/rubrics"
 
 
 def sought_from(request: Request) -> RubricSearch:
@@ -81,19 +54,6 @@ def sought_from(request: Request) -> RubricSearch:
         tags,
         next((order for order in ORDERS if order == asked.get("sort")), "newest"),
     )
-
-
-def look(conn: Connection, caller: Caller, sought: RubricSearch, after: Any, limit: int = PAGE) -> RubricPage:
-    """One page of the rubrics that somebody sees; `after` is where the page before ended."""
-    query = plain_text(sought.q, "the search", LONGEST_QUERY)
-    category = sought.category or None
-    if sought.view == "public":
-        found = marketplace.browse(conn, MarketFilters(query, category, sought.tags), sought.order, limit, after)
-        return RubricPage(tuple(offer.listing for offer in found.offers), found.after)
-    wanted = RubricQuery(query, category, sought.tags, None, sought.view == "mine", sought.order, after)
-    rows = catalogue.browse(conn, caller, wanted, limit + 1)
-    last = rows[limit - 1] if len(rows) > limit else None
-    return RubricPage(tuple(rows[:limit]), None if last is None else (last.slug, last.id))
 
 
 def install(studio: Studio) -> None:
@@ -139,13 +99,13 @@ class _List:
         """Look for something else, from its first page."""
         self.sought = replace(self.sought, **changes)
         self.leafing.reset()
-        ui.navigate.history.replace(self.sought.address)
+        ui.navigate.history.replace(address_of(self.sought))
         await self.show()
 
     async def show(self) -> None:
         asked = self.sought
         try:
-            found = await self.visitor.read(look, asked, self.leafing.start)
+            found = await self.visitor.read(search_rubrics, asked, self.leafing.start, PAGE)
         except RubricaError as error:
             self.body.clear()
             with self.body:

@@ -12,25 +12,22 @@ import yaml
 from fastapi import Request
 from markupsafe import Markup
 from nicegui import ui
-from sqlalchemy import Connection
 
 from rubrica.errors import RubricaError
 from rubrica.model.rubric import Rubric
 from rubrica.report.figures import counted, figure
 from rubrica.report.rubric_page import rubric_blocks
 from rubrica.report.wording import unscored_sentence
-from rubrica.store import users
 from rubrica.studio.frame import frame, page
 from rubrica.studio.parts import card, chip, drawing, empty, fault, heading
 from rubrica.studio.studio import Studio, Visitor
-from rubrica.workspace import catalogue
-from rubrica.workspace.access import Caller
 from rubrica.workspace.catalogue import Lineage
 from rubrica.workspace.draft import rubric_of
+from rubrica.workspace.editing import may_change, open_rubric
 from rubrica.workspace.entry import RubricEntry
 
 from . import drawing as drawn
-from .actions import delete_dialog, fork_dialog, may_change, publish_dialog
+from .actions import delete_dialog, fork_dialog, publish_dialog
 from .prose import documentation
 
 EXAMPLE_SHOWN = 220
@@ -45,7 +42,7 @@ def install(studio: Studio) -> None:
     async def rubric(request: Request, reference: str) -> None:
         visitor = studio.visitor(request)
         try:
-            found, lineage, author = await visitor.read(_open, reference)
+            found, lineage, author = await visitor.read(open_rubric, reference)
         except RubricaError as error:
             with frame(visitor, "No such rubric", "/rubrics"):
                 with heading("No such rubric", back=("Rubrics", "/rubrics")):
@@ -73,15 +70,6 @@ def install(studio: Studio) -> None:
                     _examples(found, read)
                 with ui.tab_panel(origin), card():
                     _lineage(lineage)
-
-
-def _open(conn: Connection, caller: Caller, reference: str) -> tuple[RubricEntry, Lineage, str]:
-    """A rubric, its family, and the name of whoever made it."""
-    found = catalogue.entry(conn, caller, reference)
-    _, lineage = catalogue.lineage(conn, caller, str(found.listing.id))
-    owner = found.listing.created_by
-    user = None if owner is None else users.get_user(conn, owner)
-    return found, lineage, "" if user is None else user.name
 
 
 def _head(visitor: Visitor, found: RubricEntry, rubric: Rubric, author: str) -> None:

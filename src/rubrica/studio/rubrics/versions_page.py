@@ -13,20 +13,17 @@ import yaml
 from fastapi import Request
 from markupsafe import Markup
 from nicegui import ui
-from sqlalchemy import Connection
 
 from rubrica.errors import RubricaError
 from rubrica.report.figures import counted, headline
-from rubrica.store.versions import Version, VersionSummary
+from rubrica.store.versions import VersionSummary
 from rubrica.studio.frame import frame, page
 from rubrica.studio.parts import card, drawing, fault, heading, trying
 from rubrica.studio.studio import Studio, Visitor
 from rubrica.workspace import catalogue
-from rubrica.workspace.access import Caller
 from rubrica.workspace.definition_diff import NAMES, DefinitionChange, difference
+from rubrica.workspace.editing import may_change, two_versions
 from rubrica.workspace.entry import RubricEntry
-
-from .actions import may_change
 
 PAGE = 50
 LONGEST_VALUE = 2_000
@@ -87,7 +84,7 @@ class _Versions:
         self.changes.clear()
         try:
             listing = self.found.listing
-            old, new = await self.visitor.read(_both, str(listing.id), self.older.value, self.newer.value)
+            old, new = await self.visitor.read(two_versions, str(listing.id), self.older.value, self.newer.value)
             said = [{**one.definition, "examples": list(one.examples)} for one in (old, new)]
             changes = await asyncio.to_thread(difference, *said)
         except RubricaError as error:
@@ -161,11 +158,6 @@ class _Versions:
                 ui.button("Cancel", on_click=dialog.close).props("flat")
                 ui.button("Restore", on_click=restore).props("unelevated")
         dialog.open()
-
-
-def _both(conn: Connection, caller: Caller, reference: str, which: str, other: str) -> tuple[Version, Version]:
-    listing = catalogue.find(conn, caller, reference)
-    return catalogue.version_of(conn, listing, which), catalogue.version_of(conn, listing, other)
 
 
 def told_changes(changes: Sequence[DefinitionChange], before: Mapping[str, Any], after: Mapping[str, Any]) -> Markup:

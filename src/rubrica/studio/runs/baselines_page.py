@@ -13,8 +13,8 @@ from rubrica.llm.public import public_name
 from rubrica.report.figures import counted, figure, headline, percent, signed
 from rubrica.report.roles import Role
 from rubrica.runs.compare.baseline import BaselineEntry
-from rubrica.runs.compare.measures import PASSED, SCORE
 from rubrica.runs.compare.trend import Direction, Latest, Trend, TrendPoint, trends
+from rubrica.runs.summary.measures import PASSED, SCORE
 from rubrica.studio.frame import frame, page
 from rubrica.studio.html_tables import NUMBER, Cell, badge, link, table
 from rubrica.studio.moments import moment

@@ -23,8 +23,7 @@ from rubrica.runs.files.atomic import write_atomically
 from rubrica.runs.files.case_source import cases_of
 from rubrica.runs.files.upload import check_upload
 from rubrica.runs.selection import without_files
-
-from .paths import CASES
+from rubrica.workspace.run_folders import CASES
 
 SUFFIXES = (".jsonl", ".csv", ".tsv", ".parquet")
 LOOKED_AT = 20

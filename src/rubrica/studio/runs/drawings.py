@@ -11,8 +11,8 @@ from rubrica.report.excerpt import visible
 from rubrica.report.figures import figure, percent
 from rubrica.report.roles import SIGNS, Role
 from rubrica.runs.compare.measure_comparison import MeasureComparison
-from rubrica.runs.compare.measures import PASSED
 from rubrica.runs.compare.trend import Trend, TrendPoint
+from rubrica.runs.summary.measures import PASSED
 
 INTERVAL_WIDTH, INTERVAL_HEIGHT = 220, 26
 TREND_WIDTH, TREND_HEIGHT = 400, 118

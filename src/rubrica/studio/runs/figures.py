@@ -14,8 +14,8 @@ from rubrica.llm.public import public_name
 from rubrica.model.evaluation import Cost
 from rubrica.report.figures import counted, duration, price
 from rubrica.runs.files.append_only import whole_lines
+from rubrica.runs.files.folder import ERRORS
 from rubrica.runs.files.manifest import Manifest
-from rubrica.runs.files.stored import ERRORS
 from rubrica.runs.summary.page_parts import Plot, RubricPart
 from rubrica.studio.html_tables import Cell, badge, link, table
 from rubrica.studio.moments import moment

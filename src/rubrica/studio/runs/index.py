@@ -14,9 +14,10 @@ from random import Random
 from rubrica.engine.cases import BadLine
 from rubrica.report.roles import Role
 from rubrica.report.run_figures import Reservoir
+from rubrica.runs.files.folder import COLUMNS, EVALUATIONS
 from rubrica.runs.files.manifest import MANIFEST
 from rubrica.runs.files.rows import RunRow
-from rubrica.runs.files.stored import COLUMNS, EVALUATIONS, StoredRun
+from rubrica.runs.stored import StoredRun
 from rubrica.runs.summary.page_data import RunPageData, gather_page_data
 from rubrica.runs.summary.page_parts import Plot, RubricPart, ShownOutlier, outliers, rubric_part, time_and_cost
 

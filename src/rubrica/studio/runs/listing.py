@@ -15,12 +15,10 @@ from rubrica.jsontext import UNREADABLE
 from rubrica.llm.public import public_name
 from rubrica.report.roles import ROLES, Role
 from rubrica.runs.files.append_only import whole_lines
-from rubrica.runs.files.folder import LOCK, SUMMARY
+from rubrica.runs.files.folder import EVALUATIONS, LOCK, SUMMARY
 from rubrica.runs.files.manifest import MANIFEST, Manifest, read_manifest
-from rubrica.runs.files.stored import EVALUATIONS
 from rubrica.runs.summary.grading import Grading
-
-from .paths import OWN_PAGES
+from rubrica.workspace.run_folders import OWN_PAGES
 
 State = Literal["finished", "running", "stopped", "unreadable"]
 Share = tuple[str, Role, int]

@@ -14,7 +14,7 @@ from rubrica.errors import RubricaError
 from rubrica.report.figures import figure, headline
 from rubrica.runs.compare.baseline import BaselineSource
 from rubrica.runs.files.manifest import commit_of
-from rubrica.runs.files.stored import StoredRun
+from rubrica.runs.stored import StoredRun
 from rubrica.runs.summary.grading import Grading
 from rubrica.studio.dialog_form import dialog_form
 from rubrica.studio.frame import frame, page

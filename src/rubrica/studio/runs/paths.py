@@ -1,4 +1,4 @@
-"""Where runs lie, and the addresses of their pages. A name from an address never leads out of the folder of runs."""
+"""Where new runs and baselines go, and the addresses of the pages of runs."""
 
 from __future__ import annotations
 
@@ -8,26 +8,12 @@ from types import MappingProxyType
 from urllib.parse import quote, urlencode
 
 from rubrica.errors import InputError
-from rubrica.workspace.run_access import missing_run
+from rubrica.workspace.run_folders import OWN_PAGES
 
-CASES = "cases"
-"""The folder of case files, beside the runs."""
-OWN_PAGES = frozenset({CASES, "compare", "baselines"})
-"""Names that stand for something else than a run in an address."""
 LONGEST_NAME = 100
 BASELINES = Path(".rubrica/baselines.json")
 NOTHING: Mapping[str, object] = MappingProxyType({})
 _FORBIDDEN = frozenset('/\\:*?"<>|#%')
-
-
-def run_path(runs: Path, name: str) -> Path:
-    """The folder of a run that is there."""
-    if not name or name in OWN_PAGES or name.startswith(".") or {"/", "\\", "\0"} & set(name):
-        raise missing_run(name)
-    path = runs / name
-    if not path.is_dir() or path.resolve().parent != runs.resolve():
-        raise missing_run(name)
-    return path
 
 
 def new_run_path(runs: Path, name: str) -> Path:

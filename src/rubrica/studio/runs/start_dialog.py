@@ -22,7 +22,7 @@ from rubrica.studio.runs.paths import new_run_path, run_link
 from rubrica.studio.runs.workspace import RunsWorkspace
 from rubrica.studio.studio import Visitor
 from rubrica.workspace import catalogue
-from rubrica.workspace.access import require
+from rubrica.workspace.access import check_action
 from rubrica.workspace.draft import rubric_of
 from rubrica.workspace.entry import RubricEntry
 from rubrica.workspace.run_access import RunKey, claim_run
@@ -158,7 +158,7 @@ class StartDialog:
 
     async def _uploaded(self, event: events.UploadEventArguments) -> None:
         try:
-            require(await self.visitor.still_here(), "author", "uploading cases")
+            check_action(await self.visitor.still_here(), "uploading cases")
             data = await event.file.read()
             kept = await asyncio.to_thread(keep_upload, self.work.runs, event.file.name, data, self.owner)
         except RubricaError as error:
@@ -180,7 +180,7 @@ class StartDialog:
             self.go.enable()
 
     async def _started(self) -> str:
-        require(await self.visitor.still_here(), "author", "starting a run")
+        check_action(await self.visitor.still_here(), "starting a run")
         if not self.rubric.value:
             raise InputError("choose a rubric")
         if not self.cases.value:

@@ -13,14 +13,15 @@ from rubrica.runs.compare.baseline import Baselines
 from rubrica.runs.compare.comparison import Comparison, compare
 from rubrica.runs.compare.measure_comparison import ComparisonTerms
 from rubrica.runs.files.manifest import read_manifest
-from rubrica.runs.files.stored import StoredRun
+from rubrica.runs.stored import StoredRun
 from rubrica.runs.summary.grading import Grading
 from rubrica.workspace.run_access import RunKey
+from rubrica.workspace.run_folders import run_path, run_rubrics
 
 from .index import Indexes, RunIndex
 from .jobs import RunJobs
 from .listing import Listings, RunLine
-from .paths import baselines_file, run_path
+from .paths import baselines_file
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,10 +67,7 @@ class RunsWorkspace:
 
     def rubrics(self, name: str) -> Mapping[str, Rubric]:
         """The rubrics of a run as they were; none where the run is gone."""
-        try:
-            return self.stored(name).rubrics()
-        except RubricaError:
-            return {}
+        return run_rubrics(self.runs, name)
 
     def compared(self, one: str, other: str, terms: ComparisonTerms) -> Comparison:
         """Two runs, case by case."""

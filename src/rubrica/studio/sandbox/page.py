@@ -20,7 +20,7 @@ from rubrica.studio.parts import card, empty, fault, heading, told, trying
 from rubrica.studio.sandbox.form import context_of, reads_rounds
 from rubrica.studio.studio import Studio, Visitor
 from rubrica.workspace import catalogue, score_records
-from rubrica.workspace.access import require
+from rubrica.workspace.access import check_action
 from rubrica.workspace.entry import RubricEntry
 
 from .input import SandboxInput
@@ -221,7 +221,7 @@ class _SandboxPage:
         self.ask.props("loading")
         try:
             with trying():
-                require(await self.visitor.still_here(), "player", "asking a judge")
+                check_action(await self.visitor.still_here(), "asking a judge")
                 await self.judge(asking=True)
         finally:
             self.ask.props(remove="loading")

@@ -11,9 +11,9 @@ from rubrica.store.rubrics import RubricQuery
 from rubrica.studio.parts import told
 from rubrica.studio.studio import Visitor
 from rubrica.workspace import catalogue
+from rubrica.workspace.rubric_search import LONGEST_QUERY
 
 SHOWN = 12
-LONGEST_QUERY = 200
 
 
 async def pick_rubric(visitor: Visitor, title: str) -> UUID | None:

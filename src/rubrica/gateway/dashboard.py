@@ -1,47 +1,24 @@
-"""What the gateway did lately: the figures of a stretch of time, and the same over that time."""
+"""What the gateway did, for whoever may see it: the figures of a window, the last requests, and one of them in full."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
-from typing import Literal
+from datetime import datetime
 from uuid import UUID
 
 import msgspec
 from sqlalchemy import Connection
 
 from rubrica.errors import MissingError
-from rubrica.gateway.analytics import LENGTHS, Analytics, Percentiles, RequestFigures, analytics
-from rubrica.gateway.waiting import waiting
 from rubrica.store.gateway import RequestRecord, request_by_trace
 from rubrica.store.gateway_figures import Bucket, RequestWindow
 from rubrica.store.gateway_recent import Outcome, RequestCursor, RequestSummary, recent
 from rubrica.store.keys import get_key
 from rubrica.workspace.access import Caller, require
 
-SpanName = Literal["hour", "day", "week", "month"]
-
-
-@dataclass(frozen=True, slots=True)
-class TimeSpan:
-    """A stretch of time that ends now, and the buckets it is drawn in."""
-
-    title: str
-    length: timedelta
-    bucket: Bucket
-
-    def window(self, now: datetime, question_type: str | None = None) -> RequestWindow:
-        """It begins where a bucket does, so that the first one is whole."""
-        return RequestWindow(floored(now - self.length, self.bucket), now, question_type)
-
-
-SPANS: Mapping[SpanName, TimeSpan] = {
-    "hour": TimeSpan("Hour", timedelta(hours=1), "minute"),
-    "day": TimeSpan("Day", timedelta(days=1), "hour"),
-    "week": TimeSpan("Week", timedelta(days=7), "hour"),
-    "month": TimeSpan("30 days", timedelta(days=30), "day"),
-}
+from .analytics import LENGTHS, Analytics, Percentiles, RequestFigures, analytics
+from .waiting import waiting
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +50,7 @@ class GatewayFigures:
         return [None if own is None else percentile(own) for own in found]
 
 
-def look(conn: Connection, caller: Caller, window: RequestWindow, bucket: Bucket) -> GatewayFigures:
+def window_figures(conn: Connection, caller: Caller, window: RequestWindow, bucket: Bucket) -> GatewayFigures:
     """The figures of a window."""
     require(caller, "viewer", "reading analytics")
     found = analytics(conn, window.since, window.until, window.question_type, bucket)
@@ -89,7 +66,7 @@ def recent_requests(
     return recent(conn, window, outcome, user_id=user_id, after=after, limit=limit)
 
 
-def one(conn: Connection, caller: Caller, trace: str) -> RequestRecord:
+def kept_request(conn: Connection, caller: Caller, trace: str) -> RequestRecord:
     """All that was kept of a request: of one's own keys, for an admin of any. What was asked and said is for admins."""
     require(caller, "viewer", "reading analytics")
     try:
@@ -104,16 +81,3 @@ def one(conn: Connection, caller: Caller, trace: str) -> RequestRecord:
 def _sent_by(conn: Connection, caller: Caller, found: RequestRecord) -> bool:
     key = None if found.key_id is None else get_key(conn, found.key_id)
     return key is not None and caller.owns(key.user_id)
-
-
-def floored(at: datetime, bucket: Bucket) -> datetime:
-    """When the bucket begins that a moment falls into.
-
-    >>> from datetime import UTC
-    >>> f"{floored(datetime(2026, 5, 4, 10, 20, 30, tzinfo=UTC), 'hour'):%H:%M}"
-    '10:00'
-    """
-    whole = at.replace(second=0, microsecond=0)
-    if bucket == "minute":
-        return whole
-    return whole.replace(minute=0) if bucket == "hour" else whole.replace(hour=0, minute=0)

@@ -5,23 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from importlib import import_module
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 from rubrica.engine.cases import BadLine
 from rubrica.engine.compile import compile_rubric
 from rubrica.errors import RubricaError, RubricError, StoredError
+from rubrica.extras import MissingExtraError, requires
 from rubrica.model.evaluation import Evaluation
 from rubrica.model.rubric import Rubric
 from rubrica.packs.library import find, load
 
-from .case_source import lines_of
-from .evaluation_head import head_of, latest
-from .manifest import MANIFEST, Manifest, read_manifest
-from .rows import GROUP, RunRow, row_of
+from .files.case_source import lines_of
+from .files.evaluation_head import head_of, latest
+from .files.folder import COLUMNS, EVALUATIONS
+from .files.manifest import MANIFEST, Manifest, read_manifest
+from .files.rows import GROUP, RunRow, row_of
 
-EVALUATIONS, COLUMNS, ERRORS = "evaluations.jsonl", "evaluations.parquet", "errors.jsonl"
 WAY_OUT = "`rubrica run CASES -o DIR` and `rubrica eval CASES.jsonl -o FILE.jsonl` store evaluations"
 
 OnBroken = Callable[[BadLine], None]
@@ -59,7 +59,9 @@ class StoredRun:
         if self._columns == self.path:
             raise RubricaError(f"{self.path} holds figures only, no explanations; give the run's folder")
         if self.manifest is not None and self.manifest.kind == "bulk":
-            yield from import_module("rubrica.runs.bulk.run").evaluations(self.path, self.manifest)
+            with requires("tables", str(self.path)):
+                from .bulk import run as bulk  # late: polars takes half a second to load
+            yield from bulk.evaluations(self.path, self.manifest)
             return
         for number, line in self._lines():
             try:
@@ -70,7 +72,8 @@ class StoredRun:
     def records(self, wanted: Collection[tuple[str, int]]) -> Iterator[Evaluation]:
         """The evaluations of some cases, each by its id and repeat, without reading the others in full."""
         if self.manifest is not None and self.manifest.kind == "bulk":
-            bulk = import_module("rubrica.runs.bulk.run")
+            with requires("tables", str(self.path)):
+                from .bulk import run as bulk
             plan = compile_rubric(self.manifest.rubrics[0].rubric())
             yield from bulk.records(plan, self.path, {case for case, _ in wanted})
             return
@@ -86,12 +89,15 @@ class StoredRun:
         """Every evaluation in figures; `group` names the metadata that says which cases belong together."""
         columns = self._columns
         if columns is not None and (group == GROUP or columns == self.path):
-            reader = _reader()
-            if reader is not None:
-                yield from reader.read_columns(columns)
+            try:
+                with requires("tables", str(columns)):
+                    from .files.parquet_rows import read_columns
+            except MissingExtraError:
+                if columns == self.path:  # else the evaluations tell the same, if not as quickly
+                    raise
+            else:
+                yield from read_columns(columns)
                 return
-            if columns == self.path:
-                raise RubricaError(f"{columns}: polars is missing (pip install 'rubrica[tables]')")
         for evaluation in self.evaluations():
             yield row_of(evaluation, group)
 
@@ -147,13 +153,3 @@ def _bundled(name: str, version: str, content: str | None) -> Rubric | None:
     except RubricError:
         return None
     return rubric if content in (None, rubric.hash) else None
-
-
-def _reader() -> Any:
-    """The reader of columns; None where polars is not installed."""
-    try:
-        return import_module("rubrica.runs.files.parquet_rows")
-    except ModuleNotFoundError as error:
-        if error.name != "polars":
-            raise
-        return None

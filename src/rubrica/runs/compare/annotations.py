@@ -10,9 +10,8 @@ from rubrica.report.printable import printable
 from rubrica.runs.compare.comparison import Comparison
 from rubrica.runs.compare.measure_comparison import MeasureComparison
 from rubrica.runs.files.rows import RunRow
-
-from .figures import Summary
-from .outcomes import FailureRule, headline_of, title_of
+from rubrica.runs.summary.figures import Summary
+from rubrica.runs.summary.outcomes import FailureRule, headline_of, title_of
 
 Level = Literal["error", "warning", "notice"]
 MOST_TOLD = 10

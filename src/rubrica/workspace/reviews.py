@@ -119,7 +119,7 @@ class ScoredItem:
     others: Sequence[StoredOpinion] = field(default_factory=tuple)
 
 
-def look(
+def list_items(
     conn: Connection, caller: Caller, pile: Pile, run: str | None, after: QueueCursor | None, limit: int
 ) -> list[ItemSummary]:
     """A page of the queue for one person."""
@@ -127,25 +127,25 @@ def look(
     return review_queue.item_summaries(conn, looked, limit)
 
 
-def count(conn: Connection, caller: Caller, run: str | None = None) -> QueueCounts:
+def count_items(conn: Connection, caller: Caller, run: str | None = None) -> QueueCounts:
     """How many items wait for one person."""
     return review_queue.queue_counts(conn, caller.user_id, reviews_seen_by(caller), run)
 
 
-def progress(conn: Connection, caller: Caller) -> list[ReviewProgress]:
+def review_progress(conn: Connection, caller: Caller) -> list[ReviewProgress]:
     """How far the review of every run is that one may review."""
     return reviews.progress(conn, reviews_seen_by(caller))
 
 
-def following(conn: Connection, caller: Caller, run: str | None = None) -> UUID | None:
+def next_item(conn: Connection, caller: Caller, run: str | None = None) -> UUID | None:
     """The next item to score, of a run if there is one, else of any."""
     for wanted in dict.fromkeys((run, None)):
-        for brief in look(conn, caller, "open", wanted, None, 1):
+        for brief in list_items(conn, caller, "open", wanted, None, 1):
             return brief.id
     return None
 
 
-def take(conn: Connection, caller: Caller, item_id: UUID) -> ReviewTask | ScoredItem:
+def read_item(conn: Connection, caller: Caller, item_id: UUID) -> ReviewTask | ScoredItem:
     """An item as this person may see it."""
     item = reviews.get_item(conn, item_id, reviews_seen_by(caller))
     if item is None:
@@ -161,7 +161,7 @@ def submit(
 ) -> ScoredItem:
     """Keep what a person gives an item, once."""
     require(caller, "player", "reviewing")
-    seen = take(conn, caller, item_id)
+    seen = read_item(conn, caller, item_id)
     item = reviews.get_item(conn, item_id)
     if item is not None and item.assigned_to not in (None, caller.user_id) and not caller.is_admin:
         raise DeniedError("this one was given to somebody else to score; take another")
@@ -177,7 +177,7 @@ def submit(
         raise InputError("give at least one score; leave out what you cannot tell")
     opinion = StoredOpinion("", caller.name, given, note.strip(), caller.user_id, now)
     reviews.put_opinion(conn, item_id, opinion, now)
-    done = take(conn, caller, item_id)
+    done = read_item(conn, caller, item_id)
     assert isinstance(done, ScoredItem)  # noqa: S101 - it was kept a line above
     return done
 
@@ -194,7 +194,7 @@ def reviewed_runs(conn: Connection, caller: Caller, run: str | None) -> list[str
     Agreement and labels tell what the judge gave, so they are for whoever may read the run, and not for its reviewers.
     """
     rows = readable_rows(conn, caller)
-    names = [own.run for own in progress(conn, caller) if own.done and run in (None, own.run)]
+    names = [own.run for own in review_progress(conn, caller) if own.done and run in (None, own.run)]
     return names if rows is None else [name for name in names if name in {row.run for row in rows}]
 
 

@@ -84,7 +84,9 @@ class Difference:
         return None if self.mine is None or self.judge is None else self.judge - self.mine
 
 
-def standing(done: Mapping[str, tuple[Sequence[ReviewItem], Sequence[Kept]]], rubrics_of: RubricsOf) -> AgreementReport:
+def agreement_report(
+    done: Mapping[str, tuple[Sequence[ReviewItem], Sequence[Kept]]], rubrics_of: RubricsOf
+) -> AgreementReport:
     """Hold the judge against people, over the done items and opinions of some runs."""
     whole = ReviewedRun()
     notes: list[str] = []
