@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib import import_module
 from typing import TYPE_CHECKING, Annotated, Any
@@ -100,9 +102,25 @@ def listed(given: list[str] | None) -> list[str]:
     return [name.strip() for several in given or [] for name in several.split(",") if name.strip()]
 
 
-def open_judging(names: list[str], **how: Any) -> AbstractContextManager[JurySession]:
+@dataclass(frozen=True, slots=True)
+class JudgingOptions:
+    """How models judge: which ones, how often each is asked, for how much, and what is kept of it."""
+
+    names: Sequence[str]
+    repeats: int | None = None  # None: as the rubric says
+    budget: float | None = None  # USD
+    jobs: int = 16  # cases under way at once
+    cached: bool = True
+    seed: int = 0  # of the order in which judges see dimensions; 0: as written
+    dry: bool = False  # count, and ask nothing
+    warm: bool = False  # whole evaluations are repeated
+    record: str | None = None  # the file that keeps every reply
+
+
+def open_judging(wanted: JudgingOptions) -> AbstractContextManager[JurySession]:
     """The jury; loaded only now, because judging by code alone needs no HTTP client and no price list."""
-    opened: AbstractContextManager[JurySession] = loaded("jury_session", "--judge", "judges").jury_session(names, **how)
+    module = loaded("jury_session", "--judge", "judges")
+    opened: AbstractContextManager[JurySession] = module.jury_session(wanted)
     return opened
 
 

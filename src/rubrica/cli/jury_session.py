@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -21,6 +21,7 @@ from rubrica.report.figures import dollars
 from rubrica.runs.batch import CaseWork, Judged, judged
 from rubrica.runs.concurrency import rarely_scanned, run_concurrently
 
+from .judge_options import JudgingOptions
 from .screen import note, safe
 
 
@@ -54,38 +55,27 @@ class JurySession:
 
 
 @contextmanager
-def jury_session(
-    names: Sequence[str],
-    *,
-    repeats: int | None,
-    warm: bool = False,
-    budget: float | None,
-    jobs: int,
-    cached: bool,
-    record: str | None,
-    seed: int,
-    dry: bool,
-) -> Iterator[JurySession]:
+def jury_session(wanted: JudgingOptions) -> Iterator[JurySession]:
     """A jury of the named models, open for as long as it is used."""
     settings = load_settings()
-    if budget is not None:
-        settings = settings.model_copy(update={"budget": budget})
+    if wanted.budget is not None:
+        settings = settings.model_copy(update={"budget": wanted.budget})
     if settings.unused:
         note(f"no such setting: {', '.join(settings.unused)} (`rubrica config` lists them)")
     with asyncio.Runner() as runner:
         jury = Jury(
-            names,
+            wanted.names,
             settings,
-            repeats=repeats,
-            warm=warm,
-            cached=cached,
-            record=Path(record) if record is not None else None,
-            seed=seed,
-            dry=dry,
+            repeats=wanted.repeats,
+            warm=wanted.warm,
+            cached=wanted.cached,
+            record=Path(wanted.record) if wanted.record is not None else None,
+            seed=wanted.seed,
+            dry=wanted.dry,
         )
         try:
             with rarely_scanned():
-                yield JurySession(jury, runner, jobs)
+                yield JurySession(jury, runner, wanted.jobs)
         finally:
             notes = jury.cache.notes if jury.cache is not None else []
             runner.run(jury.close())

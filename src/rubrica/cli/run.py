@@ -35,6 +35,7 @@ from .judge_options import (
     DryRun,
     FailOn,
     Judges,
+    JudgingOptions,
     Limit,
     NoCache,
     Offline,
@@ -126,19 +127,8 @@ def run(
     with ExitStack() as stack:
         jury = None
         if names:
-            jury = stack.enter_context(
-                open_judging(
-                    names,
-                    repeats=repeats,
-                    warm=repeat > 1,
-                    budget=budget,
-                    jobs=jobs,
-                    cached=not no_cache,
-                    record=None,
-                    seed=seed,
-                    dry=dry_run,
-                )
-            )
+            judging = JudgingOptions(names, repeats, budget, jobs, not no_cache, seed, dry_run, warm=repeat > 1)
+            jury = stack.enter_context(open_judging(judging))
         run_rubrics = RunRubrics(given, jury.judge_of if jury is not None else None)
         if given is not None:
             refuse_unknown(watched, run_rubrics)
