@@ -1,8 +1,10 @@
-"""JSON that comes from outside: decoded with a bound on its nesting, and one error for whatever is wrong with it."""
+"""JSON that comes from outside, alone or inside prose: decoded with a bound on its nesting, and one error for it."""
 
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -16,6 +18,9 @@ UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 """What a msgspec decoder raises for a text that it cannot read."""
 
 _DECODER = json.JSONDecoder()
+_FENCE = "```"
+_OPENING, _OBJECT = re.compile(r"[{\[]"), re.compile(r"\{")
+_STRING_OR_BRACE = re.compile(r'"(?:[^"\\\n]|\\.)*"|[{}]')
 
 
 def decode_json(text: str | bytes, *, deepest: int = DEEPEST) -> Any:
@@ -57,6 +62,55 @@ def decode_json_at(text: str, start: int, decoder: json.JSONDecoder = _DECODER) 
     return value, end
 
 
+def json_values(
+    text: str, *, objects_only: bool = False, most: int | None = None, decoder: json.JSONDecoder = _DECODER
+) -> Iterator[tuple[str, Any]]:
+    """The JSON values in prose that lie in no other, each with its source, from the first `most` places that open one.
+
+    Of objects only, what is inside braces that are not JSON, or inside an object that never ends, is not read.
+
+    >>> prose = 'so {1, {"a": 1}} and {"b": {"c": 2}} {"d": {"e": 3}'
+    >>> [value for _, value in json_values(prose, objects_only=True)]
+    [{'b': {'c': 2}}]
+    >>> [value for _, value in json_values(prose)]
+    [{'a': 1}, {'b': {'c': 2}}, {'e': 3}]
+    """
+    opening = _OBJECT if objects_only else _OPENING
+    place = tried = 0
+    while tried != most and (found := opening.search(text, place)) is not None:
+        tried += 1
+        start = found.start()
+        try:
+            value, place = decode_json_at(text, start, decoder)
+        except JsonError:
+            place = _closing(text, start) if objects_only else found.end()
+            continue
+        yield text[start:place], value
+
+
+def whole_json(text: str) -> tuple[str, Any]:
+    """The text of a reply without the code block that surrounds all of it, and its data; None where it is not JSON.
+
+    What msgspec refuses, such as NaN, may still be read slowly.
+
+    >>> whole_json('```json\\n{"score": 7}\\n```')
+    ('{"score": 7}', {'score': 7})
+    """
+    text = text.strip()
+    if len(text) > 2 * len(_FENCE) and text.startswith(_FENCE) and text.endswith(_FENCE):
+        inner = text[len(_FENCE) : -len(_FENCE)]
+        text = (inner[4:] if inner[:4].lower() == "json" else inner).strip()
+    try:
+        return text, decode_json(text)
+    except JsonError:
+        pass
+    try:
+        value, end = decode_json_at(text, 0)
+    except JsonError:
+        return text, None
+    return text, value if end == len(text) else None
+
+
 def deeper_than(data: Any, levels: int) -> bool:
     """Whether lists and objects are nested more than so many levels.
 
@@ -70,6 +124,16 @@ def deeper_than(data: Any, levels: int) -> bool:
             return False
         level = [child for item in level for child in (item.values() if isinstance(item, dict) else item)]
     return True
+
+
+def _closing(text: str, at: int) -> int:
+    """Where braces that are not JSON end: behind the matching one, or at the end of the text."""
+    depth = 0
+    for match in _STRING_OR_BRACE.finditer(text, at):
+        depth += {"{": 1, "}": -1}.get(match[0], 0)
+        if depth == 0 and match[0] == "}":
+            return match.end()
+    return len(text)
 
 
 def _too_deep(levels: int) -> JsonError:

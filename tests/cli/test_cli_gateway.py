@@ -22,7 +22,7 @@ from rubrica import load
 from rubrica.gateway.settings import GatewaySettings, settings_from_text
 from rubrica.gateway.starter import starter
 from rubrica.store.database import Database
-from rubrica.store.gateway import GradedDimension, RequestRecord, TierComparison, add_feedback, keep
+from rubrica.store.gateway import Feedback, GradedDimension, RequestRecord, TierComparison, add_feedback, keep
 from rubrica.store.upgrade import upgrade
 from rubrica.workspace.access import LOCAL
 
@@ -301,7 +301,7 @@ def test_labels_are_what_people_and_judges_gave_the_same_answers(cli: Cli, tmp_p
 
     async def rate() -> None:
         async with Database.open(str(tmp_path / "rubrica.db")) as database:
-            await database.write(add_feedback, one.trace, LOCAL.user_id, 5, datetime.now(UTC))
+            await database.write(add_feedback, Feedback(one.trace, 5), LOCAL.user_id, datetime.now(UTC))
 
     asyncio.run(rate())
     whole = cli("gateway", "labels")

@@ -125,7 +125,7 @@ def test_ratings_stand_beside_the_grades(database: Opened) -> None:
         (passed[0], 5), (passed[1], 1), (passed[2], 3), (degraded, "down"), (escalated, 4), (plain, "up"),
     ]  # fmt: skip
     for one, rating in given:
-        database.write(gateway.add_feedback, one.trace, LOCAL.user_id, rating, NOW)
+        database.write(gateway.add_feedback, gateway.Feedback(one.trace, rating), LOCAL.user_id, NOW)
     found = figures(database).opinions
     assert (found.passed.opinions, found.passed.rating.value, found.passed.liked.count, found.passed.liked.of) == (
         3,
@@ -232,7 +232,7 @@ def test_a_true_difference_of_arms_is_seen_and_none_is_not(database: Opened) -> 
     assert not contrast.score.clear
     assert contrast.rating is None
     for place, given in enumerate((5, 4, 1, 2)):
-        database.write(gateway.add_feedback, batch[place].trace, users[0].id, given, NOW)
+        database.write(gateway.add_feedback, gateway.Feedback(batch[place].trace, given), users[0].id, NOW)
     again = figures(database).experiment
     assert again is not None
     assert again.contrasts[0].rating is not None

@@ -264,7 +264,7 @@ JUDGED = {
 def rate(database: Opened, rating: Any, scores: dict[str, float] | None = None, **fields: Any) -> str:
     one = record(**({"dimension_scores": JUDGED} | fields))
     database.write(gateway.keep, [one])
-    database.write(gateway.add_feedback, one.trace, LOCAL.user_id, rating, NOW, scores=scores)
+    database.write(gateway.add_feedback, gateway.Feedback(one.trace, rating, scores=scores), LOCAL.user_id, NOW)
     return str(one.trace)
 
 
@@ -277,7 +277,7 @@ def test_scores_by_dimension_become_labels_that_calibrate_reads(database: Opened
     texts = {"prompt": "Why?", "answer": "Because.", "prompt_digest": b"\1" * 32}
     trace = rate(database, 4, {"accuracy": 9.0, "depth": 99.0, "wit": 3.0}, **texts)
     ann = database.write(ensure_user, "ann", NOW)
-    database.write(gateway.add_feedback, UUID(trace), ann.id, "up", NOW, scores={"depth": 6.0})
+    database.write(gateway.add_feedback, gateway.Feedback(UUID(trace), "up", scores={"depth": 6.0}), ann.id, NOW)
     found = exported(database)
     assert found.left_out == {}
     assert {"prompt": "Why?", "response": "Because."}.items() <= found.rows[0].items()

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rubrica.jsontext import json_values
 from rubrica.judges.fence import JudgedTexts
 from rubrica.judges.reply import (
     COPIED,
@@ -16,7 +17,6 @@ from rubrica.judges.reply import (
     UNSTATED_CONFIDENCE,
     NoScore,
     ReplyScore,
-    objects,
     read_listwise,
     read_many,
     read_one,
@@ -185,7 +185,7 @@ def test_listwise_scores_are_read_by_label() -> None:
 
 def test_objects_inside_other_objects_strings_or_broken_braces_are_not_read() -> None:
     text = '{"a": {"score": 1}} {x {"score": 2}} {"s": "{\\"score\\": 3}"} {"never": {"score": 4}'
-    assert [found for _, found in objects(text)] == [{"a": {"score": 1}}, {"s": '{"score": 3}'}]
+    assert [found for _, found in json_values(text, objects_only=True)] == [{"a": {"score": 1}}, {"s": '{"score": 3}'}]
 
 
 @given(st.text(alphabet='{}[]":,\\ \n019esa'))

@@ -12,11 +12,11 @@ import pytest
 from run_rows import RUBRIC, row, seeded, twins
 
 from rubrica.errors import InputError, MissingError, RubricaError
+from rubrica.file_lock import alone_with
 from rubrica.runs.compare.baseline import MOST_KEPT, Baselines, BaselineSource
 from rubrica.runs.compare.comparison import compare
 from rubrica.runs.compare.trend import TrendPoint, trends
 from rubrica.runs.compare.trend_page import trend_page
-from rubrica.runs.files.lock import alone_with
 from rubrica.runs.summary.grading import Grading
 
 DAY = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)

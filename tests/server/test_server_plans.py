@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from rubrica.engine import compile as engine
 from rubrica.engine.plan import Plan
+from rubrica.engine.plan_cache import PLANS, PlanCache
 from rubrica.errors import RubricError
-from rubrica.server.plans import PlanCache, WeightedCache
+from rubrica.server.plans import ServicePlans
 
 
 def definition(patterns: int = 1, name: str = "Many") -> dict[str, Any]:
@@ -18,12 +18,12 @@ def definition(patterns: int = 1, name: str = "Many") -> dict[str, Any]:
     return {"name": name, "scoring_type": "cumulative", "max_score": 10, "rules": rules}
 
 
-def run_rubrics(most: int, most_patterns: int) -> WeightedCache[Plan]:
-    return WeightedCache(lambda plan: plan, most, most_patterns)
+def run_rubrics(most: int, most_patterns: int) -> PlanCache[Plan]:
+    return PlanCache(lambda plan: plan, most, most_patterns)
 
 
 def plan(patterns: int) -> Plan:
-    return PlanCache().once(definition(patterns))
+    return ServicePlans().once(definition(patterns))
 
 
 def test_what_was_used_last_is_kept() -> None:
@@ -50,9 +50,9 @@ def test_patterns_take_room_too_and_what_was_put_last_stays() -> None:
 
 
 def test_a_plan_that_is_made_once_is_kept_nowhere() -> None:
-    plans = PlanCache()
+    plans = ServicePlans()
     made = plans.once(definition(name="Tried out"))
-    assert made.rubric.hash not in engine._plans
+    assert PLANS.get(made.rubric.hash) is None
     assert plans.of(definition(name="Tried out"), made.rubric.hash) is not made
     assert plans.once(definition(name="Tried out")) is not made
 
@@ -61,4 +61,4 @@ def test_a_definition_that_no_longer_works_is_told() -> None:
     broken = definition()
     broken["rules"][0]["patterns"][0]["regex"] = "(?=x)"
     with pytest.raises(RubricError, match="lookahead"):
-        PlanCache().of(broken, "hash")
+        ServicePlans().of(broken, "hash")

@@ -87,9 +87,9 @@ def test_feedback_replaces_what_the_same_person_gave_before(database: Opened) ->
     kept = record()
     database.write(gateway.keep, [kept])
     ann = database.write(ensure_user, "ann", NOW)
-    database.write(gateway.add_feedback, kept.trace, LOCAL.user_id, 2, NOW, comment="too short")
-    database.write(gateway.add_feedback, kept.trace, ann.id, "up", NOW)
-    database.write(gateway.add_feedback, kept.trace, LOCAL.user_id, 5, LATER, scores={"depth": 9})
+    database.write(gateway.add_feedback, gateway.Feedback(kept.trace, 2, comment="too short"), LOCAL.user_id, NOW)
+    database.write(gateway.add_feedback, gateway.Feedback(kept.trace, "up"), ann.id, NOW)
+    database.write(gateway.add_feedback, gateway.Feedback(kept.trace, 5, scores={"depth": 9}), LOCAL.user_id, LATER)
 
     def all_of_it(conn: Connection) -> list[tuple[object, ...]]:
         shown = [gateway_feedback.c[name] for name in ("rating", "liked", "scores", "comment")]
@@ -108,14 +108,14 @@ def test_a_rating_in_the_middle_is_neither_liked_nor_disliked(database: Opened) 
     for given in (1, 2, 3, 4, 5, "up", "down"):
         kept = record()
         database.write(gateway.keep, [kept])
-        database.write(gateway.add_feedback, kept.trace, LOCAL.user_id, given, NOW)
+        database.write(gateway.add_feedback, gateway.Feedback(kept.trace, given), LOCAL.user_id, NOW)
     [found] = database.read(ratings, EVER)
     assert (found.opinions, found.rated, found.rating, found.liked, found.disliked) == (7, 5, 15, 3, 3)
 
 
 def test_feedback_on_an_unknown_trace_is_refused(database: Opened) -> None:
     with pytest.raises(MissingError, match="no request"):
-        database.write(gateway.add_feedback, new_id(NOW), LOCAL.user_id, 5, NOW)
+        database.write(gateway.add_feedback, gateway.Feedback(new_id(NOW), 5), LOCAL.user_id, NOW)
 
 
 def test_spending_is_by_key_and_tells_what_has_no_price(database: Opened) -> None:
@@ -192,7 +192,7 @@ def test_arms_are_counted_by_conversation(database: Opened) -> None:
     database.write(gateway.keep, batch)
     for place, given in ((0, 4), (0, 2), (3, 1)):
         user = database.write(ensure_user, f"user {place} {given}", NOW)
-        database.write(gateway.add_feedback, batch[place].trace, user.id, given, NOW)
+        database.write(gateway.add_feedback, gateway.Feedback(batch[place].trace, given), user.id, NOW)
     first, second = database.read(arms, EVER)
     assert (first.variant, first.requests, first.unpriced, second.variant, second.requests) == ("a", 6, 1, "b", 1)
     assert msgspec.to_builtins(first.passed) == {

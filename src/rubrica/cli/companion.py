@@ -114,7 +114,8 @@ def evaluate(
     as_json: AsJson = False,
 ) -> None:
     """Let a model speak under a system prompt through every scenario, judge each reply, and say whether to ship it."""
-    setting = _setting(model, judge, scenarios, rubric, overall=overall, jobs=jobs, temperature=temperature)
+    talks = load_scenarios(scenarios or ())
+    setting = TrialSettings(model, judge, rubric_of(rubric), talks, overall, jobs, temperature)
     refuse_same(output, save)
     force = force or under_way(journal_place((), output, save))  # its page, if there is one, is not the last word
     for path in (output, save):
@@ -159,7 +160,8 @@ def compare(
     as_json: AsJson = False,
 ) -> None:
     """Hold the same conversations under two prompts and tell what is better, worse, or cannot be told."""
-    setting = _setting(model, judge, scenarios, rubric, overall=overall, jobs=jobs, temperature=temperature)
+    talks = load_scenarios(scenarios or ())
+    setting = TrialSettings(model, judge, rubric_of(rubric), talks, overall, jobs, temperature)
     first, second = systems = asyncio.run(systems_of([a, b]))
     if first.text == second.text:
         raise RubricaError("both prompts say the same; name two different ones")
@@ -202,21 +204,6 @@ def list_scenarios(
         console.print(Text.assemble(f"  {scenario.id.removeprefix(f'{shown}/')}  ", (kind, "dim")))
         for said in scenario.turns:
             console.print(Padding(Text(short(said, 200)), (0, 0, 0, 4), expand=False))
-
-
-def _setting(
-    model: str,
-    judge: str | None,
-    scenarios: list[str] | None,
-    rubric: str,
-    *,
-    overall: bool,
-    jobs: int,
-    temperature: float,
-) -> TrialSettings:
-    if overall and judge is None:
-        raise RubricaError("--overall asks a judge; name one with --judge")
-    return TrialSettings(model, judge, rubric_of(rubric), load_scenarios(scenarios or ()), overall, jobs, temperature)
 
 
 async def _sent(trial: Trial, account: Account, run: LangfuseRun) -> int:

@@ -55,6 +55,10 @@ class TrialSettings:
     jobs: int = 8
     temperature: float = 0.0
 
+    def __post_init__(self) -> None:
+        if self.overall and self.judge is None:
+            raise RubricaError("--overall asks a judge; name one with --judge")
+
     def terms(self, systems: Sequence[SystemPrompt]) -> dict[str, Any]:
         """What replies and judgements depend on."""
         judges = [self.judge] if self.judge is not None else []

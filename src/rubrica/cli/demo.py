@@ -14,7 +14,6 @@ from rich.text import Text
 
 from rubrica.engine.compile import compile_rubric
 from rubrica.engine.evaluate import evaluate
-from rubrica.engine.plan import Plan
 from rubrica.errors import RubricaError
 from rubrica.model.evaluation import Evaluation
 from rubrica.model.rubric import Rubric
@@ -79,17 +78,14 @@ def demo(folder: Folder = "demo") -> None:
 
 def _judged() -> Iterator[PackExamples]:
     for pack in PACKS:
-        plans: dict[str, Plan] = {}
         found: dict[str, list[ExampleRow]] = {}
         for case in examples(pack):
             name = case.rubric or pack
-            if name not in plans:
-                plans[name] = compile_rubric(load(name))
-            evaluation = evaluate(plans[name], case.context, case.id)
+            evaluation = evaluate(compile_rubric(load(name)), case.context, case.id)
             differences = mismatches(case.expect or {}, evaluation)
             found.setdefault(name, []).append(ExampleRow(case.id, evaluation, tuple(differences)))
         for name, exhibits in found.items():
-            yield PackExamples(pack, plans[name].rubric, tuple(exhibits))
+            yield PackExamples(pack, load(name), tuple(exhibits))
 
 
 def _kept(folder: Path, shown: list[PackExamples]) -> tuple[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager, ExitStack
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -16,6 +17,7 @@ from rubrica.model.context import Context
 from rubrica.report.figures import counted
 from rubrica.runs.batch import Batch
 from rubrica.runs.files.case_source import cases_of
+from rubrica.runs.request import JudgeSettings
 from rubrica.runs.rubrics import RunRubrics
 from rubrica.runs.summary.tally import RunTally
 
@@ -55,7 +57,7 @@ from .options import (
 from .output import Destinations, deliver, judge_file
 from .output_files import refuse_same
 from .screen import out
-from .sources import context_of, rubric_of, settings_of, single_context
+from .sources import context_of, gives_text, rubric_of, settings_of, single_context
 
 if TYPE_CHECKING:
     from rubrica.runs.jury_session import JurySession
@@ -150,75 +152,100 @@ def eval(
     Without a model, judged dimensions use their offline scorer, and the result
     says so.
     """
-    if server is None:
-        names = judge_names(judge, offline=offline)
-    else:
-        names = []
-        if judge or offline or settings:
-            raise typer.BadParameter("the server's rubric and judges are used", param_hint="--judge, --offline, --set")
+    names = judge_names(judge, offline=offline) if server is None else []
+    if server is not None and (judge or offline or settings):
+        raise typer.BadParameter("the server's rubric and judges are used", param_hint="--judge, --offline, --set")
     if keep and server is None:
         raise typer.BadParameter("goes with --server URL", param_hint="--keep")
     if not names and (repeats is not None or budget is not None or dry_run or record is not None):
         raise typer.BadParameter("goes with --judge MODEL", param_hint="--repeats, --budget, --dry-run, --record")
-    extra = context_of(context or [])
-    single = (
-        prompt is not None or response is not None or bool({"response", "messages"} & extra.keys() and cases is None)
-    )
-    if single == (cases is not None):
-        wanted = "give --response TEXT, or a file of cases" + (", not both" if single else "")
+    what = EvalInput(cases, prompt, response, context_of(context or []), limit)
+    if what.single == (cases is not None):
+        wanted = "give --response TEXT, or a file of cases" + (", not both" if what.single else "")
         raise typer.BadParameter(wanted, param_hint="CASES.jsonl")
-    if rubric is None and (single or settings or server is not None):
+    if rubric is None and (what.single or settings or server is not None):
         raise typer.BadParameter("name a rubric; `rubrica list` shows the bundled ones", param_hint="--rubric")
     to = Destinations(output, report, force, as_json)
     _refuse_clashes(to, record, [cases, rubric], names)
-    watched = listed(fail_on)
+    judging = JudgeSettings(
+        tuple(names),
+        repeats,
+        budget,
+        jobs,
+        cached=not no_cache,
+        record=Path(record) if record is not None else None,
+        seed=seed,
+        dry=dry_run,
+    )
     tally = RunTally()
+    watched = listed(fail_on)
+    _judge(what, RubricChoice(rubric, settings or [], server, keep), judging, to, tally, watched)
+    if tally.broken:
+        raise typer.Exit(1)
+    if tally.count(watched) or (check and tally.mismatched):
+        raise typer.Exit(VERDICT_FAILED)
+
+
+@dataclass(frozen=True, slots=True)
+class EvalInput:
+    """What is judged: one response that options give, or a file of cases."""
+
+    cases: str | None
+    prompt: str | None
+    response: str | None
+    extra: dict[str, Any]  # context of every case
+    limit: int | None
+
+    @property
+    def single(self) -> bool:
+        return gives_text(self.prompt, self.response, self.extra if self.cases is None else {})
+
+    def context(self) -> Context:
+        return single_context(self.prompt, self.response, self.extra)
+
+
+@dataclass(frozen=True, slots=True)
+class RubricChoice:
+    """What it is judged by: a rubric with some of its settings changed, a server's, or that of each case."""
+
+    name: str | None
+    settings: list[str]
+    server: str | None
+    keep: bool  # the scores, on the server
+
+
+def _judge(
+    what: EvalInput, by: RubricChoice, judging: JudgeSettings, to: Destinations, tally: RunTally, watched: list[str]
+) -> None:
+    """Judge, and bring the evaluations to where they are wanted; a dry run only counts."""
     with ExitStack() as stack:
-        jury = None
-        there = None
-        given = None
-        if server is not None and rubric is not None:
-            there = stack.enter_context(_serving(server, rubric, jobs, keep))
+        jury = there = given = None
+        if by.server is not None and by.name is not None:
+            there = stack.enter_context(_serving(by.server, by.name, judging.jobs, by.keep))
             given = there.rubric()
-        elif rubric is not None:
-            given = rubric_of(rubric, settings_of(settings or []))
-        if names:
-            jury = stack.enter_context(
-                open_judging(
-                    names,
-                    repeats=repeats,
-                    budget=budget,
-                    jobs=jobs,
-                    cached=not no_cache,
-                    record=record,
-                    seed=seed,
-                    dry=dry_run,
-                )
-            )
+        elif by.name is not None:
+            given = rubric_of(by.name, settings_of(by.settings))
+        if judging.names:
+            jury = stack.enter_context(open_judging(judging))
         run_rubrics = RunRubrics(given, jury.judge_of if jury is not None else None)
         if given is not None:
             refuse_unknown(watched, run_rubrics.rubrics.values())
-        if dry_run and jury is not None:
-            one = single_context(prompt, response, extra) if single else None
-            _count(jury, run_rubrics, one, cases, extra, limit)
+        if judging.dry and jury is not None:
+            _count(jury, run_rubrics, what)
             return
         asked = jury or there
-        if single and given is not None:
-            seen = single_context(prompt, response, extra)
+        if what.single and given is not None:
+            seen = what.context()
             plan = run_rubrics.plan(None)
             evaluation = evaluate(plan, seen) if asked is None else asked.evaluate(plan, seen)
             tally.add(evaluation)
             deliver(iter([evaluation]), to, run_rubrics)
             if not to.printed:
                 out().print(card(evaluation))
-        elif cases is not None:
+        elif what.cases is not None:
             evaluator = asked.evaluator if asked is not None else None
-            judge_file(cases, Batch(run_rubrics, tally, BrokenLines(), extra, evaluator), to, limit)
+            judge_file(what.cases, Batch(run_rubrics, tally, BrokenLines(), what.extra, evaluator), to, what.limit)
             refuse_unknown(watched, run_rubrics.rubrics.values())
-    if tally.broken:
-        raise typer.Exit(1)
-    if tally.count(watched) or (check and tally.mismatched):
-        raise typer.Exit(VERDICT_FAILED)
 
 
 def _refuse_clashes(to: Destinations, record: str | None, inputs: list[str | None], names: list[str]) -> None:
@@ -236,22 +263,15 @@ def _serving(url: str, reference: str, jobs: int, keep: bool) -> AbstractContext
     return remote_judging(url, reference, jobs, keep=keep)
 
 
-def _count(
-    jury: JurySession,
-    run_rubrics: RunRubrics,
-    one: Context | None,
-    cases: str | None,
-    extra: dict[str, Any],
-    limit: int | None,
-) -> None:
+def _count(jury: JurySession, run_rubrics: RunRubrics, what: EvalInput) -> None:
     """A dry run: everything is prepared, nothing is asked."""
     tally = RunTally()
-    if one is not None:
-        tally.add(jury.evaluate(run_rubrics.plan(None), one))
-    elif cases is not None:
-        with cases_of(cases) as file:
-            batch = Batch(run_rubrics, tally, BrokenLines(), extra, jury.evaluator)
-            for _ in batch.evaluations(islice(file.cases(), limit)):
+    if what.single:
+        tally.add(jury.evaluate(run_rubrics.plan(None), what.context()))
+    elif what.cases is not None:
+        with cases_of(what.cases) as file:
+            batch = Batch(run_rubrics, tally, BrokenLines(), what.extra, jury.evaluator)
+            for _ in batch.evaluations(islice(file.cases(), what.limit)):
                 pass
     out().print(estimate_table(jury.estimates))
     out().print(f"{counted(tally.judged, 'case')}; nothing was asked. Repairs and retries come on top.")

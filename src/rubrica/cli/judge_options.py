@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from difflib import get_close_matches
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.table import Table
@@ -116,9 +115,8 @@ def listed(given: list[str] | None) -> list[str]:
 
 
 @contextmanager
-def open_judging(names: list[str], *, record: str | None, **how: Any) -> Iterator[JurySession]:
+def open_judging(judging: JudgeSettings) -> Iterator[JurySession]:
     """The jury of a command that does nothing else meanwhile."""
-    judging = JudgeSettings(tuple(names), record=Path(record) if record is not None else None, **how)
     with open_jury(judging, note) as jury, rarely_scanned():
         yield jury
 

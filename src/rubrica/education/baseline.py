@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import fcntl
-import os
-import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from rubrica.errors import JsonError, RubricaError
+from rubrica.file_lock import alone_with
 from rubrica.jsontext import decode_json
 from rubrica.runs.compare.trend import Trend, TrendPoint, trends
 from rubrica.runs.files.atomic import write_atomically
@@ -51,7 +48,7 @@ class BaselineFile:
 
     def add(self, entry: Entry) -> None:
         """Append one, and let go of the oldest beyond what is kept: whole or not at all."""
-        with locked(self.path):
+        with alone_with(self.path, PATIENCE):
             entries = [*self.entries(), dict(entry)][-self.most :]
             data = msgspec.json.encode({"evaluations": entries})
             with write_atomically(self.path) as unfinished:
@@ -108,27 +105,3 @@ def _scores(entry: Entry) -> dict[str, float | None]:
         str(name): float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
         for name, value in known
     }
-
-
-@contextmanager
-def locked(path: Path, patience: float = PATIENCE) -> Iterator[None]:
-    """Nobody else who asks has it for as long. The lock goes with the process, however that ends."""
-    place = path.with_name(path.name + ".lock")
-    try:
-        place.parent.mkdir(parents=True, exist_ok=True)
-        file = os.open(place, os.O_RDWR | os.O_CREAT, 0o644)
-    except OSError as error:
-        raise RubricaError(f"{place} cannot be written: {error.strerror}") from None
-    try:
-        until = time.monotonic() + patience
-        while True:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                if time.monotonic() >= until:
-                    raise RubricaError(f"{path} is being written by another process (wait for it to end)") from None
-                time.sleep(0.02)
-        yield
-    finally:
-        os.close(file)

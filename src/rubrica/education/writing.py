@@ -11,8 +11,8 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-from rubrica.errors import InputError, JsonError, RubricaError
-from rubrica.jsontext import decode_json, decode_json_at
+from rubrica.errors import InputError, RubricaError
+from rubrica.jsontext import json_values, whole_json
 from rubrica.judges.fence import visible
 from rubrica.judges.prompt import Template
 from rubrica.judges.shape import skeleton
@@ -31,8 +31,6 @@ MOST_TRIED = 200
 """Places in a reply where JSON may begin that are tried."""
 
 _USER = "<!-- user -->\n"
-_FENCED = re.compile(r"\s*```(?:json)?\s*(.*?)\s*```\s*", re.DOTALL | re.IGNORECASE)
-_OPENING = re.compile(r"[{\[]")
 _GRADES = {None: "any", 0: "kindergarten"}
 _WRAPPERS = ("questions", "data", "items", "results", "response", "quiz")
 _LIKE_QUESTIONS = ("question", "question_text", "stem")
@@ -159,10 +157,9 @@ def read_questions(text: str) -> tuple[tuple[GeneratedQuestion, ...], tuple[str,
 
 
 def _candidates(text: str) -> Iterator[object]:
-    fenced = _FENCED.fullmatch(text)
-    whole = _parsed(fenced[1] if fenced else text.strip())
-    values = [whole] if isinstance(whole, dict | list) else _values(text)
-    for value in values:
+    whole, data = whole_json(text)
+    values = [(whole, data)] if isinstance(data, dict | list) else json_values(text, most=MOST_TRIED)
+    for _, value in values:
         yield from _inside(value, 4)
 
 
@@ -182,28 +179,6 @@ def _inside(value: object, depth: int) -> Iterator[object]:
                 yield from _inside(inner, depth - 1)
         elif isinstance(value.get("question"), dict) and depth:
             yield from _inside(value["question"], depth - 1)
-
-
-def _values(text: str) -> Iterator[object]:
-    """The JSON values of a text that lie in no other; what never ends is not read."""
-    place = 0
-    for _ in range(MOST_TRIED):
-        opening = _OPENING.search(text, place)
-        if opening is None:
-            return
-        try:
-            value, place = decode_json_at(text, opening.start())
-        except JsonError:
-            place = opening.end()
-            continue
-        yield value
-
-
-def _parsed(text: str) -> object:
-    try:
-        return decode_json(text)
-    except JsonError:
-        return None
 
 
 def _excerpt(text: str) -> str:

@@ -26,26 +26,22 @@ from rubrica.scoring.decision_plan import (
 from .check import check_meaning, check_reach
 from .document import Path
 from .plan import AxisPlan, Plan
+from .plan_cache import PLANS
 from .recipes import RecipeCompiler
 from .vocabulary import Scope, Vocabulary
-
-_plans: dict[str, Plan] = {}
-MOST_PLANS_KEPT = 256
 
 
 def compile_rubric(rubric: Rubric, judge: Judge | None = None) -> Plan:
     """The plan of a rubric; a RubricError lists everything that keeps it from working.
 
-    Plans without a judge are kept by content hash, so that asking again costs nothing.
+    Plans are kept by content hash, so that a rubric that was loaded or compiled before costs nothing.
     """
-    plan = _plans.get(rubric.hash)
+    plan = PLANS.get(rubric.hash)
     if plan is None:
         plan, problems = try_compile(rubric)
         if problems:
             raise RubricError(problems)
-        while len(_plans) >= MOST_PLANS_KEPT:
-            _plans.pop(next(iter(_plans)))
-        _plans[rubric.hash] = plan
+        PLANS.put(rubric.hash, plan)
     return plan if judge is None else replace(plan, judge=judge)
 
 

@@ -46,6 +46,11 @@ class Plan:
     conclusions: dict[object, Conclusion]  # by scores, where nothing else has a say: scores repeat, explaining costs
     judge: Judge | None = None
 
+    @property
+    def patterns(self) -> int:
+        """How many patterns a text is compared with."""
+        return sum(map(len, self.sources.lexicon.regexes.values()))
+
     def terms(self, context: Context) -> ProfilePlan:
         """The terms under the profile a context asks for, with a note where it asks for none or an unknown one."""
         profiles, terms = self.profiles, self.decision.terms

@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 import re
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 import msgspec
+
+from rubrica.lru_cache import LruCache
 
 from .chat import Chat
 
@@ -77,9 +78,9 @@ class AnswerCache(Generic[T]):
         most_bytes: int = MOST_BYTES,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._entries: OrderedDict[bytes, _Entry[T]] = OrderedDict()
-        self._most, self._seconds, self._alike_from, self._clock = entries, seconds, alike_from, clock
-        self._bytes, self._most_bytes = 0, most_bytes
+        self._entries = LruCache[bytes, _Entry[T]](entries, weight=lambda entry: entry.size, most_weight=most_bytes)
+        self._seconds, self._alike_from, self._clock = seconds, alike_from, clock
+        self._most_bytes = most_bytes
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -90,7 +91,6 @@ class AnswerCache(Generic[T]):
         key = _digest(chat.body, chosen)
         entry = self._entries.get(key)
         if entry is not None and now - entry.at <= self._seconds:
-            self._entries.move_to_end(key)
             return CacheHit(entry.value, now - entry.at)
         if self._alike_from is None or len(chat.question) > COMPARED_CHARACTERS:
             return None
@@ -103,21 +103,13 @@ class AnswerCache(Generic[T]):
         entry = _Entry(value, self._clock(), size)
         if self._alike_from is not None and len(chat.question) <= COMPARED_CHARACTERS:
             entry = _Entry(value, self._clock(), size, _around(chat, chosen), question_shape(chat.question))
-        key = _digest(chat.body, chosen)
-        self._drop(self._entries.pop(key, None))
-        self._entries[key] = entry
-        self._bytes += size
-        while len(self._entries) > self._most or self._bytes > self._most_bytes:
-            self._drop(self._entries.popitem(last=False)[1])
-
-    def _drop(self, entry: _Entry[T] | None) -> None:
-        self._bytes -= entry.size if entry is not None else 0
+        self._entries.put(_digest(chat.body, chosen), entry)
 
     def _nearest(self, chat: Chat, chosen: str, now: float, alike_from: float) -> CacheHit[T] | None:
         around, wanted = _around(chat, chosen), question_shape(chat.question)
         best: CacheHit[T] | None = None
         compared = 0
-        for entry in reversed(self._entries.values()):
+        for entry in self._entries.latest():
             if entry.shape is None or entry.around != around or now - entry.at > self._seconds:
                 continue
             found = likeness(wanted, entry.shape)

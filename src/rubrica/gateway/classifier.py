@@ -10,7 +10,6 @@ import asyncio
 import hashlib
 import time
 import unicodedata
-from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
@@ -22,6 +21,7 @@ from rubrica.judges.fence import Fence, JudgedTexts, TokenSource, random_token
 from rubrica.judges.prompt import Template
 from rubrica.judges.reply import UNSTATED_CONFIDENCE, answers
 from rubrica.llm.model import ChatMessage, Model, Reply, Request
+from rubrica.lru_cache import LruCache
 from rubrica.model.evaluation import Cost
 from rubrica.text.linear import LinearModel, load
 
@@ -171,8 +171,8 @@ class Classifier:
         remembered: int = 10_000,
     ) -> None:
         self._offline = offline or OfflineClassifier()
-        self._model, self._sure_from, self._most = model, sure_from, remembered
-        self._found: OrderedDict[bytes, QuestionClass] = OrderedDict()
+        self._model, self._sure_from = model, sure_from
+        self._found = LruCache[bytes, QuestionClass](remembered)
 
     async def __call__(self, chat: Chat) -> QuestionClass:
         """The type of what a chat asks."""
@@ -181,13 +181,10 @@ class Classifier:
         key = hashlib.blake2b(question.whole.encode("utf-8", "replace"), digest_size=16).digest()
         kept = self._found.get(key)
         if kept is not None:
-            self._found.move_to_end(key)
             return replace(kept, source="cache", cost=None, duration_ms=_since(started))
         found = await self._classify(question)
         if found.source != "fallback":
-            self._found[key] = found
-            if len(self._found) > self._most:
-                self._found.popitem(last=False)
+            self._found.put(key, found)
         return replace(found, duration_ms=_since(started))
 
     async def _classify(self, question: ChatQuestion) -> QuestionClass:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, get_args
 from uuid import UUID
 
@@ -14,7 +13,7 @@ import msgspec
 from rubrica.errors import InputError, JsonError
 from rubrica.jsontext import decode_json
 from rubrica.model.scale import Scale
-from rubrica.store.gateway import RatedRequest, Thumb
+from rubrica.store.gateway import Feedback, RatedRequest, Thumb
 from rubrica.text.pii import mask
 
 MOST_COMMENT = 4_000
@@ -27,16 +26,6 @@ UNGRADED = "the answer was not graded, or given from the cache"
 OTHER_RUBRIC = "the answer was graded by another rubric"
 UNJUDGED = "no model scored the dimension"
 OFF_SCALE = "what was given is not on the scale of the dimension"
-
-
-@dataclass(frozen=True, slots=True)
-class Feedback:
-    """What somebody thinks of one answer."""
-
-    trace: UUID
-    given: int | Thumb  # 1 to 5, or a thumb
-    comment: str = ""  # personal data masked
-    scores: Mapping[str, float] | None = None  # by dimension, on its scale
 
 
 def read_feedback(raw: bytes) -> Feedback:

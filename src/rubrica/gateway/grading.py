@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from rubrica.engine.compile import compile_rubric
 from rubrica.engine.evaluate import aevaluate, evaluate
 from rubrica.engine.plan import Plan
+from rubrica.engine.plan_cache import PlanCache
 from rubrica.errors import ContextError, InputError
 from rubrica.model.context import Context
 from rubrica.model.evaluation import INCONCLUSIVE, Cost, Evaluation
@@ -76,7 +77,7 @@ class Grader:
         self._deadline, self._characters = deadline, characters
         self._workers = Workers() if workers is None else workers
         self._plan = compile_rubric(rubric, judge)
-        self._variants: dict[tuple[str, float], Plan] = {}
+        self._variants: PlanCache[Plan] = PlanCache(lambda plan: plan, MOST_VARIANTS)
 
     async def __call__(self, chat: Chat, answer: str, question_type: str, threshold: float | None = None) -> Grade:
         """Grade one answer. Nothing is raised but an InputError for a threshold that cannot be."""
@@ -153,9 +154,7 @@ class Grader:
                 found = await self._workers.run(compile_rubric, rubric, self._judge)
             except GradingBusyError:
                 found = compile_rubric(rubric, self._judge)
-            if len(self._variants) >= MOST_VARIANTS:
-                self._variants.clear()
-            self._variants[key] = found
+            self._variants.put(key, found)
         return found
 
 

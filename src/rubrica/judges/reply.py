@@ -14,8 +14,7 @@ from typing import Any
 
 import msgspec
 
-from rubrica.errors import JsonError
-from rubrica.jsontext import decode_json, decode_json_at
+from rubrica.jsontext import json_values, whole_json
 from rubrica.model.evaluation import Remarks
 from rubrica.model.scale import Scale
 
@@ -28,7 +27,6 @@ MOST_REMARKS = 20
 UNSTATED_CONFIDENCE = 0.5
 """The confidence of a score whose judge stated none between 0 and 1: neither trusted nor distrusted."""
 
-_STRING_OR_BRACE = re.compile(r'"(?:[^"\\\n]|\\.)*"|[{}]')
 _VALUE = re.compile(r"\s*([-+]?\d+(?:\.\d+)?)\s*(?:/\s*(\d+(?:\.\d+)?))?\s*")
 _SCORE_KEYS = (*LABELS, "value")
 _NUMBERS = (int, float)
@@ -131,36 +129,15 @@ def read_overall(text: str, scale: Scale, quoted: JudgedTexts) -> ReplyScore | N
 def answers(text: str, quoted: JudgedTexts) -> Iterator[Mapping[str, Any]]:
     """The objects a judge may have meant: the whole reply, else those in it from last to first, quotations left out."""
     text = text[-LONGEST_REPLY:]
-    whole = _unwrapped(text)
-    parsed = _parsed(whole)
+    whole, parsed = whole_json(text)
     if isinstance(parsed, dict):
         # A copy of judged text has its keys from there: looking for them is much faster than comparing words.
         if not quoted.has(parsed) or not quoted.copies(whole):
             yield parsed
         return
-    for source, found in reversed(objects(text)):
+    for source, found in reversed(list(json_values(text, objects_only=True))):
         if found and not quoted.says(source):
             yield found
-
-
-def objects(text: str) -> list[tuple[str, dict[str, Any]]]:
-    """The complete JSON objects of a text that lie in no other, each with its source.
-
-    What is inside braces that are not JSON, or inside an object that never ends, is not read.
-
-    >>> [found for _, found in objects('so {1, {"a": 1}} and {"b": {"c": 2}} {"d": {"e": 3}')]
-    [{'b': {'c': 2}}]
-    """
-    found = []
-    at = text.find("{")
-    while at >= 0:
-        try:
-            value, end = decode_json_at(text, at)
-            found.append((text[at:end], value))
-        except JsonError:
-            end = _closing(text, at)
-        at = text.find("{", end)
-    return found
 
 
 def value_of(value: object, scale: Scale) -> float | NoScore:
@@ -256,38 +233,6 @@ def _on_scale(found: WrittenScore | None, scale: Scale) -> float | NoScore:
     if found is None:
         return MISSING
     return value_of(f"{found.value!r}" + (f"/{found.top!r}" if found.top else ""), scale)
-
-
-def _closing(text: str, at: int) -> int:
-    """Where braces that are not JSON end: behind the matching one, or at the end of the text."""
-    depth = 0
-    for match in _STRING_OR_BRACE.finditer(text, at):
-        depth += {"{": 1, "}": -1}.get(match[0], 0)
-        if depth == 0 and match[0] == "}":
-            return match.end()
-    return len(text)
-
-
-def _parsed(text: str) -> object:
-    """A text that is JSON, read; None where it is not. What msgspec refuses, such as NaN, may still be read slowly."""
-    try:
-        return decode_json(text)
-    except JsonError:
-        pass
-    try:
-        value, end = decode_json_at(text, 0)
-    except JsonError:
-        return None
-    return value if end == len(text) else None
-
-
-def _unwrapped(text: str) -> str:
-    """A reply without the code block that surrounds all of it."""
-    text = text.strip()
-    if text.startswith("{"):
-        return text
-    inner = re.fullmatch(r"\s*```(?:json)?\s*(\{.*\})\s*```\s*", text, re.DOTALL | re.IGNORECASE)
-    return inner[1].strip() if inner else text
 
 
 _CONFIDENCE_SCALE = Scale(min=0, max=1)

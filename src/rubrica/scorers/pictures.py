@@ -10,7 +10,6 @@ import hashlib
 import io
 import struct
 import zlib
-from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from types import ModuleType
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from rubrica.errors import FormulaFault
 from rubrica.extras import MissingExtraError, requires
+from rubrica.lru_cache import LruCache
 from rubrica.model.context import Context
 from rubrica.text.question import read_question
 
@@ -110,18 +110,16 @@ def _between(histogram: list[int], low: float, high: float) -> tuple[int, int]:
 
 # --- of a context -----------------------------------------------------------------------------------------
 
-_looks: OrderedDict[bytes, PictureMeasurements] = OrderedDict()
+_measurements = LruCache[bytes, PictureMeasurements](_KEPT)
 
 
 def _looked(data: bytes) -> PictureMeasurements:
     """What `measure_picture` tells, kept for the features that ask next."""
     key = hashlib.blake2b(data, digest_size=16).digest()
-    found = _looks.get(key)
+    found = _measurements.get(key)
     if found is None:
         found = measure_picture(data)
-        while len(_looks) >= _KEPT:
-            _looks.popitem(last=False)
-        _looks[key] = found
+        _measurements.put(key, found)
     return found
 
 

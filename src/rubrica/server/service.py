@@ -12,7 +12,7 @@ from rubrica.workspace.spending import SpendingLimits
 from rubrica.workspace.work_pool import WorkPool
 
 from .council_service import CouncilService
-from .plans import PlanCache
+from .plans import ServicePlans
 from .settings import ServerSettings
 
 if TYPE_CHECKING:  # a server without judges needs no model client and no price list
@@ -28,7 +28,7 @@ class Service:
     """One running service: its database, plans, judges, clock, council, threads and spending limits."""
 
     database: Database
-    plans: PlanCache
+    plans: ServicePlans
     jury: Jury | None = None
     clock: Callable[[], datetime] = utc_now
     settings: ServerSettings = field(default_factory=ServerSettings)
@@ -46,7 +46,7 @@ class Service:
     ) -> Service:
         """A service over the database that the settings name. Whoever serves it closes it."""
         council = CouncilService(settings.council) if settings.council else None
-        return cls(Database.open(settings.database), PlanCache(jury), jury, clock, settings, council)
+        return cls(Database.open(settings.database), ServicePlans(jury), jury, clock, settings, council)
 
     async def close(self) -> None:
         """Finish what is being written, and let go of the database, the judges and the council."""

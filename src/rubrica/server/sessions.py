@@ -9,13 +9,14 @@ from __future__ import annotations
 import hashlib
 import secrets
 import time
-from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 from http.cookies import CookieError, SimpleCookie
 from urllib.parse import urlsplit
 
 from starlette.types import Scope
+
+from rubrica.lru_cache import LruCache
 
 COOKIE = "rubrica_session"
 LIFETIME = 12 * 3600.0
@@ -43,14 +44,12 @@ class Sessions:
 
     def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._monotonic = monotonic
-        self._sessions: OrderedDict[bytes, _Session] = OrderedDict()  # by the digest of the token
+        self._sessions = LruCache[bytes, _Session](MOST_SESSIONS)  # by the digest of the token
 
     def begin(self, key_digest: bytes) -> str:
         """A new session of whoever holds a key; its token, for a cookie."""
         token = secrets.token_urlsafe(32)
-        self._sessions[_digest(token)] = _Session(key_digest, self._monotonic())
-        while len(self._sessions) > MOST_SESSIONS:
-            self._sessions.popitem(last=False)
+        self._sessions.put(_digest(token), _Session(key_digest, self._monotonic()))
         return token
 
     def digest_of(self, token: str) -> bytes | None:
@@ -60,14 +59,13 @@ class Sessions:
         if session is None:
             return None
         if now - session.used > LIFETIME:
-            del self._sessions[place]
+            self._sessions.drop(place)
             return None
         session.used = now
-        self._sessions.move_to_end(place)
         return session.digest
 
     def end(self, token: str) -> None:
-        self._sessions.pop(_digest(token), None)
+        self._sessions.drop(_digest(token))
 
 
 def token_of(scope: Scope) -> str | None:

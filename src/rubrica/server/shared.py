@@ -12,12 +12,12 @@ from weakref import WeakValueDictionary
 from fastapi import FastAPI
 
 from rubrica.engine.plan import Plan
+from rubrica.engine.plan_cache import PlanCache
 from rubrica.games import execution
 from rubrica.games.execution import ExecutionTarget
 from rubrica.workspace import catalogue
 from rubrica.workspace.access import Caller, check_action
 
-from .plans import WeightedCache
 from .service import Service
 
 P = ParamSpec("P")
@@ -68,7 +68,7 @@ class TargetCache:
     """
 
     def __init__(self) -> None:
-        self._known: WeightedCache[ReadyTarget] = WeightedCache(lambda ready: ready.plan, MOST_TARGETS)
+        self._known: PlanCache[ReadyTarget] = PlanCache(lambda ready: ready.plan, MOST_TARGETS)
 
     async def of(self, service: Service, caller: Caller, reference: str) -> ReadyTarget:
         """The evaluation a reference means, ready to be executed."""

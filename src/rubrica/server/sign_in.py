@@ -9,7 +9,6 @@ import ipaddress
 import logging
 import re
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from functools import lru_cache
@@ -22,6 +21,7 @@ from fastapi.responses import RedirectResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from rubrica.errors import StoreError
+from rubrica.lru_cache import LruCache
 from rubrica.store.keys import any_key, find_key, touch_key
 from rubrica.workspace.access import LOCAL, Caller, Role
 
@@ -72,7 +72,7 @@ class Authenticator:
         self._service = service
         self._monotonic = monotonic
         self._known: dict[bytes, _Known] = {}
-        self._failures: OrderedDict[str, Bucket] = OrderedDict()
+        self._failures = LruCache[str, Bucket](MOST_ADDRESSES)
         self._keyless_until = float("-inf")
         self._keyed = False
         self._asking: dict[bytes, asyncio.Task[_Known | None]] = {}
@@ -165,11 +165,9 @@ class Authenticator:
         return known
 
     def _count_failure(self, address: str, now: float) -> None:
-        bucket = self._failures.setdefault(address, Bucket(FAILURES, now))
+        bucket = self._failures.get(address) or Bucket(FAILURES, now)
         bucket.take(now)
-        self._failures.move_to_end(address)
-        while len(self._failures) > MOST_ADDRESSES:
-            self._failures.popitem(last=False)
+        self._failures.put(address, bucket)
 
     async def _touch(self, key_id: UUID) -> None:
         try:

@@ -6,6 +6,7 @@ Rows are written in the background, in batches, and a batch may be tried twice: 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
 from operator import attrgetter
@@ -127,6 +128,16 @@ class KeySpending(msgspec.Struct, frozen=True, gc=False):
     unpriced: int  # requests whose price is not known
 
 
+@dataclass(frozen=True, slots=True)
+class Feedback:
+    """What somebody thinks of one answer."""
+
+    trace: UUID
+    given: int | Thumb  # 1 to 5, or a thumb
+    comment: str = ""  # personal data masked
+    scores: Mapping[str, float] | None = None  # by dimension, on its scale
+
+
 class RatedRequest(msgspec.Struct, frozen=True, gc=False):
     """What somebody gave an answer, beside its grade."""
 
@@ -203,25 +214,17 @@ def request_by_trace(conn: Connection, trace: UUID) -> RequestRecord | None:
     return RequestRecord(**{**row, "dimension_scores": scores})
 
 
-def add_feedback(
-    conn: Connection,
-    trace: UUID,
-    user_id: UUID,
-    given: int | Thumb,  # 1 to 5, or a thumb
-    now: datetime,
-    *,
-    comment: str = "",
-    scores: Mapping[str, float] | None = None,
-) -> None:
+def add_feedback(conn: Connection, feedback: Feedback, user_id: UUID, now: datetime) -> None:
     """Keep what somebody thinks of an answer, in place of what they thought before."""
+    trace, given = feedback.trace, feedback.given
     if conn.execute(select(_requests.trace).where(_requests.trace == trace)).first() is None:
         raise MissingError(f"no request {trace} is kept")
     rating = given if isinstance(given, int) else None
     opinion = {
         "rating": rating,
         "liked": given == "up" if rating is None else None if rating == 3 else rating > 3,
-        "comment": comment,
-        "scores": dict(scores) if scores else None,
+        "comment": feedback.comment,
+        "scores": dict(feedback.scores) if feedback.scores else None,
         "updated_at": now,
     }
     new = {"id": new_id(now), "trace": trace, "user_id": user_id, "created_at": now, **opinion}

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import fcntl
-import os
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 
 from rubrica.errors import StoreError
-from rubrica.files import FILE_MODE
+from rubrica.file_lock import LockHeldError, hold_lock
 
 from .address import address
+
+WAY_OUT = "stop that server, name another file with --db, or use PostgreSQL, which several servers may share"
 
 
 @contextmanager
@@ -26,26 +26,11 @@ def sole_server(place: str, command: str) -> Iterator[None]:
         return
     lock = file.with_name(f".{file.name}.{command}.lock")
     try:
-        descriptor = os.open(lock, os.O_RDWR | os.O_CREAT, FILE_MODE)
+        held = hold_lock(lock)
     except OSError as error:
         raise StoreError(f"{lock} cannot be written: {error.strerror}") from None
-    try:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise StoreError(f"{file} is served already{_by(descriptor)} ({WAY_OUT})") from None
-        os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, str(os.getpid()).encode(), 0)
+    except LockHeldError as error:
+        holder = f" by the process {error.holder}" if error.holder else ""
+        raise StoreError(f"{file} is served already{holder} ({WAY_OUT})") from None
+    with held:
         yield
-    finally:
-        os.close(descriptor)
-
-
-WAY_OUT = "stop that server, name another file with --db, or use PostgreSQL, which several servers may share"
-
-
-def _by(descriptor: int) -> str:
-    with suppress(OSError):
-        if (holder := os.pread(descriptor, 20, 0).decode("ascii", "replace")).isdigit():
-            return f" by the process {holder}"
-    return ""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import gc
 import time
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
@@ -17,6 +17,7 @@ from fastapi.responses import PlainTextResponse
 from nicegui import Client
 from starlette.types import Scope
 
+from rubrica.lru_cache import LruCache
 from rubrica.server.limits import Bucket
 from rubrica.server.problems import retry_after
 
@@ -78,7 +79,7 @@ class PageLimits:
 
     def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._monotonic = monotonic
-        self._buckets: OrderedDict[tuple[str, int], Bucket] = OrderedDict()
+        self._buckets = LruCache[tuple[str, int], Bucket](MOST_VISITORS)
         self._dropped = 0
 
     async def __call__(self, request: Request, call: Callable[[Request], Awaitable[Response]]) -> Response:
@@ -121,10 +122,8 @@ class PageLimits:
 
     def _too_often(self, owner: str, per_minute: int, what: str) -> Response | None:
         now, key = self._monotonic(), (owner, per_minute)
-        bucket = self._buckets.setdefault(key, Bucket(per_minute, now))
-        self._buckets.move_to_end(key)
-        while len(self._buckets) > MOST_VISITORS:
-            self._buckets.popitem(last=False)
+        bucket = self._buckets.get(key) or Bucket(per_minute, now)
+        self._buckets.put(key, bucket)
         wait = bucket.take(now)
         if not wait:
             return None

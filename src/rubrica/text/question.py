@@ -7,8 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from rubrica.errors import JsonError
-from rubrica.jsontext import decode_json_at
+from rubrica.jsontext import json_values
 from rubrica.text.options import (
     MARK,
     PLAIN_REACH,
@@ -20,6 +19,7 @@ from rubrica.text.options import (
 )
 
 _DEPTH = 6  # levels of JSON searched for the question, and for explanation text
+_MOST_TRIED = 3  # places where JSON may begin
 _LONG = 20_000  # characters of explanation kept
 LONGEST_JSON = 1_000_000
 """Characters in which a question is looked for; pictures may be written into it."""
@@ -69,7 +69,7 @@ def read_question(text: str) -> Question | None:
     >>> read_question("The sky is blue.") is None
     True
     """
-    for value in _json_values(text[:LONGEST_JSON]):
+    for _, value in json_values(text[:LONGEST_JSON], most=_MOST_TRIED, decoder=_DECODER):
         found = _find(value, _DEPTH)
         if found is not None:
             return _from_json(found)
@@ -90,24 +90,11 @@ _MOST_IMAGES = 10
 _IMAGES = ("image", "images", "image_url", "image_urls", "image_path", "diagram", "figure", "picture")
 
 
-def _json_values(text: str) -> Iterator[object]:
-    """What may be the response's JSON: from the first few places where an object or a list opens."""
-    decoder = json.JSONDecoder(parse_int=_number, parse_float=str, parse_constant=str)
-    place = 0
-    for _ in range(3):
-        opening = re.compile(r"[{\[]").search(text, place)
-        if opening is None:
-            return
-        try:
-            value, place = decode_json_at(text, opening.start(), decoder)
-        except JsonError:
-            place = opening.end()
-            continue
-        yield value
-
-
 def _number(written: str) -> object:
     return int(written) if len(written) < 100 else written  # a longer one is no answer, and slow to convert
+
+
+_DECODER = json.JSONDecoder(parse_int=_number, parse_float=str, parse_constant=str)
 
 
 def _find(value: object, depth: int) -> Mapping[str, object] | None:

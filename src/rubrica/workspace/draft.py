@@ -10,14 +10,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import msgspec
 
 from rubrica.engine.cases import BadLine, case_from
 from rubrica.engine.expand import expand
-from rubrica.engine.load import rubric_from_data
+from rubrica.engine.load import plan_from_data
+from rubrica.engine.plan import Plan
 from rubrica.engine.schema import read_rubric
 from rubrica.errors import InputError, Problem, RubricError
 from rubrica.model.rubric import Rubric
@@ -60,6 +61,7 @@ class Draft:
     is_public: bool | None = None
     note: str = ""
     revision: int | None = None  # the one its author had read
+    plan: Plan | None = field(default=None, compare=False, repr=False)  # that checking has made of it
 
     @property
     def name(self) -> str:
@@ -76,6 +78,10 @@ class Draft:
         kind = self.definition.get("scoring_type")
         return None if kind is None else str(kind)
 
+    def compiled(self) -> Plan:
+        """Its plan, which is kept nowhere else."""
+        return self.plan or plan_from_data(self.definition)
+
     def labelled(self, label: str) -> Draft:
         """The same, as another version. A document that does not say the version it has need not be touched."""
         if label == self.rubric.version:
@@ -88,7 +94,7 @@ class Draft:
 
     def _with(self, key: str, value: str) -> Draft:
         definition = with_key(self.definition, key, value)
-        return replace(self, definition=definition, rubric=rubric_of(definition))
+        return replace(self, definition=definition, rubric=rubric_of(definition), plan=None)
 
 
 def read_draft(data: Any) -> Draft:
@@ -107,15 +113,17 @@ def read_draft(data: Any) -> Draft:
     definition = definition_of(plain)
     _refuse_too_much(definition)
     reader = _Reader()
+    plan = reader.plan(definition)
     draft = Draft(
         definition,
-        reader.rubric(definition),
+        plan and plan.rubric,
         reader.examples(data.get("examples")),
         reader.category(plain.get("category")),
         reader.tags(plain.get("tags")),
         reader.is_public(plain.get("is_public")),
         reader.note(plain.get("note")),
         reader.revision(data.get("revision")),
+        plan,
     )
     if reader.problems:
         raise _told(reader.problems)
@@ -167,8 +175,8 @@ class _Reader:
     def __init__(self) -> None:
         self.problems: list[Problem] = []
 
-    def rubric(self, definition: Mapping[str, Any]) -> Any:
-        """The rubric; None where there are problems, which keeps the draft from being used."""
+    def plan(self, definition: Mapping[str, Any]) -> Any:
+        """The compiled rubric; None where there are problems, which keeps the draft from being used."""
         label = definition.get("version")
         if isinstance(label, str):
             if len(label) > LONGEST_LABEL:
@@ -179,7 +187,7 @@ class _Reader:
         if isinstance(name, str) and (not name.strip() or not name.isprintable()):
             self._report("is blank or holds characters that cannot be shown", "name", fix="letters and digits")
         try:
-            return rubric_from_data(definition)
+            return plan_from_data(definition)
         except RubricError as error:
             self.problems += error.problems
             return None

@@ -151,11 +151,6 @@ def asks_judge(plan: Plan) -> bool:
     return plan.judge is not None and plan.judged
 
 
-def patterns_of(plan: Plan) -> int:
-    """How many patterns a text is compared with."""
-    return sum(map(len, plan.sources.lexicon.regexes.values()))
-
-
 def _takes_long(plans: Sequence[Plan], context: Context) -> bool:
     return length(context) * sum(OF_FEATURES + plan.sources.lexicon.steps for plan in plans) > MOST_INLINE
 

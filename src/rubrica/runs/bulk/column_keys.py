@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import cast
 
 from rubrica.model.evidence import Field
@@ -10,7 +11,7 @@ from rubrica.text import FEATURES
 
 from .chunk import Chunk, as_keys
 from .plan_tables import PlanTables
-from .result_tables import Column, ResultMemo, listed
+from .result_tables import Column, listed
 
 
 class ColumnKeys:
@@ -38,8 +39,8 @@ class ColumnKeys:
         slot = self.workings.plan.sources.lexicon.named.get(name)
         if slot is not None:
             kinds = self.workings.kinds[slot.field]
-            counts = ResultMemo[float](lambda place: float(kinds.kind(place).counts.get(slot.index, 0)))
-            return list(map(counts.__getitem__, listed(self(f"field:{slot.field}"))))
+            count = cache(lambda place: float(kinds.kind(place).counts.get(slot.index, 0)))
+            return list(map(count, listed(self(f"field:{slot.field}"))))
         if name in FEATURES:
             readings = self.chunk.readings
             self.odd.update(row for row, texts in enumerate(readings) if texts.parts)  # which have notes

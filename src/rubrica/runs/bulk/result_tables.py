@@ -64,18 +64,6 @@ class GrowingTable(ResultTable[Result]):
         return places
 
 
-class ResultMemo(dict[Any, Result]):
-    """Results by key, each worked out when its key is first met."""
-
-    def __init__(self, work: Callable[[Any], Result]) -> None:
-        super().__init__()
-        self._work = work
-
-    def __missing__(self, key: Any) -> Result:
-        result = self[key] = self._work(key)
-        return result
-
-
 class TextKind(NamedTuple):
     """Texts in which the same patterns occur, and as often where that matters."""
 

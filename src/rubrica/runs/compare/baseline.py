@@ -16,10 +16,10 @@ from typing import Any
 import msgspec
 
 from rubrica.errors import InputError, MissingError, RubricaError
+from rubrica.file_lock import alone_with
 from rubrica.files import make_private_folder
 from rubrica.jsontext import UNREADABLE
 from rubrica.runs.files.atomic import write_atomically
-from rubrica.runs.files.lock import alone_with
 from rubrica.runs.files.rows import RunRow
 from rubrica.runs.summary.figures import Summary
 from rubrica.runs.summary.grading import Grading, name_of

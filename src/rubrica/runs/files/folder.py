@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,6 +11,7 @@ from typing import Literal
 import msgspec
 
 from rubrica.errors import RubricaError
+from rubrica.file_lock import LockHeldError, hold_lock
 from rubrica.files import make_private_folder
 
 from .manifest import MANIFEST, Manifest, read_manifest
@@ -37,23 +36,16 @@ def locked(folder: Path) -> Iterator[None]:
     """The folder, made if need be, for this process alone. The system ends the claim when the process ends."""
     try:
         make_private_folder(folder)
-        file = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
+        held = hold_lock(folder / LOCK)
     except FileExistsError:
         raise RubricaError(f"{folder} is a file; name a folder for the run") from None
     except OSError as error:
         raise RubricaError(f"{folder} cannot be used: {error.strerror}") from None
-    try:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            other = os.pread(file, 20, 0).decode(errors="replace").strip()
-            who = f"process {other}" if other else "another process"
-            raise RubricaError(f"{who} is running in {folder}; wait for it, or name another folder") from None
-        os.ftruncate(file, 0)
-        os.pwrite(file, str(os.getpid()).encode(), 0)
+    except LockHeldError as error:
+        who = f"process {error.holder}" if error.holder else "another process"
+        raise RubricaError(f"{who} is running in {folder}; wait for it, or name another folder") from None
+    with held:
         yield
-    finally:
-        os.close(file)
 
 
 def begin(folder: Path, manifest: Manifest, *, resume: bool = True) -> RunOpening:

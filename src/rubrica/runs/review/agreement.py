@@ -10,7 +10,6 @@ from statistics import fmean
 from typing import Any
 
 from rubrica.engine.compile import compile_rubric
-from rubrica.engine.plan import Plan
 from rubrica.engine.rejudge import decide
 from rubrica.model.context import Context
 from rubrica.model.evaluation import Evaluation
@@ -101,7 +100,6 @@ def _agreement(
 
 def verdict_agreement(found: ReviewedRun, rubrics: Rubrics) -> VerdictAgreement:
     """Decide anew by people's mean scores, where they answered every question."""
-    plans: dict[str, Plan] = {}
     count = same = 0
     others: dict[tuple[str, str], int] = {}
     for _, evaluation, opinions in _items(found):
@@ -109,8 +107,7 @@ def verdict_agreement(found: ReviewedRun, rubrics: Rubrics) -> VerdictAgreement:
         means = _means(opinions)
         if any(question.name not in means for question in questions_of(rubric, evaluation)):
             continue
-        plan = plans.setdefault(rubric.hash, compile_rubric(rubric))
-        theirs = decide(plan, means, evaluation.context or Context()).verdict
+        theirs = decide(compile_rubric(rubric), means, evaluation.context or Context()).verdict
         count += 1
         same += theirs == evaluation.verdict
         if theirs != evaluation.verdict:

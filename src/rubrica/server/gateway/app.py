@@ -15,7 +15,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from rubrica.errors import RubricaError
 from rubrica.gateway.gateway import Gateway
-from rubrica.server.plans import PlanCache
+from rubrica.server.plans import ServicePlans
 from rubrica.server.service import Service, utc_now
 from rubrica.server.sign_in import Authenticator
 
@@ -35,7 +35,7 @@ COMPLETIONS = frozenset(f"{prefix}/chat/completions" for prefix in PREFIXES)
 def create_app(gateway: Gateway, *, clock: Callable[[], datetime] = utc_now) -> ASGIApp:
     """OpenAI's protocol over a gateway, which is started and closed with the application, and so is its council."""
     council = gateway.council = council_of(gateway)
-    door = Authenticator(Service(gateway.database, PlanCache(None), clock=clock))
+    door = Authenticator(Service(gateway.database, ServicePlans(), clock=clock))
     completions = Completions(gateway, Allowances(gateway.database, gateway.settings.allowance))
     app = Starlette(
         routes=_routes(completions),

@@ -53,15 +53,7 @@ async def give_feedback(request: Request) -> Response:
     except ClientDisconnect:
         return Response(status_code=400)  # which nobody sees
     await gateway.written(PATIENCE)
-    await gateway.database.write(
-        add_feedback,
-        given.trace,
-        caller.user_id,
-        given.given,
-        gateway.clock(),
-        comment=given.comment,
-        scores=given.scores,
-    )
+    await gateway.database.write(add_feedback, given, caller.user_id, gateway.clock())
     return _json({"object": "feedback", "trace": str(given.trace), "rating": given.given})
 
 

@@ -74,7 +74,7 @@ async def create(request: Request, body: Definition, caller: Signed, service: Se
     """Authors. A definition that cannot work comes back (422) with everything wrong with it. It is private unless it
     says `is_public: true`."""
     check_action(caller, "creating an evaluation")
-    draft = await run_for_user(request.app, caller, read_draft, body)
+    draft = await run_for_user(request.app, caller, service.plans.draft, body)
     return await stored(request, created, catalogue.create, caller, draft, service.clock())
 
 
@@ -117,7 +117,7 @@ async def change(
     is counted up. `category`, `tags` and `is_public` are changed in place; what you leave out stays as it is.
     """
     check_action(caller, "changing an evaluation")
-    draft = await run_for_user(request.app, caller, read_draft, body)
+    draft = await run_for_user(request.app, caller, service.plans.draft, body)
     read = must_have_seen(if_match, draft.revision)
     changed = await service.database.write(catalogue.update, caller, reference, draft, read, service.clock())
     return render(whole(changed))
@@ -173,7 +173,7 @@ async def try_out(
 
 def _unsaved(service: Service, definition: Mapping[str, Any]) -> Plan:
     """The plan of a definition that somebody tries out, of which everything wrong is told."""
-    return service.plans.once(read_draft(definition).definition)
+    return service.plans.judged(read_draft(definition).compiled())
 
 
 def _tryout(body: Mapping[str, Any]) -> tuple[Mapping[str, Any], Mapping[str, Any] | None]:

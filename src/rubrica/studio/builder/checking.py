@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from rubrica.engine.compile import try_compile
 from rubrica.engine.document import Document, read_document
 from rubrica.engine.evaluate import evaluate
 from rubrica.engine.schema import EMPTY
@@ -88,9 +87,8 @@ def check_draft(document: Data, placed: Document | None, sample: DraftSample) ->
         return DraftCheck(problems, context=context, sample_fault=sample_fault)
     except InputError as error:
         return DraftCheck((Problem(str(error)),), context=context, sample_fault=sample_fault)
-    plan, _ = try_compile(draft.rubric)
     try:
-        evaluation = evaluate(plan, context)
+        evaluation = evaluate(draft.compiled(), context)
     except ContextError as error:  # such as a profile that the sample does not choose
         return DraftCheck((), draft.rubric, None, context, sample_fault or str(error))
     return DraftCheck((), draft.rubric, evaluation, context, sample_fault)

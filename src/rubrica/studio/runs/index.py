@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import threading
 from array import array
-from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import isnan
 from pathlib import Path
 from random import Random
+from weakref import WeakValueDictionary
 
 from rubrica.engine.cases import BadLine
+from rubrica.lru_cache import LruCache
 from rubrica.report.roles import Role
 from rubrica.report.run_figures import Reservoir
 from rubrica.runs.files.folder import COLUMNS, EVALUATIONS
@@ -185,9 +186,10 @@ class Indexes:
     """Indexes of the runs that were looked at lately, as many as memory allows. Threads may share it."""
 
     def __init__(self, most: int = MOST_KEPT) -> None:
-        self._most = most
-        self._kept: OrderedDict[Path, tuple[Stamp, RunIndex]] = OrderedDict()
-        self._reading: dict[Path, threading.Lock] = {}
+        self._kept = LruCache[Path, tuple[Stamp, RunIndex]](
+            None, weight=lambda known: len(known[1].columns.cases), most_weight=most
+        )
+        self._reading: WeakValueDictionary[Path, threading.Lock] = WeakValueDictionary()
         self._lock = threading.Lock()
 
     def of(self, run: StoredRun) -> RunIndex:
@@ -196,22 +198,12 @@ class Indexes:
             reading = self._reading.setdefault(run.path, threading.Lock())
         with reading:
             stamp = _stamp(run.path)
-            with self._lock:
-                known = self._kept.get(run.path)
-                if known is not None and known[0] == stamp:
-                    self._kept.move_to_end(run.path)
-                    return known[1]
+            known = self._kept.get(run.path)
+            if known is not None and known[0] == stamp:
+                return known[1]
             index = RunIndex.of(run)
-            with self._lock:
-                self._keep(run.path, stamp, index)
+            self._kept.put(run.path, (stamp, index))
             return index
-
-    def _keep(self, path: Path, stamp: Stamp, index: RunIndex) -> None:
-        self._kept[path] = stamp, index
-        self._kept.move_to_end(path)
-        while len(self._kept) > 1 and sum(len(own.columns.cases) for _, own in self._kept.values()) > self._most:
-            gone, _ = self._kept.popitem(last=False)
-            self._reading.pop(gone, None)
 
 
 Stamp = tuple[tuple[int, int], ...]

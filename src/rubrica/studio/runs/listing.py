@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any, Literal
 import msgspec
 
 from rubrica.errors import RubricaError
+from rubrica.file_lock import is_locked
 from rubrica.jsontext import UNREADABLE
 from rubrica.llm.public import public_name
 from rubrica.report.roles import ROLES, Role
@@ -93,14 +93,7 @@ def narrowed(lines: list[RunLine], text: str, rubric: str | None) -> list[RunLin
 
 def is_running(folder: Path) -> bool:
     """Whether a process is at work in a run's folder. Asking takes its claim for a moment: ask of unfinished runs."""
-    try:
-        with (folder / LOCK).open("rb") as file:
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    except OSError:
-        return False
-    return False
+    return is_locked(folder / LOCK)
 
 
 def done_so_far(folder: Path) -> int:
