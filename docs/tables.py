@@ -12,6 +12,7 @@ from pydantic.fields import FieldInfo
 
 from rubrica.cli.features import feature_markdown
 from rubrica.formula import FUNCTIONS
+from rubrica.llm.providers import PROVIDERS
 from rubrica.model import calibration, rubric, rules
 from rubrica.model.bounds import LARGEST_NUMBER
 from rubrica.model.context import Context, Image, Message, Metadata, Round
@@ -111,6 +112,20 @@ def function_table() -> str:
     """The functions of the formula language."""
     rows = ((f"`{f.usage}`", f.says, "yes" if f.drops_absent else "") for f in FUNCTIONS.values())
     return table(("function", "value", "leaves out absent names"), rows)
+
+
+def provider_table() -> str:
+    """The forms in which a model is named. What installed packages add is not Rubrica's to document."""
+    forms = ((form, says) for provider in PROVIDERS for form, says in provider.forms.items())
+    return table(("form", "model"), ((f"`{form}`", says) for form, says in forms))
+
+
+def key_table() -> str:
+    """Where the keys of providers come from."""
+    rows = ((f"`{provider.name}:`" if provider.after_colon == "model" else "servers given by address",
+             ", or ".join(f"`{variable}`" for variable in provider.key_variables))
+            for provider in PROVIDERS if provider.key_variables)  # fmt: skip
+    return table(("models", "key"), rows)
 
 
 def feature_page() -> str:
