@@ -19,6 +19,7 @@ from rubrica.model.context import Context, Image, Message, Metadata, Round
 from rubrica.model.scale import Scale
 from rubrica.model.shortform import ShortForm
 from rubrica.scorers.namespace import CONTEXT_COUNTS
+from rubrica.scorers.rule_types import RULE_TYPES
 from rubrica.text import FEATURES, arithmetic, continuity, cut_off, features, mcq, pii, risk, safety, solution, topic
 from rubrica.text.texts import Feature
 
@@ -76,16 +77,7 @@ PARTS: tuple[tuple[str, type[BaseModel]], ...] = (
     ("`before` and `after`", calibration.CalibrationFigures),
     ("A named pattern", rules.Pattern),
     ("A context name", rubric.ContextName),
-    ("Rule: `adjust`", rules.Adjust),
-    ("Rule: `pattern_detection`", rules.PatternDetection),
-    ("A pattern of `pattern_detection`", rules.ScoredPattern),
-    ("Rule: `penalty`", rules.Penalty),
-    ("A pattern of `penalty`", rules.PenalisedPattern),
-    ("Rule: `metric_threshold`", rules.MetricThreshold),
-    ("A row of `thresholds`", rules.Threshold),
-    ("Rule: `cross_round_analysis`", rules.CrossRoundAnalysis),
-    ("`scoring` of `cross_round_analysis`", rules.CrossRoundScoring),
-    ("Rule: `custom_expression`", rules.CustomExpression),
+    *(part for kind in RULE_TYPES for part in ((f"Rule: `{kind.name}`", kind.document), *(kind.parts or {}).items())),
     ("The short form", ShortForm),
     ("The context", Context),
     ("`metadata`", Metadata),
@@ -198,7 +190,7 @@ def _said(schema: dict[str, Any], defs: dict[str, Any]) -> str:
     if "$ref" in schema:
         name = schema["$ref"].rpartition("/")[2]
         return _linked(name) if "properties" in defs[name] else _said(defs[name], defs)
-    if "discriminator" in schema or len(schema.get("oneOf", ())) == len(rules.RULE_TYPES):
+    if "discriminator" in schema or len(schema.get("oneOf", ())) == len(RULE_TYPES):
         return "[rule](../rules.md)"
     if "anyOf" in schema or "oneOf" in schema:
         options = [_said(option, defs) for option in schema.get("anyOf", schema.get("oneOf"))]
