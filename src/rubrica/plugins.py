@@ -47,6 +47,9 @@ def added(group: Group, kind: type[T], taken: Collection[str]) -> Mapping[str, T
                 f"{package}: {name!r} of {group} is a {type(value).__name__}, not a {kind.__name__} "
                 f"(correct its entry point, or pip uninstall {package})"
             )
+        called = getattr(value, "name", name)
+        if called != name:
+            raise PluginError(f"{package}: {name!r} of {group} calls itself {called!r} (give both the same name)")
         owners[name] = package
     return {name: value for name, (_, value) in found if isinstance(value, kind)}
 

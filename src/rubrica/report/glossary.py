@@ -10,7 +10,7 @@ from rubrica.model.rubric import ContextName, Recipe, Rubric
 from rubrica.phrases import Code, Phrase
 from rubrica.scorers.patterns import pattern_phrase
 from rubrica.scorers.rule_types import type_of
-from rubrica.text import FEATURES
+from rubrica.text import text_features
 
 from .figures import figure
 from .prose import Block, Heading, Paragraph, TableBlock
@@ -61,7 +61,7 @@ def _features_read(rubric: Rubric) -> Mapping[str, str]:
             names |= parse(text).names
         except FormulaError:
             continue  # a rubric that was never compiled: its page still shows the formula as written
-    return {name: FEATURES[name].says for name in sorted(names) if name in FEATURES}
+    return {name: text_features()[name].says for name in sorted(names) if name in text_features()}
 
 
 def _formulas(rubric: Rubric) -> Iterator[str]:
