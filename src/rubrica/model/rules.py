@@ -243,14 +243,15 @@ def rule_documents() -> Mapping[str, type[RuleDocument]]:
     return {**own, **{name: kind.document for name, kind in added("rubrica.rules", RuleShape, own).items()}}
 
 
-def _rule_type(rule: Any) -> str:
+def rule_type(rule: Any) -> str:
+    """The type that a rule of a document, or a rule that was read, says; one that says none adjusts."""
     kind = rule.get("type") if isinstance(rule, dict) else getattr(rule, "type", None)
     return str(kind or "adjust")
 
 
 def _any_rule(source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:  # noqa: ARG001
     kinds = tuple(Annotated[document, Tag(name)] for name, document in rule_documents().items())
-    return handler.generate_schema(Annotated[Union[kinds], Discriminator(_rule_type)])  # noqa: UP007 - made here
+    return handler.generate_schema(Annotated[Union[kinds], Discriminator(rule_type)])  # noqa: UP007 - made here
 
 
 Rule = Annotated[RuleDocument, GetPydanticSchema(_any_rule)]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from copy import deepcopy
 from typing import Any
 
+from rubrica.model.rules import rule_type
 from rubrica.scorers.rule_type import RuleType
 from rubrica.scorers.rule_types import rule_types
 
@@ -18,7 +18,7 @@ def type_of_draft(rule: Any) -> RuleType[Any] | None:
     >>> type_of_draft({"add": 1}).name, type_of_draft({"type": "penalty"}).name, type_of_draft({"type": "no"})
     ('adjust', 'penalty', None)
     """
-    return rule_types().get(str(rule.get("type") or "adjust")) if isinstance(rule, Mapping) else None
+    return rule_types().get(rule_type(rule)) if isinstance(rule, dict) else None
 
 
 def begun(kind: str) -> Data:
