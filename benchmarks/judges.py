@@ -26,8 +26,9 @@ from rubrica.engine.compile import compile_rubric
 from rubrica.engine.evaluate import aevaluate, evaluate
 from rubrica.judges.judge import ModelJudge
 from rubrica.judges.jury import Jury
-from rubrica.llm.connect import ProviderLimits, connect
+from rubrica.llm.connect import connect
 from rubrica.llm.http import HttpAnswer, HttpSession
+from rubrica.llm.provider import ProviderLimits
 from rubrica.llm.settings import Settings
 from rubrica.model.evaluation import DimensionResult, Evaluation
 from rubrica.model.rubric import Axis, Judging, Rubric

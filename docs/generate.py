@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from docs.signatures import command_page, python_page
-from docs.tables import feature_page, field_page, function_table
+from docs.tables import feature_page, field_page, function_table, key_table, provider_table
 from rubrica.cli.schema import rubric_schema
 
 DOCS = Path(__file__).parent
@@ -26,6 +26,7 @@ PAGES: Mapping[str, Callable[[], str]] = {
 
 TABLES: Mapping[str, Mapping[str, Callable[[], str]]] = {
     "formulas.md": {"functions": function_table},
+    "words/judge.md": {"providers": provider_table, "keys": key_table},
 }
 """Tables that stand between two marks in a page written by hand."""
 

@@ -117,7 +117,7 @@ def _fields(value: Any) -> Iterator[tuple[str, str, str]]:
 
 
 def _methods(value: Any) -> Iterator[tuple[str, str]]:
-    for name, member in vars(value).items():
+    for name, member in list(vars(value).items()):
         inner = getattr(member, "__func__", getattr(member, "fget", getattr(member, "func", member)))
         own = inspect.isfunction(inner) and inner.__module__.startswith("rubrica")
         if not own or (name.startswith("_") and name != "__call__") or not (inner.__doc__ or name == "__call__"):

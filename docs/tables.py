@@ -12,12 +12,14 @@ from pydantic.fields import FieldInfo
 
 from rubrica.cli.features import feature_markdown
 from rubrica.formula import FUNCTIONS
+from rubrica.llm.providers import PROVIDERS
 from rubrica.model import calibration, rubric, rules
 from rubrica.model.bounds import LARGEST_NUMBER
 from rubrica.model.context import Context, Image, Message, Metadata, Round
 from rubrica.model.scale import Scale
 from rubrica.model.shortform import ShortForm
 from rubrica.scorers.namespace import CONTEXT_COUNTS
+from rubrica.scorers.rule_types import RULE_TYPES
 from rubrica.text import FEATURES, arithmetic, continuity, cut_off, features, mcq, pii, risk, safety, solution, topic
 from rubrica.text.texts import Feature
 
@@ -75,16 +77,7 @@ PARTS: tuple[tuple[str, type[BaseModel]], ...] = (
     ("`before` and `after`", calibration.CalibrationFigures),
     ("A named pattern", rules.Pattern),
     ("A context name", rubric.ContextName),
-    ("Rule: `adjust`", rules.Adjust),
-    ("Rule: `pattern_detection`", rules.PatternDetection),
-    ("A pattern of `pattern_detection`", rules.ScoredPattern),
-    ("Rule: `penalty`", rules.Penalty),
-    ("A pattern of `penalty`", rules.PenalisedPattern),
-    ("Rule: `metric_threshold`", rules.MetricThreshold),
-    ("A row of `thresholds`", rules.Threshold),
-    ("Rule: `cross_round_analysis`", rules.CrossRoundAnalysis),
-    ("`scoring` of `cross_round_analysis`", rules.CrossRoundScoring),
-    ("Rule: `custom_expression`", rules.CustomExpression),
+    *(part for kind in RULE_TYPES for part in ((f"Rule: `{kind.name}`", kind.document), *(kind.parts or {}).items())),
     ("The short form", ShortForm),
     ("The context", Context),
     ("`metadata`", Metadata),
@@ -111,6 +104,20 @@ def function_table() -> str:
     """The functions of the formula language."""
     rows = ((f"`{f.usage}`", f.says, "yes" if f.drops_absent else "") for f in FUNCTIONS.values())
     return table(("function", "value", "leaves out absent names"), rows)
+
+
+def provider_table() -> str:
+    """The forms in which a model is named. What installed packages add is not Rubrica's to document."""
+    forms = ((form, says) for provider in PROVIDERS for form, says in provider.forms.items())
+    return table(("form", "model"), ((f"`{form}`", says) for form, says in forms))
+
+
+def key_table() -> str:
+    """Where the keys of providers come from."""
+    rows = ((f"`{provider.name}:`" if provider.after_colon == "model" else "servers given by address",
+             ", or ".join(f"`{variable}`" for variable in provider.key_variables))
+            for provider in PROVIDERS if provider.key_variables)  # fmt: skip
+    return table(("models", "key"), rows)
 
 
 def feature_page() -> str:
@@ -184,7 +191,7 @@ def _said(schema: dict[str, Any], defs: dict[str, Any]) -> str:
     if "$ref" in schema:
         name = schema["$ref"].rpartition("/")[2]
         return _linked(name) if "properties" in defs[name] else _said(defs[name], defs)
-    if "discriminator" in schema or len(schema.get("oneOf", ())) == len(rules.RULE_TYPES):
+    if "discriminator" in schema or len(schema.get("oneOf", ())) == len(RULE_TYPES):
         return "[rule](../rules.md)"
     if "anyOf" in schema or "oneOf" in schema:
         options = [_said(option, defs) for option in schema.get("anyOf", schema.get("oneOf", ()))]

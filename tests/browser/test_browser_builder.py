@@ -227,6 +227,25 @@ def test_the_form_and_the_document_follow_each_other(page: Page, site: Site) -> 
     expect(page.get_by_label("Title", exact=True)).to_have_value("By the document")
 
 
+def test_a_rule_of_an_unknown_type_is_shown_as_it_stands_and_can_be_mended(page: Page, site: Site) -> None:
+    made = created(page, site, "unknown-rule")
+    opened(page, f"/build/{made}")
+    text = editor(page)
+    expect(text).to_contain_text("label: fail")
+    rule = "rules: [{type: marvel, add: 2}]"
+    text.fill(text.inner_text().replace("formula: min(10, 5 + exclamation_count)", rule))
+    expect(problems(page)).to_contain_text("is not a rule type")
+    page.get_by_role("tab", name="Form").click()
+    problems(page).get_by_role("button").first.click()
+    expect(page.locator(".rule")).to_contain_text("marvel")
+    written = page.get_by_label("Rule (YAML)")
+    expect(written).to_have_value("type: marvel\nadd: 2\n")
+    expect(page.get_by_text("is not a rule type (one of").first).to_be_visible()
+    written.fill("type: adjust\nadd: 2\n")
+    expect(problems(page)).not_to_contain_text("is not a rule type")
+    expect(editor(page)).to_contain_text("type: adjust")
+
+
 def test_a_bundled_rubric_is_forked_first(page: Page) -> None:
     opened(page, "/build/answer-quality")
     page.get_by_role("button", name="Fork it and edit the fork").click()

@@ -15,9 +15,10 @@ from upstream_samples import ASK, COUNTED, STREAM, chunks, events, said, setting
 
 from rubrica.errors import RubricaError
 from rubrica.gateway.upstreams.connect import connect_upstream
-from rubrica.llm.connect import ProviderLimits, connect
+from rubrica.llm.connect import connect
 from rubrica.llm.http import HttpSession
 from rubrica.llm.model import ChatMessage, Request, Usage
+from rubrica.llm.provider import ProviderLimits
 from rubrica.llm.settings import Settings
 
 BOTH = pytest.mark.parametrize("spec", ["openai:gpt-4o-mini", "anthropic:claude-haiku-4-5"])

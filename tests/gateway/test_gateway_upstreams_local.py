@@ -20,9 +20,10 @@ from rubrica.errors import RubricaError
 from rubrica.gateway.upstream import Upstream
 from rubrica.gateway.upstreams.assembly import assemble
 from rubrica.gateway.upstreams.connect import connect_upstream
-from rubrica.llm.connect import ProviderLimits, connect
+from rubrica.llm.connect import connect
 from rubrica.llm.http import HttpSession
 from rubrica.llm.model import ChatMessage, Request
+from rubrica.llm.provider import ProviderLimits
 from rubrica.llm.settings import Settings
 
 if importlib.util.find_spec("xllamacpp") is None:

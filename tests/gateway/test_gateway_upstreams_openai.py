@@ -13,8 +13,8 @@ from loopback import Fault, Loopback, Said, Seen
 from upstream_samples import ASK, COUNTED, STREAM, chunks, events, said, trouble, upstream
 
 from rubrica.gateway.upstreams.openai import PassThroughStream
-from rubrica.llm.connect import ProviderLimits
 from rubrica.llm.model import Usage
+from rubrica.llm.provider import ProviderLimits
 
 
 def run(work: Callable[[], Coroutine[Any, Any, None]]) -> None:

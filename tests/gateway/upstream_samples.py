@@ -12,9 +12,9 @@ from pydantic import SecretStr
 
 from rubrica.gateway.upstream import Stream, Upstream
 from rubrica.gateway.upstreams.connect import connect_upstream
-from rubrica.llm.connect import ProviderLimits
 from rubrica.llm.http import HttpSession
 from rubrica.llm.model import ModelError
+from rubrica.llm.provider import ProviderLimits
 from rubrica.llm.settings import Settings
 
 ASK: dict[str, Any] = {"model": "whatever", "messages": [{"role": "user", "content": "What is 2 + 2?"}]}

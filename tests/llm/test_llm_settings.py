@@ -32,7 +32,7 @@ def place(tmp_path: Path) -> Place:
 def test_without_files_and_variables_the_defaults_hold(place: Place) -> None:
     settings = place.load()
     assert settings.judge is None
-    assert settings.openai_base_url == "https://api.openai.com/v1"
+    assert settings.base_url_of("openai") == "https://api.openai.com/v1"
     assert settings.cache == place.home / ".cache" / "rubrica" / "replies.sqlite"
     assert {item.origin for item in settings.shown()} == {"default"}
 
@@ -75,8 +75,8 @@ def test_every_variable_reaches_its_setting(place: Place) -> None:
     assert (settings.timeout, settings.deadline, settings.attempts, settings.concurrency) == (7, 70, 2, 9)
     assert settings.budget == 2.0
     assert settings.cache == Path("~/r.sqlite").expanduser()
-    assert settings.openai_base_url == "http://localhost:1/v1"
-    assert settings.anthropic_base_url == "http://localhost:2"
+    assert settings.base_url_of("openai") == "http://localhost:1/v1"
+    assert settings.base_url_of("anthropic") == "http://localhost:2"
 
 
 @pytest.mark.parametrize("off", ["off", "OFF", "none", "false"])
@@ -91,14 +91,11 @@ def test_the_cache_can_be_switched_off_in_a_file(place: Place) -> None:
 
 def test_keys_come_from_the_providers_usual_variables(place: Place) -> None:
     settings = place.load(ANTHROPIC_KEY="old-0123456789", OPENAI_API_KEY=" sk-0123456789 ", RUBRICA_HTTP_KEY="h")
-    assert settings.anthropic_key is not None
-    assert settings.anthropic_key.get_secret_value() == "old-0123456789"
-    assert settings.openai_key is not None
-    assert settings.openai_key.get_secret_value() == "sk-0123456789"
+    assert settings.key_of("anthropic") == "old-0123456789"
+    assert settings.key_of("openai") == "sk-0123456789"
     assert settings.origins["anthropic_key"] == "ANTHROPIC_KEY"
     newer = place.load(ANTHROPIC_KEY="old-0123456789", ANTHROPIC_API_KEY="new-0123456789")
-    assert newer.anthropic_key is not None
-    assert newer.anthropic_key.get_secret_value() == "new-0123456789"
+    assert newer.key_of("anthropic") == "new-0123456789"
     assert newer.origins["anthropic_key"] == "ANTHROPIC_API_KEY"
 
 
@@ -113,7 +110,7 @@ def test_keys_are_masked_wherever_settings_are_shown(place: Place) -> None:
 def test_an_empty_variable_counts_as_not_set(place: Place) -> None:
     settings = place.load(RUBRICA_TIMEOUT="", OPENAI_API_KEY=" ")
     assert settings.timeout == 60
-    assert settings.openai_key is None
+    assert settings.key_of("openai") is None
 
 
 def test_variables_that_name_no_setting_are_reported(place: Place) -> None:
@@ -184,4 +181,4 @@ def test_all_faults_are_told_at_once(place: Place) -> None:
 
 def test_settings_cannot_be_changed() -> None:
     with pytest.raises(ValidationError):
-        Settings().timeout = 5  # type: ignore[misc]
+        Settings().timeout = 5

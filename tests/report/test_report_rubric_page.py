@@ -8,7 +8,8 @@ from report_samples import Page
 
 from rubrica.model.rubric import Rubric
 from rubrica.packs.library import bundled_rubrics, load
-from rubrica.report.prose import Code, Heading, Paragraph, TableBlock, markdown
+from rubrica.phrases import Code
+from rubrica.report.prose import Heading, Paragraph, TableBlock, markdown
 from rubrica.report.rubric_page import rubric_html, rubric_markdown
 
 NAMES = [bundled.name for bundled in bundled_rubrics()]

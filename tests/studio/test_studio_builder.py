@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from rubrica.errors import InputError, RubricError
 from rubrica.model.scale import Scale
+from rubrica.scorers.rule_types import rule_types
 from rubrica.studio.builder.anchors import AnchorRow, anchors_of, coverage, rows_of, spread
 from rubrica.studio.builder.dimensions import (
     added,
@@ -21,7 +22,7 @@ from rubrica.studio.builder.dimensions import (
 )
 from rubrica.studio.builder.document import Data, append, at, move, put, remove, rename
 from rubrica.studio.builder.matches import found_in, marked
-from rubrica.studio.builder.rules import KINDS, begun
+from rubrica.studio.builder.rules import begun
 from rubrica.studio.builder.sentences import gate_sentence, read_gate, read_verdict, verdict_sentence
 from rubrica.studio.builder.starters import STARTERS
 from rubrica.studio.builder.weights import admitted, evened, released, shared_out
@@ -175,7 +176,7 @@ def test_every_way_of_scoring_begins_with_something_that_works(kind: str) -> Non
     assert read_draft(document).rubric.dimensions["clarity"].kind == kind
 
 
-@pytest.mark.parametrize("kind", sorted(KINDS.keys() - {"pattern_detection", "penalty"}))
+@pytest.mark.parametrize("kind", sorted(rule_types().keys() - {"pattern_detection", "penalty"}))
 def test_a_new_rule_works_at_once(kind: str) -> None:
     document = put(two_dimensions(), ("dimensions", "clarity"), {"weight": 0.4, "rules": [begun(kind)]})
     assert read_draft(document).rubric.dimensions["clarity"].rules[0].type == kind

@@ -8,7 +8,7 @@ import typer
 from rich.table import Table
 
 from rubrica.report.figures import figure
-from rubrica.text import FEATURES
+from rubrica.text import text_features
 from rubrica.text.texts import Feature
 
 from .screen import out
@@ -29,7 +29,7 @@ In a rubric: {when: 'word_count > 50 and question_count == 0', add: -0.2}"""
 def features(word: Search = None, markdown: Markdown = False) -> None:
     """List the text features that formulas can read."""
     wanted = (word or "").lower()
-    found = [feature for feature in FEATURES.values() if wanted in f"{feature.name} {feature.says}".lower()]
+    found = [feature for feature in text_features().values() if wanted in f"{feature.name} {feature.says}".lower()]
     if markdown:
         typer.echo(feature_markdown(found))
         return

@@ -12,8 +12,10 @@ from rubrica.extras import requires
 from rubrica.judges.exchange import Price
 from rubrica.judges.fence import TokenSource, random_token
 from rubrica.llm.budget import Budget, load_price
-from rubrica.llm.connect import ProviderLimits, check_form, connect
+from rubrica.llm.connect import connect
 from rubrica.llm.model import Model
+from rubrica.llm.provider import ProviderLimits
+from rubrica.llm.providers import check_form
 from rubrica.llm.settings import Settings, load_settings
 
 LARGEST_ANSWER = 1_000_000

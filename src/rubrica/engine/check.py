@@ -15,7 +15,7 @@ from rubrica.model.evaluation import INCONCLUSIVE
 from rubrica.model.rubric import Axis, Rubric, coverage_problems
 from rubrica.scorers.namespace import CONTEXT_COUNTS
 from rubrica.scoring.decision_plan import DecisionPlan, ProfilePlan, VerdictRule, share_name
-from rubrica.text import FEATURES
+from rubrica.text import text_features
 
 from .document import Path
 from .vocabulary import Vocabulary, name_clashes
@@ -142,7 +142,7 @@ class _World:
 
     def __init__(self, rubric: Rubric, decision: DecisionPlan, terms: ProfilePlan, effort: _Effort) -> None:
         self.effort = effort
-        self._names: dict[str, Interval] = {name: Interval.of(f.low, f.high) for name, f in FEATURES.items()}
+        self._names: dict[str, Interval] = {name: Interval.of(f.low, f.high) for name, f in text_features().items()}
         self._names |= {name: Interval.of(0.0, math.inf) for name in rubric.patterns}
         self._names |= dict.fromkeys(CONTEXT_COUNTS, Interval.of(0.0, math.inf))
         self._names |= dict.fromkeys([*rubric.settings, *Metadata.model_fields], _ANYTHING)

@@ -10,10 +10,10 @@ import unicodedata
 from rubrica.errors import Problem
 from rubrica.model.bounds import LARGEST_NUMBER
 from rubrica.model.rubric import Dimension, Normalisation, Rubric, ScoreSpec, Verdict
-from rubrica.model.rules import CustomExpression, MetricThreshold
 from rubrica.model.scale import Scale
 from rubrica.model.shortform import ShortForm
 from rubrica.scorers.pattern_table import PatternTable
+from rubrica.scorers.rule_types import type_of
 
 from .recipes import RecipeCompiler, reach_of
 from .vocabulary import Vocabulary
@@ -60,13 +60,7 @@ def expand(short: ShortForm) -> tuple[Rubric, list[Problem]]:
 
 def short_names(short: ShortForm) -> frozenset[str]:
     """The context names the rules of a short form declare."""
-    names: set[str] = set()
-    for rule in short.rules:
-        if isinstance(rule, CustomExpression):
-            names |= set(rule.required_context)
-        elif isinstance(rule, MetricThreshold):
-            names.add(rule.metric)
-    return frozenset(names)
+    return frozenset(name for rule in short.rules for name in type_of(rule).context_names(rule))
 
 
 def slug(name: str) -> str:

@@ -4,28 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import assert_never
 
-from rubrica.errors import PatternError
+from rubrica.formula import Formula
 from rubrica.model.rubric import Recipe
-from rubrica.model.rules import (
-    Adjust,
-    CrossRoundAnalysis,
-    CustomExpression,
-    MetricThreshold,
-    PatternDetection,
-    Penalty,
-    Rule,
-)
+from rubrica.model.rules import RuleDocument
 from rubrica.model.scale import Scale
-from rubrica.scorers.adjust import compile_adjust
-from rubrica.scorers.cross_round import CrossRoundRule
-from rubrica.scorers.custom_expression import compile_expression
-from rubrica.scorers.metric_threshold import compile_metric
 from rubrica.scorers.pattern_table import PatternTable
-from rubrica.scorers.patterns import compile_patterns
 from rubrica.scorers.recipe import Checklist, FormulaScorer, RuleScorer, Scorer
 from rubrica.scorers.rule import CompiledRule, Reach, both
+from rubrica.scorers.rule_types import type_of
 
 from .document import Path
 from .vocabulary import Vocabulary
@@ -59,8 +46,11 @@ class RecipeCompiler:
         calls = tuple(rule.__call__ for rule in rules)
         return RuleScorer(calls, recipe.start, scale.ends, recipe.scoring, mark, recipe.confidence, offline).__call__
 
-    def rules(self, rules: Iterable[Rule], path: Path) -> tuple[CompiledRule, ...]:
-        compiled = (self._rule(rule, (*path, "rules", i)) for i, rule in enumerate(rules))
+    def rules(self, rules: Iterable[RuleDocument], path: Path) -> tuple[CompiledRule, ...]:
+        compiled = (
+            type_of(rule).compile(rule, RuleSource(self.vocabulary, self.lexicon, (*path, "rules", i)))
+            for i, rule in enumerate(rules)
+        )
         return tuple(rule for rule in compiled if rule is not None)
 
     def _possible(self, recipe: Recipe, rules: tuple[CompiledRule, ...], path: Path) -> float:
@@ -70,45 +60,22 @@ class RecipeCompiler:
         self.vocabulary.report("how many points are possible cannot be told from the rules", path, "add `possible: N`")
         return 1.0
 
-    def _rule(self, rule: Rule, path: Path) -> CompiledRule | None:
-        vocabulary = self.vocabulary
-        match rule:
-            case PatternDetection() | Penalty():
-                return self._patterns(rule, path)
-            case MetricThreshold():
-                return compile_metric(rule, lambda text, key: vocabulary.read(text, (*path, *_steps(key))))
-            case CrossRoundAnalysis():
-                return CrossRoundRule(rule)
-            case CustomExpression():
-                return compile_expression(rule, vocabulary.read(rule.expression, (*path, "expression")))
-            case Adjust():
-                add = vocabulary.read(rule.add, (*path, "add")) if isinstance(rule.add, str) else rule.add
-                return compile_adjust(rule, vocabulary.read(rule.when, (*path, "when")), add)
-            case _:
-                assert_never(rule)
 
-    def _patterns(self, rule: PatternDetection | Penalty, path: Path) -> CompiledRule | None:
-        trial = PatternTable(steps=self.lexicon.steps)
-        faulty = False
-        for i, pattern in enumerate(rule.patterns):  # each on its own, so that every bad pattern is named
-            if trial.full:  # told already
-                break
-            try:
-                trial.add(pattern)
-            except PatternError as error:
-                faulty = True
-                key = "regex" if pattern.regex is not None else "keywords"
-                self.vocabulary.report(str(error), (*path, "patterns", i, key))
-        if faulty or trial.full:
-            self.lexicon.steps = trial.steps
-            return None
-        return compile_patterns(rule, self.lexicon)
+@dataclass(frozen=True, slots=True)
+class RuleSource:
+    """One rule of a document, as it is compiled: what is found within it is told with its place."""
+
+    vocabulary: Vocabulary
+    patterns: PatternTable
+    path: Path
+
+    def formula(self, text: str, *key: str | int) -> Formula:
+        return self.vocabulary.read(text, (*self.path, *key))
+
+    def report(self, message: str, *key: str | int) -> None:
+        self.vocabulary.report(message, (*self.path, *key))
 
 
 def reach_of(rules: Iterable[CompiledRule]) -> Reach:
     """The least and the most points that rules can give together."""
     return both([rule.reach for rule in rules])
-
-
-def _steps(key: str) -> Path:
-    return tuple(int(step) if step.isdigit() else step for step in key.split("."))

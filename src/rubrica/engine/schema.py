@@ -16,7 +16,7 @@ from rubrica.errors import Problem
 from rubrica.model import rubric as rubric_models
 from rubrica.model import rules as rule_models
 from rubrica.model.rubric import Rubric
-from rubrica.model.rules import RULE_TYPES
+from rubrica.model.rules import rule_documents
 from rubrica.model.scale import Scale
 from rubrica.model.shortform import ShortForm
 
@@ -103,7 +103,7 @@ def _problem(error: ErrorDetails, path: Path, *, hint: bool) -> Problem:
             near = get_close_matches(last, _known_keys(), n=1) if hint else []
             return Problem("is not a known key", path, fix=f"did you mean {near[0]!r}?" if near else "remove it")
         case "union_tag_invalid":
-            return Problem("is not a rule type", (*path, "type"), fix=f"one of {', '.join(RULE_TYPES)}")
+            return Problem("is not a rule type", (*path, "type"), fix=f"one of {', '.join(rule_documents())}")
         case "value_error":
             return Problem(error["msg"].removeprefix("Value error, "), path)
         case "string_pattern_mismatch":
@@ -176,7 +176,7 @@ def _short(text: str) -> str:
 @cache
 def _known_keys() -> tuple[str, ...]:
     """Every key that some part of a rubric document has."""
-    models: list[type[BaseModel]] = [Scale, ShortForm]
+    models: list[type[BaseModel]] = [Scale, ShortForm, *rule_documents().values()]
     for module in (rubric_models, rule_models):
         models += [v for v in vars(module).values() if isinstance(v, type) and issubclass(v, BaseModel)]
     return tuple(sorted({key for model in models for key in model.model_fields}))

@@ -13,7 +13,7 @@ from rubrica.model.context import Metadata
 from rubrica.model.rubric import Rubric
 from rubrica.scorers.namespace import CONTEXT_COUNTS
 from rubrica.scoring.decision_plan import share_name
-from rubrica.text import FEATURES
+from rubrica.text import text_features
 
 from .document import Path
 
@@ -70,7 +70,7 @@ class Vocabulary:
 
     def metrics(self) -> tuple[str, ...]:
         """The names read so far that only a context can give."""
-        others = {*FEATURES, *CONTEXT_COUNTS, *RESERVED, *self.scored()}
+        others = {*text_features(), *CONTEXT_COUNTS, *RESERVED, *self.scored()}
         if self.rubric is not None:
             others |= {*self.rubric.settings, *self.rubric.patterns}
         return tuple(sorted(self.names - others))
@@ -113,7 +113,7 @@ class Vocabulary:
         self.report(f"{where}, the name {name!r} is not known", path, fix)
 
     def _known(self, name: str, scope: Scope) -> bool:
-        if name in FEATURES or name in CONTEXT_COUNTS or name in self.extra or name in Metadata.model_fields:
+        if name in text_features() or name in CONTEXT_COUNTS or name in self.extra or name in Metadata.model_fields:
             return True
         if self.rubric is None:
             return False
@@ -131,7 +131,7 @@ class Vocabulary:
 
     def _offered(self, scope: Scope) -> Collection[str]:
         rubric = self.rubric
-        names = set(FEATURES) | set(CONTEXT_COUNTS) | self.extra
+        names = set(text_features()) | set(CONTEXT_COUNTS) | self.extra
         if rubric is not None:
             names |= set(rubric.settings) | set(rubric.patterns) | set(rubric.context or ())
             names |= self.scored() if scope != "context" else set()
@@ -143,7 +143,7 @@ def name_clashes(rubric: Rubric) -> list[Problem]:
     """Names that two things would share in a formula."""
     problems = []
     taken: dict[str, str] = dict.fromkeys(FUNCTIONS, "a function")
-    taken |= dict.fromkeys((*FEATURES, *CONTEXT_COUNTS), "a text feature")
+    taken |= dict.fromkeys((*text_features(), *CONTEXT_COUNTS), "a text feature")
     taken |= dict.fromkeys(RESERVED, "a word of formulas")
     declared: list[tuple[Path, str, str]] = [(("dimensions", n), n, "a dimension") for n in rubric.dimensions]
     for dimension, spec in rubric.dimensions.items():

@@ -19,6 +19,7 @@ import msgspec
 from rubrica.engine.plan import Plan
 from rubrica.model.context import Context, Round
 from rubrica.model.evaluation import Evaluation
+from rubrica.scorers.rule_types import rule_types
 from rubrica.store.columns import new_id
 from rubrica.store.games import Attachment
 from rubrica.store.rounds import PlayedRound
@@ -41,7 +42,6 @@ PlanOf = Callable[[Mapping[str, Any], str], Plan]
 PlansOf = Mapping[UUID, tuple[Plan, bool]]
 """The plan of each attached evaluation, and whether it is written in the short form."""
 
-PATTERN_RULES = ("pattern_detection", "penalty")
 FOUND = ("entities_mentioned", "patterns_detected")
 """What is worked out once when a round is kept, and stands beside what was sent."""
 
@@ -236,11 +236,12 @@ def _content(context: Context, evaluations: Sequence[Evaluation]) -> dict[str, A
     """What is kept of a round: what was sent, the named things in it, and the patterns that were found."""
     known = {name for round_ in context.round_history for name in round_.entities_mentioned or ()}
     known |= {part for name in known for part in name.split()}
+    counting = {kind.name for kind in rule_types().values() if kind.finds_patterns}
     found: dict[str, int] = {}
     for evaluation in evaluations:
         for result in evaluation.dimensions.values():
             for hit in result.hits:
-                if hit.type in PATTERN_RULES and not hit.error:
+                if hit.type in counting and not hit.error:
                     found[hit.rule] = max(hit.count, found.get(hit.rule, 0))
     sent = context.model_copy(update={"round_history": (), "game_config": {}, "player_info": {}, "session_id": None})
     return {

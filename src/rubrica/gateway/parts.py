@@ -6,10 +6,12 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from rubrica.judges.jury import Jury
-from rubrica.llm.connect import ProviderLimits, connect
+from rubrica.llm.connect import connect
 from rubrica.llm.http import HttpSession
 from rubrica.llm.model import Model, Usage
 from rubrica.llm.price import price
+from rubrica.llm.provider import ProviderLimits
+from rubrica.llm.providers import check_form
 from rubrica.llm.settings import Settings
 from rubrica.model.rubric import Rubric
 from rubrica.packs.library import load
@@ -32,9 +34,6 @@ AT_ONCE = 1024
 
 PATIENCE = 300.0
 """Seconds for one attempt, unless the settings say otherwise: a long answer takes longer than a judge's."""
-
-BLIND = ("local:", "scripted:", "replay:")
-"""Models that cannot see pictures."""
 
 
 class ModelConnector(Protocol):
@@ -144,7 +143,7 @@ def _route(settings: GatewaySettings, models: GatewayModels, rubric: Rubric, jur
         grader,
         _classifier(settings, models),
         settings.grading.ungraded,
-        jury is not None and not any(name.startswith(BLIND) for name in settings.grader),
+        jury is not None and all(check_form(name).sees_pictures for name in settings.grader),
     )
 
 

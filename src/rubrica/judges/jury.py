@@ -12,10 +12,12 @@ from typing import Self
 from rubrica.errors import RubricaError
 from rubrica.llm.budget import Budget
 from rubrica.llm.cache import Cached, ReplyCache
-from rubrica.llm.connect import ProviderLimits, check_form, connect
+from rubrica.llm.connect import connect
 from rubrica.llm.estimate import CostEstimate, EstimatingModel
 from rubrica.llm.model import Model, Request
 from rubrica.llm.price import price
+from rubrica.llm.provider import ProviderLimits
+from rubrica.llm.providers import check_form
 from rubrica.llm.public import PublicModel, by_public_name, public_price
 from rubrica.llm.scripted import Recorder
 from rubrica.llm.settings import Settings, load_settings

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import msgspec
 from yarl import URL
@@ -75,6 +75,8 @@ class AnthropicModel(HttpModel):
     >>> AnthropicModel("anthropic:claude-haiku-4-5", "claude-haiku-4-5", key="sk-ant-secret", session=session)
     AnthropicModel('anthropic:claude-haiku-4-5')
     """
+
+    protocol: ClassVar = "anthropic"  # how the gateway speaks with it
 
     base_url = "https://api.anthropic.com"
     key_variable = "ANTHROPIC_API_KEY"

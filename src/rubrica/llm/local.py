@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 from weakref import WeakValueDictionary
 
 import msgspec
@@ -50,6 +50,8 @@ class LocalModel:
     The schema of a request is enforced as a grammar while the reply is written. Keep strings in it short or absent:
     small models write until `max_tokens` where they may.
     """
+
+    protocol: ClassVar = "llama.cpp"  # how the gateway speaks with it
 
     def __init__(
         self, path: Path | str | None = None, *, name: str = "local:", context: int = 4096, threads: int = 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import msgspec
 from yarl import URL
@@ -81,6 +81,8 @@ class OpenAIModel(HttpModel):
     >>> OpenAIModel("openai:gpt-4o-mini", "gpt-4o-mini", key="sk-secret", session=session)
     OpenAIModel('openai:gpt-4o-mini')
     """
+
+    protocol: ClassVar = "openai"  # how the gateway speaks with it
 
     base_url = "https://api.openai.com/v1"
     key_variable = "OPENAI_API_KEY"

@@ -11,11 +11,11 @@ from functools import lru_cache
 import genai_prices
 
 from rubrica.llm.model import Usage
+from rubrica.llm.providers import provider_of
 
 FLAT_UP_TO = 30_000
 """Input tokens; longer requests may have a price of their own."""
 
-UNBILLED = ("local", "scripted", "replay")  # nobody sends a bill for these
 _PIECE = re.compile(r"[A-Za-z]+|[0-9]+|\n\s*|[^\sA-Za-z0-9]")
 
 
@@ -55,10 +55,11 @@ def _rates(model_name: str) -> tuple[float, ...] | None:
 
 def _listed(model_name: str, usage: Usage) -> float | None:
     """The price as the list has it, for this very usage."""
-    provider, found, model = model_name.partition(":")
+    scheme, found, model = model_name.partition(":")
     if not found:
         return None
-    if provider in UNBILLED:
+    provider = provider_of(model_name)
+    if provider is not None and not provider.billed:
         return 0.0
     tokens = genai_prices.Usage(
         input_tokens=max(usage.input_tokens, usage.cached_input_tokens + usage.cache_write_tokens),
@@ -67,11 +68,11 @@ def _listed(model_name: str, usage: Usage) -> float | None:
         cache_write_tokens=usage.cache_write_tokens,
     )
     try:
-        if provider in ("http", "https"):
+        if provider is not None and provider.after_colon == "address":
             url, _, model = model_name.partition("#")
             counted = genai_prices.calc_price(tokens, model, provider_api_url=url)
         else:
-            counted = genai_prices.calc_price(tokens, model, provider_id=provider)
+            counted = genai_prices.calc_price(tokens, model, provider_id=scheme)
     except (LookupError, ValueError):  # ValueError: a price that needs counts the provider did not give
         return None
     return float(counted.total_price)

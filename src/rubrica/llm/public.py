@@ -11,6 +11,7 @@ from pathlib import PurePath
 
 from .budget import Price
 from .model import Model, ModelError, Reply, Request, Trouble, Usage
+from .providers import provider_of
 
 LOG = logging.getLogger("rubrica.server")
 PUBLIC_TROUBLES: Mapping[Trouble, str] = {
@@ -35,11 +36,14 @@ def public_name(name: str) -> str:
     ('local:smol', 'local:')
     """
     scheme, _, rest = name.partition(":")
-    if scheme in ("http", "https"):
-        return rest.partition("#")[2] or scheme
-    if scheme in ("local", "scripted", "replay"):
-        return f"{scheme}:{PurePath(rest).stem}"
-    return name
+    provider = provider_of(name)
+    match provider.after_colon if provider is not None else "model":
+        case "address":
+            return rest.partition("#")[2] or scheme
+        case "file":
+            return f"{scheme}:{PurePath(rest).stem}"
+        case _:
+            return name
 
 
 def public_names(joined: str) -> str:

@@ -13,18 +13,23 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    SecretStr,
+    ValidationError,
+    create_model,
+)
 
 from rubrica.errors import RubricaError
+from rubrica.llm.providers import providers
 
-KEYS: dict[str, tuple[str, ...]] = {
-    "anthropic_key": ("ANTHROPIC_API_KEY", "ANTHROPIC_KEY"),
-    "openai_key": ("OPENAI_API_KEY",),
-    "http_key": ("RUBRICA_HTTP_KEY",),
-}
 OPTION_VARIABLES = ("RUBRICA_CONFIG", "RUBRICA_DB", "RUBRICA_SERVER", "RUBRICA_API_KEY")
 """Variables that are read elsewhere, by options of commands."""
 
@@ -64,14 +69,39 @@ Address = Annotated[str, AfterValidator(_web_address)]
 Seconds = Annotated[float, Field(gt=0, le=86_400)]
 
 
-class Settings(BaseModel):
-    """Everything about models that is not in a rubric.
+def _of_providers() -> type[BaseModel]:
+    """What every provider has set: where its models are, as NAME_base_url, and its key, as NAME_key."""
+    fields: dict[str, Any] = {}
+    for provider in providers():
+        if provider.base_url:
+            says = f"where {provider.name}: models are"
+            fields[f"{provider.name}_base_url"] = (Address, Field(provider.base_url, description=says))
+    for provider in providers():
+        if provider.key_variables:
+            whose = "models given by URL" if provider.after_colon == "address" else f"{provider.name}: models"
+            fields[f"{provider.name}_key"] = (SecretStr | None, Field(None, description=f"key for {whose}"))
+    return create_model("ProviderSettings", __config__=ConfigDict(extra="forbid"), **fields)
 
-    >>> Settings(timeout=5).timeout
-    5.0
+
+KEYS: Mapping[str, tuple[str, ...]] = {
+    f"{provider.name}_key": provider.key_variables for provider in providers() if provider.key_variables
+}
+"""The settings that are keys, each with the variables it may come from."""
+
+if TYPE_CHECKING:
+    _OfProviders = BaseModel
+else:
+    _OfProviders = _of_providers()
+
+
+class Settings(_OfProviders):
+    """Everything about models that is not in a rubric. Of every provider there are also NAME_base_url and NAME_key.
+
+    >>> Settings(timeout=5).timeout, Settings().base_url_of("openai")
+    (5.0, 'https://api.openai.com/v1')
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+    model_config = ConfigDict(frozen=True, hide_input_in_errors=True)
 
     judge: str | None = Field(None, description="the model that judges, such as anthropic:claude-haiku-4-5")
     timeout: Seconds = Field(60.0, description="seconds for one attempt")
@@ -82,13 +112,17 @@ class Settings(BaseModel):
     cache: Annotated[Path | None, BeforeValidator(_cache_path)] = Field(
         None, description="file that keeps replies, or off"
     )
-    openai_base_url: Address = Field("https://api.openai.com/v1", description="where openai: models are")
-    anthropic_base_url: Address = Field("https://api.anthropic.com", description="where anthropic: models are")
-    openai_key: SecretStr | None = Field(None, description="key for openai: models")
-    anthropic_key: SecretStr | None = Field(None, description="key for anthropic: models")
-    http_key: SecretStr | None = Field(None, description="key for models given by URL")
     origins: Mapping[str, str] = Field(default_factory=dict, description="which file or variable set what")
     unused: tuple[str, ...] = Field((), description="RUBRICA_* variables that name no setting")
+
+    def key_of(self, provider: str) -> str | None:
+        """The key for a provider's models, where there is one."""
+        key = getattr(self, f"{provider}_key")
+        return key.get_secret_value() if isinstance(key, SecretStr) else None
+
+    def base_url_of(self, provider: str) -> str:
+        """Where a provider's models are."""
+        return str(getattr(self, f"{provider}_base_url"))
 
     def shown(self) -> tuple[ShownSetting, ...]:
         """Every setting with its value and origin, fit for a screen: of a key, its last four characters.
@@ -104,7 +138,8 @@ class Settings(BaseModel):
 
 def setting_names() -> tuple[str, ...]:
     """What can be set, in the order it is shown."""
-    return tuple(name for name in Settings.model_fields if name not in ("origins", "unused"))
+    everywhere = [name for name in Settings.__annotations__ if name not in ("model_config", "origins", "unused")]
+    return *everywhere, *(name for name in Settings.model_fields if name.endswith(("_base_url", "_key")))
 
 
 def load_settings(
@@ -165,9 +200,9 @@ def _table(path: Path) -> dict[str, Any]:
 
 
 def _refuse_redirection(path: Path, table: Mapping[str, Any]) -> None:
-    for name in ("openai_base_url", "anthropic_base_url", "judge"):
-        value = table.get(name)
-        if isinstance(value, str) and value.startswith(("http:", "https:")) and not _is_loopback(value):
+    for name, value in table.items():
+        says_where = name == "judge" or name.endswith("_base_url")
+        if says_where and isinstance(value, str) and value.startswith(("http:", "https:")) and not _is_loopback(value):
             raise SettingsError(
                 f"{path}: {name}: a file in the working directory cannot say where requests and keys are sent "
                 f"(set RUBRICA_{name.upper()}, put it into ~/.config/rubrica/config.toml, "

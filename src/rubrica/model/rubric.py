@@ -22,7 +22,7 @@ from .bounds import (
     Prose,
 )
 from .calibration import Calibration
-from .rules import FROZEN, Amount, Name, Pattern, Rule
+from .rules import FROZEN, HOLDS_RULES, Amount, Name, Pattern, Rule
 from .scale import Anchor, Scale, anchor_gaps, read_anchors
 
 Weight = Annotated[float, Field(ge=0, le=1)]
@@ -44,7 +44,7 @@ class Check(BaseModel):
 class Recipe(BaseModel):
     """A way to score without a model: by rules, by one formula, or by a checklist."""
 
-    model_config = FROZEN
+    model_config = HOLDS_RULES
 
     rules: tuple[Rule, ...] = Field((), max_length=1_000, description="each gives or takes points")
     start: Number = Field(0.0, description="points before any rule")
@@ -396,7 +396,7 @@ class ContextName(BaseModel):
 class Rubric(BaseModel):
     """A versioned, immutable definition of quality for one kind of output."""
 
-    model_config = FROZEN
+    model_config = HOLDS_RULES
 
     name: Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9-]{0,63}$", max_length=64)] = Field(
         description="lower-case letters, digits and hyphens"

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, Self
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Annotated, Any, Literal, Self, Union, get_args
 
 from pydantic import (
     BaseModel,
     ConfigDict,
     Discriminator,
     Field,
+    GetCoreSchemaHandler,
+    GetPydanticSchema,
     StringConstraints,
     Tag,
     field_validator,
     model_validator,
 )
+from pydantic_core import CoreSchema
+
+from rubrica.plugins import added
 
 from .bounds import FormulaText, Label, Number, Prose
 from .evidence import Field as TextField
@@ -83,23 +91,26 @@ class PenalisedPattern(CountedPattern):
     reason: Prose = Field("", description="the reason that is shown")
 
 
-class PatternDetection(BaseModel):
-    """Points for patterns found in a text."""
+class RuleDocument(BaseModel):
+    """What every rule says in a document: its type, and its name if it has one."""
 
     model_config = FROZEN
 
-    type: Literal["pattern_detection"]
+    type: str
     name: Label = ""
+
+
+class PatternDetection(RuleDocument):
+    """Points for patterns found in a text."""
+
+    type: Literal["pattern_detection"]
     patterns: Annotated[tuple[ScoredPattern, ...], Field(min_length=1, max_length=1_000)]
 
 
-class Penalty(BaseModel):
+class Penalty(RuleDocument):
     """Points taken for patterns found in a text, with a reason."""
 
-    model_config = FROZEN
-
     type: Literal["penalty"]
-    name: Label = ""
     patterns: Annotated[tuple[PenalisedPattern, ...], Field(min_length=1, max_length=1_000)]
 
 
@@ -123,13 +134,10 @@ class Threshold(BaseModel):
         return self
 
 
-class MetricThreshold(BaseModel):
+class MetricThreshold(RuleDocument):
     """Points by the first threshold that a metric meets; rows are tried from top to bottom."""
 
-    model_config = FROZEN
-
     type: Literal["metric_threshold"]
-    name: Label = ""
     metric: Annotated[str, Field(min_length=1, max_length=500)] = Field(
         description="a context name, a text feature or a named pattern"
     )
@@ -153,7 +161,7 @@ class CrossRoundScoring(BaseModel):
     consistency_bonus: Number = 0.0
 
 
-class CrossRoundAnalysis(BaseModel):
+class CrossRoundAnalysis(RuleDocument):
     """Points for how this round continues the player's earlier rounds.
 
     callback     at least `callback_items` tracked items of this round were also in an earlier round that lies
@@ -165,10 +173,7 @@ class CrossRoundAnalysis(BaseModel):
                  value is within `consistency_tolerance` (relative) of the earlier mean.
     """
 
-    model_config = FROZEN
-
     type: Literal["cross_round_analysis"]
-    name: Label = ""
     track: Annotated[
         str,
         Field(
@@ -193,50 +198,63 @@ class CrossRoundAnalysis(BaseModel):
     )
 
 
-class CustomExpression(BaseModel):
+class CustomExpression(RuleDocument):
     """Points by a formula over the context."""
 
-    model_config = FROZEN
-
     type: Literal["custom_expression"]
-    name: Label = ""
     expression: FormulaText = Field(description="a formula that gives the points")
     required_context: tuple[Label, ...] = Field(
         (), max_length=200, description="names without which the rule is reported as not applied"
     )
 
 
-class Adjust(BaseModel):
+class Adjust(RuleDocument):
     """Raises or lowers the score when a condition holds: ``{when: "word_count > 50", add: -0.2, because: …}``."""
 
-    model_config = FROZEN
-
     type: Literal["adjust"] = "adjust"
-    name: Label = ""
     when: FormulaText = Field("True", description="the condition; left out, it always holds")
     add: Amount = Field(description="points, or a formula that gives them")
     because: Prose = Field("", description="the reason that is shown")
 
 
-def _rule_type(rule: Any) -> str:
+@dataclass(frozen=True)
+class RuleShape:
+    """A rule type as documents know it: the name under `type`, and the model that reads such a rule."""
+
+    name: str
+    document: type[RuleDocument]
+
+
+RULE_DOCUMENTS: tuple[type[RuleDocument], ...] = (
+    PatternDetection,
+    Penalty,
+    MetricThreshold,
+    CrossRoundAnalysis,
+    CustomExpression,
+    Adjust,
+)
+"""Rubrica's own. `scorers.rule_types` has what each of them does."""
+
+
+@cache
+def rule_documents() -> Mapping[str, type[RuleDocument]]:
+    """The models of every rule type by its name: Rubrica's own, and what installed packages add."""
+    own = {get_args(document.model_fields["type"].annotation)[0]: document for document in RULE_DOCUMENTS}
+    return {**own, **{name: kind.document for name, kind in added("rubrica.rules", RuleShape, own).items()}}
+
+
+def rule_type(rule: Any) -> str:
+    """The type that a rule of a document, or a rule that was read, says; one that says none adjusts."""
     kind = rule.get("type") if isinstance(rule, dict) else getattr(rule, "type", None)
     return str(kind or "adjust")
 
 
-Rule = Annotated[
-    Annotated[PatternDetection, Tag("pattern_detection")]
-    | Annotated[Penalty, Tag("penalty")]
-    | Annotated[MetricThreshold, Tag("metric_threshold")]
-    | Annotated[CrossRoundAnalysis, Tag("cross_round_analysis")]
-    | Annotated[CustomExpression, Tag("custom_expression")]
-    | Annotated[Adjust, Tag("adjust")],
-    Discriminator(_rule_type),
-]
-RULE_TYPES = (
-    "pattern_detection",
-    "penalty",
-    "metric_threshold",
-    "cross_round_analysis",
-    "custom_expression",
-    "adjust",
-)
+def _any_rule(source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:  # noqa: ARG001
+    kinds = tuple(Annotated[document, Tag(name)] for name, document in rule_documents().items())
+    return handler.generate_schema(Annotated[Union[kinds], Discriminator(rule_type)])  # noqa: UP007 - made here
+
+
+Rule = Annotated[RuleDocument, GetPydanticSchema(_any_rule)]
+"""A rule of any type. Models that hold one are built when they are first used: installed packages may add types."""
+
+HOLDS_RULES = ConfigDict(**FROZEN, defer_build=True)

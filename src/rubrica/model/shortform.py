@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from .bounds import Label, Number, PositiveNumber, Prose
 from .rubric import Normalisation
-from .rules import Rule
+from .rules import HOLDS_RULES, Rule
 
 
 class ShortForm(BaseModel):
@@ -17,7 +17,7 @@ class ShortForm(BaseModel):
     Columns that a database row carries along (id, created_by, …) are accepted and left out.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = HOLDS_RULES
 
     name: Annotated[str, Field(min_length=1, max_length=255)]
     description: Prose = ""

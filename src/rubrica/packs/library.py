@@ -9,6 +9,7 @@ from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from rubrica.engine.cases import BadLine, Case, read_cases
@@ -16,15 +17,17 @@ from rubrica.engine.expand import slug
 from rubrica.engine.load import rubric_from_data, rubric_from_text
 from rubrica.errors import Problem, RubricError
 from rubrica.model.rubric import Rubric
+from rubrica.plugins import PluginError, added
 
 PACKS = ("answer-quality", "education-question", "voice-companion", "council-review", "arena")
 SUFFIXES = (".yaml", ".yml", ".json")
 MAIN = "rubric.yaml"
+EXAMPLES = "examples.jsonl"
 
 
 @dataclass(frozen=True, slots=True)
 class Bundled:
-    """A rubric that comes with Rubrica."""
+    """A rubric that comes with Rubrica, or with an installed package."""
 
     pack: str
     name: str
@@ -72,21 +75,34 @@ def find(name: str) -> Bundled | None:
 
 @cache
 def bundled_rubrics() -> tuple[Bundled, ...]:
-    """Every rubric that comes with Rubrica, pack by pack, each pack's main one first."""
-    return tuple(bundled for pack in PACKS for bundled in _rubrics_of(pack))
+    """Every rubric of every pack, pack by pack, each pack's main one first."""
+    found: dict[str, Bundled] = {}
+    for bundled in (rubric for pack in pack_folders() for rubric in _rubrics_of(pack)):
+        if bundled.name in found:
+            known = found[bundled.name].pack
+            raise PluginError(f"the pack {bundled.pack!r} has a rubric {bundled.name!r}, as {known!r} has (rename it)")
+        found[bundled.name] = bundled
+    return tuple(found.values())
+
+
+@cache
+def pack_folders() -> Mapping[str, Traversable]:
+    """Where every pack is: Rubrica's own, and those of installed packages, which are Python packages that hold data."""
+    own = {pack: files(__package__) / pack for pack in PACKS}
+    return {**own, **{name: files(module) for name, module in added("rubrica.packs", ModuleType, own).items()}}
 
 
 def examples(pack: str) -> Iterator[Case]:
     """The example cases of a pack, with what is expected of each."""
-    with (files(__package__) / pack / "examples.jsonl").open("rb") as lines:
+    with (pack_folders()[pack] / EXAMPLES).open("rb") as lines:
         for found in read_cases(lines):
             if isinstance(found, BadLine):
-                raise RubricError([Problem(found.reason, line=found.line, file=f"{pack}/examples.jsonl")])
+                raise RubricError([Problem(found.reason, line=found.line, file=f"{pack}/{EXAMPLES}")])
             yield found
 
 
 def _rubrics_of(pack: str) -> list[Bundled]:
-    folder = files(__package__) / pack
+    folder = pack_folders()[pack]
     others = sorted(
         (item for item in folder.iterdir() if Path(item.name).suffix in SUFFIXES and item.name != MAIN),
         key=lambda item: item.name,

@@ -5,6 +5,20 @@ from __future__ import annotations
 import math
 
 from rubrica.model.evaluation import Cost, Source, Status
+from rubrica.phrases import figure, percent, signed
+
+__all__ = [
+    "SOURCE_WORDS",
+    "STATUS_WORDS",
+    "counted",
+    "dollars",
+    "duration",
+    "figure",
+    "headline",
+    "percent",
+    "price",
+    "signed",
+]
 
 STATUS_WORDS: dict[Status, str] = {
     "scored": "scored",
@@ -14,41 +28,6 @@ STATUS_WORDS: dict[Status, str] = {
     "not_needed": "not needed",
 }
 SOURCE_WORDS: dict[Source, str] = {"code": "code", "llm": "LLM judge", "human": "human"}
-
-
-def figure(value: float | None) -> str:
-    """A number with as many decimals as it needs, at most three.
-
-    >>> figure(92.0), figure(0.85754), figure(12345.5), figure(-0.3), figure(None)
-    ('92', '0.858', '12,345.5', '−0.3', '—')
-    """
-    if value is None:
-        return "—"
-    if math.isnan(value):
-        return "not a number"
-    if math.isinf(value):
-        return "∞" if value > 0 else "−∞"
-    text = f"{abs(value):,.3f}".rstrip("0").rstrip(".")
-    return f"−{text}" if value < 0 and text != "0" else text
-
-
-def signed(value: float) -> str:
-    """A change, with its sign.
-
-    >>> signed(0.2), signed(-15), signed(0)
-    ('+0.2', '−15', '0')
-    """
-    text = figure(value)
-    return text if text == "0" or text.startswith("−") else f"+{text}"
-
-
-def percent(share: float | None) -> str:
-    """A share of full marks; at most one decimal.
-
-    >>> percent(0.35), percent(0.125), percent(None)
-    ('35%', '12.5%', '—')
-    """
-    return "—" if share is None else f"{figure(round(share * 100, 1))}%"
 
 
 def duration(milliseconds: float) -> str:

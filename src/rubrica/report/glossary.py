@@ -7,12 +7,14 @@ from collections.abc import Iterator, Mapping
 from rubrica.errors import FormulaError
 from rubrica.formula import parse
 from rubrica.model.rubric import ContextName, Recipe, Rubric
-from rubrica.model.rules import Adjust, CustomExpression, MetricThreshold, Rule
-from rubrica.text import FEATURES
+from rubrica.phrases import Code, Phrase
+from rubrica.scorers.patterns import pattern_phrase
+from rubrica.scorers.rule_types import type_of
+from rubrica.text import text_features
 
 from .figures import figure
-from .prose import Block, Code, Heading, Paragraph, Phrase, TableBlock
-from .wording import pattern_phrase, setting_value
+from .prose import Block, Heading, Paragraph, TableBlock
+from .wording import setting_value
 
 
 def glossary_blocks(rubric: Rubric) -> Iterator[Block]:
@@ -59,7 +61,7 @@ def _features_read(rubric: Rubric) -> Mapping[str, str]:
             names |= parse(text).names
         except FormulaError:
             continue  # a rubric that was never compiled: its page still shows the formula as written
-    return {name: FEATURES[name].says for name in sorted(names) if name in FEATURES}
+    return {name: text_features()[name].says for name in sorted(names) if name in text_features()}
 
 
 def _formulas(rubric: Rubric) -> Iterator[str]:
@@ -79,19 +81,4 @@ def _recipe_formulas(recipe: Recipe) -> Iterator[str]:
     yield from [recipe.formula] if recipe.formula is not None else []
     yield from (check.that for check in recipe.checks)
     for rule in recipe.rules:
-        yield from _rule_formulas(rule)
-
-
-def _rule_formulas(rule: Rule) -> Iterator[str]:
-    match rule:
-        case Adjust():
-            yield rule.when
-            if isinstance(rule.add, str):
-                yield rule.add
-        case CustomExpression():
-            yield rule.expression
-        case MetricThreshold():
-            yield rule.metric
-            yield from (row.score_formula for row in rule.thresholds if row.score_formula is not None)
-        case _:
-            pass
+        yield from type_of(rule).formulas(rule)

@@ -7,27 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from rubrica.phrases import Code, Inline, Phrase, Strong
+
 from .printable import printable
-
-
-@dataclass(frozen=True, slots=True)
-class Code:
-    """A formula, a name or a pattern, as written in the document."""
-
-    tag: ClassVar = "code"
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Strong:
-    """A word that carries the sentence."""
-
-    tag: ClassVar = "strong"
-    text: str
-
-
-Inline = str | Code | Strong
-Phrase = tuple[Inline, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,19 +56,6 @@ def markdown(blocks: Sequence[Block]) -> str:
     <BLANKLINE>
     """
     return printable("\n\n".join(_block(block) for block in blocks)) + "\n"
-
-
-def phrase(*parts: Inline | Phrase) -> Phrase:
-    """One phrase out of several."""
-    found: list[Inline] = []
-    for part in parts:
-        found += part if isinstance(part, tuple) else [part]
-    return tuple(part for part in found if part != "")
-
-
-def listed(items: Sequence[Inline | Phrase], joint: str = ", ") -> Phrase:
-    """Several items with a joint between them."""
-    return phrase(*(part for number, item in enumerate(items) for part in ((joint, item) if number else (item,))))
 
 
 def _block(block: Block) -> str:

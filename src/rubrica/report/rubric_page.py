@@ -6,10 +6,11 @@ from collections.abc import Iterator
 
 from rubrica.model.rubric import Axis, Dimension, Judging, Recipe, Rubric
 from rubrica.model.scale import Scale
+from rubrica.phrases import Code, Phrase, Strong, listed, phrase
 
 from .figures import counted, figure, headline, percent
 from .glossary import glossary_blocks
-from .prose import Block, Bullets, Code, Heading, Paragraph, Phrase, Strong, TableBlock, listed, markdown, phrase
+from .prose import Block, Bullets, Heading, Paragraph, TableBlock, markdown
 from .rendering import TEMPLATES, stylesheet
 from .wording import gate_phrase, recipe_phrases, unscored_sentence, verdict_phrases
 

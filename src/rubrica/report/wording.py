@@ -2,36 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import assert_never
 
 from rubrica.errors import FormulaError
 from rubrica.formula import parse
 from rubrica.model.rubric import Check, Gate, Recipe, Rubric, Verdict
-from rubrica.model.rules import (
-    Adjust,
-    Amount,
-    CrossRoundAnalysis,
-    CustomExpression,
-    MetricThreshold,
-    Pattern,
-    PatternDetection,
-    PenalisedPattern,
-    Penalty,
-    Rule,
-    ScoredPattern,
-    Threshold,
-)
 from rubrica.model.scale import Scale
-
-from .figures import figure, percent, signed
-from .prose import Code, Phrase, Strong, listed, phrase
+from rubrica.phrases import Code, Phrase, Strong, figure, listed, phrase
+from rubrica.scorers.rule_types import type_of
 
 Settings = Mapping[str, float | bool]
 NO_SETTINGS: Settings = MappingProxyType({})
-KEYWORDS_SHOWN = 40
-MATCH_WORDS = {"word": "as whole words", "prefix": "as the beginning of words", "substring": "anywhere"}
 
 
 def recipe_phrases(recipe: Recipe, scale: Scale) -> tuple[Phrase, tuple[Phrase, ...]]:
@@ -43,7 +26,7 @@ def recipe_phrases(recipe: Recipe, scale: Scale) -> tuple[Phrase, tuple[Phrase, 
     if recipe.checks:
         opening = f"The score is the share of these checks that hold, spread over {scale}:"
         return (opening,), tuple(_check(check) for check in recipe.checks)
-    return phrase(_opening(recipe, scale)), tuple(line for rule in recipe.rules for line in rule_phrases(rule))
+    return phrase(_opening(recipe, scale)), tuple(line for rule in recipe.rules for line in type_of(rule).phrases(rule))
 
 
 def _check(check: Check) -> Phrase:
@@ -66,96 +49,6 @@ def _opening(recipe: Recipe, scale: Scale) -> str:
             return f"{start} what applies; {goal} give {figure(scale.max)}, less gives {figure(scale.min)}:"
         case _:
             assert_never(recipe.scoring)
-
-
-def rule_phrases(rule: Rule) -> Iterator[Phrase]:
-    """One rule in words; a rule with several patterns gives a line for each."""
-    match rule:
-        case PatternDetection() | Penalty():
-            for pattern in rule.patterns:
-                yield _pattern_points(pattern)
-        case MetricThreshold():
-            rows = [_threshold(row) for row in rule.thresholds]
-            yield phrase("By ", Code(rule.metric), ", the first that fits: ", listed(rows, "; "), ".")
-        case CrossRoundAnalysis():
-            yield from _cross_round(rule)
-        case CustomExpression():
-            needs = phrase(" (needs ", listed([Code(name) for name in rule.required_context]), ")")
-            yield phrase(
-                Strong(rule.name or "Formula"),
-                ": as many points as ",
-                Code(rule.expression),
-                needs if rule.required_context else "",
-                ".",
-            )
-        case Adjust():
-            condition = phrase("when ", Code(rule.when)) if rule.when != "True" else ("always",)
-            told = phrase(f": {rule.because} (", condition, ").") if rule.because else phrase(" ", condition, ".")
-            yield phrase(_amount(rule.add), told)
-        case _:
-            assert_never(rule)
-
-
-def _pattern_points(pattern: ScoredPattern | PenalisedPattern) -> Phrase:
-    points = pattern.score if isinstance(pattern, ScoredPattern) else pattern.penalty
-    match pattern.count:
-        case "once":
-            often = ""
-        case "each":
-            often = " for each match"
-        case "capped":
-            often = f" for each match, {pattern.at_most} at most"
-    reason = pattern.reason if isinstance(pattern, PenalisedPattern) else ""
-    name = pattern.name.replace("_", " ")
-    told = "; ".join(part for part in (name, reason) if part)
-    return phrase(
-        Strong(signed(points)),
-        f"{often} when the {pattern.field} has ",
-        pattern_phrase(pattern),
-        f" ({told})." if told else ".",
-    )
-
-
-def pattern_phrase(pattern: Pattern) -> Phrase:
-    """What a pattern looks for."""
-    if pattern.regex is not None:
-        return phrase("a match of ", Code(pattern.regex), ", in capitals or not" if pattern.ignore_case else "")
-    shown = ", ".join(f"“{word}”" for word in pattern.keywords[:KEYWORDS_SHOWN])
-    more = f" and {len(pattern.keywords) - KEYWORDS_SHOWN} more" if len(pattern.keywords) > KEYWORDS_SHOWN else ""
-    if len(pattern.keywords) == 1:
-        return (f"{shown} {MATCH_WORDS[pattern.match].replace('words', 'word')}",)
-    return (f"any of {shown}{more} ({MATCH_WORDS[pattern.match]})",)
-
-
-def _threshold(row: Threshold) -> Phrase:
-    worth: Phrase = (figure(row.score),) if row.score is not None else (Code(row.score_formula or ""),)
-    if row.default or row.operator is None:
-        return phrase("otherwise ", worth)
-    return phrase(Code(f"{row.operator} {row.value:g}"), " gives ", worth)
-
-
-def _cross_round(rule: CrossRoundAnalysis) -> Iterator[Phrase]:
-    track, scoring = Code(rule.track), rule.scoring
-    if scoring.callback_detected:
-        back = "an earlier round" if rule.callback_gap == 1 else f"a round at least {rule.callback_gap} rounds back"
-        items = "something" if rule.callback_items == 1 else f"at least {rule.callback_items} things"
-        yield phrase(
-            Strong(signed(scoring.callback_detected)), f" when {items} from {back} comes up again (by ", track, ")."
-        )
-    if scoring.escalation_detected:
-        rounds = f" when it rose over each of the last {rule.escalation_rounds} rounds (by "
-        yield phrase(Strong(signed(scoring.escalation_detected)), rounds, track, ").")
-    if scoring.consistency_bonus:
-        alike = (
-            f" when at least {percent(rule.consistency_share)} of the earlier rounds share something with this one (by "
-        )
-        if rule.track not in ("entity_mentions", "year_mentions"):
-            alike = f" when it lies within {percent(rule.consistency_tolerance)} of its earlier mean (by "
-        yield phrase(Strong(signed(scoring.consistency_bonus)), alike, track, ").")
-
-
-def _amount(amount: Amount) -> Phrase:
-    return phrase("Add ", Code(amount)) if isinstance(amount, str) else (Strong(signed(amount)),)
 
 
 def condition(text: str, settings: Settings) -> Phrase:

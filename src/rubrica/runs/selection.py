@@ -14,7 +14,7 @@ from rubrica.errors import ContextError, FormulaError, FormulaFault, RubricaErro
 from rubrica.formula import Formula, parse
 from rubrica.model.context import Context, refuse_files
 from rubrica.scorers.namespace import CONTEXT_COUNTS
-from rubrica.text import FEATURES
+from rubrica.text import text_features
 from rubrica.text.texts import Texts
 
 from .files.evaluation_head import key_of
@@ -224,8 +224,8 @@ class _Numbers(dict[str, object]):
     def __missing__(self, name: str) -> object:
         context = self._context
         found: object = context.lookup(name)
-        if found is None and name in FEATURES:
-            found = FEATURES[name].compute(Texts(context.prompt, context.response, context.history))
+        if found is None and name in text_features():
+            found = text_features()[name].compute(Texts(context.prompt, context.response, context.history))
         elif found is None and name in CONTEXT_COUNTS:
             found = CONTEXT_COUNTS[name][1](context)
         self[name] = found

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from rubrica.errors import FormulaFault
 from rubrica.formula import Formula
 from rubrica.model.evaluation import RuleHit
 from rubrica.model.rules import Adjust
+from rubrica.phrases import Code, Phrase, Strong, phrase, signed
 
 from .namespace import Namespace
 from .rule import Reach, with_nothing
+from .rule_form import FormField, form_row
+from .rule_type import RuleReader, RuleType
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +32,10 @@ class AdjustRule:
             found = self.add.interval({})
             return with_nothing((found.lo, found.hi))
         return with_nothing((self.add, self.add))
+
+    @property
+    def names(self) -> frozenset[str]:
+        return self.when.names | (self.add.names if isinstance(self.add, Formula) else frozenset())
 
     def __call__(self, namespace: Namespace) -> list[RuleHit]:
         try:
@@ -47,5 +55,35 @@ class AdjustRule:
         ]
 
 
-def compile_adjust(rule: Adjust, when: Formula, add: Formula | float) -> AdjustRule:
+def _compile(rule: Adjust, reader: RuleReader) -> AdjustRule:
+    add = reader.formula(rule.add, "add") if isinstance(rule.add, str) else rule.add
+    when = reader.formula(rule.when, "when")
     return AdjustRule(rule.name or rule.because or rule.when, rule.because, when, add)
+
+
+def _phrases(rule: Adjust) -> Iterator[Phrase]:
+    amount = phrase("Add ", Code(rule.add)) if isinstance(rule.add, str) else (Strong(signed(rule.add)),)
+    condition = phrase("when ", Code(rule.when)) if rule.when != "True" else ("always",)
+    told = phrase(f": {rule.because} (", condition, ").") if rule.because else phrase(" ", condition, ".")
+    yield phrase(amount, told)
+
+
+def _formulas(rule: Adjust) -> tuple[str, ...]:
+    return (rule.when, rule.add) if isinstance(rule.add, str) else (rule.when,)
+
+
+ADJUST = RuleType(
+    "adjust",
+    Adjust,
+    title="Add or take when",
+    says="points added or taken when a condition holds",
+    begins={"when": "word_count > 100", "add": -1, "because": ""},
+    form=(
+        form_row(FormField("when", "When", "formula"), FormField("add", "Add (number or formula)", "amount")),
+        form_row(FormField("because", "Because", "line")),
+    ),
+    compile=_compile,
+    phrases=_phrases,
+    summary=lambda draft: f"{draft.get('add', '')} when {draft.get('when', 'always')}",
+    formulas=_formulas,
+)

@@ -5,18 +5,21 @@ The three findings are defined in the docstring of the rule's model, CrossRoundA
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from statistics import fmean
 
 from rubrica.model.context import Round
 from rubrica.model.evaluation import RuleHit
-from rubrica.model.rules import CrossRoundAnalysis
+from rubrica.model.rules import CrossRoundAnalysis, CrossRoundScoring
+from rubrica.phrases import Code, Phrase, Strong, percent, phrase, signed
 from rubrica.text.entities import entity_mentions, recurring_mentions, year_mentions
 
 from .namespace import Namespace, is_number
 from .rule import Reach, both, with_nothing
+from .rule_form import NAME, FormField, form_row
+from .rule_type import RuleType
 
 ROUNDS_READ = 200
 """Earlier rounds that are looked at, the latest ones."""
@@ -41,6 +44,10 @@ class CrossRoundRule:
         scoring = self.rule.scoring
         worths = (scoring.callback_detected, scoring.escalation_detected, scoring.consistency_bonus)
         return both([with_nothing((points, points)) for points in worths])
+
+    @property
+    def names(self) -> frozenset[str]:
+        return frozenset()  # without earlier rounds it gives nothing
 
     def __call__(self, namespace: Namespace) -> list[RuleHit]:
         context = namespace.context
@@ -130,3 +137,57 @@ def _metric(value: object) -> Tracked | None:
     if not is_number(value):
         return None
     return Tracked(frozenset({f"{value:g}"}), float(value))
+
+
+def _phrases(rule: CrossRoundAnalysis) -> Iterator[Phrase]:
+    track, scoring = Code(rule.track), rule.scoring
+    if scoring.callback_detected:
+        back = "an earlier round" if rule.callback_gap == 1 else f"a round at least {rule.callback_gap} rounds back"
+        items = "something" if rule.callback_items == 1 else f"at least {rule.callback_items} things"
+        yield phrase(
+            Strong(signed(scoring.callback_detected)), f" when {items} from {back} comes up again (by ", track, ")."
+        )
+    if scoring.escalation_detected:
+        rounds = f" when it rose over each of the last {rule.escalation_rounds} rounds (by "
+        yield phrase(Strong(signed(scoring.escalation_detected)), rounds, track, ").")
+    if scoring.consistency_bonus:
+        alike = (
+            f" when at least {percent(rule.consistency_share)} of the earlier rounds share something with this one (by "
+        )
+        if rule.track not in ("entity_mentions", "year_mentions"):
+            alike = f" when it lies within {percent(rule.consistency_tolerance)} of its earlier mean (by "
+        yield phrase(Strong(signed(scoring.consistency_bonus)), alike, track, ").")
+
+
+def _points(key: str, label: str) -> FormField:
+    return FormField(f"scoring.{key}", label, "number", default=0)
+
+
+CROSS_ROUND_ANALYSIS = RuleType(
+    "cross_round_analysis",
+    CrossRoundAnalysis,
+    title="Points across rounds",
+    says="callbacks, escalation and consistency over a game",
+    begins={"type": "cross_round_analysis", "track": "entity_mentions", "scoring": {"callback_detected": 1}},
+    form=(
+        form_row(NAME, FormField("track", "Track: entity_mentions, year_mentions or a metric", "line")),
+        form_row(
+            _points("callback_detected", "Callback"),
+            _points("escalation_detected", "Escalation"),
+            _points("consistency_bonus", "Consistency"),
+            says="Points for each finding; 0 is not looked for.",
+        ),
+        form_row(
+            FormField("callback_items", "Items that recur", "number", default=1),
+            FormField("callback_gap", "Rounds back", "number", default=1),
+            FormField("escalation_rounds", "Rounds that rise", "number", default=2),
+            FormField("consistency_share", "Share of rounds", "number", default=0.5),
+            FormField("consistency_tolerance", "Tolerance", "number", default=0.2),
+        ),
+    ),
+    compile=lambda rule, _: CrossRoundRule(rule),
+    phrases=_phrases,
+    summary=lambda draft: str(draft.get("track", "")),
+    reads_rounds=True,
+    parts={"`scoring` of `cross_round_analysis`": CrossRoundScoring},
+)

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from rubrica.errors import FormulaFault
 from rubrica.formula import Formula, Interval
 from rubrica.model.evaluation import RuleHit
 from rubrica.model.rules import MetricThreshold, Threshold
+from rubrica.phrases import Code, Phrase, figure, listed, phrase
 
 from .namespace import Namespace, is_number
 from .rule import Reach
+from .rule_form import NAME, FormField, form_row
+from .rule_type import RuleReader, RuleType
 
 COMPARISONS: dict[str, Callable[[float, float], bool]] = {
     "<": operator.lt,
@@ -64,6 +67,11 @@ class MetricRule:
                 highs.append(row.score)
         return min(lows), max(highs)
 
+    @property
+    def names(self) -> frozenset[str]:
+        scores = (row.score.names for row in self.rows if isinstance(row.score, Formula))
+        return frozenset({self.metric}).union(*scores)
+
     def __call__(self, namespace: Namespace) -> list[RuleHit]:
         try:
             value = namespace[self.metric]
@@ -100,13 +108,50 @@ def _split(left: tuple[float, float], row: Threshold) -> tuple[tuple[float, floa
             return left, (row.value, row.value)
 
 
-def compile_metric(rule: MetricThreshold, read: Callable[[str, str], Formula]) -> MetricRule:
-    """`read(text, key)` parses a formula found under a key of the rule and checks its names."""
-    rows = [
-        ThresholdRow(
-            row,
-            row.score if row.score is not None else read(row.score_formula or "", f"thresholds.{i}.score_formula"),
-        )
-        for i, row in enumerate(rule.thresholds)
-    ]
-    return MetricRule(rule.name or rule.metric, rule.metric, tuple(rows))
+def _compile(rule: MetricThreshold, reader: RuleReader) -> MetricRule:
+    rows = tuple(
+        ThresholdRow(spec, spec.score)
+        if spec.score is not None
+        else ThresholdRow(spec, reader.formula(spec.score_formula or "", "thresholds", i, "score_formula"))
+        for i, spec in enumerate(rule.thresholds)
+    )
+    return MetricRule(rule.name or rule.metric, rule.metric, rows)
+
+
+def _phrases(rule: MetricThreshold) -> Iterator[Phrase]:
+    rows = [_threshold(spec) for spec in rule.thresholds]
+    yield phrase("By ", Code(rule.metric), ", the first that fits: ", listed(rows, "; "), ".")
+
+
+def _threshold(spec: Threshold) -> Phrase:
+    worth: Phrase = (figure(spec.score),) if spec.score is not None else (Code(spec.score_formula or ""),)
+    if spec.default or spec.operator is None:
+        return phrase("otherwise ", worth)
+    return phrase(Code(f"{spec.operator} {spec.value:g}"), " gives ", worth)
+
+
+def _formulas(rule: MetricThreshold) -> tuple[str, ...]:
+    return (rule.metric, *(spec.score_formula for spec in rule.thresholds if spec.score_formula is not None))
+
+
+METRIC_THRESHOLD = RuleType(
+    "metric_threshold",
+    MetricThreshold,
+    title="Points by a number",
+    says="the first row that a number meets gives the points",
+    begins={
+        "type": "metric_threshold",
+        "metric": "word_count",
+        "thresholds": [{"operator": ">=", "value": 50, "score": 1}, {"default": True, "score": 0}],
+    },
+    form=(
+        form_row(NAME, FormField("metric", "Number to look at", "formula")),
+        form_row(FormField("thresholds", "", "thresholds")),
+    ),
+    compile=_compile,
+    phrases=_phrases,
+    summary=lambda draft: f"by {draft.get('metric', '')}",
+    formulas=_formulas,
+    context_names=lambda rule: (rule.metric,),
+    parts={"A row of `thresholds`": Threshold},
+)

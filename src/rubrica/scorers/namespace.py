@@ -10,7 +10,7 @@ from typing import TypeGuard
 from rubrica.errors import FormulaFault, PatternError
 from rubrica.model.context import Context
 from rubrica.model.evidence import LONGEST_QUOTE, Field, Span
-from rubrica.text import FEATURES
+from rubrica.text import text_features
 from rubrica.text.patterns import Scan
 from rubrica.text.texts import Texts
 from rubrica.text.truncation import SHORT
@@ -100,7 +100,7 @@ class Namespace(dict[str, object]):
             slot = self._sources.lexicon.named.get(name)
             if slot is not None:
                 spans.extend(quote(slot.field, self.texts.of(slot.field), self._shown(slot), name))
-            elif (feature := FEATURES.get(name)) is not None and feature.evidence is not None:
+            elif (feature := text_features().get(name)) is not None and feature.evidence is not None:
                 spans.extend(list(feature.evidence(self.texts))[:MOST_SPANS])
         return tuple(spans) if self.in_full else self.texts.in_whole(spans)
 
@@ -117,8 +117,8 @@ class Namespace(dict[str, object]):
                 return float(len(self.places(slot, MOST_MATCHES)))
             except PatternError as error:
                 raise FormulaFault(str(error)) from None
-        if name in FEATURES:
-            return FEATURES[name].compute(self.texts)
+        if (feature := text_features().get(name)) is not None:
+            return feature.compute(self.texts)
         if name in CONTEXT_COUNTS:
             return CONTEXT_COUNTS[name][1](self.context)
         value = self.context.lookup(name)

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from rubrica.errors import PatternError
 from rubrica.model.evaluation import RuleHit
 from rubrica.model.evidence import Field, Span, spans_on_demand
-from rubrica.model.rules import PatternDetection, PenalisedPattern, Penalty, ScoredPattern
+from rubrica.model.rules import Pattern, PatternDetection, PenalisedPattern, Penalty, ScoredPattern
+from rubrica.phrases import Code, Phrase, Strong, phrase, signed
 from rubrica.text.patterns import Regex, Scan
 
 from .namespace import MOST_MATCHES, MOST_SPANS, Namespace, quote
 from .pattern_table import PatternTable
 from .rule import Reach, both, with_nothing
+from .rule_form import NAME, FormField, form_row
+from .rule_type import RuleReader, RuleType
+
+KEYWORDS_SHOWN = 40
+MATCH_WORDS = {"word": "as whole words", "prefix": "as the beginning of words", "substring": "anywhere"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +62,10 @@ class PatternRule:
     def reach(self) -> Reach:
         return both([points.reach for table in self.by_field.values() for points in table.values()])
 
+    @property
+    def names(self) -> frozenset[str]:
+        return frozenset()
+
     def __call__(self, namespace: Namespace) -> list[RuleHit]:
         hits = []
         for field, table in self.by_field.items():
@@ -89,12 +99,25 @@ def _in_whole(worth: PatternPoints, namespace: Namespace, text: str) -> tuple[Sp
     return namespace.texts.in_whole(worth.spans_in(text))
 
 
-def compile_patterns(rule: PatternDetection | Penalty, lexicon: PatternTable) -> PatternRule:
-    """Give every pattern of a rule its slot; a PatternError says why one cannot be used."""
+def compile_patterns(rule: PatternDetection | Penalty, reader: RuleReader) -> PatternRule | None:
+    """Give every pattern of a rule its slot, once all of them are known to be of use."""
+    trial = PatternTable(steps=reader.patterns.steps)
+    faulty = False
+    for i, pattern in enumerate(rule.patterns):  # each on its own, so that every bad pattern is named
+        if trial.full:  # told already
+            break
+        try:
+            trial.add(pattern)
+        except PatternError as error:
+            faulty = True
+            reader.report(str(error), "patterns", i, "regex" if pattern.regex is not None else "keywords")
+    if faulty or trial.full:
+        reader.patterns.steps = trial.steps
+        return None
     tables: dict[Field, dict[int, PatternPoints]] = {}
     for pattern in rule.patterns:
-        slot = lexicon.add(pattern)
-        regex = lexicon.regexes[slot.field][slot.index]
+        slot = reader.patterns.add(pattern)
+        regex = reader.patterns.regexes[slot.field][slot.index]
         tables.setdefault(slot.field, {})[slot.index] = _worth(pattern, rule.name, regex)
     return PatternRule(rule.type, tables)
 
@@ -106,3 +129,78 @@ def _worth(pattern: ScoredPattern | PenalisedPattern, rule_name: str, regex: Reg
     counted = limit > 1 or regex.may_mark_nothing
     category, field = pattern.category, pattern.field
     return PatternPoints(label, points, reason or f"found {label}", category, limit, counted, field, regex)
+
+
+def _pattern_points(pattern: ScoredPattern | PenalisedPattern) -> Phrase:
+    points = pattern.score if isinstance(pattern, ScoredPattern) else pattern.penalty
+    match pattern.count:
+        case "once":
+            often = ""
+        case "each":
+            often = " for each match"
+        case "capped":
+            often = f" for each match, {pattern.at_most} at most"
+    reason = pattern.reason if isinstance(pattern, PenalisedPattern) else ""
+    name = pattern.name.replace("_", " ")
+    told = "; ".join(part for part in (name, reason) if part)
+    return phrase(
+        Strong(signed(points)),
+        f"{often} when the {pattern.field} has ",
+        pattern_phrase(pattern),
+        f" ({told})." if told else ".",
+    )
+
+
+def pattern_phrase(pattern: Pattern) -> Phrase:
+    """What a pattern looks for."""
+    if pattern.regex is not None:
+        return phrase("a match of ", Code(pattern.regex), ", in capitals or not" if pattern.ignore_case else "")
+    shown = ", ".join(f"“{word}”" for word in pattern.keywords[:KEYWORDS_SHOWN])
+    more = f" and {len(pattern.keywords) - KEYWORDS_SHOWN} more" if len(pattern.keywords) > KEYWORDS_SHOWN else ""
+    if len(pattern.keywords) == 1:
+        return (f"{shown} {MATCH_WORDS[pattern.match].replace('words', 'word')}",)
+    return (f"any of {shown}{more} ({MATCH_WORDS[pattern.match]})",)
+
+
+def _phrases(rule: PatternDetection | Penalty) -> Iterator[Phrase]:
+    return map(_pattern_points, rule.patterns)
+
+
+def _summary(draft: Mapping[str, Any]) -> str:
+    patterns = draft.get("patterns")
+    found = [one for one in patterns if isinstance(one, Mapping)] if isinstance(patterns, list) else []
+    return "; ".join(filter(None, map(_looked_for, found)))
+
+
+def _looked_for(pattern: Mapping[str, Any]) -> str:
+    keywords = pattern.get("keywords")
+    words = keywords[:6] if isinstance(keywords, list) else []
+    return str(pattern.get("regex") or "") or ", ".join(map(str, words))
+
+
+PATTERN_DETECTION = RuleType(
+    "pattern_detection",
+    PatternDetection,
+    title="Points for what is found",
+    says="words or patterns that earn points",
+    begins={"type": "pattern_detection", "patterns": [{"keywords": [], "score": 1}]},
+    form=(form_row(NAME), form_row(FormField("patterns", "", "scored_patterns"))),
+    compile=compile_patterns,
+    phrases=_phrases,
+    summary=_summary,
+    finds_patterns=True,
+    parts={"A pattern of `pattern_detection`": ScoredPattern},
+)
+PENALTY = RuleType(
+    "penalty",
+    Penalty,
+    title="Points taken for what is found",
+    says="words or patterns that cost points, with a reason",
+    begins={"type": "penalty", "patterns": [{"keywords": [], "penalty": -1, "reason": ""}]},
+    form=(form_row(NAME), form_row(FormField("patterns", "", "penalised_patterns"))),
+    compile=compile_patterns,
+    phrases=_phrases,
+    summary=_summary,
+    finds_patterns=True,
+    parts={"A pattern of `penalty`": PenalisedPattern},
+)

@@ -69,6 +69,10 @@ class FormulaScorer:
     confidence: float
     offline: bool = False
 
+    @property
+    def names(self) -> frozenset[str]:
+        return self.formula.names
+
     def __call__(self, namespace: Namespace) -> Score | Unscored:
         try:
             value = self.formula.value(namespace)
@@ -88,6 +92,10 @@ class Checklist:
     ends: tuple[float, float]  # of the scale
     confidence: float
     offline: bool = False
+
+    @property
+    def names(self) -> frozenset[str]:
+        return frozenset().union(*(condition.names for _, condition in self.checks))
 
     def __call__(self, namespace: Namespace) -> Score:
         hits = [self._apply(check, condition, namespace) for check, condition in self.checks]

@@ -18,6 +18,11 @@ class CompiledRule(Protocol):
     @property
     def reach(self) -> Reach: ...
 
+    @property
+    def names(self) -> frozenset[str] | None:
+        """The names it reads besides patterns; None where it looks at more of a context than names can tell."""
+        ...
+
     def __call__(self, namespace: Namespace) -> list[RuleHit]: ...
 
 

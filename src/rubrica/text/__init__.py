@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
+
+from rubrica.plugins import added
 
 from . import arithmetic, continuity, cut_off, features, mcq, pii, risk, safety, solution, topic
 from .texts import Feature
@@ -12,4 +15,10 @@ FEATURES: Mapping[str, Feature] = {
     for module in (features, continuity, safety, risk, pii, arithmetic, solution, cut_off, mcq, topic)
     for feature in module.FEATURES
 }
-"""Every text feature, by the name formulas use."""
+"""Rubrica's own text features, by the name formulas use."""
+
+
+@cache
+def text_features() -> Mapping[str, Feature]:
+    """Every text feature by the name formulas use: Rubrica's own, and what installed packages add."""
+    return {**FEATURES, **added("rubrica.features", Feature, FEATURES)}

@@ -5,16 +5,19 @@ Models in this process are imported where they are wanted: xllamacpp is optional
 
 from __future__ import annotations
 
-from rubrica.errors import RubricaError
+from collections.abc import Callable, Mapping
+from typing import Any
+
 from rubrica.gateway.upstream import Upstream
-from rubrica.llm.connect import ProviderLimits, check_form, connect, connect_http, connect_local
 from rubrica.llm.http import HttpSession
+from rubrica.llm.provider import ClientOptions, ProviderLimits
+from rubrica.llm.providers import check_form
 from rubrica.llm.settings import Settings
 
 from .anthropic import AnthropicWire
 from .openai import OpenAIWire
 from .replies import RepliesUpstream
-from .retrying import RetryingUpstream
+from .retrying import RetryingUpstream, Wire
 
 
 def connect_upstream(spec: str, settings: Settings, *, session: HttpSession, gates: ProviderLimits) -> Upstream:
@@ -29,25 +32,23 @@ def connect_upstream(spec: str, settings: Settings, *, session: HttpSession, gat
     rubrica.errors.RubricaError: 'gpt-4' names no model; the forms are:
     ...
     """
-    scheme, _ = check_form(spec)
-    match scheme:
-        case "anthropic":
-            claude = connect_http(spec, settings, session, gates)
-            return RetryingUpstream(AnthropicWire(claude.client), claude.limit, claude.breaker, claude.patience)
-        case "openai" | "http" | "https":
-            remote = connect_http(spec, settings, session, gates)
-            return RetryingUpstream(OpenAIWire(remote.client), remote.limit, remote.breaker, remote.patience)
-        case "local":
-            return _local(spec, settings, gates)
-        case _:
-            return RepliesUpstream(connect(spec, settings))
+    connected = check_form(spec).connect(spec, ClientOptions(settings, gates, session))
+    wire = WIRES.get(getattr(connected.client, "protocol", None))
+    if wire is None or connected.gate is None:
+        return RepliesUpstream(connected.resilient())
+    gate = connected.gate
+    return RetryingUpstream(wire(connected.client, settings), gate.limit, gate.breaker, gate.patience)
 
 
-def _local(spec: str, settings: Settings, gates: ProviderLimits) -> Upstream:
-    try:
-        from .local import LocalWire
-    except ModuleNotFoundError as error:
-        raise RubricaError(f"{spec}: {error.name} is missing (pip install 'rubrica[local]')") from error
-    file = connect_local(spec, settings, gates)
-    wire = LocalWire(file.client, patience=settings.timeout)
-    return RetryingUpstream(wire, file.limit, file.breaker, file.patience)
+def _local(client: Any, settings: Settings) -> Wire[Any]:
+    from .local import LocalWire  # with the client, xllamacpp is there
+
+    return LocalWire(client, patience=settings.timeout)
+
+
+WIRES: Mapping[str | None, Callable[[Any, Settings], Wire[Any]]] = {
+    "anthropic": lambda client, _: AnthropicWire(client),
+    "openai": lambda client, _: OpenAIWire(client),
+    "llama.cpp": _local,
+}
+"""How the gateway speaks with a client, by the protocol that it tells. Any other is asked for whole replies."""

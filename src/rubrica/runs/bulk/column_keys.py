@@ -7,7 +7,7 @@ from functools import cache
 from typing import cast
 
 from rubrica.model.evidence import Field
-from rubrica.text import FEATURES
+from rubrica.text import text_features
 
 from .chunk import Chunk, as_keys
 from .plan_tables import PlanTables
@@ -41,10 +41,10 @@ class ColumnKeys:
             kinds = self.workings.kinds[slot.field]
             count = cache(lambda place: float(kinds.kind(place).counts.get(slot.index, 0)))
             return list(map(count, listed(self(f"field:{slot.field}"))))
-        if name in FEATURES:
+        if name in text_features():
             readings = self.chunk.readings
             self.odd.update(row for row, texts in enumerate(readings) if texts.parts)  # which have notes
-            return as_keys(list(map(FEATURES[name].compute, readings)), self.odd)
+            return as_keys(list(map(text_features()[name].compute, readings)), self.odd)
         return as_keys(self.chunk.given(name), self.odd)
 
     def _profiles(self) -> Sequence[str | None]:

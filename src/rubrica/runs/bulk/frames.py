@@ -9,7 +9,7 @@ import polars as pl
 
 from rubrica.engine.plan import Plan
 from rubrica.runs.files.parquet_rows import frame_of
-from rubrica.text import FEATURES
+from rubrica.text import text_features
 
 from .chunk import Chunk
 from .column_keys import ColumnKeys
@@ -40,7 +40,7 @@ class ColumnJudge:
         """The names that are read of contexts."""
         profiles = self.plan.profiles
         others = {self.group} if profiles is None else {self.group, profiles.by}
-        return (self.known.workings.names | others) - self.plan.sources.lexicon.named.keys() - FEATURES.keys()
+        return (self.known.workings.names | others) - self.plan.sources.lexicon.named.keys() - text_features().keys()
 
     def frame(self, chunk: Chunk) -> tuple[pl.DataFrame, set[int]]:
         """The figures of a chunk, and the rows of it that can only be judged one at a time."""

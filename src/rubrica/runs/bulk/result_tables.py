@@ -12,12 +12,7 @@ import polars as pl
 from rubrica.engine.plan import AxisPlan, Plan
 from rubrica.formula import Formula
 from rubrica.model.evidence import Field
-from rubrica.scorers.adjust import AdjustRule
-from rubrica.scorers.cross_round import CrossRoundRule
-from rubrica.scorers.custom_expression import ExpressionRule
-from rubrica.scorers.metric_threshold import MetricRule
-from rubrica.scorers.patterns import PatternRule
-from rubrica.scorers.recipe import Checklist, FormulaScorer, RuleScorer
+from rubrica.scorers.recipe import RuleScorer
 
 from .indices import places_of
 
@@ -139,21 +134,8 @@ def is_known(plan: Plan) -> bool:
 
 def names_read(part: object) -> frozenset[str] | None:
     """The names that a rule or a scorer reads; None where that cannot be told."""
-    match part:
-        case PatternRule() | CrossRoundRule():  # without earlier rounds the latter gives nothing
-            return frozenset()
-        case MetricRule(metric=metric, rows=rows):
-            return frozenset({metric}).union(*(row.score.names for row in rows if isinstance(row.score, Formula)))
-        case ExpressionRule(formula=formula, required=required):
-            return formula.names.union(required)
-        case AdjustRule(when=when, add=add):
-            return when.names | (add.names if isinstance(add, Formula) else frozenset())
-        case FormulaScorer(formula=formula):
-            return formula.names
-        case Checklist(checks=checks):
-            return frozenset().union(*(condition.names for _, condition in checks))
-        case _:
-            return None
+    names: frozenset[str] | None = getattr(part, "names", None)
+    return names
 
 
 def names_ruling(plan: Plan) -> frozenset[str]:

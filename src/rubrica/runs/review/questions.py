@@ -13,9 +13,10 @@ from rubrica.model.context import Context
 from rubrica.model.evaluation import DimensionResult, Evaluation
 from rubrica.model.rubric import Axis, Rubric
 from rubrica.model.scale import Scale
+from rubrica.phrases import Code, Strong, phrase
 from rubrica.report.figures import figure, headline
 from rubrica.report.printable import printable
-from rubrica.report.prose import Block, Code, Heading, Paragraph, Strong, TableBlock, markdown, phrase
+from rubrica.report.prose import Block, Heading, Paragraph, TableBlock, markdown
 from rubrica.report.rendering import TEMPLATES, stylesheet
 
 from .sampling import DrawnEvaluation

@@ -16,8 +16,9 @@ from rubrica.education.writing import Writer, WritingError, WrittenQuestions, as
 from rubrica.errors import InputError
 from rubrica.judges.quote import Quote, quote_usages
 from rubrica.llm.budget import load_price, most_usage
-from rubrica.llm.connect import ProviderLimits, connect
+from rubrica.llm.connect import connect
 from rubrica.llm.model import Model, ModelError
+from rubrica.llm.provider import ProviderLimits
 from rubrica.llm.settings import load_settings
 from rubrica.model.context import Context
 from rubrica.server.depends import Serving, Signed

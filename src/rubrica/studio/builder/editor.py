@@ -194,7 +194,7 @@ class DraftEditor:
         """Say that a part of the document is edited in an element; a field of its own shows what is wrong itself."""
         if show is None:
             stay(element, path)
-        self._places[path] = FormPlace(element, show or (lambda messages: _mark(element, messages)))
+        self._places[path] = FormPlace(element, show or (lambda messages: show_problems(element, messages)))
 
     def live(self, element: ui.element, follow: Callable[[], object]) -> None:
         """Call something after every look at the draft, for as long as an element is there."""
@@ -367,7 +367,8 @@ def said(document: Data, path: Path) -> str:
     return value if isinstance(value, str) else f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _mark(element: ui.element, messages: Sequence[str]) -> None:
+def show_problems(element: ui.element, messages: Sequence[str]) -> None:
+    """Tell at a field what is wrong with it; nothing takes it back."""
     told = " ".join(messages)
     if element.props.get("error-message", "") == told:
         return

@@ -8,11 +8,13 @@ from typing import Any
 
 from nicegui import background_tasks, ui
 
+from rubrica.errors import RubricError
 from rubrica.studio.builder.dimensions import NAME, renamed
 from rubrica.studio.builder.document import Path, at, mapped
 from rubrica.studio.builder.sentences import amount_of
+from rubrica.workspace.rubric_text import from_text, to_text
 
-from .editor import LONGEST_FIELD, DraftEditor, said, stay, written
+from .editor import LONGEST_FIELD, DraftEditor, said, show_problems, stay, written
 
 Then = Callable[[], None] | None
 SETTLES = 0.25
@@ -122,6 +124,25 @@ def words_field(
     element = ui.textarea(label, value=start, on_change=changed, placeholder=hint)
     element.props("outlined dense autogrow").classes("grow")
     editor.place(path, element)
+    return element
+
+
+def yaml_field(editor: DraftEditor, path: Path, label: str) -> ui.textarea:
+    """A part of the document for which there is no form, as YAML. What is wrong with it is told where it stands."""
+    found = at(editor.document, path)
+
+    def changed(event: Any) -> None:
+        try:
+            value = from_text(written(event.value))[0]
+        except RubricError as error:
+            show_problems(element, [problem.message for problem in error.problems])
+        else:
+            editor.put(path, value)
+
+    text = to_text(found) if isinstance(found, Mapping) else str(found)
+    element = ui.textarea(label, value=text, on_change=changed).classes("grow")
+    element.props(f"outlined dense autogrow input-class=mono spellcheck=false maxlength={LONGEST_FIELD}")
+    editor.place((*path, "type"), element)  # that there is no such type is told here
     return element
 
 

@@ -19,7 +19,7 @@ from rubrica.model.rules import Pattern
 from rubrica.scorers.namespace import CONTEXT_COUNTS, NameSources, Namespace
 from rubrica.scorers.pattern_table import PatternTable
 from rubrica.scoring.decision_plan import share_name
-from rubrica.text import FEATURES
+from rubrica.text import text_features
 from rubrica.text.texts import Texts
 
 from .document import Data, at, mapped
@@ -69,7 +69,7 @@ class FormulaSample:
     def feature(self, name: str) -> float:
         """A text feature of the sample."""
         if name not in self._features:
-            self._features[name] = FEATURES[name].compute(self._texts)
+            self._features[name] = text_features()[name].compute(self._texts)
         return self._features[name]
 
 
@@ -95,7 +95,7 @@ def suggestions(document: Data, scope: Scope) -> list[NameSuggestion]:
         says = given if isinstance(given, str) else at(given, ("says",), "")
         own.append(NameSuggestion(name, says or "given with the context"))
     known = {offer.name for offer in own}
-    own += [NameSuggestion(name, feature.says) for name, feature in FEATURES.items() if name not in known]
+    own += [NameSuggestion(name, feature.says) for name, feature in text_features().items() if name not in known]
     own += [NameSuggestion(name, says) for name, (says, _) in CONTEXT_COUNTS.items()]
     own += [
         NameSuggestion(name, "of the response's metadata") for name in ("response_time", "token_count", "round_number")
@@ -226,7 +226,7 @@ def _names(formula: Formula, document: Data, scope: Scope, bench: FormulaSample)
             except (PatternError, ValidationError):
                 continue
     lexicon.build()
-    known: dict[str, Any] = {name: bench.feature(name) for name in formula.names if name in FEATURES}
+    known: dict[str, Any] = {name: bench.feature(name) for name in formula.names if name in text_features()}
     known |= mapped(document, ("settings",))
     threshold = at(document, ("threshold",))
     judged = bench.evaluation

@@ -1,21 +1,32 @@
-"""A form for each type of rule, and the tester that marks what a pattern finds in the sample."""
+"""Draws the form of a rule, whatever its type, and the tester that marks what a pattern finds in the sample."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any
+from typing import Any, assert_never
 
 from markupsafe import Markup
 from nicegui import ui
 
-from rubrica.model.rules import RULE_TYPES
+from rubrica.scorers.rule_form import FormField, FormRow
+from rubrica.scorers.rule_types import rule_types
 from rubrica.studio.builder.document import Path, append, at, listed, mapped, move, put, remove
 from rubrica.studio.builder.matches import LONGEST_SAMPLE, found_in, marked
-from rubrica.studio.builder.rules import KINDS, another_pattern, begun, kind_of
+from rubrica.studio.builder.rules import begun, type_of_draft
 
 from .editor import DraftEditor
-from .fields import amount_field, choice_field, fold, icon_button, number_field, switch_field, text_field, words_field
+from .fields import (
+    amount_field,
+    choice_field,
+    fold,
+    icon_button,
+    number_field,
+    switch_field,
+    text_field,
+    words_field,
+    yaml_field,
+)
 from .formula_field import FormulaField
 
 Redraw = Callable[[], None]
@@ -31,8 +42,7 @@ def draw_rules(editor: DraftEditor, path: Path, redraw: Redraw) -> None:
         _rule(editor, (*path, index), rule, redraw)
     button = ui.button("Add a rule", icon="add").props("outline dense no-caps").classes("calm self-start")
     with button, ui.menu():
-        for name in RULE_TYPES:
-            kind = KINDS[name]
+        for name, kind in rule_types().items():
             with ui.menu_item(on_click=partial(_add, editor, path, name, redraw)), ui.element("div"):
                 ui.label(kind.title)
                 ui.label(kind.says).classes("quiet")
@@ -45,38 +55,60 @@ def _add(editor: DraftEditor, path: Path, kind: str, redraw: Redraw) -> None:
 
 
 def _rule(editor: DraftEditor, path: Path, rule: Any, redraw: Redraw) -> None:
-    kind = kind_of(rule)
-    told = str(at(rule, ("name",), "") or at(rule, ("because",), "") or _summary(rule))
+    kind = type_of_draft(rule)
+    if kind is None:
+        title, says = str(at(rule, ("type",), "") or "No rule"), "of no known type: as it stands in the document"
+        told = says
+    else:
+        title, says = kind.title, kind.says
+        told = str(at(rule, ("name",), "") or at(rule, ("because",), "") or kind.summary(rule))
 
     def body() -> None:
         with ui.element("div").classes("row tools"):
-            ui.label(kind.says.capitalize() + ".").classes("quiet grow")
+            ui.label(says.capitalize() + ".").classes("quiet grow")
             icon_button("arrow_upward", "Move the rule up", partial(_move, editor, path, -1, redraw))
             icon_button("arrow_downward", "Move the rule down", partial(_move, editor, path, 1, redraw))
             icon_button("delete", "Remove the rule", partial(_remove, editor, path, redraw))
-        _FORMS[kind.type](editor, path, redraw)
+        if kind is None:
+            yaml_field(editor, path, "Rule (YAML)")
+        for row in kind.form if kind is not None else ():
+            _row(editor, path, row, redraw)
 
-    fold(editor, path, kind.title, told, body).classes("rule")
+    fold(editor, path, title, told, body).classes("rule")
 
 
-def _summary(rule: Any) -> str:
-    match kind_of(rule).type:
-        case "adjust":
-            return f"{at(rule, ('add',), '')} when {at(rule, ('when',), 'always')}"
-        case "metric_threshold":
-            return f"by {at(rule, ('metric',), '')}"
-        case "custom_expression":
-            return str(at(rule, ("expression",), ""))
-        case "cross_round_analysis":
-            return str(at(rule, ("track",), ""))
+def _row(editor: DraftEditor, path: Path, row: FormRow, redraw: Redraw) -> None:
+    if row.says:
+        ui.label(row.says).classes("quiet")
+    if len(row.fields) == 1:
+        _field(editor, path, row.fields[0], redraw)
+        return
+    with ui.element("div").classes("row top" if any(field.kind == "formula" for field in row.fields) else "row"):
+        for field in row.fields:
+            _field(editor, path, field, redraw)
+
+
+def _field(editor: DraftEditor, path: Path, field: FormField, redraw: Redraw) -> None:
+    place: Path = (*path, *field.path)
+    match field.kind:
+        case "line" | "name":
+            text_field(editor, place, field.label, wide=field.kind == "line")
+        case "number":
+            number_field(editor, place, field.label, default=field.default)
+        case "formula":
+            FormulaField(editor, place, field.label)
+        case "amount":
+            amount_field(editor, place, field.label)
+        case "words":
+            words_field(editor, place, field.label)
+        case "switch":
+            switch_field(editor, place, field.label)
+        case "scored_patterns" | "penalised_patterns":
+            _patterns(editor, place, redraw, taken=field.kind == "penalised_patterns")
+        case "thresholds":
+            _thresholds(editor, place, redraw)
         case _:
-            words = [_looked_for(pattern) for pattern in listed(rule, ("patterns",))]
-            return "; ".join(word for word in words if word)
-
-
-def _looked_for(pattern: Any) -> str:
-    keywords = listed(pattern, ("keywords",))
-    return str(at(pattern, ("regex",), "")) or ", ".join(str(word) for word in keywords[:6])
+            assert_never(field.kind)
 
 
 def _move(editor: DraftEditor, path: Path, by: int, redraw: Redraw) -> None:
@@ -90,27 +122,25 @@ def _remove(editor: DraftEditor, path: Path, redraw: Redraw) -> None:
     redraw()
 
 
-def _pattern_rule(editor: DraftEditor, path: Path, redraw: Redraw) -> None:
-    text_field(editor, (*path, "name"), "Name", wide=False)
-    kind = kind_of(at(editor.document, path)).type
-    patterns: Path = (*path, "patterns")
+def _patterns(editor: DraftEditor, patterns: Path, redraw: Redraw, *, taken: bool) -> None:
     for index in range(len(listed(editor.document, patterns))):
         with ui.element("div").classes("sub"):
             draw_pattern(editor, (*patterns, index), redraw)
-            _worth(editor, (*patterns, index), kind, redraw)
+            _worth(editor, (*patterns, index), redraw, taken=taken)
             if len(listed(editor.document, patterns)) > 1:
                 icon_button("delete", "Remove the pattern", partial(_remove, editor, (*patterns, index), redraw))
 
     def another() -> None:
-        editor.change(append(editor.document, patterns, another_pattern(kind)), structural=True)
+        new = {"keywords": [], **({"penalty": -1, "reason": ""} if taken else {"score": 1})}
+        editor.change(append(editor.document, patterns, new), structural=True)
         redraw()
 
     ui.button("Add a pattern", icon="add", on_click=another).props("flat dense no-caps")
 
 
-def _worth(editor: DraftEditor, path: Path, kind: str, redraw: Redraw) -> None:
+def _worth(editor: DraftEditor, path: Path, redraw: Redraw, *, taken: bool) -> None:
     with ui.element("div").classes("row"):
-        if kind == "penalty":
+        if taken:
             number_field(editor, (*path, "penalty"), "Points taken (below 0)")
             text_field(editor, (*path, "reason"), "Reason that is shown")
         else:
@@ -184,11 +214,7 @@ def _tested(editor: DraftEditor, pattern: Mapping[str, Any]) -> Markup:
     )
 
 
-def _metric(editor: DraftEditor, path: Path, redraw: Redraw) -> None:
-    with ui.element("div").classes("row"):
-        text_field(editor, (*path, "name"), "Name", wide=False)
-        FormulaField(editor, (*path, "metric"), "Number to look at")
-    rows: Path = (*path, "thresholds")
+def _thresholds(editor: DraftEditor, rows: Path, redraw: Redraw) -> None:
     for index, row in enumerate(listed(editor.document, rows)):
         with ui.element("div").classes("row sub-row"):
             if at(row, ("default",)):
@@ -232,43 +258,3 @@ def _turn_points(editor: DraftEditor, path: Path, redraw: Redraw) -> None:
         put(editor.document, path, {**row, **({"score": 0} if formula is not None else {"score_formula": f"{points}"})})
     )
     redraw()
-
-
-def _cross_round(editor: DraftEditor, path: Path, redraw: Redraw) -> None:  # noqa: ARG001 - every form is called alike
-    with ui.element("div").classes("row"):
-        text_field(editor, (*path, "name"), "Name", wide=False)
-        text_field(editor, (*path, "track"), "Track: entity_mentions, year_mentions or a metric")
-    ui.label("Points for each finding; 0 is not looked for.").classes("quiet")
-    with ui.element("div").classes("row"):
-        number_field(editor, (*path, "scoring", "callback_detected"), "Callback", default=0)
-        number_field(editor, (*path, "scoring", "escalation_detected"), "Escalation", default=0)
-        number_field(editor, (*path, "scoring", "consistency_bonus"), "Consistency", default=0)
-    with ui.element("div").classes("row"):
-        number_field(editor, (*path, "callback_items"), "Items that recur", default=1)
-        number_field(editor, (*path, "callback_gap"), "Rounds back", default=1)
-        number_field(editor, (*path, "escalation_rounds"), "Rounds that rise", default=2)
-        number_field(editor, (*path, "consistency_share"), "Share of rounds", default=0.5)
-        number_field(editor, (*path, "consistency_tolerance"), "Tolerance", default=0.2)
-
-
-def _expression(editor: DraftEditor, path: Path, redraw: Redraw) -> None:  # noqa: ARG001
-    text_field(editor, (*path, "name"), "Name", wide=False)
-    FormulaField(editor, (*path, "expression"), "Points")
-    words_field(editor, (*path, "required_context"), "Names it cannot do without")
-
-
-def _adjust(editor: DraftEditor, path: Path, redraw: Redraw) -> None:  # noqa: ARG001
-    with ui.element("div").classes("row top"):
-        FormulaField(editor, (*path, "when"), "When")
-        amount_field(editor, (*path, "add"), "Add (number or formula)")
-    text_field(editor, (*path, "because"), "Because")
-
-
-_FORMS: Mapping[str, Callable[[DraftEditor, Path, Redraw], None]] = {
-    "pattern_detection": _pattern_rule,
-    "penalty": _pattern_rule,
-    "metric_threshold": _metric,
-    "cross_round_analysis": _cross_round,
-    "custom_expression": _expression,
-    "adjust": _adjust,
-}

@@ -7,7 +7,8 @@ from typing import assert_never
 
 from markupsafe import Markup
 
-from rubrica.report.prose import Block, Bullets, Heading, Paragraph, Phrase, TableBlock
+from rubrica.phrases import Phrase
+from rubrica.report.prose import Block, Bullets, Heading, Paragraph, TableBlock
 
 _LEVELS = {1: "h2", 2: "h3", 3: "h4"}
 """The page has a title already, so that headings start one level below it."""
@@ -16,7 +17,7 @@ _LEVELS = {1: "h2", 2: "h3", 3: "h4"}
 def words(phrase: Phrase) -> Markup:
     """A phrase on one line.
 
-    >>> from rubrica.report.prose import Code, Strong
+    >>> from rubrica.phrases import Code, Strong
     >>> words(("If ", Code("a < b"), ", ", Strong("fail"), "."))
     Markup('If <code>a &lt; b</code>, <strong>fail</strong>.')
     """

@@ -13,7 +13,7 @@ from rubrica.errors import InputError, JsonError
 from rubrica.jsontext import decode_json
 from rubrica.model.context import Context
 from rubrica.model.rubric import Rubric
-from rubrica.model.rules import CrossRoundAnalysis
+from rubrica.scorers.rule_types import type_of
 
 Role = Literal["user", "assistant", "system", "tool"]
 ROLES: tuple[Role, ...] = get_args(Role)
@@ -123,7 +123,7 @@ def reads_rounds(rubric: Rubric) -> bool:
     """Whether earlier rounds are looked at, so that what was said before counts as rounds."""
     axes = [axis for dimension in rubric.dimensions.values() for axis in (dimension, *dimension.parts.values())]
     recipes = [*axes, *(axis.offline for axis in axes if axis.offline is not None)]
-    return any(isinstance(rule, CrossRoundAnalysis) for recipe in recipes for rule in recipe.rules)
+    return any(type_of(rule).reads_rounds for recipe in recipes for rule in recipe.rules)
 
 
 def read_value(text: str) -> float | int | bool | str:

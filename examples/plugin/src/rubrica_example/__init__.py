@@ -1,0 +1,1 @@
+"""What this package adds to Rubrica; `pyproject.toml` makes it known."""

@@ -1,0 +1,1 @@
+"""The pack `short-reply`: data only."""

@@ -1,0 +1,118 @@
+"""What a provider is: how its models are named, where they are, what opens the door, and who asks them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Generic, Literal, Protocol, TypeVar
+
+from rubrica.llm.breaker import CircuitBreaker
+from rubrica.llm.limits import AdaptiveLimit
+from rubrica.llm.model import Model
+from rubrica.llm.retry import RetryingModel, RetryPolicy
+
+if TYPE_CHECKING:
+    from rubrica.llm.http import HttpSession
+
+C = TypeVar("C", bound=Model, covariant=True)
+
+
+class ClientSettings(Protocol):
+    """The settings that clients read; `Settings` has them."""
+
+    @property
+    def timeout(self) -> float: ...  # seconds for one attempt
+
+    @property
+    def deadline(self) -> float: ...  # seconds for one call with all its attempts
+
+    @property
+    def attempts(self) -> int: ...
+
+    @property
+    def concurrency(self) -> int: ...
+
+    def key_of(self, provider: str) -> str | None: ...
+
+    def base_url_of(self, provider: str) -> str: ...
+
+
+@dataclass(slots=True)
+class ProviderLimits:
+    """The limits and breakers of all models of one command: one of each per provider, address and key."""
+
+    _gates: dict[tuple[str, str, str], tuple[AdaptiveLimit, CircuitBreaker]] = field(default_factory=dict)
+
+    def of(self, provider: str, base_url: str, key: str, most: int) -> tuple[AdaptiveLimit, CircuitBreaker]:
+        """The gate that every call to this provider, address and key goes through."""
+        place = (provider, base_url, hashlib.sha256(key.encode()).hexdigest())
+        if place not in self._gates:
+            start = max(8, most // 2)  # half of what the user allows is believed at once
+            self._gates[place] = (AdaptiveLimit(start, most=most), CircuitBreaker(provider))
+        return self._gates[place]
+
+
+@dataclass(frozen=True, slots=True)
+class CallGate:
+    """What every call to a client goes through."""
+
+    limit: AdaptiveLimit
+    breaker: CircuitBreaker
+    patience: RetryPolicy
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectedClient(Generic[C]):
+    """The client of a model, which makes one attempt a call, and what stands around it."""
+
+    client: C
+    gate: CallGate | None = None  # without one, it is asked as it is
+    identity: str | None = None  # what tells its replies from others' in the cache; None: they are never kept
+    session: HttpSession | None = None  # opened for this client, and closed with it
+
+    def resilient(self) -> Model:
+        if self.gate is None:
+            return self.client
+        gate = self.gate
+        return RetryingModel(self.client, limiter=gate.limit, breaker=gate.breaker, patience=gate.patience)
+
+
+@dataclass(frozen=True, slots=True)
+class ClientOptions:
+    """What a client is made with, besides the name of its model."""
+
+    settings: ClientSettings
+    limits: ProviderLimits = field(default_factory=ProviderLimits)
+    session: HttpSession | None = None  # shared connections; without them a client has its own
+
+
+@dataclass(frozen=True, slots=True)
+class Provider:
+    """One kind of models, named ``NAME:…``. A client that tells its `protocol` is streamed by the gateway.
+
+    >>> from rubrica.llm.scripted import ScriptedModel
+    >>> echo = Provider("echo", {"echo:WORD": "always the same word"}, lambda spec, options: ConnectedClient(
+    ...     ScriptedModel([{"reply": spec.removeprefix("echo:")}])), billed=False)
+    >>> echo.fits("echo:yes"), echo.fits("echo:"), echo.fits("yes")
+    (True, False, False)
+    """
+
+    name: str
+    forms: Mapping[str, str]  # what a user may write, and what it means
+    connect: Callable[[str, ClientOptions], ConnectedClient[Model]]
+    schemes: tuple[str, ...] = ()  # before the colon, where it is not the name
+    after_colon: Literal["model", "address", "file"] = "model"
+    may_be_bare: bool = False  # nothing need follow the colon
+    key_variables: tuple[str, ...] = ()  # of the environment, the strongest first
+    base_url: str = ""  # where its models are, unless the settings say otherwise
+    billed: bool = True
+    sees_pictures: bool = True
+
+    def answers_to(self, scheme: str) -> bool:
+        return scheme in (self.schemes or (self.name,))
+
+    def fits(self, spec: str) -> bool:
+        """Whether that names one of its models."""
+        scheme, found, rest = spec.partition(":")
+        return bool(found and self.answers_to(scheme) and (rest or self.may_be_bare))
