@@ -52,10 +52,10 @@ LOCAL = Caller(UUID(int=1), "local", "admin")
 def require(caller: Caller, role: Role, what: str) -> None:
     """Refuse a caller who lacks a role.
 
-    >>> require(Caller(UUID(int=7), "ann", "viewer"), "author", "creating an evaluation")
+    >>> require(Caller(UUID(int=7), "ann", "viewer"), "author", "creating a rubric")
     Traceback (most recent call last):
         ...
-    rubrica.errors.DeniedError: creating an evaluation needs the role author; this key has viewer
+    rubrica.errors.DeniedError: creating a rubric needs the role author; this key has viewer
     """
     if not caller.may(role):
         raise DeniedError(f"{what} needs the role {role}; this key has {caller.role}")

@@ -16,7 +16,7 @@ from rubrica.workspace.entry import ANYTHING, RubricEntry
 
 
 def keep_as_fork(conn: Connection, caller: Caller, reference: str, draft: Draft, now: datetime) -> RubricEntry:
-    """A fork of an evaluation that says what a draft says, under a name of its own."""
+    """A fork of a rubric that says what a draft says, under a name of its own."""
     made = catalogue.fork(conn, caller, reference, None, None, now)
     named = draft.renamed(str(made.version.definition["name"]))
     return catalogue.update(conn, caller, str(made.listing.id), replace(named, is_public=False), ANYTHING, now)

@@ -47,7 +47,7 @@ async def import_dialog(visitor: Visitor) -> None:
         async def bring() -> None:
             problem.set_visibility(False)
             try:
-                require(await visitor.still_here(), "author", "importing an evaluation")
+                require(await visitor.still_here(), "author", "importing a rubric")
                 draft = await asyncio.to_thread(read_bundle, text.value or "")
                 made = await visitor.write(catalogue.take_in, draft, visitor.service.clock())
             except RubricaError as error:
