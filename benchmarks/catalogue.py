@@ -1,4 +1,4 @@
-"""Lists of evaluations in a database of 100,000 against the same lists in a database of 100.
+"""Lists of rubrics in a database of 100,000 against the same lists in a database of 100.
 
 Both are SQLite files, asked through `Database.read` as the routes do it, without HTTP, whose cost is the same for both
 and would only flatter the ratio.
@@ -25,7 +25,7 @@ from rubrica.store.listings import MarketFilters, Sort
 from rubrica.store.market import UNMOVED
 from rubrica.store.rubrics import RubricQuery
 from rubrica.store.search import searched
-from rubrica.store.tables import evaluation_templates, evaluations, users
+from rubrica.store.tables import market_listings, rubrics, users
 from rubrica.store.upgrade import upgrade
 from rubrica.workspace import catalogue, marketplace, trending
 from rubrica.workspace.access import Caller
@@ -61,7 +61,7 @@ class Shelf:
 
 
 def lists_and_trending() -> list[Ratio]:
-    """How much longer a page takes out of 100,000 evaluations than out of 100."""
+    """How much longer a page takes out of 100,000 rubrics than out of 100."""
     with (
         tempfile.TemporaryDirectory() as folder,
         asyncio.Runner() as runner,
@@ -96,7 +96,7 @@ async def _trending(database: Database) -> None:
     await database.read(marketplace.trending, 30, PAGE, NOW)
 
 
-def _evaluations(**wanted: Any) -> Look:
+def _rubrics(**wanted: Any) -> Look:
     async def look(database: Database) -> None:
         await database.read(catalogue.browse, VIEWER, RubricQuery(**wanted), PAGE)
 
@@ -104,16 +104,16 @@ def _evaluations(**wanted: Any) -> Look:
 
 
 LOOKS: Mapping[str, Mapping[str, Look]] = {
-    f"a page of the marketplace, {MANY:,} evaluations": {
+    f"a page of the marketplace, {MANY:,} rubrics": {
         **{sort: _browse(sort) for sort in get_args(Sort)},
         **{f"{sort}, three pages": _browse(sort, 3) for sort in get_args(Sort)},
         "one category": _browse("trending", category=TOPICS[0]),
     },
-    f"what trends, {MANY:,} evaluations": {"30 days": _trending},
-    f"a page of evaluations, {MANY:,} of them": {
-        "newest": _evaluations(),
-        "by name": _evaluations(order="name"),
-        "one's own": _evaluations(mine=True),
+    f"what trends, {MANY:,} rubrics": {"30 days": _trending},
+    f"a page of rubrics, {MANY:,} of them": {
+        "newest": _rubrics(),
+        "by name": _rubrics(order="name"),
+        "one's own": _rubrics(mine=True),
     },
 }
 
@@ -130,22 +130,22 @@ def _shelf(file: Path, size: int, runner: asyncio.Runner) -> Iterator[Shelf]:
 
 
 def _fill(conn: Connection, size: int) -> None:
-    """Public evaluations by fifty authors: half of them rated, half of them taken up at some time."""
+    """Public rubrics by fifty authors: half of them rated, half of them taken up at some time."""
     chance = random.Random(size)  # noqa: S311
-    rows: dict[Table, list[dict[str, Any]]] = {evaluations: [], evaluation_templates: []}
+    rows: dict[Table, list[dict[str, Any]]] = {rubrics: [], market_listings: []}
     conn.execute(insert(users), AUTHORS)
     for number in range(size):
         made = START + (NOW - START) * number / size
         name, topic, tags = f"Rubric {chance.randrange(10**6)} {number}", chance.choice(TOPICS), [f"t{number % 97}"]
         text = f"Looks at {topic} and counts what is said about it. " * 4
         listed = {"category": topic, "tags": tags, "search": searched(name, text, topic, tags), "is_public": True}
-        evaluation = {"id": new_id(made), "slug": name.lower().replace(" ", "-"), "name": name, "description": text}
-        evaluation |= {"version": "1.0.0", "revision": 1, "created_by": chance.choice(AUTHORS)["id"]} | listed
-        rows[evaluations].append(evaluation | {"created_at": made, "updated_at": made})
+        rubric = {"id": new_id(made), "slug": name.lower().replace(" ", "-"), "name": name, "description": text}
+        rubric |= {"version": "1.0.0", "revision": 1, "created_by": chance.choice(AUTHORS)["id"]} | listed
+        rows[rubrics].append(rubric | {"created_at": made, "updated_at": made})
         rated, taken = chance.random() < 0.5, chance.random() < 0.5
-        rows[evaluation_templates].append(
+        rows[market_listings].append(
             {
-                "id": new_id(made), "evaluation_id": evaluation["id"], "downloads": int(chance.expovariate(0.2)),
+                "id": new_id(made), "rubric_id": rubric["id"], "downloads": int(chance.expovariate(0.2)),
                 "rating": chance.randrange(10, 51) / 10 if rated else None, "reviews": int(rated), "listed": True,
                 "trend": trending.moved(UNMOVED, 1, NOW - timedelta(days=chance.random() * 60)) if taken else UNMOVED,
                 "created_at": made,

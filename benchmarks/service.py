@@ -1,4 +1,4 @@
-"""The service under load: executing an evaluation against a bare FastAPI route that returns the same JSON.
+"""The service under load: executing a rubric against a bare FastAPI route that returns the same JSON.
 
 Ours is the real command over a SQLite file: it signs in, reads, judges, and has committed the score when it answers.
 The bare route reads its body and returns a dictionary that is ready. Each runs in a process of its own, under the same
@@ -31,7 +31,7 @@ from .texts import texts
 
 CONCURRENCY = 64
 REQUESTS, ROUNDS = 2_000, 9
-EVALUATION = "norm-macdonald-classic"
+RUBRIC = "norm-macdonald-classic"
 TARGET = 0.35
 _URL = re.compile(r"http://127\.0\.0\.1:(\d+)")
 _LENGTH = b"content-length:"
@@ -106,9 +106,9 @@ def serve_bare(answer: dict[str, Any]) -> None:
 
 
 def _first_answer(port: int, context: str) -> tuple[str, dict[str, Any]]:
-    """The path to execute the evaluation at, by its id, and what it answers."""
+    """The path to execute the rubric at, by its id, and what it answers."""
     base = f"http://127.0.0.1:{port}"
-    with urlopen(f"{base}/api/evaluations/{EVALUATION}") as reply:  # noqa: S310 - loopback
+    with urlopen(f"{base}/api/evaluations/{RUBRIC}") as reply:  # noqa: S310 - loopback
         path = f"/api/evaluations/{json.load(reply)['id']}/execute"
     request = Request(base + path, context.encode(), {"Content-Type": "application/json"})  # noqa: S310
     with urlopen(request) as reply:  # noqa: S310

@@ -51,14 +51,14 @@ class Table:
         self.people[name] = caller
         return caller
 
-    def evaluation(self, caller: Caller, definition: Mapping[str, Any]) -> UUID:
+    def rubric(self, caller: Caller, definition: Mapping[str, Any]) -> UUID:
         return self.database.write(catalogue.create, caller, read_draft(definition), self.now).listing.id
 
     def bundled(self, caller: Caller) -> None:
         """The three definitions, made public by somebody."""
         for name in ARENA:
             text = (files("rubrica.packs") / "arena" / f"{name}.json").read_text()
-            self.evaluation(caller, {**json.loads(text), "is_public": True})
+            self.rubric(caller, {**json.loads(text), "is_public": True})
 
     def game(self, caller: Caller, *, public: bool = True, **config: Any) -> UUID:
         return self.database.write(games.create_game, caller, "Moth night", config, public, self.now).game.id

@@ -26,7 +26,7 @@ from sqlalchemy import Connection, func, select, update
 from process_forks import Fork, Forks
 from rubrica.store.database import Database
 from rubrica.store.idempotency import ABANDONED
-from rubrica.store.tables import evaluation_scores, evaluation_versions, evaluations, game_evaluations, replies, rounds
+from rubrica.store.tables import evaluation_scores, game_rubrics, replies, rounds, rubric_versions, rubrics
 
 WORKERS = 5
 PATIENCE = 60.0
@@ -189,15 +189,15 @@ async def client(base: str) -> AsyncIterator[Ask]:
 def halves(conn: Connection) -> list[str]:
     """Whatever is there in part only."""
     found = []
-    for evaluation in conn.execute(select(evaluations.c.id, evaluations.c.revision, evaluations.c.version)):
-        versions = select(evaluation_versions.c.revision, evaluation_versions.c.version).where(
-            evaluation_versions.c.evaluation_id == evaluation.id
+    for rubric in conn.execute(select(rubrics.c.id, rubrics.c.revision, rubrics.c.version)):
+        versions = select(rubric_versions.c.revision, rubric_versions.c.version).where(
+            rubric_versions.c.rubric_id == rubric.id
         )
-        own = [(row.revision, row.version) for row in conn.execute(versions.order_by(evaluation_versions.c.revision))]
-        if [number for number, _ in own] != [*range(1, evaluation.revision + 1)] or own[-1][1] != evaluation.version:
-            found.append(f"evaluation {evaluation.id} at {evaluation.revision} has the versions {own}")
+        own = [(row.revision, row.version) for row in conn.execute(versions.order_by(rubric_versions.c.revision))]
+        if [number for number, _ in own] != [*range(1, rubric.revision + 1)] or own[-1][1] != rubric.version:
+            found.append(f"rubric {rubric.id} at {rubric.revision} has the versions {own}")
     scores = select(func.count()).where(
-        evaluation_scores.c.attachment_id.in_(select(game_evaluations.c.id)),
+        evaluation_scores.c.attachment_id.in_(select(game_rubrics.c.id)),
         evaluation_scores.c.player_id == rounds.c.player_id,
         evaluation_scores.c.round_number == rounds.c.round_number,
     )
@@ -212,7 +212,7 @@ def halves(conn: Connection) -> list[str]:
 
 def effects(conn: Connection) -> Counter[str]:
     """How often each request had its effect, by idempotency key."""
-    named = conn.execute(select(evaluation_versions.c.definition).where(evaluation_versions.c.revision == 1)).scalars()
+    named = conn.execute(select(rubric_versions.c.definition).where(rubric_versions.c.revision == 1)).scalars()
     names = [name.replace("Made ", "create-") for row in named if (name := str(row["name"])).startswith("Made ")]
     executed = select(evaluation_scores.c.context_snapshot).where(evaluation_scores.c.attachment_id.is_(None))
     prompts = [str(row["prompt"]) for row in conn.execute(executed).scalars()]

@@ -54,7 +54,7 @@ def played(keyed: Site, keys: dict[str, str]) -> None:
 
 
 def attach(page: Page, name: str) -> None:
-    page.get_by_role("button", name="Attach an evaluation").click()
+    page.get_by_role("button", name="Attach a rubric").click()
     dialog = page.get_by_role("dialog")
     dialog.get_by_label("Search rubrics").fill(name)
     dialog.get_by_role("button", name=re.compile(f"^{name} ·")).click()
@@ -102,7 +102,7 @@ def test_a_game_is_made_played_and_explained(keyed: Site, chromium: Browser, key
         ann.wait_for_url(re.compile(r"/games/[0-9a-f-]{36}$"))
         game = ann.url
 
-        ann.get_by_role("tab", name="Evaluations").click()
+        ann.get_by_role("tab", name="Rubrics").click()
         attach(ann, "Moth")
         attach(ann, "Brief")
         expect(ann.get_by_text("Sum of the weights: 150%")).to_be_visible()

@@ -13,7 +13,7 @@ from browser.contents import conducted, written
 from rubrica.store.columns import new_id
 from rubrica.store.market import UNMOVED
 from rubrica.store.search import searched
-from rubrica.store.tables import evaluation_templates, evaluations, users
+from rubrica.store.tables import market_listings, rubrics, users
 
 MANY = 10_000
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -49,10 +49,10 @@ def _fill(conn: Connection) -> None:
         own |= {"search": searched(name, "Counts.", "lists", ["long"]), "category": "lists", "tags": ["long"]}
         own |= {"is_public": True, "version": "1.0.0", "revision": 1, "created_by": author["id"]}
         made.append(own | {"created_at": at, "updated_at": at})
-        offer = {"id": new_id(at), "evaluation_id": own["id"], "downloads": 0, "rating": None, "reviews": 0}
+        offer = {"id": new_id(at), "rubric_id": own["id"], "downloads": 0, "rating": None, "reviews": 0}
         listed.append(offer | {"listed": True, "trend": UNMOVED, "created_at": at})
-    conn.execute(insert(evaluations), made)
-    conn.execute(insert(evaluation_templates), listed)
+    conn.execute(insert(rubrics), made)
+    conn.execute(insert(market_listings), listed)
 
 
 @pytest.mark.parametrize(

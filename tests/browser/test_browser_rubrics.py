@@ -110,7 +110,7 @@ def test_two_versions_are_compared_and_the_older_one_is_restored(page: Page) -> 
 def test_what_is_not_there_is_said_and_nothing_scrolls_sideways_on_a_phone(chromium: Browser, site: Site) -> None:
     with tab(chromium, site, width=390, dark=True) as page:
         opened(page, "/rubrics/no-such-rubric")
-        expect(page.get_by_role("alert")).to_contain_text("there is no evaluation 'no-such-rubric'")
+        expect(page.get_by_role("alert")).to_contain_text("there is no rubric 'no-such-rubric'")
         for path in ("/rubrics", "/rubrics/education-question", "/rubrics/council-review/versions"):
             opened(page, path)
             expect(page.get_by_role("heading", level=1)).to_be_visible()

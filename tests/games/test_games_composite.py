@@ -81,7 +81,7 @@ def test_whatever_the_missing_scores_turn_out_to_be_the_bounds_held(
     filled = [
         p
         if p.share is not None
-        else CompositePart(p.attachment_id, p.evaluation, p.dimension, p.weight, data.draw(st.floats(*p.bounds)))
+        else CompositePart(p.attachment_id, p.rubric, p.dimension, p.weight, data.draw(st.floats(*p.bounds)))
         for p in given_parts
     ]
     (low, high), score = compose(given_parts).bounds, compose(filled).score

@@ -8,10 +8,11 @@ from uuid import UUID
 
 import msgspec
 import pytest
-from sqlalchemy import Connection, select
+from sqlalchemy import select
 
 from databases import Opened
 from games_table import Table
+from older_databases import make_older
 from rubrica.errors import ConflictError, DeniedError, InputError, MissingError, RubricError
 from rubrica.games import attachments, games, leaderboard_access, players, rounds
 from rubrica.games.attachments import AttachmentRequest
@@ -20,7 +21,7 @@ from rubrica.games.turns import MovedError
 from rubrica.model.context import Context
 from rubrica.model.evaluation import Evaluation
 from rubrica.store.scores import ScoreQuery
-from rubrica.store.tables import game_players, run_access, run_reviewers, spending_days, spending_reservations
+from rubrica.store.tables import game_players
 from rubrica.store.upgrade import upgrade
 from rubrica.workspace import catalogue, scores
 from rubrica.workspace.access import Caller
@@ -65,9 +66,9 @@ def test_attached_weights_sum_to_one_or_nothing_is_attached(table: Table, ann: C
     game = table.game(ann)
     with pytest.raises(InputError, match=r"would sum to 0\.6, not 1: .*renormalise"):
         table.attach(ann, game, AttachmentRequest(NORM, 0.6))
-    assert table.database.read(attachments.attached, ann, game).evaluations == []
+    assert table.database.read(attachments.attached, ann, game).rubrics == []
     done = table.attach(ann, game, AttachmentRequest(NORM, 0.6, "style"), AttachmentRequest(SPEED, 0.4, "speed"))
-    assert [(a.slug, a.weight, a.dimension, a.version) for a in done.evaluations] == [
+    assert [(a.slug, a.weight, a.dimension, a.version) for a in done.rubrics] == [
         (NORM, 0.6, "style", "1.0"),
         (SPEED, 0.4, "speed", "1.0"),
     ]
@@ -86,7 +87,7 @@ def test_renormalising_scales_all_that_is_attached(table: Table, ann: Caller) ->
     game = table.game(ann)
     table.attach(ann, game, AttachmentRequest(NORM))
     done = table.attach(ann, game, AttachmentRequest(SPEED, 0.5), AttachmentRequest(RIGOR, 0.5), weights="renormalise")
-    assert [a.weight for a in done.evaluations] == [0.5, 0.25, 0.25]
+    assert [a.weight for a in done.rubrics] == [0.5, 0.25, 0.25]
     with pytest.raises(InputError, match="every weight is 0"):
         table.replace(ann, game, AttachmentRequest(SPEED, 0), weights="renormalise")
 
@@ -100,12 +101,12 @@ def test_all_problems_of_a_request_are_told_at_once(table: Table, ann: Caller) -
             AttachmentRequest(SPEED, -0.5, None, {"max_score": "much"}),
         )
     places = {problem.where for problem in refused.value.problems}
-    assert places == {"evaluations[0].weight", "evaluations[1].weight", "evaluations[1].config_overrides.max_score"}
+    assert places == {"rubrics[0].weight", "rubrics[1].weight", "rubrics[1].config_overrides.max_score"}
 
 
 def test_the_dimension_is_the_slug_unless_it_is_named(table: Table, ann: Caller) -> None:
     done = table.attach(ann, table.game(ann), AttachmentRequest(NORM))
-    assert done.evaluations[0].dimension == NORM
+    assert done.rubrics[0].dimension == NORM
 
 
 def test_replacing_keeps_what_was_attached_just_so_with_its_scores(table: Table, ann: Caller, pat: Caller) -> None:
@@ -113,8 +114,8 @@ def test_replacing_keeps_what_was_attached_just_so_with_its_scores(table: Table,
     before = table.attach(ann, game, AttachmentRequest(NORM, 0.5), AttachmentRequest(SPEED, 0.5))
     table.say(pat, game, "In 1974.", metadata={"response_time": 5})
     after = table.replace(ann, game, AttachmentRequest(NORM, 0.9), AttachmentRequest(RIGOR, 0.1))
-    assert [(a.slug, a.weight) for a in after.evaluations] == [(NORM, 0.9), (RIGOR, 0.1)]
-    assert after.evaluations[0].id == before.evaluations[0].id
+    assert [(a.slug, a.weight) for a in after.rubrics] == [(NORM, 0.9), (RIGOR, 0.1)]
+    assert after.rubrics[0].id == before.rubrics[0].id
     (line,) = table.database.read(rounds.list_rounds, pat, game, None, None, 9)
     assert line.composite.by_dimension == {NORM: 0.1, RIGOR: None}
     assert [missing.reason for missing in line.composite.missing] == ["not judged yet"]
@@ -122,12 +123,12 @@ def test_replacing_keeps_what_was_attached_just_so_with_its_scores(table: Table,
 
 def test_taking_one_off_leaves_a_sum_of_one(table: Table, ann: Caller) -> None:
     game = table.game(ann)
-    one, other = table.attach(ann, game, AttachmentRequest(NORM, 0.5), AttachmentRequest(SPEED, 0.5)).evaluations
+    one, other = table.attach(ann, game, AttachmentRequest(NORM, 0.5), AttachmentRequest(SPEED, 0.5)).rubrics
     with pytest.raises(InputError, match=r"would sum to 0\.5"):
         table.database.write(attachments.detach, ann, game, one.id, "exact", table.now)
     left = table.database.write(attachments.detach, ann, game, one.id, "renormalise", table.now)
-    assert [(a.id, a.weight) for a in left.evaluations] == [(other.id, 1.0)]
-    assert table.database.write(attachments.detach, ann, game, other.id, "exact", table.now).evaluations == []
+    assert [(a.id, a.weight) for a in left.rubrics] == [(other.id, 1.0)]
+    assert table.database.write(attachments.detach, ann, game, other.id, "exact", table.now).rubrics == []
     with pytest.raises(MissingError):
         table.database.write(attachments.detach, ann, game, other.id, "exact", table.now)
 
@@ -141,13 +142,13 @@ def test_a_game_stays_at_the_version_it_was_given(table: Table, ann: Caller, pat
     assert newer.version.version == "1.1"
     given = table.say(pat, game, "Done.", metadata={"response_time": 20})
     assert (given.scores[0].version, given.scores[0].normalized_score) == ("1.0", 0.5)
-    assert table.replace(ann, game, AttachmentRequest(SPEED)).evaluations[0].version == "1.1"
+    assert table.replace(ann, game, AttachmentRequest(SPEED)).rubrics[0].version == "1.1"
     assert table.say(pat, game, "Done.").scores[0].normalized_score == 0.7
     table.database.write(catalogue.delete, ann, SPEED, ANYTHING, table.now)
     assert table.say(pat, game, "Done.").scores[0].version == "1.1"
-    kept = table.database.read(attachments.attached, ann, game).evaluations[0]
-    again = table.replace(ann, game, AttachmentRequest(str(kept.evaluation_id), 1.0, None, None, "1.1"))
-    assert again.evaluations[0].id == kept.id
+    kept = table.database.read(attachments.attached, ann, game).rubrics[0]
+    again = table.replace(ann, game, AttachmentRequest(str(kept.rubric_id), 1.0, None, None, "1.1"))
+    assert again.rubrics[0].id == kept.id
 
 
 def test_an_older_version_can_be_asked_for(table: Table, ann: Caller) -> None:
@@ -155,8 +156,8 @@ def test_an_older_version_can_be_asked_for(table: Table, ann: Caller) -> None:
     draft = read_draft({**entry.version.definition, "max_score": 500})
     table.database.write(catalogue.update, ann, SPEED, draft, ANYTHING, table.now)
     game = table.game(ann)
-    assert table.attach(ann, game, AttachmentRequest(SPEED, 1.0, version="1.0")).evaluations[0].revision == 1
-    assert table.replace(ann, game, AttachmentRequest(f"{SPEED}@1.0")).evaluations[0].revision == 1
+    assert table.attach(ann, game, AttachmentRequest(SPEED, 1.0, version="1.0")).rubrics[0].revision == 1
+    assert table.replace(ann, game, AttachmentRequest(f"{SPEED}@1.0")).rubrics[0].revision == 1
 
 
 def test_overrides_change_the_game_and_nothing_else(table: Table, ann: Caller, pat: Caller) -> None:
@@ -221,7 +222,7 @@ def test_earlier_scores_can_be_tracked_by_dimension(table: Table, ann: Caller, p
         "max_score": 10,
         "rules": [{"type": "cross_round_analysis", "track": "style", "scoring": {"escalation_detected": 10}}],
     }
-    table.evaluation(ann, rising)
+    table.rubric(ann, rising)
     game = table.game(ann)
     table.attach(ann, game, AttachmentRequest(NORM, 0.5, "style"), AttachmentRequest("rising", 0.5))
     table.say(pat, game, "Nothing.")
@@ -277,9 +278,7 @@ def test_who_was_quicker_makes_the_other_judge_again(table: Table, ann: Caller, 
     assert [r.round_number for r in table.database.read(rounds.list_rounds, pat, game, None, None, 9)] == [1, 2]
 
 
-def test_a_changed_set_of_evaluations_makes_a_waiting_round_be_judged_again(
-    table: Table, ann: Caller, pat: Caller
-) -> None:
+def test_a_changed_set_of_rubrics_makes_a_waiting_round_be_judged_again(table: Table, ann: Caller, pat: Caller) -> None:
     game = table.game(ann)
     table.attach(ann, game, AttachmentRequest(NORM))
     waiting = table.judged(pat, game, {"round": {"response": "A doctor."}})
@@ -310,7 +309,7 @@ def test_rounds_kept_before_anything_was_attached_are_judged_later(table: Table,
     assert table.play(ann, game, {}) == []
     table.attach(ann, game, AttachmentRequest(RIGOR, 1.0), weights="renormalise")
     again = table.play(pat, game, {})
-    assert [[score.evaluation for score in r.scores] for r in again] == [[RIGOR], [RIGOR]]
+    assert [[score.rubric for score in r.scores] for r in again] == [[RIGOR], [RIGOR]]
 
 
 def test_catching_up_is_for_ones_own_rounds_unless_one_made_the_game(table: Table, ann: Caller, pat: Caller) -> None:
@@ -334,7 +333,7 @@ def test_two_who_catch_up_at_once_do_not_score_twice(table: Table, ann: Caller, 
 
 
 def test_a_missing_score_leaves_the_composite_open_within_bounds(table: Table, ann: Caller, pat: Caller) -> None:
-    table.evaluation(ann, JUDGED)
+    table.rubric(ann, JUDGED)
     game = table.game(ann)
     table.attach(ann, game, AttachmentRequest(NORM, 0.5), AttachmentRequest("needs-a-judge", 0.5, "wisdom"))
     given = table.say(pat, game, "In 1974.")
@@ -397,7 +396,7 @@ def test_what_was_taken_off_counts_no_more(table: Table, ann: Caller, pat: Calle
     (entry,) = table.database.read(leaderboard_access.of_game, pat, game, "composite", None).items
     assert (entry.score, entry.by_dimension) == (1.0, {"speed": 1.0})
     found = table.database.read(scores.list_scores, pat, ScoreQuery(game_id=game), None, 9)
-    assert sorted(score.evaluation for score in found) == [NORM, SPEED]
+    assert sorted(score.rubric for score in found) == [NORM, SPEED]
 
 
 # --- who may what -----------------------------------------------------------------------------------------
@@ -433,8 +432,8 @@ def test_only_who_made_a_game_attaches_and_changes(table: Table, ann: Caller, pa
     assert (changed.name, changed.is_public) == ("Moth day", False)
 
 
-def test_somebody_elses_private_evaluation_cannot_be_attached(table: Table, ann: Caller) -> None:
-    secret = table.evaluation(table.people["eve"], {**JUDGED, "name": "secret"})
+def test_somebody_elses_private_rubric_cannot_be_attached(table: Table, ann: Caller) -> None:
+    secret = table.rubric(table.people["eve"], {**JUDGED, "name": "secret"})
     with pytest.raises(MissingError):
         table.attach(ann, table.game(ann), AttachmentRequest(str(secret)))
 
@@ -536,13 +535,7 @@ def test_whoever_played_before_players_joined_has_joined_by_playing(table: Table
     model = table.play(ann, game, {"player": "bot", "round": {"response": "Its."}})[0].player_id
     table.play(table.people["root"], game, {"player": str(mine.id), "round": {"response": "Not by pat."}})
 
-    def back_to_the_revision_before(conn: Connection) -> None:
-        for gone in (run_reviewers, run_access, game_players, spending_reservations, spending_days):
-            gone.drop(conn)
-        conn.exec_driver_sql("ALTER TABLE api_keys DROP COLUMN usd_per_day")
-        conn.exec_driver_sql("UPDATE rubrica_revision SET version_num = '0002'")
-
-    table.database.write(back_to_the_revision_before)
+    table.database.write(make_older, "0002")
     asyncio.run(upgrade(table.database.url))
     joined = table.database.read(lambda conn: conn.execute(select(game_players.c.player_id)).scalars().all())
     assert joined == [model]
@@ -565,7 +558,7 @@ def test_scores_are_for_who_made_them_who_played_and_who_made_the_game(table: Ta
     table.attach(ann, game, AttachmentRequest(NORM))
     score = table.say(pat, game, "In 1974.").scores[0].id
     for name in ("ann", "pat", "root"):
-        assert table.database.read(scores.view_score, table.people[name], score).evaluation == NORM
+        assert table.database.read(scores.view_score, table.people[name], score).rubric == NORM
         listed = table.database.read(scores.list_scores, table.people[name], ScoreQuery(game_id=game), None, 9)
         assert [line.id for line in listed] == [score]
     for name in ("vic", "eve"):

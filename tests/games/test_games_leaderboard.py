@@ -35,7 +35,7 @@ def standing(
 
 @st.composite
 def tournaments(draw: st.DrawFn) -> tuple[list[Attachment], list[PlayerMean]]:
-    """A few games with a few evaluations each, some players absent, some scores missing."""
+    """A few games with a few rubrics each, some players absent, some scores missing."""
     attachments, standings = [], []
     for number in range(draw(st.integers(1, 6))):
         game, dimension = draw(st.integers(1, 3)), draw(st.sampled_from(("speed", "style")))

@@ -77,7 +77,7 @@ def test_every_problem_is_told_with_its_path_under_the_overrides() -> None:
 
 
 @pytest.mark.parametrize("key", ["name", "version", "slug", "is_public", "tags"])
-def test_which_evaluation_it_is_cannot_be_overridden(key: str) -> None:
+def test_which_rubric_it_is_cannot_be_overridden(key: str) -> None:
     with pytest.raises(RubricError, match=f"config_overrides.{key}: {key} cannot be overridden"):
         check_overrides(NORM, {key: "x"})
 

@@ -21,7 +21,7 @@ from rubrica.store.games import NewAttachment
 from rubrica.store.players import Player
 from rubrica.store.rounds import PlayedRound, PlayerProgress, RoundOwner
 from rubrica.store.scores import NewScore, ScoredVersion, ScoreQuery
-from rubrica.store.tables import evaluation_versions, evaluations
+from rubrica.store.tables import rubric_versions, rubrics
 from rubrica.store.users import ensure_user
 
 NOW = datetime(2026, 5, 1, 12, tzinfo=UTC)
@@ -35,16 +35,16 @@ def user(database: Opened, name: str) -> UUID:
     return database.write(ensure_user, name, NOW).id
 
 
-def add_evaluation(conn: Connection, owner: UUID | None, public: bool = True, revision: int = 1) -> NewAttachment:
-    """An evaluation with one version, as something to attach."""
-    evaluation_id, version_id = new_id(NOW), new_id(NOW)
-    row = {"id": evaluation_id, "slug": f"e-{evaluation_id.hex[-8:]}", "name": "E", "version": "1.0", "search": ""}
+def add_rubric(conn: Connection, owner: UUID | None, public: bool = True, revision: int = 1) -> NewAttachment:
+    """A rubric with one version, as something to attach."""
+    rubric_id, version_id = new_id(NOW), new_id(NOW)
+    row = {"id": rubric_id, "slug": f"e-{rubric_id.hex[-8:]}", "name": "E", "version": "1.0", "search": ""}
     row |= {"revision": revision, "tags": [], "is_public": public, "created_by": owner}
-    conn.execute(insert(evaluations).values(**row, created_at=NOW, updated_at=NOW))
-    version = {"id": version_id, "evaluation_id": evaluation_id, "revision": revision, "version": "1.0"}
+    conn.execute(insert(rubrics).values(**row, created_at=NOW, updated_at=NOW))
+    version = {"id": version_id, "rubric_id": rubric_id, "revision": revision, "version": "1.0"}
     version |= {"definition": {"name": "E"}, "examples": [], "hash": "h", "created_by": owner, "created_at": NOW}
-    conn.execute(insert(evaluation_versions).values(**version))
-    return NewAttachment(evaluation_id, version_id, 0.5, "style", {"max_score": 5})
+    conn.execute(insert(rubric_versions).values(**version))
+    return NewAttachment(rubric_id, version_id, 0.5, "style", {"max_score": 5})
 
 
 def player(database: Opened, owner: UUID, name: str, behind: UUID | None = None, at: int = 0) -> UUID:
@@ -61,7 +61,7 @@ def play(database: Opened, game: UUID, who: UUID, *numbers: int) -> None:
 def score(what: NewAttachment, *, at: int = 0, by: UUID | None = None, **more: Any) -> NewScore:
     value = more.pop("value", 0.5)
     values: dict[str, Any] = dict.fromkeys(("game_session_id", "player_id", "attachment_id", "round_number"))
-    values |= {"id": new_id(later(at)), "evaluation_id": what.evaluation_id, "version_id": what.version_id}
+    values |= {"id": new_id(later(at)), "rubric_id": what.rubric_id, "version_id": what.version_id}
     values |= {"raw_score": value, "normalized_score": value, "verdict": "scored", "rule_breakdown": [{"rule": "\0"}]}
     values |= {"dimension_scores": {}, "context_snapshot": {}, "created_by": by, "created_at": later(at)}
     values["record"] = msgspec.Raw(json.dumps({"bounds": [1, 3], "out_of": 4, "reason": "no judge"}).encode())
@@ -111,11 +111,11 @@ def test_who_plays_in_a_private_game_sees_it(database: Opened, ann: UUID) -> Non
 
 
 def test_what_is_attached_keeps_its_order_and_its_version(database: Opened, game: UUID, ann: UUID) -> None:
-    wanted = [database.write(add_evaluation, ann) for _ in range(5)]
+    wanted = [database.write(add_rubric, ann) for _ in range(5)]
     ids = database.write(games.attach, game, wanted, NOW)
     found = database.read(games.attachments, [game])
-    assert [(a.id, a.evaluation_id, a.version) for a in found] == [
-        (id, w.evaluation_id, "1.0") for id, w in zip(ids, wanted, strict=True)
+    assert [(a.id, a.rubric_id, a.version) for a in found] == [
+        (id, w.rubric_id, "1.0") for id, w in zip(ids, wanted, strict=True)
     ]
     assert (found[0].config_overrides, found[0].weight, found[0].dimension) == ({"max_score": 5}, 0.5, "style")
     database.write(games.detach, ids[1:], later(1))
@@ -185,7 +185,7 @@ def test_rounds_that_lack_a_score_are_found(database: Opened, game: UUID, ann: U
     one, two = player(database, ann, "one"), player(database, ann, "two", bo, at=1)
     play(database, game, one, 1, 2)
     play(database, game, two, 1)
-    what = [database.write(add_evaluation, ann) for _ in range(2)]
+    what = [database.write(add_rubric, ann) for _ in range(2)]
     ids = database.write(games.attach, game, what, NOW)
     full = [
         score(w, game_session_id=game, player_id=one, attachment_id=id, round_number=1)
@@ -206,7 +206,7 @@ def test_rounds_that_lack_a_score_are_found(database: Opened, game: UUID, ann: U
 
 
 def test_a_score_comes_back_whole_and_names_its_version(database: Opened, ann: UUID) -> None:
-    what = database.write(add_evaluation, ann)
+    what = database.write(add_rubric, ann)
     kept = score(what, by=ann, context_snapshot={"response": "a\0b"}, round_number=3)
     database.write(scores.add_scores, [kept])
     found = database.read(scores.score_by_id, kept.id)
@@ -219,7 +219,7 @@ def test_a_score_comes_back_whole_and_names_its_version(database: Opened, ann: U
 
 def test_scores_are_listed_newest_first_and_narrowed_down(database: Opened, game: UUID, ann: UUID) -> None:
     bo, who = user(database, "bo"), player(database, ann, "moth")
-    one, two = (database.write(add_evaluation, ann) for _ in range(2))
+    one, two = (database.write(add_rubric, ann) for _ in range(2))
     made = [
         score(one, at=0, by=ann),
         score(two, at=1, by=bo, game_session_id=game),
@@ -234,7 +234,7 @@ def test_scores_are_listed_newest_first_and_narrowed_down(database: Opened, game
 
     assert listed() == [3, 2, 1, 0]
     assert listed(created_by=bo) == [2, 1]
-    assert listed(evaluation_id=one.evaluation_id) == [3, 2, 0]
+    assert listed(rubric_id=one.rubric_id) == [3, 2, 0]
     assert listed(game_id=game) == [3, 1]
     assert listed(player_id=who, created_by=ann) == [3]
     page = database.read(scores.list_scores, ScoreQuery(), before=made[2].id, limit=1)
@@ -252,25 +252,25 @@ def test_scores_are_listed_newest_first_and_narrowed_down(database: Opened, game
         (True, None, False, True),
     ],
 )
-def test_a_score_is_kept_only_if_its_evaluation_is_what_it_was(
+def test_a_score_is_kept_only_if_its_rubric_is_what_it_was(
     database: Opened, ann: UUID, public: bool, revision: int | None, by_owner: bool, kept: bool
 ) -> None:
     who = ann if by_owner else user(database, "bo")
-    what = database.write(add_evaluation, ann, public)
+    what = database.write(add_rubric, ann, public)
     new = score(what, by=who)
-    origin = ScoredVersion(what.evaluation_id, revision, who)
+    origin = ScoredVersion(what.rubric_id, revision, who)
     assert database.write(scores.add_score_if, new, origin) == kept
     assert (database.read(scores.score_by_id, new.id) is not None) == kept
 
 
-def test_a_score_of_a_deleted_evaluation_is_not_kept(database: Opened, ann: UUID) -> None:
-    what = database.write(add_evaluation, ann)
-    database.write(lambda conn: conn.execute(evaluations.update().values(deleted_at=NOW)).rowcount)
-    assert not database.write(scores.add_score_if, score(what, by=ann), ScoredVersion(what.evaluation_id, None, None))
+def test_a_score_of_a_deleted_rubric_is_not_kept(database: Opened, ann: UUID) -> None:
+    what = database.write(add_rubric, ann)
+    database.write(lambda conn: conn.execute(rubrics.update().values(deleted_at=NOW)).rowcount)
+    assert not database.write(scores.add_score_if, score(what, by=ann), ScoredVersion(what.rubric_id, None, None))
 
 
 def test_open_scores_say_why_and_between_what_they_lie(database: Opened, game: UUID, ann: UUID) -> None:
-    who, what = player(database, ann, "moth"), database.write(add_evaluation, ann)
+    who, what = player(database, ann, "moth"), database.write(add_rubric, ann)
     (id,) = database.write(games.attach, game, [what], NOW)
     rows = [
         score(what, game_session_id=game, player_id=who, attachment_id=id, round_number=number, value=value)
@@ -286,7 +286,7 @@ def test_open_scores_say_why_and_between_what_they_lie(database: Opened, game: U
 
 
 def test_a_round_has_one_score_per_attachment(database: Opened, game: UUID, ann: UUID) -> None:
-    who, what = player(database, ann, "moth"), database.write(add_evaluation, ann)
+    who, what = player(database, ann, "moth"), database.write(add_rubric, ann)
     (id,) = database.write(games.attach, game, [what], NOW)
     same: dict[str, Any] = {"game_session_id": game, "player_id": who, "attachment_id": id, "round_number": 1}
     database.write(scores.add_scores, [score(what, **same)])
@@ -297,7 +297,7 @@ def test_a_round_has_one_score_per_attachment(database: Opened, game: UUID, ann:
 @pytest.mark.parametrize(
     ("narrowed", "index"),
     [
-        ("evaluation_id", "ix_evaluation_scores_evaluation"),
+        ("rubric_id", "ix_evaluation_scores_rubric"),
         ("game_session_id", "ix_evaluation_scores_game"),
         ("player_id", "ix_evaluation_scores_player"),
         ("created_by", "ix_evaluation_scores_user"),

@@ -30,7 +30,8 @@ from rubrica.store.listings import (
 )
 from rubrica.store.rubrics import RubricListing
 from rubrica.store.search import searched
-from rubrica.store.tables import evaluation_templates, evaluation_versions, users
+from rubrica.store.tables import market_listings as listings
+from rubrica.store.tables import rubric_versions, users
 from rubrica.store.users import User, ensure_user
 
 NOW = datetime(2026, 5, 1, 12, tzinfo=UTC)
@@ -38,7 +39,7 @@ SORTS: tuple[Sort, ...] = get_args(Sort)
 
 
 def add(conn: Connection, /, name: str, minute: int = 0, *, owner: UUID | None = None, **listed: Any) -> UUID:
-    """A public evaluation, on the marketplace."""
+    """A public rubric, on the marketplace."""
     now = NOW + timedelta(minutes=minute)
     given = {"description": "", "category": "", "tags": (), "scoring_type": None} | listed
     slug = name.lower().replace(" ", "-")
@@ -47,21 +48,21 @@ def add(conn: Connection, /, name: str, minute: int = 0, *, owner: UUID | None =
         tuple(given["tags"]), True, owner, None, now, now,
     )  # fmt: skip
     assert rubrics.add(conn, listing, searched(name, given["description"], given["category"], given["tags"]))
-    market.list_evaluation(conn, listing.id, True, now)
+    market.list_rubric(conn, listing.id, True, now)
     return listing.id
 
 
-def stand(conn: Connection, evaluation_id: UUID, **changed: Any) -> None:
-    standing = market.hold(conn, evaluation_id)
+def stand(conn: Connection, rubric_id: UUID, **changed: Any) -> None:
+    standing = market.hold(conn, rubric_id)
     assert standing is not None
-    market.keep(conn, evaluation_id, replace(standing, **changed))
+    market.keep(conn, rubric_id, replace(standing, **changed))
 
 
 def crowd(conn: Connection, size: int, seed: int = 4) -> None:
     """Evaluations with many ties in everything they can be ordered by."""
     chance = random.Random(seed)  # noqa: S311
     for number in range(size):
-        evaluation_id = add(
+        rubric_id = add(
             conn,
             f"{chance.choice(['Arc', 'bow', 'Cup'])} {number:03}",
             number,
@@ -73,7 +74,7 @@ def crowd(conn: Connection, size: int, seed: int = 4) -> None:
         rating = chance.choice([None, None, 2.5, 4.0, 4.5])
         stand(
             conn,
-            evaluation_id,
+            rubric_id,
             downloads=chance.randrange(4),
             rating=rating,
             reviews=0 if rating is None else chance.randrange(1, 3),
@@ -91,10 +92,10 @@ def in_order(found: Sequence[MarketListing], sort: Sort) -> list[str]:
     if sort == "name":
         return [one.listing.name for one in sorted(found, key=lambda one: (one.listing.slug, one.listing.id))]
     keys = {
-        "trending": lambda one: (one.trend, one.template_id),
-        "downloads": lambda one: (one.downloads, one.template_id),
-        "rating": lambda one: (one.rating or 0, one.reviews, one.template_id),
-        "newest": lambda one: (one.template_id,),
+        "trending": lambda one: (one.trend, one.id),
+        "downloads": lambda one: (one.downloads, one.id),
+        "rating": lambda one: (one.rating or 0, one.reviews, one.id),
+        "newest": lambda one: (one.id,),
     }
     return [one.listing.name for one in sorted(found, key=keys[sort], reverse=True)]
 
@@ -218,28 +219,28 @@ def test_a_tag_is_found_as_it_is_spelled(database: Opened, tag: str) -> None:
 
 
 def test_what_is_taken_off_the_marketplace_keeps_what_it_earned(database: Opened) -> None:
-    evaluation_id = database.write(add, "Speed")
-    database.write(lambda conn: stand(conn, evaluation_id, downloads=3))
-    database.write(market.list_evaluation, evaluation_id, False, NOW)
+    rubric_id = database.write(add, "Speed")
+    database.write(lambda conn: stand(conn, rubric_id, downloads=3))
+    database.write(market.list_rubric, rubric_id, False, NOW)
     assert every(database) == []
-    assert database.read(market_listing, evaluation_id) is None
-    database.write(market.list_evaluation, evaluation_id, True, NOW + timedelta(days=9))
+    assert database.read(market_listing, rubric_id) is None
+    database.write(market.list_rubric, rubric_id, True, NOW + timedelta(days=9))
     [again] = every(database)
     assert (again.downloads, again.listed_at) == (3, NOW)
 
 
 def test_what_was_never_public_has_no_place_on_the_marketplace(database: Opened) -> None:
-    evaluation_id = new_id(NOW)
-    database.write(market.list_evaluation, evaluation_id, False, NOW)
-    assert database.read(lambda conn: conn.execute(select(evaluation_templates)).all()) == []
-    assert database.write(market.hold, evaluation_id) is None
+    rubric_id = new_id(NOW)
+    database.write(market.list_rubric, rubric_id, False, NOW)
+    assert database.read(lambda conn: conn.execute(select(listings)).all()) == []
+    assert database.write(market.hold, rubric_id) is None
 
 
 def test_an_offer_names_its_author(database: Opened) -> None:
     ann = database.write(ensure_user, "ann", NOW)
-    evaluation_id = database.write(add, "Hers", owner=ann.id)
+    rubric_id = database.write(add, "Hers", owner=ann.id)
     bundled = database.write(add, "Bundled")
-    hers, other = database.read(market_listing, evaluation_id), database.read(market_listing, bundled)
+    hers, other = database.read(market_listing, rubric_id), database.read(market_listing, bundled)
     assert hers is not None
     assert other is not None
     assert (hers.author, other.author) == ("ann", None)
@@ -252,15 +253,15 @@ def people(conn: Connection, count: int) -> list[User]:
 
 
 def test_reviews_come_newest_first_in_pages(database: Opened) -> None:
-    evaluation_id = database.write(add, "Speed")
+    rubric_id = database.write(add, "Speed")
     reviewers = database.write(people, 7)
     for number, user in enumerate(reviewers):  # some at the same moment
         moment = NOW + timedelta(hours=number // 3)
-        assert database.write(market.put_review, evaluation_id, user.id, 3, f"no. {number}", moment)
-    whole = database.read(market.reviews_of, evaluation_id, 10)
+        assert database.write(market.put_review, rubric_id, user.id, 3, f"no. {number}", moment)
+    whole = database.read(market.reviews_of, rubric_id, 10)
     assert [one.updated_at for one in whole] == sorted((one.updated_at for one in whole), reverse=True)
     pages, after = [], None
-    while found := database.read(market.reviews_of, evaluation_id, 2, after):
+    while found := database.read(market.reviews_of, rubric_id, 2, after):
         pages += found
         after = (found[-1].updated_at, found[-1].id)
     assert pages == whole
@@ -268,23 +269,23 @@ def test_reviews_come_newest_first_in_pages(database: Opened) -> None:
 
 
 def test_a_second_review_replaces_the_first_and_comes_to_the_top(database: Opened) -> None:
-    evaluation_id = database.write(add, "Speed")
+    rubric_id = database.write(add, "Speed")
     ann, ben = database.write(people, 2)
-    assert database.write(market.put_review, evaluation_id, ann.id, 2, "poor", NOW)
-    assert database.write(market.put_review, evaluation_id, ben.id, 5, "", NOW + timedelta(hours=1))
-    assert not database.write(market.put_review, evaluation_id, ann.id, 4, "better now", NOW + timedelta(hours=2))
-    found = database.read(market.reviews_of, evaluation_id, 10)
+    assert database.write(market.put_review, rubric_id, ann.id, 2, "poor", NOW)
+    assert database.write(market.put_review, rubric_id, ben.id, 5, "", NOW + timedelta(hours=1))
+    assert not database.write(market.put_review, rubric_id, ann.id, 4, "better now", NOW + timedelta(hours=2))
+    found = database.read(market.reviews_of, rubric_id, 10)
     assert [(one.user, one.rating, one.review) for one in found] == [(ann.name, 4, "better now"), (ben.name, 5, "")]
     assert (found[0].created_at, found[0].updated_at) == (NOW, NOW + timedelta(hours=2))
-    assert database.read(market.mean_rating, evaluation_id) == (4.5, 2)
+    assert database.read(market.mean_rating, rubric_id) == (4.5, 2)
 
 
 def test_a_mean_has_two_decimals_and_a_half_is_rounded_up(database: Opened) -> None:
-    evaluation_id = database.write(add, "Speed")
+    rubric_id = database.write(add, "Speed")
     for number, stars in enumerate((4, 4, 4, 4, 4, 4, 4, 5)):
         user = database.write(ensure_user, f"reader {number}", NOW)
-        database.write(market.put_review, evaluation_id, user.id, stars, "", NOW)
-    assert database.read(market.mean_rating, evaluation_id) == (4.13, 8)  # of 4.125
+        database.write(market.put_review, rubric_id, user.id, stars, "", NOW)
+    assert database.read(market.mean_rating, rubric_id) == (4.13, 8)  # of 4.125
 
 
 def test_without_reviews_there_is_no_mean(database: Opened) -> None:
@@ -295,10 +296,10 @@ def test_a_copy_is_remembered_after_it_was_deleted(database: Opened) -> None:
     ann, ben = database.write(people, 2)
     source = database.write(add, "Speed")
     version: dict[str, Any] = {
-        "id": new_id(NOW), "evaluation_id": source, "revision": 1, "version": "1.0.0", "definition": {},
+        "id": new_id(NOW), "rubric_id": source, "revision": 1, "version": "1.0.0", "definition": {},
         "examples": [], "hash": "0", "created_at": NOW,
     }  # fmt: skip
-    database.write(lambda conn: conn.execute(insert(evaluation_versions).values(version)).rowcount)
+    database.write(lambda conn: conn.execute(insert(rubric_versions).values(version)).rowcount)
     copy = RubricListing(
         new_id(NOW), "speed", "Speed", "", "1.0.0", 1, None, "", (), False, ann.id, version["id"], NOW, NOW
     )  # fmt: skip

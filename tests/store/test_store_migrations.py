@@ -23,7 +23,7 @@ from rubrica.store.tables import metadata, users
 from rubrica.store.upgrade import VERSION_TABLE, Status, status, upgrade
 from rubrica.workspace.access import LOCAL
 
-REVISIONS = ("0001", "0002", "0003", "0004")
+REVISIONS = ("0001", "0002", "0003", "0004", "0005")
 HEAD = REVISIONS[-1]
 START = """
 import asyncio, sys
@@ -87,7 +87,7 @@ def test_the_migrated_tables_have_every_check(database: Opened) -> None:
         for check in table.constraints
         if isinstance(check, CheckConstraint) and check.name
     }
-    assert {("evaluation_reviews", "ck_evaluation_reviews_rating")} < wanted
+    assert {("market_reviews", "ck_market_reviews_rating")} < wanted
     assert database.read(checks) == wanted
 
 

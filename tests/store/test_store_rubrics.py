@@ -54,7 +54,7 @@ def slugs(database: Opened, user: UUID, limit: int = 200, *, everything: bool = 
     return [one.slug for one in found]
 
 
-def test_an_evaluation_is_found_as_it_was_kept(database: Opened, ann: UUID) -> None:
+def test_a_rubric_is_found_as_it_was_kept(database: Opened, ann: UUID) -> None:
     kept = listing(ann, "brevity", description="Üben – “short”", category="style", tags=("a", "ß"), is_public=True)
     assert database.write(add, kept) == [True]
     assert database.read(rubrics.by_id, kept.id) == kept
@@ -62,7 +62,7 @@ def test_an_evaluation_is_found_as_it_was_kept(database: Opened, ann: UUID) -> N
     assert database.read(rubrics.by_id, UUID(int=5)) is None
 
 
-def test_one_owner_has_one_evaluation_of_a_slug(database: Opened, ann: UUID, ben: UUID) -> None:
+def test_one_owner_has_one_rubric_of_a_slug(database: Opened, ann: UUID, ben: UUID) -> None:
     first = listing(ann, "brevity")
     assert database.write(add, first, listing(ann, "brevity"), listing(ben, "brevity")) == [True, False, True]
     assert database.write(add, listing(None, "brevity"), listing(None, "brevity")) == [True, False]
@@ -85,7 +85,7 @@ def test_a_change_that_takes_the_slug_of_another_is_refused(database: Opened, an
     assert (found.slug, found.revision) == ("third", 2)
 
 
-def test_own_evaluations_come_before_bundled_and_public_ones(database: Opened, ann: UUID, ben: UUID) -> None:
+def test_own_rubrics_come_before_bundled_and_public_ones(database: Opened, ann: UUID, ben: UUID) -> None:
     public, bundled, own = (
         listing(ben, "x", is_public=True),
         listing(None, "x", 1, is_public=True),
@@ -200,7 +200,7 @@ def test_a_version_tells_what_it_belongs_to(database: Opened, ann: UUID, ben: UU
     database.write(keep)
     origin = database.read(versions.origin, first.id)
     assert origin is not None
-    assert (origin.evaluation_id, origin.slug, origin.version, origin.is_public) == (own.id, "brevity", "1.0", True)
+    assert (origin.rubric_id, origin.slug, origin.version, origin.is_public) == (own.id, "brevity", "1.0", True)
     assert database.read(versions.origin, own.id) is None
     assert database.read(rubrics.forks, own.id, ann, 9, everything=False) == copies[1:]
     assert database.read(rubrics.forks, own.id, ben, 9, everything=False) == copies

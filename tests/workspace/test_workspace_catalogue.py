@@ -17,7 +17,7 @@ from rubrica.errors import ConflictError, DeniedError, MissingError, RubricError
 from rubrica.packs.library import bundled_rubrics, load
 from rubrica.store.database import Database
 from rubrica.store.rubrics import RubricQuery
-from rubrica.store.tables import evaluation_templates, evaluation_versions
+from rubrica.store.tables import market_listings, rubric_versions
 from rubrica.store.users import ensure_user
 from rubrica.workspace import catalogue
 from rubrica.workspace.access import Caller, Role
@@ -76,14 +76,14 @@ def changed(body: dict[str, Any], words: int) -> dict[str, Any]:
 
 
 def on_the_marketplace(database: Opened, entry: RubricEntry) -> bool | None:
-    listed = select(evaluation_templates.c.listed).where(evaluation_templates.c.evaluation_id == entry.listing.id)
+    listed = select(market_listings.c.listed).where(market_listings.c.rubric_id == entry.listing.id)
     return database.read(lambda conn: conn.execute(listed).scalar())
 
 
 # finding
 
 
-def test_an_evaluation_is_found_by_id_slug_and_version(database: Opened, ann: Caller) -> None:
+def test_a_rubric_is_found_by_id_slug_and_version(database: Opened, ann: Caller) -> None:
     made = create(database, ann)
     put(database, ann, "brevity-wins", changed(SHORT, 5))
     for reference in (str(made.listing.id), str(made.listing.id).upper(), "brevity-wins", "brevity-wins@1.1"):
@@ -116,7 +116,7 @@ def test_a_label_that_is_a_whole_number_comes_before_the_revision(database: Open
     assert get(database, ann, "brevity-wins", "2").version.revision == 1
 
 
-def test_somebody_elses_private_evaluation_does_not_exist(
+def test_somebody_elses_private_rubric_does_not_exist(
     database: Opened, ann: Caller, ben: Caller, admin: Caller
 ) -> None:
     made = create(database, ann)
@@ -171,7 +171,7 @@ def test_who_is_no_author_creates_and_changes_nothing(database: Opened, ann: Cal
         put(database, demoted, "brevity-wins", changed(SHORT, 5))
 
 
-def test_somebody_elses_public_evaluation_is_read_and_not_changed(
+def test_somebody_elses_public_rubric_is_read_and_not_changed(
     database: Opened, ann: Caller, ben: Caller, admin: Caller
 ) -> None:
     made = create(database, ann, is_public=True)
@@ -269,7 +269,7 @@ def test_a_new_name_is_a_new_slug_unless_it_is_taken(database: Opened, ann: Call
     assert create(database, ann).listing.slug == "brevity-wins"
 
 
-def test_a_second_evaluation_of_the_same_name_is_refused(database: Opened, ann: Caller, ben: Caller) -> None:
+def test_a_second_rubric_of_the_same_name_is_refused(database: Opened, ann: Caller, ben: Caller) -> None:
     create(database, ann)
     with pytest.raises(ConflictError, match="named brevity-wins"):
         create(database, ann, {**SHORT, "name": "brevity wins!"})
@@ -322,8 +322,8 @@ def test_what_is_deleted_is_gone_but_its_versions_stay(database: Opened, ann: Ca
     assert create(database, ann).listing.id != made.listing.id
 
 
-def kept(database: Opened, evaluation_id: UUID) -> int:
-    rows = select(evaluation_versions.c.id).where(evaluation_versions.c.evaluation_id == evaluation_id)
+def kept(database: Opened, rubric_id: UUID) -> int:
+    rows = select(rubric_versions.c.id).where(rubric_versions.c.rubric_id == rubric_id)
     return len(database.read(lambda conn: conn.execute(rows).all()))
 
 
@@ -489,15 +489,13 @@ def test_a_second_start_changes_nothing_and_is_quick(database: Opened, ann: Call
     assert [get(database, ann, bundled.name) for bundled in bundled_rubrics()] == before
 
 
-def as_if_older(conn: Connection, evaluation_id: UUID) -> None:
+def as_if_older(conn: Connection, rubric_id: UUID) -> None:
     """What an earlier Rubrica brought: another description, under the same label."""
-    row = conn.execute(
-        select(evaluation_versions.c.definition).where(evaluation_versions.c.evaluation_id == evaluation_id)
-    ).one()
+    row = conn.execute(select(rubric_versions.c.definition).where(rubric_versions.c.rubric_id == rubric_id)).one()
     older = {**row.definition, "description": "An earlier one."}
     conn.execute(
-        update(evaluation_versions)
-        .where(evaluation_versions.c.evaluation_id == evaluation_id)
+        update(rubric_versions)
+        .where(rubric_versions.c.rubric_id == rubric_id)
         .values(definition=older, hash=rubric_from_data(older).hash)
     )
 

@@ -48,7 +48,7 @@ def test_a_document_is_kept_as_it_was_written(document: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("document", [SHORT, LONG])
-def test_what_an_evaluation_is_shown_with_is_passed_over(document: dict[str, Any]) -> None:
+def test_what_a_rubric_is_shown_with_is_passed_over(document: dict[str, Any]) -> None:
     shown = {"id": "x", "slug": "y", "created_by": None, "created_at": "then", "updated_at": "now", "hash": "z"}
     more: dict[str, Any] = {
         "forked_from": None,
@@ -121,7 +121,7 @@ def test_everything_wrong_is_told_at_once() -> None:
 
 
 @pytest.mark.parametrize("data", [None, [], "name: x", 7])
-def test_what_is_no_object_is_no_evaluation(data: Any) -> None:
+def test_what_is_no_object_is_no_rubric(data: Any) -> None:
     assert places(data) == {""}
 
 

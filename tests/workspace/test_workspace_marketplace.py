@@ -57,7 +57,7 @@ def test_an_import_is_a_private_copy_that_remembers_where_it_comes_from(database
     assert (made.listing.slug, made.listing.category, made.listing.tags) == ("brevity", "style", ("short",))
     assert made.version.definition["rules"] == [RULE]
     assert made.origin is not None
-    assert (made.origin.evaluation_id, made.origin.version) == (original.id, original.version)
+    assert (made.origin.rubric_id, made.origin.version) == (original.id, original.version)
 
 
 def test_a_name_that_is_taken_gets_a_number(database: Opened) -> None:
@@ -109,7 +109,7 @@ def test_a_slug_on_the_marketplace_is_what_is_listed_and_not_ones_own_copy(datab
     take(database, ben, original)
     again = database.write(marketplace.take, ben, "brevity", None, NOW)
     assert again.origin is not None
-    assert again.origin.evaluation_id == original.id
+    assert again.origin.rubric_id == original.id
 
 
 def test_a_slug_that_several_authors_use_is_refused_with_their_ids(database: Opened) -> None:
@@ -294,7 +294,7 @@ def test_many_who_rate_and_import_at_once_are_all_counted(database: Opened) -> N
     assert marketplace.shown(found, NOW)["trend"] >= 16
 
 
-def test_rating_goes_on_while_the_author_changes_the_evaluation(database: Opened) -> None:
+def test_rating_goes_on_while_the_author_changes_the_rubric(database: Opened) -> None:
     ann = person(database, "ann")
     listing = publish(database, ann)
     crowd = [person(database, f"user {number}") for number in range(10)]

@@ -1,6 +1,6 @@
-"""Evaluations in a game: attach them with weights that sum to 1, replace them, take them off.
+"""Rubrics in a game: attach them with weights that sum to 1, replace them, take them off.
 
-An attached evaluation stays at the version it was attached with; what its author changes later does not reach the game.
+An attached rubric stays at the version it was attached with; what its author changes later does not reach the game.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ LONGEST_DIMENSION = 100
 class AttachmentRequest:
     """What somebody wants attached."""
 
-    evaluation: str  # id, slug or slug@version
+    rubric: str  # id, slug or slug@version
     weight: float = 1.0
     dimension: str | None = None  # None: the slug
     config_overrides: Mapping[str, Any] | None = None
@@ -59,7 +59,7 @@ class ResolvedAttachment:
 class GameAttachments(msgspec.Struct, frozen=True):
     """Everything that is attached to a game, and the sum of the weights."""
 
-    evaluations: list[Attachment]
+    rubrics: list[Attachment]
     sum: float
 
 
@@ -67,31 +67,31 @@ def resolve(
     conn: Connection, caller: Caller, game_id: UUID, wishes: Sequence[AttachmentRequest]
 ) -> list[ResolvedAttachment]:
     """The versions that are asked for, if the caller may see them and attach them. What is attached may stay."""
-    hosted_game(conn, caller, game_id, "attaching evaluations to")
-    present = {(str(each.evaluation_id), each.version): each for each in store.attachments(conn, [game_id])}
+    hosted_game(conn, caller, game_id, "attaching rubrics to")
+    present = {(str(each.rubric_id), each.version): each for each in store.attachments(conn, [game_id])}
     found = []
     for wish in wishes:
-        kept = present.get((wish.evaluation, wish.version or ""))
+        kept = present.get((wish.rubric, wish.version or ""))
         version = None if kept is None else versions.by_id(conn, kept.version_id)
         if kept is None or version is None:
-            entry = catalogue.entry(conn, caller, wish.evaluation, wish.version)
+            entry = catalogue.entry(conn, caller, wish.rubric, wish.version)
             found.append(ResolvedAttachment(wish, entry.listing.slug, entry.version))
         else:
             found.append(ResolvedAttachment(wish, kept.slug, version))
     return found
 
 
-def checked(resolved: Sequence[ResolvedAttachment], *, several: bool = True) -> list[NewAttachment]:
+def checked(resolved: Sequence[ResolvedAttachment], *, under: str | None = "rubrics") -> list[NewAttachment]:
     """What is to be attached, once the engine has read every overridden definition: all problems are told at once.
 
-    `several` says whether the wishes came as a list, and so under which path their problems are told.
+    `under` is the key of the list that the wishes came in, for the paths of problems; None: one came without a list.
     """
     problems: list[Problem] = []
     if len(resolved) > MOST_ATTACHED:
-        raise InputError(f"{len(resolved)} evaluations are too many for one game (at most {MOST_ATTACHED})")
+        raise InputError(f"{len(resolved)} rubrics are too many for one game (at most {MOST_ATTACHED})")
     new = []
     for i, item in enumerate(resolved):
-        wish, place = item.wish, ("evaluations", i) if several else ()
+        wish, place = item.wish, () if under is None else (under, i)
         overrides = wish.config_overrides or {}
         dimension = plain_text(wish.dimension or "", "dimension", LONGEST_DIMENSION) or item.slug
         if not 0 <= wish.weight <= 1:
@@ -100,7 +100,7 @@ def checked(resolved: Sequence[ResolvedAttachment], *, several: bool = True) -> 
             check_overrides(item.version.definition, overrides, *place)
         except RubricError as error:
             problems += error.problems
-        new.append(NewAttachment(item.version.evaluation_id, item.version.id, wish.weight, dimension, dict(overrides)))
+        new.append(NewAttachment(item.version.rubric_id, item.version.id, wish.weight, dimension, dict(overrides)))
     if problems:
         raise RubricError(problems)
     return new
@@ -109,8 +109,8 @@ def checked(resolved: Sequence[ResolvedAttachment], *, several: bool = True) -> 
 def attach(
     conn: Connection, caller: Caller, game_id: UUID, new: Sequence[NewAttachment], weights: Weights, now: datetime
 ) -> GameAttachments:
-    """Attach evaluations beside those that are there."""
-    hosted_game(conn, caller, game_id, "attaching evaluations to")
+    """Attach rubrics beside those that are there."""
+    hosted_game(conn, caller, game_id, "attaching rubrics to")
     store.hold_game(conn, game_id)
     store.attach(conn, game_id, new, now)
     return _settled(conn, game_id, weights)
@@ -120,7 +120,7 @@ def replace(
     conn: Connection, caller: Caller, game_id: UUID, new: Sequence[NewAttachment], weights: Weights, now: datetime
 ) -> GameAttachments:
     """Attach exactly these. What was attached just so before stays, with its scores, and takes the new weight."""
-    hosted_game(conn, caller, game_id, "attaching evaluations to")
+    hosted_game(conn, caller, game_id, "attaching rubrics to")
     store.hold_game(conn, game_id)
     present = store.attachments(conn, [game_id])
     added = []
@@ -140,7 +140,7 @@ def detach(
     conn: Connection, caller: Caller, game_id: UUID, attachment_id: UUID, weights: Weights, now: datetime
 ) -> GameAttachments:
     """Take one off. Its scores stay, and count no more."""
-    hosted_game(conn, caller, game_id, "attaching evaluations to")
+    hosted_game(conn, caller, game_id, "attaching rubrics to")
     store.hold_game(conn, game_id)
     if store.attachment_by_id(conn, game_id, attachment_id) is None:
         raise MissingError(f"nothing called {attachment_id} is attached to this game")
@@ -170,7 +170,7 @@ def _settled(conn: Connection, game_id: UUID, weights: Weights) -> GameAttachmen
     """What is attached, with weights that sum to 1; otherwise nothing of this has happened."""
     found = store.attachments(conn, [game_id])
     if len(found) > MOST_ATTACHED:
-        raise InputError(f"{len(found)} evaluations are too many for one game (at most {MOST_ATTACHED})")
+        raise InputError(f"{len(found)} rubrics are too many for one game (at most {MOST_ATTACHED})")
     if not found:
         return _attached(found)
     if weights == "renormalise":

@@ -1,4 +1,4 @@
-"""One number out of several evaluations, by weight; what is missing stays missing, and is told with its bounds."""
+"""One number out of several rubrics, by weight; what is missing stays missing, and is told with its bounds."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ NOISE_DIGITS = 9
 
 
 class CompositePart(msgspec.Struct, frozen=True):
-    """One attached evaluation and what it gave: a share from 0 to 1, or nothing, and why."""
+    """One attached rubric and what it gave: a share from 0 to 1, or nothing, and why."""
 
     attachment_id: UUID
-    evaluation: str  # its slug
+    rubric: str  # its slug
     dimension: str
     weight: float
     share: float | None
@@ -25,10 +25,10 @@ class CompositePart(msgspec.Struct, frozen=True):
 
 
 class MissingScore(msgspec.Struct, frozen=True):
-    """An attached evaluation that gave no score."""
+    """An attached rubric that gave no score."""
 
     attachment_id: UUID
-    evaluation: str
+    rubric: str
     dimension: str
     reason: str
 
@@ -51,7 +51,7 @@ def compose(parts: Sequence[CompositePart]) -> Composite:
     >>> whole.score, whole.by_dimension
     (0.8, {'speed': 0.5, 'rigor': 1.0})
     >>> part = compose([speed, CompositePart(ids[1], "rigor", "rigor", 0.6, None)])
-    >>> part.score, part.bounds, [missing.evaluation for missing in part.missing]
+    >>> part.score, part.bounds, [missing.rubric for missing in part.missing]
     (None, (0.2, 0.8), ['rigor'])
     """
     dimensions: dict[str, list[CompositePart]] = {}
@@ -60,7 +60,7 @@ def compose(parts: Sequence[CompositePart]) -> Composite:
     return Composite(
         _known(parts),
         {name: _known(own) for name, own in dimensions.items()},
-        [MissingScore(p.attachment_id, p.evaluation, p.dimension, p.reason) for p in parts if p.share is None],
+        [MissingScore(p.attachment_id, p.rubric, p.dimension, p.reason) for p in parts if p.share is None],
         (_mean(parts, 0), _mean(parts, 1)) if parts else (0.0, 1.0),
     )
 

@@ -1,4 +1,4 @@
-"""Executing an evaluation: one context, with or without a game around it, and one score that is kept."""
+"""Executing a rubric: one context, with or without a game around it, and one score that is kept."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ class ExecutionDraft:
 
 @dataclass(frozen=True, slots=True)
 class ExecutionTarget:
-    """The version of an evaluation that is executed."""
+    """The version of a rubric that is executed."""
 
-    evaluation_id: UUID
+    rubric_id: UUID
     slug: str
     version_id: UUID
     version: str
@@ -76,8 +76,8 @@ class ExecutionReply(msgspec.Struct, frozen=True):
     id: UUID
     game_id: UUID | None
     player_id: UUID | None
-    evaluation_id: UUID
-    evaluation: str  # its slug
+    rubric_id: UUID
+    rubric: str  # its slug
     version: str
     revision: int
     round_number: int | None
@@ -125,7 +125,7 @@ def read_execution(body: Any) -> ExecutionDraft:
 
 def open_target(conn: Connection, caller: Caller, reference: str) -> tuple[ExecutionTarget, Version]:
     """What a reference comes down to, for a caller who may execute it."""
-    require(caller, "player", "executing an evaluation")
+    require(caller, "player", "executing a rubric")
     found = catalogue.entry(conn, caller, reference)
     version = found.version
     target = ExecutionTarget(
@@ -175,7 +175,7 @@ def execution_of(
         score_id,
         around.game_id,
         around.player_id,
-        target.evaluation_id,
+        target.rubric_id,
         target.version_id,
         None,
         number,
@@ -193,7 +193,7 @@ def execution_of(
         score_id,
         around.game_id,
         around.player_id,
-        target.evaluation_id,
+        target.rubric_id,
         target.slug,
         target.version,
         target.revision,
@@ -216,9 +216,9 @@ def execution_of(
 def keep_execution(
     conn: Connection, caller: Caller, target: ExecutionTarget, execution: RubricExecution
 ) -> ExecutionReply:
-    """Keep a score, if the evaluation is still there for the caller and at the version that was judged by."""
+    """Keep a score, if the rubric is still there for the caller and at the version that was judged by."""
     seen_by = None if caller.is_admin else caller.user_id
-    origin = ScoredVersion(target.evaluation_id, target.revision if target.newest else None, seen_by)
+    origin = ScoredVersion(target.rubric_id, target.revision if target.newest else None, seen_by)
     if not scores.add_score_if(conn, execution.row, origin):
         raise MovedError(f"{target.slug} has changed meanwhile (send it again)")
     return execution.told

@@ -40,7 +40,7 @@ PlanOf = Callable[[Mapping[str, Any], str], Plan]
 """The compiled plan of a definition, by its hash."""
 
 PlansOf = Mapping[UUID, tuple[Plan, bool]]
-"""The plan of each attached evaluation, and whether it is written in the short form."""
+"""The plan of each attached rubric, and whether it is written in the short form."""
 
 FOUND = ("entities_mentioned", "patterns_detected")
 """What is worked out once when a round is kept, and stands beside what was sent."""
@@ -51,8 +51,8 @@ class RoundScoreReply(msgspec.Struct, frozen=True):
 
     id: UUID
     attachment_id: UUID
-    evaluation_id: UUID
-    evaluation: str  # its slug
+    rubric_id: UUID
+    rubric: str  # its slug
     version: str
     dimension: str
     weight: float
@@ -77,7 +77,7 @@ class RoundReply(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class RoundExecution:
-    """One round under one attached evaluation."""
+    """One round under one attached rubric."""
 
     evaluation: Evaluation
     outcome: ScoreOutcome
@@ -121,7 +121,7 @@ async def judge_turns(turns: Sequence[PlayerTurn], bench: RoundJudging) -> Judge
 
 
 def composite_of(attachments: Sequence[Attachment], marks: AttachmentScores) -> Composite:
-    """The composite of one round, from what each attached evaluation gave it."""
+    """The composite of one round, from what each attached rubric gave it."""
     unjudged = AttachmentScore(None, (0.0, 1.0), "not judged yet")
     parts = []
     for attachment in attachments:
@@ -207,7 +207,7 @@ def _work(turn: PlayerTurn, plans: PlansOf) -> Iterator[tuple[Plan, Context]]:
 
 
 def _plans(turn: PlayerTurn, plan_of: PlanOf) -> PlansOf:
-    """Every attached evaluation with its overrides."""
+    """Every attached rubric with its overrides."""
     plans = {}
     for attachment in turn.attachments:
         version = turn.definitions[attachment.version_id]
@@ -265,7 +265,7 @@ def _row(
         new_id(bench.now),
         turn.game.id,
         turn.entrant.player.id,
-        attachment.evaluation_id,
+        attachment.rubric_id,
         attachment.version_id,
         attachment.id,
         sheet.number,
@@ -285,7 +285,7 @@ def _given(score_id: UUID, attachment: Attachment, outcome: ScoreOutcome) -> Rou
     return RoundScoreReply(
         score_id,
         attachment.id,
-        attachment.evaluation_id,
+        attachment.rubric_id,
         attachment.slug,
         attachment.version,
         attachment.dimension,

@@ -1,9 +1,9 @@
 """Leaderboards: who stands where, in one game and across games, per dimension and overall.
 
-`composite` weighs the shares of full marks that the attached evaluations gave. `korgym` compares players with each
-other: per evaluation of a game, if the largest score S over the players exceeds 1, every S becomes ln(1 + S); then the
+`composite` weighs the shares of full marks that the attached rubrics gave. `korgym` compares players with each
+other: per rubric of a game, if the largest score S over the players exceeds 1, every S becomes ln(1 + S); then the
 lowest becomes 0, the highest 1, and all equal 0.5. A game's value in a dimension is the weighted mean over its
-evaluations there, a dimension is the mean over its games, and overall is the mean over dimensions. A player who has no
+rubrics there, a dimension is the mean over its games, and overall is the mean over dimensions. A player who has no
 score somewhere is left out there, and not counted as 0.
 """
 
@@ -54,7 +54,7 @@ class LeaderboardRow(msgspec.Struct, frozen=True):
 
 
 def by_composite(attachments: Sequence[Attachment], standings: Iterable[PlayerMean]) -> list[PlayerTotals]:
-    """Every player's composite in one game: by weight, over the mean of each evaluation's rounds."""
+    """Every player's composite in one game: by weight, over the mean of each rubric's rounds."""
     lines = []
     for player_id, own in _by_player(standings).items():
         rounds = max(standing.rounds for standing in own.values())
@@ -159,7 +159,7 @@ def _missing(attachment: Attachment, reason: str) -> MissingScore:
 
 
 def _compared(standings: Iterable[PlayerMean]) -> dict[UUID, dict[UUID, float]]:
-    """Per attached evaluation, its players laid out between 0 and 1."""
+    """Per attached rubric, its players laid out between 0 and 1."""
     scores: dict[UUID, dict[UUID, float]] = {}
     for standing in standings:
         if standing.raw_mean is not None:
@@ -168,7 +168,7 @@ def _compared(standings: Iterable[PlayerMean]) -> dict[UUID, dict[UUID, float]]:
 
 
 def _dimensions(values: Iterable[tuple[Attachment, float]]) -> dict[str, float]:
-    """Per dimension the mean over games of the weighted mean over each game's evaluations."""
+    """Per dimension the mean over games of the weighted mean over each game's rubrics."""
     games: dict[str, dict[UUID, list[tuple[float, float]]]] = {}
     for attachment, value in values:
         games.setdefault(attachment.dimension, {}).setdefault(attachment.game_id, []).append((attachment.weight, value))

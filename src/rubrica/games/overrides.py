@@ -13,7 +13,7 @@ from rubrica.workspace.draft import LISTING, READ_ONLY, read_draft
 from rubrica.workspace.plain_data import read_plain
 
 FIXED = {"name", "version"} | LISTING | READ_ONLY
-"""Keys that say which evaluation it is and where it is found: a game that wants another one attaches another one."""
+"""Keys that say which rubric it is and where it is found: a game that wants another one attaches another one."""
 
 PLACE = "config_overrides"
 
@@ -61,7 +61,7 @@ def check_overrides(definition: Mapping[str, Any], overrides: Mapping[str, Any],
     plain, problems = read_plain(overrides)
     if not problems:
         problems = [
-            Problem(f"{key} cannot be overridden", (key,), fix="attach another evaluation")
+            Problem(f"{key} cannot be overridden", (key,), fix="attach another rubric")
             for key in overrides
             if key in FIXED
         ]

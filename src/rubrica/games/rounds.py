@@ -46,8 +46,8 @@ class KeptRoundScore(msgspec.Struct, frozen=True):
 
     id: UUID
     attachment_id: UUID
-    evaluation_id: UUID
-    evaluation: str  # its slug
+    rubric_id: UUID
+    rubric: str  # its slug
     version: str
     dimension: str
     weight: float
@@ -163,8 +163,8 @@ def _shown(score: StoredScore, attachment: Attachment) -> KeptRoundScore:
     return KeptRoundScore(
         score.id,
         attachment.id,
-        score.evaluation_id,
-        score.evaluation,
+        score.rubric_id,
+        score.rubric,
         score.version,
         attachment.dimension,
         attachment.weight,

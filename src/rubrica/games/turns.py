@@ -31,7 +31,7 @@ class MovedError(ConflictError):
 
 
 class AttachmentScore(msgspec.Struct, frozen=True):
-    """What one attached evaluation gave one round: a share from 0 to 1, or nothing, within bounds."""
+    """What one attached rubric gave one round: a share from 0 to 1, or nothing, within bounds."""
 
     share: float | None
     bounds: tuple[float, float]

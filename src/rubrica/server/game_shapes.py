@@ -41,7 +41,7 @@ class GameChange(BaseModel):
 
 
 class AttachmentShown(BaseModel):
-    """An evaluation in a game, at the version it was attached with."""
+    """A rubric in a game, at the version it was attached with."""
 
     id: UUID
     game_id: UUID
@@ -82,7 +82,7 @@ class GamePage(BaseModel):
 
 
 class Attaching(BaseModel):
-    """An evaluation to be attached."""
+    """A rubric to be attached."""
 
     model_config = ConfigDict(
         extra="forbid",
@@ -109,7 +109,7 @@ class Attaching(BaseModel):
 
 
 class AttachingAll(BaseModel):
-    """Evaluations to be attached."""
+    """Rubrics to be attached."""
 
     model_config = ConfigDict(
         extra="forbid",
@@ -131,7 +131,7 @@ class AttachingAll(BaseModel):
 
 
 class AttachingOne(Attaching):
-    """One evaluation to be attached."""
+    """One rubric to be attached."""
 
     weights: Weights = Field("exact", description="renormalise: scale all of the game's weights so that they sum to 1.")
 
@@ -144,7 +144,7 @@ class AttachedShown(BaseModel):
 
 
 class MissingShown(BaseModel):
-    """An attached evaluation that gave no score."""
+    """An attached rubric that gave no score."""
 
     attachment_id: UUID
     evaluation: str

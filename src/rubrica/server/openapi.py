@@ -9,8 +9,9 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
 DESCRIPTION = """
-An *evaluation* here is a rubric: a versioned definition of quality that one engine runs. Create one, try it with
-`/test` (nothing is stored), `/execute` it, or attach it to a game with a weight and submit rounds.
+A *rubric* is a versioned definition of quality that one engine runs. Paths and payloads call it an evaluation
+(`/api/evaluations`, `evaluation_id`). Create one, try it with `/test` (nothing is stored), `/execute` it, or attach it
+to a game with a weight and submit rounds.
 
 **Keys.** `Authorization: Bearer rk_…` (or `X-API-Key`). `rubrica keys create --role admin` makes the first. A server
 without keys serves its own machine only, and everybody there is an admin. Roles: *viewer* reads, and tries rubrics out;

@@ -1,4 +1,4 @@
-"""What bodies and replies about evaluations look like, for readers of the OpenAPI document."""
+"""What bodies and replies about rubrics look like, for readers of the OpenAPI document."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class Parent(BaseModel):
 
 
 class EvaluationRow(BaseModel):
-    """An evaluation as a list shows it."""
+    """A rubric as a list shows it."""
 
     id: UUID
     slug: str = Field(description="Its name in lower case and hyphens, as in slug@version.")
@@ -101,14 +101,14 @@ class EvaluationRow(BaseModel):
 
 
 class EvaluationPage(BaseModel):
-    """Evaluations in the order asked for."""
+    """Rubrics in the order asked for."""
 
     items: list[EvaluationRow]
     next: str | None = Field(description="The cursor of the following page; null after the last one.")
 
 
 class EvaluationShown(BaseModel):
-    """One evaluation: the definition's own keys as its author wrote them, and how it is listed."""
+    """One rubric: the definition's own keys as its author wrote them, and how it is listed."""
 
     model_config = ConfigDict(extra="allow", json_schema_extra={"examples": [{**SPEED, "slug": "speed-demon"}]})
 
@@ -200,7 +200,7 @@ class Ancestor(Parent):
 
 
 class LineageShown(BaseModel):
-    """Where an evaluation comes from, and what was made of it."""
+    """Where a rubric comes from, and what was made of it."""
 
     id: UUID
     slug: str
@@ -210,7 +210,7 @@ class LineageShown(BaseModel):
 
 
 class Tryout(BaseModel):
-    """What an evaluation makes of a context. Nothing of it is stored."""
+    """What a rubric makes of a context. Nothing of it is stored."""
 
     model_config = ConfigDict(extra="allow")
 

@@ -55,24 +55,24 @@ async def run_for_user(app: FastAPI, caller: Caller, work: Callable[P, T], *args
 
 @dataclass(frozen=True, slots=True)
 class ReadyTarget:
-    """An evaluation that can be executed at once."""
+    """A rubric that can be executed at once."""
 
     target: ExecutionTarget
     plan: Plan
 
 
 class TargetCache:
-    """Evaluations that were executed last, by id. They may have changed since: whoever keeps a score makes sure.
+    """Rubrics that were executed last, by id. They may have changed since: whoever keeps a score makes sure.
 
-    A slug can come to mean another evaluation at any time, so it is looked up each time.
+    A slug can come to mean another rubric at any time, so it is looked up each time.
     """
 
     def __init__(self) -> None:
         self._known: PlanCache[ReadyTarget] = PlanCache(lambda ready: ready.plan, MOST_TARGETS)
 
     async def of(self, service: Service, caller: Caller, reference: str) -> ReadyTarget:
-        """The evaluation a reference means, ready to be executed."""
-        check_action(caller, "executing an evaluation")
+        """The rubric a reference means, ready to be executed."""
+        check_action(caller, "executing a rubric")
         known = self._known.get(reference)
         if known is not None and not (known.plan.judge and known.plan.judged):
             return known  # a judge is not paid before it is known who may ask it
@@ -86,9 +86,9 @@ class TargetCache:
             target, await service.work.run(caller.user_id, service.plans.of, version.definition, version.hash)
         )
         if target.newest:
-            self._known.put(str(target.evaluation_id), ready)
+            self._known.put(str(target.rubric_id), ready)
         return ready
 
-    def forget(self, evaluation_id: UUID) -> None:
-        """Read an evaluation anew next time: it has changed."""
-        self._known.drop(str(evaluation_id))
+    def forget(self, rubric_id: UUID) -> None:
+        """Read a rubric anew next time: it has changed."""
+        self._known.drop(str(rubric_id))

@@ -1,4 +1,4 @@
-"""Games, and the evaluations that are attached to them."""
+"""Games, and the rubrics that are attached to them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import msgspec
 from sqlalchemy import ColumnElement, Connection, and_, exists, insert, or_, select, update
 
 from .columns import new_id
-from .tables import evaluation_versions, evaluations, game_evaluations, games, players, rounds
+from .tables import game_rubrics, games, players, rounds, rubric_versions, rubrics
 
 
 class Game(msgspec.Struct, frozen=True):
@@ -26,11 +26,11 @@ class Game(msgspec.Struct, frozen=True):
 
 
 class Attachment(msgspec.Struct, frozen=True):
-    """One version of an evaluation in a game, with its weight. Later versions do not reach the game."""
+    """One version of a rubric in a game, with its weight. Later versions do not reach the game."""
 
     id: UUID
     game_id: UUID
-    evaluation_id: UUID
+    rubric_id: UUID
     version_id: UUID
     slug: str
     name: str
@@ -45,7 +45,7 @@ class Attachment(msgspec.Struct, frozen=True):
 class NewAttachment(msgspec.Struct, frozen=True):
     """What is to be attached."""
 
-    evaluation_id: UUID
+    rubric_id: UUID
     version_id: UUID
     weight: float
     dimension: str
@@ -119,72 +119,70 @@ def _plays(user_id: UUID) -> ColumnElement[bool]:
     return own.correlate(games).exists()
 
 
-# --- attached evaluations ---------------------------------------------------------------------------------
+# --- attached rubrics ---------------------------------------------------------------------------------
 
 
 def attachments(
     conn: Connection, game_ids: Sequence[UUID] | None = None, seen_by: UUID | None = None
 ) -> list[Attachment]:
     """What is attached to some games now, or to every game a user may see, in the order it was attached."""
-    chosen: ColumnElement[bool] = game_evaluations.c.detached_at.is_(None)
+    chosen: ColumnElement[bool] = game_rubrics.c.detached_at.is_(None)
     if game_ids is not None:
-        chosen = and_(chosen, game_evaluations.c.game_session_id.in_(game_ids))
+        chosen = and_(chosen, game_rubrics.c.game_session_id.in_(game_ids))
     if seen_by is not None:
-        chosen = and_(
-            chosen, select(1).where(games.c.id == game_evaluations.c.game_session_id, visible(seen_by)).exists()
-        )
+        chosen = and_(chosen, select(1).where(games.c.id == game_rubrics.c.game_session_id, visible(seen_by)).exists())
     return _attachments(conn, chosen)
 
 
 def attachment_by_id(conn: Connection, game_id: UUID, attachment_id: UUID) -> Attachment | None:
     """Something that is attached to a game now."""
-    table = game_evaluations.c
+    table = game_rubrics.c
     chosen = and_(table.game_session_id == game_id, table.id == attachment_id, table.detached_at.is_(None))
     return next(iter(_attachments(conn, chosen)), None)
 
 
 def attach(conn: Connection, game_id: UUID, new: Sequence[NewAttachment], now: datetime) -> list[UUID]:
-    """Attach evaluations to a game; their ids, in the same order."""
+    """Attach rubrics to a game; their ids, in the same order."""
     ids = sorted(new_id(now) for _ in new)
     rows = [
         msgspec.structs.asdict(item) | {"id": id, "game_session_id": game_id, "created_at": now}
         for id, item in zip(ids, new, strict=True)
     ]
     if rows:
-        conn.execute(insert(game_evaluations), rows)
+        conn.execute(insert(game_rubrics), rows)
     return ids
 
 
 def detach(conn: Connection, attachment_ids: Sequence[UUID], now: datetime) -> None:
-    """Take evaluations off their game. Their scores stay, and count no more."""
-    chosen = game_evaluations.c.id.in_(attachment_ids)
-    conn.execute(update(game_evaluations).where(chosen).values(detached_at=now))
+    """Take rubrics off their game. Their scores stay, and count no more."""
+    chosen = game_rubrics.c.id.in_(attachment_ids)
+    conn.execute(update(game_rubrics).where(chosen).values(detached_at=now))
 
 
 def set_weight(conn: Connection, attachment_id: UUID, weight: float) -> None:
-    conn.execute(update(game_evaluations).where(game_evaluations.c.id == attachment_id).values(weight=weight))
+    conn.execute(update(game_rubrics).where(game_rubrics.c.id == attachment_id).values(weight=weight))
 
 
 def definitions(conn: Connection, version_ids: Sequence[UUID]) -> dict[UUID, VersionDefinition]:
     """What some versions say."""
-    table = evaluation_versions.c
+    table = rubric_versions.c
     rows = conn.execute(select(table.id, table.definition, table.hash).where(table.id.in_(version_ids)))
     return {id: VersionDefinition(definition, hash) for id, definition, hash in rows}
 
 
 def _attachments(conn: Connection, chosen: ColumnElement[bool]) -> list[Attachment]:
-    table = game_evaluations
+    table = game_rubrics
     query = (
         select(
             *(column for column in table.c if column.name not in ("game_session_id", "detached_at")),
             table.c.game_session_id.label("game_id"),
-            evaluations.c.slug,
-            evaluations.c.name,
-            evaluation_versions.c.version,
-            evaluation_versions.c.revision,
+            rubrics.c.slug,
+            rubrics.c.name,
+            rubric_versions.c.version,
+            rubric_versions.c.revision,
         )
-        .join(evaluations, evaluations.c.id == table.c.evaluation_id)
-        .join(evaluation_versions, evaluation_versions.c.id == table.c.version_id)
+        .join(rubrics, rubrics.c.id == table.c.rubric_id)
+        .join(rubric_versions, rubric_versions.c.id == table.c.version_id)
         .where(chosen)
         .order_by(table.c.id)
     )

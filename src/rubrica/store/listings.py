@@ -16,8 +16,8 @@ from sqlalchemy import ColumnElement, Connection, Row, Select, false, func, sele
 
 from .rubrics import COLUMNS, RubricListing, listing_from
 from .search import matches, tagged
-from .tables import evaluation_templates as templates
-from .tables import evaluations, users
+from .tables import market_listings as listings
+from .tables import rubrics, users
 
 Sort = Literal["trending", "downloads", "rating", "newest", "name"]
 Position = tuple[object, ...]
@@ -43,11 +43,11 @@ class MarketFilters:
 
 @dataclass(frozen=True, slots=True)
 class MarketListing:
-    """One evaluation on the marketplace."""
+    """One rubric on the marketplace."""
 
     listing: RubricListing
     author: str | None  # None: it came with Rubrica
-    template_id: UUID
+    id: UUID  # of the listing, not of the rubric
     downloads: int  # people who imported it
     rating: float | None  # the mean of its reviews
     reviews: int
@@ -56,25 +56,25 @@ class MarketListing:
     listed_at: datetime  # for the first time
 
 
-_TEMPLATE = tuple(
-    templates.c[name] for name in ("id", "downloads", "rating", "reviews", "featured", "trend", "created_at")
+_LISTING = tuple(
+    listings.c[name] for name in ("id", "downloads", "rating", "reviews", "featured", "trend", "created_at")
 )
 _KEYS: Mapping[Sort, tuple[ColumnElement[Any], ...]] = {
-    "trending": (templates.c.trend, templates.c.id),
-    "downloads": (templates.c.downloads, templates.c.id),
-    "rating": (templates.c.rating, templates.c.reviews, templates.c.id),
-    "newest": (templates.c.id,),
-    "name": (evaluations.c.slug, evaluations.c.id),
+    "trending": (listings.c.trend, listings.c.id),
+    "downloads": (listings.c.downloads, listings.c.id),
+    "rating": (listings.c.rating, listings.c.reviews, listings.c.id),
+    "newest": (listings.c.id,),
+    "name": (rubrics.c.slug, rubrics.c.id),
 }
-_LISTED = templates.c.listed
-_LISTED_LAST: ColumnElement[bool] = func.coalesce(templates.c.listed, false())
+_LISTED = listings.c.listed
+_LISTED_LAST: ColumnElement[bool] = func.coalesce(listings.c.listed, false())
 """The same, which SQLite cannot start a search from: it believes that few rows are listed."""
 
 
 def market_listings(
     conn: Connection, filters: MarketFilters, sort: Sort, limit: int, after: Position | None = None
 ) -> list[MarketListing]:
-    """Up to `limit` listed evaluations in that order, from the one that follows `after`."""
+    """Up to `limit` listed rubrics in that order, from the one that follows `after`."""
     found: list[MarketListing] = []
     for stretch in _stretches(sort, after):
         if len(found) < limit:
@@ -82,9 +82,9 @@ def market_listings(
     return found
 
 
-def market_listing(conn: Connection, evaluation_id: UUID) -> MarketListing | None:
-    """One evaluation as the marketplace shows it; None if it is not listed."""
-    row = conn.execute(_offered().where(evaluations.c.id == evaluation_id, _LISTED)).first()
+def market_listing(conn: Connection, rubric_id: UUID) -> MarketListing | None:
+    """One rubric as the marketplace shows it; None if it is not listed."""
+    row = conn.execute(_offered().where(rubrics.c.id == rubric_id, _LISTED)).first()
     return None if row is None else _offer(row)
 
 
@@ -92,13 +92,13 @@ def position(offer: MarketListing, sort: Sort) -> Position:
     """Where a page ends whose last offer this is."""
     match sort:
         case "trending":
-            return (offer.trend, offer.template_id)
+            return (offer.trend, offer.id)
         case "downloads":
-            return (offer.downloads, offer.template_id)
+            return (offer.downloads, offer.id)
         case "rating":
-            return (offer.rating, offer.reviews, offer.template_id)
+            return (offer.rating, offer.reviews, offer.id)
         case "newest":
-            return (offer.template_id,)
+            return (offer.id,)
         case "name":
             return (offer.listing.slug, offer.listing.id)
         case _:
@@ -129,64 +129,62 @@ class _Stretch:
 def _stretches(sort: Sort, after: Position | None) -> Iterator[_Stretch]:
     keys = _KEYS[sort]
     if sort == "name":
-        yield _Stretch(keys, after, (evaluations.c.is_public, _LISTED_LAST), up=True)
+        yield _Stretch(keys, after, (rubrics.c.is_public, _LISTED_LAST), up=True)
     elif sort != "rating":
         yield _Stretch(keys, after)
     else:  # what nobody rated comes last: databases do not agree on where NULL stands
         if after is None or after[0] is not None:
-            yield _Stretch(keys, after, rows=(templates.c.rating.is_not(None),))
+            yield _Stretch(keys, after, rows=(listings.c.rating.is_not(None),))
             after = None
-        yield _Stretch(_KEYS["newest"], after and after[-1:], rows=(templates.c.rating.is_(None),))
+        yield _Stretch(_KEYS["newest"], after and after[-1:], rows=(listings.c.rating.is_(None),))
 
 
 def _through(conn: Connection, stretch: _Stretch, filters: MarketFilters, limit: int) -> list[MarketListing]:
     """Go through a stretch until enough is found; where little fits, find all that does and sort that."""
     if filters.least_trend is not None:
-        stretch = replace(stretch, rows=(*stretch.rows, templates.c.trend >= filters.least_trend))
-    own, evaluation = _own(filters), _of_evaluation(conn, filters)
-    if not own and not evaluation:
+        stretch = replace(stretch, rows=(*stretch.rows, listings.c.trend >= filters.least_trend))
+    own, of_rubric = _own(filters), _of_rubric(conn, filters)
+    if not own and not of_rubric:
         return _shown(conn, stretch.first(_offered().where(*stretch.start, *stretch.beyond()), limit))
     for rows in GLANCES:
-        ahead = stretch.first(_both(templates.c.id).where(*stretch.start, *stretch.beyond()), rows * limit).subquery()
-        near = _offered().join(ahead, ahead.c.id == templates.c.id).where(*own, *evaluation)
+        ahead = stretch.first(_both(listings.c.id).where(*stretch.start, *stretch.beyond()), rows * limit).subquery()
+        near = _offered().join(ahead, ahead.c.id == listings.c.id).where(*own, *of_rubric)
         found = _shown(conn, stretch.first(near, limit))
         if len(found) == limit:
             return found
-    listed = _LISTED_LAST if evaluation and not filters.featured else _LISTED
-    fitting = (
-        _both(templates.c.id).where(listed, *stretch.beyond(), *own, *evaluation).cte().prefix_with("MATERIALIZED")
-    )
-    return _shown(conn, stretch.first(_offered().join(fitting, fitting.c.id == templates.c.id), limit))
+    listed = _LISTED_LAST if of_rubric and not filters.featured else _LISTED
+    fitting = _both(listings.c.id).where(listed, *stretch.beyond(), *own, *of_rubric).cte().prefix_with("MATERIALIZED")
+    return _shown(conn, stretch.first(_offered().join(fitting, fitting.c.id == listings.c.id), limit))
 
 
 def _own(filters: MarketFilters) -> list[ColumnElement[bool]]:
     conditions = []
     if filters.featured is not None:
-        conditions.append(templates.c.featured == filters.featured)
+        conditions.append(listings.c.featured == filters.featured)
     if filters.min_rating is not None:
-        conditions.append(templates.c.rating >= filters.min_rating)
+        conditions.append(listings.c.rating >= filters.min_rating)
     return conditions
 
 
-def _of_evaluation(conn: Connection, filters: MarketFilters) -> list[ColumnElement[bool]]:
+def _of_rubric(conn: Connection, filters: MarketFilters) -> list[ColumnElement[bool]]:
     conditions = []
     if filters.q.strip():
         conditions.append(matches(filters.q))
     if filters.category is not None:
-        conditions.append(evaluations.c.category == filters.category)
+        conditions.append(rubrics.c.category == filters.category)
     if filters.tags:
         conditions.append(tagged(conn, filters.tags))
     if filters.scoring_type is not None:
-        conditions.append(evaluations.c.scoring_type == filters.scoring_type)
+        conditions.append(rubrics.c.scoring_type == filters.scoring_type)
     return conditions
 
 
 def _both(*columns: ColumnElement[Any]) -> Select[Any]:
-    return select(*columns).join_from(templates, evaluations, evaluations.c.id == templates.c.evaluation_id)
+    return select(*columns).join_from(listings, rubrics, rubrics.c.id == listings.c.rubric_id)
 
 
 def _offered() -> Select[Any]:
-    return _both(*COLUMNS, users.c.name, *_TEMPLATE).outerjoin(users, users.c.id == evaluations.c.created_by)
+    return _both(*COLUMNS, users.c.name, *_LISTING).outerjoin(users, users.c.id == rubrics.c.created_by)
 
 
 def _shown(conn: Connection, query: Select[Any]) -> list[MarketListing]:

@@ -1,4 +1,4 @@
-"""Evaluations as lists show them: the newest revision's name and version, who made it, who may see it."""
+"""Rubrics as lists show them: the newest revision's name and version, who made it, who may see it."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ from sqlalchemy import (
 from sqlalchemy.exc import IntegrityError
 
 from .search import matches, tagged
-from .tables import evaluation_versions, evaluations
+from .tables import rubric_versions, rubrics
 
 Order = Literal["newest", "name"]
 Place = tuple[str, UUID]
-"""Where a page ended: the slug and the id of its last evaluation."""
+"""Where a page ended: the slug and the id of its last rubric."""
 
 MOST_NAMESAKES = 10
-"""How many evaluations of one slug are looked at; own and bundled ones come first."""
+"""How many rubrics of one slug are looked at; own and bundled ones come first."""
 
 
 @dataclass(frozen=True, slots=True)
 class RubricListing:
-    """One evaluation, without what it says."""
+    """One rubric, without what it says."""
 
     id: UUID
     slug: str  # the rubric's name, as in slug@version
@@ -59,7 +59,7 @@ class RubricListing:
 
 @dataclass(frozen=True, slots=True)
 class RubricQuery:
-    """What a list is narrowed down to, in which order, and after which evaluation it goes on."""
+    """What a list is narrowed down to, in which order, and after which rubric it goes on."""
 
     q: str = ""
     category: str | None = None
@@ -70,7 +70,7 @@ class RubricQuery:
     after: Place | None = None
 
 
-COLUMNS = tuple(evaluations.c[name] for name in RubricListing.__dataclass_fields__)
+COLUMNS = tuple(rubrics.c[name] for name in RubricListing.__dataclass_fields__)
 
 
 def listing_from(row: Row[Any]) -> RubricListing:
@@ -79,16 +79,16 @@ def listing_from(row: Row[Any]) -> RubricListing:
     return RubricListing(**{**values, "tags": tuple(values["tags"])})
 
 
-def by_id(conn: Connection, evaluation_id: UUID, *, lock: bool = False) -> RubricListing | None:
-    """An evaluation, deleted or not. Locked, nobody else changes it until the transaction ends."""
-    query = select(*COLUMNS).where(evaluations.c.id == evaluation_id)
-    # key_share: scores of this evaluation may be written meanwhile, for its id does not change
+def by_id(conn: Connection, rubric_id: UUID, *, lock: bool = False) -> RubricListing | None:
+    """A rubric, deleted or not. Locked, nobody else changes it until the transaction ends."""
+    query = select(*COLUMNS).where(rubrics.c.id == rubric_id)
+    # key_share: scores of this rubric may be written meanwhile, for its id does not change
     row = conn.execute(query.with_for_update(key_share=True) if lock else query).first()
     return None if row is None else listing_from(row)
 
 
 def by_slug(conn: Connection, slug: str, user_id: UUID, *, everything: bool = False) -> list[RubricListing]:
-    """Evaluations of that slug which a user sees: own ones first, then the bundled one, then public ones.
+    """Rubrics of that slug which a user sees: own ones first, then the bundled one, then public ones.
 
     `everything` adds what others keep to themselves, last.
     """
@@ -97,13 +97,13 @@ def by_slug(conn: Connection, slug: str, user_id: UUID, *, everything: bool = Fa
 
 def _namesakes(*, everything: bool) -> Select[Any]:
     """Made once: making it takes longer than running it, and nothing is looked up more often."""
-    own = evaluations.c.created_by == bindparam("user", type_=Uuid)
-    rank = case((own, 0), (evaluations.c.created_by.is_(None), 1), else_=2)
-    private = case((evaluations.c.is_public, 0), else_=1)
-    query = select(*COLUMNS).where(evaluations.c.slug == bindparam("slug"), evaluations.c.deleted_at.is_(None))
+    own = rubrics.c.created_by == bindparam("user", type_=Uuid)
+    rank = case((own, 0), (rubrics.c.created_by.is_(None), 1), else_=2)
+    private = case((rubrics.c.is_public, 0), else_=1)
+    query = select(*COLUMNS).where(rubrics.c.slug == bindparam("slug"), rubrics.c.deleted_at.is_(None))
     if not everything:
-        query = query.where(or_(evaluations.c.is_public, own))
-    return query.order_by(rank, private, evaluations.c.id).limit(MOST_NAMESAKES)
+        query = query.where(or_(rubrics.c.is_public, own))
+    return query.order_by(rank, private, rubrics.c.id).limit(MOST_NAMESAKES)
 
 
 _NAMESAKES = {everything: _namesakes(everything=everything) for everything in (True, False)}
@@ -111,24 +111,24 @@ _NAMESAKES = {everything: _namesakes(everything=everything) for everything in (T
 
 def bundled(conn: Connection) -> dict[str, RubricListing]:
     """What came with Rubrica, by slug, with what was deleted since."""
-    query = select(*COLUMNS).where(evaluations.c.created_by.is_(None)).order_by(evaluations.c.id)
+    query = select(*COLUMNS).where(rubrics.c.created_by.is_(None)).order_by(rubrics.c.id)
     return {listing.slug: listing for listing in map(listing_from, conn.execute(query))}
 
 
 def taken(conn: Connection, owner: UUID) -> set[str]:
     """The slugs of one owner."""
-    own = select(evaluations.c.slug).where(evaluations.c.created_by == owner, evaluations.c.deleted_at.is_(None))
+    own = select(rubrics.c.slug).where(rubrics.c.created_by == owner, rubrics.c.deleted_at.is_(None))
     return set(conn.execute(own).scalars())
 
 
 def add(conn: Connection, listing: RubricListing, search: str) -> bool:
-    """Keep a new evaluation; False if its owner has one of that slug already. `search` is what `q` looks in."""
-    return _kept(conn, insert(evaluations).values(_values(listing, search)))
+    """Keep a new rubric; False if its owner has one of that slug already. `search` is what `q` looks in."""
+    return _kept(conn, insert(rubrics).values(_values(listing, search)))
 
 
 def change(conn: Connection, listing: RubricListing, search: str) -> bool:
-    """Write an evaluation anew; False if its owner has another one of that slug."""
-    return _kept(conn, update(evaluations).where(evaluations.c.id == listing.id).values(_values(listing, search)))
+    """Write a rubric anew; False if its owner has another one of that slug."""
+    return _kept(conn, update(rubrics).where(rubrics.c.id == listing.id).values(_values(listing, search)))
 
 
 def _values(listing: RubricListing, search: str) -> dict[str, Any]:
@@ -149,20 +149,20 @@ def _kept(conn: Connection, statement: Any) -> bool:
     return True
 
 
-def delete(conn: Connection, evaluation_id: UUID, now: datetime) -> None:
-    """Take an evaluation out of every list; versions and scores stay."""
-    conn.execute(update(evaluations).where(evaluations.c.id == evaluation_id).values(deleted_at=now, updated_at=now))
+def delete(conn: Connection, rubric_id: UUID, now: datetime) -> None:
+    """Take a rubric out of every list; versions and scores stay."""
+    conn.execute(update(rubrics).where(rubrics.c.id == rubric_id).values(deleted_at=now, updated_at=now))
 
 
 def browse(
     conn: Connection, user_id: UUID, wanted: RubricQuery, limit: int, *, everything: bool = False
 ) -> list[RubricListing]:
     """One page of what a user sees: what is public, and what is their own. `everything`: whoever it belongs to."""
-    public, own = evaluations.c.is_public.is_(True), evaluations.c.created_by == user_id
+    public, own = rubrics.c.is_public.is_(True), rubrics.c.created_by == user_id
     if wanted.mine:
         views = [own]
     elif everything:
-        views = [evaluations.c.id.is_not(None)]
+        views = [rubrics.c.id.is_not(None)]
     else:
         views = [public, own]
     pages = [_page(conn, view, wanted, limit) for view in views]
@@ -176,32 +176,32 @@ def browse(
 
 
 def _page(conn: Connection, view: ColumnElement[bool], wanted: RubricQuery, limit: int) -> Select[Any]:
-    conditions = [view, evaluations.c.deleted_at.is_(None)]
+    conditions = [view, rubrics.c.deleted_at.is_(None)]
     if wanted.q.strip():
         conditions.append(matches(wanted.q))
     if wanted.category is not None:
-        conditions.append(evaluations.c.category == wanted.category)
+        conditions.append(rubrics.c.category == wanted.category)
     if wanted.tags:
         conditions.append(tagged(conn, wanted.tags))
     if wanted.scoring_type is not None:
-        conditions.append(evaluations.c.scoring_type == wanted.scoring_type)
+        conditions.append(rubrics.c.scoring_type == wanted.scoring_type)
     if wanted.after is not None:
         slug, last = wanted.after
         if wanted.order == "name":
-            conditions.append(tuple_(evaluations.c.slug, evaluations.c.id) > tuple_(slug, last))
+            conditions.append(tuple_(rubrics.c.slug, rubrics.c.id) > tuple_(slug, last))
         else:
-            conditions.append(evaluations.c.id < last)
-    return select(*COLUMNS).where(*conditions).order_by(*_order(wanted.order, evaluations.c)).limit(limit)
+            conditions.append(rubrics.c.id < last)
+    return select(*COLUMNS).where(*conditions).order_by(*_order(wanted.order, rubrics.c)).limit(limit)
 
 
 def _order(order: Order, columns: Any) -> Sequence[ColumnElement[Any]]:
     return (columns.slug, columns.id) if order == "name" else (columns.id.desc(),)
 
 
-def forks(conn: Connection, evaluation_id: UUID, user_id: UUID, limit: int, *, everything: bool) -> list[RubricListing]:
-    """Evaluations that were copied from any version of this one and that a user sees, oldest first."""
-    versions = select(evaluation_versions.c.id).where(evaluation_versions.c.evaluation_id == evaluation_id)
-    query = select(*COLUMNS).where(evaluations.c.forked_from.in_(versions), evaluations.c.deleted_at.is_(None))
+def forks(conn: Connection, rubric_id: UUID, user_id: UUID, limit: int, *, everything: bool) -> list[RubricListing]:
+    """Rubrics that were copied from any version of this one and that a user sees, oldest first."""
+    versions = select(rubric_versions.c.id).where(rubric_versions.c.rubric_id == rubric_id)
+    query = select(*COLUMNS).where(rubrics.c.forked_from.in_(versions), rubrics.c.deleted_at.is_(None))
     if not everything:
-        query = query.where(or_(evaluations.c.is_public, evaluations.c.created_by == user_id))
-    return [listing_from(row) for row in conn.execute(query.order_by(evaluations.c.id).limit(limit))]
+        query = query.where(or_(rubrics.c.is_public, rubrics.c.created_by == user_id))
+    return [listing_from(row) for row in conn.execute(query.order_by(rubrics.c.id).limit(limit))]

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from sqlalchemy import ColumnElement, Connection, delete, exists, insert, or_, select, true, update
 
-from .tables import evaluation_versions, evaluations, review_items, run_access, run_reviewers, users
+from .tables import review_items, rubric_versions, rubrics, run_access, run_reviewers, users
 
 Sharing = Literal["private", "shared"]
 """private: its owner and admins. shared: everybody who has a key may read it."""
@@ -83,11 +83,11 @@ def reviewable_by(user_id: UUID | None) -> ColumnElement[bool]:
 
 def hidden_rubrics(conn: Connection, hashes: Collection[str], user_id: UUID) -> list[str]:
     """Names of rubrics, by content hash, that are kept here and that a user may not see: private ones of others."""
-    table = evaluation_versions.c
+    table = rubric_versions.c
     query = (
-        select(table.hash, evaluations.c.slug, evaluations.c.is_public, evaluations.c.created_by)
-        .join_from(evaluation_versions, evaluations, evaluations.c.id == table.evaluation_id)
-        .where(table.hash.in_(list(hashes)), evaluations.c.deleted_at.is_(None))
+        select(table.hash, rubrics.c.slug, rubrics.c.is_public, rubrics.c.created_by)
+        .join_from(rubric_versions, rubrics, rubrics.c.id == table.rubric_id)
+        .where(table.hash.in_(list(hashes)), rubrics.c.deleted_at.is_(None))
     )
     found: dict[str, str] = {}
     seen: set[str] = set()

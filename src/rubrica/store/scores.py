@@ -26,7 +26,7 @@ from sqlalchemy import (
 
 from .players import joined
 from .prepared import Prepared
-from .tables import evaluation_scores, evaluation_versions, evaluations, game_evaluations, games, players
+from .tables import evaluation_scores, game_rubrics, games, players, rubric_versions, rubrics
 
 _scores = evaluation_scores.c
 
@@ -37,7 +37,7 @@ class NewScore(msgspec.Struct, frozen=True):
     id: UUID
     game_session_id: UUID | None
     player_id: UUID | None
-    evaluation_id: UUID
+    rubric_id: UUID
     version_id: UUID
     attachment_id: UUID | None
     round_number: int | None
@@ -59,8 +59,8 @@ class ScoreLine(msgspec.Struct, frozen=True):
     game_id: UUID | None
     player_id: UUID | None
     player: str | None  # its name
-    evaluation_id: UUID
-    evaluation: str  # its slug
+    rubric_id: UUID
+    rubric: str  # its slug
     version: str
     revision: int
     attachment_id: UUID | None
@@ -94,7 +94,7 @@ class GameScore(msgspec.Struct, frozen=True):
 
 
 class PlayerMean(msgspec.Struct, frozen=True):
-    """A player's scores under one attached evaluation, taken together over the rounds."""
+    """A player's scores under one attached rubric, taken together over the rounds."""
 
     game_id: UUID
     attachment_id: UUID
@@ -110,16 +110,16 @@ class ScoreQuery:
     """What a list of scores is narrowed down to."""
 
     created_by: UUID | None = None
-    evaluation_id: UUID | None = None
+    rubric_id: UUID | None = None
     game_id: UUID | None = None
     player_id: UUID | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ScoredVersion:
-    """What an evaluation must still be for a score of it to be kept."""
+    """What a rubric must still be for a score of it to be kept."""
 
-    evaluation_id: UUID
+    rubric_id: UUID
     revision: int | None  # None: any
     seen_by: UUID | None  # public, or this user's own; None: anybody's
 
@@ -131,20 +131,18 @@ def add_scores(conn: Connection, new: Sequence[NewScore]) -> None:
 
 
 def add_score_if(conn: Connection, score: NewScore, origin: ScoredVersion) -> bool:
-    """Keep a score if its evaluation is still what it was judged by; one statement, for it is made very often."""
+    """Keep a score if its rubric is still what it was judged by; one statement, for it is made very often."""
     values = msgspec.structs.asdict(score) | {"revision": origin.revision, "seen_by": origin.seen_by}
     return _INSERT_IF[origin.revision is not None, origin.seen_by is not None].run(conn, values) == 1
 
 
 def _insert_if(*, revision: bool, seen_by: bool) -> Insert:
-    there = select(1).where(
-        evaluations.c.id == bindparam("evaluation_id", type_=Uuid), evaluations.c.deleted_at.is_(None)
-    )
+    there = select(1).where(rubrics.c.id == bindparam("rubric_id", type_=Uuid), rubrics.c.deleted_at.is_(None))
     if revision:
-        there = there.where(evaluations.c.revision == bindparam("revision", type_=Integer))
+        there = there.where(rubrics.c.revision == bindparam("revision", type_=Integer))
     if seen_by:
-        own = evaluations.c.created_by == bindparam("seen_by", type_=Uuid)
-        there = there.where(or_(evaluations.c.is_public, own))
+        own = rubrics.c.created_by == bindparam("seen_by", type_=Uuid)
+        there = there.where(or_(rubrics.c.is_public, own))
     columns = list(evaluation_scores.c)
     values = select(*(bindparam(column.name, type_=column.type) for column in columns)).where(there.exists())
     return insert(evaluation_scores).from_select(columns, values)
@@ -206,12 +204,12 @@ def game_scores(
 
 
 def standings(conn: Connection, chosen: ColumnElement[bool], *, joined_only: bool = False) -> list[PlayerMean]:
-    """Every player's mean under every evaluation that is attached now, of the games chosen, or of who joined."""
+    """Every player's mean under every rubric that is attached now, of the games chosen, or of who joined."""
     if joined_only:
-        chosen = and_(chosen, joined(game_evaluations.c.game_session_id, evaluation_scores.c.player_id))
+        chosen = and_(chosen, joined(game_rubrics.c.game_session_id, evaluation_scores.c.player_id))
     query = (
         select(
-            game_evaluations.c.game_session_id,
+            game_rubrics.c.game_session_id,
             _scores.attachment_id,
             _scores.player_id,
             func.avg(_scores.raw_score),
@@ -219,10 +217,10 @@ def standings(conn: Connection, chosen: ColumnElement[bool], *, joined_only: boo
             func.count(),
             func.count(_scores.normalized_score),
         )
-        .join(game_evaluations, game_evaluations.c.id == _scores.attachment_id)
-        .join(games, games.c.id == game_evaluations.c.game_session_id)
-        .where(and_(game_evaluations.c.detached_at.is_(None), chosen))
-        .group_by(game_evaluations.c.game_session_id, _scores.attachment_id, _scores.player_id)
+        .join(game_rubrics, game_rubrics.c.id == _scores.attachment_id)
+        .join(games, games.c.id == game_rubrics.c.game_session_id)
+        .where(and_(game_rubrics.c.detached_at.is_(None), chosen))
+        .group_by(game_rubrics.c.game_session_id, _scores.attachment_id, _scores.player_id)
     )
     return [PlayerMean(*row) for row in conn.execute(query)]
 
@@ -250,10 +248,10 @@ def _lines() -> Select[Any]:
             _scores.game_session_id.label("game_id"),
             _scores.player_id,
             players.c.name.label("player"),
-            _scores.evaluation_id,
-            evaluations.c.slug.label("evaluation"),
-            evaluation_versions.c.version,
-            evaluation_versions.c.revision,
+            _scores.rubric_id,
+            rubrics.c.slug.label("rubric"),
+            rubric_versions.c.version,
+            rubric_versions.c.revision,
             _scores.attachment_id,
             _scores.round_number,
             _scores.raw_score,
@@ -262,8 +260,8 @@ def _lines() -> Select[Any]:
             _scores.created_by,
             _scores.created_at,
         )
-        .join(evaluations, evaluations.c.id == _scores.evaluation_id)
-        .join(evaluation_versions, evaluation_versions.c.id == _scores.version_id)
+        .join(rubrics, rubrics.c.id == _scores.rubric_id)
+        .join(rubric_versions, rubric_versions.c.id == _scores.version_id)
         .outerjoin(players, players.c.id == _scores.player_id)
     )
 

@@ -1,4 +1,4 @@
-"""What lists of evaluations can be narrowed down by: words that occur, and tags."""
+"""What lists of rubrics can be narrowed down by: words that occur, and tags."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from sqlalchemy import ColumnElement, Connection, and_, column, func, select, type_coerce
 from sqlalchemy.dialects.postgresql import JSONB
 
-from .tables import evaluations
+from .tables import rubrics
 
 MOST_WORDS = 16
 """Words of a query that are looked for; each costs a look at every row."""
@@ -28,15 +28,15 @@ def matches(query: str) -> ColumnElement[bool]:
     """Every word of the query occurs in the name, the description, the category or a tag; any part of a word will do.
 
     >>> print(matches("50%").compile(compile_kwargs={"literal_binds": True}))
-    (evaluations.search LIKE '%' || '50/%' || '%' ESCAPE '/')
+    (rubrics.search LIKE '%' || '50/%' || '%' ESCAPE '/')
     """
     words = query.casefold().split()[:MOST_WORDS]
-    return and_(*(evaluations.c.search.contains(word, autoescape=True) for word in words))
+    return and_(*(rubrics.c.search.contains(word, autoescape=True) for word in words))
 
 
 def tagged(conn: Connection, tags: Sequence[str]) -> ColumnElement[bool]:
     """Every one of the tags is there, spelled like this."""
     if conn.dialect.name == "postgresql":
-        return type_coerce(evaluations.c.tags, JSONB).contains(list(tags))
-    each = func.json_each(evaluations.c.tags).table_valued(column("value"))
+        return type_coerce(rubrics.c.tags, JSONB).contains(list(tags))
+    each = func.json_each(rubrics.c.tags).table_valued(column("value"))
     return and_(*(select(1).select_from(each).where(each.c.value == tag).exists() for tag in tags))

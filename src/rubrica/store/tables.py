@@ -61,8 +61,8 @@ api_keys = Table(
     CheckConstraint("per_minute > 0", name="per_minute"),
 )
 
-evaluations = Table(
-    "evaluations",
+rubrics = Table(
+    "rubrics",
     metadata,
     Column("id", Uuid, primary_key=True),
     Column("slug", String(64), nullable=False),  # the rubric's name, as in name@version
@@ -82,37 +82,37 @@ evaluations = Table(
     Column("deleted_at", UtcDateTime),
     CheckConstraint("scoring_type IN ('binary', 'proportional', 'cumulative')", name="scoring_type"),
 )
-Index("ix_evaluations_owner", evaluations.c.created_by, evaluations.c.id)
-Index("ix_evaluations_own_private", evaluations.c.created_by, evaluations.c.is_public, evaluations.c.id)
-Index("ix_evaluations_public", evaluations.c.is_public, evaluations.c.id)
-Index("ix_evaluations_category", evaluations.c.category, evaluations.c.id)
-Index("ix_evaluations_slug", evaluations.c.slug, evaluations.c.id)
-Index("ix_evaluations_public_slug", evaluations.c.is_public, evaluations.c.slug, evaluations.c.id)
-Index("ix_evaluations_origin", evaluations.c.forked_from)  # who copied it
-Index("ix_evaluations_tags", evaluations.c.tags, postgresql_using="gin").ddl_if(dialect="postgresql")
-_kept = evaluations.c.deleted_at.is_(None)
+Index("ix_rubrics_owner", rubrics.c.created_by, rubrics.c.id)
+Index("ix_rubrics_own_private", rubrics.c.created_by, rubrics.c.is_public, rubrics.c.id)
+Index("ix_rubrics_public", rubrics.c.is_public, rubrics.c.id)
+Index("ix_rubrics_category", rubrics.c.category, rubrics.c.id)
+Index("ix_rubrics_slug", rubrics.c.slug, rubrics.c.id)
+Index("ix_rubrics_public_slug", rubrics.c.is_public, rubrics.c.slug, rubrics.c.id)
+Index("ix_rubrics_origin", rubrics.c.forked_from)  # who copied it
+Index("ix_rubrics_tags", rubrics.c.tags, postgresql_using="gin").ddl_if(dialect="postgresql")
+_kept = rubrics.c.deleted_at.is_(None)
 Index(
-    "uq_evaluations_owner_slug",
-    evaluations.c.created_by,
-    evaluations.c.slug,
+    "uq_rubrics_owner_slug",
+    rubrics.c.created_by,
+    rubrics.c.slug,
     unique=True,
     sqlite_where=_kept,
     postgresql_where=_kept,
 )
-_bundled = and_(evaluations.c.created_by.is_(None), _kept)  # to a unique index, every NULL is another owner
+_bundled = and_(rubrics.c.created_by.is_(None), _kept)  # to a unique index, every NULL is another owner
 Index(
-    "uq_evaluations_bundled_slug",
-    evaluations.c.slug,
+    "uq_rubrics_bundled_slug",
+    rubrics.c.slug,
     unique=True,
     sqlite_where=_bundled,
     postgresql_where=_bundled,
 )
 
-evaluation_versions = Table(
-    "evaluation_versions",
+rubric_versions = Table(
+    "rubric_versions",
     metadata,
     Column("id", Uuid, primary_key=True),
-    Column("evaluation_id", ForeignKey("evaluations.id"), nullable=False),
+    Column("rubric_id", ForeignKey("rubrics.id"), nullable=False),
     Column("revision", Integer, nullable=False),
     Column("version", String(50), nullable=False),
     Column("definition", Document, nullable=False),  # as its author wrote it
@@ -121,15 +121,15 @@ evaluation_versions = Table(
     Column("note", Text, nullable=False, server_default=""),  # why it was changed
     Column("created_by", ForeignKey("users.id")),
     Column("created_at", UtcDateTime, nullable=False),
-    UniqueConstraint("evaluation_id", "revision"),
-    UniqueConstraint("evaluation_id", "version"),
+    UniqueConstraint("rubric_id", "revision"),
+    UniqueConstraint("rubric_id", "version"),
 )
 
-evaluation_templates = Table(
-    "evaluation_templates",
+market_listings = Table(
+    "market_listings",
     metadata,
     Column("id", Uuid, primary_key=True),
-    Column("evaluation_id", ForeignKey("evaluations.id"), nullable=False, unique=True),
+    Column("rubric_id", ForeignKey("rubrics.id"), nullable=False, unique=True),
     Column("downloads", Integer, nullable=False, server_default="0"),
     Column("rating", Double),  # the mean of its reviews, 1 to 5; None: no review yet
     Column("reviews", Integer, nullable=False, server_default="0"),
@@ -138,27 +138,27 @@ evaluation_templates = Table(
     Column("listed", Boolean, nullable=False),  # false once it is private again or deleted
     Column("created_at", UtcDateTime, nullable=False),
 )
-_template = evaluation_templates.c
-Index("ix_evaluation_templates_newest", _template.listed, _template.id)
-Index("ix_evaluation_templates_downloads", _template.listed, _template.downloads, _template.id)
-Index("ix_evaluation_templates_featured", _template.listed, _template.featured, _template.id)
-Index("ix_evaluation_templates_rating", _template.listed, _template.rating, _template.reviews, _template.id)
-Index("ix_evaluation_templates_trend", _template.listed, _template.trend, _template.id)
+_listing = market_listings.c
+Index("ix_market_listings_newest", _listing.listed, _listing.id)
+Index("ix_market_listings_downloads", _listing.listed, _listing.downloads, _listing.id)
+Index("ix_market_listings_featured", _listing.listed, _listing.featured, _listing.id)
+Index("ix_market_listings_rating", _listing.listed, _listing.rating, _listing.reviews, _listing.id)
+Index("ix_market_listings_trend", _listing.listed, _listing.trend, _listing.id)
 
-evaluation_reviews = Table(
-    "evaluation_reviews",
+market_reviews = Table(
+    "market_reviews",
     metadata,
     Column("id", Uuid, primary_key=True),
-    Column("evaluation_id", ForeignKey("evaluations.id"), nullable=False),
+    Column("rubric_id", ForeignKey("rubrics.id"), nullable=False),
     Column("user_id", ForeignKey("users.id"), nullable=False),
     Column("rating", Integer, nullable=False),
     Column("review", Text, nullable=False, server_default=""),
     Column("created_at", UtcDateTime, nullable=False),
     Column("updated_at", UtcDateTime, nullable=False),
-    UniqueConstraint("evaluation_id", "user_id"),  # a second review of the same person replaces the first
+    UniqueConstraint("rubric_id", "user_id"),  # a second review of the same person replaces the first
     CheckConstraint("rating BETWEEN 1 AND 5", name="rating"),
 )
-Index("ix_evaluation_reviews_newest", evaluation_reviews.c.evaluation_id, evaluation_reviews.c.updated_at)
+Index("ix_market_reviews_newest", market_reviews.c.rubric_id, market_reviews.c.updated_at)
 
 games = Table(
     "games",
@@ -171,13 +171,13 @@ games = Table(
     Column("created_at", UtcDateTime, nullable=False),
 )
 
-game_evaluations = Table(
-    "game_evaluations",
+game_rubrics = Table(
+    "game_rubrics",
     metadata,
     Column("id", Uuid, primary_key=True),
     Column("game_session_id", ForeignKey("games.id"), nullable=False),
-    Column("evaluation_id", ForeignKey("evaluations.id"), nullable=False),
-    Column("version_id", ForeignKey("evaluation_versions.id"), nullable=False),  # later changes do not reach the game
+    Column("rubric_id", ForeignKey("rubrics.id"), nullable=False),
+    Column("version_id", ForeignKey("rubric_versions.id"), nullable=False),  # later changes do not reach the game
     Column("weight", Double, nullable=False),
     Column("dimension", String(100), nullable=False),
     Column("config_overrides", Document, nullable=False),
@@ -185,7 +185,7 @@ game_evaluations = Table(
     Column("detached_at", UtcDateTime),  # its scores stay
     CheckConstraint("weight >= 0 AND weight <= 1", name="weight"),
 )
-Index("ix_game_evaluations_game", game_evaluations.c.game_session_id)
+Index("ix_game_rubrics_game", game_rubrics.c.game_session_id)
 
 players = Table(
     "players",
@@ -226,9 +226,9 @@ evaluation_scores = Table(
     Column("id", Uuid, primary_key=True),
     Column("game_session_id", ForeignKey("games.id")),  # None: executed outside any game
     Column("player_id", ForeignKey("players.id")),
-    Column("evaluation_id", ForeignKey("evaluations.id"), nullable=False),
-    Column("version_id", ForeignKey("evaluation_versions.id"), nullable=False),
-    Column("attachment_id", ForeignKey("game_evaluations.id")),
+    Column("rubric_id", ForeignKey("rubrics.id"), nullable=False),
+    Column("version_id", ForeignKey("rubric_versions.id"), nullable=False),
+    Column("attachment_id", ForeignKey("game_rubrics.id")),
     Column("round_number", Integer),
     Column("raw_score", Double),  # points as the rubric counts them; None: what is missing leaves it open
     Column("normalized_score", Double),  # 0 to 1
@@ -251,7 +251,7 @@ for _name, _whose in (("game", evaluation_scores.c.game_session_id), ("player", 
         postgresql_where=_in_game,
     )
 Index("ix_evaluation_scores_user", evaluation_scores.c.created_by, evaluation_scores.c.id)
-Index("ix_evaluation_scores_evaluation", evaluation_scores.c.evaluation_id, evaluation_scores.c.id)
+Index("ix_evaluation_scores_rubric", evaluation_scores.c.rubric_id, evaluation_scores.c.id)
 
 replies = Table(
     "replies",  # to requests that carried an idempotency key

@@ -1,4 +1,4 @@
-"""Versions of an evaluation: what it said at each revision. They are written once and never changed."""
+"""Versions of a rubric: what it said at each revision. They are written once and never changed."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from uuid import UUID
 
 from sqlalchemy import ColumnElement, Connection, insert, select
 
-from .tables import evaluation_versions, evaluations
+from .tables import rubric_versions, rubrics
 
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """One revision of an evaluation."""
+    """One revision of a rubric."""
 
     id: UUID
-    evaluation_id: UUID
+    rubric_id: UUID
     revision: int  # counted from 1
     version: str  # the label, such as 1.0.1; each revision has its own
     definition: Mapping[str, Any]  # as its author wrote it
@@ -44,12 +44,12 @@ class VersionSummary:
 
 @dataclass(frozen=True, slots=True)
 class ForkOrigin:
-    """The version that something was copied from, and how the evaluation it belongs to stands now."""
+    """The version that something was copied from, and how the rubric it belongs to stands now."""
 
     version_id: UUID
     version: str
     revision: int
-    evaluation_id: UUID
+    rubric_id: UUID
     slug: str
     name: str
     is_public: bool
@@ -58,61 +58,61 @@ class ForkOrigin:
     forked_from: UUID | None  # where that one was copied from in turn
 
 
-_VERSION = tuple(evaluation_versions.c[name] for name in Version.__dataclass_fields__)
-_EDITION = tuple(evaluation_versions.c[name] for name in VersionSummary.__dataclass_fields__)
+_VERSION = tuple(rubric_versions.c[name] for name in Version.__dataclass_fields__)
+_EDITION = tuple(rubric_versions.c[name] for name in VersionSummary.__dataclass_fields__)
 _ORIGIN = (
-    *(evaluation_versions.c[name] for name in ("id", "version", "revision")),
-    *(evaluations.c[name] for name in ("id", "slug", "name", "is_public", "created_by", "deleted_at", "forked_from")),
+    *(rubric_versions.c[name] for name in ("id", "version", "revision")),
+    *(rubrics.c[name] for name in ("id", "slug", "name", "is_public", "created_by", "deleted_at", "forked_from")),
 )
 
 
 def add(conn: Connection, version: Version) -> None:
-    """Keep a version. Its revision and its label must be free: whoever adds one holds the evaluation locked."""
-    conn.execute(insert(evaluation_versions).values({name: getattr(version, name) for name in Version.__slots__}))
+    """Keep a version. Its revision and its label must be free: whoever adds one holds the rubric locked."""
+    conn.execute(insert(rubric_versions).values({name: getattr(version, name) for name in Version.__slots__}))
 
 
 def by_id(conn: Connection, version_id: UUID) -> Version | None:
-    return _one(conn, evaluation_versions.c.id == version_id)
+    return _one(conn, rubric_versions.c.id == version_id)
 
 
-def by_revision(conn: Connection, evaluation_id: UUID, revision: int) -> Version | None:
-    return _one(conn, evaluation_versions.c.evaluation_id == evaluation_id, evaluation_versions.c.revision == revision)
+def by_revision(conn: Connection, rubric_id: UUID, revision: int) -> Version | None:
+    return _one(conn, rubric_versions.c.rubric_id == rubric_id, rubric_versions.c.revision == revision)
 
 
-def by_label(conn: Connection, evaluation_id: UUID, label: str) -> Version | None:
-    return _one(conn, evaluation_versions.c.evaluation_id == evaluation_id, evaluation_versions.c.version == label)
+def by_label(conn: Connection, rubric_id: UUID, label: str) -> Version | None:
+    return _one(conn, rubric_versions.c.rubric_id == rubric_id, rubric_versions.c.version == label)
 
 
-def newest_bundled(conn: Connection, evaluation_id: UUID) -> Version | None:
+def newest_bundled(conn: Connection, rubric_id: UUID) -> Version | None:
     """The last version that came with Rubrica, whatever was made of it since."""
     query = (
         select(*_VERSION)
-        .where(evaluation_versions.c.evaluation_id == evaluation_id, evaluation_versions.c.created_by.is_(None))
-        .order_by(evaluation_versions.c.revision.desc())
+        .where(rubric_versions.c.rubric_id == rubric_id, rubric_versions.c.created_by.is_(None))
+        .order_by(rubric_versions.c.revision.desc())
         .limit(1)
     )
     row = conn.execute(query).first()
     return None if row is None else Version(*row)
 
 
-def labels(conn: Connection, evaluation_id: UUID) -> set[str]:
+def labels(conn: Connection, rubric_id: UUID) -> set[str]:
     """The labels that are taken."""
-    query = select(evaluation_versions.c.version).where(evaluation_versions.c.evaluation_id == evaluation_id)
+    query = select(rubric_versions.c.version).where(rubric_versions.c.rubric_id == rubric_id)
     return set(conn.execute(query).scalars())
 
 
-def history(conn: Connection, evaluation_id: UUID, before: int | None, limit: int) -> list[VersionSummary]:
-    """Versions of an evaluation, newest first, those below a revision."""
-    query = select(*_EDITION).where(evaluation_versions.c.evaluation_id == evaluation_id)
+def history(conn: Connection, rubric_id: UUID, before: int | None, limit: int) -> list[VersionSummary]:
+    """Versions of a rubric, newest first, those below a revision."""
+    query = select(*_EDITION).where(rubric_versions.c.rubric_id == rubric_id)
     if before is not None:
-        query = query.where(evaluation_versions.c.revision < before)
-    rows = conn.execute(query.order_by(evaluation_versions.c.revision.desc()).limit(limit))
+        query = query.where(rubric_versions.c.revision < before)
+    rows = conn.execute(query.order_by(rubric_versions.c.revision.desc()).limit(limit))
     return [VersionSummary(*row) for row in rows]
 
 
 def origin(conn: Connection, version_id: UUID) -> ForkOrigin | None:
     """What a version belongs to."""
-    query = select(*_ORIGIN).join_from(evaluation_versions, evaluations).where(evaluation_versions.c.id == version_id)
+    query = select(*_ORIGIN).join_from(rubric_versions, rubrics).where(rubric_versions.c.id == version_id)
     row = conn.execute(query).first()
     return None if row is None else ForkOrigin(*row)
 

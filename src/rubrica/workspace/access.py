@@ -52,10 +52,10 @@ LOCAL = Caller(UUID(int=1), "local", "admin")
 def require(caller: Caller, role: Role, what: str) -> None:
     """Refuse a caller who lacks a role.
 
-    >>> require(Caller(UUID(int=7), "ann", "viewer"), "author", "creating an evaluation")
+    >>> require(Caller(UUID(int=7), "ann", "viewer"), "author", "creating a rubric")
     Traceback (most recent call last):
         ...
-    rubrica.errors.DeniedError: creating an evaluation needs the role author; this key has viewer
+    rubrica.errors.DeniedError: creating a rubric needs the role author; this key has viewer
     """
     if not caller.may(role):
         raise DeniedError(f"{what} needs the role {role}; this key has {caller.role}")
@@ -65,18 +65,18 @@ Action = Literal[
     "asking a judge",
     "asking for a completion",
     "asking the council",
-    "changing an evaluation",
-    "creating an evaluation",
-    "executing an evaluation",
+    "changing a rubric",
+    "creating a rubric",
+    "executing a rubric",
     "having questions written",
-    "importing an evaluation",
+    "importing a rubric",
     "keeping a calibrated rubric",
     "starting a run",
     "uploading cases",
 ]
 """What is refused at once, before a body is read or a model is asked for it."""
 
-_PLAYERS: tuple[Action, ...] = ("asking a judge", "asking for a completion", "executing an evaluation")
+_PLAYERS: tuple[Action, ...] = ("asking a judge", "asking for a completion", "executing a rubric")
 
 
 def check_action(caller: Caller, action: Action) -> None:

@@ -31,7 +31,7 @@ _Dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 
 
 def bundle_of(entry: RubricEntry, now: datetime) -> dict[str, Any]:
-    """One version of an evaluation as a bundle."""
+    """One version of a rubric as a bundle."""
     listing, version = entry.listing, entry.version
     return {
         "bundle": FORMAT,

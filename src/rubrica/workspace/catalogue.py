@@ -1,4 +1,4 @@
-"""Evaluations: find, create, change, delete, fork and restore them, each by those who may.
+"""Rubrics: find, create, change, delete, fork and restore them, each by those who may.
 
 What somebody else keeps to themselves does not exist for you. Every change of a document is a new version; the old
 ones stay. A fork is a private copy that remembers where it comes from.
@@ -32,7 +32,7 @@ MOST_ANCESTORS = 50
 
 @dataclass(frozen=True, slots=True)
 class Lineage:
-    """Where an evaluation comes from, nearest first, and what was made of it, oldest first."""
+    """Where a rubric comes from, nearest first, and what was made of it, oldest first."""
 
     ancestors: tuple[ForkOrigin, ...]
     hidden: int  # ancestors that whoever asks may not see, or that are gone
@@ -40,7 +40,7 @@ class Lineage:
 
 
 def find(conn: Connection, caller: Caller, reference: str, *, lock: bool = False) -> RubricListing:
-    """An evaluation by id, slug or slug@version (`entry` heeds the version).
+    """A rubric by id, slug or slug@version (`entry` heeds the version).
 
     A slug is the caller's own one, else the one that came with Rubrica, else the only public one.
     """
@@ -57,12 +57,12 @@ def find(conn: Connection, caller: Caller, reference: str, *, lock: bool = False
 
 
 def may_see(caller: Caller, item: RubricListing | ForkOrigin) -> bool:
-    """Whether an evaluation exists for a caller."""
+    """Whether a rubric exists for a caller."""
     return item.deleted_at is None and (item.is_public or caller.owns(item.created_by) or caller.is_admin)
 
 
 def version_of(conn: Connection, listing: RubricListing, which: str | int | None = None) -> Version:
-    """One version of an evaluation: the newest, the one of a label, or the one of a revision number."""
+    """One version of a rubric: the newest, the one of a label, or the one of a revision number."""
     if which is None:
         which = listing.revision
     found = None
@@ -77,7 +77,7 @@ def version_of(conn: Connection, listing: RubricListing, which: str | int | None
 
 
 def entry(conn: Connection, caller: Caller, reference: str, which: str | int | None = None) -> RubricEntry:
-    """An evaluation at a version: `which`, else the version in slug@version, else the newest."""
+    """A rubric at a version: `which`, else the version in slug@version, else the newest."""
     listing = find(conn, caller, reference)
     label = reference.partition("@")[2]
     return _entry(conn, caller, listing, version_of(conn, listing, which if which is not None else label or None))
@@ -89,13 +89,13 @@ def browse(conn: Connection, caller: Caller, wanted: RubricQuery, limit: int) ->
 
 
 def history(conn: Connection, caller: Caller, reference: str, before: int | None, limit: int) -> list[VersionSummary]:
-    """Versions of an evaluation, newest first, those below a revision."""
+    """Versions of a rubric, newest first, those below a revision."""
     return versions.history(conn, find(conn, caller, reference).id, before, limit)
 
 
 def create(conn: Connection, caller: Caller, draft: Draft, now: datetime) -> RubricEntry:
-    """A new evaluation of the caller's own, private unless the draft says otherwise."""
-    require(caller, "author", "creating an evaluation")
+    """A new rubric of the caller's own, private unless the draft says otherwise."""
+    require(caller, "author", "creating a rubric")
     made = begin(conn, draft, caller.user_id, None, now)
     if made is None:
         raise name_taken(draft.rubric.name)
@@ -104,23 +104,23 @@ def create(conn: Connection, caller: Caller, draft: Draft, now: datetime) -> Rub
 
 def take_in(conn: Connection, caller: Caller, draft: Draft, now: datetime) -> RubricEntry:
     """The same, under a further name where the caller uses the name already."""
-    require(caller, "author", "importing an evaluation")
+    require(caller, "author", "importing a rubric")
     return begin_anyhow(conn, draft, caller.user_id, None, now)
 
 
 def update(
     conn: Connection, caller: Caller, reference: str, draft: Draft, seen: SeenRevision, now: datetime
 ) -> RubricEntry:
-    """Change an evaluation. A changed document or changed examples are a new version; changed listing keys are not."""
+    """Change a rubric. A changed document or changed examples are a new version; changed listing keys are not."""
     current = held(conn, caller, reference, "changing", seen)
     return advance(conn, current, draft, caller.user_id, now)
 
 
 def delete(conn: Connection, caller: Caller, reference: str, seen: SeenRevision, now: datetime) -> None:
-    """Take an evaluation away. Games and scores keep the versions they use."""
+    """Take a rubric away. Games and scores keep the versions they use."""
     current = held(conn, caller, reference, "deleting", seen)
     rubrics.delete(conn, current.listing.id, now)
-    market.list_evaluation(conn, current.listing.id, False, now)
+    market.list_rubric(conn, current.listing.id, False, now)
 
 
 def restore(conn: Connection, caller: Caller, reference: str, which: str, note: str, now: datetime) -> RubricEntry:
@@ -135,10 +135,10 @@ def restore(conn: Connection, caller: Caller, reference: str, which: str, note: 
 
 def copy(conn: Connection, caller: Caller, version: Version, now: datetime, name: str | None = None) -> RubricListing:
     """A private copy of a version, for the caller. A name they already use gets a number: -2, -3 …"""
-    require(caller, "author", "copying an evaluation")
-    source = rubrics.by_id(conn, version.evaluation_id)
+    require(caller, "author", "copying a rubric")
+    source = rubrics.by_id(conn, version.rubric_id)
     if source is None:
-        raise _missing(str(version.evaluation_id))
+        raise _missing(str(version.rubric_id))
     draft = Draft(version.definition, rubric_of(version.definition), version.examples, source.category, source.tags)
     origin = versions.origin(conn, version.id)
     draft = draft if name is None else draft.renamed(name)
@@ -149,14 +149,14 @@ def copy(conn: Connection, caller: Caller, version: Version, now: datetime, name
 def fork(
     conn: Connection, caller: Caller, reference: str, which: str | None, name: str | None, now: datetime
 ) -> RubricEntry:
-    """A private copy of an evaluation that the caller sees, at its newest version or another one."""
+    """A private copy of a rubric that the caller sees, at its newest version or another one."""
     source = entry(conn, caller, reference, which)
     made = copy(conn, caller, source.version, now, name)
     return _entry(conn, caller, made, version_of(conn, made))
 
 
 def lineage(conn: Connection, caller: Caller, reference: str) -> tuple[RubricListing, Lineage]:
-    """Where an evaluation comes from and what was made of it, as far as the caller may see."""
+    """Where a rubric comes from and what was made of it, as far as the caller may see."""
     listing = find(conn, caller, reference)
     ancestors: list[ForkOrigin] = []
     following = listing.forked_from
@@ -172,9 +172,9 @@ def lineage(conn: Connection, caller: Caller, reference: str) -> tuple[RubricLis
 
 
 def held(conn: Connection, caller: Caller, reference: str, doing: str, seen: SeenRevision = ANYTHING) -> RubricEntry:
-    """An evaluation that the caller may change, locked, at its newest version, and as they had read it."""
+    """A rubric that the caller may change, locked, at its newest version, and as they had read it."""
     listing = find(conn, caller, reference, lock=True)
-    require(caller, "author", f"{doing} an evaluation")
+    require(caller, "author", f"{doing} a rubric")
     if not (caller.owns(listing.created_by) or caller.is_admin):
         whose = "comes with Rubrica: only an admin" if listing.created_by is None else "is not yours: only its author"
         raise DeniedError(f"{listing.slug} {whose} may change it (fork it, and change your fork)")
@@ -198,7 +198,7 @@ def _the_one(found: Sequence[RubricListing], caller: Caller, reference: str) -> 
     if len(public) == 1:
         return public[0]
     several = ", ".join(str(listing.id) for listing in public or found)
-    raise ConflictError(f"several evaluations are called {reference} (ask for one by its id: {several})")
+    raise ConflictError(f"several rubrics are called {reference} (ask for one by its id: {several})")
 
 
 def _as_id(text: str) -> UUID | None:
@@ -210,4 +210,4 @@ def _as_id(text: str) -> UUID | None:
 
 
 def _missing(reference: str) -> MissingError:
-    return MissingError(f"there is no evaluation {reference!r}, or it is not yours to see")
+    return MissingError(f"there is no rubric {reference!r}, or it is not yours to see")

@@ -1,4 +1,4 @@
-"""What somebody wants an evaluation to be: a rubric document as they wrote it, and how it is to be listed.
+"""What somebody wants a rubric to be: its document as they wrote it, and how it is to be listed.
 
 The document keeps its form, short or long, and its wording. `category`, `tags` and `is_public` say where it is found
 and decide nothing: they stand beside the document, not in it, so that changing them makes no new version. Title and
@@ -42,7 +42,7 @@ LONGEST_LABEL = 40
 
 READ_ONLY = frozenset({"id", "slug", "revision", "hash", "forked_from", "changed"})
 READ_ONLY |= {"created_by", "created_at", "updated_at"}
-"""Keys that an evaluation is shown with and nobody sets: in a body they are passed over."""
+"""Keys that a rubric is shown with and nobody sets: in a body they are passed over."""
 LISTING = frozenset({"category", "tags", "is_public", "note", "examples"})
 """Keys that stand beside the document."""
 
@@ -106,7 +106,7 @@ def read_draft(data: Any) -> Draft:
     ('brief', ('short',), ['name', 'rules', 'scoring_type'])
     """
     if not isinstance(data, Mapping):
-        raise RubricError([Problem("an evaluation is a mapping of keys to values")])
+        raise RubricError([Problem("a rubric is a mapping of keys to values")])
     plain, problems = read_plain({key: value for key, value in data.items() if key not in READ_ONLY | {"examples"}})
     if problems:
         raise _told(problems)

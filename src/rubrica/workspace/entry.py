@@ -1,4 +1,4 @@
-"""One evaluation as it is shown: the document of one version, and how it is listed."""
+"""One rubric as it is shown: the document of one version, and how it is listed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TAG_DIGITS = 16
 
 @dataclass(frozen=True, slots=True)
 class RubricEntry:
-    """An evaluation at one version. `origin` is what it was copied from, where whoever asks may see that."""
+    """A rubric at one version. `origin` is what it was copied from, where whoever asks may see that."""
 
     listing: RubricListing
     version: Version
@@ -40,7 +40,7 @@ class RubricEntry:
         return own | {key: value for key, value in listed.items() if value}
 
     def shown(self) -> dict[str, Any]:
-        """The evaluation as one object. Put back as it is, it changes nothing."""
+        """The rubric as one object. Put back as it is, it changes nothing."""
         listing, version = self.listing, self.version
         return {
             "id": listing.id,
@@ -85,5 +85,5 @@ ANYTHING = SeenRevision()
 
 
 def origin_shown(origin: ForkOrigin) -> Mapping[str, Any]:
-    """What something was copied from."""
-    return {"evaluation_id": origin.evaluation_id, "name": origin.name, "version": origin.version}
+    """What something was copied from, as replies and bundles have it: there, a rubric's id is its `evaluation_id`."""
+    return {"evaluation_id": origin.rubric_id, "name": origin.name, "version": origin.version}

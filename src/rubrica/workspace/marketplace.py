@@ -1,6 +1,6 @@
 """The marketplace: browse what is public, take a copy, rate it, say what one thinks of it.
 
-Everything listed is there for everyone who may read. Whoever imports an evaluation gets a private copy of their own,
+Everything listed is there for everyone who may read. Whoever imports a rubric gets a private copy of their own,
 and counts as one download however often they do it. Authors do not count, and do not rate, what is theirs.
 """
 
@@ -60,7 +60,7 @@ def trending(conn: Connection, days: float, limit: int, now: datetime, after: Po
 
 
 def detail(conn: Connection, caller: Caller, reference: str) -> MarketListing:
-    """One evaluation as the marketplace shows it."""
+    """One rubric as the marketplace shows it."""
     listing = _listed(conn, caller, reference)
     found = market_listing(conn, listing.id)
     if found is None:
@@ -70,7 +70,7 @@ def detail(conn: Connection, caller: Caller, reference: str) -> MarketListing:
 
 def take(conn: Connection, caller: Caller, reference: str, version: str | None, now: datetime) -> RubricEntry:
     """Import: a private copy of the newest version, or of another one, that remembers where it comes from."""
-    require(caller, "author", "importing an evaluation")
+    require(caller, "author", "importing a rubric")
     listing = _listed(conn, caller, reference)
     standing = _held(conn, listing)
     source = catalogue.version_of(conn, listing, version or reference.partition("@")[2] or None)
@@ -83,11 +83,11 @@ def take(conn: Connection, caller: Caller, reference: str, version: str | None, 
 
 
 def rate(conn: Connection, caller: Caller, reference: str, rating: int, review: str, now: datetime) -> ListingStats:
-    """Rate an evaluation with 1 to 5, and a review if one likes; in place of one's earlier rating, if there is one.
+    """Rate a rubric with 1 to 5, and a review if one likes; in place of one's earlier rating, if there is one.
 
     The first rating moves the trend; changing it does not, or changing it to and fro would.
     """
-    require(caller, "player", "rating an evaluation")
+    require(caller, "player", "rating a rubric")
     if not 1 <= rating <= 5:
         raise InputError(f"a rating is 1 to 5, not {rating}")
     text = plain_text(review, "a review", LONGEST_REVIEW)
@@ -104,8 +104,8 @@ def rate(conn: Connection, caller: Caller, reference: str, rating: int, review: 
 
 
 def feature(conn: Connection, caller: Caller, reference: str, featured: bool) -> MarketListing:
-    """Put an evaluation among those that are recommended, or take it out."""
-    require(caller, "admin", "featuring an evaluation")
+    """Put a rubric among those that are recommended, or take it out."""
+    require(caller, "admin", "featuring a rubric")
     listing = _listed(conn, caller, reference)
     market.keep(conn, listing.id, replace(_held(conn, listing), featured=featured))
     return detail(conn, caller, str(listing.id))
@@ -114,7 +114,7 @@ def feature(conn: Connection, caller: Caller, reference: str, featured: bool) ->
 def reviews(
     conn: Connection, caller: Caller, reference: str, limit: int, after: tuple[datetime, UUID] | None = None
 ) -> list[MarketReview]:
-    """What people think of an evaluation, the newest first."""
+    """What people think of a rubric, the newest first."""
     return market.reviews_of(conn, _listed(conn, caller, reference).id, limit, after)
 
 
@@ -143,14 +143,14 @@ def shown(offer: MarketListing, now: datetime) -> Mapping[str, Any]:
 
 
 def _listed(conn: Connection, caller: Caller, reference: str) -> RubricListing:
-    """A listed evaluation by id or slug. Unlike elsewhere a slug is never one's own private copy."""
+    """A listed rubric by id or slug. Unlike elsewhere a slug is never one's own private copy."""
     name = reference.partition("@")[0]
     namesakes = rubrics.by_slug(conn, name, caller.user_id) if "\0" not in name else []
     public = [listing for listing in namesakes if listing.is_public]
     public = [listing for listing in public if listing.created_by is None] or public
     if len(public) > 1:
         several = ", ".join(str(listing.id) for listing in public)
-        raise ConflictError(f"several evaluations are called {name} (ask for one by its id: {several})")
+        raise ConflictError(f"several rubrics are called {name} (ask for one by its id: {several})")
     listing = public[0] if public else catalogue.find(conn, caller, reference)
     if not listing.is_public:
         raise _unlisted(listing)

@@ -38,7 +38,7 @@ def begin(
         return None
     versions.add(conn, version)
     if listing.is_public:
-        market.list_evaluation(conn, listing.id, True, now)
+        market.list_rubric(conn, listing.id, True, now)
     return RubricEntry(listing, version, origin)
 
 
@@ -55,7 +55,7 @@ def begin_anyhow(conn: Connection, draft: Draft, owner: UUID, origin: ForkOrigin
 
 
 def advance(conn: Connection, current: RubricEntry, draft: Draft, author: UUID | None, now: datetime) -> RubricEntry:
-    """What an evaluation, held by the transaction, becomes by a draft: the same, listed otherwise, or a new version."""
+    """What a rubric, held by the transaction, becomes by a draft: the same, listed otherwise, or a new version."""
     listing, version = current.listing, current.version
     listed = replace(
         listing,
@@ -79,7 +79,7 @@ def advance(conn: Connection, current: RubricEntry, draft: Draft, author: UUID |
     if not rubrics.change(conn, listed, _search(listed, version.definition)):
         raise name_taken(listed.slug)
     if listed.is_public != listing.is_public:
-        market.list_evaluation(conn, listed.id, listed.is_public, now)
+        market.list_rubric(conn, listed.id, listed.is_public, now)
     return RubricEntry(listed, version, current.origin)
 
 
@@ -90,7 +90,7 @@ def _revised(conn: Connection, current: RubricEntry, draft: Draft) -> Draft | No
     new_label = label is not None and label != version.version
     if not new_label and list(examples) == list(version.examples) and same(draft, version):
         return None
-    taken = versions.labels(conn, version.evaluation_id)
+    taken = versions.labels(conn, version.rubric_id)
     if new_label and label in taken:
         raise ConflictError(
             f"{current.listing.slug} already has a version {label} (leave the version as it is, and it is counted up)"
@@ -118,7 +118,7 @@ def _search(listing: RubricListing, definition: Mapping[str, Any]) -> str:
 
 
 def name_taken(name: str) -> ConflictError:
-    return ConflictError(f"there already is an evaluation named {name} (change that one, or choose another name)")
+    return ConflictError(f"there already is a rubric named {name} (change that one, or choose another name)")
 
 
 def count_up(label: str, taken: frozenset[str] | set[str]) -> str:

@@ -36,7 +36,7 @@ def list_scores(
 ) -> list[ScoreLine]:
     """One page of scores, newest first: one's own; all of a game that one made, or of a player that one is."""
     if not (caller.is_admin or _owns_all(conn, caller, narrowed)):
-        narrowed = ScoreQuery(caller.user_id, narrowed.evaluation_id, narrowed.game_id, narrowed.player_id)
+        narrowed = ScoreQuery(caller.user_id, narrowed.rubric_id, narrowed.game_id, narrowed.player_id)
     return scores.list_scores(conn, narrowed, before=before, limit=limit)
 
 

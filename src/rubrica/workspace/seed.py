@@ -1,4 +1,4 @@
-"""The bundled rubrics as public evaluations that belong to nobody."""
+"""The bundled rubrics in the database: public, and nobody's."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Written = Mapping[str, Any]
 
 
 def seed_packs(conn: Connection, now: datetime) -> int:
-    """Bring what comes with Rubrica into the database; how many evaluations were made or changed.
+    """Bring what comes with Rubrica into the database; how many rubrics were made or changed.
 
     A rubric that differs from the last one that came with Rubrica is a new revision, on top of whatever an admin made
     of it meanwhile, which stays in its history. One that an admin deleted stays deleted.
@@ -44,26 +44,26 @@ def seed_packs(conn: Connection, now: datetime) -> int:
     return changed
 
 
-def _renew(conn: Connection, evaluation_id: UUID, written: Written, examples: Sequence[Written], now: datetime) -> bool:
-    listing = rubrics.by_id(conn, evaluation_id, lock=True)
-    if listing is None or _came(conn, evaluation_id, written, examples):
+def _renew(conn: Connection, rubric_id: UUID, written: Written, examples: Sequence[Written], now: datetime) -> bool:
+    listing = rubrics.by_id(conn, rubric_id, lock=True)
+    if listing is None or _came(conn, rubric_id, written, examples):
         return False
-    newest = versions.by_revision(conn, evaluation_id, listing.revision)
+    newest = versions.by_revision(conn, rubric_id, listing.revision)
     if newest is None:
         return False
     draft = _draft(written, examples)
-    if draft.label in versions.labels(conn, evaluation_id):  # an admin's own version may have taken it
+    if draft.label in versions.labels(conn, rubric_id):  # an admin's own version may have taken it
         draft = replace(draft, definition={key: value for key, value in draft.definition.items() if key != "version"})
     return advance(conn, RubricEntry(listing, newest), draft, None, now).version != newest
 
 
-def _came(conn: Connection, evaluation_id: UUID, written: Written, examples: Sequence[Written]) -> bool:
+def _came(conn: Connection, rubric_id: UUID, written: Written, examples: Sequence[Written]) -> bool:
     """Whether the last version that came with Rubrica says just this. Nothing is compiled to find out."""
-    last = versions.newest_bundled(conn, evaluation_id)
+    last = versions.newest_bundled(conn, rubric_id)
     if last is None or not _says(last, written) or list(last.examples) != list(examples):
         return False
     label = written.get("version")
-    return label is None or label == last.version or label in versions.labels(conn, evaluation_id)
+    return label is None or label == last.version or label in versions.labels(conn, rubric_id)
 
 
 def _says(version: Version, written: Written) -> bool:

@@ -1,8 +1,8 @@
 """What moves on the marketplace now: every import and every good rating counts, half as much a week later.
 
-The trend of an evaluation at time t is the sum of ``weight * 2 ** -((t - event) / HALF_LIFE)`` over its events. What is
+The trend of a rubric at time t is the sum of ``weight * 2 ** -((t - event) / HALF_LIFE)`` over its events. What is
 kept is ``log2(sum(weight * 2 ** ((event - EPOCH) / HALF_LIFE)))``: that sum seen from a fixed day. Seen from any other
-day every evaluation's sum changes by the same factor, so the kept numbers stand in the same order for ever: an index
+day every rubric's sum changes by the same factor, so the kept numbers stand in the same order for ever: an index
 answers what trends, and no row is touched because time goes by.
 """
 

@@ -1,4 +1,4 @@
-"""Evaluations: create, list, read, change, delete, and try out without storing anything."""
+"""Rubrics: create, list, read, change, delete, and try out without storing anything."""
 
 from __future__ import annotations
 
@@ -69,16 +69,16 @@ class RubricListQuery(BaseModel):
         )
 
 
-@router.post("", status_code=201, response_model=EvaluationShown, summary="Create an evaluation")
+@router.post("", status_code=201, response_model=EvaluationShown, summary="Create a rubric")
 async def create(request: Request, body: Definition, caller: Signed, service: Serving) -> Response:
     """Authors. A definition that cannot work comes back (422) with everything wrong with it. It is private unless it
     says `is_public: true`."""
-    check_action(caller, "creating an evaluation")
+    check_action(caller, "creating a rubric")
     draft = await run_for_user(request.app, caller, service.plans.draft, body)
     return await stored(request, created, catalogue.create, caller, draft, service.clock())
 
 
-@router.get("", response_model=EvaluationPage, summary="List evaluations")
+@router.get("", response_model=EvaluationPage, summary="List rubrics")
 async def listed(caller: Signed, service: Serving, sought: Annotated[RubricListQuery, Query()]) -> Response:
     """What is public, and your own. An admin sees everybody's."""
     wanted, limit = sought.wanted(), sought.limit
@@ -88,21 +88,21 @@ async def listed(caller: Signed, service: Serving, sought: Annotated[RubricListQ
     return render(RouteAnswer(page([row(listing) for listing in found[:limit]], following)))
 
 
-@router.get("/{reference}", response_model=EvaluationShown, summary="Read an evaluation")
+@router.get("/{reference}", response_model=EvaluationShown, summary="Read a rubric")
 async def read(
     reference: Reference,
     caller: Signed,
     service: Serving,
     if_none_match: Annotated[str | None, Header(description="An ETag; 304 if nothing changed.")] = None,
 ) -> Response:
-    """By id, slug or slug@version. A slug is your own evaluation, else the bundled one, else the only public one; if
+    """By id, slug or slug@version. A slug is your own rubric, else the bundled one, else the only public one; if
     several are public, 409 lists their ids."""
     found = await service.database.read(catalogue.entry, caller, reference)
     status = 304 if unchanged(if_none_match, found.tag) else 200
     return render(RouteAnswer(found.shown(), status, {"ETag": etag(found.tag)}))
 
 
-@router.put("/{reference}", response_model=EvaluationShown, summary="Change an evaluation")
+@router.put("/{reference}", response_model=EvaluationShown, summary="Change a rubric")
 async def change(
     request: Request,
     reference: Reference,
@@ -116,14 +116,14 @@ async def change(
     A changed definition, or changed examples, are a new version. Unless you change `version` yourself its last number
     is counted up. `category`, `tags` and `is_public` are changed in place; what you leave out stays as it is.
     """
-    check_action(caller, "changing an evaluation")
+    check_action(caller, "changing a rubric")
     draft = await run_for_user(request.app, caller, service.plans.draft, body)
     read = must_have_seen(if_match, draft.revision)
     changed = await service.database.write(catalogue.update, caller, reference, draft, read, service.clock())
     return render(whole(changed))
 
 
-@router.delete("/{reference}", status_code=204, summary="Delete an evaluation")
+@router.delete("/{reference}", status_code=204, summary="Delete a rubric")
 async def delete(reference: Reference, caller: Signed, service: Serving, if_match: IfMatch = None) -> Response:
     """Its author, or an admin. Games and scores keep the versions they use."""
     read = seen(if_match) or ANYTHING
@@ -131,7 +131,7 @@ async def delete(reference: Reference, caller: Signed, service: Serving, if_matc
     return render(RouteAnswer(None, 204))
 
 
-@router.post("/{reference}/test", response_model=Tryout, summary="Try an evaluation out")
+@router.post("/{reference}/test", response_model=Tryout, summary="Try a rubric out")
 async def try_out(
     request: Request,
     reference: Reference,
@@ -189,7 +189,7 @@ def _tryout(body: Mapping[str, Any]) -> tuple[Mapping[str, Any], Mapping[str, An
 
 
 def row(listing: RubricListing) -> dict[str, Any]:
-    """An evaluation as a list shows it."""
+    """A rubric as a list shows it."""
     return {
         "id": listing.id,
         "slug": listing.slug,
@@ -208,11 +208,11 @@ def row(listing: RubricListing) -> dict[str, Any]:
 
 
 def whole(entry: RubricEntry, status: Literal[200, 201] = 200) -> RouteAnswer:
-    """An evaluation with its ETag."""
+    """A rubric with its ETag."""
     return RouteAnswer(entry.shown(), status, {"ETag": etag(entry.tag)})
 
 
 def created(entry: RubricEntry) -> RouteAnswer:
-    """The answer to what made an evaluation."""
+    """The answer to what made a rubric."""
     headers = {"ETag": etag(entry.tag), "Location": f"/api/evaluations/{entry.listing.id}"}
     return RouteAnswer(entry.shown(), 201, headers)

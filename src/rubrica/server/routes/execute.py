@@ -1,4 +1,4 @@
-"""Executing an evaluation. Nothing is asked for more often, so it takes the shortest way through the framework."""
+"""Executing a rubric. Nothing is asked for more often, so it takes the shortest way through the framework."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from rubrica.games.execution import (
 )
 from rubrica.games.turns import MovedError
 from rubrica.server.idempotency import stored
+from rubrica.server.payloads import payload
 from rubrica.server.request_bodies import apart, is_json, read_json
 from rubrica.server.responses import RouteAnswer
 from rubrica.server.rubric_shapes import CONTEXTS
@@ -32,7 +33,7 @@ from rubrica.workspace import catalogue, score_records
 from rubrica.workspace.access import Caller
 
 TRIES = 5
-"""How often an evaluation may change while it is executed."""
+"""How often a rubric may change while it is executed."""
 
 REFERENCE = {
     "name": "reference",
@@ -82,7 +83,7 @@ router = APIRouter(prefix="/api/evaluations", route_class=LeanRoute, tags=["eval
     "/{reference}/execute",
     status_code=201,
     response_model=ScoreMade,
-    summary="Execute an evaluation",
+    summary="Execute a rubric",
     openapi_extra={"parameters": [REFERENCE], "requestBody": BODY},
 )
 async def execute(request: Request) -> Response:
@@ -113,10 +114,10 @@ async def execute(request: Request) -> Response:
         try:
             return await stored(request, _told, keep_execution, caller, ready.target, execution)
         except MovedError:
-            targets.forget(ready.target.evaluation_id)
+            targets.forget(ready.target.rubric_id)
             if tries == TRIES:
                 raise
 
 
 def _told(score: ExecutionReply) -> RouteAnswer:
-    return RouteAnswer(score, 201, {"Location": f"/api/scores/{score.id}"})
+    return RouteAnswer(payload(score), 201, {"Location": f"/api/scores/{score.id}"})

@@ -1,8 +1,9 @@
-"""Games: make, list, read and change them, and attach evaluations to them."""
+"""Games: make, list, read and change them, and attach rubrics to them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Annotated, Any
 from uuid import UUID
 
@@ -26,6 +27,7 @@ from rubrica.server.game_shapes import (
     NewGame,
 )
 from rubrica.server.idempotency import stored
+from rubrica.server.payloads import attachments_payload, payloads
 from rubrica.server.request_bodies import JsonRoute
 from rubrica.server.responses import RouteAnswer, decode_cursor, encode_cursor, page, render
 from rubrica.server.service import Service
@@ -86,15 +88,15 @@ async def change(game_id: GameId, body: GameChange, caller: Signed, service: Ser
 
 @router.get("/{game_id}/evaluations", response_model=AttachedShown, summary="List what is attached to a game")
 async def attached(game_id: GameId, caller: Signed, service: Serving) -> Response:
-    """The attached evaluations, each at its version, and the sum of their weights."""
-    return render(RouteAnswer(await service.database.read(attachments.attached, caller, game_id)))
+    """The attached rubrics, each at its version, and the sum of their weights."""
+    return render(_attached(await service.database.read(attachments.attached, caller, game_id)))
 
 
 @router.post(
     "/{game_id}/evaluations",
     status_code=201,
     response_model=AttachedShown,
-    summary="Attach evaluations",
+    summary="Attach rubrics",
     openapi_extra={"requestBody": ONE_OR_SEVERAL},
 )
 async def attach(
@@ -102,19 +104,20 @@ async def attach(
     game_id: GameId,
     caller: Signed,
     service: Serving,
-    body: Annotated[dict[str, Any], Body(description="One evaluation, or several under `evaluations`.")],
+    body: Annotated[dict[str, Any], Body(description="One rubric, or several under `evaluations`.")],
     weights: Scaling = "exact",
 ) -> Response:
-    """Whoever made the game, or an admin: one evaluation, or `{"evaluations": […]}`, beside those that are there.
+    """Whoever made the game, or an admin: one rubric, or `{"evaluations": […]}`, beside those that are there.
 
     Afterwards all attached weights sum to 1 (± 0.001), or nothing is attached (422), unless `weights` says
-    `renormalise`. The game stays at the version it is given, whatever becomes of the evaluation later.
+    `renormalise`. The game stays at the version it is given, whatever becomes of the rubric later.
     """
     read = _read(body)
     wanted = [read] if isinstance(read, AttachingOne) else read.evaluations
     new = await _checked(request.app, caller, game_id, wanted)
     scaling: Weights = "renormalise" if "renormalise" in (weights, read.weights) else "exact"
-    return await stored(request, _attached, attachments.attach, caller, game_id, new, scaling, service.clock())
+    made = partial(_attached, status=201)
+    return await stored(request, made, attachments.attach, caller, game_id, new, scaling, service.clock())
 
 
 @router.put("/{game_id}/evaluations", response_model=AttachedShown, summary="Replace what is attached")
@@ -130,10 +133,10 @@ async def replace(
     new = await _checked(request.app, caller, game_id, body.evaluations)
     scaling: Weights = "renormalise" if "renormalise" in (weights, body.weights) else "exact"
     done = await service.database.write(attachments.replace, caller, game_id, new, scaling, service.clock())
-    return render(RouteAnswer(done))
+    return render(_attached(done))
 
 
-@router.delete("/{game_id}/evaluations/{attachment_id}", response_model=AttachedShown, summary="Take an evaluation off")
+@router.delete("/{game_id}/evaluations/{attachment_id}", response_model=AttachedShown, summary="Take a rubric off")
 async def detach(
     game_id: GameId,
     attachment_id: Annotated[UUID, Path(description="The `id` in the list of what is attached.")],
@@ -144,7 +147,7 @@ async def detach(
     """Whoever made the game, or an admin. Its scores stay, and count no more. The rest has to sum to 1, or is scaled
     with `weights=renormalise`."""
     arguments = (caller, game_id, attachment_id, weights, service.clock())
-    return render(RouteAnswer(await service.database.write(attachments.detach, *arguments)))
+    return render(_attached(await service.database.write(attachments.detach, *arguments)))
 
 
 def _read(body: dict[str, Any]) -> AttachingAll | AttachingOne:
@@ -158,8 +161,8 @@ async def _checked(app: FastAPI, caller: Caller, game_id: UUID, wanted: Sequence
     service: Service = app.state.service
     wishes = [item.wish() for item in wanted]
     resolved = await service.database.read(attachments.resolve, caller, game_id, wishes)
-    several = not any(isinstance(item, AttachingOne) for item in wanted)
-    return await run_for_user(app, caller, attachments.checked, resolved, several=several)
+    under = None if any(isinstance(item, AttachingOne) for item in wanted) else "evaluations"
+    return await run_for_user(app, caller, attachments.checked, resolved, under=under)
 
 
 def _made(view: GameView) -> RouteAnswer:
@@ -169,8 +172,8 @@ def _made(view: GameView) -> RouteAnswer:
 
 def _shown(view: GameView) -> RouteAnswer:
     shown: dict[str, Any] = msgspec.structs.asdict(view.game)
-    return RouteAnswer({**shown, "evaluations": view.attachments})
+    return RouteAnswer({**shown, "evaluations": payloads(view.attachments)})
 
 
-def _attached(attached: GameAttachments) -> RouteAnswer:
-    return RouteAnswer(attached, 201)
+def _attached(attached: GameAttachments, status: int = 200) -> RouteAnswer:
+    return RouteAnswer(attachments_payload(attached), status)

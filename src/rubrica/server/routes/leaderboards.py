@@ -11,6 +11,7 @@ from rubrica.games.attachments import LONGEST_DIMENSION
 from rubrica.games.leaderboard import Way
 from rubrica.server.depends import Serving, Signed
 from rubrica.server.game_shapes import LeaderboardShown
+from rubrica.server.payloads import leaderboard_payload
 from rubrica.server.request_bodies import JsonRoute
 from rubrica.server.responses import RouteAnswer, render
 
@@ -38,13 +39,13 @@ async def of_game(
 ) -> Response:
     """Per dimension and overall. Players with the same score share a rank, and are told to be tied."""
     board = await service.database.read(leaderboard_access.of_game, caller, game_id, by, dimension)
-    return render(RouteAnswer(board.first(limit)))
+    return render(RouteAnswer(leaderboard_payload(board.first(limit))))
 
 
 @router.get("/leaderboard", response_model=LeaderboardShown, summary="Who stands where across games")
 async def across_games(caller: Signed, service: Serving, dimension: Axis = None, limit: Limit = PAGE) -> Response:
-    """Over all games that you see, in each the players who joined it. Scores of an evaluation in a game become
+    """Over all games that you see, in each the players who joined it. Scores of a rubric in a game become
     ln(1 + S) where one exceeds 1, then shares between the lowest (0) and the highest (1); equal ones become 0.5. Games
     are averaged per dimension, dimensions over all."""
     board = await service.database.read(leaderboard_access.across_games, caller, dimension)
-    return render(RouteAnswer(board.first(limit)))
+    return render(RouteAnswer(leaderboard_payload(board.first(limit))))

@@ -1,4 +1,4 @@
-"""The marketplace of public evaluations: browse, import, rate, trending."""
+"""The marketplace of public rubrics: browse, import, rate, trending."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ _CURSORS: dict[Sort, tuple[Any, ...]] = {
     "name": (str, UUID),
 }
 
-Reference = Annotated[str, Path(description="The evaluation's id or slug.", examples=["speed-demon"])]
+Reference = Annotated[str, Path(description="The rubric's id or slug.", examples=["speed-demon"])]
 Limit = Annotated[int, Query(ge=1, le=MOST, description="Items of a page.")]
 Cursor = Annotated[str | None, Query(description="`next` of the page before.")]
 
 
 class OfferShown(BaseModel):
-    """An evaluation on the marketplace."""
+    """A rubric on the marketplace."""
 
     id: UUID
     slug: str
@@ -76,7 +76,7 @@ class OfferPage(BaseModel):
 
 
 class Rating(BaseModel):
-    """What somebody thinks of an evaluation."""
+    """What somebody thinks of a rubric."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"rating": 5, "review": "Spots fluff."}]})
 
@@ -110,7 +110,7 @@ class ReviewPage(BaseModel):
 
 
 class Featuring(BaseModel):
-    """Whether an evaluation is recommended."""
+    """Whether a rubric is recommended."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"featured": True}]})
 
@@ -143,7 +143,7 @@ class MarketListQuery(BaseModel):
         )
 
 
-@router.get("/evaluations", response_model=OfferPage, summary="Browse public evaluations")
+@router.get("/evaluations", response_model=OfferPage, summary="Browse public rubrics")
 async def browse(service: Serving, sought: Annotated[MarketListQuery, Query()]) -> Response:
     """Every order is total, so pages neither repeat nor skip anything while others add to the list."""
     after = _position(sought.cursor, sought.sort)
@@ -166,7 +166,7 @@ async def trending(
     return _page(await service.database.read(marketplace.trending, days, limit, now, after), now)
 
 
-@router.get("/{id}", response_model=OfferShown, summary="One public evaluation")
+@router.get("/{id}", response_model=OfferShown, summary="One public rubric")
 async def detail(id: Reference, caller: Signed, service: Serving) -> Response:
     """How it stands on the marketplace. `/api/evaluations/{id}` has the definition."""
     return render(
@@ -177,7 +177,7 @@ async def detail(id: Reference, caller: Signed, service: Serving) -> Response:
 @router.post(
     "/{id}/import",
     status_code=201,
-    summary="Import an evaluation",
+    summary="Import a rubric",
     responses={201: {"description": "The copy, as `GET /api/evaluations/{id}` shows it; Location says where it is."}},
 )
 async def take(
@@ -187,12 +187,12 @@ async def take(
     service: Serving,
     version: Annotated[str | None, Query(max_length=50, description="Its version; the newest unless given.")] = None,
 ) -> Response:
-    """A private copy among your own evaluations, with its lineage. A name you already use gets a number. It counts as
+    """A private copy among your own rubrics, with its lineage. A name you already use gets a number. It counts as
     one download of yours, however often you import it. Authors and admins."""
     return await stored(request, _imported, marketplace.take, caller, id, version, service.clock())
 
 
-@router.post("/{id}/rate", response_model=RatingSummary, summary="Rate and review an evaluation")
+@router.post("/{id}/rate", response_model=RatingSummary, summary="Rate and review a rubric")
 async def rate(request: Request, id: Reference, body: Rating, caller: Signed, service: Serving) -> Response:
     """1 to 5, with a review if you like. One for each person: rating again replaces what you said before. Nobody rates
     what is their own (403). Players, authors and admins."""
@@ -200,7 +200,7 @@ async def rate(request: Request, id: Reference, body: Rating, caller: Signed, se
     return await stored(request, _rated, marketplace.rate, caller, id, body.rating, text, service.clock())
 
 
-@router.get("/{id}/reviews", response_model=ReviewPage, summary="What people think of an evaluation")
+@router.get("/{id}/reviews", response_model=ReviewPage, summary="What people think of a rubric")
 async def reviews(
     id: Reference, caller: Signed, service: Serving, limit: Limit = PAGE, cursor: Cursor = None
 ) -> Response:
@@ -218,7 +218,7 @@ async def reviews(
     return render(RouteAnswer(page([_review(review) for review in found[:limit]], following)))
 
 
-@router.put("/{id}/featured", response_model=OfferShown, summary="Recommend an evaluation, or no longer")
+@router.put("/{id}/featured", response_model=OfferShown, summary="Recommend a rubric, or no longer")
 async def feature(id: Reference, body: Featuring, caller: Signed, service: Serving) -> Response:
     """Admins only."""
     found = await service.database.write(marketplace.feature, caller, id, body.featured)

@@ -17,6 +17,7 @@ from rubrica.games.turns import open_catch_up, open_turn
 from rubrica.server.depends import Serving, Signed
 from rubrica.server.game_shapes import RoundPage, RoundShown, RoundsJudged
 from rubrica.server.idempotency import stored
+from rubrica.server.payloads import round_payload
 from rubrica.server.request_bodies import JsonRoute, apart
 from rubrica.server.responses import RouteAnswer, decode_cursor, encode_cursor, page, render
 from rubrica.server.shared import KeyedLocks, shared
@@ -100,7 +101,7 @@ async def listed(
     found = await service.database.read(rounds.list_rounds, caller, game_id, player, after, limit + 1)
     last = found[limit - 1] if len(found) > limit else None
     following = None if last is None else encode_cursor([last.player_id, last.round_number])
-    return render(RouteAnswer(page(found[:limit], following)))
+    return render(RouteAnswer(page([round_payload(each) for each in found[:limit]], following)))
 
 
 @router.get("/{game_id}/rounds/{player}/{number}", response_model=RoundShown, summary="Read a round")
@@ -112,8 +113,9 @@ async def read(
     service: Serving,
 ) -> Response:
     """What was sent, and every score of it with its whole breakdown."""
-    return render(RouteAnswer(await service.database.read(rounds.view_round, caller, game_id, player, number)))
+    found = await service.database.read(rounds.view_round, caller, game_id, player, number)
+    return render(RouteAnswer(round_payload(found)))
 
 
 def _told(game_id: UUID, complete: bool, told: list[RoundReply]) -> RouteAnswer:
-    return RouteAnswer({"game_id": game_id, "rounds": told, "complete": complete})
+    return RouteAnswer({"game_id": game_id, "rounds": [round_payload(each) for each in told], "complete": complete})

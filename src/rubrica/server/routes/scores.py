@@ -8,6 +8,7 @@ from uuid import UUID
 from fastapi import APIRouter, Path, Query, Response
 
 from rubrica.server.depends import Serving, Signed
+from rubrica.server.payloads import payload, payloads
 from rubrica.server.request_bodies import JsonRoute
 from rubrica.server.responses import RouteAnswer, decode_cursor, encode_cursor, page, render
 from rubrica.server.score_shapes import ScorePage, ScoreShown
@@ -23,7 +24,7 @@ router = APIRouter(prefix="/api/scores", route_class=JsonRoute, tags=["scores"])
 async def listed(
     caller: Signed,
     service: Serving,
-    evaluation_id: Annotated[UUID | None, Query()] = None,
+    rubric_id: Annotated[UUID | None, Query(alias="evaluation_id")] = None,
     game_id: Annotated[UUID | None, Query()] = None,
     player_id: Annotated[UUID | None, Query()] = None,
     limit: Limit = PAGE,
@@ -31,10 +32,10 @@ async def listed(
 ) -> Response:
     """Your own, newest first; all scores of a game that you made, or of a player that you are. An admin sees all."""
     before = None if cursor is None else decode_cursor(cursor, UUID)[0]
-    narrowed = ScoreQuery(None, evaluation_id, game_id, player_id)
+    narrowed = ScoreQuery(None, rubric_id, game_id, player_id)
     found = await service.database.read(scores.list_scores, caller, narrowed, before, limit + 1)
     following = encode_cursor([found[limit - 1].id]) if len(found) > limit else None
-    return render(RouteAnswer(page(found[:limit], following)))
+    return render(RouteAnswer(page(payloads(found[:limit]), following)))
 
 
 @router.get("/{score_id}", response_model=ScoreShown, summary="Read a score")
@@ -42,4 +43,4 @@ async def read(
     score_id: Annotated[UUID, Path(description="The score's id.")], caller: Signed, service: Serving
 ) -> Response:
     """For whoever had it made, plays as its player or made its game, and admins. It names the version it used."""
-    return render(RouteAnswer(await service.database.read(scores.view_score, caller, score_id)))
+    return render(RouteAnswer(payload(await service.database.read(scores.view_score, caller, score_id))))

@@ -1,4 +1,4 @@
-"""Versions of an evaluation: read, compare, restore; forks and lineage; bundles; the readable page."""
+"""Versions of a rubric: read, compare, restore; forks and lineage; bundles; the readable page."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ async def read_version(
     service: Serving,
     if_none_match: Annotated[str | None, Header(description="An ETag; 304 if nothing changed.")] = None,
 ) -> Response:
-    """What the evaluation said then. `category`, `tags` and `is_public` are those of today."""
+    """What the rubric said then. `category`, `tags` and `is_public` are those of today."""
     found = await service.database.read(catalogue.entry, caller, reference, which)
     status = 304 if unchanged(if_none_match, found.tag) else 200
     told = found.shown() | {"changed": _edition(found.version)}
@@ -127,7 +127,7 @@ async def restore(
     return await stored(request, respond, catalogue.restore, caller, reference, which, note, now)
 
 
-@router.post("/{reference}/fork", status_code=201, response_model=EvaluationShown, summary="Fork an evaluation")
+@router.post("/{reference}/fork", status_code=201, response_model=EvaluationShown, summary="Fork a rubric")
 async def fork(
     request: Request, reference: Reference, caller: Signed, service: Serving, body: Fork | None = None
 ) -> Response:
@@ -140,7 +140,7 @@ async def fork(
 
 @router.get("/{reference}/lineage", response_model=LineageShown, summary="Read a lineage")
 async def lineage(reference: Reference, caller: Signed, service: Serving) -> Response:
-    """Where an evaluation comes from, and what was made of it, as far as you may see."""
+    """Where a rubric comes from, and what was made of it, as far as you may see."""
     listing, found = await service.database.read(catalogue.lineage, caller, reference)
     ancestors = [
         {**origin_shown(origin), "slug": origin.slug, "revision": origin.revision} for origin in found.ancestors
@@ -184,9 +184,9 @@ async def import_bundle(
     service: Serving,
     rename: Annotated[bool, Query(description="Give it a number if you have one of that name; else 409.")] = False,
 ) -> Response:
-    """Authors. A bundle, or a bare rubric document, in JSON or YAML. It becomes a private evaluation of yours. It is
+    """Authors. A bundle, or a bare rubric document, in JSON or YAML. It becomes a private rubric of yours. It is
     data: nothing in it is run, and what it says about its origin is kept as a note."""
-    check_action(caller, "importing an evaluation")
+    check_action(caller, "importing a rubric")
     body = await request.body()
     draft = await run_for_user(request.app, caller, _read, body, request.headers.get("content-type", ""))
     query = catalogue.take_in if rename else catalogue.create
@@ -206,7 +206,7 @@ async def docs(
     accept: Annotated[str, Header(description="`text/markdown` gives Markdown.")] = "",
     form: Annotated[Literal["html", "markdown"] | None, Query(alias="format")] = None,
 ) -> Response:
-    """The evaluation for people who do not read definitions: a page, or Markdown."""
+    """The rubric for people who do not read definitions: a page, or Markdown."""
     found = await service.database.read(catalogue.entry, caller, reference)
     run = service.work.of(caller.user_id)
     plan = await run(service.plans.of, found.version.definition, found.version.hash)

@@ -341,7 +341,7 @@ def _looked_at(document: Data, text: str | None, sample: DraftSample) -> tuple[s
 
 
 def whole(entry: RubricEntry) -> Data:
-    """An evaluation as a document to be edited: as written, with its version, category and tags."""
+    """A rubric as a document to be edited: as written, with its version, category and tags."""
     document = dict(entry.version.definition)
     for key in ("version", "category", "tags"):
         document = put(document, (key,), entry.document.get(key))

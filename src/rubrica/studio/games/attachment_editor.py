@@ -32,16 +32,16 @@ def attached_table(found: Sequence[Attachment]) -> Markup:
     rows = []
     for each in found:
         name = Markup('<a href="/rubrics/{}@{}">{}</a> <span class="quiet">{}@{}</span>').format(
-            each.evaluation_id, each.version, each.name, each.slug, each.version
+            each.rubric_id, each.version, each.name, each.slug, each.version
         )
         own = Markup("<code>{}</code>").format(msgspec.json.encode(each.config_overrides).decode())
         weight = Markup("<b>{}</b>{}").format(percent(each.weight), share_bar(each.weight))
         rows.append([name, each.dimension, weight, own if each.config_overrides else "—"])
-    return table(("Evaluation", "Dimension", "Weight", "Changed for this game"), rows)
+    return table(("Rubric", "Dimension", "Weight", "Changed for this game"), rows)
 
 
 class AttachmentEditor:
-    """The evaluations of a game while its maker changes them: nothing counts before it is saved."""
+    """The rubrics of a game while its maker changes them: nothing counts before it is saved."""
 
     def __init__(self, visitor: Visitor, view: GameView, saved: Callable[[], Awaitable[None]]) -> None:
         self.visitor, self.game = visitor, view.game
@@ -51,14 +51,14 @@ class AttachmentEditor:
 
     def draw(self) -> None:
         """Draw it for the first time."""
-        with card("Evaluations", "every round is judged by each of them; their weights make the composite"):
+        with card("Rubrics", "every round is judged by each of them; their weights make the composite"):
             self.body = ui.element("div").classes("weighing")
             with ui.element("div").classes("row"):
                 self.sum = ui.label("").props('aria-live="polite"')
                 self.scale = ui.button("Scale to 100%", icon="balance", on_click=self._scale).props("flat dense")
             self.problem = ui.label().classes("fault").props('role="alert"')
             with ui.element("div").classes("row"):
-                ui.button("Attach an evaluation", icon="add", on_click=self._add).props("flat").classes("calm")
+                ui.button("Attach a rubric", icon="add", on_click=self._add).props("flat").classes("calm")
                 ui.element("span").classes("grow")
                 self.undo = ui.button("Discard changes", on_click=self._discard).props("flat")
                 self.save = ui.button("Save", on_click=self._save).props("unelevated")
@@ -78,7 +78,7 @@ class AttachmentEditor:
     def _draw_line(self, at: int, line: AttachmentLine) -> None:
         with ui.element("div").classes("weighed"):
             with ui.element("div").classes("weighed-name"):
-                ui.link(line.name, f"/rubrics/{line.evaluation_id}@{line.version}")
+                ui.link(line.name, f"/rubrics/{line.rubric_id}@{line.version}")
                 changed = " · changed for this game" if line.overrides else ""
                 ui.label(f"{line.slug}@{line.version}{changed}").classes("quiet")
             weight = ui.number(f"Weight of {line.slug}", value=line.percent, min=0, max=100, step=1, suffix="%")
@@ -121,7 +121,7 @@ class AttachmentEditor:
 
     async def _add(self) -> None:
         if len(self.lines) >= MOST_ATTACHED:
-            ui.notify(f"A game has at most {MOST_ATTACHED} evaluations.", type="warning")
+            ui.notify(f"A game has at most {MOST_ATTACHED} rubrics.", type="warning")
             return
         with trying():
             chosen = await pick_rubric(self.visitor, "Attach which rubric?")
@@ -145,7 +145,7 @@ class AttachmentEditor:
         except RubricaError as error:
             self._fault(told(error))
             return
-        self.lines = [line_of(each) for each in done.evaluations]
+        self.lines = [line_of(each) for each in done.rubrics]
         self.kept = list(self.lines)
         self._redraw()
         ui.notify("Saved. Rounds that were judged before keep their scores.", type="positive")
@@ -158,7 +158,7 @@ class AttachmentEditor:
 
 def attached_card(view: GameView) -> None:
     """What is attached, for those who only look."""
-    with card("Evaluations", "every round is judged by each of them"):
+    with card("Rubrics", "every round is judged by each of them"):
         if view.attachments:
             drawing(attached_table(view.attachments))
         else:

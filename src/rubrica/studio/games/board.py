@@ -21,15 +21,15 @@ OVERALL = ""
 WAYS: dict[Way, str] = {"composite": "Share of full marks", "korgym": "Against each other"}
 HOW: dict[Way, tuple[str, ...]] = {
     "composite": (
-        "Every score is a share of full marks. A player's figure is the mean over their rounds, and evaluations count "
+        "Every score is a share of full marks. A player's figure is the mean over their rounds, and rubrics count "
         "by their weight. Where something that counts has no score, there is none overall: what is missing is not "
         "counted as 0.",
     ),
     "korgym": (
-        "Players are compared with each other, evaluation by evaluation. Where the largest score exceeds 1, every "
+        "Players are compared with each other, rubric by rubric. Where the largest score exceeds 1, every "
         "score S becomes ln(1 + S). Then the lowest player gets 0, the highest 1 and those between what lies between; "
         "if all are equal, each gets 0.5.",
-        "A game's figure in a dimension is the weighted mean over its evaluations there, a dimension is the mean over "
+        "A game's figure in a dimension is the weighted mean over its rubrics there, a dimension is the mean over "
         "its games, and overall is the mean over dimensions. Who has no score somewhere is left out there, and not "
         "counted as 0.",
     ),
@@ -147,5 +147,5 @@ def _overall(entry: LeaderboardRow) -> Markup:
 def _missing(entry: LeaderboardRow) -> Markup:
     if not entry.missing:
         return Markup("")
-    told = "; ".join(f"{missing.evaluation}: {missing.reason}" for missing in entry.missing)
+    told = "; ".join(f"{missing.rubric}: {missing.reason}" for missing in entry.missing)
     return Markup('<span class="quiet">{}</span>').format(told)

@@ -25,7 +25,7 @@ from .dialogs import game_dialog, written
 from .play_form import play_dialog
 from .rounds import Rounds
 
-TABS = {"board": "Leaderboard", "rounds": "Rounds", "evaluations": "Evaluations"}
+TABS = {"board": "Leaderboard", "rounds": "Rounds", "rubrics": "Rubrics"}
 
 
 def install(studio: Studio) -> None:
@@ -48,7 +48,8 @@ def install(studio: Studio) -> None:
             return
         asked = request.query_params
         with frame(visitor, view.game.name, "/games"):
-            await _Page(visitor, view).draw(asked.get("tab", ""), as_id(asked.get("player", "")))
+            tab = asked.get("tab", "").replace("evaluations", "rubrics")  # what older links call it
+            await _Page(visitor, view).draw(tab, as_id(asked.get("player", "")))
 
 
 def as_id(text: str) -> UUID | None:
@@ -85,7 +86,7 @@ class _Page:
             if caller.owns(game.created_by):
                 chip("yours")
             chip(f"made {game.created_at:%Y-%m-%d}")
-            chip(counted(len(self.view.attachments), "evaluation"))
+            chip(counted(len(self.view.attachments), "rubric"))
         chosen = "rounds" if player is not None else tab if tab in TABS else "board"
         with ui.tabs().props("align=left no-caps inline-label dense").classes("tabs") as tabs:
             for name, title in TABS.items():
@@ -97,7 +98,7 @@ class _Page:
             with ui.tab_panel("rounds"), card("Rounds", "player by player"):
                 self.rounds = Rounds(self.visitor, self.view, player)
                 await self.rounds.draw()
-            with ui.tab_panel("evaluations"):
+            with ui.tab_panel("rubrics"):
                 if hosts(caller, game) and caller.may("author"):
                     AttachmentEditor(self.visitor, self.view, self._renew).draw()
                 else:

@@ -1,4 +1,4 @@
-"""One round of a game: what was sent, what each evaluation gave it, and where every point came from."""
+"""One round of a game: what was sent, what each rubric gave it, and where every point came from."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from rubrica.studio.studio import Studio
 from rubrica.workspace.draft import rubric_of
 
 LABEL = 17
-"""Characters of an evaluation's name in the drawing."""
+"""Characters of a rubric's name in the drawing."""
 
 
 def install(studio: Studio) -> None:
@@ -65,7 +65,7 @@ def _draw(opened: OpenedRound, rubrics: Mapping[UUID, Rubric], drawn: Mapping[UU
     with ui.element("div").classes("row"):
         chip(f"played {found.created_at:%Y-%m-%d %H:%M} UTC")
     with ui.element("div").classes("two"):
-        with card("Score", "each evaluation's share of full marks, by its weight"):
+        with card("Score", "each rubric's share of full marks, by its weight"):
             _composite(opened)
         with card("What was sent"):
             for key in ("prompt", "response"):
@@ -75,11 +75,11 @@ def _draw(opened: OpenedRound, rubrics: Mapping[UUID, Rubric], drawn: Mapping[UU
                         'dir="auto" tabindex="0"'
                     )
             _measured(found.content)
-    with card("Evaluation by evaluation"):
+    with card("Rubric by rubric"):
         if found.scores:
             drawing(_parts(found.scores, rubrics))
         for missing in found.composite.missing:
-            ui.label(f"{missing.evaluation} gave no score: {missing.reason}").classes("quiet")
+            ui.label(f"{missing.rubric} gave no score: {missing.reason}").classes("quiet")
     for score in found.scores:
         ui.html(str(drawn[score.id]), sanitize=False).classes("report")
 
@@ -96,7 +96,7 @@ def _composite(opened: OpenedRound) -> None:
 
 
 def steps_of(attachments: Sequence[Attachment], given: Sequence[KeptRoundScore]) -> list[Step]:
-    """How the composite adds up, in hundredths: what each evaluation adds is its share times its weight."""
+    """How the composite adds up, in hundredths: what each rubric adds is its share times its weight."""
     by_attachment = {score.attachment_id: score for score in given}
     steps: list[Step] = []
     total = 0.0
@@ -114,7 +114,7 @@ def _parts(given: Sequence[KeptRoundScore], rubrics: Mapping[UUID, Rubric]) -> M
     for score in given:
         share = score.normalized_score
         name = Markup('<a href="#score-{}">{}</a> <span class="quiet">@{}</span>').format(
-            score.id, score.evaluation, score.version
+            score.id, score.rubric, score.version
         )
         rows.append(
             [
@@ -126,7 +126,7 @@ def _parts(given: Sequence[KeptRoundScore], rubrics: Mapping[UUID, Rubric]) -> M
                 badge(score.verdict, rubrics[score.id]),
             ]
         )
-    return table(("Evaluation", "Dimension", "Share", "Weight", "Adds", "Verdict"), rows, (3, 4))
+    return table(("Rubric", "Dimension", "Share", "Weight", "Adds", "Verdict"), rows, (3, 4))
 
 
 def _measured(content: Mapping[str, Any]) -> None:
@@ -152,7 +152,7 @@ def _explained(opened: OpenedRound) -> tuple[dict[UUID, Rubric], dict[UUID, Mark
 def evaluation_of(score: StoredScore) -> Evaluation:
     """The evaluation that was kept with a score, with the context it judged."""
     evaluation = Evaluation.from_json(msgspec.json.encode(score.record))
-    return msgspec.structs.replace(evaluation, case=score.evaluation, context=Context.of(score.context_snapshot))
+    return msgspec.structs.replace(evaluation, case=score.rubric, context=Context.of(score.context_snapshot))
 
 
 def _breakdown(score: KeptRoundScore, rubric: Rubric) -> Markup:

@@ -122,7 +122,7 @@ def score_cell(composite: Composite) -> Markup:
     if composite.score is not None:
         return Markup("<b>{}</b>{}").format(percent(composite.score), share_bar(composite.score))
     low, high = composite.bounds
-    told = "; ".join(f"{missing.evaluation}: {missing.reason}" for missing in composite.missing)
+    told = "; ".join(f"{missing.rubric}: {missing.reason}" for missing in composite.missing)
     return Markup('<span class="nowrap quiet" title="{}">{} to {}</span>').format(
         told, figure(round(100 * low, 1)), percent(high)
     )

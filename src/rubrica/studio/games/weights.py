@@ -18,9 +18,9 @@ PERCENT_DIGITS = 2
 
 @dataclass(frozen=True, slots=True)
 class AttachmentLine:
-    """One evaluation of a game, as it is to be."""
+    """One rubric of a game, as it is to be."""
 
-    evaluation_id: UUID
+    rubric_id: UUID
     slug: str
     name: str
     version: str
@@ -41,13 +41,13 @@ class AttachmentLine:
 
     def wish(self) -> AttachmentRequest:
         """What is asked of the game."""
-        return AttachmentRequest(str(self.evaluation_id), self.weight, self.dimension, self.overrides, self.version)
+        return AttachmentRequest(str(self.rubric_id), self.weight, self.dimension, self.overrides, self.version)
 
 
 def line_of(attachment: Attachment) -> AttachmentLine:
     """What is attached now."""
     return AttachmentLine(
-        attachment.evaluation_id,
+        attachment.rubric_id,
         attachment.slug,
         attachment.name,
         attachment.version,

@@ -65,7 +65,7 @@ def own_rubric_card(own: OwnRubric, now: datetime) -> Markup:
     """A rubric of one's own: where it comes from, and whether others see it."""
     listing, origin = own.listing, own.origin
     if origin is not None:
-        place = f"/market/{origin.evaluation_id}" if origin.is_public else f"/rubrics/{origin.evaluation_id}"
+        place = f"/market/{origin.rubric_id}" if origin.is_public else f"/rubrics/{origin.rubric_id}"
         whence = Markup('from <a href="{}">{}@{}</a> {}').format(
             place, origin.name, origin.version, by(own.author or None)
         )

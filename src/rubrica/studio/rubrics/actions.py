@@ -46,7 +46,7 @@ async def import_dialog(visitor: Visitor) -> None:
         async def bring() -> None:
             problem.set_visibility(False)
             try:
-                check_action(await visitor.still_here(), "importing an evaluation")
+                check_action(await visitor.still_here(), "importing a rubric")
                 draft = await asyncio.to_thread(read_bundle, text.value or "")
                 made = await visitor.write(catalogue.take_in, draft, visitor.service.clock())
             except RubricaError as error:

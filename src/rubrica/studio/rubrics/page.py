@@ -222,7 +222,7 @@ def _lineage(lineage: Lineage) -> None:
     for origin in lineage.ancestors:
         with ui.element("div").classes("row"):
             ui.icon("subdirectory_arrow_right").props("aria-hidden=true").classes("quiet")
-            ui.link(f"{origin.name}@{origin.version}", f"/rubrics/{origin.evaluation_id}@{quote(origin.version)}")
+            ui.link(f"{origin.name}@{origin.version}", f"/rubrics/{origin.rubric_id}@{quote(origin.version)}")
     if lineage.hidden:
         ui.label(f"{counted(lineage.hidden, 'further origin')} that you may not see, or that is gone.").classes("quiet")
     with ui.element("h2"):
