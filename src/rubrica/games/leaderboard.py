@@ -65,9 +65,7 @@ def by_composite(attachments: Sequence[Attachment], standings: Iterable[PlayerMe
             if (standing := own.get(attachment.id)) is not None and 0 < standing.scored < rounds
         ]
         lines.append(
-            PlayerTotals(
-                player_id, whole.score, whole.by_dimension, rounds, 1, [*whole.missing, *short], whole.bounds
-            )
+            PlayerTotals(player_id, whole.score, whole.by_dimension, rounds, 1, [*whole.missing, *short], whole.bounds)
         )
     return lines
 
