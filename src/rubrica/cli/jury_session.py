@@ -1,4 +1,4 @@
-"""Judging with models on the command line: a jury, an event loop, and several cases under way at once."""
+"""Judging with models on the command line: a jury, an event loop, and several cases at once."""
 
 from __future__ import annotations
 
