@@ -1,4 +1,4 @@
-"""Keeping a draft: as something new, as the next version, or as a fork. Each is one transaction."""
+"""Saves a draft as a new rubric, as the next version, or as a fork, each in one transaction."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the gateway did lately: the figures of a stretch of time, and the same over that time."""
+"""The gateway's figures over a period, and the same as a series."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where runs lie, and the addresses of their pages. A name from an address never leads out of the folder of runs."""
+"""Paths of runs and addresses of their pages. A name from an address never leads outside the folder of runs."""
 
 from __future__ import annotations
 
