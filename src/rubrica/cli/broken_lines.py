@@ -1,4 +1,4 @@
-"""Broken lines, told as they are met."""
+"""Reports the broken lines of a file as they are met."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `rubrica companion` prints about a trial."""
+"""The result of a companion trial, as tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ``rubrica companion`` works with: prompts from where they are kept, and trials that go on where they stopped."""
+"""Setting up ``rubrica companion``: where system prompts come from, and resuming trials."""
 
 from __future__ import annotations
 

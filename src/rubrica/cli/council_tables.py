@@ -1,4 +1,4 @@
-"""A council as a terminal shows it: progress while it works, then the ranking, the reviews and the final answer."""
+"""A council in the terminal: progress, then the ranking, the reviews and the final answer."""
 
 from __future__ import annotations
 

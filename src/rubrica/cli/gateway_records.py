@@ -1,4 +1,4 @@
-"""``rubrica gateway stats``, ``tune`` and ``labels``: what the books of a gateway tell."""
+"""``rubrica gateway stats``, ``tune`` and ``labels``: what the records of a gateway show."""
 
 from __future__ import annotations
 

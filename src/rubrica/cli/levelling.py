@@ -1,4 +1,4 @@
-"""Judges levelled over a file of stored evaluations: their harshness and spread taken out, everything judged again.
+"""Levelling: takes the harshness and spread of judges out of stored evaluations, and decides them again.
 
 Nothing but numbers is kept of the file, which is read twice.
 """

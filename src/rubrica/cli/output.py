@@ -1,4 +1,4 @@
-"""Draws evaluations through to where they are wanted, one at a time: files, standard output, the report."""
+"""Writes evaluations to files, standard output and the report, one at a time."""
 
 from __future__ import annotations
 

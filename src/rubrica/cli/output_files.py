@@ -1,4 +1,4 @@
-"""Where results go: JSON lines written as they finish, and files that appear whole or not at all."""
+"""Output files: JSON lines written as evaluations finish, and files that are replaced atomically."""
 
 from __future__ import annotations
 

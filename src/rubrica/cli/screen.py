@@ -1,4 +1,4 @@
-"""Where commands print: consoles that follow redirection, and text that cannot steer the terminal."""
+"""Consoles that follow redirection, and text that cannot control the terminal."""
 
 from __future__ import annotations
 

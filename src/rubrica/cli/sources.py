@@ -1,4 +1,4 @@
-"""What commands are given: texts, context and settings from options, rubrics by name."""
+"""Reads what commands are given: texts, context and settings from options, rubrics by name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the commands that read stored runs share."""
+"""What the commands that read stored runs share: opening a run, tables, GitHub summaries."""
 
 from __future__ import annotations
 

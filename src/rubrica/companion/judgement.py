@@ -1,4 +1,4 @@
-"""What one reply is worth: by the rules of thumb, and by a judge where there is one."""
+"""Scores of one reply: by rules, and by a judge where there is one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A trial: a system prompt talks through every scenario, each reply is judged, and the whole is decided on."""
+"""A trial: a system prompt answers every scenario, each reply is judged, and a decision follows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What reviewers favour beside quality: places, long answers, their own answers; and who is harsh.
+"""Biases of reviewers: towards places, long answers and their own answers; and who is harsh.
 
 Quality is taken out by comparing each score with what the other reviewers gave the same answer, so every bias is told
 beside the other reviewers: one that all share cannot be seen here.

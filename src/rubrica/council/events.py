@@ -1,4 +1,4 @@
-"""What a council tells while it works: one event as each thing happens, ready for a terminal or a stream of JSON."""
+"""The events of a council session, one as each thing happens, for a terminal or a stream of JSON."""
 
 from __future__ import annotations
 

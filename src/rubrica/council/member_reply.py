@@ -1,4 +1,4 @@
-"""One model says something: an answer or the final word, within time and length, or a reason why not."""
+"""One reply of a council member, within time and length limits, or the reason why there is none."""
 
 from __future__ import annotations
 

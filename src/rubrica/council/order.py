@@ -1,4 +1,4 @@
-"""Who sees which answers in which order: every answer stands in every place equally often.
+"""In which order each reviewer sees the answers, so that every answer is in every position equally often.
 
 Reviewers favour places as well as answers. No single order is fair, but orders can be chosen so that what a place gives
 or takes falls on all answers alike.

@@ -1,4 +1,4 @@
-"""What a session of a council costs at most, worked out before anybody is asked."""
+"""The most that a council session can cost, worked out before any model is asked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a council came to: every answer, every opinion, the ranking, the final answer, and what it took."""
+"""The result of a council session: answers, reviews, ranking, final answer, time and cost."""
 
 from __future__ import annotations
 

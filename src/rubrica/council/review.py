@@ -1,4 +1,4 @@
-"""Stage 2: every member reviews the others' answers, and what each gave becomes a capped score by the rubric's gates.
+"""Stage 2: every member reviews the others' answers; scores are capped by the rubric's gates.
 
 Ceilings and gates are the engine's: nothing here knows what accuracy is.
 """

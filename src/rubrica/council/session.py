@@ -1,4 +1,4 @@
-"""One session of a council: answers in parallel, reviews of them, and the chair's last word."""
+"""One session of a council: answers in parallel, reviews of them, and the chair's conclusion."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far one measure moves with another inside groups, and whether chance alone would move it as far."""
+"""How one measure rises with another within groups, and whether chance alone explains it."""
 
 from __future__ import annotations
 

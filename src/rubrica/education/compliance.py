@@ -1,4 +1,4 @@
-"""Whether a response is what was asked for, and what to do next."""
+"""Whether a response meets its request, and recommendations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How questions came out: each by itself with its sections, and all of a response together. Scores are 0 to 1.
+"""Evaluations of questions with their sections, and of a whole response. Scores are 0 to 1.
 
 A score that cannot be known is None, never a stand-in: a question that a check rejected before it was judged has no
 score, and a question without a picture has no picture to score.

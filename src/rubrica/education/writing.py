@@ -1,4 +1,4 @@
-"""Asks a model to write questions, and reads what it replies with as much patience as is safe."""
+"""Asks a model to write questions, and reads its reply leniently."""
 
 from __future__ import annotations
 

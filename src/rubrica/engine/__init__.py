@@ -1,0 +1,1 @@
+"""From a rubric document to an evaluation: load, check, compile, evaluate, rejudge."""

@@ -1,4 +1,4 @@
-"""Who hears of every evaluation that is made in this process, whatever made it.
+"""Listeners to every evaluation that is made in this process.
 
 There is one place where evaluations come into being (`record`), so there is one place to listen. Telemetry does;
 nothing that an evaluation consists of depends on it.

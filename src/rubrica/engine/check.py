@@ -1,4 +1,4 @@
-"""Checks of meaning: weights, anchors, bands, and verdicts or gates that can never come true."""
+"""Checks what a rubric means: weights, anchors, bands, and verdicts or gates that can never apply."""
 
 from __future__ import annotations
 

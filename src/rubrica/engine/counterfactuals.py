@@ -1,4 +1,4 @@
-"""What would have been otherwise: a dimension scored higher or lower, a gate left out, other weights.
+"""Counterfactuals: another score for a dimension, a gate left out, other weights, and what would follow.
 
 Everything is found by trying: the scores stay, and the rubric is applied to them again. Nothing is scored anew, and
 nobody who listens for evaluations hears of what was only tried.

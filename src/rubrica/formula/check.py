@@ -1,4 +1,4 @@
-"""A name that a formula asks for and nobody knows: what the author may have meant."""
+"""Hints for unknown names in formulas: what the author may have meant."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A first look at the text, before any parser sees it: refuses what is foreign, says what to write."""
+"""Checks the text of a formula before it is parsed, with errors that say what to write instead."""
 
 from __future__ import annotations
 

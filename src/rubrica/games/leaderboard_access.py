@@ -1,4 +1,4 @@
-"""Who stands where: the leaderboards that a caller may see, read from the database."""
+"""The leaderboards that a caller may see, read from the database."""
 
 from __future__ import annotations
 

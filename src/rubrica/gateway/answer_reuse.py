@@ -1,4 +1,4 @@
-"""Which answers are given again, and to whom."""
+"""Which cached answers may be given again, and to whom."""
 
 from __future__ import annotations
 

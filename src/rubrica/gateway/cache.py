@@ -1,4 +1,4 @@
-"""Answers that are given again: to equal requests, and, where wanted, to questions that are nearly the same."""
+"""The cache of answers: for equal requests, and, where configured, for very similar questions."""
 
 from __future__ import annotations
 

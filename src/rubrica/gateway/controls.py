@@ -1,4 +1,4 @@
-"""What a client may ask of the gateway beside its question, by headers, within what its key allows."""
+"""Controls: what a client may choose by headers, within what its key allows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the embedded model needs to make sense: at 135 million parameters it rambles unless it is guided.
+"""Defaults for the embedded model, which is too small to answer well without a system message.
 
 Asked for the capital of France without a system message, or with llama.cpp's own temperature, it answers with a
 hundred words of French. With a plain system message, always taking the likeliest word, it names Paris.

@@ -1,4 +1,4 @@
-"""The most that a request may cost, told before any model is asked: that much is reserved for it."""
+"""The most that a request can cost, estimated before any model is asked, so that it can be reserved."""
 
 from __future__ import annotations
 

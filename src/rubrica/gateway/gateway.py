@@ -1,4 +1,4 @@
-"""The gateway as a whole: it answers requests, and keeps books of what it did.
+"""The gateway: answers requests, and records what it did.
 
 One object owns the models, the graders, the cache and the books. Nothing here knows about HTTP but its status codes.
 """

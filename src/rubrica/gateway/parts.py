@@ -1,4 +1,4 @@
-"""The models, graders and classifier that the settings name, opened and put together."""
+"""Opens the models, graders and classifier that the settings name, and puts them together."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How long clients waited, over a time."""
+"""How long clients waited over a period."""
 
 from __future__ import annotations
 

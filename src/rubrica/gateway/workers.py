@@ -1,4 +1,4 @@
-"""A few threads for work that would keep the event loop, and so every other client, waiting."""
+"""A few threads for work that would block the event loop."""
 
 from __future__ import annotations
 

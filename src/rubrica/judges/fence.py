@@ -1,4 +1,4 @@
-"""Keeps judged text apart from the judge's orders: a fence it cannot close, and a memory of what it says.
+"""Keeps judged text apart from the judge's instructions: a fence that the text cannot close.
 
 Judged text is shown as it is, but for characters that a reader would not see: those are written out as ``‹U+202E›``, so
 that the judge sees what is there instead of obeying what is hidden. Nothing is dropped. Invisible characters that

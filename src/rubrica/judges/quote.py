@@ -1,4 +1,4 @@
-"""What judging costs at most, worked out before anybody is asked: every question is written, and none is sent."""
+"""The most that judging can cost, worked out by writing every question without sending any."""
 
 from __future__ import annotations
 

@@ -1,0 +1,1 @@
+"""Language models: clients of providers, retries, limits, cache, prices, settings."""

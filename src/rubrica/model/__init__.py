@@ -1,0 +1,1 @@
+"""The data of Rubrica, frozen: rubrics, rules, scales, contexts, scores, evaluations."""

@@ -1,0 +1,1 @@
+"""The bundled rubrics, each in a folder with its examples, and how they are found by name."""

@@ -1,0 +1,1 @@
+"""HTML reports, charts, and the readable page of a rubric."""

@@ -1,1 +1,1 @@
-"""Batches of evaluations: reading cases, resuming, figures, comparison with earlier runs."""
+"""Runs: batches of evaluations in a folder, resumed, summed up, compared and reviewed."""

@@ -1,4 +1,4 @@
-"""Many things under way at once on one event loop, drawn by a caller that is not asynchronous."""
+"""Runs many coroutines at once with a limit, for a caller that is not asynchronous."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is made of a run's evaluations when it has ended: columns, figures, a page."""
+"""Writes the tables, summary and page of a run when it has ended."""
 
 from __future__ import annotations
 

@@ -1,0 +1,1 @@
+"""Scoring without a model: one module per rule type, formulas, checklists, pictures."""

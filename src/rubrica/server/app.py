@@ -1,4 +1,4 @@
-"""The application: routes, what stands around them, and what happens when it starts and stops."""
+"""The application: routes, middleware, startup and shutdown."""
 
 from __future__ import annotations
 

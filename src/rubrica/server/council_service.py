@@ -1,4 +1,4 @@
-"""Where a server's council meets: the models it was started with, connected when they are first asked, shared by all.
+"""The council of a server: its models are connected on first use and shared by all requests.
 
 Callers choose among these models and never name others: a name is an address, and may be a file. What they are told of
 the models is a public name and the kind of trouble; addresses, paths and what a provider says stay in the log.

@@ -1,4 +1,4 @@
-"""What a route asks for by type: who calls, and the service."""
+"""FastAPI dependencies: the caller and the service."""
 
 from __future__ import annotations
 

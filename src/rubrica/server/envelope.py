@@ -1,4 +1,4 @@
-"""Around every reply: an id to find it in the log by, headers that keep browsers careful, and never a traceback."""
+"""Middleware around every reply: request id, security headers, and never a traceback."""
 
 from __future__ import annotations
 

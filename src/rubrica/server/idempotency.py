@@ -1,7 +1,7 @@
 """A POST that carries an Idempotency-Key has one effect and one reply, however often it is sent.
 
-The middleware reserves the key before the route runs, `stored` keeps the reply in the transaction that has the effect,
-and a request that comes to nothing lets go of the key again.
+The middleware reserves the key before the route runs, `stored` keeps the reply in the transaction that has the
+effect, and a request that comes to nothing lets go of the key again.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What tools answer with: enough to act on, in words an agent reads; not the whole record."""
+"""The results of MCP tools: enough for an agent to act on, not the whole record."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an agent may ask of Rubrica over the Model Context Protocol: a council's advice, and what a rubric says.
+"""The tools of the MCP server: asking a council, and judging by a rubric.
 
 The models, the judge and the rubrics are those the server was started with. An agent reads other people's text, which
 may tell it what to ask for: so it chooses by name, and never gives an address or a path.

@@ -1,4 +1,4 @@
-"""The OpenAPI document: what FastAPI makes of the routes, with keys and problem details declared once for all."""
+"""The OpenAPI document: FastAPI's, with API keys and problem details declared once for all routes."""
 
 from __future__ import annotations
 

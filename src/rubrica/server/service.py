@@ -1,4 +1,4 @@
-"""What every route works with."""
+"""The Service that every route works with."""
 
 from __future__ import annotations
 

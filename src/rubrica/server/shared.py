@@ -1,4 +1,4 @@
-"""What the requests of one running server share beside the service, made when it is first wanted."""
+"""Objects that the requests of one server share, created on first use."""
 
 from __future__ import annotations
 

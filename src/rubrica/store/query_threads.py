@@ -1,4 +1,4 @@
-"""Queries on their way to a thread and back."""
+"""Runs queries in threads, and hands their results back to the event loop."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Leafing through a list whose pages start where the one before ended."""
+"""A pager for lists whose pages begin after a cursor."""
 
 from __future__ import annotations
 

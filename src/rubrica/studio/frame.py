@@ -1,4 +1,4 @@
-"""The frame around every page: the bar on top, the places on the left, light and dark."""
+"""The frame around every page: top bar, navigation, light and dark mode."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables of the runs' pages: plain HTML, escaped, that becomes a list of cards where the screen is narrow."""
+"""Tables as escaped HTML that become a list of cards on narrow screens."""
 
 from __future__ import annotations
 

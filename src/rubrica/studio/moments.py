@@ -1,4 +1,4 @@
-"""Points in time as pages write them."""
+"""Dates and times as pages show them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pages of a long list: where one is, and the way to the next."""
+"""A pager for lists whose pages begin at an offset."""
 
 from __future__ import annotations
 

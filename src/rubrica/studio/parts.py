@@ -1,4 +1,4 @@
-"""Pieces that several pages are made of."""
+"""Elements that several pages share: headings, cards, error messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every page of the studio works with, and whoever looks at it."""
+"""The Studio that every page works with, and the Visitor who looks at it."""
 
 from __future__ import annotations
 

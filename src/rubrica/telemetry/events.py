@@ -1,4 +1,4 @@
-"""What an evaluation says as events of the name ``gen_ai.evaluation.result``: one for the whole, one per dimension."""
+"""Evaluations as ``gen_ai.evaluation.result`` events: one for the evaluation, one per dimension."""
 
 from __future__ import annotations
 

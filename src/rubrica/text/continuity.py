@@ -1,4 +1,4 @@
-"""A reply against the talk before it: what it takes up, what it contradicts, and whether it matches the user's way.
+"""Compares a reply with the conversation before it: recall, contradictions, and matching style.
 
 Contradictions are looked for among plain statements a speaker makes about itself ("I love jazz", "my name is Mira",
 "I can't remember"). English only, and only clear cases: irony, paraphrase and facts about the world are not seen.

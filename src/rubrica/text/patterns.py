@@ -136,9 +136,9 @@ class Regex:
                 found.append((start, end))
             if timed and len(found) < left and thread_time() > end_of_time + len(found) * MATCH_SECONDS:
                 raise PatternError(
-                    f"pattern {shown(self.source)} has {len(found):,} or more matches in a text of {size:,} bytes, and "
-                    "finding them all takes longer than allowed (set a limit, or write the pattern without open-ended "
-                    "repetition: {0,50} in place of *)"
+                    f"pattern {shown(self.source)} has {len(found):,} or more matches in a text of {size:,} "
+                    "bytes, and finding them all takes longer than allowed (set a limit, or write the pattern "
+                    "without open-ended repetition: {0,50} in place of *)"
                 )
         return found
 

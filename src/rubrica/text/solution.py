@@ -1,4 +1,4 @@
-"""Whether a worked answer hangs together: its steps, the quantities it uses, and its result.
+"""Whether a worked answer is coherent: its steps, the quantities it uses, and its result.
 
 Nothing here solves the question. These are signs that can be read off a text: a sum that is wrong, a number that was
 given and never used, half a person as the result of "how many people". English in the main; in doubt each of them is 0.

@@ -1,4 +1,4 @@
-"""Who asks, and what they may do. Policy only: how a key is recognised is the server's business."""
+"""Callers, their roles and what these allow. How a key is recognised is the server's business."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Making, listing and revoking keys: who may, and what a key looks like."""
+"""Makes, lists and revokes API keys, and checks who may."""
 
 from __future__ import annotations
 

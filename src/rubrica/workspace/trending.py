@@ -1,4 +1,4 @@
-"""What moves on the marketplace now: every import and every good rating counts, half as much a week later.
+"""The trend of listings: every import and good rating counts, half as much a week later.
 
 The trend of a rubric at time t is the sum of ``weight * 2 ** -((t - event) / HALF_LIFE)`` over its events. What is
 kept is ``log2(sum(weight * 2 ** ((event - EPOCH) / HALF_LIFE)))``: that sum seen from a fixed day. Seen from any other

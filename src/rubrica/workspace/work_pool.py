@@ -1,4 +1,4 @@
-"""Heavy work in threads: so much of it at once, and of each user less, so that nobody waits for somebody else's."""
+"""A pool of threads for heavy work, shared fairly between users."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An answer of Anthropic's messages protocol, said in OpenAI's.
+"""Translates an answer of Anthropic's messages protocol to OpenAI's.
 
 What a model thinks before it answers is not passed on: OpenAI's protocol has no place for it.
 """

@@ -1,4 +1,4 @@
-"""An upstream that tries again, waits its turn and leaves an ill provider alone, by the same means as judges do."""
+"""An upstream with retries, a concurrency limit and a circuit breaker, the same that judges have."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A stream of Anthropic's messages protocol, said in OpenAI's while it comes."""
+"""Translates a stream of Anthropic's messages protocol to OpenAI's as it arrives."""
 
 from __future__ import annotations
 

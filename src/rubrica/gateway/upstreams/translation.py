@@ -1,4 +1,4 @@
-"""A chat completion request, said in Anthropic's messages protocol.
+"""Translates a chat completion request to Anthropic's messages protocol.
 
 What has no counterpart and would change the answer is refused by name: several answers at once, log-probabilities,
 sound, functions of the older kind, a stop sequence of white space. What only steers how an answer is come by is left

@@ -1,4 +1,4 @@
-"""Names of their own for the cases of a bulk run, as the ordinary path gives them."""
+"""Unique names for the cases of a bulk run, the same that the ordinary path gives."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Places in columns: from where the results of many records are in one table to where they are in the next.
+"""Columns of indices: from results in one table to results in the next.
 
 Records are many and results are few, so what follows from a result is worked out once, and looked up for all records
 at a time. ``column[places]`` takes a tenth of the time that ``column.gather(places)`` takes to get going.

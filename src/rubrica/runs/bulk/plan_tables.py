@@ -1,4 +1,4 @@
-"""A plan as tables: every part of it worked out once for each combination of what it reads, however many texts have it.
+"""A plan as tables: each part is computed once for each combination of inputs, however many texts share it.
 
 Millions of texts fire few combinations of rules. Each part (a rule, a formula, a checklist, the way from scores to a
 verdict) is the plan's own, applied to a namespace that holds what the part reads and nothing else; what came out is

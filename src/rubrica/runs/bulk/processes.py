@@ -1,4 +1,4 @@
-"""Judges the pieces of a file with all cores: this process, and one more for every further core."""
+"""Judges the pieces of a file on all cores: in this process, and in one more for each further core."""
 
 from __future__ import annotations
 

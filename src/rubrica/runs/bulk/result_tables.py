@@ -1,4 +1,4 @@
-"""Results that are worked out once for each combination of what they depend on, and what parts of a plan depend on."""
+"""Memo tables of results by their inputs, and which inputs the parts of a plan have."""
 
 from __future__ import annotations
 

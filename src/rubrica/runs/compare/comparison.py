@@ -1,4 +1,4 @@
-"""Compares two runs case by case, and tells what is better, what is worse, and what cannot be told yet.
+"""Compares two runs case by case: what is better, what is worse, and what is not significant.
 
 Every measure has a paired test: Wilcoxon's for values, McNemar's for verdicts, and where cases share a group, one that
 flips whole groups. Score and pass rate are one family of tests, sections and dimensions another; Holm's correction

@@ -1,4 +1,4 @@
-"""Files that are there with all their content, or as they were before."""
+"""Atomic writes: a file has all its new content, or is as it was before."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""People score a sample of a run, and judges are held against them."""
+"""People score a sample of a run, and the judges are compared with them."""

@@ -1,4 +1,4 @@
-"""Judges held against people: how far they agree on each question, and labels that calibration learns from."""
+"""How far judges agree with people on each question, and labels for calibration."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reviews: what people are asked about a sample of a run, the file they fill in, and the sheet they read beside it."""
+"""Review files: what people are asked about a sample of a run, and the sheet they read beside it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Between a run and the review queue of a database: what is put into it, and what comes out."""
+"""Converts between evaluations of a run and items of a database's review queue."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""At the door of the gateway: every request gets a trace, and whoever sends it is recognised by a key."""
+"""Middleware of the gateway: gives every request a trace id, and recognises its sender by a key."""
 
 from __future__ import annotations
 

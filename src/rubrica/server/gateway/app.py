@@ -1,4 +1,4 @@
-"""The application: OpenAI's paths in front of one gateway, and what happens when it starts and stops."""
+"""The gateway's application: OpenAI's paths, startup and shutdown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The model ``council`` behind the gateway: a request's conversation put to the council, its last word sent back."""
+"""The model ``council`` behind the gateway: a conversation is put to the council, its conclusion sent back."""
 
 from __future__ import annotations
 

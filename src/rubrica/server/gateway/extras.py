@@ -1,4 +1,4 @@
-"""What the gateway answers beside completions: its models, people's opinions, and its own figures."""
+"""The gateway's other routes: models, feedback, analytics, metrics, health."""
 
 from __future__ import annotations
 

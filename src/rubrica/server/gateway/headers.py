@@ -1,4 +1,4 @@
-"""What every answer tells in its headers: who answered, what it cost, and where to find it again."""
+"""The response headers of the gateway: who answered, what it cost, and the trace id."""
 
 from __future__ import annotations
 

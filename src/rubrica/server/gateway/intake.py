@@ -1,4 +1,4 @@
-"""What comes in with a request: its body within bounds, and the headers that are meant for the gateway."""
+"""Reads a request to the gateway: its body within bounds, and the headers meant for the gateway."""
 
 from __future__ import annotations
 

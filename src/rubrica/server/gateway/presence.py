@@ -1,4 +1,4 @@
-"""Knows whether clients are still there: work for one that has gone is ended.
+"""Notices clients that have disconnected, so that work for them is cancelled.
 
 Watching one takes a task of its own, and most requests that only pass through are over before that pays. So whoever
 is served for a while is watched, and a look every now and then finds who is.

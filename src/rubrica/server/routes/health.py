@@ -1,4 +1,4 @@
-"""Whether the server lives, and who one is to it."""
+"""Health check, identity and usage of the caller."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Joining and leaving games: whoever stands behind a player says in which games it takes part."""
+"""Joining and leaving games, by whoever a player belongs to."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a draft comes to: everything wrong with it, and what it makes of a sample."""
+"""Checks a draft: its problems, and its evaluation of a sample."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Dimensions and their parts in a document: added, called otherwise, scored in another way, taken away."""
+"""Dimensions and their parts in a document: add, rename, change the scorer, remove."""
 
 from __future__ import annotations
 

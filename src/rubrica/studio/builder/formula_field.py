@@ -1,4 +1,4 @@
-"""The formula field: names are offered, errors stand under the caret, and the value on the sample is told."""
+"""The formula field: suggests names, marks errors at their column, and shows the value on the sample."""
 
 from __future__ import annotations
 

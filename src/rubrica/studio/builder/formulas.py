@@ -1,4 +1,4 @@
-"""Help with formulas: the names that may be read where, what is wrong and at which column, and the value right now."""
+"""Help with formulas: suggestions, errors with their column, and the value on a sample."""
 
 from __future__ import annotations
 

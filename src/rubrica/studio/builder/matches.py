@@ -1,4 +1,4 @@
-"""Where a pattern is found in a sample text, as it is being typed."""
+"""Finds a pattern's matches in a sample text as it is typed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two people's changes of the same document, put together where they do not touch."""
+"""Three-way merge of two people's changes to a document."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What judges are told besides, by subject or type, and how the scores of several players are compared."""
+"""Forms for judges' notes by subject or type, and for normalisation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rest of the form: what the rubric is called, profiles, settings, named patterns, context names, judging."""
+"""Forms for title, profiles, settings, named patterns, context names and judging."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The form and the document of a draft: two views of one thing, in step."""
+"""The form and the YAML text of a draft: two views kept in sync."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Beside the form: what is still wrong, what the draft makes of a sample, and the sample itself."""
+"""The panel beside the form: problems, preview on the sample, and the sample itself."""
 
 from __future__ import annotations
 

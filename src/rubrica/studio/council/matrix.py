@@ -1,4 +1,4 @@
-"""What a council came to, as tables: who gave whom what, and the ranking with its reasons."""
+"""The result of a council session as tables: the review matrix, and the ranking with its reasons."""
 
 from __future__ import annotations
 

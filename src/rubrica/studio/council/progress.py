@@ -1,4 +1,4 @@
-"""How far a session of the council is, from what it tells: a pure follower of its events."""
+"""The progress of a council session, followed from its events."""
 
 from __future__ import annotations
 

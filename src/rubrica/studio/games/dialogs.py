@@ -1,4 +1,4 @@
-"""Making a game, and changing what it is called, who sees it and what it is set to."""
+"""Dialogs to make a game, and to change its name, sharing and settings."""
 
 from __future__ import annotations
 

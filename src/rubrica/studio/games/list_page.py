@@ -1,4 +1,4 @@
-"""Games: which there are, making one, who stands where across all of them, and one's players."""
+"""The list of games, making one, the leaderboard across games, and one's own players."""
 
 from __future__ import annotations
 

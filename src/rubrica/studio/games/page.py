@@ -1,4 +1,4 @@
-"""One game: who stands where, its rounds, what judges them, and playing."""
+"""One game: its leaderboard, its rounds, what is attached to it, and playing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The players that one made or stands behind."""
+"""The players that belong to a visitor."""
 
 from __future__ import annotations
 

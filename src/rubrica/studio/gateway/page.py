@@ -1,4 +1,4 @@
-"""What the gateway does right now: passing and escalating, money, trust and waiting, and the last requests."""
+"""The gateway's dashboard: pass rates, escalation, cost, latency, and the last requests."""
 
 from __future__ import annotations
 

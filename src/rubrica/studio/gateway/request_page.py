@@ -1,4 +1,4 @@
-"""One request of the gateway: its way, its grade by dimension, what it cost, and its texts for admins."""
+"""One request of the gateway: its steps, its grade by dimension, its cost, and its texts for admins."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The way of one request, step by step, from what was kept of it."""
+"""The steps of one gateway request, from its record."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The gateway's figures as a reader sees them: escaped, with what is not known said so."""
+"""The gateway's figures in words and tables, escaped, with unknown values named as such."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The marketplace: what is public, to look through, search and take over, and what one has there oneself."""
+"""The marketplace: browse and search public rubrics, import them, and see one's own."""
 
 from __future__ import annotations
 

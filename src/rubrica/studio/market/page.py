@@ -1,4 +1,4 @@
-"""One offer of the marketplace: how it stands, the rubric behind it, what people think of it, and taking it over."""
+"""One listing of the marketplace: its rating, the rubric, its reviews, and importing it."""
 
 from __future__ import annotations
 

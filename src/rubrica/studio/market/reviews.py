@@ -1,4 +1,4 @@
-"""What people think of an offer: their ratings with reviews, and the form for one's own."""
+"""Reviews of a listing, and the form for one's own."""
 
 from __future__ import annotations
 

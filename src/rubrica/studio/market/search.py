@@ -1,4 +1,4 @@
-"""What is looked for on the marketplace, as the page's address says it."""
+"""Searching the marketplace: from the page's address to a query."""
 
 from __future__ import annotations
 

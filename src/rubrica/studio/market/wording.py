@@ -1,4 +1,4 @@
-"""Offers of the marketplace in words and signs, every word of others escaped."""
+"""Listings of the marketplace in words and symbols, escaped."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The rubrics one can see: the list, one rubric, its versions."""
+"""Rubrics in the studio: the list, one rubric, its versions."""

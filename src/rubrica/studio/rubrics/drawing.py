@@ -1,4 +1,4 @@
-"""A rubric drawn: weights as bars, anchors as a band over the scale, gates and verdicts as signs on the way."""
+"""A rubric as graphics: weights as bars, anchors as a band, gates and verdicts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What lists of rubrics are searched by: words, a category and tags, in the page's address and as chips on it."""
+"""Search facets for lists of rubrics: words, category and tags, in the address and as chips."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rubrics one can see, with search and tags."""
+"""The list of rubrics that a visitor may see, with search and tags."""
 
 from __future__ import annotations
 

@@ -193,8 +193,10 @@ def _change(change: DefinitionChange, document: Mapping[str, Any]) -> Markup:
 def way(path: Sequence[str | int], document: Mapping[str, Any]) -> list[str]:
     """The way to a place below the document's own keys, things in a list by their name where they have one.
 
-    >>> way(("gates", 1, "cap"), {"gates": [{}, {"name": "accuracy-ceiling"}]}), way(("tags", 0), {"tags": ["a"]})
-    (['accuracy-ceiling', 'cap'], ['1'])
+    >>> way(("gates", 1, "cap"), {"gates": [{}, {"name": "accuracy-ceiling"}]})
+    ['accuracy-ceiling', 'cap']
+    >>> way(("tags", 0), {"tags": ["a"]})
+    ['1']
     """
     steps: list[str] = []
     here: Any = document

@@ -1,4 +1,4 @@
-"""What a run came to, drawn: facts, what failed, how scores are spread, what is unusual."""
+"""The figures of a run as cards: facts, failures, distributions, outliers."""
 
 from __future__ import annotations
 

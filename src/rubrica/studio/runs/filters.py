@@ -1,4 +1,4 @@
-"""Wishes as addresses say them, so that a page can be left and found again as it was."""
+"""Filters of runs and evaluations in page addresses, so that a filtered page can be bookmarked."""
 
 from __future__ import annotations
 

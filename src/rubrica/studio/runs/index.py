@@ -1,4 +1,4 @@
-"""A run's evaluations, found by the page: read once, kept as columns of numbers until the run's files change."""
+"""An index of a run's evaluations for paging: read once, kept as columns until the files change."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The runs there are: what each came to, and a run started from here."""
+"""The list of runs, and starting a new one."""
 
 from __future__ import annotations
 

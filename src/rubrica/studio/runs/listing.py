@@ -1,4 +1,4 @@
-"""The runs of a folder, each in a line: what was judged by what, and what it came to."""
+"""The runs of a folder as rows of a list: what was judged, by which rubric, and the result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs as one visitor may see them. Every look at a run and every change of it asks the application layer first."""
+"""Runs as one visitor may see them; every access is checked by the application layer."""
 
 from __future__ import annotations
 

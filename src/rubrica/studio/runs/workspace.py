@@ -1,4 +1,4 @@
-"""What all pages of runs share in one server: what was read of runs, and the runs that were started here."""
+"""State that all pages of runs share: indexes that were read, and runs that were started here."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The form of the sandbox, as a context says it and as a person fills it in."""
+"""The sandbox's form, converted from a context and back."""
 
 from __future__ import annotations
 

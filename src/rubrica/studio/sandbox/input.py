@@ -1,4 +1,4 @@
-"""What is judged in the sandbox: a prompt, a response, what was said before, and numbers; typed, or from an example."""
+"""The sandbox's input: prompt, response, conversation and metrics, typed or from an example."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The sandbox: a rubric tried on whatever is typed, explained, weighed otherwise, and beside another one."""
+"""The sandbox: try a rubric on typed text, with explanations, other weights, and a second rubric beside it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the sandbox shows of one evaluation: drawn from its card, every word of it escaped."""
+"""The sandbox's view of one evaluation, escaped."""
 
 from __future__ import annotations
 

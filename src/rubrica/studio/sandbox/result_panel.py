@@ -1,4 +1,4 @@
-"""The sandbox's result: what came of the input, drawn, and weighed otherwise as the sliders are moved."""
+"""The sandbox's result panel, with sliders to try other weights."""
 
 from __future__ import annotations
 
