@@ -154,6 +154,18 @@ def test_cases_of_others_open_no_file_of_this_machine(request_of: Callable[..., 
     assert execute_run(replace(request, cases=replace(request.cases, from_others=True))).counts.broken == 1
 
 
+def test_a_bulk_run_reports_its_pieces_and_comes_to_the_same_figures(request_of: Callable[..., RunRequest]) -> None:
+    events: list[RunEvent] = []
+    request = request_of(*map(case, range(30)), "no case", bulk=True)
+    outcome = execute_run(request, events.append)
+    assert kinds(events) == ["RunOpened", "BulkProgress"]
+    assert (outcome.bulk, outcome.counts.added, outcome.counts.broken) == (True, 30, 1)
+    other = execute_run(replace(request, folder=request.folder.with_name("other"), bulk=False))
+    assert outcome.whole is not None
+    assert other.whole is not None
+    assert outcome.whole.by_rubric == other.whole.by_rubric
+
+
 def test_no_folder_is_made_for_a_request_that_cannot_be_executed(
     request_of: Callable[..., RunRequest], tmp_path: Path
 ) -> None:

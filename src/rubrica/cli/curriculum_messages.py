@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from contextlib import ExitStack
-from types import TracebackType
-from typing import Any, Self, assert_never
+from collections.abc import Mapping
+from typing import Any, assert_never
 
 from rubrica.education.execute import CurriculumEvent, CurriculumOutcome, PieceFinished
 from rubrica.education.folder import FinishedWork
@@ -14,29 +12,26 @@ from rubrica.report.figures import counted
 from rubrica.runs.events import RunAdvanced, RunNote
 
 from .judge_options import interrupted
-from .progress import run_progress
+from .progress import ProgressScreen
 from .screen import note
 
 
-class CurriculumScreen:
+class CurriculumScreen(ProgressScreen):
     """Shows the events of a run over a curriculum on standard error."""
 
     def __init__(self, noun: str) -> None:
+        super().__init__()
         self._noun = noun  # what a piece of work is: a skill, a record
-        self._stack = ExitStack()
-        self._advanced: Callable[[RunAdvanced], None] | None = None
 
     def __call__(self, event: CurriculumEvent) -> None:
         match event:
             case RunNote(text):
                 note(text)
             case RunAdvanced():
-                if self._advanced is None:
-                    self._advanced = self._stack.enter_context(run_progress())
-                    if event.done:
-                        said = f"{counted(event.done, self._noun)} done already"
-                        note(f"going on: {said}, {(event.total or 0) - event.done} to go")
-                self._advanced(event)
+                if event.done and not event.judged:
+                    said = f"{counted(event.done, self._noun)} done already"
+                    note(f"going on: {said}, {(event.total or 0) - event.done} to go")
+                self.show(event)
             case PieceFinished(piece):
                 if not piece.succeeded:
                     note(self._complaint(piece), "yellow")
@@ -48,14 +43,6 @@ class CurriculumScreen:
         skill = f"{self._noun} {first.get('substandard_id')} ({first.get('lesson_title')})"
         where = f"line {first['line']}" if "line" in first else skill
         return f"{where}: {first['error']}"
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._stack.close()
 
 
 def summary_of(outcome: CurriculumOutcome) -> Mapping[str, Any]:

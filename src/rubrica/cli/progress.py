@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 from rich.progress import BarColumn, Progress, ProgressColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
@@ -58,6 +58,23 @@ def bulk_progress() -> Iterator[Callable[[BulkProgress], None]]:
         yield lambda done: shown.update(
             task, description=f"{done.rows:,} judged", total=done.all_pieces, completed=done.pieces
         )
+
+
+class ProgressScreen(ExitStack):
+    """Shows how far a run is from the first report on, until it is closed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._run: Callable[[RunAdvanced], None] | None = None
+        self._bulk: Callable[[BulkProgress], None] | None = None
+
+    def show(self, event: RunAdvanced | BulkProgress) -> None:
+        if isinstance(event, RunAdvanced):
+            self._run = self._run or self.enter_context(run_progress())
+            self._run(event)
+        else:
+            self._bulk = self._bulk or self.enter_context(bulk_progress())
+            self._bulk(event)
 
 
 def progress_bar(*columns: ProgressColumn) -> Progress:

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable
-from contextlib import ExitStack
 from pathlib import Path
-from types import TracebackType
-from typing import Self, assert_never
+from typing import assert_never
 
 from rich.text import Text
 
@@ -27,35 +24,27 @@ from rubrica.runs.files.folder import ERRORS
 from rubrica.runs.summary.tally import RunTally
 
 from .broken_lines import BrokenLines
-from .progress import bulk_progress, run_progress
+from .progress import ProgressScreen
 from .screen import note, out, program, safe
 from .tally_tables import outcome as outcome_table
 
 
-class RunScreen:
+class RunScreen(ProgressScreen):
     """Shows the events of a run on standard error."""
 
     def __init__(self, folder: Path) -> None:
+        super().__init__()
         self._folder = folder
         self._complain = BrokenLines()
-        self._stack = ExitStack()
-        self._advanced: Callable[[RunAdvanced], None] | None = None
-        self._bulk_advanced: Callable[[BulkProgress], None] | None = None
 
     def __call__(self, event: RunEvent) -> None:
         match event:
             case RunOpened():
                 _tell_opening(event, self._folder)
                 if event.opening.manifest.judges:
-                    self._stack.enter_context(rarely_scanned())
-            case RunAdvanced():
-                if self._advanced is None:
-                    self._advanced = self._stack.enter_context(run_progress())
-                self._advanced(event)
-            case BulkProgress():
-                if self._bulk_advanced is None:
-                    self._bulk_advanced = self._stack.enter_context(bulk_progress())
-                self._bulk_advanced(event)
+                    self.enter_context(rarely_scanned())
+            case RunAdvanced() | BulkProgress():
+                self.show(event)
             case LineBroken(line):
                 self._complain(line)
             case IdRepeated(case):
@@ -65,14 +54,6 @@ class RunScreen:
                 note(text)
             case _:
                 assert_never(event)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._stack.close()
 
 
 def _tell_opening(opened: RunOpened, folder: Path) -> None:
