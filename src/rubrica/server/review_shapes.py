@@ -33,7 +33,7 @@ class ReviewItemRow(BaseModel):
     created_at: datetime
 
 
-class ReviewItemPage(BaseModel):
+class ReviewItemList(BaseModel):
     """Items, the disputed first."""
 
     items: list[ReviewItemRow]

@@ -18,7 +18,7 @@ from rubrica.server.review_shapes import (
     CalibrationProposal,
     CalibrationWanted,
     NewReviewScores,
-    ReviewItemPage,
+    ReviewItemList,
     ReviewItemShown,
     ReviewProgressShown,
     agreement_shown,
@@ -47,7 +47,7 @@ OfRun = Annotated[str | None, Query(max_length=LONGEST_RUN, description="Only of
 ItemId = Annotated[UUID, Path(description="The item's id.")]
 
 
-@router.get("/items", response_model=ReviewItemPage, summary="List what is to be scored")
+@router.get("/items", response_model=ReviewItemList, summary="List what is to be scored")
 async def listed(
     caller: Signed,
     service: Serving,
