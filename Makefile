@@ -38,7 +38,7 @@ browser: ## a browser for the tests of pages: installed where that is allowed, s
 	            || { apt-get update -qq >/dev/null 2>&1 && apt-get install -y -qq --no-install-recommends chromium >/dev/null 2>&1; }; }; } \
 	  || echo "no chromium here and no right to install it: the browser tests are skipped"
 
-lint: $(VENV)/.installed-dev ## ruff, mypy --strict and the import layers
+lint: $(VENV)/.installed-dev ## ruff, mypy --strict over package and tests, and the import layers
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy

@@ -45,7 +45,8 @@ def test_the_quick_scores_are_the_vector_times_the_weights(text: str) -> None:
 
 def test_a_text_gives_the_same_numbers_in_another_process() -> None:
     text = "Écris-moi 3 poèmes, s'il te plaît: 代码 и стихи?"
-    code = f"from rubrica.text.hashing import Layout; print(Layout(10, (3, 4), {GROUPS!r}).vector({text!r}))"
+    made = f"FeatureLayout(10, (3, 4), {GROUPS!r})"
+    code = f"from rubrica.text.hashing import FeatureLayout; print({made}.vector({text!r}))"
     env = {**os.environ, "PYTHONHASHSEED": "7"}
     found = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True)
     assert found.stdout.strip() == str(LAYOUT.vector(text))
