@@ -147,7 +147,7 @@ def _fill(conn: Connection, size: int) -> None:
             {
                 "id": new_id(made), "rubric_id": rubric["id"], "downloads": int(chance.expovariate(0.2)),
                 "rating": chance.randrange(10, 51) / 10 if rated else None, "reviews": int(rated), "listed": True,
-                "trend": trending.moved(UNMOVED, 1, NOW - timedelta(days=chance.random() * 60)) if taken else UNMOVED,
+                "trend": trending.add_to(UNMOVED, 1, NOW - timedelta(days=chance.random() * 60)) if taken else UNMOVED,
                 "created_at": made,
             }
         )  # fmt: skip

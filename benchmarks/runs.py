@@ -20,8 +20,8 @@ from statistics import median
 from rubrica import Context
 from rubrica.judges.jury import Jury
 from rubrica.model.rubric import Rubric
-from rubrica.runs.batch import Batch, judged
-from rubrica.runs.concurrency import rarely_scanned, run_concurrently
+from rubrica.runs.batch import Batch, judge_case
+from rubrica.runs.concurrency import reduced_garbage_collection, run_concurrently
 from rubrica.runs.files.case_source import cases_of
 from rubrica.runs.files.folder import begin, locked
 from rubrica.runs.files.manifest import Manifest, UsedRubric
@@ -85,8 +85,8 @@ def _run(url: str, rubric: Rubric, file: Path, folder: Path) -> float:
         jobs = 2 * CONCURRENCY // len(rubric.dimensions)
         try:
             run_rubrics = RunRubrics(rubric, jury.judge)
-            with rarely_scanned():
-                return _pass(run_rubrics, file, folder, lambda work: run_concurrently(runner, work, judged, jobs))
+            with reduced_garbage_collection():
+                return _pass(run_rubrics, file, folder, lambda work: run_concurrently(runner, work, judge_case, jobs))
         finally:
             runner.run(jury.close())
 

@@ -19,7 +19,7 @@ from typing import Any
 
 from rubrica.store.columns import new_id
 from rubrica.store.database import Database
-from rubrica.store.gateway import GradedDimension, RequestRecord, keep
+from rubrica.store.gateway import GradedDimension, RequestRecord, add_requests
 from rubrica.workspace.access import Role
 
 PEOPLE: dict[str, Role] = {"maya": "admin", "ann": "author", "bob": "author", "pia": "player", "noor": "player"}
@@ -258,7 +258,7 @@ def _gateway(scene: Scene) -> None:
     async def write() -> None:
         database = Database.open(str(scene.database))
         try:
-            await database.write(keep, records)
+            await database.write(add_requests, records)
         finally:
             await database.close()
 

@@ -66,13 +66,13 @@ class Table:
     def attach(
         self, caller: Caller, game: UUID, *wishes: AttachmentRequest, weights: Weights = "exact"
     ) -> GameAttachments:
-        new = attachments.checked(self.database.read(attachments.resolve, caller, game, wishes))
+        new = attachments.check_attachments(self.database.read(attachments.resolve, caller, game, wishes))
         return self.database.write(attachments.attach, caller, game, new, weights, self.now)
 
     def replace(
         self, caller: Caller, game: UUID, *wishes: AttachmentRequest, weights: Weights = "exact"
     ) -> GameAttachments:
-        new = attachments.checked(self.database.read(attachments.resolve, caller, game, wishes))
+        new = attachments.check_attachments(self.database.read(attachments.resolve, caller, game, wishes))
         return self.database.write(attachments.replace, caller, game, new, weights, self.now)
 
     def judged(self, caller: Caller, game: UUID, body: Mapping[str, Any]) -> JudgedRounds:
@@ -85,7 +85,7 @@ class Table:
         return asyncio.run(judge_turns(turns, RoundJudging(plan_of, caller, self.now)))
 
     def play(self, caller: Caller, game: UUID, body: Mapping[str, Any]) -> list[RoundReply]:
-        return self.database.write(rounds.keep, self.judged(caller, game, body))
+        return self.database.write(rounds.keep_rounds, self.judged(caller, game, body))
 
     def say(self, caller: Caller, game: UUID, response: str, **more: Any) -> RoundReply:
         """One round of the caller's own."""

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from rubrica.text.linear import FeatureLayout, LinearModel, stored
+from rubrica.text.linear import FeatureLayout, LinearModel, to_bytes
 
 from .examples import Example, read_examples, read_groups
 from .fit import Recipe, fit
@@ -41,7 +41,7 @@ def right_by_label(model: LinearModel, examples: Sequence[Example]) -> dict[str,
 
 def main() -> None:
     model = train()
-    WEIGHTS.write_bytes(stored(model))
+    WEIGHTS.write_bytes(to_bytes(model))
     print(f"{WEIGHTS.name}: {WEIGHTS.stat().st_size:,} bytes")
     for label, share in right_by_label(model, read_examples(HELD_OUT, LABELS)).items():
         print(f"{label:12}{share:.0%} of the examples kept apart")

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rubrica.text.exchange import vector_of
-from rubrica.text.linear import FeatureLayout, LinearModel, stored
+from rubrica.text.linear import FeatureLayout, LinearModel, to_bytes
 from rubrica.text.risk import COLUMNS, FILE
 
 from .examples import digest, read_groups
@@ -125,7 +125,7 @@ def main() -> None:
     print(f"{len(own):,} of {len(own_examples()):,} own examples name no behaviour that is kept apart")
     harmless = [each for each in everyday(folder) if each.half == "learnt"]
     model = train(answered, [*own, *harmless], [*replies(folder), *sums(folder)[::4]])
-    WEIGHTS.write_bytes(stored(model))
+    WEIGHTS.write_bytes(to_bytes(model))
     print(f"{WEIGHTS.name}: {WEIGHTS.stat().st_size:,} bytes; `python -m benchmarks.quality` says what they do")
 
 

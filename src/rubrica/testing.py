@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from rubrica import api
 from rubrica.api import ContextLike, RubricLike
-from rubrica.engine.counterfactuals import reach
+from rubrica.engine.counterfactuals import attainability
 from rubrica.engine.plan import Plan
 from rubrica.errors import ContextError
 from rubrica.model.context import Context
@@ -79,7 +79,7 @@ def assert_passes(
     wanted = _wanted(plan.rubric, min_score, verdict)
     seen = Context.of(context, **{name: text for name, text in (("prompt", prompt), ("response", response)) if text})
     evaluation = _evaluated(plan, seen, judge if judge is not None or plan.judge is not None else SESSION.judge)
-    complaint = "" if wanted.met_by(evaluation) else "\n".join(explained(plan, evaluation, wanted))
+    complaint = "" if wanted.met_by(evaluation) else "\n".join(explanation_of(plan, evaluation, wanted))
     if SESSION.listening:
         SESSION.heard.append(Judged(evaluation, plan.rubric, complaint))
     if complaint:
@@ -136,7 +136,7 @@ def _evaluated(plan: Plan, context: Context, judge: Judge | str | None) -> Evalu
 # --- what a failed assertion says -------------------------------------------------------------------------
 
 
-def explained(plan: Plan, evaluation: Evaluation, wanted: Wanted) -> Iterator[str]:
+def explanation_of(plan: Plan, evaluation: Evaluation, wanted: Wanted) -> Iterator[str]:
     """Why a response does not pass, line by line."""
     low, high = evaluation.bounds
     score = figure(evaluation.score) if evaluation.score is not None else f"between {figure(low)} and {figure(high)}"
@@ -159,12 +159,12 @@ def explained(plan: Plan, evaluation: Evaluation, wanted: Wanted) -> Iterator[st
         yield "  what would change it:"
         yield from (f"    {change}" for change in changes)
     response = evaluation.context.response if evaluation.context is not None else ""
-    yield f"  response: {_quoted(response)}"
+    yield f"  response: {_quote(response)}"
     if evaluation.offline:
         yield "  no judge was asked: --rubrica-judge MODEL, or judge=…, asks one"
 
 
-def outlined(evaluation: Evaluation) -> Iterator[str]:
+def outline_of(evaluation: Evaluation) -> Iterator[str]:
     """An evaluation with all its dimensions, line by line."""
     paid = price(evaluation.cost)
     traces = ", ".join(part for part in (duration(evaluation.duration_ms), paid) if part)
@@ -193,7 +193,7 @@ def _weakest(evaluation: Evaluation) -> list[tuple[str, DimensionResult]]:
 
 def _changes(plan: Plan, evaluation: Evaluation, wanted: Wanted) -> Iterator[str]:
     """Which dimension, scored higher with all else the same, would have made it pass: found by trying."""
-    found = reach(plan, evaluation, wanted.met_by)
+    found = attainability(plan, evaluation, wanted.met_by)
     if not found.rests_on_scores:
         return
     for turn in found.alone:
@@ -203,6 +203,6 @@ def _changes(plan: Plan, evaluation: Evaluation, wanted: Wanted) -> Iterator[str
         yield "no dimension alone" if found.together else "not the scores: full marks everywhere would not pass either"
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     line = " ".join(text[: LONGEST * 2].split())
     return repr(line if len(line) <= LONGEST else line[: LONGEST - 1] + "…")

@@ -9,7 +9,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from browser.browsers import Site, expect_to_fit, opened, sign_in, tab
 from gateway_samples import record, traffic
-from rubrica.store.gateway import GradedDimension, keep
+from rubrica.store.gateway import GradedDimension, add_requests
 from rubrica.workspace.keys import KeyRequest, issue
 
 HOSTILE = "<img src=x onerror=alert(1)>"
@@ -19,7 +19,7 @@ def test_an_empty_page_tells_how_to_start_and_fills_by_itself(page: Page, site: 
     opened(page, "/gateway")
     expect(page.locator(".empty")).to_contain_text(f"--db {site.database}")
     now = datetime.now(UTC)
-    site.write(keep, list(traffic(120, start=now - timedelta(hours=20), over=timedelta(hours=19))))
+    site.write(add_requests, list(traffic(120, start=now - timedelta(hours=20), over=timedelta(hours=19))))
     gauges = page.locator(".gauges")
     expect(gauges).to_contain_text("120")
     expect(page.locator(".empty")).to_be_hidden()
@@ -52,7 +52,7 @@ def test_a_request_is_followed_step_by_step_and_its_texts_stay_texts(keyed: Site
         prompt=f"Is {HOSTILE} safe?",
         answer="Not <b>quite</b>.",
     )
-    keyed.write(keep, [failed])
+    keyed.write(add_requests, [failed])
     with tab(chromium, keyed) as page:
         sign_in(page, keyed.key("gwen", "admin"))
         opened(page, "/gateway")
@@ -78,7 +78,7 @@ def test_a_viewer_reads_figures_but_no_texts(keyed: Site, chromium: Browser) -> 
     moment, texts = datetime.now(UTC) - timedelta(seconds=9), ("Is it secret?", "It is <b>quite</b>.")
     gus = keyed.write(issue, KeyRequest("viewer", "gus"), moment)
     secret, own = (record(moment, prompt=texts[0], answer=texts[1], key_id=key) for key in (None, gus.key.id))
-    keyed.write(keep, [secret, own])
+    keyed.write(add_requests, [secret, own])
     with tab(chromium, keyed, width=390) as page:
         sign_in(page, gus.secret)
         opened(page, f"/gateway/{own.trace}")
@@ -93,7 +93,7 @@ def test_a_viewer_reads_figures_but_no_texts(keyed: Site, chromium: Browser) -> 
 
 def test_ten_thousand_requests_are_leafed_through(keyed: Site, chromium: Browser) -> None:
     now = datetime.now(UTC)
-    keyed.write(keep, list(traffic(10_000, seed=5, start=now - timedelta(days=6), over=timedelta(days=5))))
+    keyed.write(add_requests, list(traffic(10_000, seed=5, start=now - timedelta(days=6), over=timedelta(days=5))))
     with tab(chromium, keyed) as page:
         sign_in(page, keyed.key("gil", "admin"))
         opened(page, "/gateway")

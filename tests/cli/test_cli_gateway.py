@@ -22,7 +22,7 @@ from rubrica import load
 from rubrica.gateway.settings import GatewaySettings, settings_from_text
 from rubrica.gateway.starter import starter
 from rubrica.store.database import Database
-from rubrica.store.gateway import Feedback, GradedDimension, RequestRecord, TierComparison, add_feedback, keep
+from rubrica.store.gateway import Feedback, GradedDimension, RequestRecord, TierComparison, add_feedback, add_requests
 from rubrica.store.upgrade import upgrade
 from rubrica.workspace.access import LOCAL
 
@@ -74,7 +74,7 @@ def books(place: Path, entries: Iterable[RequestRecord | TierComparison]) -> Non
     async def fill() -> None:
         await upgrade(str(place))
         async with Database.open(str(place)) as database:
-            await database.write(keep, list(entries))
+            await database.write(add_requests, list(entries))
 
     asyncio.run(fill())
 

@@ -20,7 +20,7 @@ from rubrica.judges.calibration import apply
 from rubrica.llm.cache import ReplyCache, reply_key
 from rubrica.llm.model import ChatMessage, Reply, Request, Usage
 from rubrica.packs.library import load
-from rubrica.runs.review.calibration_lesson import raised
+from rubrica.runs.review.calibration_lesson import next_version
 
 JUDGED = """\
 # Is the reply any good?
@@ -317,7 +317,7 @@ def test_every_way_of_writing_a_document_can_be_calibrated(
     result = cli("calibrate", make_labels("tone"), "-r", judged, "-o", output)
     assert result.exit_code == 0, result.stderr
     after = load(output)
-    assert after.version == raised(before.version)
+    assert after.version == next_version(before.version)
     assert after.calibration is not None
     assert after.model_copy(update={"version": before.version, "calibration": None}) == before
     comments = [line for line in change(JUDGED).splitlines() if "#" in line and "version" not in line]
@@ -468,4 +468,4 @@ def test_labels_can_be_piped_into_the_command(judged: Path, make_labels: MakeLab
 @given(st.lists(st.integers(0, 10**6), min_size=1, max_size=3), st.sampled_from(["", "-rc.1", "+build.5"]))
 def test_a_raised_version_differs_in_its_last_number_alone(numbers: list[int], suffix: str) -> None:
     expected = [*numbers[:-1], numbers[-1] + 1]
-    assert raised(".".join(map(str, numbers)) + suffix) == ".".join(map(str, expected)) + suffix
+    assert next_version(".".join(map(str, numbers)) + suffix) == ".".join(map(str, expected)) + suffix

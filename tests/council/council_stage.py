@@ -12,7 +12,7 @@ from typing import Any
 
 from loopback import Fault, Loopback, Said, Seen
 
-from rubrica.council.events import Event, nobody
+from rubrica.council.events import Event, ignore_event
 from rubrica.council.members import open_members
 from rubrica.council.result import CouncilResult
 from rubrica.council.session import run
@@ -117,7 +117,7 @@ def council(members: Mapping[str, Member], *, events: list[Event] | None = None,
                 **{"seed": 7, "deadline": 5.0, **settings},
             )
             async with open_members(list(names.values()), Settings(cache=None), seconds=chosen.seconds) as seats:
-                return await run(QUESTION, chosen, seats, on_event=nobody if events is None else events.append)
+                return await run(QUESTION, chosen, seats, on_event=ignore_event if events is None else events.append)
 
     return asyncio.run(session())
 

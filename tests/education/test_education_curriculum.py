@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from education_samples import question
-from rubrica.education.curriculum import Skill, bundled_curriculum, chosen, numbered, read_curriculum
+from rubrica.education.curriculum import Skill, bundled_curriculum, number_skills, read_curriculum, select_skills
 from rubrica.education.records import QuestionRecord, RefusedRecord, read_records
 from rubrica.errors import RubricaError
 
@@ -55,15 +55,15 @@ def test_rows_that_cannot_be_used_refuse_the_file_with_every_line(tmp_path: Path
 
 
 def test_skills_are_numbered_within_their_grade_and_count_once() -> None:
-    twice = numbered([Skill(3, "a", "A"), Skill(4, "b", "B"), Skill(3, "c", "C"), Skill(3, "a", "A")])
+    twice = number_skills([Skill(3, "a", "A"), Skill(4, "b", "B"), Skill(3, "c", "C"), Skill(3, "a", "A")])
     assert [(skill.grade, skill.index, skill.substandard_id) for skill in twice] == [
         (3, 1, "a"),
         (4, 1, "b"),
         (3, 2, "c"),
     ]
-    assert [skill.substandard_id for skill in chosen(twice, [3, 4], most=1)] == ["a", "b"]
+    assert [skill.substandard_id for skill in select_skills(twice, [3, 4], most=1)] == ["a", "b"]
     with pytest.raises(RubricaError, match="no grade 9; it has 3, 4"):
-        chosen(twice, [9])
+        select_skills(twice, [9])
 
 
 def test_a_skill_becomes_the_request_it_is_written_and_judged_by() -> None:

@@ -17,7 +17,7 @@ from rubrica.education.evaluator import ResponseEvaluator
 from rubrica.education.folder import FinishedWork
 from rubrica.education.questions import GenerateQuestionsRequest
 from rubrica.education.work import SkillWork
-from rubrica.education.writing import Writer, WritingError, asking, form_words, read_questions
+from rubrica.education.writing import Writer, WritingError, form_words, questions_request, read_questions
 from rubrica.llm.connect import connect
 from rubrica.llm.model import Model, Reply, Request
 from rubrica.llm.scripted import ScriptedModel, ScriptLine
@@ -83,7 +83,7 @@ def test_a_model_is_told_everything_the_request_says() -> None:
         grade=7, count=3, subject="science", language="spanish", question_type="mcq", difficulty="hard",
         instructions="Parts of a cell", skill="Match parts and their work.",
     )  # fmt: skip
-    asked = asking(request, options=5)
+    asked = questions_request(request, options=5)
     told = "\n".join(message.content for message in asked.messages)
     for part in ("grade 7", "3 questions", "science", "spanish", "hard", "Parts of a cell", "Match parts", "5 texts"):
         assert part in told
@@ -95,7 +95,9 @@ def test_a_model_is_told_everything_the_request_says() -> None:
 def test_the_prompt_is_the_one_that_was_read_last() -> None:
     """``RUBRICA_SNAPSHOTS=write`` writes the copy anew; read the difference."""
     path = Path(__file__).parent / "prompts" / "write.txt"
-    shown = "\n\n".join(f"[{message.role}]\n{message.content}" for message in asking(REQUEST).messages) + "\n"
+    shown = (
+        "\n\n".join(f"[{message.role}]\n{message.content}" for message in questions_request(REQUEST).messages) + "\n"
+    )
     if os.environ.get("RUBRICA_SNAPSHOTS") == "write":
         path.parent.mkdir(exist_ok=True)
         path.write_text(shown, "utf-8")

@@ -8,7 +8,7 @@ import pytest
 
 from rubrica import api
 from rubrica.engine.audience import listen
-from rubrica.engine.counterfactuals import reach, releases, reweighed, turns, weights_of
+from rubrica.engine.counterfactuals import attainability, gate_releases, reweigh, verdict_flips, weights_of
 from rubrica.engine.load import rubric_from_data
 from rubrica.engine.plan import Plan
 from rubrica.engine.rejudge import decide, rejudge
@@ -30,12 +30,12 @@ def judged(plan: Plan, **scores: float | None) -> Evaluation:
 
 
 def test_the_nearest_value_with_another_verdict_is_found_in_both_directions() -> None:
-    found = turns(plan(), judged(plan(), a=7, b=6))
+    found = verdict_flips(plan(), judged(plan(), a=7, b=6))
     assert [(turn.dimension, turn.value, turn.verdict, turn.upwards) for turn in found] == [
         ("a", 5.0, "fail", False),
         ("b", 2.0, "fail", False),
     ]
-    assert [(turn.dimension, turn.value) for turn in turns(plan(), judged(plan(), a=5.5, b=2))] == [
+    assert [(turn.dimension, turn.value) for turn in verdict_flips(plan(), judged(plan(), a=5.5, b=2))] == [
         ("a", 8.0),
         ("b", 8.0),
     ]
@@ -46,7 +46,7 @@ def test_a_turn_is_true_and_the_value_before_it_is_not() -> None:
     for a in range(11):
         for b in range(11):
             evaluation = judged(compiled, a=a, b=b)
-            for turn in turns(compiled, evaluation):
+            for turn in verdict_flips(compiled, evaluation):
                 scores = {"a": a, "b": b} | {turn.dimension: turn.value}
                 assert judged(compiled, **scores).verdict == turn.verdict != evaluation.verdict
                 nearer = {**scores, turn.dimension: turn.value + (-1 if turn.upwards else 1)}
@@ -54,11 +54,11 @@ def test_a_turn_is_true_and_the_value_before_it_is_not() -> None:
 
 
 def test_a_missing_score_is_tried_from_the_bottom_of_its_scale() -> None:
-    found = reach(plan(), judged(plan(), a=6, b=None), lambda evaluation: evaluation.verdict == "pass")
+    found = attainability(plan(), judged(plan(), a=6, b=None), lambda evaluation: evaluation.verdict == "pass")
     assert [(turn.dimension, turn.value, turn.now) for turn in found.alone] == [("a", 8.0, 6.0), ("b", 6.0, None)]
-    hopeless = reach(plan(), judged(plan(), a=0, b=0), lambda evaluation: evaluation.verdict == "pass")
+    hopeless = attainability(plan(), judged(plan(), a=0, b=0), lambda evaluation: evaluation.verdict == "pass")
     assert [turn.dimension for turn in hopeless.alone] == ["a"]
-    never = reach(plan(), judged(plan(), a=0, b=0), lambda evaluation: evaluation.verdict == "superb")
+    never = attainability(plan(), judged(plan(), a=0, b=0), lambda evaluation: evaluation.verdict == "superb")
     assert (never.alone, never.together) == ((), False)
 
 
@@ -66,7 +66,7 @@ def test_a_gate_that_fired_is_left_out_for_once() -> None:
     gated = plan(gates=[{"name": "ceiling", "when": "b < 5", "cap": 40}, {"name": "idle", "when": "b > 9", "cap": 1}])
     evaluation = judged(gated, a=10, b=4)
     assert (evaluation.verdict, evaluation.score) == ("fail", 40)
-    assert [(one.gate, one.verdict, one.score) for one in releases(gated, evaluation)] == [("ceiling", "pass", 85)]
+    assert [(one.gate, one.verdict, one.score) for one in gate_releases(gated, evaluation)] == [("ceiling", "pass", 85)]
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_other_weights_give_what_a_rubric_with_those_weights_gives(more: dict[st
         dimensions["a"]["weight"], dimensions["b"]["weight"] = weight, 1 - weight
         written = plan(**more | {"dimensions": dimensions})
         evaluation = judged(own, a=3, b=2)
-        moved = rejudge(reweighed(own, None, {"a": weight, "b": 1 - weight}), evaluation)
+        moved = rejudge(reweigh(own, None, {"a": weight, "b": 1 - weight}), evaluation)
         wanted = judged(written, a=3, b=2)
         assert (moved.score, moved.verdict, moved.steps) == (wanted.score, wanted.verdict, wanted.steps)
     assert weights_of(own, None) == {"a": 0.75, "b": 0.25}
@@ -104,9 +104,9 @@ def test_nobody_hears_of_what_was_only_tried() -> None:
     heard: list[Evaluation] = []
     stop = listen(heard.append)
     try:
-        turns(plan(), evaluation)
-        releases(plan(), evaluation)
-        reach(plan(), evaluation, lambda one: one.verdict == "superb")
+        verdict_flips(plan(), evaluation)
+        gate_releases(plan(), evaluation)
+        attainability(plan(), evaluation, lambda one: one.verdict == "superb")
     finally:
         stop()
     assert heard == []

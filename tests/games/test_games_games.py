@@ -274,7 +274,7 @@ def test_who_was_quicker_makes_the_other_judge_again(table: Table, ann: Caller, 
     waiting = table.judged(pat, game, {"round": {"response": "Gerald?"}})
     table.say(pat, game, "Nobody.")
     with pytest.raises(MovedError):
-        table.database.write(rounds.keep, waiting)
+        table.database.write(rounds.keep_rounds, waiting)
     assert [r.round_number for r in table.database.read(rounds.list_rounds, pat, game, None, None, 9)] == [1, 2]
 
 
@@ -284,7 +284,7 @@ def test_a_changed_set_of_rubrics_makes_a_waiting_round_be_judged_again(table: T
     waiting = table.judged(pat, game, {"round": {"response": "A doctor."}})
     table.replace(ann, game, AttachmentRequest(SPEED))
     with pytest.raises(MovedError):
-        table.database.write(rounds.keep, waiting)
+        table.database.write(rounds.keep_rounds, waiting)
     assert table.database.read(players.list_players, pat, None, 9) == []
 
 
@@ -292,9 +292,9 @@ def test_two_who_make_the_same_player_do_not_make_two(table: Table, ann: Caller,
     game = table.game(ann)
     table.attach(ann, game, AttachmentRequest(NORM))
     one, other = (table.judged(pat, game, {"round": {"response": text}}) for text in ("One.", "Other."))
-    table.database.write(rounds.keep, one)
+    table.database.write(rounds.keep_rounds, one)
     with pytest.raises(MovedError):
-        table.database.write(rounds.keep, other)
+        table.database.write(rounds.keep_rounds, other)
     assert [player.name for player in table.database.read(players.list_players, pat, None, 9)] == ["pat"]
 
 
@@ -327,9 +327,9 @@ def test_two_who_catch_up_at_once_do_not_score_twice(table: Table, ann: Caller, 
     table.say(pat, game, "Mine.")
     table.attach(ann, game, AttachmentRequest(NORM))
     one, other = table.judged(ann, game, {}), table.judged(pat, game, {})
-    table.database.write(rounds.keep, one)
+    table.database.write(rounds.keep_rounds, one)
     with pytest.raises(MovedError):
-        table.database.write(rounds.keep, other)
+        table.database.write(rounds.keep_rounds, other)
 
 
 def test_a_missing_score_leaves_the_composite_open_within_bounds(table: Table, ann: Caller, pat: Caller) -> None:

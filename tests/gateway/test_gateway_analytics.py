@@ -28,7 +28,7 @@ SINCE, UNTIL = NOW - timedelta(days=1), NOW + timedelta(days=8)
 
 
 def figures(database: Opened, *records: RequestRecord, **options: Any) -> Analytics:
-    database.write(gateway.keep, records)
+    database.write(gateway.add_requests, records)
     return database.read(analytics, SINCE, UNTIL, **options)
 
 
@@ -120,7 +120,7 @@ def test_ratings_stand_beside_the_grades(database: Opened) -> None:
     passed = [record() for _ in range(3)]
     degraded = record(passed=False, degraded="no tier-1")
     escalated, plain = record(passed=False, tier="tier-1"), record(passed=None)
-    database.write(gateway.keep, [*passed, degraded, escalated, plain])
+    database.write(gateway.add_requests, [*passed, degraded, escalated, plain])
     given: list[tuple[RequestRecord, Any]] = [
         (passed[0], 5), (passed[1], 1), (passed[2], 3), (degraded, "down"), (escalated, 4), (plain, "up"),
     ]  # fmt: skip

@@ -19,9 +19,9 @@ from rubrica.errors import RubricaError
 from rubrica.gateway.chat import read_chat
 from rubrica.gateway.settings import GatewaySettings, settings_from_text
 from rubrica.gateway.starter import starter
-from rubrica.server.gateway.council import wish_of
+from rubrica.server.gateway.council import council_request_of
 from rubrica.server.service import utc_now
-from rubrica.store.gateway import keep
+from rubrica.store.gateway import add_requests
 
 ASKED: Any = {"model": "council", "messages": [{"role": "user", "content": QUESTION}]}
 
@@ -144,7 +144,7 @@ def test_without_a_quorum_who_failed_is_told_and_clients_do_not_ask_again(tmp_pa
 
 def test_a_budget_that_is_spent_holds_for_the_council_too(tmp_path: Path) -> None:
     with three(tmp_path, settings={"budget": {"usd_per_day": 0.5}}) as (on, seats):
-        on.run(on.gateway.database.write(keep, [spent(utc_now(), total_usd=1.0)]))
+        on.run(on.gateway.database.write(add_requests, [spent(utc_now(), total_usd=1.0)]))
         reply = on.ask(ASKED)
         assert (reply.status, reply.json["error"]["code"]) == (429, "insufficient_quota")
         assert not seats["ann"].asked
@@ -205,7 +205,7 @@ def test_a_chair_from_outside_answers_nothing_but_the_last_word(tmp_path: Path) 
 )  # fmt: skip
 def test_what_a_council_cannot_promise_is_refused(change: dict[str, Any], told: str) -> None:
     with pytest.raises(RubricaError) as raised:
-        wish_of(read_chat(json.dumps({**ASKED, **change}).encode()))
+        council_request_of(read_chat(json.dumps({**ASKED, **change}).encode()))
     assert told in str(raised.value)
 
 

@@ -186,7 +186,7 @@ def test_long_texts_are_cut_where_nothing_half_masked_remains() -> None:
 
 def test_texts_that_a_database_cannot_hold_are_mended(database: Opened) -> None:
     found = masked(record(), ExchangeTexts("a\0b", "half \ud800 character"))
-    database.write(gateway.keep, [found])
+    database.write(gateway.add_requests, [found])
     kept = database.read(gateway.request_by_trace, found.trace)
     assert kept is not None
     assert (kept.prompt, kept.answer) == ("a\ufffdb", "half ? character")

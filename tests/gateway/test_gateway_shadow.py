@@ -18,7 +18,7 @@ from rubrica.gateway.chat import Chat
 from rubrica.gateway.controls import Controls
 from rubrica.gateway.flow import Route, RoutedAnswer
 from rubrica.gateway.record import HttpExchange, TextRetention, record_of
-from rubrica.gateway.shadow import Payment, Shadow, chosen
+from rubrica.gateway.shadow import Payment, Shadow, is_sampled
 from rubrica.gateway.writer import RecordWriter
 from rubrica.llm.model import ModelError
 from rubrica.store import gateway
@@ -101,10 +101,10 @@ def test_what_cannot_be_compared_is_told(says: Any, failure: str) -> None:
 
 def test_only_the_share_is_compared_and_a_trace_decides() -> None:
     traces = [new_id(NOW) for _ in range(4000)]
-    taken = {trace for trace in traces if chosen(trace, 0.25)}
+    taken = {trace for trace in traces if is_sampled(trace, 0.25)}
     assert 0.21 < len(taken) / 4000 < 0.29
-    assert taken == {trace for trace in traces if chosen(trace, 0.25)}
-    assert taken > {trace for trace in traces if chosen(trace, 0.05)}
+    assert taken == {trace for trace in traces if is_sampled(trace, 0.25)}
+    assert taken > {trace for trace in traces if is_sampled(trace, 0.05)}
     assert compared(Speaker("openai:a"), Speaker("openai:b"), share=0.0)[1] == []
 
 

@@ -106,7 +106,7 @@ def test_two_processes_cannot_pass_a_limit_together_and_a_restart_forgets_nothin
 def test_a_limit_that_is_set_in_the_middle_of_a_day_counts_what_was_spent_before(database: Opened) -> None:
     spent = [record(NOON, key_id=ANN, total_usd=0.75), record(NOON, total_usd=0.5)]
     old = record(NOON - timedelta(days=1), key_id=ANN, total_usd=50.0)
-    database.write(gateway.keep, [*spent, old, TierComparison(spent[0].trace, 1.0, 1.0, False, "", 0.25)])
+    database.write(gateway.add_requests, [*spent, old, TierComparison(spent[0].trace, 1.0, 1.0, False, "", 0.25)])
 
     async def scenario(opened: Database) -> None:
         spending = Spending(opened, 10.0, Clock())

@@ -263,7 +263,7 @@ JUDGED = {
 
 def rate(database: Opened, rating: Any, scores: dict[str, float] | None = None, **fields: Any) -> str:
     one = record(**({"dimension_scores": JUDGED} | fields))
-    database.write(gateway.keep, [one])
+    database.write(gateway.add_requests, [one])
     database.write(gateway.add_feedback, gateway.Feedback(one.trace, rating, scores=scores), LOCAL.user_id, NOW)
     return str(one.trace)
 
@@ -328,7 +328,7 @@ def kept_comparisons() -> Iterator[Any]:
 
 def test_proposals_come_from_what_is_kept(database: Opened) -> None:
     odd = [record(score=10.0, rubric="other@1.0.0"), record(score=20.0)]
-    database.write(gateway.keep, [*kept_comparisons(), *odd, TierComparison(odd[0].trace, 90.0, 80.0, True)])
+    database.write(gateway.add_requests, [*kept_comparisons(), *odd, TierComparison(odd[0].trace, 90.0, 80.0, True)])
     found = database.read(gateway.compared_requests, NOW, NOW + timedelta(days=1), rubric="answer-quality@1.0.0")
     assert len(found) == 40
     [one] = propose(found, {"FACTUAL": 90.0}, random.Random(1))  # noqa: S311

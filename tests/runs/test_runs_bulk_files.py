@@ -20,7 +20,7 @@ from rubrica.engine.cases import BadLine, read_case
 from rubrica.engine.evaluate import evaluate
 from rubrica.errors import RubricaError
 from rubrica.model.evaluation import Evaluation
-from rubrica.runs.bulk.case_names import tell_apart
+from rubrica.runs.bulk.case_names import make_names_unique
 from rubrica.runs.bulk.progress import BulkProgress
 from rubrica.runs.bulk.run import BulkOptions, bulk_rows, evaluations, explain
 from rubrica.runs.files.case_source import cases_of
@@ -206,7 +206,10 @@ def test_cases_that_share_an_id_get_the_names_the_ordinary_path_gives_them(tmp_p
     assert [found.case for found in evaluations(folder, manifest)] == names
     shown = explain(plan, folder, names[950])
     assert (shown.case, shown.context and shown.context.response) == (names[950], text_of(950))
-    assert tell_apart(folder / "evaluations.parquet", range(len(list((folder / "evaluations.parquet").iterdir())))) == 0
+    assert (
+        make_names_unique(folder / "evaluations.parquet", range(len(list((folder / "evaluations.parquet").iterdir()))))
+        == 0
+    )
 
 
 def test_every_evaluation_can_be_made_again_unless_the_file_changed(tmp_path: Path) -> None:

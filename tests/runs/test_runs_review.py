@@ -22,7 +22,7 @@ from rubrica.judges.calibration import read_labels
 from rubrica.model.evaluation import Evaluation, Vote
 from rubrica.model.rubric import Rubric
 from rubrica.runs.review.agreement import agreements, labels, verdict_agreement
-from rubrica.runs.review.opinions import BadRecord, FilledRecord, read_filled, reviewed
+from rubrica.runs.review.opinions import BadRecord, FilledRecord, read_filled, read_reviews
 from rubrica.runs.review.questions import Form, questions_of, sheet_html, sheet_markdown, write_review
 from rubrica.runs.review.sampling import DrawnEvaluation, doubts, draw, item_of, sizes, stratum_of
 
@@ -201,7 +201,7 @@ def test_records_that_cannot_be_used_are_told_one_by_one_and_the_rest_is_kept(tm
     ]
     file = tmp_path / "review.jsonl"
     file.write_text("\n".join(lines))
-    found = reviewed(read_filled(file), [one], {"tone": plan.rubric})
+    found = read_reviews(read_filled(file), [one], {"tone": plan.rubric})
     told = {record.line: record.reason for record in found.bad}
     assert told.keys() == {2, 3, 4, 5, 7, 10}
     assert "the run has no item nowhere" in told[3]
@@ -235,7 +235,7 @@ def test_a_table_is_read_as_spreadsheets_save_it(tmp_path: Path, separator: str,
         sheet.writeheader()
         sheet.writerows(rows)
         out.write(separator * 10 + "\r\n")
-    found = reviewed(read_filled(file), some, {"tone": plan.rubric})
+    found = read_reviews(read_filled(file), some, {"tone": plan.rubric})
     assert found.bad == []
     assert [(one.reviewer, one.scores, one.note) for one in found.opinions.values()] == [
         ("ann", {"warmth": 6.5}, "ok")
@@ -256,7 +256,7 @@ def test_agreement_of_judge_and_people_by_hand(tmp_path: Path) -> None:
     some = [judged(plan, f"c{n}", {"warmth": float(n), "wit": 5.0}) for n in (2, 4, 6, 8)]
     filled = [fill(one, "ann", warmth=n - 1) for one, n in zip(some, (2, 4, 6, 8), strict=True)]
     filled += [fill(some[0], "bob", warmth=2), fill(some[3], "bob", warmth=4, wit=9)]
-    found = agreements(reviewed(filled, some, {"tone": plan.rubric}), {"tone": plan.rubric})
+    found = agreements(read_reviews(filled, some, {"tone": plan.rubric}), {"tone": plan.rubric})
     warmth, wit = found
     assert (warmth.question.name, warmth.count, warmth.pairs, warmth.step) == ("warmth", 4, 2, 1.0)
     assert warmth.difference == pytest.approx((0.5 + 1 + 1 + 2.5) / 4)
@@ -273,7 +273,7 @@ def test_the_verdict_of_people_is_what_their_scores_come_to_under_the_same_rubri
     plan = plan_of(tmp_path)
     some = [judged(plan, f"c{n}", {"warmth": 8.0, "wit": 8.0}) for n in range(3)]
     filled = [fill(some[0], "ann", warmth=7, wit=7), fill(some[1], "ann", warmth=2, wit=3), fill(some[2], "ann", wit=3)]
-    found = verdict_agreement(reviewed(filled, some, {"tone": plan.rubric}), {"tone": plan.rubric})
+    found = verdict_agreement(read_reviews(filled, some, {"tone": plan.rubric}), {"tone": plan.rubric})
     assert (found.count, found.same, dict(found.others)) == (2, 1, {("pass", "fail"): 1})
 
 
@@ -286,7 +286,7 @@ def test_labels_are_what_calibration_reads_with_each_judge_as_it_was_before_corr
     )
     one = judged(plan, "c", {"warmth": 7.0, "wit": 5.0}, votes={"warmth": votes}, context={"group": "g1"})
     filled = [fill(one, "ann", warmth=5, wit=4), fill(one, "bob", warmth=6)]
-    lines = labels(reviewed(filled, [one], {"tone": plan.rubric}), {"tone": plan.rubric})["tone@1.0.0"]
+    lines = labels(read_reviews(filled, [one], {"tone": plan.rubric}), {"tone": plan.rubric})["tone@1.0.0"]
     scales = {name: plan.rubric.scale_of(name) for name in plan.rubric.dimensions}
     read = read_labels(lines, scales)
     assert {(label.dimension, label.judge, label.score, label.human, label.group) for label in read} == {
@@ -300,7 +300,7 @@ def test_what_rules_scored_gives_no_labels(tmp_path: Path) -> None:
     plan = plan_of(tmp_path, STYLE)
     one = judged(plan, "c", {"order": 0.5, "layout": 1.0})
     filled = [fill(one, "ann", order=0.2, layout=0.9)]
-    [line] = labels(reviewed(filled, [one], {"style": plan.rubric}), {"style": plan.rubric})["style@1.0.0"]
+    [line] = labels(read_reviews(filled, [one], {"style": plan.rubric}), {"style": plan.rubric})["style@1.0.0"]
     assert json.loads(line)["human"] == {"order": 0.2}
 
 

@@ -46,7 +46,7 @@ def test_a_record_comes_back_as_it_was_kept(database: Opened) -> None:
         prompt="Who? \u2028 \U0001f600",
         answer="",
     )
-    database.write(gateway.keep, [kept])
+    database.write(gateway.add_requests, [kept])
     assert database.read(gateway.request_by_trace, kept.trace) == kept
     assert database.read(gateway.request_by_trace, new_id(NOW)) is None
 
@@ -58,23 +58,23 @@ def test_every_field_of_a_record_has_its_column(database: Opened) -> None:
 
 
 def test_texts_stand_apart_and_only_where_they_are_kept(database: Opened) -> None:
-    database.write(gateway.keep, [record(), record(prompt="Who?", answer="Ann.")])
+    database.write(gateway.add_requests, [record(), record(prompt="Who?", answer="Ann.")])
     assert database.read(lambda conn: conn.execute(select(gateway_texts.c.answer)).scalars().all()) == ["Ann."]
     assert database.read(rows) == 2
 
 
 def test_what_is_written_twice_is_kept_once(database: Opened) -> None:
     batch = [record(prompt="one", answer="1"), record(), record()]
-    database.write(gateway.keep, batch)
-    database.write(gateway.keep, [*batch, record()])
+    database.write(gateway.add_requests, batch)
+    database.write(gateway.add_requests, [*batch, record()])
     assert database.read(rows) == 4
 
 
 def test_a_comparison_finds_the_request_of_the_same_batch(database: Opened) -> None:
     one, other = record(score=88.0), record()
-    database.write(gateway.keep, [one, TierComparison(one.trace, 95.0, 7.0, False, "", 0.02), other])
-    database.write(gateway.keep, [TierComparison(other.trace, failure="tier-1 failed", usd=0.0)])
-    database.write(gateway.keep, [TierComparison(new_id(NOW), 1.0, 2.0, True)])  # its record was dropped
+    database.write(gateway.add_requests, [one, TierComparison(one.trace, 95.0, 7.0, False, "", 0.02), other])
+    database.write(gateway.add_requests, [TierComparison(other.trace, failure="tier-1 failed", usd=0.0)])
+    database.write(gateway.add_requests, [TierComparison(new_id(NOW), 1.0, 2.0, True)])  # its record was dropped
     found = database.read(gateway.compared_requests, NOW, LATER)
     assert found == [ComparedRequest("FACTUAL", 88.0, 7.0, False, 85.0)]
     assert database.read(gateway.compared_requests, NOW, LATER, rubric="other@1") == []
@@ -85,7 +85,7 @@ def test_a_comparison_finds_the_request_of_the_same_batch(database: Opened) -> N
 
 def test_feedback_replaces_what_the_same_person_gave_before(database: Opened) -> None:
     kept = record()
-    database.write(gateway.keep, [kept])
+    database.write(gateway.add_requests, [kept])
     ann = database.write(ensure_user, "ann", NOW)
     database.write(gateway.add_feedback, gateway.Feedback(kept.trace, 2, comment="too short"), LOCAL.user_id, NOW)
     database.write(gateway.add_feedback, gateway.Feedback(kept.trace, "up"), ann.id, NOW)
@@ -107,7 +107,7 @@ def test_feedback_replaces_what_the_same_person_gave_before(database: Opened) ->
 def test_a_rating_in_the_middle_is_neither_liked_nor_disliked(database: Opened) -> None:
     for given in (1, 2, 3, 4, 5, "up", "down"):
         kept = record()
-        database.write(gateway.keep, [kept])
+        database.write(gateway.add_requests, [kept])
         database.write(gateway.add_feedback, gateway.Feedback(kept.trace, given), LOCAL.user_id, NOW)
     [found] = database.read(ratings, EVER)
     assert (found.opinions, found.rated, found.rating, found.liked, found.disliked) == (7, 5, 15, 3, 3)
@@ -122,7 +122,9 @@ def test_spending_is_by_key_and_tells_what_has_no_price(database: Opened) -> Non
     key = UUID(int=5)
     batch = [record(key_id=key, total_usd=0.25), record(key_id=key, total_usd=None), record(total_usd=0.5)]
     yesterday = record(NOW - timedelta(days=1), key_id=key, total_usd=100.0)
-    database.write(gateway.keep, [*batch, yesterday, TierComparison(batch[0].trace, 1.0, 1.0, False, "", 0.125)])
+    database.write(
+        gateway.add_requests, [*batch, yesterday, TierComparison(batch[0].trace, 1.0, 1.0, False, "", 0.125)]
+    )
     found = database.read(gateway.spent, NOW, LATER)
     assert found == {key: KeySpending(0.25, 0.125, 1), None: KeySpending(0.5, 0.0, 0)}
 
@@ -140,7 +142,7 @@ def test_allowances_are_kept_with_the_key(database: Opened) -> None:
 
 def test_groups_add_up_to_what_the_records_say(database: Opened) -> None:
     batch = list(traffic(300))
-    database.write(gateway.keep, batch)
+    database.write(gateway.add_requests, batch)
     for bucket in ("minute", "hour", "day"):
         found = database.read(groups, EVER, bucket)
         assert {group.at.tzinfo for group in found} == {NOW.tzinfo}
@@ -161,7 +163,7 @@ def test_groups_add_up_to_what_the_records_say(database: Opened) -> None:
 
 def test_the_hour_of_a_request_is_that_of_utc(database: Opened) -> None:
     late = NOW.replace(hour=23, minute=59, second=59, microsecond=999_999)
-    database.write(gateway.keep, [record(late), record(late + timedelta(microseconds=1), question_type=None)])
+    database.write(gateway.add_requests, [record(late), record(late + timedelta(microseconds=1), question_type=None)])
     found = sorted(database.read(groups, EVER, "hour"), key=lambda group: group.at)
     assert [(group.at, group.question_type) for group in found] == [
         (late.replace(minute=0, second=0, microsecond=0), "FACTUAL"),
@@ -170,7 +172,7 @@ def test_the_hour_of_a_request_is_that_of_utc(database: Opened) -> None:
 
 
 def test_a_sample_of_the_times_is_an_even_one(database: Opened) -> None:
-    database.write(gateway.keep, list(traffic(4000)))
+    database.write(gateway.add_requests, list(traffic(4000)))
     whole = database.read(latencies, EVER, 4000)
     part = database.read(latencies, EVER, 500_000)  # as if there were so many: a tenth is looked at
     assert len(whole["total"]) == 4000
@@ -189,7 +191,7 @@ def test_arms_are_counted_by_conversation(database: Opened) -> None:
         record(variant="b", conversation=1),
         record(),
     ]
-    database.write(gateway.keep, batch)
+    database.write(gateway.add_requests, batch)
     for place, given in ((0, 4), (0, 2), (3, 1)):
         user = database.write(ensure_user, f"user {place} {given}", NOW)
         database.write(gateway.add_feedback, gateway.Feedback(batch[place].trace, given), user.id, NOW)

@@ -53,9 +53,9 @@ def add(conn: Connection, /, name: str, minute: int = 0, *, owner: UUID | None =
 
 
 def stand(conn: Connection, rubric_id: UUID, **changed: Any) -> None:
-    standing = market.hold(conn, rubric_id)
+    standing = market.lock_stats(conn, rubric_id)
     assert standing is not None
-    market.keep(conn, rubric_id, replace(standing, **changed))
+    market.keep_stats(conn, rubric_id, replace(standing, **changed))
 
 
 def crowd(conn: Connection, size: int, seed: int = 4) -> None:
@@ -233,7 +233,7 @@ def test_what_was_never_public_has_no_place_on_the_marketplace(database: Opened)
     rubric_id = new_id(NOW)
     database.write(market.list_rubric, rubric_id, False, NOW)
     assert database.read(lambda conn: conn.execute(select(listings)).all()) == []
-    assert database.write(market.hold, rubric_id) is None
+    assert database.write(market.lock_stats, rubric_id) is None
 
 
 def test_an_offer_names_its_author(database: Opened) -> None:

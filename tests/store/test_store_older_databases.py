@@ -47,7 +47,7 @@ def table(database: Opened) -> Table:
     database.write(catalogue.update, pat, "brief", again, ANYTHING, found.now)
     found.rubric(pat, {**BRIEF, "name": "Gone"})
     database.write(catalogue.delete, pat, "gone", ANYTHING, found.now)
-    database.write(marketplace.take, pat, NORM, None, found.now)
+    database.write(marketplace.import_copy, pat, NORM, None, found.now)
     database.write(marketplace.rate, pat, SPEED, 4, "quick", found.now)
     game = found.game(ann)
     found.attach(ann, game, AttachmentRequest(NORM, 0.5), AttachmentRequest(SPEED, 0.5))

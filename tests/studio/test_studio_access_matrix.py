@@ -25,7 +25,7 @@ from gateway_samples import record
 from rubrica.runs.review.queue_items import new_items
 from rubrica.runs.review.sampling import draw
 from rubrica.runs.stored import StoredRun
-from rubrica.store.gateway import keep
+from rubrica.store.gateway import add_requests
 from rubrica.store.reviews import add_items
 from rubrica.store.tables import review_items
 from rubrica.studio.runs.paths import baselines_file
@@ -140,7 +140,7 @@ def _requests(site: Site, author: IssuedKey) -> dict[str, str]:
     """Requests of the gateway."""
     texts = {"prompt": f"What is a {MARK}?", "answer": "An instrument."}
     own, keyless = (record(datetime.now(UTC), key_id=key, **texts) for key in (author.key.id, None))
-    site.write(keep, [own, keyless])
+    site.write(add_requests, [own, keyless])
     return {"own_request": str(own.trace), "keyless_request": str(keyless.trace)}
 
 

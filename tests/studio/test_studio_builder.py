@@ -11,21 +11,21 @@ from rubrica.model.scale import Scale
 from rubrica.scorers.rule_types import rule_types
 from rubrica.studio.builder.anchors import AnchorRow, anchors_of, coverage, rows_of, spread
 from rubrica.studio.builder.dimensions import (
-    added,
+    add_dimension,
     kind_of,
     profile_weights,
-    renamed,
-    scored_by,
-    taken_away,
+    remove_dimension,
+    rename_dimension,
     weights_of,
     with_profile,
+    with_scoring,
 )
 from rubrica.studio.builder.document import Data, append, at, move, put, remove, rename
-from rubrica.studio.builder.matches import found_in, marked
-from rubrica.studio.builder.rules import begun
+from rubrica.studio.builder.matches import find_matches, mark_matches
+from rubrica.studio.builder.rules import new_rule
 from rubrica.studio.builder.sentences import gate_sentence, read_gate, read_verdict, verdict_sentence
 from rubrica.studio.builder.starters import STARTERS
-from rubrica.studio.builder.weights import admitted, evened, released, shared_out
+from rubrica.studio.builder.weights import add_weight, normalise_weights, rebalance, remove_weight
 from rubrica.workspace.draft import read_draft
 from rubrica.workspace.rubric_text import from_text, to_text
 
@@ -35,7 +35,7 @@ NAMES = st.lists(st.sampled_from("abcdefgh"), min_size=2, max_size=6, unique=Tru
 @st.composite
 def weighed(draw: st.DrawFn) -> dict[str, float]:
     names = draw(NAMES)
-    return evened({name: draw(st.integers(0, 40)) / 40 for name in names})
+    return normalise_weights({name: draw(st.integers(0, 40)) / 40 for name in names})
 
 
 @given(weighed(), st.floats(0, 1), st.data())
@@ -44,7 +44,7 @@ def test_weights_keep_their_sum_whatever_is_moved_or_locked(
 ) -> None:
     moved = data.draw(st.sampled_from(sorted(weights)))
     locked = data.draw(st.sets(st.sampled_from(sorted(weights))))
-    after = shared_out(weights, moved, to, locked)
+    after = rebalance(weights, moved, to, locked)
     assert sum(after.values()) == pytest.approx(1)
     assert all(weight >= 0 for weight in after.values())
     for name in locked - {moved}:
@@ -53,19 +53,19 @@ def test_weights_keep_their_sum_whatever_is_moved_or_locked(
 
 @given(weighed())
 def test_a_weight_that_comes_and_goes_leaves_a_sum_of_one(weights: dict[str, float]) -> None:
-    more = admitted(weights, "z")
+    more = add_weight(weights, "z")
     assert sum(more.values()) == pytest.approx(1)
     assert more["z"] == pytest.approx(1 / len(more), abs=0.006)
-    assert sum(released(more, "z").values()) == pytest.approx(1)
+    assert sum(remove_weight(more, "z").values()) == pytest.approx(1)
 
 
 def test_the_others_give_way_in_proportion() -> None:
-    after = shared_out({"a": 0.2, "b": 0.4, "c": 0.4}, "a", 0.6)
+    after = rebalance({"a": 0.2, "b": 0.4, "c": 0.4}, "a", 0.6)
     assert after == {"a": 0.6, "b": 0.2, "c": 0.2}
 
 
 def test_the_last_unlocked_weight_cannot_move() -> None:
-    assert shared_out({"a": 0.5, "b": 0.5}, "a", 0.9, locked={"b"}) == {"a": 0.5, "b": 0.5}
+    assert rebalance({"a": 0.5, "b": 0.5}, "a", 0.9, locked={"b"}) == {"a": 0.5, "b": 0.5}
 
 
 @pytest.mark.parametrize(
@@ -132,7 +132,7 @@ def test_only_dimensions_lack_when_starting_from_nothing() -> None:
     with pytest.raises(RubricError) as caught:
         read_draft(document)
     assert {problem.path[0] for problem in caught.value.problems} == {"dimensions"}
-    document, name = added(document, ("dimensions",), "accuracy")
+    document, name = add_dimension(document, ("dimensions",), "accuracy")
     assert name == "accuracy"
     assert read_draft(document).rubric.dimensions["accuracy"].weight == 1
 
@@ -145,14 +145,14 @@ def two_dimensions() -> Data:
 def test_a_dimension_takes_its_weight_and_its_places_along() -> None:
     document = with_profile(two_dimensions(), "question_type", "FACTUAL")
     document["sections"] = {"all": {"dimensions": ["accuracy", "clarity"]}}
-    document = renamed(document, ("dimensions", "accuracy"), "truth")
+    document = rename_dimension(document, ("dimensions", "accuracy"), "truth")
     assert at(document, ("gates", 0, "when")) == "truth < 4"
     assert at(document, ("sections", "all", "dimensions")) == ["truth", "clarity"]
     assert profile_weights(document, "FACTUAL") == {"truth": 0.6, "clarity": 0.4}
-    document, _ = added(document, ("dimensions",), "depth")
+    document, _ = add_dimension(document, ("dimensions",), "depth")
     assert sum(weights_of(document, ("dimensions",)).values()) == pytest.approx(1)
     assert profile_weights(document, "FACTUAL")["depth"] == 0
-    document = taken_away(document, ("dimensions", "clarity"))
+    document = remove_dimension(document, ("dimensions", "clarity"))
     assert sum(weights_of(document, ("dimensions",)).values()) == pytest.approx(1)
     assert profile_weights(document, "FACTUAL") == {"truth": 1.0, "depth": 0.0}
     assert at(document, ("sections", "all", "dimensions")) == ["truth"]
@@ -161,10 +161,10 @@ def test_a_dimension_takes_its_weight_and_its_places_along() -> None:
 def test_a_recipe_is_kept_when_a_judge_takes_over_and_when_it_leaves() -> None:
     document, _ = from_text(STARTERS["counted"].text)
     rules = at(document, ("dimensions", "tone", "rules"))
-    judged = scored_by(document, ("dimensions", "tone"), "judge")
+    judged = with_scoring(document, ("dimensions", "tone"), "judge")
     assert kind_of(at(judged, ("dimensions", "tone"))) == "judge"
     assert at(judged, ("dimensions", "tone", "offline", "rules")) == rules
-    back = scored_by(judged, ("dimensions", "tone"), "rules")
+    back = with_scoring(judged, ("dimensions", "tone"), "rules")
     assert at(back, ("dimensions", "tone")) == at(document, ("dimensions", "tone"))
     for draft in (judged, back):
         assert read_draft(draft).rubric.name == "counted-reply"
@@ -172,13 +172,13 @@ def test_a_recipe_is_kept_when_a_judge_takes_over_and_when_it_leaves() -> None:
 
 @pytest.mark.parametrize("kind", ["judge", "rules", "formula", "check", "parts"])
 def test_every_way_of_scoring_begins_with_something_that_works(kind: str) -> None:
-    document = scored_by(two_dimensions(), ("dimensions", "clarity"), kind)  # type: ignore[arg-type]
+    document = with_scoring(two_dimensions(), ("dimensions", "clarity"), kind)  # type: ignore[arg-type]
     assert read_draft(document).rubric.dimensions["clarity"].kind == kind
 
 
 @pytest.mark.parametrize("kind", sorted(rule_types().keys() - {"pattern_detection", "penalty"}))
 def test_a_new_rule_works_at_once(kind: str) -> None:
-    document = put(two_dimensions(), ("dimensions", "clarity"), {"weight": 0.4, "rules": [begun(kind)]})
+    document = put(two_dimensions(), ("dimensions", "clarity"), {"weight": 0.4, "rules": [new_rule(kind)]})
     assert read_draft(document).rubric.dimensions["clarity"].rules[0].type == kind
 
 
@@ -207,12 +207,12 @@ def test_what_is_no_gate_is_told_how_one_is_written(text: str) -> None:
 
 def test_matches_are_marked_and_everything_else_is_escaped() -> None:
     text = "<b>moth</b> & moth"
-    found = found_in({"keywords": ["moth"]}, text)
-    assert str(marked(text, [(found.spans, "tone-plus"), ([(0, 7)], "tone-minus")])) == (
+    found = find_matches({"keywords": ["moth"]}, text)
+    assert str(mark_matches(text, [(found.spans, "tone-plus"), ([(0, 7)], "tone-minus")])) == (
         '<mark class="tone-minus">&lt;b&gt;moth</mark>&lt;/b&gt; &amp; <mark class="tone-plus">moth</mark>'
     )
 
 
 @pytest.mark.parametrize("pattern", [{"regex": "(?=x)"}, {"regex": ""}, {"keywords": []}, {}])
 def test_a_pattern_that_cannot_be_used_says_why(pattern: Data) -> None:
-    assert found_in(pattern, "x").error
+    assert find_matches(pattern, "x").error

@@ -10,8 +10,8 @@ from rubrica.errors import RubricError
 from rubrica.model.rubric import Normalisation
 from rubrica.studio.builder import bands, notes
 from rubrica.studio.builder.bands import USUAL, Band, bands_of, coverage, rows_of
-from rubrica.studio.builder.checking import DraftSample, check_draft, checked, payload
-from rubrica.studio.builder.dimensions import renamed, taken_away
+from rubrica.studio.builder.checking import DraftSample, check_draft, check_payload, payload
+from rubrica.studio.builder.dimensions import remove_dimension, rename_dimension
 from rubrica.studio.builder.document import Data, at, put
 from rubrica.studio.builder.normalisation import WAYS, example_of, method_of
 from rubrica.studio.builder.sections import by_formula, members_of, with_member, with_section
@@ -66,12 +66,12 @@ def test_a_formula_of_a_section_begins_as_its_mean_and_follows_a_renamed_dimensi
     assert (
         at(with_member(own, name, "clarity", inside=False), ("sections", name, "formula")) == "min(accuracy, clarity)"
     )
-    document = renamed(document, ("dimensions", "accuracy"), "truth")
+    document = rename_dimension(document, ("dimensions", "accuracy"), "truth")
     assert at(document, ("sections", name, "formula")) == "mean(truth, clarity)"
     assert told(document) == []
-    back = renamed(by_formula(document, name, formula=False), ("dimensions", "truth"), "accuracy")
+    back = rename_dimension(by_formula(document, name, formula=False), ("dimensions", "truth"), "accuracy")
     assert read_draft(back).rubric.hash == mean.hash
-    assert told(taken_away(by_formula(document, name, formula=False), ("dimensions", "clarity"))) == []
+    assert told(remove_dimension(by_formula(document, name, formula=False), ("dimensions", "clarity"))) == []
 
 
 # --- bands ------------------------------------------------------------------------------------------------
@@ -98,8 +98,8 @@ def test_what_no_band_covers_and_what_two_do_is_shown() -> None:
 def test_further_bands_fill_the_bottom_first_and_then_the_top() -> None:
     rows: list[Band] = []
     for name in ("poor", "good", "best"):
-        rows.append(Band(name, bands.another(rows).start))
-    assert [(row.name, row.start) for row in bands.ordered(rows)] == [("best", 75), ("good", 50), ("poor", 0)]
+        rows.append(Band(name, bands.new_band(rows).start))
+    assert [(row.name, row.start) for row in bands.sort_bands(rows)] == [("best", 75), ("good", 50), ("poor", 0)]
 
 
 @pytest.mark.parametrize(
@@ -117,13 +117,13 @@ def test_bands_that_cannot_be_meant_are_told_and_never_saved(document: Data, row
     document = put(document, ("bands",), bands_of(rows))
     assert message in [said for _, said in told(document)]
     with pytest.raises(RubricError):
-        checked(payload(document))
+        check_payload(payload(document))
 
 
 def test_the_usual_bands_can_be_saved_as_they_are(document: Data) -> None:
     document = put(document, ("bands",), bands_of(USUAL))
     assert told(document) == []
-    assert checked(payload(document)).rubric.bands["acceptable"] == 0.5
+    assert check_payload(payload(document)).rubric.bands["acceptable"] == 0.5
 
 
 # --- notes ------------------------------------------------------------------------------------------------
@@ -132,12 +132,12 @@ def test_the_usual_bands_can_be_saved_as_they_are(document: Data) -> None:
 def test_a_note_is_written_widened_and_called_otherwise(document: Data) -> None:
     document, name = notes.with_note(document)
     assert told(document) == [(f"notes.{name}.text", "the note says nothing yet")]
-    document = notes.called(document, name, "computer science")
-    document = notes.written(document, "computer science", "Run it in your head.", ["coding"])
+    document = notes.rename_note(document, name, "computer science")
+    document = notes.write_note(document, "computer science", "Run it in your head.", ["coding"])
     found = read_draft(document).rubric.notes
     assert found is not None
     assert (found.by, found.find("Coding")) == ("subject", ("computer science", found.named["computer science"]))
-    document = notes.written(document, "computer science", notes.text_of(document, "computer science"), [])
+    document = notes.write_note(document, "computer science", notes.text_of(document, "computer science"), [])
     assert document["notes"] == {"by": "subject", "computer science": "Run it in your head."}
     assert notes.also_of(document, "computer science") == []
 
@@ -146,7 +146,7 @@ def test_the_last_note_takes_everything_along(document: Data) -> None:
     document, first = notes.with_note(document)
     document, second = notes.with_note(document)
     assert (first, second, notes.note_names(document)) == ("value", "value_2", ["value", "value_2"])
-    assert "notes" not in notes.without(notes.without(document, first), second)
+    assert "notes" not in notes.remove_note(notes.remove_note(document, first), second)
 
 
 def test_notes_that_nothing_chooses_are_told(document: Data) -> None:

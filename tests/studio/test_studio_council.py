@@ -17,7 +17,7 @@ from rubrica.council.ranking import rank
 from rubrica.council.result import CouncilResult, MemberAnswer, SafetyReport
 from rubrica.council.review import AnswerReview
 from rubrica.council.settings import CouncilSettings
-from rubrica.studio.council.matrix import lenses, matrix, reasons, stages
+from rubrica.studio.council.matrix import matrix, matrix_views, reasons, stages
 from rubrica.studio.council.progress import SessionProgress, progress_drawing
 
 
@@ -78,7 +78,7 @@ def test_the_matrix_shows_what_counts_or_one_dimension() -> None:
     found = result(
         opinion("ann", "B", 4.0, gates=("accuracy-ceiling-40",)), opinion("<b>bo", "A", None, reason="refused")
     )
-    assert list(lenses(found).values()) == ["What counts", "Accuracy", "Clarity"]
+    assert list(matrix_views(found).values()) == ["What counts", "Accuracy", "Clarity"]
     whole, clarity = matrix(found), matrix(found, "clarity")
     assert whole.count("its own") == 2
     assert "no score" in whole

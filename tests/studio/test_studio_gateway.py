@@ -13,7 +13,7 @@ from databases import Opened
 from gateway_samples import record, traffic
 from rubrica.errors import MissingError
 from rubrica.gateway.dashboard import kept_request, recent_requests, window_figures
-from rubrica.store.gateway import keep
+from rubrica.store.gateway import add_requests
 from rubrica.store.gateway_figures import RequestWindow
 from rubrica.store.gateway_recent import recent
 from rubrica.studio.gateway.charts import Series, Times, lines
@@ -73,7 +73,8 @@ def test_a_step_that_failed_says_so() -> None:
 
 def test_figures_over_time_have_a_place_for_every_bucket(database: Opened) -> None:
     database.write(
-        keep, [record(NOW - timedelta(hours=2), total_ms=100.0), record(NOW - timedelta(hours=2), total_ms=300.0)]
+        add_requests,
+        [record(NOW - timedelta(hours=2), total_ms=100.0), record(NOW - timedelta(hours=2), total_ms=300.0)],
     )
     found = database.read(window_figures, VERA, SPANS["day"].window(NOW), "hour")
     requests = found.over_time(lambda own: float(own.requests))
@@ -85,7 +86,7 @@ def test_figures_over_time_have_a_place_for_every_bucket(database: Opened) -> No
 
 def test_pages_of_requests_follow_each_other_without_a_gap(database: Opened) -> None:
     same = [record(NOW) for _ in range(5)]
-    database.write(keep, [*traffic(40, start=NOW - timedelta(hours=3), over=timedelta(hours=2)), *same])
+    database.write(add_requests, [*traffic(40, start=NOW - timedelta(hours=3), over=timedelta(hours=2)), *same])
     window = RequestWindow(NOW - timedelta(days=1), NOW + timedelta(seconds=1))
     seen, after = list[UUID](), None
     while page := database.read(recent_requests, LOCAL, window, "all", after, 7):
@@ -103,7 +104,7 @@ def test_texts_are_for_admins(database: Opened) -> None:
         database.write(issue, KeyRequest("viewer", "vi"), NOW).key,
     )
     own = record(NOW, prompt="Is it mine?", answer="It is.", key_id=key.id)
-    database.write(keep, [kept, own])
+    database.write(add_requests, [kept, own])
     vi = Caller(key.user_id, key.user, "viewer", key.id)
     assert database.read(kept_request, LOCAL, str(kept.trace)).prompt == "Is it <b>?"
     assert database.read(kept_request, vi, str(own.trace)).prompt is None
@@ -121,7 +122,7 @@ def test_texts_are_for_admins(database: Opened) -> None:
 
 
 def test_words_of_others_are_escaped(database: Opened) -> None:
-    database.write(keep, [record(NOW, question_type="<i>ODD", model="<script>x")])
+    database.write(add_requests, [record(NOW, question_type="<i>ODD", model="<script>x")])
     window = SPANS["hour"].window(NOW + timedelta(minutes=5))
     drawn = recently(database.read(recent_requests, LOCAL, window, "all", None, 5)) + by_type(
         database.read(window_figures, VERA, window, "minute").figures

@@ -16,8 +16,8 @@ from rubrica.store import storefront
 from rubrica.store.rubrics import RubricListing
 from rubrica.store.users import ensure_user
 from rubrica.studio.games.play import submission_of
-from rubrica.studio.games.weights import AttachmentLine, settled, to_whole, total, with_entry
-from rubrica.studio.market.search import PAGE, address_of, sought_from
+from rubrica.studio.games.weights import AttachmentLine, sums_to_one, to_whole, total, with_entry
+from rubrica.studio.market.search import PAGE, address_of, search_from_query
 from rubrica.studio.market.wording import listing_card, own_rubric_card
 from rubrica.studio.sandbox.form import Form, FormMetric
 from rubrica.workspace import catalogue, marketplace
@@ -56,18 +56,18 @@ def found(database: Opened, caller: Caller, **sought: Any) -> list[str]:
 )
 def test_an_address_says_what_it_was_made_of(sought: MarketSearch) -> None:
     query = address_of(sought).partition("?")[2]
-    assert sought_from(QueryParams(query)) == sought
+    assert search_from_query(QueryParams(query)) == sought
 
 
 def test_what_an_address_says_wrongly_is_passed_over() -> None:
     asked = QueryParams("view=everything&sort=colour&least=9&q=%00moth&tag=%20&" + "&".join(["tag=x"] * 50))
-    assert sought_from(asked) == replace(MarketSearch("moth"), tags=("x",) * 20)
+    assert search_from_query(asked) == replace(MarketSearch("moth"), tags=("x",) * 20)
 
 
 def test_a_view_shows_what_it_says(database: Opened) -> None:
     ann, ben = person(database, "ann"), person(database, "ben")
     old, new, plain = (publish(database, ann, name, category="moths") for name in ("Old", "New", "Plain"))
-    database.write(marketplace.take, ben, str(old.id), None, NOW - timedelta(days=90))
+    database.write(marketplace.import_copy, ben, str(old.id), None, NOW - timedelta(days=90))
     database.write(marketplace.rate, ben, str(new.id), 5, "", NOW)
     database.write(marketplace.feature, LOCAL, str(plain.id), True)
     assert set(found(database, ann, category="moths")) == {"Old", "New", "Plain"}
@@ -82,7 +82,7 @@ def test_ones_own_are_told_with_where_they_come_from(database: Opened) -> None:
     ann, ben = person(database, "ann"), person(database, "ben")
     theirs = publish(database, ann, "Theirs <b>", description="<script>")
     publish(database, ben, "Mine")
-    copy = database.write(marketplace.take, ben, str(theirs.id), None, NOW).listing
+    copy = database.write(marketplace.import_copy, ben, str(theirs.id), None, NOW).listing
     own = {
         each.listing.name: each
         for each in database.read(search_market, ben, MarketSearch(view="yours"), None, PAGE, NOW).own
@@ -131,10 +131,10 @@ def line(weight: float, slug: str = "moth") -> AttachmentLine:
 
 def test_weights_are_scaled_in_proportion() -> None:
     lines = [line(0.9), line(0.3)]
-    assert (total(lines), settled(lines)) == (1.2, False)
+    assert (total(lines), sums_to_one(lines)) == (1.2, False)
     whole = to_whole(lines)
     assert [each.weight for each in whole] == [0.75, 0.25]
-    assert settled(whole)
+    assert sums_to_one(whole)
     assert [each.weight for each in to_whole([line(0), line(0)])] == [0.5, 0.5]
 
 
@@ -144,7 +144,7 @@ def test_a_weight_that_was_only_shown_rounded_stays_exact() -> None:
     assert third.weighing(33.33) is third
     assert third.weighing(None).weight == 0
     assert third.weighing(12.5).weight == 0.125
-    assert settled([line(1 / 3), line(1 / 3), line(1 / 3)])
+    assert sums_to_one([line(1 / 3), line(1 / 3), line(1 / 3)])
 
 
 def test_one_more_evaluation_weighs_like_the_others(database: Opened) -> None:

@@ -15,7 +15,7 @@ from rubrica.report.rubric_page import rubric_blocks
 from rubrica.store.users import ensure_user
 from rubrica.studio.rubrics.drawing import Zone, anchor_band, dimensions, gates, profiles, verdicts, zones
 from rubrica.studio.rubrics.prose import documentation
-from rubrica.studio.rubrics.versions_page import told_changes
+from rubrica.studio.rubrics.versions_page import change_list
 from rubrica.workspace import catalogue, marketplace
 from rubrica.workspace.access import Caller, Role
 from rubrica.workspace.definition_diff import difference
@@ -129,7 +129,7 @@ def test_what_an_author_wrote_is_never_markup() -> None:
 def test_a_difference_names_what_changed_and_marks_old_and_new() -> None:
     old = {"name": "x", "gates": [{"name": "first", "cap": 1}, {"name": "ceiling", "cap": 40}], "title": "Old"}
     new = {"name": "x", "gates": [{"name": "ceiling", "cap": 50}], "title": HOSTILE, "tags": ["fresh"]}
-    told = told_changes(difference(old, new), old, new)
+    told = change_list(difference(old, new), old, new)
     assert "<b>ceiling › cap</b> <del>40</del>" in told
     assert "<ins>50</ins>" in told
     assert "<b>first</b> <del>name: first" in told

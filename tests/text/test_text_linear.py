@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from rubrica.errors import StoredError
 from rubrica.text.hashing import LONGEST, FeatureLayout
-from rubrica.text.linear import LinearModel, load, stored
+from rubrica.text.linear import LinearModel, load, to_bytes
 
 GROUPS = {"greetings": ("hello", "bonjour", "привет*"), "code": ("python", "代码")}
 LAYOUT = FeatureLayout(bits=10, grams=(3, 4), groups=GROUPS)
@@ -74,7 +74,7 @@ def test_only_the_ends_of_a_long_text_are_read() -> None:
 
 def test_a_model_is_the_same_after_it_was_stored(tmp_path: Path) -> None:
     path = tmp_path / "model.weights"
-    path.write_bytes(stored(model()))
+    path.write_bytes(to_bytes(model()))
     again = load(path)
     assert (again.labels, again.weights, again.scale) == (LABELS, model().weights, 0.01)
     assert again.chances("hello, python") == model().chances("hello, python")
@@ -86,8 +86,8 @@ def test_a_model_is_the_same_after_it_was_stored(tmp_path: Path) -> None:
         b"",
         b"not compressed",
         zlib.compress(b"{}\n"),
-        zlib.compress(zlib.decompress(stored(model()))[:-1]),
-        zlib.compress(zlib.decompress(stored(model())).replace(b'"format":1', b'"format":9')),
+        zlib.compress(zlib.decompress(to_bytes(model()))[:-1]),
+        zlib.compress(zlib.decompress(to_bytes(model())).replace(b'"format":1', b'"format":9')),
     ],
 )
 def test_a_file_that_is_no_model_says_so(tmp_path: Path, content: bytes) -> None:

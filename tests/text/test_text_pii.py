@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rubrica.text.pii import FEATURES, find_pii, mask, veil
+from rubrica.text.pii import FEATURES, find_pii, mask, mask_value
 from rubrica.text.texts import Texts
 
 FEATURE = {feature.name: feature for feature in FEATURES}
@@ -76,7 +76,7 @@ def test_evidence_does_not_leak_the_value() -> None:
     (span,) = FEATURE["pii_ssn"].evidence(texts)  # type: ignore[misc]
     assert span.text == "***-**-6789"
     assert (span.field, span.start, span.end, span.label) == ("response", 5, 16, "ssn")
-    assert veil("467 3395") == "*** **95"
+    assert mask_value("467 3395") == "*** **95"
 
 
 def test_counts_by_kind_add_up() -> None:

@@ -11,7 +11,7 @@ from training.plain import plain_scores
 from training.safety import WEIGHTS, train
 
 from rubrica.text.exchange import Exchange
-from rubrica.text.linear import stored
+from rubrica.text.linear import to_bytes
 from rubrica.text.risk import risk, scores, weights
 from rubrica.text.safety import find_unsafe
 
@@ -55,7 +55,7 @@ def test_no_example_is_both_learnt_and_kept_apart() -> None:
 
 def test_the_weights_are_small_and_load() -> None:
     assert WEIGHTS.stat().st_size <= 2_000_000
-    assert stored(weights()) == WEIGHTS.read_bytes()
+    assert to_bytes(weights()) == WEIGHTS.read_bytes()
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +68,7 @@ def few() -> tuple[list[Labelled], list[Labelled]]:
 
 def test_training_again_gives_the_same_bytes(few: tuple[list[Labelled], list[Labelled]]) -> None:
     answered, replied = few
-    assert stored(train(answered, [], replied)) == stored(train(answered, [], replied))
+    assert to_bytes(train(answered, [], replied)) == to_bytes(train(answered, [], replied))
 
 
 def test_an_own_example_that_names_a_measured_behaviour_is_left_out() -> None:

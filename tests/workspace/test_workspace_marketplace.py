@@ -39,7 +39,7 @@ def stands(database: Opened, listing: RubricListing) -> MarketListing:
 
 
 def take(database: Opened, caller: Caller, listing: RubricListing, now: datetime = NOW) -> RubricListing:
-    return database.write(marketplace.take, caller, str(listing.id), None, now).listing
+    return database.write(marketplace.import_copy, caller, str(listing.id), None, now).listing
 
 
 def rate(
@@ -52,7 +52,7 @@ def rate(
 def test_an_import_is_a_private_copy_that_remembers_where_it_comes_from(database: Opened) -> None:
     ann, ben = person(database, "ann"), person(database, "ben")
     original = publish(database, ann, category="style", tags=["short"])
-    made = database.write(marketplace.take, ben, str(original.id), None, NOW)
+    made = database.write(marketplace.import_copy, ben, str(original.id), None, NOW)
     assert (made.listing.created_by, made.listing.is_public) == (ben.user_id, False)
     assert (made.listing.slug, made.listing.category, made.listing.tags) == ("brevity", "style", ("short",))
     assert made.version.definition["rules"] == [RULE]
@@ -83,7 +83,7 @@ def test_authors_do_not_count_when_they_import_what_is_theirs(database: Opened) 
     original = publish(database, ann)
     take(database, ann, original)
     assert stands(database, original).downloads == 0
-    assert marketplace.shown(stands(database, original), NOW)["trend"] == 0
+    assert marketplace.listing_data(stands(database, original), NOW)["trend"] == 0
 
 
 def test_an_earlier_version_can_be_imported(database: Opened) -> None:
@@ -91,23 +91,23 @@ def test_an_earlier_version_can_be_imported(database: Opened) -> None:
     original = publish(database, ann)
     changed = read_draft({"name": "Brevity", "scoring_type": "binary", "rules": [{**RULE, "expression": "1"}]})
     database.write(catalogue.update, ann, str(original.id), changed, ANYTHING, NOW)
-    newest = database.write(marketplace.take, ben, "brevity", None, NOW)
-    oldest = database.write(marketplace.take, ben, "brevity", original.version, NOW)
-    by_name = database.write(marketplace.take, ben, f"brevity@{original.version}", None, NOW)
+    newest = database.write(marketplace.import_copy, ben, "brevity", None, NOW)
+    oldest = database.write(marketplace.import_copy, ben, "brevity", original.version, NOW)
+    by_name = database.write(marketplace.import_copy, ben, f"brevity@{original.version}", None, NOW)
     assert [made.version.definition["rules"][0]["expression"] for made in (newest, oldest, by_name)] == [
         "1",
         RULE["expression"],
         RULE["expression"],
     ]
     with pytest.raises(MissingError, match=r"no version 9\.9"):
-        database.write(marketplace.take, ben, "brevity", "9.9", NOW)
+        database.write(marketplace.import_copy, ben, "brevity", "9.9", NOW)
 
 
 def test_a_slug_on_the_marketplace_is_what_is_listed_and_not_ones_own_copy(database: Opened) -> None:
     ann, ben = person(database, "ann"), person(database, "ben")
     original = publish(database, ann)
     take(database, ben, original)
-    again = database.write(marketplace.take, ben, "brevity", None, NOW)
+    again = database.write(marketplace.import_copy, ben, "brevity", None, NOW)
     assert again.origin is not None
     assert again.origin.rubric_id == original.id
 
@@ -116,14 +116,14 @@ def test_a_slug_that_several_authors_use_is_refused_with_their_ids(database: Ope
     ann, ben, cleo = (person(database, name) for name in ("ann", "ben", "cleo"))
     both = [publish(database, ann), publish(database, ben)]
     with pytest.raises(ConflictError) as refused:
-        database.write(marketplace.take, cleo, "brevity", None, NOW)
+        database.write(marketplace.import_copy, cleo, "brevity", None, NOW)
     assert all(str(listing.id) in str(refused.value) for listing in both)
 
 
 @pytest.mark.parametrize("reference", ["nowhere", "00000000-0000-7000-8000-000000000000", "a\0b", "x" * 500])
 def test_what_does_not_exist_is_missing(database: Opened, reference: str) -> None:
     with pytest.raises(MissingError):
-        database.write(marketplace.take, person(database, "ann"), reference, None, NOW)
+        database.write(marketplace.import_copy, person(database, "ann"), reference, None, NOW)
 
 
 def test_what_is_private_is_not_on_the_marketplace_even_for_its_author_and_admins(database: Opened) -> None:
@@ -131,7 +131,7 @@ def test_what_is_private_is_not_on_the_marketplace_even_for_its_author_and_admin
     private = publish(database, ann, is_public=False)
     for caller in (ann, ben, root):
         for call in (
-            lambda conn, who=caller: marketplace.take(conn, who, str(private.id), None, NOW),
+            lambda conn, who=caller: marketplace.import_copy(conn, who, str(private.id), None, NOW),
             lambda conn, who=caller: marketplace.rate(conn, who, str(private.id), 5, "", NOW),
             lambda conn, who=caller: marketplace.detail(conn, who, str(private.id)),
             lambda conn, who=caller: marketplace.reviews(conn, who, str(private.id), 10),
@@ -240,8 +240,8 @@ def test_what_is_taken_up_now_trends_above_what_was_taken_up_more_often_before(d
     take(database, others[0], now)
     found = database.read(marketplace.trending, 30, 10, NOW).offers
     assert [offer.listing.id for offer in found] == [now.id, before.id]
-    assert [marketplace.shown(offer, NOW)["trend"] for offer in found] == [1.0, 0.75]
-    assert [marketplace.shown(offer, NOW + WEEK)["trend"] for offer in found] == [0.5, 0.375]
+    assert [marketplace.listing_data(offer, NOW)["trend"] for offer in found] == [1.0, 0.75]
+    assert [marketplace.listing_data(offer, NOW + WEEK)["trend"] for offer in found] == [0.5, 0.375]
     whole = database.read(marketplace.browse, MarketFilters(), "trending", 10).offers
     assert [offer.listing.id for offer in whole] == [now.id, before.id, never.id]
 
@@ -260,7 +260,7 @@ def test_only_the_first_rating_of_a_person_moves_the_trend(database: Opened) -> 
     values = []
     for caller, stars in ((ben, 5), (ben, 1), (ben, 5), (cleo, 3), (cleo, 5)):
         rate(database, caller, listing, stars)
-        values.append(marketplace.shown(stands(database, listing), NOW)["trend"])
+        values.append(marketplace.listing_data(stands(database, listing), NOW)["trend"])
     assert values == [2.0] * 5
 
 
@@ -281,8 +281,8 @@ def test_many_who_rate_and_import_at_once_are_all_counted(database: Opened) -> N
     async def scenario(opened: Database) -> None:
         await asyncio.gather(
             *(opened.write(marketplace.rate, one, str(listing.id), 1 + n % 5, "", NOW) for n, one in enumerate(crowd)),
-            *(opened.write(marketplace.take, one, str(listing.id), None, NOW) for one in crowd),
-            *(opened.write(marketplace.take, one, str(listing.id), None, NOW) for one in crowd),
+            *(opened.write(marketplace.import_copy, one, str(listing.id), None, NOW) for one in crowd),
+            *(opened.write(marketplace.import_copy, one, str(listing.id), None, NOW) for one in crowd),
             *(opened.write(marketplace.rate, one, str(listing.id), 1 + n % 4, "", NOW) for n, one in enumerate(crowd)),
         )
 
@@ -291,7 +291,7 @@ def test_many_who_rate_and_import_at_once_are_all_counted(database: Opened) -> N
     given = [one.rating for one in database.read(marketplace.reviews, crowd[0], str(listing.id), 100)]
     assert (found.downloads, found.reviews) == (16, 16)
     assert found.rating == pytest.approx(sum(given) / 16, abs=0.005)
-    assert marketplace.shown(found, NOW)["trend"] >= 16
+    assert marketplace.listing_data(found, NOW)["trend"] >= 16
 
 
 def test_rating_goes_on_while_the_author_changes_the_rubric(database: Opened) -> None:

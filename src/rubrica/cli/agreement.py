@@ -16,7 +16,7 @@ from rich.text import Text
 from rubrica.errors import RubricaError
 from rubrica.judges.panel import AxisAgreement, axis_agreement
 from rubrica.model.evaluation import Evaluation, Vote
-from rubrica.report.figures import counted, figure, signed
+from rubrica.report.figures import count_of, figure, signed
 from rubrica.runs.files.case_source import STDIN, lines_of
 
 from .broken_lines import BrokenLines
@@ -88,7 +88,7 @@ def _no_votes(stored: str, evaluations: int) -> str:
     if not evaluations:
         return f"{stored} holds no evaluation"
     return (
-        f"{stored}: none of {counted(evaluations, 'evaluation')} has votes; a panel or repeats give them "
+        f"{stored}: none of {count_of(evaluations, 'evaluation')} has votes; a panel or repeats give them "
         "(`rubrica eval CASES.jsonl -J MODEL -J OTHER -o EVALUATIONS.jsonl`, or --repeats 3)"
     )
 

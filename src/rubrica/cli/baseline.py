@@ -10,7 +10,7 @@ import typer
 from rich.text import Text
 
 from rubrica.errors import MissingError
-from rubrica.report.figures import counted, percent, signed
+from rubrica.report.figures import count_of, percent, signed
 from rubrica.runs.compare.annotations import comparison_table, of_comparison
 from rubrica.runs.compare.baseline import DEFAULT_FILE, MOST_KEPT, Baselines, BaselineSource
 from rubrica.runs.compare.comparison import USUAL, compare
@@ -36,11 +36,11 @@ from .stored_run_options import (
     Margin,
     RunArgument,
     Seed,
-    opened,
+    format_figure,
+    open_stored_run,
     plain_table,
-    rounded,
+    reread_silently,
     step_summary,
-    unheard,
 )
 
 app = typer.Typer(
@@ -90,7 +90,7 @@ def add(
 ) -> None:
     """Keep a run as a baseline."""
     complaints = BrokenLines()
-    stored = opened(run, complaints)
+    stored = open_stored_run(run, complaints)
     manifest = stored.manifest
     source = BaselineSource(
         run=manifest.id if manifest is not None else stored.name,
@@ -106,7 +106,7 @@ def add(
     else:
         at = f"at {entry.label}" if entry.commit is not None else "outside of git"
         out().print(
-            Text(safe(f"kept {counted(entry.evaluations, 'evaluation')} as {entry.id}, {at}, in {file}")),
+            Text(safe(f"kept {count_of(entry.evaluations, 'evaluation')} as {entry.id}, {at}, in {file}")),
             soft_wrap=True,
         )
     if complaints.count:
@@ -128,13 +128,13 @@ def check(
 ) -> None:
     """Hold a run against a baseline; exit with 100 on a regression that is beyond noise."""
     complaints = BrokenLines()
-    stored = opened(run, complaints)
+    stored = open_stored_run(run, complaints)
     baselines = Baselines(file)
     entry = baselines.find(against, {row.rubric for row in stored.rows()})
     name = f"baseline {entry.label}"
     found = compare(
         baselines.rows(entry),
-        unheard(stored).rows(group),
+        reread_silently(stored).rows(group),
         gradings=(entry.grading, Grading.of(stored.rubrics().values())),
         names=(name, run),
         terms=ComparisonTerms(level=level, margin=margin, grouped=not independent, seed=seed),
@@ -179,11 +179,11 @@ def trend(
         return
     table = plain_table(("",), ("first", "last", "a run"), ("trend", "latest", ""))
     for own in found:
-        shown = percent if own.name.endswith(PASSED.key) else rounded
+        shown = percent if own.name.endswith(PASSED.key) else format_figure
         step = "—" if own.step is None else signed(float(f"{own.step:.2g}"))
-        table.add_row(safe(_name(own)), shown(own.known[0]), shown(own.known[-1]), step, *_told(own), own.spark)
+        table.add_row(safe(_name(own)), shown(own.known[0]), shown(own.known[-1]), step, *_trend_texts(own), own.spark)
     span = f"from {points[0].at[:10]} to {points[-1].at[:10]}"
-    out().print(table, Text(f"\n{counted(len(points), 'baseline')} {span}"))
+    out().print(table, Text(f"\n{count_of(len(points), 'baseline')} {span}"))
 
 
 _STYLES: dict[Direction | Latest, str] = {
@@ -194,7 +194,7 @@ _STYLES: dict[Direction | Latest, str] = {
 }
 
 
-def _told(found: Trend) -> tuple[Text, Text]:
+def _trend_texts(found: Trend) -> tuple[Text, Text]:
     return Text(found.direction, _STYLES.get(found.direction, "dim")), Text(
         found.latest, _STYLES.get(found.latest, "dim")
     )

@@ -14,7 +14,7 @@ from rich.text import Text
 from rubrica.errors import RubricaError
 from rubrica.llm.cache import CacheError, CacheStats, ReplyCache
 from rubrica.llm.settings import load_settings
-from rubrica.report.figures import counted, figure, percent
+from rubrica.report.figures import count_of, figure, percent
 
 from .options import AsJson
 from .screen import echo_json, note, out, safe
@@ -77,7 +77,7 @@ def _stats(path: Path, as_json: bool) -> None:
     table.add_row("file", Text(safe(str(path)) + ("" if path.exists() else " (not there yet)")))
     table.add_row("entries", f"{stats.entries:,}")
     table.add_row("size", size(stats.bytes))
-    table.add_row("hits", f"{stats.hits:,} of {counted(asked, 'lookup')}{share}")
+    table.add_row("hits", f"{stats.hits:,} of {count_of(asked, 'lookup')}{share}")
     out().print(table)
 
 
@@ -103,7 +103,7 @@ def size(count: int) -> str:
     ('512 bytes', '20.5 kB', '3.4 MB')
     """
     if count < 1000:
-        return counted(count, "byte")
+        return count_of(count, "byte")
     if count < 999_950:
         return f"{figure(round(count / 1000, 1))} kB"
     return f"{figure(round(count / 1e6, 1))} MB"

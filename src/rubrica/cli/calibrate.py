@@ -17,7 +17,7 @@ from rubrica.model.calibration import Calibration, CalibrationFigures
 from rubrica.packs.library import SUFFIXES, find
 from rubrica.report.figures import figure, signed
 from rubrica.runs.files.case_source import STDIN, LineSource, lines_of
-from rubrica.runs.review.calibration_lesson import CalibrationLesson, document_with, learned, raised
+from rubrica.runs.review.calibration_lesson import CalibrationLesson, document_with, learn_calibration, next_version
 
 from .options import AsJson, Force
 from .output_files import atomic_text_file, refuse_same
@@ -67,7 +67,7 @@ def calibrate_judges(
     refuse_same(output, None if labels == STDIN else labels)
     loaded = rubric_of(rubric)
     with lines_of(labels) as lines:
-        lesson = learned(loaded, _decoded(lines, labels), file=labels, seed=seed, on=datetime.now(UTC).date())
+        lesson = learn_calibration(loaded, _decoded(lines, labels), file=labels, seed=seed, on=datetime.now(UTC).date())
     calibration = lesson.found.calibration
     written = output if calibration is not None else None
     if output is not None and calibration is not None:
@@ -127,7 +127,7 @@ def _page(lesson: CalibrationLesson, written: str | None) -> Group:
     parts += [Text.assemble(("✕ ", "bold yellow"), safe(refusal.reason)) for refusal in refused.values()]
     parts += [Text(line, "dim") for line in _notes(lesson)]
     if written is not None:
-        version = raised(lesson.rubric.version)
+        version = next_version(lesson.rubric.version)
         said = f"{lesson.rubric.name}@{version} with {calibration}"
         parts.append(Text.assemble("wrote ", (safe(written), "bold"), f": {said}"))
     elif calibration is not None:

@@ -16,7 +16,7 @@ from rubrica.companion.page import trial_html
 from rubrica.companion.scenarios import load_scenarios
 from rubrica.companion.trial import Trial
 from rubrica.errors import RubricaError
-from rubrica.report.figures import counted
+from rubrica.report.figures import count_of
 from rubrica.runs.compare.comparison import compare as compared
 from rubrica.runs.summary.grading import Grading
 from rubrica.telemetry.langfuse import Account, Langfuse
@@ -141,7 +141,7 @@ def evaluate(
             name = run_name or f"{system.name} {done.began:%Y-%m-%d %H:%M}"
             run = LangfuseRun(name, langfuse, "", int(done.began.timestamp()) * 10**9, system.kept)
             count = asyncio.run(_sent(trial, account, run))
-            note(f"{counted(count, 'score')} sent to Langfuse as the run {run.name!r} of {langfuse!r}")
+            note(f"{count_of(count, 'score')} sent to Langfuse as the run {run.name!r} of {langfuse!r}")
     if trial.decision.label in ("revise", "inconclusive"):
         raise typer.Exit(NOT_READY)
 
@@ -181,7 +181,7 @@ def compare(
             for trial in trials:
                 if trial.missing:
                     first_gap = trial.missing[0]
-                    count = counted(len(trial.missing), "reply", "replies")
+                    count = count_of(len(trial.missing), "reply", "replies")
                     note(f"{trial.prompt}: {count} missing, such as {first_gap.case}: {first_gap.failure}", "yellow")
                 conclude(trial, named=True)
     if found.regressions:

@@ -7,7 +7,7 @@ from rich.text import Text
 
 from rubrica.companion.judgement import FLAGS, OVERALL
 from rubrica.companion.trial import Trial
-from rubrica.report.figures import counted, dollars, headline
+from rubrica.report.figures import count_of, dollars, headline
 
 from .screen import out, safe, short
 from .verdict_style import bar, share_style, verdict_text
@@ -39,14 +39,14 @@ def show(trial: Trial) -> None:
     if trial.disagreements:
         widest = trial.disagreements[0]
         console.print(
-            f"≠ {counted(len(trial.disagreements), 'score')} on which rules and judge are more than 0.3 apart, "
+            f"≠ {count_of(len(trial.disagreements), 'score')} on which rules and judge are more than 0.3 apart, "
             f"widest {safe(widest.case)} {widest.dimension}: {widest.by_rules:.2f} and {widest.by_judge:.2f}"
         )
     for spoken in trial.missing:
         console.print(Text.assemble(("✕ ", "bold red"), safe(f"{spoken.case}: {spoken.failure}")))
     missing_scores = sum(len(reply.unscored) for reply in trial.replies)
     if missing_scores:
-        console.print(f"{counted(missing_scores, 'judged score')} missing: the neutral value stands in")
+        console.print(f"{count_of(missing_scores, 'judged score')} missing: the neutral value stands in")
     conclude(trial)
 
 
@@ -82,6 +82,6 @@ def conclude(trial: Trial, *, named: bool = False) -> None:
         out().print(f"a close call: {decision.close}")
     flagged = len({reply.spoken.case for _, raised in trial.flagged for reply in raised})
     if flagged and decision.label in ("deploy", "ab_test"):
-        out().print(f"{counted(flagged, 'reply raises', 'replies raise')} a flag: look there before it ships")
+        out().print(f"{count_of(flagged, 'reply raises', 'replies raise')} a flag: look there before it ships")
     if trial.cost.input_tokens:
-        out().print(Text(f"{dollars(trial.cost.usd)} for {counted(len(trial.replies), 'reply', 'replies')}", "dim"))
+        out().print(Text(f"{dollars(trial.cost.usd)} for {count_of(len(trial.replies), 'reply', 'replies')}", "dim"))

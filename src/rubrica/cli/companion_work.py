@@ -28,7 +28,7 @@ from rubrica.llm.connect import connect
 from rubrica.llm.price import price
 from rubrica.llm.settings import load_settings
 from rubrica.model.rubric import Rubric
-from rubrica.report.figures import counted
+from rubrica.report.figures import count_of
 from rubrica.runs.files.folder import RunOpening
 from rubrica.runs.files.manifest import new_manifest, terms_of
 from rubrica.telemetry.langfuse import Account, Langfuse, StoredPrompt
@@ -146,14 +146,14 @@ def finished_trials(setting: TrialSettings, systems: Sequence[SystemPrompt], fol
     source = ", ".join(system.name for system in systems)
     manifest = new_manifest(source, setting.rubric, judges, setting.terms(systems), datetime.now(UTC))
     with open_journal(folder, manifest) as (journal, opening):
-        _tell(opening, journal, folder)
+        _print_opening(opening, journal, folder)
         over = False
         try:
             trials = asyncio.run(_trials(setting, systems, journal))
             yield FinishedTrials(trials, datetime.fromisoformat(opening.manifest.started))
             over = not _owed(trials, folder)
         except KeyboardInterrupt:
-            kept = f"{counted(journal.replies, 'reply', 'replies')} kept in {folder}"
+            kept = f"{count_of(journal.replies, 'reply', 'replies')} kept in {folder}"
             said = f"{kept}; the same command goes on from there" if journal.replies else "there was no reply yet"
             raise interrupted(said) from None
         except RubricaError:
@@ -169,21 +169,23 @@ def _owed(trials: Sequence[Trial], folder: Path) -> bool:
     """Whether candidate or judge owe something; what to do about it is told."""
     missing = sum(len(trial.missing) for trial in trials)
     unscored = sum(reply.owed for trial in trials for reply in trial.replies)
-    parts = [counted(missing, "reply", "replies")] if missing else []
-    parts += [f"the judge's scores of {counted(unscored, 'reply', 'replies')}"] if unscored else []
+    parts = [count_of(missing, "reply", "replies")] if missing else []
+    parts += [f"the judge's scores of {count_of(unscored, 'reply', 'replies')}"] if unscored else []
     if parts and any(trial.replies for trial in trials):
         note(f"{' and '.join(parts)} missing: the same command asks for that alone, the rest is in {folder}", "yellow")
     return bool(parts)
 
 
-def _tell(opening: RunOpening, journal: Journal, folder: Path) -> None:
+def _print_opening(opening: RunOpening, journal: Journal, folder: Path) -> None:
     if opening.kind == "restarted":
         note(f"a new trial, changed since: {'; '.join(opening.changes)}", "bold")
         note(f"the earlier one is in {opening.earlier}")
     elif journal.replies:
-        note(f"going on with {folder}: {counted(journal.replies, 'reply', 'replies')} had before")
+        note(f"going on with {folder}: {count_of(journal.replies, 'reply', 'replies')} had before")
     if journal.unreadable:
-        note(f"{counted(journal.unreadable, 'line')} of it cannot be read; what they held is asked for again", "yellow")
+        note(
+            f"{count_of(journal.unreadable, 'line')} of it cannot be read; what they held is asked for again", "yellow"
+        )
 
 
 async def _trials(setting: TrialSettings, systems: Sequence[SystemPrompt], journal: Journal) -> list[Trial]:

@@ -18,7 +18,7 @@ from .comparison_tables import comparison_page
 from .judge_options import VERDICT_FAILED
 from .options import AsJson
 from .screen import echo_json, out
-from .stored_run_options import Github, GroupKey, Independent, Level, Margin, Seed, opened, step_summary
+from .stored_run_options import Github, GroupKey, Independent, Level, Margin, Seed, open_stored_run, step_summary
 
 app = typer.Typer(add_completion=False, rich_markup_mode="rich")
 
@@ -51,7 +51,7 @@ def compare(
 ) -> None:
     """Tell what got better or worse from one run to another, and what cannot be told."""
     complaints = BrokenLines()
-    runs = opened(a, complaints), opened(b, complaints)
+    runs = open_stored_run(a, complaints), open_stored_run(b, complaints)
     found = compared(
         runs[0].rows(group),
         runs[1].rows(group),

@@ -8,13 +8,13 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from rubrica.report.figures import counted, percent, signed
+from rubrica.report.figures import count_of, percent, signed
 from rubrica.runs.compare.annotations import change_told
 from rubrica.runs.compare.comparison import Comparison, MovedCase
 from rubrica.runs.compare.measure_comparison import MeasureComparison, Verdict
 
 from .screen import safe, short
-from .stored_run_options import plain_table, rounded
+from .stored_run_options import format_figure, plain_table
 from .verdict_style import verdict_text
 
 _STYLES: dict[Verdict, str] = {
@@ -36,23 +36,23 @@ def comparison_page(found: Comparison, names: tuple[str, str]) -> RenderableType
         parts += [_changes(found), Text()]
     for title, cases in (("fell furthest", found.worse), ("rose furthest", found.better)):
         if cases:
-            parts += [_moved(title, cases), Text()]
+            parts += [_moved_table(title, cases), Text()]
     for note in found.notes:
         parts.append(Text.assemble(("! ", "bold yellow"), safe(note)))
     for own, name in ((found.only_a, names[0]), (found.only_b, names[1])):
         if own:
             listed = ", ".join(short(case, 24) for case in own[:MOST_CASES]) + (", …" if len(own) > MOST_CASES else "")
             parts.append(
-                Text.assemble(("! ", "bold yellow"), safe(f"only {name} has {counted(len(own), 'case')}: {listed}"))
+                Text.assemble(("! ", "bold yellow"), safe(f"only {name} has {count_of(len(own), 'case')}: {listed}"))
             )
     return Group(*parts, Text(conclusion(found), _STYLES[found.verdict]))
 
 
 def conclusion(found: Comparison) -> str:
     """The comparison in one line."""
-    basis = f"over {counted(found.cases, 'case')} in both"
+    basis = f"over {count_of(found.cases, 'case')} in both"
     if found.groups is not None:
-        basis += f", in {counted(found.groups, 'group')}"
+        basis += f", in {count_of(found.groups, 'group')}"
     better, worse = (", ".join(map(_name, lines)) for lines in (found.improvements, found.regressions))
     match found.verdict:
         case "regression":
@@ -63,7 +63,7 @@ def conclusion(found: Comparison) -> str:
             return f"no difference that matters, {basis}"
         case _:
             unclear = [line for line in found.lines if line.verdict == "cannot tell"]
-            return f"cannot tell: {counted(len(unclear), 'measure')} may differ, {basis}"
+            return f"cannot tell: {count_of(len(unclear), 'measure')} may differ, {basis}"
 
 
 def _lines(found: Comparison, names: tuple[str, str]) -> RenderableType:
@@ -99,14 +99,14 @@ def _changes(found: Comparison) -> Table:
     return table
 
 
-def _moved(title: str, cases: Sequence[MovedCase]) -> Table:
+def _moved_table(title: str, cases: Sequence[MovedCase]) -> Table:
     table = plain_table((title,), ("before", "after", "by"), ("verdict",))
     for moved in cases[:MOST_CASES]:
         verdict = verdict_text(moved.verdicts[1])
         if moved.verdicts[0] != moved.verdicts[1]:
             verdict = Text.assemble(verdict_text(moved.verdicts[0]), " → ", verdict)
         change = signed(float(f"{moved.after - moved.before:.3g}"))
-        table.add_row(short(moved.case, 40), rounded(moved.before), rounded(moved.after), change, verdict)
+        table.add_row(short(moved.case, 40), format_figure(moved.before), format_figure(moved.after), change, verdict)
     return table
 
 
@@ -115,7 +115,7 @@ def _name(line: MeasureComparison) -> str:
 
 
 def _value(line: MeasureComparison, value: float) -> str:
-    return percent(value) if line.measure.kind == "passed" else rounded(value)
+    return percent(value) if line.measure.kind == "passed" else format_figure(value)
 
 
 def _bare(line: MeasureComparison, value: float) -> str:

@@ -64,7 +64,7 @@ def _rows(settings: Settings) -> Iterator[dict[str, Any]]:
             "value": shown.value if shown.name in KEYS and given else values[shown.name],
             "origin": shown.origin,
             "variables": list(variables_of(shown.name)),
-            "says": _says(shown.name),
+            "says": _description(shown.name),
         }
 
 
@@ -78,11 +78,11 @@ def _table(settings: Settings, *, explained: bool) -> Table:
     for shown in settings.shown():
         style = "" if shown.name in settings.origins else "dim"
         row = [Text(shown.name), Text(safe(shown.value), style), Text(safe(shown.origin), style)]
-        table.add_row(*row, *([_says(shown.name)] if explained else []))
+        table.add_row(*row, *([_description(shown.name)] if explained else []))
     return table
 
 
-def _says(name: str) -> str:
+def _description(name: str) -> str:
     says = Settings.model_fields[name].description or ""
     return f"{says}, from {' or '.join(KEYS[name])}" if name in KEYS else says
 

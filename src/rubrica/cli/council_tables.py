@@ -25,11 +25,11 @@ from rubrica.council.events import (
     Stage,
     StageFinished,
     StageStarted,
-    nobody,
+    ignore_event,
 )
 from rubrica.council.result import CouncilResult, name_of
 from rubrica.council.review import AnswerReview
-from rubrica.report.figures import counted, dollars, duration, figure, signed
+from rubrica.report.figures import count_of, dollars, duration, figure, signed
 
 from .screen import err, safe, short
 from .verdict_style import bar, share_style
@@ -56,10 +56,10 @@ class SessionBoard:
             case StageStarted():
                 self.stage, self.rows = event.stage, dict.fromkeys(event.models)
             case AnswerReceived():
-                told = f"{counted(event.words, 'word')}, {duration(event.seconds * 1000)}"
+                told = f"{count_of(event.words, 'word')}, {duration(event.seconds * 1000)}"
                 self.rows[event.model] = Text(told, "green")
             case ReviewFinished():
-                told = f"{event.scored} of {counted(event.answers, 'answer')}, {duration(event.seconds * 1000)}"
+                told = f"{event.scored} of {count_of(event.answers, 'answer')}, {duration(event.seconds * 1000)}"
                 self.rows[event.model] = Text(told, "green" if event.scored else "yellow")
             case MemberDropped():
                 self.rows[event.model] = Text(short(event.reason, 80), "yellow")
@@ -87,7 +87,7 @@ def progress(*, quiet: bool) -> Iterator[Listener]:
     """A listener that shows the session as it goes, on standard error; nothing where nobody would see it."""
     console = err()
     if quiet or not console.is_terminal:
-        yield nobody
+        yield ignore_event
         return
     board = SessionBoard()
     with Live(board, console=console, refresh_per_second=8, transient=True, redirect_stdout=False) as live:
@@ -202,8 +202,8 @@ def audit_page(found: Audit) -> RenderableType:
     """What saved councils show, with what is not known said so."""
     parts: list[RenderableType] = [
         Text(
-            f"{counted(found.sessions, 'session')}, {counted(len(found.reviewers), 'reviewer')}, "
-            f"{counted(found.reviews, 'review')}"
+            f"{count_of(found.sessions, 'session')}, {count_of(len(found.reviewers), 'reviewer')}, "
+            f"{count_of(found.reviews, 'review')}"
         ),
         Text(),
         Text("Rubric against one score for the whole", "bold"),

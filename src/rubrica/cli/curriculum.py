@@ -14,7 +14,7 @@ import typer
 from typer.core import TyperCommand
 
 from rubrica.education.baseline import BASELINE, BaselineFile
-from rubrica.education.curriculum import HIGHEST_GRADE, bundled_curriculum, chosen, read_curriculum
+from rubrica.education.curriculum import HIGHEST_GRADE, bundled_curriculum, read_curriculum, select_skills
 from rubrica.education.evaluator import RUBRIC
 from rubrica.education.execute import CurriculumRequest, CurriculumSession, Pieces, execute_curriculum
 from rubrica.education.questions import MOST_QUESTIONS, Difficulty, QuestionType
@@ -189,7 +189,9 @@ def run(
 ) -> None:
     """Have a model write questions for every skill of some grades, and judge them."""
     wanted = grades_of(grades)
-    skills = chosen(bundled_curriculum() if curriculum is None else read_curriculum(curriculum), wanted, max_skills)
+    skills = select_skills(
+        bundled_curriculum() if curriculum is None else read_curriculum(curriculum), wanted, max_skills
+    )
     judged_by = rubric_of(rubric, settings_of(settings or []))
     names = judge_names(judge, offline=offline)
     asked = {"questions per skill": per_skill, "type": kind, "difficulty": difficulty}
@@ -249,7 +251,7 @@ def skills(grades: Annotated[list[str] | None, typer.Argument(metavar="N …", h
     """List the skills of a curriculum."""
     known = bundled_curriculum() if curriculum is None else read_curriculum(curriculum)
     wanted = grades_of(grades) if grades else sorted({skill.grade for skill in known})
-    out().print(skills_table(chosen(known, wanted)))
+    out().print(skills_table(select_skills(known, wanted)))
 
 
 @app.command()

@@ -8,7 +8,7 @@ from typing import Any, assert_never
 from rubrica.education.execute import CurriculumEvent, CurriculumOutcome, PieceFinished
 from rubrica.education.folder import FinishedWork
 from rubrica.errors import RubricaError
-from rubrica.report.figures import counted
+from rubrica.report.figures import count_of
 from rubrica.runs.events import RunAdvanced, RunNote
 
 from .judge_options import interrupted
@@ -29,7 +29,7 @@ class CurriculumScreen(ProgressScreen):
                 note(text)
             case RunAdvanced():
                 if event.done and not event.judged:
-                    said = f"{counted(event.done, self._noun)} done already"
+                    said = f"{count_of(event.done, self._noun)} done already"
                     note(f"going on: {said}, {(event.total or 0) - event.done} to go")
                 self.show(event)
             case PieceFinished(piece):

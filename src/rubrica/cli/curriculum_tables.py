@@ -10,7 +10,7 @@ from rich.text import Text
 
 from rubrica.education.curriculum import Skill
 from rubrica.education.results import VERDICTS
-from rubrica.report.figures import counted, duration
+from rubrica.report.figures import count_of, duration
 from rubrica.runs.compare.trend import Trend
 
 from .screen import safe, short
@@ -36,7 +36,7 @@ def grade_table(summary: Data, noun: str) -> Table:
     if weak:
         table.add_row("weakest", ", ".join(f"{name} {mean:.2f}" for mean, name in weak[:3]))
     if summary["offline_questions"]:
-        table.add_row("note", f"{counted(summary['offline_questions'], 'question')} scored offline, by rules alone")
+        table.add_row("note", f"{count_of(summary['offline_questions'], 'question')} scored offline, by rules alone")
     return table
 
 

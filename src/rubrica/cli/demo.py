@@ -18,7 +18,7 @@ from rubrica.errors import RubricaError
 from rubrica.model.evaluation import Evaluation
 from rubrica.model.rubric import Rubric
 from rubrica.packs.library import PACKS, examples, load
-from rubrica.report.figures import counted
+from rubrica.report.figures import count_of
 from rubrica.report.page import write_report
 from rubrica.runs.expectation import mismatches
 
@@ -51,17 +51,17 @@ class PackExamples:
 def demo(folder: Folder = "demo") -> None:
     """Judge the bundled examples, offline, and write a report."""
     started = time.perf_counter()
-    shown = [*_judged()]
+    shown = [*_evaluate_packs()]
     seconds = time.perf_counter() - started
     console = out()
     for part in shown:
         console.print(example_table(part.pack, part.rubric, part.exhibits, console.width))
-    page, stored = _kept(Path(folder), shown)
+    page, stored = _write_results(Path(folder), shown)
     exhibits = [exhibit for part in shown for exhibit in part.exhibits]
     astray = sum(bool(exhibit.differences) for exhibit in exhibits)
-    outcome = "all as expected" if not astray else f"{counted(astray, 'verdict')} other than expected"
+    outcome = "all as expected" if not astray else f"{count_of(astray, 'verdict')} other than expected"
     console.print(
-        Text(f"\n{counted(len(exhibits), 'example')} judged offline in {seconds:.1f} s, {outcome}.\n", "bold")
+        Text(f"\n{count_of(len(exhibits), 'example')} judged offline in {seconds:.1f} s, {outcome}.\n", "bold")
     )
     rubrica = program()
     console.print("Look at")
@@ -76,7 +76,7 @@ def demo(folder: Folder = "demo") -> None:
         console.print(Text(f"  {safe(command)}", "bold cyan"), soft_wrap=True)
 
 
-def _judged() -> Iterator[PackExamples]:
+def _evaluate_packs() -> Iterator[PackExamples]:
     for pack in PACKS:
         found: dict[str, list[ExampleRow]] = {}
         for case in examples(pack):
@@ -88,7 +88,7 @@ def _judged() -> Iterator[PackExamples]:
             yield PackExamples(pack, load(name), tuple(exhibits))
 
 
-def _kept(folder: Path, shown: list[PackExamples]) -> tuple[str, str]:
+def _write_results(folder: Path, shown: list[PackExamples]) -> tuple[str, str]:
     """Write the report and the evaluations; their paths."""
     try:
         folder.mkdir(parents=True, exist_ok=True)

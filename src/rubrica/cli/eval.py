@@ -14,7 +14,7 @@ from rubrica.engine.evaluate import evaluate
 from rubrica.errors import RubricaError
 from rubrica.extras import requires
 from rubrica.model.context import Context
-from rubrica.report.figures import counted
+from rubrica.report.figures import count_of
 from rubrica.runs.batch import Batch
 from rubrica.runs.files.case_source import cases_of
 from rubrica.runs.request import JudgeSettings
@@ -37,9 +37,9 @@ from .judge_options import (
     RubricName,
     estimate_table,
     judge_names,
-    listed,
     open_judging,
     refuse_unknown,
+    split_list,
 )
 from .options import (
     HOW,
@@ -178,7 +178,7 @@ def eval(
         dry=dry_run,
     )
     tally = RunTally()
-    watched = listed(fail_on)
+    watched = split_list(fail_on)
     _judge(what, RubricChoice(rubric, settings or [], server, keep), judging, to, tally, watched)
     if tally.broken:
         raise typer.Exit(1)
@@ -274,4 +274,4 @@ def _count(jury: JurySession, run_rubrics: RunRubrics, what: EvalInput) -> None:
             for _ in batch.evaluations(islice(file.cases(), what.limit)):
                 pass
     out().print(estimate_table(jury.estimates))
-    out().print(f"{counted(tally.judged, 'case')}; nothing was asked. Repairs and retries come on top.")
+    out().print(f"{count_of(tally.judged, 'case')}; nothing was asked. Repairs and retries come on top.")

@@ -33,7 +33,7 @@ from rubrica.store.upgrade import upgrade
 from . import gateway_records
 from .council_options import COUNCIL, Chair
 from .db import DEFAULT_DATABASE, DatabasePlace
-from .judge_options import listed
+from .judge_options import split_list
 from .options import Force, TrustedProxy
 from .output_files import atomic_text_file
 from .screen import out, program, safe
@@ -110,8 +110,8 @@ def gateway(
     if context.invoked_subcommand is not None:
         return
     chosen = {"tier0": tier0, "tier1": tier1, "grader": tuple(grader) if grader else None}
-    members = {"models": tuple(listed([council])) if council else None, "chair": chair}
-    settings = chosen_settings(config, _given(chosen), _given(members))
+    members = {"models": tuple(split_list([council])) if council else None, "chair": chair}
+    settings = chosen_settings(config, _without_none(chosen), _without_none(members))
     keyed = asyncio.run(_prepared(place))
     if not keyed and not is_loopback(host):
         raise RubricaError(
@@ -131,7 +131,7 @@ def init(path: Target = "gateway.yaml", force: Force = False) -> None:
     console.print(f"  {program()} gateway --config {shlex.quote(path)}", markup=False, soft_wrap=True)
 
 
-def _given(options: Mapping[str, Any]) -> dict[str, Any]:
+def _without_none(options: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in options.items() if value is not None}
 
 

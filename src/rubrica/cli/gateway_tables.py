@@ -69,7 +69,7 @@ def _tables(found: Analytics) -> Mapping[str, Table]:
     days = f"{found.since:%Y-%m-%d %H:%M} to {found.until:%Y-%m-%d %H:%M} UTC"
     only = f", {found.question_type} only" if found.question_type else ""
     return {
-        f"Requests, {days}{only}": _whole(found),
+        f"Requests, {days}{only}": _overview(found),
         "By question type": _figures("type", found.types.items()),
         f"By {found.bucket}": _figures(found.bucket, _latest(found)),
         "Cost": _costs(found),
@@ -81,7 +81,7 @@ def _tables(found: Analytics) -> Mapping[str, Table]:
     }
 
 
-def _whole(found: Analytics) -> Table:
+def _overview(found: Analytics) -> Table:
     table, troubles = _table("", "", head=False), found.troubles
     saved = found.costs.saved_share
     rows = {

@@ -14,7 +14,7 @@ from rubrica.errors import RubricaError
 from rubrica.llm.settings import load_settings
 from rubrica.model.rubric import Rubric
 from rubrica.report.figures import dollars
-from rubrica.runs.concurrency import rarely_scanned
+from rubrica.runs.concurrency import reduced_garbage_collection
 from rubrica.runs.judging import open_jury
 from rubrica.runs.request import JudgeSettings
 from rubrica.runs.rubrics import all_labels
@@ -98,17 +98,17 @@ def interrupted(said: str) -> typer.Exit:
 
 def judge_names(given: list[str] | None, *, offline: bool) -> list[str]:
     """The models that judge: those named, or the one of the settings."""
-    names = listed(given)
+    names = split_list(given)
     if names or offline:
         return names
     by_default = load_settings().judge
     return [by_default] if by_default is not None else []
 
 
-def listed(given: list[str] | None) -> list[str]:
+def split_list(given: list[str] | None) -> list[str]:
     """What an option lists that may be repeated or written with commas.
 
-    >>> listed(["a, b", "c"])
+    >>> split_list(["a, b", "c"])
     ['a', 'b', 'c']
     """
     return [name.strip() for several in given or [] for name in several.split(",") if name.strip()]
@@ -117,7 +117,7 @@ def listed(given: list[str] | None) -> list[str]:
 @contextmanager
 def open_judging(judging: JudgeSettings) -> Iterator[JurySession]:
     """The jury of a command that does nothing else meanwhile."""
-    with open_jury(judging, note) as jury, rarely_scanned():
+    with open_jury(judging, note) as jury, reduced_garbage_collection():
         yield jury
 
 

@@ -152,7 +152,7 @@ def _create(place: str, wish: KeyRequest, as_json: bool) -> None:
     asyncio.run(upgrade(place))  # the first key may come before anything else
     issued = on_database(place, MADE_BY, issue, wish, datetime.now(UTC))
     if as_json:
-        echo_json({**_shown(issued.key), "key": issued.secret})
+        echo_json({**_to_json(issued.key), "key": issued.secret})
         return
     typer.echo(issued.secret)
     note(f"a key of the role {issued.key.role} for {issued.key.user}; keep it: it is not shown again")
@@ -161,7 +161,7 @@ def _create(place: str, wish: KeyRequest, as_json: bool) -> None:
 def _list(place: str, as_json: bool) -> None:
     found: Sequence[Key] = on_database(place, MADE_BY, list_keys, limit=MOST_LISTED)
     if as_json:
-        echo_json([_shown(key) for key in found])
+        echo_json([_to_json(key) for key in found])
         return
     if not found:
         note("there are no keys: a server over this database serves its own machine only")
@@ -185,7 +185,7 @@ def _revoke(place: str, which: str, as_json: bool) -> None:
 
     ended = on_database(place, MADE_BY, end)
     if as_json:
-        echo_json(_shown(ended))
+        echo_json(_to_json(ended))
     else:
         note(f"revoked {ended.prefix}… of {ended.user}; a running server refuses it within a second")
 
@@ -235,7 +235,7 @@ def _allow(place: str, which: str, allowance: Allowance | None, as_json: bool) -
         )
 
 
-def _shown(key: Key) -> dict[str, object]:
+def _to_json(key: Key) -> dict[str, object]:
     return {name: str(value) if name in ("id", "user_id") else _plain(value) for name, value in asdict(key).items()}
 
 

@@ -20,7 +20,7 @@ from rubrica.judges.panel import Pooling
 from rubrica.model.context import Context
 from rubrica.model.evaluation import DimensionResult, Evaluation, Score, Unscored
 from rubrica.model.rubric import Axis, Rubric
-from rubrica.report.figures import counted
+from rubrica.report.figures import count_of
 from rubrica.runs.files.case_source import lines_of
 from rubrica.scoring.pooling import level_judges
 
@@ -52,7 +52,7 @@ class Levelling:
 
     @property
     def said(self) -> str:
-        total = counted(self.verdicts.total(), "verdict")
+        total = count_of(self.verdicts.total(), "verdict")
         return f"{self.changed:,} of {total} changed with the judges levelled; no model was asked"
 
 
@@ -63,7 +63,7 @@ def axes_of(evaluation: Evaluation) -> Iterator[tuple[str, DimensionResult]]:
         yield from result.parts.items()
 
 
-async def _nobody(axes: Mapping[str, Axis], context: Context) -> dict[str, Score | Unscored]:  # noqa: ARG001
+async def _refuse_to_judge(axes: Mapping[str, Axis], context: Context) -> dict[str, Score | Unscored]:  # noqa: ARG001
     raise RubricaError("stored votes are judged again; no judge is asked")
 
 
@@ -73,12 +73,12 @@ def levelled_votes(stored: str, rubric: Rubric) -> Levelling:
     if rubric.judging.pool == "weighted" and not weights:
         raise RubricaError(f"{rubric.reference} pools by weight and has no weights; `rubrica calibrate` learns them")
     # A plan that has a judge keeps a verdict open where repeats come to different ones; the judge is never asked.
-    plan = compile_rubric(rubric, _nobody)
+    plan = compile_rubric(rubric, _refuse_to_judge)
     scores: Scores = {}
     with lines_of(evaluations_file(stored)) as lines:
-        for number, evaluation in enumerate(stored_evaluations(lines, _told_before)):
+        for number, evaluation in enumerate(stored_evaluations(lines, _ignore_broken_line)):
             if evaluation.rubric == rubric.name:
-                _keep(scores, number, evaluation)
+                _collect_votes(scores, number, evaluation)
     levels, notes = _levels(scores, plan)
     return Levelling(plan, Pooling(rubric.judging.pool, weights), levels, notes)
 
@@ -87,7 +87,7 @@ def judge_again(stored: str, levelling: Levelling, sink: JsonLines | None, compl
     """Judge every evaluation of the file again by its levelled votes, and count the verdicts."""
     name = levelling.plan.rubric.name
     with lines_of(evaluations_file(stored)) as lines:
-        for number, before in enumerate(stored_evaluations(lines, _told_before)):
+        for number, before in enumerate(stored_evaluations(lines, _ignore_broken_line)):
             if before.rubric != name:
                 complaints(BadLine(lines.number, f"judged by {before.rubric}, not by {name}: left out"))
                 continue
@@ -102,11 +102,11 @@ def judge_again(stored: str, levelling: Levelling, sink: JsonLines | None, compl
                 sink.write(after)
 
 
-def _told_before(_: BadLine) -> None:
+def _ignore_broken_line(_: BadLine) -> None:
     """Broken lines are told when the file is first read."""
 
 
-def _keep(scores: Scores, number: int, evaluation: Evaluation) -> None:
+def _collect_votes(scores: Scores, number: int, evaluation: Evaluation) -> None:
     for axis, result in axes_of(evaluation):
         for vote in result.votes:
             if vote.value is not None:

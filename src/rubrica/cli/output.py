@@ -20,7 +20,7 @@ from rubrica.runs.summary.tally import RunTally
 from .judge_options import interrupted
 from .output_files import STDOUT, JsonLines, atomic_text_file, json_lines
 from .screen import err, note, out
-from .tally_tables import one_line, outcome
+from .tally_tables import tally_page, tally_sentence
 
 SMALL_INPUT = 65_536  # bytes; below that a progress bar would only flicker
 
@@ -51,14 +51,14 @@ def judge_file(source: str, batch: Batch, to: Destinations, limit: int | None) -
             deliver(watched(evaluations), to, batch.run_rubrics)
     except KeyboardInterrupt:
         kept = f"; finished evaluations are in {to.output}" if to.output not in (None, STDOUT) else ""
-        raise interrupted(f"{one_line(tally)}{kept}") from None
+        raise interrupted(f"{tally_sentence(tally)}{kept}") from None
     except BrokenPipeError:
-        note(f"stopped, the output is no longer read: {one_line(tally)}")
+        note(f"stopped, the output is no longer read: {tally_sentence(tally)}")
         raise
     if to.printed:
-        note(one_line(tally))
+        note(tally_sentence(tally))
     else:
-        out().print(outcome(tally))
+        out().print(tally_page(tally))
 
 
 def deliver(evaluations: Iterator[Evaluation], to: Destinations, run_rubrics: RunRubrics) -> None:
@@ -69,7 +69,7 @@ def deliver(evaluations: Iterator[Evaluation], to: Destinations, run_rubrics: Ru
             sinks.append(stack.enter_context(json_lines(to.output, force=to.force)))
         if to.printed:
             sinks.append(json_lines(STDOUT))
-        written = _written(evaluations, sinks)
+        written = _write_each(evaluations, sinks)
         if to.report is None:
             for _ in written:
                 pass
@@ -79,7 +79,7 @@ def deliver(evaluations: Iterator[Evaluation], to: Destinations, run_rubrics: Ru
         write_report(written, page, title=title, rubrics=run_rubrics.rubrics)
 
 
-def _written(evaluations: Iterator[Evaluation], sinks: list[JsonLines]) -> Iterator[Evaluation]:
+def _write_each(evaluations: Iterator[Evaluation], sinks: list[JsonLines]) -> Iterator[Evaluation]:
     for evaluation in evaluations:
         for sink in sinks:
             sink.write(evaluation)

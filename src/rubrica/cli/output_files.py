@@ -92,14 +92,14 @@ def atomic_text_file(path: str, *, force: bool = False) -> Iterator[TextIO]:
     """A text file that takes its name only when it is complete; until then an earlier one stays as it was."""
     target = Path(path)
     if target.exists() and not target.is_file():
-        with _told(path), target.open("w", encoding="utf-8") as stream:
+        with _reporting_os_errors(path), target.open("w", encoding="utf-8") as stream:
             yield stream
         return
     if target.exists() and not force:
         raise RubricaError(f"{path} exists; add --force to replace it, or choose another name")
     unfinished = target.with_name(f".{target.name}.{os.getpid()}")
     try:
-        with _told(path):
+        with _reporting_os_errors(path):
             with unfinished.open("w", encoding="utf-8") as stream:
                 yield stream
             unfinished.replace(target)
@@ -109,7 +109,7 @@ def atomic_text_file(path: str, *, force: bool = False) -> Iterator[TextIO]:
 
 
 @contextmanager
-def _told(path: str) -> Iterator[None]:
+def _reporting_os_errors(path: str) -> Iterator[None]:
     try:
         yield
     except BrokenPipeError:

@@ -53,7 +53,7 @@ def pull(
     came_from = found.provenance
     target = output if output is not None else f"{_file_name(came_from.name, reference)}.{form or 'yaml'}"
     chosen = form or ("json" if Path(target).suffix == ".json" else "yaml")
-    text = _written(answer.data if bundle else found.rubric, chosen)
+    text = _render(answer.data if bundle else found.rubric, chosen)
     if target == STDOUT:
         typer.echo(printable_json(text) if chosen == "json" else safe(text), nl=False)
         return
@@ -82,7 +82,7 @@ def _file_name(name: str, reference: str) -> str:
     raise RubricaError(f"the server calls it {name[:100]!r}, {why} (choose a file with -o)")
 
 
-def _written(data: Any, form: Literal["yaml", "json"]) -> str:
+def _render(data: Any, form: Literal["yaml", "json"]) -> str:
     if form == "json":
         return msgspec.json.format(msgspec.json.encode(data), indent=2).decode() + "\n"
     return str(yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=110))

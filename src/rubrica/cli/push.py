@@ -14,7 +14,7 @@ from rubrica.engine.expand import slug
 from rubrica.engine.load import rubric_from_text
 from rubrica.errors import JsonError, Problem, RubricaError, RubricError
 from rubrica.jsontext import decode_json
-from rubrica.report.figures import counted
+from rubrica.report.figures import count_of
 
 from .options import ServerAddress
 from .remote import Remote, remote
@@ -53,7 +53,7 @@ def push(files: Files, server: ServerAddress, public: Public = None, why: Note =
     with remote(server) as (there, runner):
         changed = sum(runner.run(_push(there, path, draft)) for path, draft in zip(files, drafts, strict=True))
     if len(files) > 1:
-        note(f"{changed} of {counted(len(files), 'rubric')} changed")
+        note(f"{changed} of {count_of(len(files), 'rubric')} changed")
 
 
 def _draft(path: Path, public: bool | None, why: str, examples: Path | None) -> dict[str, Any]:

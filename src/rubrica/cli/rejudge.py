@@ -16,7 +16,7 @@ from rubrica.engine.compile import compile_rubric
 from rubrica.engine.plan import Plan
 from rubrica.engine.rejudge import rejudge as judged_again
 from rubrica.errors import RubricaError
-from rubrica.report.figures import counted
+from rubrica.report.figures import count_of
 from rubrica.runs.files.case_source import LineSource, lines_of
 
 from .broken_lines import BrokenLines
@@ -61,7 +61,7 @@ def rejudge(
         if output is not None and output != STDOUT:
             sinks.append(stack.enter_context(json_lines(output, force=force)))
         changes = _rejudge_all(plan, lines, sinks, complaints)
-    said = _said(changes, complaints.count)
+    said = _sentence(changes, complaints.count)
     if printed:
         note(said)
     else:
@@ -97,7 +97,7 @@ def _table(changes: Changes, plan: Plan) -> Table:
     return table
 
 
-def _said(changes: Changes, broken: int) -> str:
+def _sentence(changes: Changes, broken: int) -> str:
     changed = sum(count for (before, after), count in changes.items() if before != after)
-    said = f"{changed:,} of {counted(changes.total(), 'verdict')} changed; nothing was scored again"
-    return f"{said}, {counted(broken, 'broken line')}" if broken else said
+    said = f"{changed:,} of {count_of(changes.total(), 'verdict')} changed; nothing was scored again"
+    return f"{said}, {count_of(broken, 'broken line')}" if broken else said

@@ -12,7 +12,7 @@ from rubrica.errors import RubricaError
 from rubrica.model.evaluation import Evaluation
 from rubrica.model.rubric import Rubric
 from rubrica.packs.library import find, load
-from rubrica.report.figures import counted
+from rubrica.report.figures import count_of
 from rubrica.report.page import write_report
 from rubrica.runs.files.case_source import lines_of
 from rubrica.runs.stored import StoredRun
@@ -67,7 +67,7 @@ def report(
             count = write_report(evaluations, page, title=title or f"Evaluations of {Path(stored).name}", rubrics=known)
     if not count:
         raise RubricaError(f"{stored} holds no evaluation; the page {output} is empty")
-    out().print(f"{counted(count, 'evaluation')} in {output}", soft_wrap=True)
+    out().print(f"{count_of(count, 'evaluation')} in {output}", soft_wrap=True)
     if complaints.count:
         raise typer.Exit(1)
 

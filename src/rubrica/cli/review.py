@@ -17,9 +17,9 @@ from rubrica.errors import RubricaError
 from rubrica.extras import requires
 from rubrica.model.rubric import Rubric
 from rubrica.packs.library import find
-from rubrica.report.figures import counted, figure, percent, signed
+from rubrica.report.figures import count_of, figure, percent, signed
 from rubrica.runs.review.agreement import QuestionAgreement, VerdictAgreement, agreements, labels, verdict_agreement
-from rubrica.runs.review.opinions import BadRecord, ReviewedRun, read_filled, reviewed
+from rubrica.runs.review.opinions import BadRecord, ReviewedRun, read_filled, read_reviews
 from rubrica.runs.review.questions import Form, sheet_html, sheet_markdown, write_review
 from rubrica.runs.review.sampling import STRATA, DrawnEvaluation, draw
 from rubrica.runs.stored import StoredRun
@@ -209,14 +209,14 @@ def _drawn_page(drawn: Sequence[DrawnEvaluation], files: _Files | None, added: i
     if len(counts) > MOST_STRATA:
         table.add_row(f"… and {len(counts) - MOST_STRATA:,} more strata", "")
     parts: list[RenderableType] = [table, Text()]
-    many = counted(len(drawn), "evaluation")
+    many = count_of(len(drawn), "evaluation")
     if files is not None:
         parts.append(Text.assemble(f"{many} in ", (safe(files.review), "bold"), " to be filled in"))
         parts.append(Text.assemble("questions and anchors in ", (safe(files.sheet), "bold")))
     else:
         parts.append(Text(f"{many} drawn"))
     if added is not None:
-        parts.append(Text(f"{counted(added, 'new item')} in the review queue of the database"))
+        parts.append(Text(f"{count_of(added, 'new item')} in the review queue of the database"))
     parts.append(Text(f"then: {back}", "dim"))
     return Group(*parts)
 
@@ -245,12 +245,12 @@ def import_scores(
     filled = [record for file in files or [] for record in read_filled(file, reviewer)]
     if database is not None:
         filled = [*_queue(database).opinions(stored.name), *filled]
-    found = reviewed(filled, stored.evaluations(), known)
-    _told(found.bad)
+    found = read_reviews(filled, stored.evaluations(), known)
+    _print_bad_records(found.bad)
     if not found.opinions:
         if found.bad and not found.empty:
             raise RubricaError("no record could be used, for the reasons given")
-        raise RubricaError(f"nobody filled anything in: {counted(found.empty, 'record')} without a score")
+        raise RubricaError(f"nobody filled anything in: {count_of(found.empty, 'record')} without a score")
     kept = None
     if database is not None and files:
         kept = _queue(database).keep(stored.name, list(found.opinions.values()))
@@ -293,7 +293,7 @@ def _calibrate(path: str, reference: str, given: Sequence[str] | None) -> str:
 
 def _next(output: str | None, written: Mapping[str, str], commands: Sequence[str], kept: int | None) -> Iterator[str]:
     if kept is not None:
-        yield f"{counted(kept, 'opinion')} kept in the database"
+        yield f"{count_of(kept, 'opinion')} kept in the database"
     if output is None:
         yield "-o labels.jsonl writes labels for `rubrica calibrate`"
     elif not written:
@@ -322,7 +322,7 @@ def _page(found: ReviewedRun, measured: Sequence[QuestionAgreement], verdicts: V
     items = len({opinion.item for opinion in found.opinions.values()})
     people = ", ".join(short(name, 40) for name in found.reviewers)
     parts: list[RenderableType] = [_figures(measured), Text()]
-    parts.append(Text(f"{counted(items, 'evaluation')} scored by {people}"))
+    parts.append(Text(f"{count_of(items, 'evaluation')} scored by {people}"))
     if verdicts.count:
         parts.append(Text(f"the same verdict as the judge's: {verdicts.same:,} of {verdicts.count:,}"))
         most = sorted(verdicts.others.items(), key=lambda pair: (-pair[1], pair[0]))[:5]
@@ -331,9 +331,9 @@ def _page(found: ReviewedRun, measured: Sequence[QuestionAgreement], verdicts: V
     if few:
         parts.append(Text(f"fewer than {FEWEST} to calibrate by: {', '.join(few)}", "dim"))
     if found.empty:
-        parts.append(Text(f"{counted(found.empty, 'record')} without a score left out", "dim"))
+        parts.append(Text(f"{count_of(found.empty, 'record')} without a score left out", "dim"))
     if found.replaced:
-        parts.append(Text(f"{counted(found.replaced, 'opinion')} replaced by a later one of the same person", "dim"))
+        parts.append(Text(f"{count_of(found.replaced, 'opinion')} replaced by a later one of the same person", "dim"))
     return Group(*parts)
 
 
@@ -358,7 +358,7 @@ def _alpha(value: float | None) -> str:
     return "—" if value is None else figure(round(value, 2))
 
 
-def _told(bad: Sequence[BadRecord]) -> None:
+def _print_bad_records(bad: Sequence[BadRecord]) -> None:
     for record in bad[:MOST_TOLD]:
         note(str(record), "yellow")
     if len(bad) > MOST_TOLD:

@@ -41,7 +41,9 @@ class ReviewQueue:
         """Put a sample in; how many of it were not there yet. A SQLite file is made where there is none."""
         asyncio.run(upgrade(self.place))
         key = RunKey(run.name, run.manifest.id if run.manifest is not None else NO_MANIFEST)
-        return on_database(self.place, MADE_BY, _add, key, new_items(drawn, rubrics), reviewers, datetime.now(UTC))
+        return on_database(
+            self.place, MADE_BY, _add_sample, key, new_items(drawn, rubrics), reviewers, datetime.now(UTC)
+        )
 
     def opinions(self, run: str) -> list[FilledRecord]:
         """What people gave the items of a run."""
@@ -49,10 +51,12 @@ class ReviewQueue:
 
     def keep(self, run: str, given: Sequence[Opinion]) -> int:
         """Keep opinions that were read from files, of items that are in the queue; how many that were."""
-        return on_database(self.place, MADE_BY, _keep, run, given, datetime.now(UTC))
+        return on_database(self.place, MADE_BY, _keep_opinions, run, given, datetime.now(UTC))
 
 
-def _add(conn: Connection, run: RunKey, items: Sequence[NewReviewItem], reviewers: str | None, now: datetime) -> int:
+def _add_sample(
+    conn: Connection, run: RunKey, items: Sequence[NewReviewItem], reviewers: str | None, now: datetime
+) -> int:
     """Whoever can write into the database may do as an admin may."""
     if reviewers is not None:
         names = [] if reviewers == EVERYONE else reviewers.split(",")
@@ -60,7 +64,7 @@ def _add(conn: Connection, run: RunKey, items: Sequence[NewReviewItem], reviewer
     return reviews.add_items(conn, run.name, items, now)
 
 
-def _keep(conn: Connection, run: str, given: Sequence[Opinion], now: datetime) -> int:
+def _keep_opinions(conn: Connection, run: str, given: Sequence[Opinion], now: datetime) -> int:
     kept = 0
     for one in given:
         item = reviews.find_item(conn, run, one.item)

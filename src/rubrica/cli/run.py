@@ -7,7 +7,7 @@ from pathlib import Path
 import typer
 
 from rubrica.errors import RubricaError
-from rubrica.report.figures import counted
+from rubrica.report.figures import count_of
 from rubrica.runs.events import RunOutcome
 from rubrica.runs.execute import estimate_run, execute_run
 from rubrica.runs.files.case_source import STDIN
@@ -28,8 +28,8 @@ from .judge_options import (
     estimate_table,
     interrupted,
     judge_names,
-    listed,
     refuse_unknown,
+    split_list,
 )
 from .options import ContextPairs, SettingPairs
 from .run_command_options import (
@@ -96,7 +96,7 @@ def run(
         raise typer.BadParameter("choose one: beginning anew retries everything", param_hint="--retry-errors")
     if rubric is None and settings:
         raise typer.BadParameter("goes with --rubric", param_hint="--set")
-    watched = listed(fail_on)
+    watched = split_list(fail_on)
     given = rubric_of(rubric, settings_of(settings or [])) if rubric is not None else None
     chosen = Selection(
         tuple(map(filter_of, filters or [])), sample_of(sample, seed) if sample is not None else None, limit
@@ -118,7 +118,7 @@ def run(
         if dry_run:
             estimate = estimate_run(request, screen)
             out().print(estimate_table(estimate.models))
-            said = counted(estimate.evaluations, "evaluation")
+            said = count_of(estimate.evaluations, "evaluation")
             out().print(f"{said}; nothing was asked. Repairs and retries come on top.")
             return
         outcome = execute_run(request, screen)

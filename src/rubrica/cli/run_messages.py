@@ -8,9 +8,9 @@ from typing import assert_never
 
 from rich.text import Text
 
-from rubrica.report.figures import counted, dollars
+from rubrica.report.figures import count_of, dollars
 from rubrica.runs.bulk.progress import BulkProgress
-from rubrica.runs.concurrency import rarely_scanned
+from rubrica.runs.concurrency import reduced_garbage_collection
 from rubrica.runs.events import (
     IdRepeated,
     LineBroken,
@@ -26,7 +26,7 @@ from rubrica.runs.summary.tally import RunTally
 from .broken_lines import BrokenLines
 from .progress import ProgressScreen
 from .screen import note, out, program, safe
-from .tally_tables import outcome as outcome_table
+from .tally_tables import tally_page as outcome_table
 
 
 class RunScreen(ProgressScreen):
@@ -42,7 +42,7 @@ class RunScreen(ProgressScreen):
             case RunOpened():
                 _tell_opening(event, self._folder)
                 if event.opening.manifest.judges:
-                    self.enter_context(rarely_scanned())
+                    self.enter_context(reduced_garbage_collection())
             case RunAdvanced() | BulkProgress():
                 self.show(event)
             case LineBroken(line):
@@ -64,9 +64,9 @@ def _tell_opening(opened: RunOpened, folder: Path) -> None:
         note(f"a new run, {why}", "bold")
         note(f"the earlier one is in {opening.earlier}")
     if opening.kind == "resumed" and opening.manifest.kind == "judged":
-        note(f"going on with {folder}: {counted(opened.before, 'evaluation')} done before")
+        note(f"going on with {folder}: {count_of(opened.before, 'evaluation')} done before")
     if opened.unreadable:
-        note(f"{counted(opened.unreadable, 'stored line')} cannot be read; those cases are judged again", "yellow")
+        note(f"{count_of(opened.unreadable, 'stored line')} cannot be read; those cases are judged again", "yellow")
 
 
 def rate(count: int, seconds: float) -> str:
@@ -74,7 +74,7 @@ def rate(count: int, seconds: float) -> str:
     >>> rate(1, 0.5), rate(9_000, 3.0)
     ('1 evaluation kept in 0.5 s', '9,000 evaluations kept in 3.0 s (3,000 a second)')
     """
-    said = f"{counted(count, 'evaluation')} kept in {seconds:,.1f} s"
+    said = f"{count_of(count, 'evaluation')} kept in {seconds:,.1f} s"
     return f"{said} ({count / seconds:,.0f} a second)" if seconds >= 1 else said
 
 
@@ -87,11 +87,11 @@ def done_now(outcome: RunOutcome) -> str:
     if done.skipped:
         facts.append(f"{done.skipped:,} done before")
     if done.changed:
-        facts.append(f"{counted(done.changed, 'changed case')} judged anew")
+        facts.append(f"{count_of(done.changed, 'changed case')} judged anew")
     if done.retried:
         facts.append(f"{done.retried:,} tried again")
     if done.broken:
-        facts.append(counted(done.broken, "broken line"))
+        facts.append(count_of(done.broken, "broken line"))
     return ", ".join(facts)
 
 
@@ -100,14 +100,14 @@ def tell_end(folder: Path, outcome: RunOutcome, whole: RunTally) -> None:
     done, said = outcome.counts, done_now(outcome)
     if outcome.bulk:
         if done.renamed:
-            note(f"{counted(done.renamed, 'case')} had the id of another one; the second x is called x#2, …", "yellow")
+            note(f"{count_of(done.renamed, 'case')} had the id of another one; the second x is called x#2, …", "yellow")
         if done.broken:
-            note(f"{counted(done.broken, 'record')} could not be judged: {folder}/{ERRORS} says why", "yellow")
+            note(f"{count_of(done.broken, 'record')} could not be judged: {folder}/{ERRORS} says why", "yellow")
         said = f"figures only, explanations on demand; {rate(done.added, done.seconds)}"
     console, place = out(), safe(shlex.quote(str(folder)))
-    console.print(outcome_table(whole, f"{counted(whole.judged, 'evaluation')} in {folder}; {said}"))
+    console.print(outcome_table(whole, f"{count_of(whole.judged, 'evaluation')} in {folder}; {said}"))
     if done.failed:
-        note(f"{counted(done.failed, 'case')} got no score from a model; --retry-errors asks again", "yellow")
+        note(f"{count_of(done.failed, 'case')} got no score from a model; --retry-errors asks again", "yellow")
     if not whole.judged:
         note("no case was judged: the file is empty, or no case fits", "yellow")
         return

@@ -37,7 +37,7 @@ from rubrica.store.upgrade import upgrade
 from rubrica.workspace.spending import MAX_CALLS, SpendingPolicy
 
 from .db import DEFAULT_DATABASE, DatabasePlace
-from .judge_options import Judges, Offline, judge_names, listed
+from .judge_options import Judges, Offline, judge_names, split_list
 from .options import MODELS, TrustedProxy
 from .screen import out, program, safe
 
@@ -131,7 +131,7 @@ def serve(
     It ends with Ctrl+C, once the requests under way are answered.
     """
     judges = tuple(judge_names(judge, offline=offline))
-    council = tuple(listed(models)) or judges
+    council = tuple(split_list(models)) or judges
     policy = SpendingPolicy(max_calls, usd_per_day, usd_per_day_total)
     _check_prices((*judges, *council), policy)
     settings = ServerSettings(place, judges, size_of(max_body), spending=policy, runs=runs, council=council)

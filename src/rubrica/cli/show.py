@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from rubrica.model.rubric import Axis, ContextName, Dimension, Gate, Profiles, Rubric, Verdict
-from rubrica.report.figures import counted, figure
+from rubrica.report.figures import count_of, figure
 from rubrica.report.printable import printable_json
 
 from .options import AsJson, RubricArgument
@@ -109,7 +109,7 @@ def _recipe(kind: str, recipe: Axis | object) -> str:
     rules, checks = len(getattr(recipe, "rules", ())), len(getattr(recipe, "checks", ()))
     match kind:
         case "rules":
-            return counted(rules, "rule")
+            return count_of(rules, "rule")
         case "check":
             return f"a checklist of {checks}"
         case _:
@@ -134,7 +134,7 @@ def _score(rubric: Rubric) -> Text:
     way = "the weighted mean of the dimensions" if rubric.score.formula is None else rubric.score.formula
     line = Text(f"{safe(way)}, out of {figure(rubric.score.out_of)}")
     if rubric.score.round is not None:
-        line.append(f", rounded to {counted(rubric.score.round, 'decimal')}")
+        line.append(f", rounded to {count_of(rubric.score.round, 'decimal')}")
     if rubric.threshold is not None:
         line.append(f"; threshold {figure(rubric.threshold)}")
     if rubric.bands:

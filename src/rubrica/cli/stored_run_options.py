@@ -35,20 +35,20 @@ Level = Annotated[float, typer.Option(min=0.5, max=0.9999, help="How sure a diff
 Seed = Annotated[int, typer.Option(help="For what is drawn by lot; the same seed gives the same figures.")]
 
 
-def opened(path: str, complaints: BrokenLines) -> StoredRun:
+def open_stored_run(path: str, complaints: BrokenLines) -> StoredRun:
     """A stored run; its broken lines are told and passed over."""
     return StoredRun.open(path, complaints)
 
 
-def unheard(run: StoredRun) -> StoredRun:
+def reread_silently(run: StoredRun) -> StoredRun:
     """The same run, to be read once more: its broken lines have been told."""
     return StoredRun(run.path, run.manifest, lambda _: None)
 
 
-def rounded(value: float | None) -> str:
+def format_figure(value: float | None) -> str:
     """A figure with as many digits as a table has room for.
 
-    >>> rounded(0.79707), rounded(64.517), rounded(None)
+    >>> format_figure(0.79707), format_figure(64.517), format_figure(None)
     ('0.797', '64.52', '—')
     """
     return figure(None if value is None else float(f"{value:.4g}"))

@@ -17,11 +17,11 @@ from rubrica.runs.summary.outcomes import FailureRule
 from rubrica.runs.summary.summary import SummaryBuilder, summarise
 
 from .broken_lines import BrokenLines
-from .judge_options import VERDICT_FAILED, listed
+from .judge_options import VERDICT_FAILED, split_list
 from .options import AsJson, Force
 from .output_files import atomic_text_file, refuse_same
 from .screen import echo_json, note, out
-from .stored_run_options import Github, RunArgument, opened, step_summary, unheard
+from .stored_run_options import Github, RunArgument, open_stored_run, reread_silently, step_summary
 from .summary_tables import by_page, summary_page
 
 app = typer.Typer(add_completion=False, rich_markup_mode="rich")
@@ -68,8 +68,8 @@ def summary(
     """Show a stored run in figures: scores, verdicts, times, cost, outliers."""
     refuse_same(junit, run)
     complaints = BrokenLines()
-    stored = opened(run, complaints)
-    failing = listed(fail_on)
+    stored = open_stored_run(run, complaints)
+    failing = split_list(fail_on)
     bar = FailureRule(Grading.of(stored.rubrics().values()), frozenset(failing))
     parts: dict[str, SummaryBuilder] = {}
     found = summarise(_split(stored.rows(by if by not in (None, *OWN_KEYS) else GROUP), by, parts))
@@ -80,7 +80,7 @@ def summary(
     came_out = {label for part in found.parts.values() for label in part.verdicts}
     _refuse_misspelt(failing, stored, came_out)
     by_value = {value: gathering.summary() for value, gathering in parts.items()}
-    again = unheard(stored)
+    again = reread_silently(stored)
     if junit is not None:
         with atomic_text_file(junit, force=force) as page:
             write_junit(again.rows, page, name=stored.name, bar=bar)

@@ -9,14 +9,14 @@ from rich.table import Table
 from rich.text import Text
 
 from rubrica.model.rubric import Rubric
-from rubrica.report.figures import counted, dollars, duration, figure, percent, price, signed
+from rubrica.report.figures import count_of, dollars, duration, figure, percent, price, signed
 from rubrica.runs.summary.figures import RubricSummary, Summary
 from rubrica.runs.summary.grading import name_of
 from rubrica.runs.summary.measures import SCORE
 from rubrica.scoring.spread import Spread
 
 from .screen import safe, short
-from .stored_run_options import plain_table, rounded
+from .stored_run_options import format_figure, plain_table
 from .verdict_style import verdict_text
 
 WIDE = 100  # columns of a terminal that holds every percentile
@@ -28,7 +28,7 @@ def summary_page(found: Summary, rubrics: Mapping[str, Rubric], width: int) -> R
     parts: list[RenderableType] = []
     for reference, part in found.parts.items():
         rubric = rubrics.get(name_of(reference))
-        parts += [Text(safe(f"{reference}: {counted(part.evaluations, 'evaluation')}"), "bold"), Text()]
+        parts += [Text(safe(f"{reference}: {count_of(part.evaluations, 'evaluation')}"), "bold"), Text()]
         parts += [_verdicts(part, rubric), Text(), _spreads(part, width), Text()]
         parts += _details(part)
     return Group(*parts, *_totals(found))
@@ -73,7 +73,7 @@ def _cells(spread: Spread | None, percents: tuple[int, ...]) -> list[str]:
     if spread is None:
         return ["—"] * (3 + len(percents))
     values = (spread.mean, spread.median, spread.std, *(spread.percentiles[percent] for percent in percents))
-    return [rounded(value) for value in values]
+    return [format_figure(value) for value in values]
 
 
 def _details(part: RubricSummary) -> list[RenderableType]:
@@ -96,7 +96,7 @@ def _details(part: RubricSummary) -> list[RenderableType]:
         for found in part.outliers[:MOST_OUTLIERS]:
             case = short(found.case, 40) + (f" (repeat {found.repeat + 1})" if found.repeat else "")
             off = signed(round(found.off, 1))
-            table.add_row(case, safe(str(found.measure)), rounded(found.value), off, verdict_text(found.verdict))
+            table.add_row(case, safe(str(found.measure)), format_figure(found.value), off, verdict_text(found.verdict))
         parts.append(table)
         hidden = part.outlying - min(len(part.outliers), MOST_OUTLIERS)
         parts += [Text(f"… and {hidden:,} more", "dim"), Text()] if hidden > 0 else [Text()]
@@ -104,9 +104,9 @@ def _details(part: RubricSummary) -> list[RenderableType]:
 
 
 def _totals(found: Summary) -> list[RenderableType]:
-    told = [counted(found.evaluations, "evaluation")]
+    told = [count_of(found.evaluations, "evaluation")]
     if found.cases not in (0, found.evaluations):
-        told[0] += f" of {counted(found.cases, 'case')}"
+        told[0] += f" of {count_of(found.cases, 'case')}"
     if found.durations is not None and found.durations.high > 0:
         times = found.durations.percentiles
         shown = ", ".join(f"p{percent} {duration(value)}" for percent, value in times.items() if percent != 75)
@@ -121,6 +121,6 @@ def _totals(found: Summary) -> list[RenderableType]:
         told.append(f"{found.offline:,} scored offline")
     if found.errors:
         told.append(
-            f"{counted(found.errors, 'rule, gate or formula', 'rules, gates or formulas')} could not be applied"
+            f"{count_of(found.errors, 'rule, gate or formula', 'rules, gates or formulas')} could not be applied"
         )
     return [Text("; ".join(told))]

@@ -7,7 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from rubrica.model.evaluation import Cost, total_cost
-from rubrica.report.figures import counted, dollars, duration, figure
+from rubrica.report.figures import count_of, dollars, duration, figure
 from rubrica.runs.summary.tally import MISMATCHES_KEPT, RunningFigures, RunTally
 
 from .screen import safe, short
@@ -17,7 +17,7 @@ BAR = 10
 """Characters of a bar that stands for all cases."""
 
 
-def outcome(tally: RunTally, said: str | None = None) -> Group:
+def tally_page(tally: RunTally, said: str | None = None) -> Group:
     """What is printed at the end of a file of cases; it ends with `said`, or with the run in one sentence."""
     parts: list[RenderableType] = []
     if tally.judged:
@@ -27,7 +27,7 @@ def outcome(tally: RunTally, said: str | None = None) -> Group:
     parts += [Text.assemble(("≠ ", "bold yellow"), safe(difference)) for difference in tally.differences]
     if len(tally.differences) >= MISMATCHES_KEPT:
         parts.append(Text("… further differences are counted, not shown", "dim"))
-    parts.append(Text(safe(said if said is not None else one_line(tally))))
+    parts.append(Text(safe(said if said is not None else tally_sentence(tally))))
     return Group(*parts)
 
 
@@ -45,14 +45,14 @@ def _cost_row(table: Table, name: str, cost: Cost, mean: str) -> None:
     table.add_row(safe(name), f"{cost.input_tokens:,}", f"{cost.output_tokens:,}", dollars(cost.usd), mean)
 
 
-def one_line(tally: RunTally) -> str:
+def tally_sentence(tally: RunTally) -> str:
     """The run in one sentence."""
     seconds = tally.seconds
     facts = [f"{tally.judged:,} judged in {seconds:,.1f} s"]
     if seconds >= 1:
         facts[0] += f" ({tally.judged / seconds:,.0f} a second)"
     if tally.broken:
-        facts.append(counted(tally.broken, "broken line"))
+        facts.append(count_of(tally.broken, "broken line"))
     if tally.compared:
         facts.append(f"{tally.compared - tally.mismatched:,} of {tally.compared:,} as expected")
     if tally.faults:

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from rubrica.errors import RubricError
 from rubrica.packs.library import load
-from rubrica.report.figures import counted
+from rubrica.report.figures import count_of
 
 from .options import AsJson
 from .screen import echo_json, out, safe
@@ -28,7 +28,7 @@ Exits with 0 when every file can be used, else with 1."""
 @app.command(epilog=EXAMPLES)
 def validate(files: Files, as_json: AsJson = False) -> None:
     """Check rubric files and tell every problem."""
-    results = [_checked(file) for file in files]
+    results = [_check_file(file) for file in files]
     faulty = sum(not result["ok"] for result in results)
     if as_json:
         echo_json(results)
@@ -38,19 +38,25 @@ def validate(files: Files, as_json: AsJson = False) -> None:
         raise typer.Exit(1)
 
 
-def _checked(file: str) -> dict[str, Any]:
+def _check_file(file: str) -> dict[str, Any]:
     try:
         rubric = load(Path(file) if Path(file).is_file() else file)
     except RubricError as error:
         problems = [
-            {"line": p.line, "path": p.where, "message": p.message, "fix": p.fix, "text": _placed(str(p), p.file, file)}
+            {
+                "line": p.line,
+                "path": p.where,
+                "message": p.message,
+                "fix": p.fix,
+                "text": _with_file_name(str(p), p.file, file),
+            }
             for p in error.problems
         ]
         return {"file": file, "ok": False, "problems": problems}
     return {"file": file, "ok": True, "rubric": rubric.reference, "hash": rubric.hash, "problems": []}
 
 
-def _placed(text: str, known: str | None, file: str) -> str:
+def _with_file_name(text: str, known: str | None, file: str) -> str:
     """A problem's text always starts with its file."""
     return text if known else f"{file}: {text}"
 
@@ -67,4 +73,4 @@ def _print(results: list[dict[str, Any]]) -> None:
     found = sum(len(result["problems"]) for result in results)
     if found:
         faulty = sum(not result["ok"] for result in results)
-        console.print(f"{counted(found, 'problem')} in {counted(faulty, 'file')}")
+        console.print(f"{count_of(found, 'problem')} in {count_of(faulty, 'file')}")

@@ -15,7 +15,7 @@ import msgspec
 from rubrica.errors import StoredError
 from rubrica.jsontext import UNREADABLE
 from rubrica.model.evaluation import Evaluation
-from rubrica.runs.files.append_only import AppendOnlyFile, whole_lines
+from rubrica.runs.files.append_only import AppendOnlyFile, finished_lines
 from rubrica.runs.files.folder import EARLIER, LOCK, RunOpening, begin, locked
 from rubrica.runs.files.manifest import MANIFEST, Manifest
 
@@ -51,7 +51,7 @@ class Journal:
         self._judged: dict[Talk, dict[int, tuple[Evaluation, Evaluation | None]]] = {}
         self.unreadable = 0  # lines; what they held is asked for again
         self._lines = AppendOnlyFile(path) if path is not None else None
-        for line in whole_lines(path) if path is not None else ():
+        for line in finished_lines(path) if path is not None else ():
             try:
                 self._take(msgspec.json.decode(line, type=JournalEntry))
             except (*UNREADABLE, StoredError):

@@ -50,7 +50,9 @@ async def send(trial: Trial, client: Langfuse, run: LangfuseRun) -> int:
         scenario = reply.spoken.scenario
         if scenario.id not in sent:
             sent.add(scenario.id)
-            await client.dataset_item(run.dataset, item_id(run.dataset, scenario), _given(scenario), _facts(scenario))
+            await client.dataset_item(
+                run.dataset, item_id(run.dataset, scenario), _scenario_input(scenario), _facts(scenario)
+            )
     await client.spans([span_of(reply, trial, run) for reply in trial.replies])
     scores = [score for reply in trial.replies for score in scores_of(reply, run)]
     await client.scores(scores)
@@ -68,7 +70,7 @@ def span_of(reply: JudgedReply, trial: Trial, run: LangfuseRun) -> dict[str, Any
     span = run.span(spoken.case)
     facts = {
         "langfuse.observation.type": "generation",
-        "langfuse.observation.input": json.dumps(_given(spoken.scenario, spoken.turn), ensure_ascii=False),
+        "langfuse.observation.input": json.dumps(_scenario_input(spoken.scenario, spoken.turn), ensure_ascii=False),
         "langfuse.observation.output": json.dumps(spoken.reply, ensure_ascii=False),
         "langfuse.observation.model.name": trial.model,
         "langfuse.trace.name": f"companion {spoken.case}",
@@ -124,7 +126,7 @@ def _score(reply: JudgedReply, run: LangfuseRun, name: str, value: float | str, 
     }
 
 
-def _given(scenario: Scenario, turn: int | None = None) -> dict[str, Any]:
+def _scenario_input(scenario: Scenario, turn: int | None = None) -> dict[str, Any]:
     """What a scenario puts to the candidate; up to one turn of it."""
     earlier = [message.model_dump() for message in scenario.earlier]
     turns = scenario.turns if turn is None else scenario.turns[: turn + 1]

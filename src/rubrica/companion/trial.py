@@ -116,7 +116,7 @@ class Trial:
                 {"case": d.case, "dimension": d.dimension, "rules": d.by_rules, "judge": d.by_judge}
                 for d in self.disagreements
             ],
-            "replies": [_told(reply) for reply in self.replies],
+            "replies": [_reply_to_dict(reply) for reply in self.replies],
             "missing": [{"case": spoken.case, "reason": spoken.failure} for spoken in self.missing],
             "usd": self.cost.usd,
         }
@@ -193,7 +193,7 @@ def _row(reply: JudgedReply) -> RunRow:
     return structs.replace(row, dimensions=own)  # without the judge's single score, which is the row's own
 
 
-def _told(reply: JudgedReply) -> dict[str, Any]:
+def _reply_to_dict(reply: JudgedReply) -> dict[str, Any]:
     return {
         "case": reply.spoken.case,
         "scenario": reply.spoken.scenario.title,

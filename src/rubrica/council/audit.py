@@ -85,13 +85,13 @@ def audit(sessions: Sequence[SavedCouncil], chance: Random | None = None) -> Aud
         reviews=sum(len(session.reviews) for session in sessions),
         variance={name: _figure([_variance(session.dimension(name)) for session in sessions]) for name in names},
         agreement=_contrast(
-            [(_variance(one.sheets), _variance(one.holistic)) for one in _aligned(sessions)], chance, less=True
+            [(_variance(one.sheets), _variance(one.holistic)) for one in _align(sessions)], chance, less=True
         ),
         dimensions=_contrast(
             [(_dimensions(one, names), _variance(one.holistic)) for one in sessions], chance, less=True
         ),
         stability=_contrast(
-            [(_stability(one.sheets, one.pool), _stability(one.holistic, one.pool)) for one in _aligned(sessions)],
+            [(_stability(one.sheets, one.pool), _stability(one.holistic, one.pool)) for one in _align(sessions)],
             chance,
             less=False,
         ),
@@ -109,7 +109,7 @@ class _Aligned(msgspec.Struct, frozen=True):
     pool: Pool
 
 
-def _aligned(sessions: Sequence[SavedCouncil]) -> list[_Aligned]:
+def _align(sessions: Sequence[SavedCouncil]) -> list[_Aligned]:
     found = []
     for session in sessions:
         sheets: Sheets = session.sheets

@@ -61,7 +61,7 @@ def biases(sessions: Sequence[SavedCouncil], chance: Random) -> list[Bias]:
     return [bias if bias.p is None else msgspec.structs.replace(bias, corrected=next(corrected)) for bias in found]
 
 
-def off_the_others(session: SavedCouncil, reviewer: str) -> Off:
+def deviations_from_others(session: SavedCouncil, reviewer: str) -> Off:
     """Where others scored an answer too, how far above their mean the reviewer is."""
     others = {name: sheet for name, sheet in session.ranked.items() if name != reviewer}
     off: Off = {}
@@ -96,7 +96,7 @@ def _along(
 ) -> Bias:
     groups: list[Group] = []
     for session in sessions:
-        off = off_the_others(session, reviewer)
+        off = deviations_from_others(session, reviewer)
         group = [
             (measure(session, review), off[review.response])
             for review in session.reviews
@@ -115,7 +115,7 @@ def _along(
 def _own(reviewer: str, sessions: Sequence[SavedCouncil], chance: Random) -> Bias:
     gaps = []
     for session in sessions:
-        off = off_the_others(session, reviewer)
+        off = deviations_from_others(session, reviewer)
         own = [gap for response, gap in off.items() if session.answers[response].model == reviewer]
         rest = [gap for response, gap in off.items() if session.answers[response].model != reviewer]
         if own and rest:
@@ -126,7 +126,7 @@ def _own(reviewer: str, sessions: Sequence[SavedCouncil], chance: Random) -> Bia
 def _harshness(reviewer: str, sessions: Sequence[SavedCouncil], chance: Random) -> Bias:
     gaps = []
     for session in sessions:
-        off = off_the_others(session, reviewer)
+        off = deviations_from_others(session, reviewer)
         others = [gap for response, gap in off.items() if session.answers[response].model != reviewer]
         if others:
             gaps.append(fmean(others))

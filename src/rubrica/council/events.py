@@ -82,5 +82,5 @@ Event = StageStarted | AnswerReceived | ReviewFinished | MemberDropped | Ranked 
 Listener = Callable[[Event], None]
 
 
-def nobody(_event: Event) -> None:
+def ignore_event(_event: Event) -> None:
     """Listens to nothing."""

@@ -57,11 +57,11 @@ async def ask_member(
     reply = await _reply(model, request, bounds.seconds)
     spent = members.clock() - began
     if isinstance(reply, str):
-        return MemberReply(name, None, spent, silence=_told(reply))
+        return MemberReply(name, None, spent, silence=_shorten_reason(reply))
     usd = members.price(name, reply.usage) if members.price is not None else None
     cost = Cost(0.0) if reply.cached else Cost(usd, reply.usage.input_tokens, reply.usage.output_tokens)
-    fault = _fault(reply, bounds)
-    return MemberReply(name, None if fault else reply.text.strip(), spent, cost, _told(fault))
+    fault = _find_fault(reply, bounds)
+    return MemberReply(name, None if fault else reply.text.strip(), spent, cost, _shorten_reason(fault))
 
 
 async def _reply(model: Model, request: Request, seconds: float) -> Reply | str:
@@ -76,7 +76,7 @@ async def _reply(model: Model, request: Request, seconds: float) -> Reply | str:
         return f"the model failed: {type(error).__name__}: {error}"
 
 
-def _fault(reply: Reply, bounds: ReplyBounds) -> str:
+def _find_fault(reply: Reply, bounds: ReplyBounds) -> str:
     """What makes a reply useless; empty where it is fine."""
     if reply.stop == "refusal":
         return refused(reply.text)
@@ -89,9 +89,9 @@ def _fault(reply: Reply, bounds: ReplyBounds) -> str:
 
 def refused(said: str) -> str:
     """A refusal as a reason, with its words where there are any."""
-    return _told("refused to answer" + (f": {said}" if said.strip() else ""))
+    return _shorten_reason("refused to answer" + (f": {said}" if said.strip() else ""))
 
 
-def _told(reason: str) -> str:
+def _shorten_reason(reason: str) -> str:
     line = visible(" ".join(reason.split()))
     return line if len(line) <= LONGEST_REASON else line[: LONGEST_REASON - 1] + "…"

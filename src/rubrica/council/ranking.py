@@ -95,17 +95,17 @@ def _points(sheet: Sheet, pool: Pool) -> dict[str, float]:
         case "mean":
             return dict(sheet)
         case "borda":
-            return _beaten(sheet)
+            return _borda_shares(sheet)
         case "z":
             return z_scores(sheet) if len(sheet) > 1 else {}
         case _:
             assert_never(pool)
 
 
-def _beaten(sheet: Sheet) -> dict[str, float]:
+def _borda_shares(sheet: Sheet) -> dict[str, float]:
     """The share of the other answers that each one beats, half for a tie: Borda's count, whatever the sheet's length.
 
-    >>> _beaten({"A": 9, "B": 5, "C": 5})
+    >>> _borda_shares({"A": 9, "B": 5, "C": 5})
     {'A': 1.0, 'B': 0.25, 'C': 0.25}
     """
     others = len(sheet) - 1

@@ -65,7 +65,7 @@ class ReviewerWork:
 
     @property
     def cost(self) -> Cost | None:
-        return summed(
+        return sum_costs(
             outcome.cost
             for reviews in (self.rubric, self.holistic)
             for review in reviews.values()
@@ -76,7 +76,7 @@ class ReviewerWork:
     def silence(self) -> str:
         """Why there is no score at all; empty where there is one."""
         every = [*self.rubric.values(), *self.holistic.values()]
-        if any(map(_heard, every)):
+        if any(map(_has_score, every)):
             return ""
         reasons = (outcome.reason for review in every for outcome in review.scores.values())
         return next(reasons, "there was nothing to review")
@@ -85,7 +85,7 @@ class ReviewerWork:
     def scored(self) -> int:
         """How many answers have a score."""
         every = (self.rubric, self.holistic)
-        return sum(any(label in reviews and _heard(reviews[label]) for reviews in every) for label in self.order)
+        return sum(any(label in reviews and _has_score(reviews[label]) for reviews in every) for label in self.order)
 
     @property
     def refused(self) -> bool:
@@ -128,17 +128,17 @@ class ReviewSetup:
         return await judge.review(self.question, shown, axes, self.seconds) if wanted else {}
 
 
-def checked(setup: ReviewSetup) -> dict[str, Evaluation]:
+def evaluate_gates(setup: ReviewSetup) -> dict[str, Evaluation]:
     """Each answer with no score yet: only gates that need none can have fired."""
     return {label: settle(setup.plan, setup.context(label), {}, told=False) for label in setup.answers}
 
 
-def pooled(setup: ReviewSetup, hearings: Sequence[ReviewerWork]) -> dict[str, Evaluation]:
+def pool_reviews(setup: ReviewSetup, hearings: Sequence[ReviewerWork]) -> dict[str, Evaluation]:
     """Each answer with the mean of what reviewers gave its dimensions; every reviewer's vote is kept."""
-    return {label: _pooled(setup, hearings, label) for label in setup.answers}
+    return {label: _pool_answer(setup, hearings, label) for label in setup.answers}
 
 
-def tell_wholes(setup: ReviewSetup, hearings: Sequence[ReviewerWork]) -> None:
+def report_holistic_scores(setup: ReviewSetup, hearings: Sequence[ReviewerWork]) -> None:
     """Let whoever listens to evaluations hear the mean score for the whole of each answer, where it was asked for."""
     if setup.scoring == "rubric" or not listeners:
         return
@@ -165,7 +165,7 @@ def opinions(
     ]
 
 
-def summed(costs: Iterable[Cost | None]) -> Cost | None:
+def sum_costs(costs: Iterable[Cost | None]) -> Cost | None:
     """What is known of several costs; None where nothing is."""
     known = [cost for cost in costs if cost is not None]
     return total_cost(known) if known else None
@@ -188,11 +188,11 @@ def _opinion(
         position=place,
         own=own,
         status="abstained",
-        holistic=None if overall is None else _capped(setup.plan, overall.value, unscored),
+        holistic=None if overall is None else _apply_caps(setup.plan, overall.value, unscored),
     )
     if by_rubric is None:
         return seen if whole is None else _as_a_whole(setup, seen, whole, overall, unscored)
-    if given := _given(by_rubric):
+    if given := _scores_given(by_rubric):
         evaluation = settle(setup.plan, setup.context(label), by_rubric.scores, f"Response {label}")
         return msgspec.structs.replace(
             seen,
@@ -200,7 +200,7 @@ def _opinion(
             score=evaluation.score,
             scores={name: outcome.value for name, outcome in given.items()},
             verdict=evaluation.verdict,
-            gates=fired(evaluation),
+            gates=fired_gates(evaluation),
             notes=by_rubric.notes,
             reason=evaluation.reason if evaluation.score is None else "",
         )
@@ -215,31 +215,31 @@ def _as_a_whole(
     why = next((outcome.reason for outcome in review.scores.values() if isinstance(outcome, Unscored)), "")
     if overall is None:
         return msgspec.structs.replace(seen, notes=review.notes, reason=why)
-    score = _capped(setup.plan, overall.value, ceiling)
+    score = _apply_caps(setup.plan, overall.value, ceiling)
     return msgspec.structs.replace(
         seen,
         status="holistic",
         score=score,
         holistic=score if seen.holistic is None else seen.holistic,
-        gates=fired(ceiling),
+        gates=fired_gates(ceiling),
         notes=review.notes or overall.reason,
         reason=why,
     )
 
 
-def fired(evaluation: Evaluation) -> tuple[str, ...]:
+def fired_gates(evaluation: Evaluation) -> tuple[str, ...]:
     """The names of the gates that fired."""
     return tuple(gate.name for gate in evaluation.gates if gate.fired)
 
 
-def _capped(plan: Plan, value: float, evaluation: Evaluation) -> float:
+def _apply_caps(plan: Plan, value: float, evaluation: Evaluation) -> float:
     """A score for the whole, laid out on out_of, under the caps that fired for the answer."""
     score = plan.rubric.scale.share(value) * plan.decision.out_of
     caps = [gate.limit for gate in evaluation.gates if gate.fired and gate.effect == "cap" and gate.limit is not None]
     return round(min([score, *caps]), 2)
 
 
-def _pooled(setup: ReviewSetup, hearings: Sequence[ReviewerWork], label: str) -> Evaluation:
+def _pool_answer(setup: ReviewSetup, hearings: Sequence[ReviewerWork], label: str) -> Evaluation:
     scores: dict[str, Score | Unscored] = {}
     for axis in setup.plan.axes:
         votes = [
@@ -259,7 +259,7 @@ def _mean(outcomes: Sequence[tuple[str, Score | Unscored]]) -> Score | Unscored:
         else Vote(judge, None, outcome.reason, 0.0)
         for judge, outcome in outcomes
     )
-    cost = summed(outcome.cost for _, outcome in outcomes)
+    cost = sum_costs(outcome.cost for _, outcome in outcomes)
     known = [outcome for _, outcome in outcomes if isinstance(outcome, Score)]
     if not known:
         reasons = "; ".join(sorted({vote.reason for vote in votes}))
@@ -274,12 +274,12 @@ def _mean(outcomes: Sequence[tuple[str, Score | Unscored]]) -> Score | Unscored:
     )
 
 
-def _given(review: ResponseReview) -> dict[str, Score]:
+def _scores_given(review: ResponseReview) -> dict[str, Score]:
     return {name: outcome for name, outcome in review.scores.items() if isinstance(outcome, Score)}
 
 
-def _heard(review: ResponseReview) -> bool:
-    return bool(_given(review)) or review.overall is not None
+def _has_score(review: ResponseReview) -> bool:
+    return bool(_scores_given(review)) or review.overall is not None
 
 
 def _overall(review: ResponseReview | None) -> Score | None:

@@ -27,8 +27,8 @@ def review_plan(settings: CouncilSettings) -> Plan:
     if taken := [name for name in rubric.dimensions if name in TAKEN]:
         raise RubricaError(f"{rubric.name}: a review has {taken[0]} of its own; rename that dimension")
     if settings.weights:
-        rubric = _weighed(rubric, settings.weights)
-    plan = compile_rubric(_gated(rubric, settings))
+        rubric = _with_weights(rubric, settings.weights)
+    plan = compile_rubric(_with_safety_gate(rubric, settings))
     if other := [axis.name for axis in plan.axes if axis.parts or not axis.judged]:
         raise RubricaError(
             f"{rubric.name}: a council reviews dimensions that a judge scores as a whole; {other[0]} is none "
@@ -58,7 +58,7 @@ def holistic_plan(plan: Plan) -> Plan:
     )
 
 
-def _weighed(rubric: Rubric, chosen: Mapping[str, float]) -> Rubric:
+def _with_weights(rubric: Rubric, chosen: Mapping[str, float]) -> Rubric:
     if rubric.score.formula is not None or rubric.profiles is not None:
         why = "its score is a formula" if rubric.score.formula is not None else "its weights depend on the profile"
         raise RubricaError(f"{rubric.name}: the council cannot set weights, because {why} (leave `weights` out)")
@@ -68,7 +68,7 @@ def _weighed(rubric: Rubric, chosen: Mapping[str, float]) -> Rubric:
     return Rubric.model_validate({**fields, "dimensions": dimensions})
 
 
-def _gated(rubric: Rubric, settings: CouncilSettings) -> Rubric:
+def _with_safety_gate(rubric: Rubric, settings: CouncilSettings) -> Rubric:
     if "safety_gate" not in rubric.settings:
         if settings.safety_gate:
             raise RubricaError(

@@ -26,14 +26,23 @@ from .events import (
     Stage,
     StageFinished,
     StageStarted,
-    nobody,
+    ignore_event,
 )
 from .member_reply import MemberReply, ReplyBounds, ask_member, declines
 from .members import Members
 from .order import labels_for, reviewing_orders
 from .ranking import RankedAnswer, Ranking, rank
 from .result import CouncilResult, MemberAnswer, SafetyReport, StageReport, notes_on
-from .review import AnswerReview, ReviewerWork, ReviewSetup, checked, opinions, pooled, summed, tell_wholes
+from .review import (
+    AnswerReview,
+    ReviewerWork,
+    ReviewSetup,
+    evaluate_gates,
+    opinions,
+    pool_reviews,
+    report_holistic_scores,
+    sum_costs,
+)
 from .rubric import review_plan
 from .settings import CouncilSettings
 
@@ -58,7 +67,7 @@ async def run(
     members: Members,
     *,
     history: Sequence[ChatMessage] = (),
-    on_event: Listener = nobody,
+    on_event: Listener = ignore_event,
 ) -> CouncilResult:
     """Put a question to a council. Members that fail are dropped and named; fewer than the quorum is a QuorumError.
 
@@ -107,10 +116,10 @@ class _Session:
         texts = {answer.label: answer.text for answer in answers}
         authors = {answer.label: answer.model for answer in answers}
         setup = ReviewSetup(self.plan, self.asked, texts, self.settings.scoring, self.settings.seconds)
-        unscored = checked(setup)
+        unscored = evaluate_gates(setup)
         hearings = await self._reviews(setup, authors)
-        together = pooled(setup, hearings)
-        tell_wholes(setup, hearings)
+        together = pool_reviews(setup, hearings)
+        report_holistic_scores(setup, hearings)
         found = opinions(setup, hearings, authors, unscored, together)
         ranking = self._ranking(list(texts), found, "score")
         holistic = self._ranking(list(texts), found, "holistic") if self.settings.scoring == "both" else None
@@ -134,7 +143,7 @@ class _Session:
             dropped=tuple(self.dropped),
             safety=self._safety(final, failed),
             stages=tuple(self.stages),
-            cost=summed(stage.cost for stage in self.stages),
+            cost=sum_costs(stage.cost for stage in self.stages),
             notes=self._notes(ranking, holistic, found, final),
         )
 
@@ -259,7 +268,7 @@ class _Session:
         return self.members.clock()
 
     def _end(self, stage: Stage, began: float, costs: Sequence[Cost | None]) -> None:
-        report = StageReport(stage, self.members.clock() - began, summed(costs))
+        report = StageReport(stage, self.members.clock() - began, sum_costs(costs))
         self.stages.append(report)
         self.tell(StageFinished(report.stage, report.seconds, report.cost))
 

@@ -135,7 +135,7 @@ def load_council(
     try:
         return CouncilSettings.model_validate(whole)
     except ValidationError as error:
-        faults = [Problem(_said(fault), tuple(fault["loc"]), fix=_fix(fault)) for fault in error.errors()]
+        faults = [Problem(_fault_message(fault), tuple(fault["loc"]), fix=_fix(fault)) for fault in error.errors()]
         raise RubricError([document.place(fault) for fault in faults]) from None
 
 
@@ -219,7 +219,7 @@ def _number(variable: str, text: str, *, most: float) -> float:
     return number
 
 
-def _said(fault: Any) -> str:
+def _fault_message(fault: Any) -> str:
     if fault["type"] == "extra_forbidden":
         return "there is no such setting"
     return str(fault["msg"]).removeprefix("Value error, ")

@@ -73,12 +73,12 @@ def _as_far(groups: Sequence[tuple[tuple[float, ...], tuple[float, ...]]], reach
         each = [[_product(xs, dealt) for dealt in permutations(ys)] for xs, ys in groups]
         sums = [math.fsum(ways) for ways in product(*each)]
         return sum(abs(found) >= reached for found in sums) / len(sums)
-    drawn = [_drawn(xs, ys, chance) for xs, ys in groups]
+    drawn = [_shuffled_products(xs, ys, chance) for xs, ys in groups]
     further = sum(abs(math.fsum(found)) >= reached for found in zip(*drawn, strict=True))
     return (further + 1) / (DRAWS + 1)
 
 
-def _drawn(xs: Sequence[float], ys: Sequence[float], chance: Random) -> list[float]:
+def _shuffled_products(xs: Sequence[float], ys: Sequence[float], chance: Random) -> list[float]:
     """What DRAWS ways of dealing one group's ys come to. Of a small group every way is worked out once."""
     if len(xs) <= MOST_WORKED_OUT:
         return chance.choices([_product(xs, dealt) for dealt in permutations(ys)], k=DRAWS)

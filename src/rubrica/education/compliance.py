@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean
 from typing import Any
 
-from rubrica.report.figures import counted
+from rubrica.report.figures import count_of
 
 from .questions import GenerateQuestionResponse, GenerateQuestionsRequest
 from .results import DIMENSIONS, SECTIONS, VERDICTS, QuestionEvaluation, SectionAverage
@@ -100,15 +100,15 @@ def recommendations(
         "revise": "Revise {} as the suggestions say.",
         "inconclusive": "Judge {} again: not everything could be scored.",
     }
-    told += [action.format(counted(verdicts[name], "question")) for name, action in actions.items() if verdicts[name]]
+    told += [action.format(count_of(verdicts[name], "question")) for name, action in actions.items() if verdicts[name]]
     count, grade = report["count_compliance"], report["grade_compliance"]
     if not count["compliant"]:
-        told.append(f"{counted(count['generated'], 'question')} came where {count['requested']} were asked for.")
+        told.append(f"{count_of(count['generated'], 'question')} came where {count['requested']} were asked for.")
     if not grade["compliant"]:
         told.append(f"The response is for grade {grade['response_grade']}, not for grade {grade['requested']}.")
     failures = report["di_compliance"]["hard_failures"]
     if failures:
-        told.append(f"Against direct instruction altogether: {counted(len(failures), 'question')}.")
+        told.append(f"Against direct instruction altogether: {count_of(len(failures), 'question')}.")
     weak = sorted((value, name) for name, value in means.items() if value is not None and value < WEAK)
     if weak:
         told.append(

@@ -99,10 +99,10 @@ def read_curriculum(path: str | Path) -> tuple[Skill, ...]:
         raise RubricaError("\n".join(told))
     if not skills:
         raise RubricaError(f'{path} has no skills (write lines such as {{"grade": 3, "lesson_title": "Halves"}})')
-    return numbered(skills)
+    return number_skills(skills)
 
 
-def numbered(skills: Iterable[Skill]) -> tuple[Skill, ...]:
+def number_skills(skills: Iterable[Skill]) -> tuple[Skill, ...]:
     """The skills, each with its place in its grade. One that is there twice counts once."""
     counts: dict[int, int] = {}
     found: dict[str, Skill] = {}
@@ -113,7 +113,7 @@ def numbered(skills: Iterable[Skill]) -> tuple[Skill, ...]:
     return tuple(found.values())
 
 
-def chosen(skills: Sequence[Skill], grades: Sequence[int], most: int | None = None) -> tuple[Skill, ...]:
+def select_skills(skills: Sequence[Skill], grades: Sequence[int], most: int | None = None) -> tuple[Skill, ...]:
     """The skills of some grades, at most so many of each. A grade without skills is an error: it was misspelt."""
     known = sorted({skill.grade for skill in skills})
     for grade in grades:

@@ -29,7 +29,7 @@ from rubrica.runs.run import AskOutcome, ModelsDownError, ask_outcome, hold_unan
 
 from .evaluator import WORKERS, ResponseEvaluator, utc_now
 from .folder import FinishedWork, open_folder
-from .work import CurriculumWork, left
+from .work import CurriculumWork, remaining_work
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +109,7 @@ def execute_curriculum(
         for text in folder.told:
             tell(RunNote(text))
         work = pieces(session)
-        todo = left(work, folder.done)
+        todo = remaining_work(work, folder.done)
         before, started, done, failed = len(work) - len(todo), time.monotonic(), 0, 0
         tell(RunAdvanced(before, done, 0.0, len(work)))
         try:

@@ -17,7 +17,7 @@ import msgspec
 from rubrica.errors import RubricaError, StoredError
 from rubrica.jsontext import UNREADABLE
 from rubrica.model.evaluation import Evaluation
-from rubrica.runs.files.append_only import AppendOnlyFile, whole_lines
+from rubrica.runs.files.append_only import AppendOnlyFile, finished_lines
 from rubrica.runs.files.atomic import write_atomically
 from rubrica.runs.files.evaluation_head import head_of
 from rubrica.runs.files.folder import EVALUATIONS, begin, drop_derived, locked
@@ -63,7 +63,7 @@ class RunFolder:
         lines = [msgspec.json.encode({**record, "skill_key": piece.key}) for record in piece.records]
         name = records_name(piece.grade)
         if name not in self._files:  # the figures of before do not hold any more
-            (self.path / SUMMARY.format(shown(piece.grade))).unlink(missing_ok=True)
+            (self.path / SUMMARY.format(grade_name(piece.grade))).unlink(missing_ok=True)
             (self.path / ALL).unlink(missing_ok=True)
         self._lines(name).write(b"\n".join(lines))
         self.done.add(piece.key)
@@ -79,7 +79,7 @@ class RunFolder:
             figures.append(counted)
         summaries = [grade.summary(timestamp) for grade in figures]
         for grade, summary in zip(grades, summaries, strict=True):
-            write_json(self.path / SUMMARY.format(shown(grade)), summary)
+            write_json(self.path / SUMMARY.format(grade_name(grade)), summary)
         together = all_grades(figures, summaries, model, timestamp)
         write_json(self.path / ALL, together)
         msgspec.structs.replace(self.manifest, finished=timestamp).write(self.path)
@@ -97,18 +97,18 @@ class RunFolder:
         return self._files[name]
 
 
-def shown(grade: int | None) -> str:
+def grade_name(grade: int | None) -> str:
     return UNKNOWN if grade is None else str(grade)
 
 
 def records_name(grade: int | None) -> str:
-    return RECORDS.format(shown(grade))
+    return RECORDS.format(grade_name(grade))
 
 
 def read_records(folder: Path, grade: int | None) -> Iterator[dict[str, Any]]:
     """The records of a grade, as they were finished."""
     path = folder / records_name(grade)
-    for number, line in enumerate(whole_lines(path), 1):
+    for number, line in enumerate(finished_lines(path), 1):
         try:
             yield _DECODER.decode(line)
         except UNREADABLE as error:
@@ -130,7 +130,7 @@ def open_folder(path: Path, manifest: Manifest, *, resume: bool = True) -> Itera
         if opening.earlier is not None:
             why = "; ".join(opening.changes) or "a new run is wanted"
             folder.told.append(f"what was here is now in {opening.earlier}: {why}")
-        _mend(folder)
+        _repair(folder)
         drop_derived(path)
         try:
             yield folder
@@ -138,7 +138,7 @@ def open_folder(path: Path, manifest: Manifest, *, resume: bool = True) -> Itera
             folder.close()
 
 
-def _mend(folder: RunFolder) -> None:
+def _repair(folder: RunFolder) -> None:
     """Take out what is there in part only, and what failed; note what is done."""
     kept_cases: set[str] = set()
     for file in sorted(folder.path.glob(RECORDS.format("*"))):
@@ -159,7 +159,7 @@ def _mend(folder: RunFolder) -> None:
 
 
 def _mend_evaluations(path: Path, cases: set[str]) -> None:
-    lines = list(whole_lines(path))
+    lines = list(finished_lines(path))
     kept = [line for line in lines if _case(line) in cases]
     if len(kept) < len(lines):
         _rewrite(path, kept)

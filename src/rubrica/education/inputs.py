@@ -51,10 +51,10 @@ def _read(model: type[Model], given: object, name: str) -> Model:
     try:
         return model.model_validate(dict(data))
     except ValidationError as error:
-        raise InputError("; ".join(_told(fault, name) for fault in error.errors())) from None
+        raise InputError("; ".join(_problem_text(fault, name) for fault in error.errors())) from None
 
 
-def _told(fault: Any, name: str) -> str:
+def _problem_text(fault: Any, name: str) -> str:
     """What is wrong with a field, by its path."""
     match fault["type"]:
         case "missing":

@@ -125,7 +125,7 @@ class GeneratedQuestion(BaseModel):
             return cls.model_validate(dict(data))
         except ValidationError as error:
             raise InputError(
-                f"not a question: {'; '.join(sorted({_told(fault) for fault in error.errors()}))}"
+                f"not a question: {'; '.join(sorted({_problem_text(fault) for fault in error.errors()}))}"
             ) from None
 
     @property
@@ -208,7 +208,7 @@ def _readable(data: dict[str, Any]) -> dict[str, Any]:
     return data
 
 
-def _told(fault: Any) -> str:
+def _problem_text(fault: Any) -> str:
     name = str(fault["loc"][0]) if fault["loc"] else "it"
     if fault["type"] == "missing":
         return f"it has no text (give it as `{name}`)"

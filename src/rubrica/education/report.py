@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rubrica.report.figures import counted
+from rubrica.report.figures import count_of
 
 from .results import SECTIONS, QuestionEvaluation, ResponseEvaluation
 from .taxonomy import TOTAL
@@ -21,7 +21,7 @@ def generate_report(evaluation: ResponseEvaluation) -> str:
 
 
 def _head(evaluation: ResponseEvaluation) -> Iterator[str]:
-    yield f"Evaluation of {counted(evaluation.question_count, 'question')} (request {evaluation.request_id})"
+    yield f"Evaluation of {count_of(evaluation.question_count, 'question')} (request {evaluation.request_id})"
     yield "=" * 72
     yield f"Overall score  {_figure(evaluation.overall_score)}"
     verdicts = ", ".join(f"{name} {count}" for name, count in evaluation.quality_distribution.items() if count)
@@ -42,7 +42,7 @@ def _dimensions(evaluation: ResponseEvaluation) -> Iterator[str]:
     yield "Sections"
     for name, section in evaluation.section_scores.items():
         score = section.average_score
-        tail = f"  ({counted(section.count, 'question')})" if section.count else "  (does not apply, or not scored)"
+        tail = f"  ({count_of(section.count, 'question')})" if section.count else "  (does not apply, or not scored)"
         yield f"  {name:24} {_bar(score)} {_figure(score)}{tail}"
     yield ""
 

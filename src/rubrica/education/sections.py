@@ -41,9 +41,9 @@ def question_evaluation(evaluation: Evaluation, question_id: int) -> QuestionEva
         question_section=told["question"],
         scaffolding_section=told["scaffolding"],
         image_section=told["image"],
-        scores={name: _rounded(result.share) for name, result in evaluation.dimensions.items() if _counted(name)},
+        scores={name: _rounded(result.share) for name, result in evaluation.dimensions.items() if _is_counted(name)},
         di_scores={name: _rounded(part.share) for name, part in direct.parts.items()} if direct is not None else {},
-        di_failure=next((gate.reason or gate.name for gate in _fired(evaluation) if DI in gate.when), ""),
+        di_failure=next((gate.reason or gate.name for gate in _fired_gates(evaluation) if DI in gate.when), ""),
         issues=issues,
         strengths=tuple(dict.fromkeys(remark.text for remark in strengths)),
         suggestions=remarks.suggestions if remarks is not None else (),
@@ -52,7 +52,7 @@ def question_evaluation(evaluation: Evaluation, question_id: int) -> QuestionEva
     )
 
 
-def _counted(name: str) -> bool:
+def _is_counted(name: str) -> bool:
     return not name.startswith(IMAGE)  # those make up the image section alone
 
 
@@ -64,13 +64,13 @@ def _rounded(share: float | None) -> float | None:
     return None if share is None else round(share, 6)
 
 
-def _fired(evaluation: Evaluation) -> list[GateResult]:
+def _fired_gates(evaluation: Evaluation) -> list[GateResult]:
     return [gate for gate in evaluation.gates if gate.fired]
 
 
 def _issues(evaluation: Evaluation, sorter: Taxonomy) -> Iterator[Issue]:
     """What gates found, what a judge said, and what rules took points off for."""
-    for gate in _fired(evaluation):
+    for gate in _fired_gates(evaluation):
         text = gate.reason or gate.name
         category = sorter.category(text, gate=gate.name)
         yield Issue(text=text, category=category, section=sorter.section(text, category))
@@ -82,7 +82,7 @@ def _issues(evaluation: Evaluation, sorter: Taxonomy) -> Iterator[Issue]:
     for dimension, text, points in _hits(evaluation):
         if points < 0:
             category = sorter.category(text, dimension=dimension)
-            yield Issue(text=text, category=category, section=_home(dimension, sorter.section(text, category)))
+            yield Issue(text=text, category=category, section=_section_of(dimension, sorter.section(text, category)))
 
 
 def _strengths(evaluation: Evaluation, sorter: Taxonomy) -> Iterator[_Remark]:
@@ -92,13 +92,13 @@ def _strengths(evaluation: Evaluation, sorter: Taxonomy) -> Iterator[_Remark]:
                 yield _Remark(text, sorter.section(text))
     for dimension, text, points in _hits(evaluation):
         if points > 0:
-            yield _Remark(text, _home(dimension, sorter.section(text)))
+            yield _Remark(text, _section_of(dimension, sorter.section(text)))
 
 
 _SCAFFOLDING = ("pedagogical_value", "explanation_quality", DI)
 
 
-def _home(dimension: str, otherwise: str) -> str:
+def _section_of(dimension: str, otherwise: str) -> str:
     if dimension.startswith(IMAGE):
         return "image"
     return "scaffolding" if dimension in _SCAFFOLDING else otherwise if otherwise != "image" else "question"

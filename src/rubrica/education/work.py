@@ -78,7 +78,7 @@ class SkillWork:
         found = self.evaluator.conclude(request, response, evaluations)
         cases = [f"{self.skill.substandard_id}/{self.key}/{place}" for place in range(len(evaluations))]
         records = _records(about, request, response.data, found, cases, written.seconds)
-        return FinishedWork(self.key, self.skill.grade, records, named(evaluations, cases))
+        return FinishedWork(self.key, self.skill.grade, records, with_case_names(evaluations, cases))
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,15 +116,15 @@ class RecordWork:
             return FinishedWork(self.key, record.grade, [failed])
         found = self.evaluator.conclude(record.request, response, evaluations)
         records = _records(about, record.request, response.data, found, [self.key], 0.0)
-        return FinishedWork(self.key, record.grade, records, named(evaluations, [self.key]))
+        return FinishedWork(self.key, record.grade, records, with_case_names(evaluations, [self.key]))
 
 
-def named(evaluations: Sequence[Evaluation], cases: Sequence[str]) -> list[Evaluation]:
+def with_case_names(evaluations: Sequence[Evaluation], cases: Sequence[str]) -> list[Evaluation]:
     """The evaluations under the names their cases have in a run."""
     return [msgspec.structs.replace(found, case=case) for found, case in zip(evaluations, cases, strict=True)]
 
 
-def left(work: Iterable[CurriculumWork], done: set[str]) -> list[CurriculumWork]:
+def remaining_work(work: Iterable[CurriculumWork], done: set[str]) -> list[CurriculumWork]:
     """What is still to be done, each piece once."""
     seen = set(done)
     found = []
@@ -139,7 +139,7 @@ def _about(grade: int | None, now: datetime) -> dict[str, Any]:
     return {"timestamp": now.isoformat(), "grade": grade}
 
 
-def _asked(request: GenerateQuestionsRequest) -> dict[str, Any]:
+def _request_data(request: GenerateQuestionsRequest) -> dict[str, Any]:
     return request.model_dump(mode="json", exclude={"evaluate"})
 
 
@@ -150,7 +150,7 @@ def _failure(
         **about,
         "question_index": None,
         "question_count": 0,
-        "request": None if request is None else _asked(request),
+        "request": None if request is None else _request_data(request),
         "question": None,
         "question_evaluation": None,
         "overall_evaluation": None,
@@ -175,7 +175,7 @@ def _records(
             "question_index": judged.question_id,
             "question_count": len(questions),
             "case": case,
-            "request": _asked(request),
+            "request": _request_data(request),
             "question": question.plain,
             "question_evaluation": judged.model_dump(mode="json"),
             "overall_evaluation": found.overall,

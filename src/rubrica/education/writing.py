@@ -17,7 +17,7 @@ from rubrica.judges.fence import visible
 from rubrica.judges.prompt import Template
 from rubrica.judges.shape import skeleton
 from rubrica.llm.model import ChatMessage, Model, Request, Usage
-from rubrica.report.figures import counted
+from rubrica.report.figures import count_of
 
 from .questions import GeneratedQuestion, GenerateQuestionsRequest, QuestionType
 
@@ -61,7 +61,7 @@ class Writer:
     async def write(self, request: GenerateQuestionsRequest) -> WrittenQuestions:
         """The questions for a request, at most as many as were asked for. What goes wrong is told as an error."""
         started = self.clock()
-        reply = await self.model(asking(request, self.options))
+        reply = await self.model(questions_request(request, self.options))
         if reply.stop == "refusal":
             raise WritingError(f"the model refused to write: {_excerpt(reply.text)}")
         if reply.stop == "length":
@@ -75,14 +75,14 @@ class Writer:
         return WrittenQuestions(questions[: request.count], refused, self.clock() - started, reply.usage)
 
 
-def asking(request: GenerateQuestionsRequest, options: int = 4) -> Request:
+def questions_request(request: GenerateQuestionsRequest, options: int = 4) -> Request:
     """What a model is asked, as messages and as the shape of its reply."""
     form = shape(request.count)
     values = {
         "form": form_words(request.question_type, options),
         "language": request.language,
         "shape": skeleton(form),
-        "count": counted(request.count, "question"),
+        "count": count_of(request.count, "question"),
         "grade": _GRADES.get(request.grade, str(request.grade)),
         "subject": request.subject,
         "difficulty": request.difficulty if request.difficulty != "mixed" else "easy, medium and hard in turn",

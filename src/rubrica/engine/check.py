@@ -77,7 +77,7 @@ def check_reach(rubric: Rubric, decision: DecisionPlan, vocabulary: Vocabulary) 
                 ("gates", i, "when"),
                 "check its bounds against the scale",
             )
-    reached = set().union(*(_reached(world, decision.verdicts) for world in worlds))
+    reached = set().union(*(_reachable_rules(world, decision.verdicts) for world in worlds))
     for i, verdict in enumerate(decision.verdicts):
         if i not in reached:
             vocabulary.report(
@@ -87,7 +87,7 @@ def check_reach(rubric: Rubric, decision: DecisionPlan, vocabulary: Vocabulary) 
             )
 
 
-def _reached(world: _World, rules: tuple[VerdictRule, ...]) -> set[int]:
+def _reachable_rules(world: _World, rules: tuple[VerdictRule, ...]) -> set[int]:
     """The verdict rules that may be the first to hold.
 
     The values of one name at a time are cut at the numbers that the rules compare with, so that a rule in the shadow

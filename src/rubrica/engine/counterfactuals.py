@@ -16,9 +16,9 @@ from rubrica.model.evaluation import DimensionResult, Evaluation, Score, Unscore
 from rubrica.scorers.namespace import Namespace
 from rubrica.scoring.decision_plan import DimensionReading, share_name
 
-from .evaluate import opened
+from .evaluate import open_state
 from .plan import Plan
-from .record import recorded
+from .record import record_state
 
 STEPS = 20
 """Values tried on a scale that has no room for whole numbers."""
@@ -60,7 +60,7 @@ class Attainability:
     together: bool  # full marks everywhere would do
 
 
-def reach(plan: Plan, evaluation: Evaluation, wanted: Wanted) -> Attainability:
+def attainability(plan: Plan, evaluation: Evaluation, wanted: Wanted) -> Attainability:
     """What brings an evaluation to what is wanted of it."""
     trial = _Trial(plan, evaluation)
     if wanted(trial({})):
@@ -75,7 +75,7 @@ def reach(plan: Plan, evaluation: Evaluation, wanted: Wanted) -> Attainability:
     return Attainability(True, tuple(alone), bool(alone) or wanted(trial(tops)))
 
 
-def turns(plan: Plan, evaluation: Evaluation) -> tuple[VerdictFlip, ...]:
+def verdict_flips(plan: Plan, evaluation: Evaluation) -> tuple[VerdictFlip, ...]:
     """For every dimension, the nearest value above and below with another verdict, as far as there is one."""
     trial = _Trial(plan, evaluation)
     now = evaluation.verdict
@@ -91,7 +91,7 @@ def turns(plan: Plan, evaluation: Evaluation) -> tuple[VerdictFlip, ...]:
     return tuple(found)
 
 
-def releases(plan: Plan, evaluation: Evaluation) -> tuple[GateRelease, ...]:
+def gate_releases(plan: Plan, evaluation: Evaluation) -> tuple[GateRelease, ...]:
     """The gates that fired without which the verdict or the score would be another."""
     found = []
     for gate in evaluation.gates:
@@ -113,7 +113,7 @@ def weights_of(plan: Plan, profile: str | None) -> Mapping[str, float]:
     return {axis.name: terms.weights.get(axis.name, 0.0) for axis in plan.axes} if terms.weights else {}
 
 
-def reweighed(plan: Plan, profile: str | None, weights: Mapping[str, float]) -> Plan:
+def reweigh(plan: Plan, profile: str | None, weights: Mapping[str, float]) -> Plan:
     """The same plan with other weights under one profile; that they sum to 1 is the business of whoever sets them."""
     rubric, terms = plan.rubric, plan.decision.terms[profile]
     as_shares = any(s != rubric.scale for s in plan.decision.scales.values()) or rubric.scale.min < 0  # as compiled
@@ -147,10 +147,10 @@ class _Trial:
             for name, result in evaluation.dimensions.items()
             if result.status not in ("not_applicable", "not_needed")
         }
-        self._given = {name: _given(result) for name, result in self.counting.items()}
+        self._given = {name: _outcome_of(result) for name, result in self.counting.items()}
 
     def __call__(self, changed: Mapping[str, float]) -> Evaluation:
-        state = opened(self._plan, self._terms, self._situation)
+        state = open_state(self._plan, self._terms, self._situation)
         for axis in self._plan.axes:
             if axis.name in changed:
                 state.outcomes[axis.name] = Score(changed[axis.name])
@@ -158,10 +158,10 @@ class _Trial:
                 state.outcomes[axis.name] = self._given[axis.name]
             elif axis.name not in state.outcomes:
                 state.outcomes[axis.name] = Unscored("no score was given")
-        return recorded(state, None)
+        return record_state(state, None)
 
 
-def _given(result: DimensionResult) -> Score | Unscored:
+def _outcome_of(result: DimensionResult) -> Score | Unscored:
     if result.status != "scored" or result.value is None:
         return Unscored(result.reason)
     return Score(result.value, result.reason, result.confidence, result.source)
@@ -171,7 +171,7 @@ def _above(result: DimensionResult) -> Iterator[float]:
     """Values above the one there is, rising to the end of the scale; whole numbers where it has room for them."""
     low, high = result.low if result.value is None else result.value, result.high
     if high > low:
-        step = 1.0 if _whole(result) else (high - low) / STEPS
+        step = 1.0 if _has_whole_steps(result) else (high - low) / STEPS
         first = math.floor(low) + 1.0 if step == 1.0 else low + step
         tried = [first + step * number for number in range(math.floor((high - first) / step + 1e-9) + 1)][:MOST_TRIED]
         yield from (value for value in tried if value < high)
@@ -182,12 +182,12 @@ def _below(result: DimensionResult) -> Iterator[float]:
     """Values below the one there is, falling; none where there is none."""
     if result.value is not None and result.value > result.low:
         low, high = result.low, result.value
-        step = 1.0 if _whole(result) else (high - low) / STEPS
+        step = 1.0 if _has_whole_steps(result) else (high - low) / STEPS
         first = math.ceil(high) - 1.0 if step == 1.0 else high - step
         tried = [first - step * number for number in range(math.floor((first - low) / step + 1e-9) + 1)][:MOST_TRIED]
         yield from (value for value in tried if value > low)
         yield low
 
 
-def _whole(result: DimensionResult) -> bool:
+def _has_whole_steps(result: DimensionResult) -> bool:
     return (result.high - result.low).is_integer() and result.high - result.low >= 2

@@ -18,7 +18,7 @@ from rubrica.scoring.decision_plan import ProfilePlan, share_name
 from rubrica.scoring.weigh import weigh
 
 from .plan import AxisPlan, Plan
-from .record import record, recorded
+from .record import record, record_state
 from .repeats import repeat_verdicts
 from .state import EvaluationState, NotApplicable, NotNeeded, weighable
 
@@ -43,7 +43,7 @@ async def aevaluate(plan: Plan, context: Context, case: str | None = None) -> Ev
     state = _begin(plan, context)
     while (waiting := state.waiting) and not _decided(state):
         wave = _wave(state, waiting) if plan.rubric.judging.stop == "decided" else waiting
-        asked = {name: spec for axis in wave for name, spec in _asked(axis).items()}
+        asked = {name: spec for axis in wave for name, spec in _judged_axes(axis).items()}
         replies = await _ask(state, plan.judge, asked)
         if isinstance(replies, Judgement) and replies.remarks is not None:
             state.remarks = replies.remarks
@@ -88,13 +88,13 @@ def settle(
             state.parts[axis.name] = {p.name: _on_scale(given[p.name], p) for p in axis.parts if p.name in given}
         elif axis.name not in state.outcomes:
             _settle(state, axis, given, score_by_code=False)
-    return record(state, case) if told else recorded(state, case)
+    return record(state, case) if told else record_state(state, case)
 
 
 def _begin(plan: Plan, context: Context) -> EvaluationState:
     """A state with all scored that needs no judge, or with nothing left to score where a gate decides before."""
     state = _open(plan, context)
-    if plan.decision.vetoes and vetoed(state):
+    if plan.decision.vetoes and apply_vetoes(state):
         return state
     outcomes, namespace = state.outcomes, state.namespace
     for axis in plan.axes:
@@ -109,10 +109,10 @@ def _begin(plan: Plan, context: Context) -> EvaluationState:
 
 def _open(plan: Plan, context: Context) -> EvaluationState:
     terms = plan.terms(context)
-    return opened(plan, terms, Namespace(context, plan.sources, terms.constants))
+    return open_state(plan, terms, Namespace(context, plan.sources, terms.constants))
 
 
-def opened(plan: Plan, terms: ProfilePlan, namespace: Namespace) -> EvaluationState:
+def open_state(plan: Plan, terms: ProfilePlan, namespace: Namespace) -> EvaluationState:
     """A state at its beginning: of the axes, only those have an outcome that have nothing to judge."""
     state = EvaluationState(plan, namespace.context, terms, namespace)
     for name, applies in plan.conditions:
@@ -124,7 +124,7 @@ def opened(plan: Plan, terms: ProfilePlan, namespace: Namespace) -> EvaluationSt
     return state
 
 
-def vetoed(state: EvaluationState) -> bool:
+def apply_vetoes(state: EvaluationState) -> bool:
     """Whether a gate that is checked before scoring forces the verdict; nothing is scored then."""
     for rule in state.plan.decision.vetoes:
         try:
@@ -178,7 +178,7 @@ def _leave(state: EvaluationState, reason: str) -> None:
         state.outcomes[axis.name] = NotNeeded(reason)
 
 
-def _asked(axis: AxisPlan) -> dict[str, Axis]:
+def _judged_axes(axis: AxisPlan) -> dict[str, Axis]:
     """What a judge is asked about an axis: its judged parts, or the axis itself."""
     if axis.parts:
         return {part.name: part.spec for part in axis.parts if part.judged}

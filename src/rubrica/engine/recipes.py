@@ -11,7 +11,7 @@ from rubrica.model.rules import RuleDocument
 from rubrica.model.scale import Scale
 from rubrica.scorers.pattern_table import PatternTable
 from rubrica.scorers.recipe import Checklist, FormulaScorer, RuleScorer, Scorer
-from rubrica.scorers.rule import CompiledRule, Reach, both
+from rubrica.scorers.rule import CompiledRule, Reach, total_reach
 from rubrica.scorers.rule_types import type_of
 
 from .document import Path
@@ -78,4 +78,4 @@ class RuleSource:
 
 def reach_of(rules: Iterable[CompiledRule]) -> Reach:
     """The least and the most points that rules can give together."""
-    return both([rule.reach for rule in rules])
+    return total_reach([rule.reach for rule in rules])

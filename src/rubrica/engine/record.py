@@ -46,13 +46,13 @@ def _conclusion(state: EvaluationState) -> Conclusion:
 
 def record(state: EvaluationState, case: str | None) -> Evaluation:
     """The Evaluation of a finished state, told to whoever listens."""
-    evaluation = recorded(state, case)
+    evaluation = record_state(state, case)
     for listener in listeners:
         listener(evaluation)
     return evaluation
 
 
-def recorded(state: EvaluationState, case: str | None) -> Evaluation:
+def record_state(state: EvaluationState, case: str | None) -> Evaluation:
     """The Evaluation of a finished state."""
     plan, terms = state.plan, state.terms
     end = _conclusion(state)
@@ -60,7 +60,7 @@ def recorded(state: EvaluationState, case: str | None) -> Evaluation:
     if plan.judge is not None or state.voted:
         split = split_verdicts(state)
         if split:
-            verdict, reason = INCONCLUSIVE, _told_apart(split)
+            verdict, reason = INCONCLUSIVE, _split_reason(split)
     dimensions: dict[str, DimensionResult] = {}
     scored, total = 0, 0.0
     costs: list[Cost] = []
@@ -118,7 +118,7 @@ def recorded(state: EvaluationState, case: str | None) -> Evaluation:
     )
 
 
-def _told_apart(split: Mapping[int, str]) -> str:
+def _split_reason(split: Mapping[int, str]) -> str:
     said = ", ".join(f"repeat {repeat + 1} {verdict}" for repeat, verdict in sorted(split.items()))
     return f"the judges do not agree with themselves: {said}"
 

@@ -21,7 +21,7 @@ def decide(plan: Plan, scores: Mapping[str, object], context: Context) -> Evalua
     """
     given: dict[str, Score | Unscored] = {}
     for name, value in _flat(plan, scores).items():
-        given[name] = _given(plan, name, value)
+        given[name] = _given_outcome(plan, name, value)
     return settle(plan, context, given)
 
 
@@ -37,14 +37,16 @@ def rejudge(plan: Plan, stored: Evaluation) -> Evaluation:
             continue
         if result.status == "not_applicable" and axis.applies is not None:
             continue  # whether it applies is told anew, from the context
-        parts = {part.name: _stored(result.parts[part.name]) for part in axis.parts if part.name in result.parts}
+        parts = {
+            part.name: _stored_outcome(result.parts[part.name]) for part in axis.parts if part.name in result.parts
+        }
         given |= parts
         if len(parts) < len(axis.parts) or not axis.parts:
-            given[axis.name] = _stored(result)
+            given[axis.name] = _stored_outcome(result)
     return settle(plan, stored.context or Context(), given, stored.case, stored.remarks)
 
 
-def _stored(result: DimensionResult) -> Score | Unscored:
+def _stored_outcome(result: DimensionResult) -> Score | Unscored:
     if result.status != "scored" or result.value is None:
         return Unscored(
             result.reason, result.source, result.hits, result.cost, result.duration_ms, result.votes, result.judge
@@ -78,7 +80,7 @@ def _flat(plan: Plan, scores: Mapping[str, object]) -> dict[str, object]:
     return flat
 
 
-def _given(plan: Plan, name: str, value: object) -> Score | Unscored:
+def _given_outcome(plan: Plan, name: str, value: object) -> Score | Unscored:
     if isinstance(value, Score | Unscored):
         return value
     if value is None:

@@ -53,7 +53,7 @@ class Vocabulary:
             self.report(message, path, "make them shorter, or split the rubric")
             return _NOTHING
         try:
-            formula = _kept(text) if len(text) <= _LONGEST_KEPT else parse(text)
+            formula = _parse_cached(text) if len(text) <= _LONGEST_KEPT else parse(text)
         except FormulaError as error:
             self.problems.append(
                 Problem(
@@ -159,7 +159,7 @@ def name_clashes(rubric: Rubric) -> list[Problem]:
 
 
 @lru_cache(maxsize=1024)
-def _kept(text: str) -> Formula:
+def _parse_cached(text: str) -> Formula:
     """A formula that was read before is not read again: variants of a rubric differ in a number or two."""
     return parse(text)
 

@@ -82,16 +82,16 @@ def bounds(node: Node, names: Intervals) -> Interval:
                 left = _BINARY[link.op](left, bounds(link.right, names))
             return left
         case Compare():
-            return _compared(node, names)
+            return _bounds_of_comparison(node, names)
         case Logic():
-            return _joined(node, names)
+            return _bounds_of_logic(node, names)
         case Not(operand=operand):
             inner = bounds(operand, names)
             return _decided(None if inner.truth is None else not inner.truth, inner.sure)
         case Choose(condition=condition, yes=yes, no=no):
-            return _chosen(bounds(condition, names), yes, no, names)
+            return _bounds_of_choice(bounds(condition, names), yes, no, names)
         case Call():
-            return _called(node, names)
+            return _bounds_of_call(node, names)
         case _:
             assert_never(node)
 
@@ -101,7 +101,7 @@ def _decided(truth: bool | None, sure: bool) -> Interval:
     return Interval(1.0 if truth is True else 0.0, 0.0 if truth is False else 1.0, sure)
 
 
-def _chosen(condition: Interval, yes: Node, no: Node, names: Intervals) -> Interval:
+def _bounds_of_choice(condition: Interval, yes: Node, no: Node, names: Intervals) -> Interval:
     match condition.truth:
         case True:
             chosen = bounds(yes, names)
@@ -131,7 +131,7 @@ def _holds(op: CompareOp, a: Interval, b: Interval) -> bool | None:
             assert_never(op)
 
 
-def _compared(node: Compare, names: Intervals) -> Interval:
+def _bounds_of_comparison(node: Compare, names: Intervals) -> Interval:
     left = bounds(node.first, names)
     truth: bool | None = True
     sure = left.sure
@@ -146,7 +146,7 @@ def _compared(node: Compare, names: Intervals) -> Interval:
     return _decided(truth, sure)
 
 
-def _joined(node: Logic, names: Intervals) -> Interval:
+def _bounds_of_logic(node: Logic, names: Intervals) -> Interval:
     settles = node.op == "or"  # the truth of an operand after which nothing more is read
     truth: bool | None = not settles
     sure = True
@@ -160,16 +160,16 @@ def _joined(node: Logic, names: Intervals) -> Interval:
     return _decided(truth, sure)
 
 
-def _given(name: str, names: Intervals) -> Interval:
+def _bounds_of_given(name: str, names: Intervals) -> Interval:
     if name not in names:
         return _decided(None, sure=True)
     found = names[name]
     return _decided(False if found is None else None if found.optional else True, sure=True)
 
 
-def _called(node: Call, names: Intervals) -> Interval:
+def _bounds_of_call(node: Call, names: Intervals) -> Interval:
     if node.function == "given" and isinstance(asked := node.arguments[0], Name):
-        return _given(asked.name, names)
+        return _bounds_of_given(asked.name, names)
     if not FUNCTIONS[node.function].drops_absent:
         return _PLAIN[node.function](*(bounds(argument, names) for argument in node.arguments))
     arguments = node.arguments

@@ -153,7 +153,7 @@ def floor_divide(a: Interval, b: Interval) -> Interval:
         corners = [x // y for x, y in product((a.lo, a.hi), (b.lo, b.hi))]
         return Interval(min(corners), max(corners))
     # Python floors the exact quotient and we have the rounded one; past 2**53 it is rounded once more.
-    return computed(down(floored(down(quotient.lo))), up(floored(up(quotient.hi))), sure=False)
+    return computed(down(floor_float(down(quotient.lo))), up(floor_float(up(quotient.hi))), sure=False)
 
 
 def modulo(a: Interval, b: Interval) -> Interval:
@@ -216,11 +216,11 @@ def _power_bounds(base: float, exponent: float) -> tuple[float, float]:
     return down(at), up(at)
 
 
-def floored(x: float) -> float:
+def floor_float(x: float) -> float:
     return x if math.isinf(x) else float(math.floor(x))
 
 
-def raised(x: float) -> float:
+def ceil_float(x: float) -> float:
     return x if math.isinf(x) else float(math.ceil(x))
 
 
@@ -230,11 +230,11 @@ def absolute(a: Interval) -> Interval:
 
 
 def floor(a: Interval) -> Interval:
-    return Interval(floored(a.lo), floored(a.hi), a.sure)
+    return Interval(floor_float(a.lo), floor_float(a.hi), a.sure)
 
 
 def ceil(a: Interval) -> Interval:
-    return Interval(raised(a.lo), raised(a.hi), a.sure)
+    return Interval(ceil_float(a.lo), ceil_float(a.hi), a.sure)
 
 
 def rounded(a: Interval, digits: Interval | None = None) -> Interval:

@@ -173,15 +173,15 @@ def text_of(node: Node) -> str:
     >>> text_of(Binary("*", Binary("+", Name("a"), Number(1.0)), Unary("-", Name("b"))))
     '(a + 1) * -b'
     """
-    return _written(node)[0]
+    return _render(node)[0]
 
 
 def _within(node: Node, least: int) -> str:
-    text, binds = _written(node)
+    text, binds = _render(node)
     return text if binds >= least else f"({text})"
 
 
-def _written(node: Node) -> tuple[str, int]:
+def _render(node: Node) -> tuple[str, int]:
     match node:
         case Number(value=value):
             return repr(value).removesuffix(".0"), _ATOM
@@ -190,7 +190,7 @@ def _written(node: Node) -> tuple[str, int]:
         case Unary(op=op, operand=operand):
             return op + _within(operand, _UNARY), _UNARY
         case Binary():
-            return _written_chain(node)
+            return _render_chain(node)
         case Compare(first=first, rest=rest):
             links = "".join(f" {op} {_within(operand, _ADD)}" for op, operand in rest)
             return _within(first, _ADD) + links, _COMPARE
@@ -207,9 +207,9 @@ def _written(node: Node) -> tuple[str, int]:
             assert_never(node)
 
 
-def _written_chain(node: Binary) -> tuple[str, int]:
+def _render_chain(node: Binary) -> tuple[str, int]:
     first, links = spine(node)
-    text, binds = _written(first)
+    text, binds = _render(first)
     for link in links:
         power = link.op == "**"  # binds to the right, and more tightly than a sign on its left
         place = _BINARY[link.op]

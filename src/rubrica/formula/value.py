@@ -118,11 +118,11 @@ def compiled(root: Node) -> Callable[[Names], float]:
         function.type_params = []
     code = compile(ast.Module([function], []), "<formula>", "exec", dont_inherit=True)
     body = next(constant for constant in code.co_consts if isinstance(constant, CodeType))
-    scope = {**_SCOPE, "fault": partial(_fault, tuple(writer.places))}
+    scope = {**_SCOPE, "fault": partial(_fault_of, tuple(writer.places))}
     return cast("Callable[[Names], float]", FunctionType(body, scope))
 
 
-def _fault(places: tuple[Node, ...], error: Exception, names: Names) -> FormulaFault:
+def _fault_of(places: tuple[Node, ...], error: Exception, names: Names) -> FormulaFault:
     """What to tell about an error: the line in its traceback stands for a place in the tree."""
     trace = error.__traceback__
     place = places[trace.tb_lineno - 1] if trace is not None else places[0]
@@ -345,7 +345,7 @@ class _Writer:
                     terms.append(_constant(value))
                 case _:
                     return None
-        plain = self.pick(function, *terms) if ordering else _summed(function, weights, terms)
+        plain = self.pick(function, *terms) if ordering else _sum_node(function, weights, terms)
         return _choose(_all_of(tests), plain, self.aggregate(function, weights, arguments)), adding
 
     def pick(self, function: str, left: ast.expr, right: ast.expr) -> ast.expr:
@@ -356,7 +356,7 @@ class _Writer:
         return _choose(_compare(first, sign, second), _load(one), _load(two))
 
 
-def _summed(function: str, weights: list[float], terms: list[ast.expr]) -> ast.expr:
+def _sum_node(function: str, weights: list[float], terms: list[ast.expr]) -> ast.expr:
     divisor = float(len(terms)) if function == "mean" else 1.0
     if weights:
         divisor = arithmetic.scale(weights)

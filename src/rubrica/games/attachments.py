@@ -81,7 +81,7 @@ def resolve(
     return found
 
 
-def checked(resolved: Sequence[ResolvedAttachment], *, under: str | None = "rubrics") -> list[NewAttachment]:
+def check_attachments(resolved: Sequence[ResolvedAttachment], *, under: str | None = "rubrics") -> list[NewAttachment]:
     """What is to be attached, once the engine has read every overridden definition: all problems are told at once.
 
     `under` is the key of the list that the wishes came in, for the paths of problems; None: one came without a list.
@@ -113,7 +113,7 @@ def attach(
     hosted_game(conn, caller, game_id, "attaching rubrics to")
     store.hold_game(conn, game_id)
     store.attach(conn, game_id, new, now)
-    return _settled(conn, game_id, weights)
+    return _settle_weights(conn, game_id, weights)
 
 
 def replace(
@@ -133,7 +133,7 @@ def replace(
             store.set_weight(conn, same.id, item.weight)
     store.detach(conn, [old.id for old in present], now)
     store.attach(conn, game_id, added, now)
-    return _settled(conn, game_id, weights)
+    return _settle_weights(conn, game_id, weights)
 
 
 def detach(
@@ -145,7 +145,7 @@ def detach(
     if store.attachment_by_id(conn, game_id, attachment_id) is None:
         raise MissingError(f"nothing called {attachment_id} is attached to this game")
     store.detach(conn, [attachment_id], now)
-    return _settled(conn, game_id, weights)
+    return _settle_weights(conn, game_id, weights)
 
 
 def attached(conn: Connection, caller: Caller, game_id: UUID) -> GameAttachments:
@@ -166,7 +166,7 @@ def scaled(weights: Sequence[float]) -> list[float]:
     return [min(round(weight / total, NOISE_DIGITS), 1.0) for weight in weights]
 
 
-def _settled(conn: Connection, game_id: UUID, weights: Weights) -> GameAttachments:
+def _settle_weights(conn: Connection, game_id: UUID, weights: Weights) -> GameAttachments:
     """What is attached, with weights that sum to 1; otherwise nothing of this has happened."""
     found = store.attachments(conn, [game_id])
     if len(found) > MOST_ATTACHED:

@@ -184,7 +184,7 @@ async def _judge_sheet(
         execution = RoundExecution(evaluation, score_records.outcome(evaluation, short=short), snapshot)
         row = _row(turn, sheet, attachment, execution, bench)
         judged.scores.append(row)
-        given.append(_given(row.id, attachment, execution.outcome))
+        given.append(_score_reply(row.id, attachment, execution.outcome))
         marks[attachment.id] = _mark(execution.outcome)
     player = turn.entrant.player
     if not sheet.stored:
@@ -281,7 +281,7 @@ def _row(
     )
 
 
-def _given(score_id: UUID, attachment: Attachment, outcome: ScoreOutcome) -> RoundScoreReply:
+def _score_reply(score_id: UUID, attachment: Attachment, outcome: ScoreOutcome) -> RoundScoreReply:
     return RoundScoreReply(
         score_id,
         attachment.id,

@@ -149,7 +149,7 @@ def entrant(conn: Connection, caller: Caller, game: Game, wanted: str | None, no
         if name == caller.name:
             return _themselves(conn, caller, game, now)
         raise DeniedError(f"this key plays as {caller.name} only; whoever made the game may submit for {name}")
-    if (known := _called(conn, caller, game, name)) is not None:
+    if (known := _player_called(conn, caller, game, name)) is not None:
         return Entrant(known)
     made = store.player_by_name(conn, caller.user_id, name)
     return _newcomer(caller, name, now) if made is None else Entrant(made)
@@ -176,7 +176,7 @@ def player_in(conn: Connection, game_id: UUID, wanted: str) -> UUID:
     return known.id
 
 
-def _called(conn: Connection, caller: Caller, game: Game, name: str) -> Player | None:
+def _player_called(conn: Connection, caller: Caller, game: Game, name: str) -> Player | None:
     """The player of a name in a game that a caller may submit for, if there is only one."""
     found = store.players_in_game(conn, game.id, name)
     return _only([player for player in found if may_submit_for(conn, caller, game, player)], name)

@@ -50,7 +50,7 @@ def open_round(conn: Connection, caller: Caller, game_id: UUID, player: str, num
 
 def keep_judged(conn: Connection, _caller: Caller, judged: JudgedRounds) -> list[RoundReply]:
     """Keep rounds that were opened for the caller and judged since."""
-    return rounds.keep(conn, judged)
+    return rounds.keep_rounds(conn, judged)
 
 
 def attached_definitions(

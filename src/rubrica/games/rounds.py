@@ -59,7 +59,7 @@ class KeptRoundScore(msgspec.Struct, frozen=True):
     dimension_scores: dict[str, Any]
 
 
-def keep(conn: Connection, judged: JudgedRounds) -> list[RoundReply]:
+def keep_rounds(conn: Connection, judged: JudgedRounds) -> list[RoundReply]:
     """Keep rounds and scores in this transaction; a MovedError where what they were judged with has changed."""
     old = sorted({turn.entrant.player.id for turn in judged.turns if not turn.entrant.new})
     if old:
@@ -139,7 +139,7 @@ def view_round(conn: Connection, caller: Caller, game_id: UUID, player: str, num
         round_.content,
         composite_of(attached, marks),
         round_.created_at,
-        [_shown(score, by_id[score.attachment_id]) for score in found if score.attachment_id is not None],
+        [_kept_score(score, by_id[score.attachment_id]) for score in found if score.attachment_id is not None],
     )
 
 
@@ -159,7 +159,7 @@ def _marks(
     return marks
 
 
-def _shown(score: StoredScore, attachment: Attachment) -> KeptRoundScore:
+def _kept_score(score: StoredScore, attachment: Attachment) -> KeptRoundScore:
     return KeptRoundScore(
         score.id,
         attachment.id,

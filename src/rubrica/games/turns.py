@@ -81,7 +81,7 @@ def open_turn(conn: Connection, caller: Caller, game_id: UUID, submission: Submi
     game = visible_game(conn, caller, game_id)
     turn = _turn(conn, game, entrant(conn, caller, game, submission.player, now))
     turn.agreed_at = now if stands_behind(caller, turn.entrant.player) else None
-    numbers = numbered(submission.rounds, turn.progress.last)
+    numbers = number_rounds(submission.rounds, turn.progress.last)
     # Only numbers that were asked for: a number counted on from what was read may be taken by now, and is counted anew.
     asked = [draft.number for draft in submission.rounds if draft.number is not None]
     refuse_taken(conn, turn, asked, numbers)
@@ -126,10 +126,10 @@ def open_history(conn: Connection, game: Game, player: Player, number: int | Non
     return turn
 
 
-def numbered(drafts: Sequence[RoundDraft], last: int) -> list[int]:
+def number_rounds(drafts: Sequence[RoundDraft], last: int) -> list[int]:
     """The number of every round: its own, else the one after the highest so far.
 
-    >>> numbered([RoundDraft({}), RoundDraft({}, 7), RoundDraft({}, 2), RoundDraft({})], last=4)
+    >>> number_rounds([RoundDraft({}), RoundDraft({}, 7), RoundDraft({}, 2), RoundDraft({})], last=4)
     [5, 7, 2, 8]
     """
     numbers = []

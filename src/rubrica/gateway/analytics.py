@@ -225,8 +225,12 @@ def analytics(
         question_type,
         bucket,
         _figures(whole),
-        {name: _figures(sums) for name, sums in _by(found, lambda group: group.question_type) if name is not None},
-        {at.isoformat(): _figures(sums) for at, sums in _by(found, lambda group: group.at)},
+        {
+            name: _figures(sums)
+            for name, sums in _group_by(found, lambda group: group.question_type)
+            if name is not None
+        },
+        {at.isoformat(): _figures(sums) for at, sums in _group_by(found, lambda group: group.at)},
         _costs(whole),
         {part: percentiles(ordered) for part, ordered in times.items() if ordered},
         len(times["total"]) < whole.requests,
@@ -245,7 +249,7 @@ def _sum(parts: Iterable[RequestSums]) -> RequestSums:
     return total
 
 
-def _by(found: Sequence[RequestGroup], key: Callable[[RequestGroup], K]) -> list[tuple[K, RequestSums]]:
+def _group_by(found: Sequence[RequestGroup], key: Callable[[RequestGroup], K]) -> list[tuple[K, RequestSums]]:
     """Sums by whatever `key` says, in its order."""
     sums: dict[K, RequestSums] = {}
     for group in found:
@@ -305,8 +309,12 @@ def _troubles(sums: RequestSums) -> TroubleShares:
 
 
 def _classification(found: Sequence[RequestGroup], whole: RequestSums) -> Classification:
-    types = {name: sums.requests for name, sums in _by(found, lambda group: group.question_type) if name is not None}
-    sources = {name: sums.requests for name, sums in _by(found, lambda group: group.classified_by) if name is not None}
+    types = {
+        name: sums.requests for name, sums in _group_by(found, lambda group: group.question_type) if name is not None
+    }
+    sources = {
+        name: sums.requests for name, sums in _group_by(found, lambda group: group.classified_by) if name is not None
+    }
     confidence = _mean(whole.classification_confidence, whole.classified)
     return Classification(types, sources, confidence, whole.requests - sum(types.values()))
 

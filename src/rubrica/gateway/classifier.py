@@ -136,7 +136,7 @@ class ModelClassifier:
         return replace(found, cost=bill.split(1)[0], duration_ms=_since(started))
 
     async def _ask(self, question: ChatQuestion, bill: ExchangeCost) -> QuestionClass:
-        pieces = {"earlier": _shown(question.earlier), "question": _shown(question.text)}
+        pieces = {"earlier": _cut_middle(question.earlier), "question": _cut_middle(question.text)}
         fence = Fence.for_texts(list(pieces.values()), self._token)
         material = "\n\n".join(fence.around(label, text) for label, text in pieces.items() if text)
         system, user = template().fill({"token": fence.token, "material": material})
@@ -223,7 +223,7 @@ def _very_short(text: str) -> bool:
     return sum(4 if unicodedata.east_asian_width(letter) in "WF" else 1 for letter in text) <= letters
 
 
-def _shown(text: str) -> str:
+def _cut_middle(text: str) -> str:
     """A long question without its middle: what is wanted stands at its ends."""
     if len(text) <= SHOWN:
         return text

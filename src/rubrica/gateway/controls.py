@@ -50,7 +50,7 @@ class Allowance(BaseModel):
     @classmethod
     def _readable(cls, choices: dict[str, str]) -> dict[str, str]:
         try:
-            _chosen(_known(choices))
+            _controls_from(_known(choices))
         except InputError as error:
             raise ValueError(str(error)) from None
         return choices
@@ -104,10 +104,10 @@ def read_controls(headers: Mapping[str, str], query: Mapping[str, str], allowanc
             raise DeniedError(f"{PREFIX}{key}: this key may not choose {value!r}")
     if allowance.choices:
         asked = {**allowance.choices, **asked}
-    return _chosen(asked) if asked else _PLAIN
+    return _controls_from(asked) if asked else _PLAIN
 
 
-def _chosen(asked: Mapping[str, str]) -> Controls:
+def _controls_from(asked: Mapping[str, str]) -> Controls:
     """What was asked, by names of headers without their beginning."""
     return Controls(
         debug=_one_of(asked, "debug", DEBUGS) or "off",

@@ -26,19 +26,19 @@ class GuidedUpstream:
         return self._upstream.name
 
     async def complete(self, body: Mapping[str, Any]) -> Completion:
-        return await self._upstream.complete(guided(body))
+        return await self._upstream.complete(with_defaults(body))
 
     async def open_stream(self, body: Mapping[str, Any]) -> Stream:
-        return await self._upstream.open_stream(guided(body))
+        return await self._upstream.open_stream(with_defaults(body))
 
     async def close(self) -> None:
         await self._upstream.close()
 
 
-def guided(body: Mapping[str, Any]) -> dict[str, Any]:
+def with_defaults(body: Mapping[str, Any]) -> dict[str, Any]:
     """A request with what it left open.
 
-    >>> guided({"messages": [{"role": "user", "content": "Hi"}], "temperature": 0.5})["temperature"]
+    >>> with_defaults({"messages": [{"role": "user", "content": "Hi"}], "temperature": 0.5})["temperature"]
     0.5
     """
     messages = list(body["messages"])

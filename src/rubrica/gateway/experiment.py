@@ -37,11 +37,11 @@ class Experiment:
 
     def arm(self, chat: Chat) -> str:
         """CONTROL, or the experiment's own name."""
-        digest = hashlib.sha256(self.name.encode() + b"\0" + opening(chat)).digest()
-        return self.name if portion(digest) < self.share else CONTROL
+        digest = hashlib.sha256(self.name.encode() + b"\0" + conversation_opening(chat)).digest()
+        return self.name if digest_share(digest) < self.share else CONTROL
 
 
-def opening(chat: Chat) -> bytes:
+def conversation_opening(chat: Chat) -> bytes:
     """How a conversation begins, up to its first question: later requests of the same conversation begin so, too."""
     first = next((place for place, turn in enumerate(chat.turns) if turn.role == "user"), len(chat.turns) - 1)
     user = chat.body.get("user")
@@ -49,10 +49,10 @@ def opening(chat: Chat) -> bytes:
     return msgspec.json.encode((user if isinstance(user, str) else "", said))
 
 
-def portion(digest: bytes) -> float:
+def digest_share(digest: bytes) -> float:
     """A digest as a number from 0 to 1, 1 left out: below `share` for that share of digests.
 
-    >>> portion(bytes(32)), portion(b"\\x80" + bytes(31))
+    >>> digest_share(bytes(32)), digest_share(b"\\x80" + bytes(31))
     (0.0, 0.5)
     """
     return int.from_bytes(digest[:6], "big") / 2**48

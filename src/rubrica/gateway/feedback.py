@@ -46,7 +46,7 @@ def read_feedback(raw: bytes) -> Feedback:
     if not isinstance(comment, str) or len(comment) > MOST_COMMENT:
         raise InputError(f"`comment` is a text of at most {MOST_COMMENT} characters")
     clean = mask(comment).replace("\0", "\ufffd").encode(errors="replace").decode()
-    return Feedback(_trace(body.get("trace")), _given(body.get("rating")), clean, _scores(body.get("scores")))
+    return Feedback(_trace(body.get("trace")), _read_rating(body.get("rating")), clean, _scores(body.get("scores")))
 
 
 def _trace(value: object) -> UUID:
@@ -56,7 +56,7 @@ def _trace(value: object) -> UUID:
         raise InputError("`trace` is the x-sleipner-trace of an answer") from None
 
 
-def _given(value: object) -> int | Thumb:
+def _read_rating(value: object) -> int | Thumb:
     for thumb in THUMBS:
         if value == thumb:
             return thumb

@@ -149,7 +149,7 @@ class Route:
             reason = "it calls tools" if answer.calls_tools else "it is empty"
             routed.steps.append(RouteStep("grading", "skipped", f"not gradable: {reason}"))
             if self.ungraded == "tier-0" and answer.calls_tools:
-                return _settled(routed, answer, "not gradable: tier-0's answer stands")
+                return _accept_tier0(routed, answer, "not gradable: tier-0's answer stands")
             return await self._escalate(routed, chat, f"tier-0's answer cannot be graded: {reason}", answer)
         routed.passed_over = answer  # until it has passed
         grade = routed.grade = await self.grader(chat, answer.text, classified.type, controls.threshold)
@@ -159,7 +159,7 @@ class Route:
             )
         )
         if grade.passed:
-            return _settled(routed, answer, f"{grade.score:g} reaches {grade.threshold:g}")
+            return _accept_tier0(routed, answer, f"{grade.score:g} reaches {grade.threshold:g}")
         reason = grade.failure or _why_not(grade)
         return await self._escalate(routed, chat, reason, answer)
 
@@ -181,7 +181,7 @@ class Route:
         """Tier-0's whole answer: it is graded before the client sees any of it."""
         started = time.perf_counter()
         try:
-            answer = await self.tier0.complete(_whole(chat.body))
+            answer = await self.tier0.complete(_without_streaming(chat.body))
         except ModelError as error:
             routed.steps.append(RouteStep("tier-0", "failed", str(error), _since(started)))
             return error
@@ -215,7 +215,7 @@ class Route:
         if isinstance(first, Completion):
             routed.tier, routed.upstream = "tier-0", self.tier0
             routed.degraded = f"{why}; {missing}"
-            return _settled(routed, first, f"tier-0's answer is the best there is: {missing}")
+            return _accept_tier0(routed, first, f"tier-0's answer is the best there is: {missing}")
         raise AllDownError({"tier-0": first, **({"tier-1": trouble} if trouble is not None else {})})
 
 
@@ -234,13 +234,13 @@ async def _answer(routed: RoutedAnswer, chat: Chat, upstream: Upstream) -> Model
     return None
 
 
-def _settled(routed: RoutedAnswer, answer: Completion, why: str) -> RoutedAnswer:
+def _accept_tier0(routed: RoutedAnswer, answer: Completion, why: str) -> RoutedAnswer:
     routed.completion, routed.passed_over = answer, None
     routed.steps.append(RouteStep("decision", "complete", f"tier-0: {why}"))
     return routed
 
 
-def _whole(body: Mapping[str, Any]) -> dict[str, Any]:
+def _without_streaming(body: Mapping[str, Any]) -> dict[str, Any]:
     """The request as one whole answer, not a stream."""
     return {key: value for key, value in body.items() if key not in ("stream", "stream_options")}
 

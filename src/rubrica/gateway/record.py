@@ -24,7 +24,7 @@ from rubrica.text.pii import mask
 from .bill import RequestBill
 from .chat import Chat
 from .controls import Controls
-from .experiment import opening
+from .experiment import conversation_opening
 from .flow import RoutedAnswer, RouteStep
 from .grading import Grade
 from .names import public_name
@@ -98,12 +98,12 @@ def record_of(
         "cached": exchange.cached,
         "variant": exchange.variant,
         "first_byte_ms": exchange.first_byte_ms,
-        "chosen": _chosen(controls),
+        "chosen": _controls_text(controls),
     }
     if chat is not None:
         found["stream"] = chat.stream
         if exchange.variant:  # requests of a conversation are alike: comparing arms has to know which belong together
-            found["conversation"] = int.from_bytes(keeping.digest(opening(chat))[:8], "big") >> 1
+            found["conversation"] = int.from_bytes(keeping.digest(conversation_opening(chat))[:8], "big") >> 1
     found |= _costs(cost, exchange.cached) if routed is not None else dict.fromkeys(COSTS, 0.0)
     if routed is not None:
         found |= _route(routed)
@@ -230,7 +230,7 @@ def masked(record: RequestRecord, texts: ExchangeTexts | None) -> RequestRecord:
     """The record with its texts in it, personal data masked. It takes a millisecond for 1,500 characters."""
     if texts is None:
         return record
-    prompt, answer = _kept(texts.prompt, from_end=True), _kept(texts.answer)
+    prompt, answer = _storable_text(texts.prompt, from_end=True), _storable_text(texts.answer)
     return msgspec.structs.replace(record, prompt=prompt, answer=answer)
 
 
@@ -238,7 +238,7 @@ def _answer(routed: RoutedAnswer | None) -> Completion | Stream | None:
     return routed.completion or routed.stream if routed is not None else None
 
 
-def _kept(text: str, *, from_end: bool = False) -> str:
+def _storable_text(text: str, *, from_end: bool = False) -> str:
     """A text as it is kept: masked, not too long, and of characters that every database takes.
 
     Of a long one, more is masked than kept: at the very edge, half a number would not be known as one.
@@ -252,7 +252,7 @@ def _kept(text: str, *, from_end: bool = False) -> str:
     return kept.replace("\0", "\ufffd").encode(errors="replace").decode()
 
 
-def _chosen(controls: Controls) -> str:
+def _controls_text(controls: Controls) -> str:
     """What a request chose that changes its way, as words: ``force=tier-1, threshold=60``."""
     words = {
         "force": controls.force,

@@ -190,20 +190,20 @@ def settings_from_text(text: str, file: str | None = None) -> GatewaySettings:
     if not isinstance(document.data, dict):
         raise RubricError([Problem("settings are keys with values, such as `tier0: openai:gpt-4o-mini`", file=file)])
     try:
-        return GatewaySettings.model_validate(_given(document.data))
+        return GatewaySettings.model_validate(_drop_empty(document.data))
     except ValidationError as error:
-        faults = [Problem(_said(fault), tuple(fault["loc"]), fix=_fix(fault)) for fault in error.errors()]
+        faults = [Problem(_fault_message(fault), tuple(fault["loc"]), fix=_fix(fault)) for fault in error.errors()]
         raise RubricError([document.place(fault) for fault in faults]) from None
 
 
-def _given(data: Any) -> Any:
+def _drop_empty(data: Any) -> Any:
     """What has a value: a key with nothing behind it is as good as left out."""
     if not isinstance(data, dict):
         return data
-    return {key: _given(value) for key, value in data.items() if value is not None}
+    return {key: _drop_empty(value) for key, value in data.items() if value is not None}
 
 
-def _said(fault: Any) -> str:
+def _fault_message(fault: Any) -> str:
     known = "there is no such setting" if fault["type"] == "extra_forbidden" else None
     return known or str(fault["msg"]).removeprefix("Value error, ")
 

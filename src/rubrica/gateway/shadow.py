@@ -21,7 +21,7 @@ from rubrica.store.gateway import RequestRecord, TierComparison
 
 from .bill import Price
 from .chat import Chat
-from .experiment import portion
+from .experiment import digest_share
 from .flow import Route, RoutedAnswer
 
 LOG = logging.getLogger("rubrica.gateway")
@@ -31,13 +31,13 @@ CLEARLY = 10.0
 AT_ONCE = 4
 
 
-def chosen(trace: UUID, share: float) -> bool:
+def is_sampled(trace: UUID, share: float) -> bool:
     """Whether a request belongs to the share that is compared; for one trace always the same.
 
-    >>> chosen(UUID(int=1), 0.0), chosen(UUID(int=1), 1.0)
+    >>> is_sampled(UUID(int=1), 0.0), is_sampled(UUID(int=1), 1.0)
     (False, True)
     """
-    return share > 0 and portion(hashlib.sha256(trace.bytes).digest()) < share
+    return share > 0 and digest_share(hashlib.sha256(trace.bytes).digest()) < share
 
 
 @dataclass(slots=True)
@@ -77,7 +77,7 @@ class Shadow:
     def consider(self, chat: Chat, routed: RoutedAnswer, route: Route, record: RequestRecord) -> bool:
         """Begin to compare the answers to a request that has ended, if it is one to compare. It never waits."""
         graded = record.score is not None and routed.grade is not None and route.tier1 is not None
-        if not graded or record.cached or record.degraded or not chosen(record.trace, self._share):
+        if not graded or record.cached or record.degraded or not is_sampled(record.trace, self._share):
             return False
         if len(self._tasks) >= self._at_once:
             self.left_out += 1
@@ -113,7 +113,7 @@ class Shadow:
             text = answer.text if answer is not None else ""
         else:
             try:
-                completion = await route.tier1.complete(_whole(chat))
+                completion = await route.tier1.complete(_without_streaming(chat))
             except ModelError:
                 return TierComparison(record.trace, failure="tier-1 failed", usd=0.0)
             text, paid = completion.text, self._price(route.tier1.name, completion.usage)
@@ -136,6 +136,6 @@ class Shadow:
         return TierComparison(record.trace, score, difference, difference >= CLEARLY, "", usd)
 
 
-def _whole(chat: Chat) -> dict[str, object]:
+def _without_streaming(chat: Chat) -> dict[str, object]:
     """The request as one whole answer, not a stream."""
     return {key: value for key, value in chat.body.items() if key not in ("stream", "stream_options")}

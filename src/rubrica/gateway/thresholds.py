@@ -42,7 +42,7 @@ def with_thresholds_in(text: str, thresholds: Mapping[str, float]) -> str | None
         edits = _edits(text, root, thresholds)
         if edits is None:
             return None
-        after = _applied(text, edits)  # which reads as wanted, or is not used
+        after = _apply_edits(text, edits)  # which reads as wanted, or is not used
         return after if yaml.safe_load(after) == _wanted(before or {}, thresholds) else None
     except (yaml.YAMLError, RubricError):
         return None
@@ -74,10 +74,10 @@ def _edits(text: str, root: yaml.Node | None, thresholds: Mapping[str, float]) -
     if own_key is None:
         indent = grading.start_mark.column
         return [_below(text, key, f"{' ' * indent}{PATH[1]}:\n{_lines(thresholds, indent + 2)}")]
-    return _merged(text, own_key, found, thresholds) if isinstance(found, yaml.MappingNode) else None
+    return _merge_edits(text, own_key, found, thresholds) if isinstance(found, yaml.MappingNode) else None
 
 
-def _merged(
+def _merge_edits(
     text: str, key: yaml.Node, found: yaml.MappingNode, thresholds: Mapping[str, float]
 ) -> list[_Insertion] | None:
     """Other values for types that are there already, and new entries for the others."""
@@ -123,7 +123,7 @@ def _plain(name: str) -> str:
     return name if name.isidentifier() and yaml.safe_load(name) == name else json.dumps(name)
 
 
-def _applied(text: str, edits: list[_Insertion]) -> str:
+def _apply_edits(text: str, edits: list[_Insertion]) -> str:
     newline = "\r\n" if "\r\n" in text else "\n"
     for edit in sorted(edits, key=lambda edit: edit.start, reverse=True):
         text = text[: edit.start] + edit.text.replace("\n", newline) + text[edit.end :]

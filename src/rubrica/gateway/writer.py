@@ -13,7 +13,7 @@ from itertools import islice
 
 from rubrica.errors import StoreError
 from rubrica.store.database import Database
-from rubrica.store.gateway import RequestRecord, TierComparison, keep
+from rubrica.store.gateway import RequestRecord, TierComparison, add_requests
 
 from .record import ExchangeTexts, masked
 
@@ -189,7 +189,7 @@ class RecordWriter:
             entries = await asyncio.to_thread(_all_masked, batch)
         else:
             entries = [waiting.entry for waiting in batch]
-        await self._database.write(keep, entries)
+        await self._database.write(add_requests, entries)
         return entries
 
     def _drop(self, entries: Sequence[Entry], why: str) -> None:

@@ -213,7 +213,7 @@ def _calibrated(dimension: str, labels: Sequence[Label], scale: Scale, seed: int
         return UncorrectedDimension(
             f"{dimension} has labels of {groups} groups; {FOLDS} are the fewest to cross-validate with"
         )
-    tried = [_tried(labels, fold, scale) for fold in _folds(labels, seed)]
+    tried = [_held_out_pairs(labels, fold, scale) for fold in _folds(labels, seed)]
     before, after = _figures([given for given, _ in tried]), _figures([fixed for _, fixed in tried])
     if reason := _no_help(dimension, tried, before, after):
         return UncorrectedDimension(reason, before, after)
@@ -221,11 +221,11 @@ def _calibrated(dimension: str, labels: Sequence[Label], scale: Scale, seed: int
     return Correction(scale=scale, knots=best.knots, judges=dict(best.judges), labels=items, before=before, after=after)
 
 
-def _tried(labels: Sequence[Label], fold: set[str], scale: Scale) -> tuple[_Pairs, _Pairs]:
+def _held_out_pairs(labels: Sequence[Label], fold: set[str], scale: Scale) -> tuple[_Pairs, _Pairs]:
     """The labels of one fold as the judges gave them, and corrected by what the other folds teach."""
     learned = _learn([label for label in labels if label.unit not in fold], scale)
     held_out = [label for label in labels if label.unit in fold]
-    return _pooled(held_out, None), _pooled(held_out, learned)
+    return _pool_labels(held_out, None), _pool_labels(held_out, learned)
 
 
 def _no_help(
@@ -291,7 +291,7 @@ def _learn(labels: Sequence[Label], scale: Scale) -> _Learned:
     )
 
 
-def _pooled(labels: Iterable[Label], learned: _Learned | None) -> _Pairs:
+def _pool_labels(labels: Iterable[Label], learned: _Learned | None) -> _Pairs:
     """By item the judges' score and the people's: the plain mean as given, the weighted mean when corrected."""
     by_item: dict[tuple[str, str], list[Label]] = {}
     for label in labels:

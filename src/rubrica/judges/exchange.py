@@ -145,7 +145,7 @@ async def _answer(ask: JudgeQuestion, terms: AskingTerms, bill: ExchangeCost) ->
     if ask.sighted and not ask.images:
         return await _without_images(ask, terms, bill, "none was given")
     try:
-        return await _asked(ask, terms, bill)
+        return await _ask_model(ask, terms, bill)
     except ModelError as error:
         if ask.images and ask.sighted is not None and error.trouble == "rejected":
             return await _without_images(ask, terms, bill, str(error))
@@ -156,12 +156,12 @@ async def _answer(ask: JudgeQuestion, terms: AskingTerms, bill: ExchangeCost) ->
         return _none(ask, f"the judge failed: {type(error).__name__}: {error}")
 
 
-async def _asked(ask: JudgeQuestion, terms: AskingTerms, bill: ExchangeCost) -> ParsedReply:
+async def _ask_model(ask: JudgeQuestion, terms: AskingTerms, bill: ExchangeCost) -> ParsedReply:
     messages = (ChatMessage("system", ask.system), ChatMessage("user", ask.user, ask.images))
     request = _request(messages, ask.shape(ask.cells), terms)
     text = _text(await terms.model(request), request, terms, bill)
     answer = ask.read(text)
-    return await _asked_again(ask, terms, bill, request, text, answer) if answer.unread else answer
+    return await _ask_again(ask, terms, bill, request, text, answer) if answer.unread else answer
 
 
 async def _without_images(ask: JudgeQuestion, terms: AskingTerms, bill: ExchangeCost, reason: str) -> ParsedReply:
@@ -179,7 +179,7 @@ async def _without_images(ask: JudgeQuestion, terms: AskingTerms, bill: Exchange
     return msgspec.structs.replace(answer, marks={**unseen, **answer.marks})
 
 
-async def _asked_again(
+async def _ask_again(
     ask: JudgeQuestion, terms: AskingTerms, bill: ExchangeCost, request: Request, text: str, answer: ParsedReply
 ) -> ParsedReply:
     """The answer that was read out of `text`, completed by what one more question brings."""

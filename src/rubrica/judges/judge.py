@@ -178,7 +178,7 @@ class ModelJudge:
 
     def _question(self, name: str, axis: Axis) -> _Question:
         scale = self._scale(name)
-        form = shape.one(scale)
+        form = shape.axis_shape(scale)
         values = {
             "rubric": prompt.about(self.rubric),
             "dimensions": prompt.dimensions({name: axis}, {name: scale}),
@@ -195,7 +195,7 @@ class ModelJudge:
         sections = self._sections(axes)
 
         def form(cells: Collection[Cell]) -> shape.Shape:
-            return shape.together({name: scales[name] for name in shown if (ONE, name) in cells}, sections)
+            return shape.axes_shape({name: scales[name] for name in shown if (ONE, name) in cells}, sections)
 
         def read(text: str) -> ParsedReply:
             marks, remarks = read_many(fence.cut(text), scales, quoted)
@@ -234,7 +234,7 @@ class ModelJudge:
 
         def form(cells: Collection[Cell]) -> shape.Shape:
             wanted = {label for label, _ in cells}
-            return shape.listwise([label for label in labels if label in wanted], scales)
+            return shape.listwise_shape([label for label in labels if label in wanted], scales)
 
         def read(text: str) -> ParsedReply:
             rows, notes = read_listwise(fence.cut(text), labels, scales, quoted)

@@ -110,7 +110,7 @@ def read_wholes(text: str, labels: Sequence[str], scale: Scale, quoted: JudgedTe
     for candidate in answers(text, quoted):
         groups = [group for key in ("evaluations", "scores") if isinstance(group := candidate.get(key), Mapping)]
         for rows in (*groups, candidate):
-            marks = {label: _whole(_row(rows, label), scale) for label in labels}
+            marks = {label: _overall_score(_row(rows, label), scale) for label in labels}
             if found := {label: mark for label, mark in marks.items() if isinstance(mark, ReplyScore)}:
                 return found
     wholes: dict[str, ReplyScore] = {}
@@ -212,7 +212,7 @@ def _response(row: object, scales: Mapping[str, Scale]) -> Marks:
     return cells
 
 
-def _whole(row: object, scale: Scale) -> ReplyScore | NoScore:
+def _overall_score(row: object, scale: Scale) -> ReplyScore | NoScore:
     """The one score of a response: a bare value, or what its entry calls overall."""
     if not isinstance(row, Mapping):
         return MISSING if row is None else _mark({"score": row}, scale)

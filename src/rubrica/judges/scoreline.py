@@ -49,17 +49,17 @@ def last_score(text: str, quoted: JudgedTexts = NOTHING_QUOTED, labels: Sequence
     """
     whole = _BARE.fullmatch(text) or _labelled(labels).fullmatch(text.strip())
     if whole:
-        return _found(whole)
+        return _score_of_match(whole)
     stated = [*_bracketed(text, quoted), *_lines(text, quoted, labels)]
     if stated:
         last = max(stated, key=lambda match: match.end())
-        return _found(last)
+        return _score_of_match(last)
     first = _BARE.fullmatch(text.strip().split("\n", 1)[0])
     if first and not (first["top"] and quoted.spells(first[0])):
-        return _found(first)
+        return _score_of_match(first)
     last_line = _BARE.fullmatch(text.strip().rsplit("\n", 1)[-1])
     if last_line and last_line["top"] and not quoted.spells(last_line[0]):
-        return _found(last_line)
+        return _score_of_match(last_line)
     return None
 
 
@@ -70,7 +70,7 @@ def labelled_score(text: str, quoted: JudgedTexts, labels: Sequence[str]) -> Wri
     WrittenScore(value=4.0, top=None, at=17)
     """
     stated = list(_lines(text, quoted, labels))
-    return _found(stated[-1]) if stated else None
+    return _score_of_match(stated[-1]) if stated else None
 
 
 def last_pair(text: str, labels: tuple[str, str] = ("Assistant 1", "Assistant 2")) -> tuple[float, float] | None:
@@ -160,7 +160,7 @@ def _within_quotes(text: str, at: int) -> bool:
     )
 
 
-def _found(match: re.Match[str]) -> WrittenScore | None:
+def _score_of_match(match: re.Match[str]) -> WrittenScore | None:
     groups = match.groupdict()
     if "range" in groups and groups["range"] is None:
         return None

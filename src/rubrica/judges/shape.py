@@ -19,21 +19,21 @@ MOST_REMARKS = 6
 _CONFIDENCE = Scale(min=0, max=1)
 
 
-def one(scale: Scale) -> Shape:
+def axis_shape(scale: Scale) -> Shape:
     """The reply about a single axis. The reason comes first, so that the score follows from it."""
     return _object({"reason": _text(REASON), "score": _number(scale), "confidence": _number(_CONFIDENCE)})
 
 
-def together(scales: Mapping[str, Scale], sections: Iterable[str] = ()) -> Shape:
+def axes_shape(scales: Mapping[str, Scale], sections: Iterable[str] = ()) -> Shape:
     """The reply about several axes at once, with remarks and a note per section."""
     remarks = {"type": "array", "items": _text(REMARK), "maxItems": MOST_REMARKS}
-    fields: dict[str, Shape] = {"dimensions": _object({name: one(scale) for name, scale in scales.items()})}
+    fields: dict[str, Shape] = {"dimensions": _object({name: axis_shape(scale) for name, scale in scales.items()})}
     fields |= dict.fromkeys(("issues", "strengths", "suggestions"), remarks)
     notes = {name: _text(NOTES) for name in sections}
     return _object(fields | ({"sections": _object(notes)} if notes else {}))
 
 
-def listwise(labels: Iterable[str], scales: Mapping[str, Scale]) -> Shape:
+def listwise_shape(labels: Iterable[str], scales: Mapping[str, Scale]) -> Shape:
     """The reply about several responses."""
     row = _object(
         {
@@ -48,7 +48,7 @@ def listwise(labels: Iterable[str], scales: Mapping[str, Scale]) -> Shape:
 def skeleton(shape: Shape) -> str:
     """A schema as the reply it describes.
 
-    >>> print(skeleton(one(Scale(min=1, max=10))))
+    >>> print(skeleton(axis_shape(Scale(min=1, max=10))))
     {"reason": "…", "score": <1 to 10>, "confidence": <0 to 1>}
     """
     match shape["type"]:

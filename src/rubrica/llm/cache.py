@@ -46,7 +46,7 @@ class CacheStats:
     misses: int
 
 
-def _opened(path: Path) -> sqlite3.Connection:
+def _open_database(path: Path) -> sqlite3.Connection:
     for tries_left in reversed(range(_OPEN_TRIES)):
         db = sqlite3.connect(path, timeout=_LOCK_WAIT, isolation_level=None, check_same_thread=False)
         try:
@@ -84,7 +84,7 @@ class ReplyCache:
         try:
             make_private_folder(self.path.parent)
             make_private_file(self.path)
-            self._db = _opened(self.path)
+            self._db = _open_database(self.path)
         except (OSError, sqlite3.Error) as error:
             raise CacheError(
                 f"{self.path}: cannot be used as a reply cache: {error} "

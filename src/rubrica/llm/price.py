@@ -32,7 +32,7 @@ def price(model_name: str, usage: Usage) -> float | None:
     0.0
     """
     if usage.input_tokens > FLAT_UP_TO:
-        return _listed(model_name, usage)
+        return _list_price(model_name, usage)
     rates = _rates(model_name)
     if rates is None:
         return None
@@ -49,11 +49,11 @@ def _rates(model_name: str) -> tuple[float, ...] | None:
     """
     many = 1000
     calls = (Usage(many), Usage(many, 0, many), Usage(many, 0, 0, many), Usage(0, many))
-    costs = [_listed(model_name, usage) for usage in calls]
+    costs = [_list_price(model_name, usage) for usage in calls]
     return None if None in costs else tuple(cost / many for cost in costs if cost is not None)
 
 
-def _listed(model_name: str, usage: Usage) -> float | None:
+def _list_price(model_name: str, usage: Usage) -> float | None:
     """The price as the list has it, for this very usage."""
     scheme, found, model = model_name.partition(":")
     if not found:

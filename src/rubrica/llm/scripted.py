@@ -84,7 +84,7 @@ class ScriptedModel:
     @classmethod
     def from_file(cls, path: Path | str) -> ScriptedModel:
         """A script with one JSON object per line; empty lines and lines that start with ``#`` are skipped."""
-        lines = [_decoded(path, number, text, ScriptLine) for number, text in _numbered(path)]
+        lines = [_decoded(path, number, text, ScriptLine) for number, text in _numbered_lines(path)]
         if not lines:
             raise RubricaError(f'{path}: the script is empty (write lines such as {{"reply": "…"}})')
         try:
@@ -152,7 +152,7 @@ class ReplayModel:
         self.name = f"replay:{path}"
         self._answers: dict[str, list[_Recorded]] = {}
         self._asked: dict[str, int] = {}
-        for number, text in _numbered(path):
+        for number, text in _numbered_lines(path):
             line = _decoded(path, number, text, _Recorded)
             self._answers.setdefault(line.request, []).append(line)
 
@@ -210,7 +210,7 @@ class Recorder:
         self._file.flush()
 
 
-def _numbered(path: Path | str) -> list[tuple[int, str]]:
+def _numbered_lines(path: Path | str) -> list[tuple[int, str]]:
     """The lines of a JSONL file that say something, with their numbers."""
     try:
         text = Path(path).read_text(encoding="utf-8")

@@ -228,14 +228,14 @@ def _hit_line(hit: RuleHit, largest: float) -> HitLine:
         "—" if hit.error else points,
         tone,
         points_bar(hit.points, largest),
-        _told(hit),
+        _hit_text(hit),
         detail,
         quotes,
         hit.error,
     )
 
 
-def _told(hit: RuleHit) -> str:
+def _hit_text(hit: RuleHit) -> str:
     """What a rule found, in the author's words; a check goes by its name, as its reason is a formula where it holds."""
     if hit.type != "check" or not hit.rule:
         return hit.reason or hit.rule
@@ -301,7 +301,7 @@ def _marks(evaluation: Evaluation, titles: Mapping[str, str]) -> Iterator[tuple[
         for part in (result, *result.parts.values()):
             for hit in part.hits:
                 points = "" if hit.type == "check" or not hit.points else f" ({signed(hit.points)})"
-                title = f"{titles[name]}: {_told(hit)}{points}"
+                title = f"{titles[name]}: {_hit_text(hit)}{points}"
                 for span in hit.spans:
                     yield span.field, Highlight(span.start, span.end, _with_label(title, span, hit), _tone(hit))
     for gate in evaluation.gates:

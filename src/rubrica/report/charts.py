@@ -38,7 +38,7 @@ def radar(labels: Sequence[str], shares: Sequence[float | None], states: Sequenc
     Fewer than three values, or more than twelve, are drawn as bars.
     """
     clamped = [_clamped(share) for share in shares]
-    told = [_told(share, state) for share, state in zip(clamped, states, strict=True)]
+    told = [_share_text(share, state) for share, state in zip(clamped, states, strict=True)]
     present = sum(share is not None for share in clamped)
     if not LEAST_SPOKES <= len(labels) <= MOST_SPOKES or present < LEAST_SPOKES:
         return _bars(labels, clamped, states, told)
@@ -69,7 +69,7 @@ def radar(labels: Sequence[str], shares: Sequence[float | None], states: Sequenc
     for index, (label, note) in enumerate(zip(labels, told, strict=True)):
         drawing += _spoke_label(middle, index, len(labels), label, note)
     height = math.ceil(middle[1] + max(bottom for _, bottom in blocks) + 4)
-    return svg("radar", height, f"Dimensions, as shares of full marks: {_listed(labels, told)}", drawing)
+    return svg("radar", height, f"Dimensions, as shares of full marks: {_join_labels(labels, told)}", drawing)
 
 
 def waterfall(steps: Sequence[Step], *, top: float | None = None, threshold: float | None = None) -> Markup:
@@ -178,7 +178,7 @@ def _bars(
             )
         drawing += text_at("amount", (WIDTH, y + 17), note, "end")
     return svg(
-        "bars", 12 + _ROW * len(labels), f"Dimensions, as shares of full marks: {_listed(labels, told)}", drawing
+        "bars", 12 + _ROW * len(labels), f"Dimensions, as shares of full marks: {_join_labels(labels, told)}", drawing
     )
 
 
@@ -287,14 +287,14 @@ def _clamped(share: float | None) -> float | None:
     return None if share is None or not math.isfinite(share) else min(max(share, 0.0), 1.0)
 
 
-def _told(share: float | None, state: Status) -> str:
+def _share_text(share: float | None, state: Status) -> str:
     """The share in words; for what has none, why."""
     if share is None:
         return STATUS_WORDS[state if state != "scored" else "unscored"]
     return percent(round(share, 2))
 
 
-def _listed(labels: Sequence[str], told: Sequence[str]) -> str:
+def _join_labels(labels: Sequence[str], told: Sequence[str]) -> str:
     return ", ".join(f"{label} {note}" for label, note in zip(labels, told, strict=True))
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
 
-from .figures import counted
+from .figures import count_of
 
 Tone = Literal["plus", "minus", "note"]
 Window = tuple[int, int]
@@ -136,4 +136,4 @@ def _gap(marks: Sequence[Highlight], start: int, stop: int) -> TextRun:
     first = bisect_right(marks, start - 1, key=lambda mark: mark.start)
     hidden = sum(mark.end <= stop for mark in marks[first : bisect_right(marks, stop, key=lambda mark: mark.start)])
     left_out = f"{stop - start:,} characters left out"
-    return TextRun(f"{left_out}, with {counted(hidden, 'marked place')}" if hidden else left_out, "gap")
+    return TextRun(f"{left_out}, with {count_of(hidden, 'marked place')}" if hidden else left_out, "gap")

@@ -10,7 +10,7 @@ from rubrica.phrases import figure, percent, signed
 __all__ = [
     "SOURCE_WORDS",
     "STATUS_WORDS",
-    "counted",
+    "count_of",
     "dollars",
     "duration",
     "figure",
@@ -79,9 +79,9 @@ def headline(name: str) -> str:
     return words[:1].upper() + words[1:]
 
 
-def counted(number: int, noun: str, several: str = "") -> str:
+def count_of(number: int, noun: str, several: str = "") -> str:
     """
-    >>> counted(1, "evaluation"), counted(9500, "evaluation"), counted(2, "reply", "replies")
+    >>> count_of(1, "evaluation"), count_of(9500, "evaluation"), count_of(2, "reply", "replies")
     ('1 evaluation', '9,500 evaluations', '2 replies')
     """
     return f"{number:,} {noun if number == 1 else several or noun + 's'}"

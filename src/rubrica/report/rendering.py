@@ -8,7 +8,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from .excerpt import visible
-from .figures import SOURCE_WORDS, counted, figure, percent
+from .figures import SOURCE_WORDS, count_of, figure, percent
 
 
 def _finalize(value: Any) -> Any:
@@ -23,7 +23,7 @@ TEMPLATES = Environment(
     trim_blocks=True,
     lstrip_blocks=True,
 )
-TEMPLATES.filters |= {"figure": figure, "percent": percent, "counted": counted}
+TEMPLATES.filters |= {"figure": figure, "percent": percent, "counted": count_of}
 TEMPLATES.globals |= {"SOURCE_WORDS": SOURCE_WORDS}
 
 

@@ -8,7 +8,7 @@ from rubrica.model.rubric import Axis, Dimension, Judging, Recipe, Rubric
 from rubrica.model.scale import Scale
 from rubrica.phrases import Code, Phrase, Strong, listed, phrase
 
-from .figures import counted, figure, headline, percent
+from .figures import count_of, figure, headline, percent
 from .glossary import glossary_blocks
 from .prose import Block, Bullets, Heading, Paragraph, TableBlock, markdown
 from .rendering import TEMPLATES, stylesheet
@@ -56,7 +56,7 @@ def _score(rubric: Rubric) -> Iterator[Block]:
     if rubric.score.formula is not None:
         yield Paragraph(
             phrase(
-                f"The response is scored on {counted(len(rubric.dimensions), 'dimension')}. The score is ",
+                f"The response is scored on {count_of(len(rubric.dimensions), 'dimension')}. The score is ",
                 Code(rubric.score.formula), f", on a scale whose full marks are {out_of}.",
             )
         )  # fmt: skip
@@ -72,7 +72,7 @@ def _score(rubric: Rubric) -> Iterator[Block]:
     else:
         yield Paragraph((f"The response is scored on one dimension; full marks make {out_of}.",))
     if rubric.score.round is not None:
-        decimals = counted(rubric.score.round, "decimal") if rubric.score.round else "a whole number"
+        decimals = count_of(rubric.score.round, "decimal") if rubric.score.round else "a whole number"
         yield Paragraph((f"The score is rounded to {decimals}, and the rounded score is the one that decides.",))
     if rubric.threshold is not None:
         yield Paragraph((f"The threshold is {figure(rubric.threshold)}; a score equal to it reaches it.",))

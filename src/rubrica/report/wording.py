@@ -26,7 +26,9 @@ def recipe_phrases(recipe: Recipe, scale: Scale) -> tuple[Phrase, tuple[Phrase, 
     if recipe.checks:
         opening = f"The score is the share of these checks that hold, spread over {scale}:"
         return (opening,), tuple(_check(check) for check in recipe.checks)
-    return phrase(_opening(recipe, scale)), tuple(line for rule in recipe.rules for line in type_of(rule).phrases(rule))
+    return phrase(_recipe_opening(recipe, scale)), tuple(
+        line for rule in recipe.rules for line in type_of(rule).phrases(rule)
+    )
 
 
 def _check(check: Check) -> Phrase:
@@ -35,7 +37,7 @@ def _check(check: Check) -> Phrase:
     return phrase(Strong(check.name), ": ", Code(check.that), weight, otherwise)
 
 
-def _opening(recipe: Recipe, scale: Scale) -> str:
+def _recipe_opening(recipe: Recipe, scale: Scale) -> str:
     start = f"Starting from {figure(recipe.start)} points, add up" if recipe.start else "Add up"
     match recipe.scoring:
         case "cumulative":

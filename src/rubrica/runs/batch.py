@@ -54,7 +54,7 @@ class Batch:
 
     def evaluations(self, cases: Iterable[Case | BadLine]) -> Generator[Evaluation, None, None]:
         """Each case's evaluation as it is made; a line that cannot be judged is told, counted and passed over."""
-        for work, outcome in (self.evaluator or one_by_one)(self._work(cases)):
+        for work, outcome in (self.evaluator or evaluate_each)(self._work(cases)):
             case = work.case
             if isinstance(outcome, RubricaError):
                 self._broken(BadCase(case.line, str(outcome), case.id))
@@ -79,7 +79,7 @@ class Batch:
                 self._broken(found)
 
     def _works(self, case: Case) -> list[CaseWork]:
-        context = merged(self.defaults, case.context)
+        context = merge_context(self.defaults, case.context)
         return [
             CaseWork(case, self.run_rubrics.plan(case.rubric, repeat), context, repeat) for repeat in range(self.repeat)
         ]
@@ -89,7 +89,7 @@ class Batch:
         self.on_broken(line)
 
 
-def one_by_one(work: Iterable[CaseWork]) -> Iterator[Judged]:
+def evaluate_each(work: Iterable[CaseWork]) -> Iterator[Judged]:
     """Evaluate in order, by code alone."""
     for item in work:
         try:
@@ -98,7 +98,7 @@ def one_by_one(work: Iterable[CaseWork]) -> Iterator[Judged]:
             yield item, error
 
 
-async def judged(work: CaseWork) -> Judged:
+async def judge_case(work: CaseWork) -> Judged:
     """Evaluate with the plan's judge."""
     try:
         evaluation = await aevaluate(work.plan, work.context, work.case.id)
@@ -107,7 +107,7 @@ async def judged(work: CaseWork) -> Judged:
     return work, msgspec.structs.replace(evaluation, repeat=work.repeat) if work.repeat else evaluation
 
 
-def merged(defaults: Mapping[str, Any], context: Context) -> Context:
+def merge_context(defaults: Mapping[str, Any], context: Context) -> Context:
     """A case's context with the command line's context where the case says nothing."""
     if not defaults:
         return context

@@ -23,7 +23,7 @@ one another, scanning took a fifth of a judge call's time."""
 
 
 @contextmanager
-def rarely_scanned() -> Iterator[None]:
+def reduced_garbage_collection() -> Iterator[None]:
     """What is loaded now is not scanned for cycles any more, and what is made for a while only now and then."""
     before = gc.get_threshold()
     gc.freeze()

@@ -37,7 +37,7 @@ def finish(folder: Path, now: datetime) -> tuple[RunTally, list[str]]:
         else:
             write_columns(run.rows(), folder / COLUMNS)
     tally = RunTally()
-    told = summarise(_counted(run.rows(), tally))
+    told = summarise(_count_rows(run.rows(), tally))
     with write_atomically(folder / SUMMARY) as place:
         place.write_bytes(msgspec.json.format(msgspec.json.encode(told.to_dict()), indent=1) + b"\n")
     with write_atomically(folder / PAGE) as place, place.open("w", encoding="utf-8") as stream:
@@ -45,7 +45,7 @@ def finish(folder: Path, now: datetime) -> tuple[RunTally, list[str]]:
     return tally, notes
 
 
-def _counted(rows: Iterator[RunRow], tally: RunTally) -> Iterator[RunRow]:
+def _count_rows(rows: Iterator[RunRow], tally: RunTally) -> Iterator[RunRow]:
     for row in rows:
         tally.add_row(row)
         yield row

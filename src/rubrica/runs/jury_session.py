@@ -16,7 +16,7 @@ from rubrica.model.evaluation import Evaluation
 from rubrica.model.judge import Judge
 from rubrica.model.rubric import Rubric
 
-from .batch import CaseWork, Judged, judged
+from .batch import CaseWork, Judged, judge_case
 from .concurrency import run_concurrently
 from .request import JudgeSettings
 
@@ -37,7 +37,7 @@ class JurySession:
 
     def evaluator(self, work: Iterable[CaseWork]) -> Iterator[Judged]:
         """Evaluations as they finish, at most `jobs` under way. Stopped early, none is left running."""
-        return run_concurrently(self.runner, work, judged, self._jobs)
+        return run_concurrently(self.runner, work, judge_case, self._jobs)
 
     @property
     def estimates(self) -> Sequence[CostEstimate]:

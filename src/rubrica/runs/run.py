@@ -14,7 +14,7 @@ from rubrica.model.context import Context
 from rubrica.model.evaluation import DimensionResult, Evaluation
 
 from .batch import BadCase, CaseWork
-from .files.append_only import AppendOnlyFile, whole_lines
+from .files.append_only import AppendOnlyFile, finished_lines
 from .files.atomic import write_atomically
 from .files.evaluation_head import content_of, head_of, key_of, latest
 from .files.folder import ERRORS, EVALUATIONS, drop_derived
@@ -107,7 +107,7 @@ class Run:
 
     def _load(self, *, retry_errors: bool) -> None:
         failed = _model_failed if retry_errors else _never
-        for line in whole_lines(self._lines.path):
+        for line in finished_lines(self._lines.path):
             try:
                 head = head_of(line)
                 retry = failed(line)

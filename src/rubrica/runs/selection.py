@@ -129,7 +129,7 @@ def filter_of(text: str) -> CaseFilter:
     pair = _PAIR.fullmatch(text)
     if pair is not None:
         name, sign, wanted = pair.groups()
-        return CaseFilter(text, lambda case: fnmatchcase(_shown(_value(case, name)), wanted) == (sign == "="))
+        return CaseFilter(text, lambda case: fnmatchcase(_format_value(_value(case, name)), wanted) == (sign == "="))
     if _WORD.fullmatch(text):
         word = text.casefold()
         return CaseFilter(text, lambda case: word in case.id.casefold())
@@ -204,7 +204,7 @@ def _value(case: Case, name: str) -> Any:
     return case.context.lookup(name.removeprefix("metadata.").removeprefix("custom_metrics."))
 
 
-def _shown(value: Any) -> str:
+def _format_value(value: Any) -> str:
     """A value as one writes it in a filter: JSON's true, false and null, numbers without needless zeros."""
     match value:
         case None | True | False:

@@ -12,7 +12,7 @@ from rubrica.model.rules import Adjust
 from rubrica.phrases import Code, Phrase, Strong, phrase, signed
 
 from .namespace import Namespace
-from .rule import Reach, with_nothing
+from .rule import Reach, reach_with_zero
 from .rule_form import FormField, form_row
 from .rule_type import RuleReader, RuleType
 
@@ -30,8 +30,8 @@ class AdjustRule:
     def reach(self) -> Reach:
         if isinstance(self.add, Formula):
             found = self.add.interval({})
-            return with_nothing((found.lo, found.hi))
-        return with_nothing((self.add, self.add))
+            return reach_with_zero((found.lo, found.hi))
+        return reach_with_zero((self.add, self.add))
 
     @property
     def names(self) -> frozenset[str]:

@@ -17,7 +17,7 @@ from rubrica.phrases import Code, Phrase, Strong, percent, phrase, signed
 from rubrica.text.entities import entity_mentions, recurring_mentions, year_mentions
 
 from .namespace import Namespace, is_number
-from .rule import Reach, both, with_nothing
+from .rule import Reach, reach_with_zero, total_reach
 from .rule_form import NAME, FormField, form_row
 from .rule_type import RuleType
 
@@ -43,7 +43,7 @@ class CrossRoundRule:
     def reach(self) -> Reach:
         scoring = self.rule.scoring
         worths = (scoring.callback_detected, scoring.escalation_detected, scoring.consistency_bonus)
-        return both([with_nothing((points, points)) for points in worths])
+        return total_reach([reach_with_zero((points, points)) for points in worths])
 
     @property
     def names(self) -> frozenset[str]:

@@ -16,7 +16,7 @@ from rubrica.text.patterns import Regex, Scan
 
 from .namespace import MOST_MATCHES, MOST_SPANS, Namespace, quote
 from .pattern_table import PatternTable
-from .rule import Reach, both, with_nothing
+from .rule import Reach, reach_with_zero, total_reach
 from .rule_form import NAME, FormField, form_row
 from .rule_type import RuleReader, RuleType
 
@@ -40,7 +40,7 @@ class PatternPoints:
     @property
     def reach(self) -> Reach:
         times = math.inf if self.limit == MOST_MATCHES else self.limit
-        return with_nothing((self.points * times, self.points * times)) if self.points else (0.0, 0.0)
+        return reach_with_zero((self.points * times, self.points * times)) if self.points else (0.0, 0.0)
 
     def spans_in(self, text: str) -> tuple[Span, ...]:
         """The matches that count, as evidence; none where finding them takes too long."""
@@ -60,7 +60,7 @@ class PatternRule:
 
     @property
     def reach(self) -> Reach:
-        return both([points.reach for table in self.by_field.values() for points in table.values()])
+        return total_reach([points.reach for table in self.by_field.values() for points in table.values()])
 
     @property
     def names(self) -> frozenset[str]:

@@ -113,7 +113,7 @@ def _between(histogram: list[int], low: float, high: float) -> tuple[int, int]:
 _measurements = LruCache[bytes, PictureMeasurements](_KEPT)
 
 
-def _looked(data: bytes) -> PictureMeasurements:
+def _measure_cached(data: bytes) -> PictureMeasurements:
     """What `measure_picture` tells, kept for the features that ask next."""
     key = hashlib.blake2b(data, digest_size=16).digest()
     found = _measurements.get(key)
@@ -150,7 +150,8 @@ def _worst(measure: Callable[[PictureMeasurements], float]) -> Callable[[Context
     def of(context: Context) -> float:
         try:
             looks = [
-                _looked(picture_data(url)) for url, _ in zip(picture_urls(context), range(MOST_PICTURES), strict=False)
+                _measure_cached(picture_data(url))
+                for url, _ in zip(picture_urls(context), range(MOST_PICTURES), strict=False)
             ]
         except PictureError as reason:
             raise FormulaFault(str(reason)) from None

@@ -26,11 +26,11 @@ class CompiledRule(Protocol):
     def __call__(self, namespace: Namespace) -> list[RuleHit]: ...
 
 
-def with_nothing(reach: Reach) -> Reach:
+def reach_with_zero(reach: Reach) -> Reach:
     """The reach of something that may also give nothing."""
     return min(reach[0], 0.0), max(reach[1], 0.0)
 
 
-def both(reaches: list[Reach]) -> Reach:
+def total_reach(reaches: list[Reach]) -> Reach:
     """The reach of several rules together."""
     return sum(low for low, _ in reaches), sum(high for _, high in reaches)

@@ -70,11 +70,11 @@ def with_values(formula: Formula, names: dict[str, object]) -> str:
         except KeyError:
             continue
         if isinstance(value, int | float):
-            values.append(f"{name} = {_shown(value)}")
+            values.append(f"{name} = {_format_number(value)}")
     return f"{formula.text} ({', '.join(values)})" if values else formula.text
 
 
-def _shown(value: float) -> str:
+def _format_number(value: float) -> str:
     """A number in few digits. JSON has whole numbers that no float can hold."""
     try:
         return f"{value:.4g}"

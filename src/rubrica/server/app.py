@@ -77,7 +77,7 @@ def create_app(service: Service) -> FastAPI:
         openapi_tags=TAGS,
         docs_url=None,
         redoc_url=None,
-        lifespan=lambda _: _life(service, door),
+        lifespan=lambda _: _lifespan(service, door),
     )
     app.state.service = service
     app.state.door = door
@@ -94,7 +94,7 @@ def create_app(service: Service) -> FastAPI:
 
 
 @asynccontextmanager
-async def _life(service: Service, door: Authenticator) -> AsyncIterator[None]:
+async def _lifespan(service: Service, door: Authenticator) -> AsyncIterator[None]:
     await prepare(service)
     cleaning = asyncio.get_running_loop().create_task(_clean(service))
     try:

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from rubrica.council.events import Listener, nobody
+from rubrica.council.events import Listener, ignore_event
 from rubrica.council.members import Members, open_members
 from rubrica.council.quote import quote_session
 from rubrica.council.ranking import Pool
@@ -147,7 +147,7 @@ class CouncilService:
         asked = most_tokens(wish.question) + sum(most_tokens(turn.content) for turn in wish.history)
         return quote_session(settings, [self._names[alias] for alias in settings.everybody], asked, price)
 
-    async def hear(self, wish: CouncilRequest, on_event: Listener = nobody) -> CouncilResult:
+    async def hear(self, wish: CouncilRequest, on_event: Listener = ignore_event) -> CouncilResult:
         """Hold a session. A QuorumError says who did not answer; a ClosedError that there is no session now."""
         settings = self.settings(wish)
         if self._sitting >= MOST_AT_ONCE:

@@ -44,7 +44,7 @@ class Envelope:
             nonlocal begun
             if message["type"] == "http.response.start":
                 begun = True
-                _dress(message["headers"], request_id)
+                _add_headers(message["headers"], request_id)
             await send(message)
 
         if b"%00" in scope["query_string"] or "\0" in scope["path"]:
@@ -67,7 +67,7 @@ def _request_id(scope: Scope) -> bytes:
     return secrets.token_hex(8).encode()
 
 
-def _dress(headers: list[tuple[bytes, bytes]], request_id: bytes) -> None:
+def _add_headers(headers: list[tuple[bytes, bytes]], request_id: bytes) -> None:
     given = {name for name, _ in headers}
     headers.append((b"x-request-id", request_id))
     headers += [(name, value) for name, value in (*SECURITY, POLICY, CACHING) if name not in given]

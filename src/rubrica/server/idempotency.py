@@ -1,6 +1,6 @@
 """A POST that carries an Idempotency-Key has one effect and one reply, however often it is sent.
 
-The middleware reserves the key before the route runs, `stored` keeps the reply in the transaction that has the
+The middleware reserves the key before the route runs, `write_once` keeps the reply in the transaction that has the
 effect, and a request that comes to nothing lets go of the key again.
 """
 
@@ -22,7 +22,7 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from rubrica.errors import StoreError
-from rubrica.store.idempotency import ABANDONED, IdempotencySlot, StoredReply, keep, release, renew, reserve
+from rubrica.store.idempotency import ABANDONED, IdempotencySlot, StoredReply, keep_reply, release, renew, reserve
 from rubrica.workspace.access import Caller, Role
 
 from .problems import refusal, refusal_of, retry_after
@@ -46,7 +46,7 @@ class IdempotencyClaim:
     settled: bool = False
 
 
-async def stored(
+async def write_once(
     request: Request,
     respond: Callable[[T], RouteAnswer],
     query: Callable[Concatenate[Connection, P], T],
@@ -65,7 +65,7 @@ async def stored(
 
     def both(conn: Connection) -> Response:
         reply = render(respond(query(conn, *args, **options)))
-        keep(conn, claim.slot, reply.status_code, dict(reply.headers), bytes(reply.body), service.clock())
+        keep_reply(conn, claim.slot, reply.status_code, dict(reply.headers), bytes(reply.body), service.clock())
         return reply
 
     reply = await service.database.write(both)
@@ -90,7 +90,7 @@ class Idempotency:
             await refusal(scope, 400, detail)(scope, receive, send)
             return
         try:
-            body = await _whole(receive)
+            body = await _read_body(receive)
             if body is None:  # the client went away
                 return
             caller: Caller = scope["state"]["caller"]
@@ -140,7 +140,7 @@ def _key(scope: Scope) -> bytes | None:
     return None
 
 
-async def _whole(receive: Receive) -> bytes | None:
+async def _read_body(receive: Receive) -> bytes | None:
     """The whole body; None if the client went away before its end."""
     parts = []
     while True:

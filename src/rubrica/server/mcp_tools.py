@@ -116,7 +116,7 @@ class Tools:
         self, question: Question, ctx: Context, models: Members = None, tier: TierChoice = None
     ) -> Advice:
         """A session of the council."""
-        with told():
+        with reporting_errors():
             if self.council_service is None:
                 raise InputError(NO_COUNCIL)
             wish = CouncilRequest(question=question, models=None if models is None else tuple(models), tier=tier)
@@ -127,7 +127,7 @@ class Tools:
         self, rubric: RubricName, response: ResponseText, prompt: PromptText = "", context: Known = None
     ) -> EvaluationReply:
         """One response under one rubric."""
-        with told():
+        with reporting_errors():
             given = {**(context or {}), "response": response, **({"prompt": prompt} if prompt else {})}
             seen = refuse_files(Judgeable.of(given))
             chosen = self.rubrics.load(rubric)
@@ -160,7 +160,7 @@ def mcp_server(tools: Tools) -> MCPServer:
 
 
 @contextmanager
-def told() -> Iterator[None]:
+def reporting_errors() -> Iterator[None]:
     """Our own errors as errors of a tool, for the agent to read: they say the way out."""
     try:
         yield
@@ -175,7 +175,7 @@ async def progress(ctx: Context) -> AsyncIterator[Listener]:
 
     async def pass_on() -> None:
         for number in count(1):
-            await ctx.report_progress(number, None, said(await happened.get()))
+            await ctx.report_progress(number, None, event_text(await happened.get()))
 
     telling = asyncio.create_task(pass_on())
     try:
@@ -187,10 +187,10 @@ async def progress(ctx: Context) -> AsyncIterator[Listener]:
             telling.exception()  # a client that cannot be told has no need to know
 
 
-def said(event: Event) -> str:
+def event_text(event: Event) -> str:
     """An event in a few words.
 
-    >>> said(AnswerReceived("local:", 1.25, 80))
+    >>> event_text(AnswerReceived("local:", 1.25, 80))
     'local: answered'
     """
     match event:

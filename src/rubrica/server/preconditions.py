@@ -10,12 +10,12 @@ LONGEST = 2_000
 """Characters of such a header."""
 
 
-def seen(if_match: str | None, revision: int | None = None) -> SeenRevision | None:
+def seen_revision(if_match: str | None, revision: int | None = None) -> SeenRevision | None:
     """What an editor had read, by the header or else by the revision in the body; None: they do not say.
 
-    >>> seen('"3-ab", W/"4-cd"')
+    >>> seen_revision('"3-ab", W/"4-cd"')
     SeenRevision(tags=frozenset({'3-ab'}), revision=None)
-    >>> seen("*") == ANYTHING, seen(None, 3), seen(None)
+    >>> seen_revision("*") == ANYTHING, seen_revision(None, 3), seen_revision(None)
     (True, SeenRevision(tags=None, revision=3), None)
     """
     if if_match is None:
@@ -27,7 +27,7 @@ def seen(if_match: str | None, revision: int | None = None) -> SeenRevision | No
 
 def must_have_seen(if_match: str | None, revision: int | None) -> SeenRevision:
     """The same, where it has to be said."""
-    read = seen(if_match, revision)
+    read = seen_revision(if_match, revision)
     if read is None:
         raise HTTPException(
             428,

@@ -87,7 +87,7 @@ def refusal(
     if request_id := scope.get("state", {}).get("request_id"):
         body["request_id"] = request_id
     if problems:
-        body["problems"] = [_told(problem) for problem in problems]
+        body["problems"] = [_problem_dict(problem) for problem in problems]
     return Response(msgspec.json.encode(body), status, dict(headers or {}), MEDIA_TYPE)
 
 
@@ -150,7 +150,7 @@ def _invalid(scope: Mapping[str, Any], error: RequestValidationError) -> Respons
     return refusal(scope, 422, detail, problems=problems)
 
 
-def _told(problem: Problem) -> dict[str, object]:
+def _problem_dict(problem: Problem) -> dict[str, object]:
     told: dict[str, object] = {"message": problem.message, "path": list(problem.path), "where": problem.where}
     if problem.fix:
         told["fix"] = problem.fix

@@ -57,7 +57,7 @@ def _unread(_: str) -> None:
     """A number is not looked at."""
 
 
-async def apart(body: bytes, work: Callable[P, T], *args: P.args, **options: P.kwargs) -> T:
+async def run_by_size(body: bytes, work: Callable[P, T], *args: P.args, **options: P.kwargs) -> T:
     """Do something with what a body says: at once, or in a thread where the body is large and it may take a while."""
     return await asyncio.to_thread(work, *args, **options) if len(body) > LARGE else work(*args, **options)
 
@@ -68,7 +68,7 @@ class JsonRequest(Request):
     async def json(self) -> Any:
         if not hasattr(self, "_json"):
             body = await self.body()
-            self._json = await apart(body, read_document, body)
+            self._json = await run_by_size(body, read_document, body)
         return self._json
 
 

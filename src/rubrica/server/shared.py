@@ -25,7 +25,7 @@ T = TypeVar("T")
 MOST_TARGETS = 1_000
 
 
-def shared(app: FastAPI, kind: Callable[[], T]) -> T:
+def shared_instance(app: FastAPI, kind: Callable[[], T]) -> T:
     """The one thing of a kind that an app's requests share."""
     name = f"shared_{kind.__name__}"
     if not hasattr(app.state, name):

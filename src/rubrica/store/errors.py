@@ -46,24 +46,24 @@ POSTGRES_TROUBLES = {
 """By SQLSTATE, or its first two characters."""
 
 
-def faced(error: Exception, place: str) -> Exception:
+def translate_error(error: Exception, place: str) -> Exception:
     """The error that whoever asked the database at `place` is given for this one, which is its cause.
 
-    >>> faced(OverflowError("Python int too large to convert to SQLite INTEGER"), "rubrica.db")
+    >>> translate_error(OverflowError("Python int too large to convert to SQLite INTEGER"), "rubrica.db")
     InputError('a value cannot be kept: Python int too large to convert to SQLite INTEGER')
     """
     if isinstance(error, StatementError) and isinstance(error.orig, RubricaError):
         return error.orig
     if isinstance(error, RubricaError | IntegrityError):
         return error
-    told = _told(error, place)
+    told = _user_error(error, place)
     if told is None:
         return error
     told.__cause__ = error
     return told
 
 
-def _told(error: Exception, place: str) -> RubricaError | None:
+def _user_error(error: Exception, place: str) -> RubricaError | None:
     cause = error.orig if isinstance(error, StatementError) and error.orig is not None else error
     if _is_refusal(cause):
         return InputError(f"a value cannot be kept: {_brief(cause)}")

@@ -162,7 +162,7 @@ _ADD_TEXTS = {
 }
 
 
-def keep(conn: Connection, entries: Sequence[RequestRecord | TierComparison]) -> None:
+def add_requests(conn: Connection, entries: Sequence[RequestRecord | TierComparison]) -> None:
     """Keep requests, and comparisons of requests that came before them or are kept already."""
     records = [entry for entry in entries if isinstance(entry, RequestRecord)]
     if records:

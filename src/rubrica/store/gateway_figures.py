@@ -149,14 +149,14 @@ def groups(conn: Connection, window: RequestWindow, bucket: Bucket) -> list[Requ
 
 def latencies(conn: Connection, window: RequestWindow, requests: int) -> dict[Part, list[float]]:
     """How long each part took, in ascending order: of all requests, or of an even sample if there are many."""
-    query = select(*(_requests[f"{part}_ms"] for part in PARTS)).where(window.holds, *_drawn(conn, requests))
+    query = select(*(_requests[f"{part}_ms"] for part in PARTS)).where(window.holds, *_sample_condition(conn, requests))
     rows = conn.execute(query).all()
     return {part: sorted(row[place] for row in rows if row[place] is not None) for place, part in enumerate(PARTS)}
 
 
 def waits(conn: Connection, window: RequestWindow, bucket: Bucket, requests: int) -> dict[datetime, list[float]]:
     """How long requests took as a whole, by the bucket they came in, in ascending order; of many, an even sample."""
-    query = select(_bucket(conn, bucket), _requests.total_ms).where(window.holds, *_drawn(conn, requests))
+    query = select(_bucket(conn, bucket), _requests.total_ms).where(window.holds, *_sample_condition(conn, requests))
     found: dict[str, list[float]] = {}
     for text, milliseconds in conn.execute(query):
         found.setdefault(text, []).append(milliseconds)
@@ -325,7 +325,7 @@ def _read_bucket(text: str, bucket: Bucket) -> datetime:
     return datetime.strptime(begin, "%Y-%m-%d %H:%M").replace(tzinfo=UTC)
 
 
-def _drawn(conn: Connection, requests: int) -> list[ColumnElement[bool]]:
+def _sample_condition(conn: Connection, requests: int) -> list[ColumnElement[bool]]:
     """Of more requests than are looked at one by one, an even sample."""
     if requests <= LATENCY_SAMPLE:
         return []

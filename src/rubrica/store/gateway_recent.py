@@ -59,7 +59,7 @@ def recent(
 ) -> list[RequestSummary]:
     """Requests of the window, newest first, from where a page before ended; of one user's keys, or all for None."""
     query = select(*(_requests[name] for name in RequestSummary.__struct_fields__)).where(
-        window.holds, *_chosen(outcome)
+        window.holds, *_outcome_condition(outcome)
     )
     if user_id is not None:
         query = query.where(_requests.key_id.in_(select(api_keys.c.id).where(api_keys.c.user_id == user_id)))
@@ -70,7 +70,7 @@ def recent(
     return [RequestSummary(*row) for row in conn.execute(query)]
 
 
-def _chosen(outcome: Outcome) -> list[ColumnElement[bool]]:
+def _outcome_condition(outcome: Outcome) -> list[ColumnElement[bool]]:
     if outcome == "failed":
         return [_requests.passed.is_(False)]
     if outcome == "troubled":

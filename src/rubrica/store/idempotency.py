@@ -63,15 +63,17 @@ def reserve(conn: Connection, slot: IdempotencySlot, now: datetime) -> StoredRep
 
 def renew(conn: Connection, slot: IdempotencySlot, now: datetime) -> None:
     """Say that the work is still going on."""
-    conn.execute(update(replies).where(_held(slot)).values(created_at=now))
+    conn.execute(update(replies).where(_slot_condition(slot)).values(created_at=now))
 
 
-def keep(
+def keep_reply(
     conn: Connection, slot: IdempotencySlot, status: int, headers: Mapping[str, str], body: bytes, now: datetime
 ) -> None:
     """Write the reply. Whoever has lost the key to another attempt fails here, and with it the effect is undone."""
     written = conn.execute(
-        update(replies).where(_held(slot)).values(status=status, headers=dict(headers), body=body, created_at=now)
+        update(replies)
+        .where(_slot_condition(slot))
+        .values(status=status, headers=dict(headers), body=body, created_at=now)
     )
     if written.rowcount != 1:
         raise ConflictError("another request with this Idempotency-Key took over (send it again for its reply)")
@@ -79,7 +81,7 @@ def keep(
 
 def release(conn: Connection, slot: IdempotencySlot) -> None:
     """Let go of a key whose request came to nothing."""
-    conn.execute(delete(replies).where(_held(slot)))
+    conn.execute(delete(replies).where(_slot_condition(slot)))
 
 
 def forget(conn: Connection, now: datetime) -> int:
@@ -95,5 +97,5 @@ def _key(slot: IdempotencySlot) -> ColumnElement[bool]:
     return and_(replies.c.user_id == slot.user_id, replies.c.key == slot.key)
 
 
-def _held(slot: IdempotencySlot) -> ColumnElement[bool]:
+def _slot_condition(slot: IdempotencySlot) -> ColumnElement[bool]:
     return and_(_key(slot), replies.c.holder == slot.holder, replies.c.status.is_(None))

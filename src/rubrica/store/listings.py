@@ -145,16 +145,23 @@ def _through(conn: Connection, stretch: _Stretch, filters: MarketFilters, limit:
         stretch = replace(stretch, rows=(*stretch.rows, listings.c.trend >= filters.least_trend))
     own, of_rubric = _own(filters), _of_rubric(conn, filters)
     if not own and not of_rubric:
-        return _shown(conn, stretch.first(_offered().where(*stretch.start, *stretch.beyond()), limit))
+        return _read_listings(conn, stretch.first(_offered().where(*stretch.start, *stretch.beyond()), limit))
     for rows in GLANCES:
-        ahead = stretch.first(_both(listings.c.id).where(*stretch.start, *stretch.beyond()), rows * limit).subquery()
+        ahead = stretch.first(
+            _select_listings(listings.c.id).where(*stretch.start, *stretch.beyond()), rows * limit
+        ).subquery()
         near = _offered().join(ahead, ahead.c.id == listings.c.id).where(*own, *of_rubric)
-        found = _shown(conn, stretch.first(near, limit))
+        found = _read_listings(conn, stretch.first(near, limit))
         if len(found) == limit:
             return found
     listed = _LISTED_LAST if of_rubric and not filters.featured else _LISTED
-    fitting = _both(listings.c.id).where(listed, *stretch.beyond(), *own, *of_rubric).cte().prefix_with("MATERIALIZED")
-    return _shown(conn, stretch.first(_offered().join(fitting, fitting.c.id == listings.c.id), limit))
+    fitting = (
+        _select_listings(listings.c.id)
+        .where(listed, *stretch.beyond(), *own, *of_rubric)
+        .cte()
+        .prefix_with("MATERIALIZED")
+    )
+    return _read_listings(conn, stretch.first(_offered().join(fitting, fitting.c.id == listings.c.id), limit))
 
 
 def _own(filters: MarketFilters) -> list[ColumnElement[bool]]:
@@ -179,15 +186,15 @@ def _of_rubric(conn: Connection, filters: MarketFilters) -> list[ColumnElement[b
     return conditions
 
 
-def _both(*columns: ColumnElement[Any]) -> Select[Any]:
+def _select_listings(*columns: ColumnElement[Any]) -> Select[Any]:
     return select(*columns).join_from(listings, rubrics, rubrics.c.id == listings.c.rubric_id)
 
 
 def _offered() -> Select[Any]:
-    return _both(*COLUMNS, users.c.name, *_LISTING).outerjoin(users, users.c.id == rubrics.c.created_by)
+    return _select_listings(*COLUMNS, users.c.name, *_LISTING).outerjoin(users, users.c.id == rubrics.c.created_by)
 
 
-def _shown(conn: Connection, query: Select[Any]) -> list[MarketListing]:
+def _read_listings(conn: Connection, query: Select[Any]) -> list[MarketListing]:
     return [_offer(row) for row in conn.execute(query)]
 
 

@@ -19,7 +19,7 @@ from sqlalchemy.util import greenlet_spawn
 from rubrica.errors import StoreError
 
 from .columns import from_json, to_json
-from .errors import faced, state
+from .errors import state, translate_error
 
 T = TypeVar("T")
 CONNECTIONS = 10
@@ -99,7 +99,7 @@ class Postgres:
                 return await greenlet_spawn(work, query)
             except Exception as error:  # noqa: BLE001 - the boundary of a query: what is not ours goes on unchanged
                 if not _is_passing(error) or time.monotonic() > give_up:
-                    told = faced(error, self._place)
+                    told = translate_error(error, self._place)
                     raise told from told.__cause__
             await asyncio.sleep(PAUSE)
 

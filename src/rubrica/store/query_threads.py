@@ -102,7 +102,7 @@ class QueryThreads:
         except BaseException as error:  # noqa: BLE001 - the boundary of a thread: whoever waits is told
             abandon(jobs, error)
         else:
-            tell(jobs)
+            notify_waiting(jobs)
 
     def _next(self) -> list[QueryJob]:
         """What waits, at least one job; nothing once the line is closed."""
@@ -131,10 +131,10 @@ def abandon(jobs: Sequence[QueryJob], error: BaseException) -> None:
     """Tell everybody that nothing came of it."""
     for job in jobs:
         job.error = job.error or error
-    tell(jobs)
+    notify_waiting(jobs)
 
 
-def tell(jobs: Sequence[QueryJob]) -> None:
+def notify_waiting(jobs: Sequence[QueryJob]) -> None:
     """Settle the jobs of each event loop in one call: waking a loop costs more than a small query."""
     for loop in {job.loop for job in jobs}:
         with contextlib.suppress(RuntimeError):  # the loop is gone, and with it whoever waited

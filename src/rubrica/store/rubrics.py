@@ -115,7 +115,7 @@ def bundled(conn: Connection) -> dict[str, RubricListing]:
     return {listing.slug: listing for listing in map(listing_from, conn.execute(query))}
 
 
-def taken(conn: Connection, owner: UUID) -> set[str]:
+def slugs_of(conn: Connection, owner: UUID) -> set[str]:
     """The slugs of one owner."""
     own = select(rubrics.c.slug).where(rubrics.c.created_by == owner, rubrics.c.deleted_at.is_(None))
     return set(conn.execute(own).scalars())
@@ -123,12 +123,14 @@ def taken(conn: Connection, owner: UUID) -> set[str]:
 
 def add(conn: Connection, listing: RubricListing, search: str) -> bool:
     """Keep a new rubric; False if its owner has one of that slug already. `search` is what `q` looks in."""
-    return _kept(conn, insert(rubrics).values(_values(listing, search)))
+    return _insert_unless_taken(conn, insert(rubrics).values(_values(listing, search)))
 
 
 def change(conn: Connection, listing: RubricListing, search: str) -> bool:
     """Write a rubric anew; False if its owner has another one of that slug."""
-    return _kept(conn, update(rubrics).where(rubrics.c.id == listing.id).values(_values(listing, search)))
+    return _insert_unless_taken(
+        conn, update(rubrics).where(rubrics.c.id == listing.id).values(_values(listing, search))
+    )
 
 
 def _values(listing: RubricListing, search: str) -> dict[str, Any]:
@@ -136,7 +138,7 @@ def _values(listing: RubricListing, search: str) -> dict[str, Any]:
     return values | {"tags": list(listing.tags), "search": search}
 
 
-def _kept(conn: Connection, statement: Any) -> bool:
+def _insert_unless_taken(conn: Connection, statement: Any) -> bool:
     savepoint = conn.begin_nested()  # PostgreSQL gives up the whole transaction after a refused statement
     try:
         conn.execute(statement)

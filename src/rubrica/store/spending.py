@@ -63,7 +63,7 @@ def reserve_spending(
     """Set an amount aside on every account, or on none: a SpendingLimitError says which would pass its limit."""
     day, ordered = _day(now), sorted(accounts, key=lambda account: account.name)  # one order: no deadlocks
     for account in ordered:
-        so_far = _locked(conn, account.name, day, now)
+        so_far = _lock_account(conn, account.name, day, now)
         if account.usd_per_day is not None and so_far.spent + so_far.reserved + usd > account.usd_per_day + ROUNDING:
             raise _over(account, so_far, usd, now)
     reservation = SpendingReservation(uuid4(), tuple(account.name for account in ordered), day, usd)
@@ -128,7 +128,7 @@ def until_tomorrow(now: datetime) -> float:
     return (datetime.combine(_day(now) + timedelta(days=1), time(), UTC) - now).total_seconds()
 
 
-def _locked(conn: Connection, name: str, day: date, now: datetime) -> DaySpending:
+def _lock_account(conn: Connection, name: str, day: date, now: datetime) -> DaySpending:
     """What an account has spent and reserved. Nobody else reserves on it until the transaction ends."""
     _ensure(conn, name, day)
     spent = conn.execute(select(spending_days.c.spent_usd).where(*_of(name, day)).with_for_update()).scalar_one()

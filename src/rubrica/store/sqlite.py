@@ -19,7 +19,7 @@ from rubrica.errors import StoreError
 from rubrica.files import make_private_file
 
 from .columns import from_json, to_json
-from .errors import faced
+from .errors import translate_error
 from .query_threads import QueryJob, QueryThreads
 
 T = TypeVar("T")
@@ -65,7 +65,7 @@ class Sqlite:
             return held.read(query)
         except Exception as error:  # noqa: BLE001 - the boundary of a query: what is not ours goes on unchanged
             self._glass = self._glass and self._glass.reusable()
-            told = faced(error, self._place)
+            told = translate_error(error, self._place)
             if told is error or not isinstance(told, StoreError):
                 raise told from told.__cause__
         return await self.read(query)
@@ -103,7 +103,7 @@ class Sqlite:
                     if kept := held.reusable():
                         self._idle.append(kept)
             except Exception as error:  # noqa: BLE001 - the boundary of a query: its error goes to whoever asked
-                job.error = faced(error, self._place)
+                job.error = translate_error(error, self._place)
 
     def _free(self) -> _Held:
         """A connection nobody reads from just now."""
@@ -138,7 +138,7 @@ class Sqlite:
                 held.driver.execute("COMMIT")
         except (sqlite3.Error, StoreError) as error:
             for job in jobs:
-                job.error = job.error or faced(error, self._place)
+                job.error = job.error or translate_error(error, self._place)
         finally:
             self._pen = self._pen and self._pen.reusable()
         return True
@@ -147,7 +147,7 @@ class Sqlite:
         try:
             job.result = job.query(held.conn)
         except Exception as error:  # noqa: BLE001 - the boundary of a query: its error goes to whoever asked
-            job.error = faced(error, self._place)
+            job.error = translate_error(error, self._place)
         except BaseException as error:  # noqa: BLE001 - one that would end this thread ends the caller
             job.error = error
         else:
@@ -167,7 +167,7 @@ def in_file(file: Path, work: Callable[[Connection], T], *, change: bool) -> T:
             held.driver.execute("COMMIT")
             return result
     except (DBAPIError, sqlite3.Error) as error:
-        told = faced(error, str(file))
+        told = translate_error(error, str(file))
         raise told from told.__cause__
     finally:
         held.close()
@@ -219,7 +219,7 @@ def _hold(engine: Engine, place: str) -> _Held:
     try:
         return _Held(engine)
     except DBAPIError as error:
-        told = faced(error, place)
+        told = translate_error(error, place)
         raise told from told.__cause__
 
 

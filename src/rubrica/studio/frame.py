@@ -13,7 +13,7 @@ from nicegui import ElementFilter, ui
 from rubrica.errors import RubricaError
 from rubrica.report.rendering import chart_styles
 
-from .parts import UNFORESEEN, told
+from .parts import UNFORESEEN, error_text
 from .studio import Visitor
 
 
@@ -95,7 +95,7 @@ def _unforeseen(error: Exception) -> None:
     """Tell an error that nothing on the page was made for: nobody is left in front of a page that waits for nothing."""
     for spinner in ElementFilter(kind=ui.spinner):
         spinner.set_visibility(False)
-    said = told(error) if isinstance(error, RubricaError) else UNFORESEEN
+    said = error_text(error) if isinstance(error, RubricaError) else UNFORESEEN
     ui.notify(said, type="negative", multi_line=True, timeout=0, close_button="Close")
 
 

@@ -40,14 +40,14 @@ def badge(label: str, role: Role, sign: str = "") -> Markup:
     )
 
 
-def quiet(text: str) -> Markup:
+def muted(text: str) -> Markup:
     return Markup('<span class="quiet">{}</span>').format(visible(text))
 
 
 def facts(pairs: Iterable[tuple[str, Cell]]) -> Markup:
     """What is known of something, each under its name."""
     inside = Markup("").join(
-        Markup('<div><dt>{}</dt><dd dir="auto">{}</dd></div>').format(name, _shown(value)) for name, value in pairs
+        Markup('<div><dt>{}</dt><dd dir="auto">{}</dd></div>').format(name, _cell(value)) for name, value in pairs
     )
     return Markup('<dl class="facts">{}</dl>').format(inside)
 
@@ -56,11 +56,11 @@ def _cells(head: Sequence[tuple[str, str]], row: Sequence[Cell]) -> Markup:
     found = Markup("")
     for place, ((title, kind), cell) in enumerate(zip(head, row, strict=True)):
         if place == 0:
-            found += Markup('<th scope="row" class="{}">{}</th>').format(kind, _shown(cell))
+            found += Markup('<th scope="row" class="{}">{}</th>').format(kind, _cell(cell))
         else:
-            found += Markup('<td class="{}" data-label="{}">{}</td>').format(kind, visible(title), _shown(cell))
+            found += Markup('<td class="{}" data-label="{}">{}</td>').format(kind, visible(title), _cell(cell))
     return found
 
 
-def _shown(cell: Cell) -> Cell:
+def _cell(cell: Cell) -> Cell:
     return cell if isinstance(cell, Markup) else visible(cell)

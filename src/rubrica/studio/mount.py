@@ -22,7 +22,7 @@ from .gateway import page as gateway_page
 from .market import list_page as market_list
 from .market import page as listing_page
 from .page_limits import PageLimits, note_connection
-from .parts import UNFORESEEN, heading, told
+from .parts import UNFORESEEN, error_text, heading
 from .reviews import queue_page as review_queue
 from .rubrics import list_page as rubric_list
 from .rubrics import page as rubric_page
@@ -66,7 +66,7 @@ def attach(app: FastAPI, studio: Studio) -> None:
     core.sio.eio.cors_allowed_origins = None  # only pages of this server may talk to it
     # A websocket is one request, of one visitor; with polling anybody could go on with what somebody else began.
     core.sio.eio.transports = core.app.config.socket_io_js_transports = ["websocket"]
-    _bound(studio)
+    _apply_limits(studio)
     ui.run_with(
         app,
         title="Rubrica",
@@ -82,7 +82,7 @@ def attach(app: FastAPI, studio: Studio) -> None:
     app.state.first_page = FIRST
 
 
-def _bound(studio: Studio) -> None:
+def _apply_limits(studio: Studio) -> None:
     """Let each visitor have so many pages, and each page serve its visitor alone."""
     limits, sockets = PageLimits(), PageSockets(core.sio, studio.door)
     sockets.install()
@@ -118,7 +118,9 @@ def _not_drawn(error: Exception) -> None:
     with ui.element("main").classes("content"):
         with heading("This page could not be drawn", back=("Rubrics", FIRST)):
             pass
-        ui.label(told(error) if isinstance(error, RubricaError) else UNFORESEEN).classes("fault").props('role="alert"')
+        ui.label(error_text(error) if isinstance(error, RubricaError) else UNFORESEEN).classes("fault").props(
+            'role="alert"'
+        )
 
 
 async def _policy(request: Request, call: Callable[[Request], Awaitable[Response]]) -> Response:

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 
 from nicegui import ui
 
-from rubrica.report.figures import counted
+from rubrica.report.figures import count_of
 
 
 class OffsetPager:
@@ -36,7 +36,7 @@ class OffsetPager:
         end = min(self.start + self.size, total)
         several = total > self.size
         self._told.set_text(
-            f"{self.start + 1:,}–{end:,} of {counted(total, self._noun)}" if several else counted(total, self._noun)
+            f"{self.start + 1:,}–{end:,} of {count_of(total, self._noun)}" if several else count_of(total, self._noun)
         )
         self._back.set_visibility(several)
         self._on.set_visibility(several)

@@ -69,12 +69,12 @@ def empty(text: str, action: str = "", then: Callable[[], object] | None = None)
             ui.button(action, on_click=then).props("unelevated")
 
 
-def fault(error: RubricaError) -> None:
+def error_label(error: RubricaError) -> None:
     """An error where it belongs on the page, every problem on a line of its own."""
-    ui.label(told(error)).classes("fault").props('role="alert"')
+    ui.label(error_text(error)).classes("fault").props('role="alert"')
 
 
-def told(error: RubricaError) -> str:
+def error_text(error: RubricaError) -> str:
     """An error in the words that a person is told."""
     if isinstance(error, StoreError):
         LOG.error("%s", error)
@@ -98,14 +98,14 @@ class Choice(ui.select):
 
 
 @contextmanager
-def trying() -> Iterator[None]:
+def notifying_errors() -> Iterator[None]:
     """Tell an error of what is done inside as a message on the page, instead of losing it."""
     try:
         yield
     except RubricaError as error:
-        ui.notify(told(error), type="negative", multi_line=True, timeout=8000, close_button="Close")
+        ui.notify(error_text(error), type="negative", multi_line=True, timeout=8000, close_button="Close")
 
 
-def quoted(text: str) -> Markup:
+def escaped_lines(text: str) -> Markup:
     """Text of others, escaped, with its line breaks."""
     return Markup("<br>").join(escape(line) for line in text.split("\n"))

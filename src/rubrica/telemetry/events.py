@@ -19,7 +19,7 @@ def events(evaluation: Evaluation) -> Iterator[Attributes]:
     The whole evaluation is named like its rubric, a dimension ``rubric/dimension``. Values of dimensions are on their
     own scale. What has no score has no value: `error.type` says ``unscored`` and the explanation why.
     """
-    shared = _shared(evaluation)
+    shared = _common_attributes(evaluation)
     whole: dict[str, str | float | bool] = {
         "gen_ai.evaluation.name": evaluation.rubric,
         "gen_ai.evaluation.score.label": evaluation.verdict,
@@ -53,7 +53,7 @@ def _dimension(name: str, result: DimensionResult) -> dict[str, str | float | bo
     return found
 
 
-def _shared(evaluation: Evaluation) -> dict[str, str | float | bool]:
+def _common_attributes(evaluation: Evaluation) -> dict[str, str | float | bool]:
     found: dict[str, str | float | bool] = {
         "rubrica.rubric": f"{evaluation.rubric}@{evaluation.version}",
         "rubrica.rubric.hash": evaluation.hash,

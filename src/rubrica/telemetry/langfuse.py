@@ -50,7 +50,7 @@ class Account:
         if missing:
             raise LangfuseError(f"Langfuse: {' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} not set")
         address = environment.get("LANGFUSE_BASE_URL") or environment.get("LANGFUSE_HOST") or CLOUD
-        return cls(environment["LANGFUSE_PUBLIC_KEY"], environment["LANGFUSE_SECRET_KEY"], _checked(address))
+        return cls(environment["LANGFUSE_PUBLIC_KEY"], environment["LANGFUSE_SECRET_KEY"], _check_address(address))
 
     def hidden(self, text: str) -> str:
         """A text in which a server may have sent the keys back, without them."""
@@ -145,7 +145,7 @@ class Langfuse:
                     content = await reply.read()
                     if reply.status < 300:
                         return decode_json(content) if content.strip() else {}
-                    trouble = f"{reply.status} {self._account.hidden(_said(content))}".strip()
+                    trouble = f"{reply.status} {self._account.hidden(_error_message(content))}".strip()
                     if reply.status not in (408, 425, 429) and reply.status < 500:
                         break
                     wait = min(retry_after(reply.headers) or wait, LONGEST_WAIT)
@@ -158,7 +158,7 @@ class Langfuse:
         raise LangfuseError(f"Langfuse at {self._account.base_url}: {method} {path}: {trouble}{_way_out(trouble)}")
 
 
-def _checked(address: str) -> str:
+def _check_address(address: str) -> str:
     """An address that requests can be sent to, without the slash at its end."""
     parts = urlsplit(address)
     if parts.scheme not in ("http", "https") or not parts.netloc:
@@ -182,7 +182,7 @@ def _text(prompt: Any) -> str:
     return "\n\n".join(str(message["content"]) for message in prompt if "content" in message)
 
 
-def _said(content: bytes) -> str:
+def _error_message(content: bytes) -> str:
     try:
         data = decode_json(content)
     except JsonError:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from rubrica.text.lexicon import lexicon
 from rubrica.text.style import formality
 from rubrica.text.texts import Feature, Span, Texts
-from rubrica.text.words import WORD, remembered, sentence_lengths, stem, stems
+from rubrica.text.words import WORD, cached_reading, sentence_lengths, stem, stems
 
 MOST_CLAIMS = 200  # statements per text that are compared
 LONGEST = 50_000  # characters of each text that are read
@@ -64,7 +64,7 @@ def claims(text: str) -> list[SelfClaim]:
     return found
 
 
-@remembered
+@cached_reading
 def contradictions(texts: Texts) -> list[tuple[SelfClaim, str]]:
     """Statements of the response that an earlier reply denied, each with that reply's words."""
     before: dict[str, tuple[str, str]] = {}
@@ -79,7 +79,7 @@ def contradictions(texts: Texts) -> list[tuple[SelfClaim, str]]:
     return found
 
 
-@remembered
+@cached_reading
 def recalled(texts: Texts) -> frozenset[str]:
     """Content words of the response that come from the user's earlier turns rather than from the last one.
 

@@ -6,7 +6,7 @@ import re
 
 from rubrica.text.style import FENCE, HEADING, LIST_ITEM
 from rubrica.text.texts import Feature, Texts
-from rubrica.text.words import remembered
+from rubrica.text.words import cached_reading
 
 PROSE = 5  # words from which a line is read as prose
 
@@ -28,7 +28,7 @@ _DANGLING = re.compile(
 )
 
 
-@remembered
+@cached_reading
 def cut_off(texts: Texts) -> bool:
     """Whether the response breaks off: inside a code block or a calculation, or in the middle of a sentence.
 

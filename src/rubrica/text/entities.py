@@ -130,7 +130,7 @@ def _name(run: Sequence[_Word]) -> str | None:
     titled = bool(parts) and parts[0] in lexicon("honorifics")
     while parts and (parts[0] in lexicon("honorifics") or (not titled and parts[0] in _small())):
         parts = parts[1:]
-    if not parts or (not titled and all(part in _small() or part in _never() for part in parts)):
+    if not parts or (not titled and all(part in _small() or part in _words_never_names() for part in parts)):
         return None
     last = run[-1].text
     if len(parts) == 1 and (len(parts[0]) == 1 or (last.isupper() and not _is_acronym(last))):
@@ -153,7 +153,7 @@ def _front() -> frozenset[str]:
 
 
 @cache
-def _never() -> frozenset[str]:
+def _words_never_names() -> frozenset[str]:
     return lexicon("dates") | lexicon("never names")
 
 

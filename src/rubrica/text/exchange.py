@@ -64,10 +64,10 @@ def read(layout: FeatureLayout, exchange: Exchange) -> ExchangeFeatures:
     stems = [word[:STEM] for word in said if len(word) >= LONG]
     close = [*pairwise(stems), *zip(stems, stems[2:], strict=False)]
     passages = [
-        Passage(_counted("", said)),
-        Passage(_counted("^ ", opening)),
-        Passage(_counted("b ", body), BODY_STRESS),
-        Passage(_counted("p ", asked)),
+        Passage(_count_words("", said)),
+        Passage(_count_words("^ ", opening)),
+        Passage(_count_words("b ", body), BODY_STRESS),
+        Passage(_count_words("p ", asked)),
         Passage(dict.fromkeys((f"k {stem}" for stem in stems), 1.0), STEM_STRESS),
         Passage(dict.fromkeys((f"s {one} {two}" for one, two in close), 1.0), STEM_STRESS),
     ]
@@ -112,7 +112,7 @@ def clipped(text: str, longest: int) -> str:
     return text if len(text) <= longest else f"{text[: longest * 3 // 4]}\n{text[-(longest // 4) :]}"
 
 
-def _counted(place: str, words: Sequence[str]) -> dict[str, float]:
+def _count_words(place: str, words: Sequence[str]) -> dict[str, float]:
     """Words and word pairs as keys; what occurs often counts a little more than what occurs once."""
     keys = [f"{place}{word}" for word in words]
     keys += [f"{place}{one} {two}" for one, two in pairwise(words)]

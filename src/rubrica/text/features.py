@@ -69,16 +69,16 @@ def _evidence(spans: Callable[[Texts, Field], Spans], field: Field, label: str, 
     ]
 
 
-def _counted(name: str, says: str, spans: Callable[[Texts, Field], Spans]) -> TextMeasure:
+def _count_measure(name: str, says: str, spans: Callable[[Texts, Field], Spans]) -> TextMeasure:
     return TextMeasure(name, says, lambda texts, field: len(spans(texts, field)), spans=spans)
 
 
-def _listed(name: str, says: str, which: Lexicon) -> TextMeasure:
-    return _counted(name, says, lambda texts, field: lexicon_spans(texts, field, which))
+def _lexicon_measure(name: str, says: str, which: Lexicon) -> TextMeasure:
+    return _count_measure(name, says, lambda texts, field: lexicon_spans(texts, field, which))
 
 
-def _found(name: str, says: str, pattern: Pattern[str] | Regex) -> TextMeasure:
-    return _counted(name, says, lambda texts, field: pattern_spans(texts, field, pattern))
+def _pattern_measure(name: str, says: str, pattern: Pattern[str] | Regex) -> TextMeasure:
+    return _count_measure(name, says, lambda texts, field: pattern_spans(texts, field, pattern))
 
 
 def _share(name: str, says: str, value: Callable[[Texts, Field], float]) -> TextMeasure:
@@ -114,47 +114,49 @@ MEASURES: tuple[TextMeasure, ...] = (
     TextMeasure("word_count", "words in the {text}, split at white space", lambda t, f: len(spaced_words(t, f))),
     TextMeasure("character_count", "characters in the {text}", lambda t, f: len(t.of(f))),
     TextMeasure("sentence_count", "sentences in the {text}", lambda t, f: len(sentences(t, f))),
-    _counted("question_count", "sentences of the {text} that end in a question mark", style.question_spans),
-    _counted(
+    _count_measure("question_count", "sentences of the {text} that end in a question mark", style.question_spans),
+    _count_measure(
         "exclamation_count",
         "sentences of the {text} that end in an exclamation mark",
         style.exclamation_spans,
     ),
-    _found(
+    _pattern_measure(
         "pronoun_count",
         "personal pronouns in the {text}: I, you, we, he, she, they and their forms",
         style.PRONOUN,
     ),
-    _found("second_person_count", "you, your, yours, yourself in the {text}", style.SECOND_PERSON),
-    _found("contraction_count", "contractions in the {text}: don't, we'll, it's, gonna", style.CONTRACTION),
-    _found(
+    _pattern_measure("second_person_count", "you, your, yours, yourself in the {text}", style.SECOND_PERSON),
+    _pattern_measure("contraction_count", "contractions in the {text}: don't, we'll, it's, gonna", style.CONTRACTION),
+    _pattern_measure(
         "formatting_count",
         "stretches of markup in the {text} that cannot be spoken: emphasis, code, headings, hashtags, "
         "list items, tables, quotes, links, tags",
         style.FORMATTING,
     ),
     TextMeasure("line_break_count", "line breaks in the {text}", lambda t, f: t.of(f).count("\n")),
-    _found("list_item_count", "lines of the {text} that are list items", style.LIST_ITEM),
-    _counted("code_block_count", "fenced code blocks in the {text}", style.code_block_spans),
-    _found("heading_count", "headings in the {text}: lines that begin with # to ######", style.HEADING),
-    _found("number_count", "numbers written in digits in the {text}", style.NUMBER),
-    _found("link_count", "web addresses in the {text}", style.LINK),
-    _listed("hedge_count", "hedges in the {text}: maybe, perhaps, I think", "hedges"),
-    _listed("filler_count", "fillers in the {text}: um, you know, basically", "fillers"),
-    _listed(
+    _pattern_measure("list_item_count", "lines of the {text} that are list items", style.LIST_ITEM),
+    _count_measure("code_block_count", "fenced code blocks in the {text}", style.code_block_spans),
+    _pattern_measure("heading_count", "headings in the {text}: lines that begin with # to ######", style.HEADING),
+    _pattern_measure("number_count", "numbers written in digits in the {text}", style.NUMBER),
+    _pattern_measure("link_count", "web addresses in the {text}", style.LINK),
+    _lexicon_measure("hedge_count", "hedges in the {text}: maybe, perhaps, I think", "hedges"),
+    _lexicon_measure("filler_count", "fillers in the {text}: um, you know, basically", "fillers"),
+    _lexicon_measure(
         "transition_count",
         "connecting words in the {text}: first, because, however, therefore",
         "transitions",
     ),
-    _listed("example_count", "phrases in the {text} that introduce an example: for instance, such as", "examples"),
-    _listed("profanity_count", "offensive or abusive words in the {text}", "profanity"),
-    _counted("emotion_count", "words of distress or joy in the {text}, negated or not", _emotions),
-    _counted(
+    _lexicon_measure(
+        "example_count", "phrases in the {text} that introduce an example: for instance, such as", "examples"
+    ),
+    _lexicon_measure("profanity_count", "offensive or abusive words in the {text}", "profanity"),
+    _count_measure("emotion_count", "words of distress or joy in the {text}, negated or not", _emotions),
+    _count_measure(
         "distress_count",
         "words of distress in the {text}; 'not happy' is one, 'not sad' is none",
         lambda t, f: style.emotion_spans(t, f, "distress"),
     ),
-    _counted(
+    _count_measure(
         "joy_count",
         "words of joy in the {text}, 'not happy' is none",
         lambda t, f: style.emotion_spans(t, f, "joy"),

@@ -15,7 +15,7 @@ import msgspec
 from rubrica.errors import StoredError
 from rubrica.text.hashing import FLAG, WORDS_KEPT, FeatureLayout, share_of
 
-__all__ = ["FeatureLayout", "LinearModel", "load", "stored"]
+__all__ = ["FeatureLayout", "LinearModel", "load", "to_bytes"]
 
 FORMAT = 1
 """Of the file, and of how texts are read: weights learnt on one reading are of no use to another."""
@@ -98,7 +98,7 @@ class _Header(msgspec.Struct, frozen=True):
     format: int = FORMAT
 
 
-def stored(model: LinearModel) -> bytes:
+def to_bytes(model: LinearModel) -> bytes:
     """A model as the bytes of a file, for `load`: a line of JSON and the weights, compressed."""
     layout = model.layout
     groups = {name: list(words) for name, words in layout.groups.items()}

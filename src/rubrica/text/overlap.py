@@ -6,7 +6,7 @@ import string
 from collections.abc import Sequence
 
 from rubrica.text.texts import Field, Span, Texts
-from rubrica.text.words import WORD, remembered, spaced_words, stems, words
+from rubrica.text.words import WORD, cached_reading, spaced_words, stems, words
 
 ECHO_WORDS = 2_000  # words of each text that are compared for copied runs
 _AROUND = string.punctuation + "“”‘’«»…–—¿¡。，？！"
@@ -28,7 +28,7 @@ def history_overlap(texts: Texts) -> float:
     return len(said & stems(texts, "history")) / len(said) if said else 0.0
 
 
-@remembered
+@cached_reading
 def shared_words(texts: Texts) -> frozenset[str]:
     """Distinct words, split at white space, lower-cased, without punctuation around them, in prompt and
     response.
@@ -81,6 +81,6 @@ def longest_common_run(first: Sequence[str], second: Sequence[str]) -> int:
     return low
 
 
-@remembered
+@cached_reading
 def _bare(texts: Texts, name: Field) -> frozenset[str]:
     return frozenset(word.strip(_AROUND) for word in map(str.lower, spaced_words(texts, name)))

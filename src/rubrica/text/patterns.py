@@ -136,7 +136,7 @@ class Regex:
                 found.append((start, end))
             if timed and len(found) < left and thread_time() > end_of_time + len(found) * MATCH_SECONDS:
                 raise PatternError(
-                    f"pattern {shown(self.source)} has {len(found):,} or more matches in a text of {size:,} "
+                    f"pattern {quote_pattern(self.source)} has {len(found):,} or more matches in a text of {size:,} "
                     "bytes, and finding them all takes longer than allowed (set a limit, or write the pattern "
                     "without open-ended repetition: {0,50} in place of *)"
                 )
@@ -259,21 +259,21 @@ def compile_regex(regex: str, *, ignore_case: bool = False) -> Regex:
         raise PatternError("the pattern is empty (write what should be found)")
     if len(regex) > MAX_REGEX:
         raise PatternError(
-            f"pattern {shown(regex)} has {len(regex):,} characters, the most is {MAX_REGEX:,} "
+            f"pattern {quote_pattern(regex)} has {len(regex):,} characters, the most is {MAX_REGEX:,} "
             "(split it, or use a list of keywords)"
         )
     compiled = _compiled(regex, ignore_case=ignore_case, captures=f"<{_SPAN_GROUP}" in regex)
     steps = steps_per_character(regex)
     if steps > MAX_STEPS:
         raise PatternError(
-            f"pattern {shown(regex)} costs {steps:,} steps a character, the most is {MAX_STEPS} "
+            f"pattern {quote_pattern(regex)} costs {steps:,} steps a character, the most is {MAX_STEPS} "
             "(shorten its counted repetitions, as {0,40} for {0,400}, or leave them open, as *)"
         )
     if r"\C" in escapes_of(regex):
-        raise PatternError(f"pattern {shown(regex)}: \\C matches half a character (write . or (?s:.) instead)")
+        raise PatternError(f"pattern {quote_pattern(regex)}: \\C matches half a character (write . or (?s:.) instead)")
     if any(match.start() == match.end() for probe in _PROBES for match in compiled.finditer(probe)):
         raise PatternError(
-            f"pattern {shown(regex)} matches the empty string, so it would match everywhere "
+            f"pattern {quote_pattern(regex)} matches the empty string, so it would match everywhere "
             "(make one part of it required: + in place of *, and no lone ^, $ or \\b)"
         )
     return Regex(regex, ignore_case, steps, _span_groups(compiled), compiled=compiled)
@@ -290,7 +290,7 @@ def keyword_regex(keywords: Sequence[str], match: KeywordMatch = "word") -> str:
     [(19, 22)]
     """
     if isinstance(keywords, str):
-        raise PatternError(f"keywords must be a list, got the text {shown(keywords)} (write [{keywords[:20]}])")
+        raise PatternError(f"keywords must be a list, got the text {quote_pattern(keywords)} (write [{keywords[:20]}])")
     if not keywords:
         raise PatternError("the list of keywords is empty (give at least one)")
     if len(keywords) > MAX_KEYWORDS:
@@ -299,7 +299,7 @@ def keyword_regex(keywords: Sequence[str], match: KeywordMatch = "word") -> str:
         if not keyword.strip():
             raise PatternError(f"keyword {number + 1} is blank, so it would match everywhere (remove it)")
         if len(keyword) > MAX_KEYWORD:
-            raise PatternError(f"keyword {shown(keyword)} is longer than {MAX_KEYWORD} characters (shorten it)")
+            raise PatternError(f"keyword {quote_pattern(keyword)} is longer than {MAX_KEYWORD} characters (shorten it)")
     total = sum(len(keyword) + GAP_CHARACTERS * (len(keyword.split()) - 1) for keyword in keywords)
     if total > MAX_LIST:
         raise PatternError(
@@ -338,7 +338,7 @@ def encoded(text: str) -> bytes:
         return _SURROGATES.sub("\ufffd", text).encode()
 
 
-def shown(source: str) -> str:
+def quote_pattern(source: str) -> str:
     """A pattern as errors quote it: short."""
     return repr(source if len(source) <= 60 else source[:57] + "...")
 
@@ -354,9 +354,9 @@ def _compiled(source: str, *, ignore_case: bool, captures: bool, memory: int = P
     except re2.error as error:
         message = error.args[0] if error.args else b"not a pattern"
         reason = message.decode("utf-8", "replace") if isinstance(message, bytes) else str(message)
-        raise PatternError(f"pattern {shown(source)}: {explain(reason)}") from None
+        raise PatternError(f"pattern {quote_pattern(source)}: {explain(reason)}") from None
     except UnicodeEncodeError:
-        raise PatternError(f"pattern {shown(source)} holds half of a surrogate pair (remove it)") from None
+        raise PatternError(f"pattern {quote_pattern(source)} holds half of a surrogate pair (remove it)") from None
 
 
 def _span_groups(compiled: Any) -> tuple[int, ...]:

@@ -59,10 +59,10 @@ def mask(text: str) -> str:
     return "".join(parts) + text[after:]
 
 
-def veil(value: str) -> str:
+def mask_value(value: str) -> str:
     """A value that can be stored as evidence: all but its last two to four characters are starred.
 
-    >>> veil("123-45-6789"), veil("467 3395")
+    >>> mask_value("123-45-6789"), mask_value("467 3395")
     ('***-**-6789', '*** **95')
     """
     kept = 4 if len(value) > 8 else 2
@@ -293,7 +293,7 @@ def _count(texts: Texts, kinds: Sequence[Kind]) -> float:
 
 def _evidence(texts: Texts, kinds: Sequence[Kind]) -> list[Span]:
     return [
-        Span("response", item.start, item.end, veil(item.text)[-200:], item.kind)
+        Span("response", item.start, item.end, mask_value(item.text)[-200:], item.kind)
         for item in pii_of(texts)
         if item.kind in kinds
     ][:EVIDENCE_LIMIT]

@@ -86,7 +86,9 @@ def drivers(response: str, head: Head) -> list[tuple[int, int]]:
     """The word pairs of the response that speak most for the risk, where they stand first, in order."""
     column = HEADS.index(head)
     chosen: list[tuple[int, int]] = []
-    for _, start, end in sorted(_weighed(response[:RESPONSE_LONGEST], column), key=lambda each: (-each[0], each[1])):
+    for _, start, end in sorted(
+        _weighted_pairs(response[:RESPONSE_LONGEST], column), key=lambda each: (-each[0], each[1])
+    ):
         if all(end <= other or start >= close for other, close in chosen):
             chosen.append((start, end))
         if len(chosen) == EVIDENCE_LIMIT:
@@ -94,7 +96,7 @@ def drivers(response: str, head: Head) -> list[tuple[int, int]]:
     return sorted(chosen)
 
 
-def _weighed(text: str, column: int) -> Iterator[tuple[float, int, int]]:
+def _weighted_pairs(text: str, column: int) -> Iterator[tuple[float, int, int]]:
     """Every distinct word pair, with what it and its words add to the risk, where that is something."""
     model = weights()
     seen = set()

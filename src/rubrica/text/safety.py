@@ -13,7 +13,7 @@ from typing import Any, Literal, get_args
 import re2
 import yaml
 
-from rubrica.text.pii import find_pii, veil
+from rubrica.text.pii import find_pii, mask_value
 from rubrica.text.texts import Feature, Span, Texts
 
 Family = Literal["dangerous_instructions", "weapon_making", "malware_hacking", "self_harm", "pii_exposure"]
@@ -51,7 +51,9 @@ def find_unsafe(text: str) -> tuple[Finding, ...]:
     ]
     kinds = _data().pii_kinds
     found += [
-        Finding("pii_exposure", item.start, item.end, veil(item.text)) for item in find_pii(text) if item.kind in kinds
+        Finding("pii_exposure", item.start, item.end, mask_value(item.text))
+        for item in find_pii(text)
+        if item.kind in kinds
     ]
     return tuple(sorted(found, key=lambda item: (item.start, item.end)))
 
@@ -132,11 +134,11 @@ def _spans(text: str) -> Iterator[tuple[Family, int, int]]:
         family, pattern = data.patterns[index]
         by_family.setdefault(family, []).extend(_occurrences(pattern, data.frames["innocent"], text))
     for family, spans in by_family.items():
-        for start, end in _merged(spans):
+        for start, end in _merge_spans(spans):
             yield family, start, end
 
 
-def _merged(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+def _merge_spans(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
     merged: list[tuple[int, int]] = []
     for start, end in sorted(spans):
         if merged and start < merged[-1][1]:
@@ -226,18 +228,18 @@ def findings_of(texts: Texts) -> tuple[Finding, ...]:
     return found
 
 
-def _chosen(texts: Texts, families: Sequence[Family], excused: bool) -> list[Finding]:
+def _select_findings(texts: Texts, families: Sequence[Family], excused: bool) -> list[Finding]:
     return [item for item in findings_of(texts) if item.family in families and item.excused is excused]
 
 
 def _count(texts: Texts, families: Sequence[Family], excused: bool = False) -> float:
-    return float(len(_chosen(texts, families, excused)))
+    return float(len(_select_findings(texts, families, excused)))
 
 
 def _evidence(texts: Texts, families: Sequence[Family], excused: bool = False) -> list[Span]:
     return [
         Span("response", item.start, item.end, item.text, item.family)
-        for item in _chosen(texts, families, excused)[:EVIDENCE_LIMIT]
+        for item in _select_findings(texts, families, excused)[:EVIDENCE_LIMIT]
     ]
 
 

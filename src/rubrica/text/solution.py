@@ -19,7 +19,7 @@ from rubrica.text.cut_off import CALCULATOR_STEP, RESULT_MARK
 from rubrica.text.equation_sides import MEASURES
 from rubrica.text.expression import tokens_of
 from rubrica.text.texts import Feature, Field, Span, Texts
-from rubrica.text.words import remembered, sentences, spaced_words
+from rubrica.text.words import cached_reading, sentences, spaced_words
 
 MOST_SPANS = 20
 MOST_QUANTITIES = 1_000  # distinct numbers of a prompt that a response is held against
@@ -57,7 +57,7 @@ class Result:
 # --- steps ------------------------------------------------------------------------------------------------
 
 
-@remembered
+@cached_reading
 def steps(texts: Texts) -> tuple[Equation, ...]:
     """The calculations of the response in order."""
     return find_steps(texts.response) if "<<" in texts.response else equations_of(texts)
@@ -97,7 +97,7 @@ def _noted(step: re.Match[str]) -> Iterator[Equation]:
         yield replace(found, start=found.start + step.start(1), end=found.end + step.start(1))
 
 
-@remembered
+@cached_reading
 def wrong_steps(texts: Texts) -> list[Equation]:
     """The steps of the response that clearly do not work out."""
     if "<<" in texts.response:
@@ -131,7 +131,7 @@ def _spelt(text: str) -> Iterator[Fraction]:
     return (Fraction(_SPELT[word]) for word in re.findall(r"[a-z]+", text.lower()) if word in _SPELT)
 
 
-@remembered
+@cached_reading
 def quantities(texts: Texts, name: Field) -> frozenset[Fraction]:
     """The distinct numbers of a text, in digits or as words; "one" is too often none.
 
@@ -142,7 +142,7 @@ def quantities(texts: Texts, name: Field) -> frozenset[Fraction]:
     return frozenset({value for value, _, _ in _numbers(text)} | set(_spelt(text)))
 
 
-@remembered
+@cached_reading
 def unused_spans(texts: Texts) -> list[tuple[int, int]]:
     """The numbers of the prompt that a response which calculates never takes up, not even as a share of a hundred."""
     if not steps(texts):
@@ -169,13 +169,13 @@ def missing_steps(texts: Texts) -> int:
 # --- result -----------------------------------------------------------------------------------------------
 
 
-@remembered
+@cached_reading
 def asks_for_number(texts: Texts) -> bool:
     """Whether the prompt asks how many, how much, how long, for a total, a price or the like."""
     return _ASKS_FOR_NUMBER.search(texts.prompt) is not None
 
 
-@remembered
+@cached_reading
 def result_of(texts: Texts) -> Result | None:
     """What the response comes to: the number after its last "answer is", "####" or box, else its last sentence's."""
     plain = _without_notation(texts.response)
@@ -199,7 +199,7 @@ def lacks_result(texts: Texts) -> bool:
     return re.search(r"\d", text) is None and next(_spelt(text), None) is None and _ONE_OR_NONE.search(text) is None
 
 
-@remembered
+@cached_reading
 def odd_result_spans(texts: Texts) -> list[tuple[int, int]]:
     """A result that cannot be: a broken or negative number of things that are counted."""
     asked, result = _COUNTED.search(texts.prompt), result_of(texts)

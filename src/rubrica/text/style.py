@@ -12,9 +12,9 @@ from rubrica.text.texts import Field, Texts
 from rubrica.text.words import (
     EXCLAMATION_MARKS,
     QUESTION_MARKS,
+    cached_reading,
     lexicon_spans,
     pattern_spans,
-    remembered,
     sentence_lengths,
     sentences,
     spaced_words,
@@ -87,7 +87,7 @@ def exclamation_spans(texts: Texts, name: Field) -> list[tuple[int, int]]:
     return [(s.start, s.end) for s in sentences(texts, name) if not EXCLAMATION_MARKS.isdisjoint(s.marks)]
 
 
-@remembered
+@cached_reading
 def emotion_spans(texts: Texts, name: Field, which: Literal["distress", "joy"]) -> list[tuple[int, int]]:
     """Words of distress or joy. Negated joy ("not happy") is distress; negated distress is neither."""
     text = texts.of(name)
@@ -135,7 +135,7 @@ def long_word_share(texts: Texts, name: Field) -> float:
     return sum(number for word, number in counts.items() if len(word) >= 7) / total if total else 0.0
 
 
-@remembered
+@cached_reading
 def sentiment(texts: Texts, name: Field) -> float:
     """(p - n) / (p + n + 1) over positive and negative words; one after a strong word ("very") weighs 1.5.
 

@@ -8,7 +8,7 @@ from rubrica.text.mcq import question_of
 from rubrica.text.question import Question
 from rubrica.text.style import reading_grade
 from rubrica.text.texts import Feature, Span, Texts
-from rubrica.text.words import WORD, remembered, stem, stems
+from rubrica.text.words import WORD, cached_reading, stem, stems
 
 MOST_SPANS = 20
 _ROOT = 6  # letters at the start of a long word that its kin share
@@ -41,7 +41,7 @@ def _all_words(question: Question) -> str:
     return "\n".join((question.text, *(text for _, text in question.options), question.answer, question.explanation))
 
 
-@remembered
+@cached_reading
 def asked_topics(texts: Texts) -> frozenset[str]:
     """The content words of the request that say what the question is to be about.
 
@@ -51,7 +51,7 @@ def asked_topics(texts: Texts) -> frozenset[str]:
     return frozenset(stems(texts, "prompt") - _ORDERS - {word for word in stems(texts, "prompt") if word.isdigit()})
 
 
-@remembered
+@cached_reading
 def met_topics(texts: Texts) -> frozenset[str]:
     """Those of them that the question takes up: in its stem, its options or its explanation.
 

@@ -46,7 +46,7 @@ class Sentence(NamedTuple):
     marks: str  # the marks it ends in, "" where it just stops
 
 
-def remembered(read: Callable[Concatenate[Texts, P], T]) -> Callable[Concatenate[Texts, P], T]:
+def cached_reading(read: Callable[Concatenate[Texts, P], T]) -> Callable[Concatenate[Texts, P], T]:
     """A reading of the texts that is done at most once for each context and arguments."""
 
     @wraps(read)
@@ -59,7 +59,7 @@ def remembered(read: Callable[Concatenate[Texts, P], T]) -> Callable[Concatenate
     return reader
 
 
-@remembered
+@cached_reading
 def words(texts: Texts, name: Field) -> list[str]:
     """The words, in lower case, with straight apostrophes.
 
@@ -70,19 +70,19 @@ def words(texts: Texts, name: Field) -> list[str]:
     return WORD.findall(plain)
 
 
-@remembered
+@cached_reading
 def word_counts(texts: Texts, name: Field) -> Counter[str]:
     """How often each word occurs."""
     return Counter(words(texts, name))
 
 
-@remembered
+@cached_reading
 def spaced_words(texts: Texts, name: Field) -> list[str]:
     """The text split at white space, as `str.split` does: the meaning of every word count."""
     return texts.of(name).split()
 
 
-@remembered
+@cached_reading
 def sentences(texts: Texts, name: Field) -> list[Sentence]:
     """The sentences: each holds a word, or is a lone question or exclamation mark.
 
@@ -92,14 +92,14 @@ def sentences(texts: Texts, name: Field) -> list[Sentence]:
     return list(_split_sentences(texts.of(name)))
 
 
-@remembered
+@cached_reading
 def sentence_lengths(texts: Texts, name: Field) -> list[int]:
     """The words of each sentence, split at white space."""
     text = texts.of(name)
     return [len(text[sentence.start : sentence.end].split()) for sentence in sentences(texts, name)]
 
 
-@remembered
+@cached_reading
 def syllable_count(texts: Texts, name: Field) -> int:
     """The syllables of all words, by the rule of thumb of `syllables`."""
     return sum(number * syllables(word) for word, number in word_counts(texts, name).items())
@@ -116,7 +116,7 @@ def syllables(word: str) -> int:
     return max(1, groups - (1 if groups > 1 and _SILENT.search(word[-3:]) else 0))
 
 
-@remembered
+@cached_reading
 def stems(texts: Texts, name: Field) -> frozenset[str]:
     """The distinct content words, without stop words, cut to a light stem.
 
@@ -138,13 +138,13 @@ def stem(word: str) -> str:
     return word
 
 
-@remembered
+@cached_reading
 def lexicon_spans(texts: Texts, name: Field, which: Lexicon) -> list[tuple[int, int]]:
     """Where the entries of a word list occur in a field, in characters."""
     return lexicon_regex(which).spans(texts.of(name))
 
 
-@remembered
+@cached_reading
 def pattern_spans(texts: Texts, name: Field, pattern: re.Pattern[str] | Regex) -> list[tuple[int, int]]:
     """Where one of our own fixed patterns occurs in a field."""
     if isinstance(pattern, Regex):

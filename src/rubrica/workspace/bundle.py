@@ -65,7 +65,7 @@ def read_bundle(text: str) -> Draft:
     try:
         return draft_of(document.data)
     except RubricError as error:
-        raise RubricError([_placed(problem, document) for problem in error.problems]) from None
+        raise RubricError([_with_line(problem, document) for problem in error.problems]) from None
 
 
 def draft_of(data: Any) -> Draft:
@@ -98,7 +98,7 @@ def _inside(problem: Problem) -> Problem:
     return problem if problem.path[:1] == ("examples",) else problem.under("rubric")
 
 
-def _placed(problem: Problem, document: Document) -> Problem:
+def _with_line(problem: Problem, document: Document) -> Problem:
     return replace(problem, line=document.line(problem.path))
 
 

@@ -11,8 +11,8 @@ from sqlalchemy import Connection
 from rubrica.errors import ConflictError, InputError, MissingError
 from rubrica.model.rubric import Rubric
 from rubrica.packs.library import find, load
-from rubrica.report.figures import counted
-from rubrica.runs.review.calibration_lesson import CalibrationLesson, document_with, learned, raised
+from rubrica.report.figures import count_of
+from rubrica.runs.review.calibration_lesson import CalibrationLesson, document_with, learn_calibration, next_version
 
 from . import catalogue
 from .access import Caller
@@ -39,19 +39,19 @@ class CalibratedRubric:
 
     @property
     def version(self) -> str:
-        return raised(self.lesson.rubric.version)
+        return next_version(self.lesson.rubric.version)
 
     @property
     def note(self) -> str:
         """What the history says of the version."""
-        most = counted(max(self.lesson.items.values(), default=0), "label")
+        most = count_of(max(self.lesson.items.values(), default=0), "label")
         return f"{self.lesson.found.calibration}, from up to {most} of each dimension"
 
 
 def calibrated(labelled: Labelled, on: date) -> CalibratedRubric:
     """Learn from labels as ``rubrica calibrate`` does, and write the rubric that it would write."""
     rubric = labelled.document
-    lesson = learned(rubric, labelled.lines, file=labelled.file, seed=0, on=on)
+    lesson = learn_calibration(rubric, labelled.lines, file=labelled.file, seed=0, on=on)
     found = lesson.found.calibration
     return CalibratedRubric(
         lesson, None if found is None else document_with(found, rubric, text_of(rubric), as_json=False)
@@ -91,7 +91,7 @@ def keep_calibrated(conn: Connection, caller: Caller, made: CalibratedRubric, no
     if way == "changed":
         raise ConflictError(f"{made.lesson.rubric.name} has changed since; download the corrected rubric instead")
     if entry is None:
-        return catalogue.take_in(conn, caller, _draft(made), now)
+        return catalogue.import_draft(conn, caller, _draft(made), now)
     if way == "fork":
         return keep_as_fork(conn, caller, str(entry.listing.id), _draft(made, entry), now)
     return catalogue.update(

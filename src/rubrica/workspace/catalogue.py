@@ -102,7 +102,7 @@ def create(conn: Connection, caller: Caller, draft: Draft, now: datetime) -> Rub
     return made
 
 
-def take_in(conn: Connection, caller: Caller, draft: Draft, now: datetime) -> RubricEntry:
+def import_draft(conn: Connection, caller: Caller, draft: Draft, now: datetime) -> RubricEntry:
     """The same, under a further name where the caller uses the name already."""
     require(caller, "author", "importing a rubric")
     return begin_anyhow(conn, draft, caller.user_id, None, now)
@@ -112,20 +112,20 @@ def update(
     conn: Connection, caller: Caller, reference: str, draft: Draft, seen: SeenRevision, now: datetime
 ) -> RubricEntry:
     """Change a rubric. A changed document or changed examples are a new version; changed listing keys are not."""
-    current = held(conn, caller, reference, "changing", seen)
+    current = lock_for_change(conn, caller, reference, "changing", seen)
     return advance(conn, current, draft, caller.user_id, now)
 
 
 def delete(conn: Connection, caller: Caller, reference: str, seen: SeenRevision, now: datetime) -> None:
     """Take a rubric away. Games and scores keep the versions they use."""
-    current = held(conn, caller, reference, "deleting", seen)
+    current = lock_for_change(conn, caller, reference, "deleting", seen)
     rubrics.delete(conn, current.listing.id, now)
     market.list_rubric(conn, current.listing.id, False, now)
 
 
 def restore(conn: Connection, caller: Caller, reference: str, which: str, note: str, now: datetime) -> RubricEntry:
     """Make an old version the newest one again, under a label of its own."""
-    current = held(conn, caller, reference, "restoring")
+    current = lock_for_change(conn, caller, reference, "restoring")
     old = version_of(conn, current.listing, which)
     definition = {key: value for key, value in old.definition.items() if key != "version"}
     note = note or f"restored from revision {old.revision} ({old.version})"
@@ -171,7 +171,9 @@ def lineage(conn: Connection, caller: Caller, reference: str) -> tuple[RubricLis
     return listing, Lineage(seen, len(ancestors) - len(seen), tuple(forks))
 
 
-def held(conn: Connection, caller: Caller, reference: str, doing: str, seen: SeenRevision = ANYTHING) -> RubricEntry:
+def lock_for_change(
+    conn: Connection, caller: Caller, reference: str, doing: str, seen: SeenRevision = ANYTHING
+) -> RubricEntry:
     """A rubric that the caller may change, locked, at its newest version, and as they had read it."""
     listing = find(conn, caller, reference, lock=True)
     require(caller, "author", f"{doing} a rubric")

@@ -122,7 +122,7 @@ def _lists(before: Sequence[Any], after: Sequence[Any], path: Path) -> Iterator[
     places = [old_of[index] for index in sorted(old_of)]
     if path and path[-1] in ORDERED and places != sorted(places):
         yield DefinitionChange(
-            "moved", path, *([_called(before[i], i) for i in order] for order in (sorted(places), places))
+            "moved", path, *([_item_name(before[i], i) for i in order] for order in (sorted(places), places))
         )
 
 
@@ -185,7 +185,7 @@ def _name(item: Any) -> str:
     return next((item[key] for key in NAMES if isinstance(item.get(key), str) and item[key]), "")
 
 
-def _called(item: Any, index: int) -> str:
+def _item_name(item: Any, index: int) -> str:
     kind = item.get("type") if isinstance(item, Mapping) else None
     return _name(item) or f"{kind or 'item'} {index + 1}"
 

@@ -109,7 +109,7 @@ def read_draft(data: Any) -> Draft:
         raise RubricError([Problem("a rubric is a mapping of keys to values")])
     plain, problems = read_plain({key: value for key, value in data.items() if key not in READ_ONLY | {"examples"}})
     if problems:
-        raise _told(problems)
+        raise _limit_problems(problems)
     definition = definition_of(plain)
     _refuse_too_much(definition)
     reader = _Reader()
@@ -126,7 +126,7 @@ def read_draft(data: Any) -> Draft:
         plan,
     )
     if reader.problems:
-        raise _told(reader.problems)
+        raise _limit_problems(reader.problems)
     return draft
 
 
@@ -274,7 +274,7 @@ def _rules(value: Any) -> Iterator[int]:
             yield from _rules(item)
 
 
-def _told(problems: Sequence[Problem]) -> RubricError:
+def _limit_problems(problems: Sequence[Problem]) -> RubricError:
     told = list(dict.fromkeys(problems))
     more = len(told) - MOST_PROBLEMS
     rest = [Problem(f"and {more:,} more problems")] if more > 0 else []

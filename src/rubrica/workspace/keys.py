@@ -65,7 +65,7 @@ def issue(conn: Connection, wish: KeyRequest, now: datetime) -> IssuedKey:
     if wish.usd_per_day is not None and not 0 <= wish.usd_per_day <= MOST_USD:
         raise InputError(f"a key may spend 0 to {MOST_USD:,} US dollars a day, not {wish.usd_per_day:,}")
     key_id = new_id(now)
-    name = _line(wish.user, "a user's name", least=1) if wish.user is not None else _named(wish.role, key_id)
+    name = _line(wish.user, "a user's name", least=1) if wish.user is not None else _default_user(wish.role, key_id)
     user = ensure_user(conn, name, now)
     secret = PREFIX + secrets.token_urlsafe(24)
     key = Key(key_id, user.id, user.name, wish.role, label, secret[:SHOWN], per_minute, now, wish.usd_per_day)
@@ -112,7 +112,7 @@ def named_key(conn: Connection, text: str) -> Key:
     return key
 
 
-def _named(role: Role, key_id: UUID) -> str:
+def _default_user(role: Role, key_id: UUID) -> str:
     """Whose key it is when nobody is named. What was made before there were keys stays with the admin."""
     return LOCAL.name if role == "admin" else f"{role}-{key_id.hex[-8:]}"
 

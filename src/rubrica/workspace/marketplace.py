@@ -61,24 +61,24 @@ def trending(conn: Connection, days: float, limit: int, now: datetime, after: Po
 
 def detail(conn: Connection, caller: Caller, reference: str) -> MarketListing:
     """One rubric as the marketplace shows it."""
-    listing = _listed(conn, caller, reference)
+    listing = _find_listed(conn, caller, reference)
     found = market_listing(conn, listing.id)
     if found is None:
         raise _unlisted(listing)
     return found
 
 
-def take(conn: Connection, caller: Caller, reference: str, version: str | None, now: datetime) -> RubricEntry:
+def import_copy(conn: Connection, caller: Caller, reference: str, version: str | None, now: datetime) -> RubricEntry:
     """Import: a private copy of the newest version, or of another one, that remembers where it comes from."""
     require(caller, "author", "importing a rubric")
-    listing = _listed(conn, caller, reference)
-    standing = _held(conn, listing)
+    listing = _find_listed(conn, caller, reference)
+    standing = _lock_stats(conn, listing)
     source = catalogue.version_of(conn, listing, version or reference.partition("@")[2] or None)
     counts = not caller.owns(listing.created_by) and not market.has_copy(conn, caller.user_id, listing.id)
     copied = catalogue.copy(conn, caller, source, now)
     if counts:
-        moved = trend.moved(standing.trend, trend.IMPORT, now)
-        market.keep(conn, listing.id, replace(standing, downloads=standing.downloads + 1, trend=moved))
+        moved = trend.add_to(standing.trend, trend.IMPORT, now)
+        market.keep_stats(conn, listing.id, replace(standing, downloads=standing.downloads + 1, trend=moved))
     return catalogue.entry(conn, caller, str(copied.id))
 
 
@@ -91,23 +91,23 @@ def rate(conn: Connection, caller: Caller, reference: str, rating: int, review: 
     if not 1 <= rating <= 5:
         raise InputError(f"a rating is 1 to 5, not {rating}")
     text = plain_text(review, "a review", LONGEST_REVIEW)
-    listing = _listed(conn, caller, reference)
+    listing = _find_listed(conn, caller, reference)
     if caller.owns(listing.created_by):
         raise DeniedError(f"{listing.slug} is yours: others rate it")
-    standing = _held(conn, listing)
+    standing = _lock_stats(conn, listing)
     first = market.put_review(conn, listing.id, caller.user_id, rating, text, now)
     mean, count = market.mean_rating(conn, listing.id)
-    moved = trend.moved(standing.trend, trend.of_rating(rating), now) if first else standing.trend
+    moved = trend.add_to(standing.trend, trend.rating_weight(rating), now) if first else standing.trend
     standing = replace(standing, rating=mean, reviews=count, trend=moved)
-    market.keep(conn, listing.id, standing)
+    market.keep_stats(conn, listing.id, standing)
     return standing
 
 
 def feature(conn: Connection, caller: Caller, reference: str, featured: bool) -> MarketListing:
     """Put a rubric among those that are recommended, or take it out."""
     require(caller, "admin", "featuring a rubric")
-    listing = _listed(conn, caller, reference)
-    market.keep(conn, listing.id, replace(_held(conn, listing), featured=featured))
+    listing = _find_listed(conn, caller, reference)
+    market.keep_stats(conn, listing.id, replace(_lock_stats(conn, listing), featured=featured))
     return detail(conn, caller, str(listing.id))
 
 
@@ -115,10 +115,10 @@ def reviews(
     conn: Connection, caller: Caller, reference: str, limit: int, after: tuple[datetime, UUID] | None = None
 ) -> list[MarketReview]:
     """What people think of a rubric, the newest first."""
-    return market.reviews_of(conn, _listed(conn, caller, reference).id, limit, after)
+    return market.reviews_of(conn, _find_listed(conn, caller, reference).id, limit, after)
 
 
-def shown(offer: MarketListing, now: datetime) -> Mapping[str, Any]:
+def listing_data(offer: MarketListing, now: datetime) -> Mapping[str, Any]:
     """An offer as one object; `trend` is what it is now."""
     listing = offer.listing
     return {
@@ -136,13 +136,13 @@ def shown(offer: MarketListing, now: datetime) -> Mapping[str, Any]:
         "rating": offer.rating,
         "reviews": offer.reviews,
         "featured": offer.featured,
-        "trend": round(trend.shown(offer.trend, now), 6),
+        "trend": round(trend.current_trend(offer.trend, now), 6),
         "listed_at": offer.listed_at,
         "updated_at": listing.updated_at,
     }
 
 
-def _listed(conn: Connection, caller: Caller, reference: str) -> RubricListing:
+def _find_listed(conn: Connection, caller: Caller, reference: str) -> RubricListing:
     """A listed rubric by id or slug. Unlike elsewhere a slug is never one's own private copy."""
     name = reference.partition("@")[0]
     namesakes = rubrics.by_slug(conn, name, caller.user_id) if "\0" not in name else []
@@ -157,8 +157,8 @@ def _listed(conn: Connection, caller: Caller, reference: str) -> RubricListing:
     return listing
 
 
-def _held(conn: Connection, listing: RubricListing) -> ListingStats:
-    standing = market.hold(conn, listing.id)
+def _lock_stats(conn: Connection, listing: RubricListing) -> ListingStats:
+    standing = market.lock_stats(conn, listing.id)
     if standing is None or not standing.listed:
         raise _unlisted(listing)
     return standing

@@ -12,9 +12,9 @@ from rubrica.judges.calibration import FEWEST_LABELS
 from rubrica.model.evaluation import Evaluation
 from rubrica.model.rubric import Rubric
 from rubrica.packs.library import find
-from rubrica.report.figures import counted
+from rubrica.report.figures import count_of
 from rubrica.runs.review.agreement import QuestionAgreement, VerdictAgreement, agreements, labels, verdict_agreement
-from rubrica.runs.review.opinions import Opinion, ReviewedRun, reviewed
+from rubrica.runs.review.opinions import Opinion, ReviewedRun, read_reviews
 from rubrica.runs.review.questions import questions_of, result_of, rubric_for
 from rubrica.runs.review.queue_items import evaluation_of, filled_of
 from rubrica.store.reviews import ReviewItem
@@ -52,7 +52,7 @@ class Labelled:
         judges = Counter(json.loads(line)["judge"] for line in self.lines)
         missing = FEWEST_LABELS - min(judges.values(), default=0)
         each = " of each judge" if len(judges) > 1 else ""
-        return f"{counted(missing, 'more label')}{each} needed to calibrate by" if missing > 0 else ""
+        return f"{count_of(missing, 'more label')}{each} needed to calibrate by" if missing > 0 else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ def agreement_report(
         rubrics = rubrics_of(run)
         found, left_out = _of_run(run, items, kept, rubrics)
         if left_out:
-            notes.append(f"{run}: {counted(left_out, 'item')} left out, for the run's rubric is not there any more")
+            notes.append(f"{run}: {count_of(left_out, 'item')} left out, for the run's rubric is not there any more")
         clash = {name for name, rubric in rubrics.items() if name in known and known[name].hash != rubric.hash}
         if clash:
             notes.append(
@@ -122,7 +122,7 @@ def _of_run(
     """The opinions on one run. The same case has the same item in every run, so the run's name goes before it."""
     usable = [item for item in items if _rubric_hash(item, rubrics) == item.rubric_hash]
     names = {item.item for item in usable}
-    found = reviewed(
+    found = read_reviews(
         filled_of([one for one in kept if one.item in names]), [evaluation_of(item) for item in usable], rubrics
     )
     return (

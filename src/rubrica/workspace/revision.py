@@ -46,7 +46,7 @@ def begin_anyhow(conn: Connection, draft: Draft, owner: UUID, origin: ForkOrigin
     """The same, under a further name where the name is taken."""
     named, number = draft, 1
     while (made := begin(conn, named, owner, origin, now)) is None:
-        names = rubrics.taken(conn, owner)
+        names = rubrics.slugs_of(conn, owner)
         number += 1
         while numbered_name(draft, number)[1] in names:
             number += 1

@@ -129,7 +129,7 @@ async def judge(plan: Plan, context: Context, run: RunInThread = asyncio.to_thre
     if asks_judge(plan):
         return await aevaluate(plan, context)
     if _takes_long((plan,), context):
-        return await run(_looked_into, plan, context)
+        return await run(_evaluate_with_evidence, plan, context)
     return evaluate(plan, context)
 
 
@@ -138,7 +138,7 @@ async def judge_all(plans: Sequence[Plan], context: Context, run: RunInThread = 
     refuse_files(context)
     coded = [plan for plan in plans if not asks_judge(plan)]
     if _takes_long(coded, context):
-        by_code = await run(lambda: [_looked_into(plan, context) for plan in coded])
+        by_code = await run(lambda: [_evaluate_with_evidence(plan, context) for plan in coded])
     else:
         by_code = [evaluate(plan, context) for plan in coded]
     by_models = await asyncio.gather(*(aevaluate(plan, context) for plan in plans if asks_judge(plan)))
@@ -155,7 +155,7 @@ def _takes_long(plans: Sequence[Plan], context: Context) -> bool:
     return length(context) * sum(OF_FEATURES + plan.sources.lexicon.steps for plan in plans) > MOST_INLINE
 
 
-def _looked_into(plan: Plan, context: Context) -> Evaluation:
+def _evaluate_with_evidence(plan: Plan, context: Context) -> Evaluation:
     """An evaluation whose evidence has been looked for already: finding it takes time, too."""
     evaluation = evaluate(plan, context)
     list(_lines(evaluation.dimensions))

@@ -39,14 +39,14 @@ def seed_packs(conn: Connection, now: datetime) -> int:
         if listing is None:
             draft = replace(_draft(written, examples), is_public=True)
             changed += begin(conn, draft, None, None, now) is not None  # None: another server was quicker
-        elif listing.deleted_at is None and not _came(conn, listing.id, written, examples):
+        elif listing.deleted_at is None and not _is_unchanged(conn, listing.id, written, examples):
             changed += _renew(conn, listing.id, written, examples, now)
     return changed
 
 
 def _renew(conn: Connection, rubric_id: UUID, written: Written, examples: Sequence[Written], now: datetime) -> bool:
     listing = rubrics.by_id(conn, rubric_id, lock=True)
-    if listing is None or _came(conn, rubric_id, written, examples):
+    if listing is None or _is_unchanged(conn, rubric_id, written, examples):
         return False
     newest = versions.by_revision(conn, rubric_id, listing.revision)
     if newest is None:
@@ -57,16 +57,16 @@ def _renew(conn: Connection, rubric_id: UUID, written: Written, examples: Sequen
     return advance(conn, RubricEntry(listing, newest), draft, None, now).version != newest
 
 
-def _came(conn: Connection, rubric_id: UUID, written: Written, examples: Sequence[Written]) -> bool:
+def _is_unchanged(conn: Connection, rubric_id: UUID, written: Written, examples: Sequence[Written]) -> bool:
     """Whether the last version that came with Rubrica says just this. Nothing is compiled to find out."""
     last = versions.newest_bundled(conn, rubric_id)
-    if last is None or not _says(last, written) or list(last.examples) != list(examples):
+    if last is None or not _has_definition(last, written) or list(last.examples) != list(examples):
         return False
     label = written.get("version")
     return label is None or label == last.version or label in versions.labels(conn, rubric_id)
 
 
-def _says(version: Version, written: Written) -> bool:
+def _has_definition(version: Version, written: Written) -> bool:
     return {**version.definition, "version": ""} == {**definition_of(written), "version": ""}
 
 

@@ -93,7 +93,7 @@ class SpendingLimits:
             return
         jury = self._jury
         self.check_calls(sum(jury.calls(plan.rubric) for plan, _ in asked))
-        quotes = [await _quoted(jury, plan, context) for plan, context in asked]
+        quotes = [await _quote(jury, plan, context) for plan, context in asked]
         async with self.paying(caller, sum(quotes[1:], quotes[0])):
             yield
 
@@ -158,7 +158,7 @@ class SpendingLimits:
             del accounts[SERVER]
         names = [account.name for account in accounts.values()]
         found = await self._database.read(day_spending, names, self._clock())
-        return {kind: _shown(account, found[account.name]) for kind, account in accounts.items()}
+        return {kind: _status_of(account, found[account.name]) for kind, account in accounts.items()}
 
     async def close(self) -> None:
         """Wait until everything is settled."""
@@ -197,13 +197,13 @@ class SpendingLimits:
         await asyncio.shield(task)
 
 
-def _shown(account: SpendingAccount, found: DaySpending) -> SpendingStatus:
+def _status_of(account: SpendingAccount, found: DaySpending) -> SpendingStatus:
     limit = account.usd_per_day
     left = None if limit is None else max(limit - found.spent - found.reserved, 0.0)
     return SpendingStatus(found.spent, found.reserved, limit, left)
 
 
-async def _quoted(jury: Jury, plan: Plan, context: Context) -> Quote:
+async def _quote(jury: Jury, plan: Plan, context: Context) -> Quote:
     if length(context) <= LONG_TEXT:
         return await jury.quote(plan.rubric, context)
     return await asyncio.to_thread(lambda: asyncio.run(jury.quote(plan.rubric, context)))

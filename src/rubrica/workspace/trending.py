@@ -20,21 +20,21 @@ INDIFFERENT = 3
 """Ratings up to this one move nothing."""
 
 
-def of_rating(rating: int) -> float:
+def rating_weight(rating: int) -> float:
     """The weight of somebody's first rating, in imports.
 
-    >>> [of_rating(stars) for stars in (1, 2, 3, 4, 5)]
+    >>> [rating_weight(stars) for stars in (1, 2, 3, 4, 5)]
     [0.0, 0.0, 0.0, 1.0, 2.0]
     """
     return float(max(rating - INDIFFERENT, 0))
 
 
-def moved(kept: float, weight: float, at: datetime) -> float:
+def add_to(kept: float, weight: float, at: datetime) -> float:
     """The kept number after one more event; the order of events does not matter.
 
     >>> monday, week_later = EPOCH, EPOCH + HALF_LIFE
-    >>> kept = moved(moved(-1e6, IMPORT, monday), IMPORT, week_later)
-    >>> round(shown(kept, week_later), 6)
+    >>> kept = add_to(add_to(-1e6, IMPORT, monday), IMPORT, week_later)
+    >>> round(current_trend(kept, week_later), 6)
     1.5
     """
     if weight <= 0:
@@ -44,10 +44,10 @@ def moved(kept: float, weight: float, at: datetime) -> float:
     return high + math.log1p(math.exp2(low - high)) / math.log(2)
 
 
-def shown(kept: float, now: datetime) -> float:
+def current_trend(kept: float, now: datetime) -> float:
     """The decayed sum as it is now, in imports: 3 is worth three imports made this moment.
 
-    >>> shown(-1e6, EPOCH)
+    >>> current_trend(-1e6, EPOCH)
     0.0
     """
     return math.exp2(min(kept - _half_lives(now), 1000.0))  # beyond 1023 there is no such number
@@ -56,7 +56,7 @@ def shown(kept: float, now: datetime) -> float:
 def least(days: float, now: datetime) -> float:
     """The kept number of a single import made so many days ago.
 
-    >>> shown(least(14, EPOCH), EPOCH)
+    >>> current_trend(least(14, EPOCH), EPOCH)
     0.25
     """
     return _half_lives(now - timedelta(days=days))

@@ -11,7 +11,7 @@ from rubrica.llm.anthropic import source_of
 from rubrica.llm.http_model import schema_name
 from rubrica.llm.images import linked
 
-from .errors import cannot
+from .errors import unsupported_field
 
 _PDF = "data:application/pdf;base64,"
 
@@ -33,13 +33,13 @@ def conversation(messages: Sequence[Mapping[str, Any]]) -> tuple[list[dict[str, 
             case "tool":
                 role, blocks = "user", [_result(message, where)]
             case other:
-                raise cannot(f"{where}.role", f"a Claude model does not know {other!r}")
+                raise unsupported_field(f"{where}.role", f"a Claude model does not know {other!r}")
         if turns and turns[-1]["role"] == role:
             turns[-1]["content"] += blocks
         elif blocks:
             turns.append({"role": role, "content": blocks})
     if not turns:
-        raise cannot("messages", "a Claude model needs a message that is not the system's")
+        raise unsupported_field("messages", "a Claude model needs a message that is not the system's")
     return system, turns
 
 
@@ -47,7 +47,7 @@ def _blocks(content: object, where: str) -> list[dict[str, Any]]:
     """A message's content. Texts that say nothing are left out: this protocol refuses them."""
     parts = [{"type": "text", "text": content}] if isinstance(content, str) else content or ()
     if not isinstance(parts, Sequence):
-        raise cannot(f"{where}.content", "is neither a text nor a list of parts")
+        raise unsupported_field(f"{where}.content", "is neither a text nor a list of parts")
     blocks = (_block(part, f"{where}.content[{place}]") for place, part in enumerate(parts))
     return [block for block in blocks if block.get("text", "-").strip()]
 
@@ -59,15 +59,15 @@ def _block(part: object, where: str) -> dict[str, Any]:
             block = {"type": "text", "text": text}
         case {"type": "image_url", "image_url": {"url": str(url)}}:
             if (picture := linked(url)) is None:
-                raise cannot(where, "an image is an http(s) or data: URL")
+                raise unsupported_field(where, "an image is an http(s) or data: URL")
             block = {"type": "image", "source": source_of(picture)}
         case {"type": "file", "file": {"file_data": str(data)}} if data.startswith(_PDF):
             source = {"type": "base64", "media_type": "application/pdf", "data": data.removeprefix(_PDF)}
             block = {"type": "document", "source": source}
         case {"type": str(kind)}:
-            raise cannot(where, f"a part of type {kind!r} cannot be shown to a Claude model like this")
+            raise unsupported_field(where, f"a part of type {kind!r} cannot be shown to a Claude model like this")
         case _:
-            raise cannot(where, "is no part of a message")
+            raise unsupported_field(where, "is no part of a message")
     if isinstance(part, dict) and "cache_control" in part:
         block["cache_control"] = part["cache_control"]
     return block
@@ -75,16 +75,16 @@ def _block(part: object, where: str) -> dict[str, Any]:
 
 def _calls(message: Mapping[str, Any], where: str) -> Iterator[dict[str, Any]]:
     if message.get("audio") is not None:
-        raise cannot(f"{where}.audio", "a Claude model does not hear")
+        raise unsupported_field(f"{where}.audio", "a Claude model does not hear")
     if message.get("function_call") is not None:
-        raise cannot(f"{where}.function_call", "functions of the older kind are not translated; use tools")
+        raise unsupported_field(f"{where}.function_call", "functions of the older kind are not translated; use tools")
     for place, call in enumerate(message.get("tool_calls") or ()):
         match call:
             case {"id": str(name), "function": {"name": str(tool), "arguments": str(text)}}:
                 given = _arguments(text, f"{where}.tool_calls[{place}].function.arguments")
                 yield {"type": "tool_use", "id": schema_name(name), "name": tool, "input": given}
             case _:
-                raise cannot(f"{where}.tool_calls[{place}]", "is no call of a function")
+                raise unsupported_field(f"{where}.tool_calls[{place}]", "is no call of a function")
 
 
 def _arguments(text: str, where: str) -> dict[str, Any]:
@@ -93,13 +93,13 @@ def _arguments(text: str, where: str) -> dict[str, Any]:
     except JsonError:
         given = None
     if not isinstance(given, dict):
-        raise cannot(where, "is no JSON object")
+        raise unsupported_field(where, "is no JSON object")
     return given
 
 
 def _result(message: Mapping[str, Any], where: str) -> dict[str, Any]:
     name = message.get("tool_call_id")
     if not isinstance(name, str):
-        raise cannot(f"{where}.tool_call_id", "says which call this answers")
+        raise unsupported_field(f"{where}.tool_call_id", "says which call this answers")
     found = _blocks(message.get("content"), where)
     return {"type": "tool_result", "tool_use_id": schema_name(name), **({"content": found} if found else {})}

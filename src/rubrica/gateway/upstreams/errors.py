@@ -26,21 +26,21 @@ _BY_TYPE: dict[str, Trouble] = {
 }
 
 
-def cannot(field: str, why: str) -> ModelError:
+def unsupported_field(field: str, why: str) -> ModelError:
     """A field of a request that a model cannot be asked.
 
-    >>> str(cannot("n", "one answer at a time"))
+    >>> str(unsupported_field("n", "one answer at a time"))
     '`n`: one answer at a time'
     """
     return ModelError("rejected", f"`{field}`: {why}")
 
 
-def told_in_stream(name: str, data: bytes) -> ModelError:
+def stream_error(name: str, data: bytes) -> ModelError:
     """The error that an event tells. What is not said to be anybody's fault is the provider's.
 
-    >>> told_in_stream("openai:any", b'{"error": {"message": "no capacity", "code": 503}}').trouble
+    >>> stream_error("openai:any", b'{"error": {"message": "no capacity", "code": 503}}').trouble
     'overloaded'
-    >>> str(told_in_stream("anthropic:any", b'{"type": "error", "error": {"type": "overloaded_error"}}'))
+    >>> str(stream_error("anthropic:any", b'{"type": "error", "error": {"type": "overloaded_error"}}'))
     'anthropic:any: the stream broke off'
     """
     said = read_error_body(data)

@@ -21,7 +21,7 @@ from rubrica.llm.local import LocalModel, Receive
 from rubrica.llm.model import ModelError
 
 from .assembly import assemble
-from .errors import cannot, told_in_stream
+from .errors import stream_error, unsupported_field
 from .openai import PassThroughStream, wants_counts
 from .relay import Relay
 
@@ -89,7 +89,7 @@ class LocalWire:
         if not chunks:
             raise ModelError("garbled", f"{self.name} gave no answer")
         if "error" in chunks[-1]:
-            raise told_in_stream(self.name, _encode(chunks[-1]))
+            raise stream_error(self.name, _encode(chunks[-1]))
         whole = assemble(chunks, self._model.path.stem)
         return msgspec.structs.replace(whole, duration_ms=(time.perf_counter() - started) * 1000)
 
@@ -168,4 +168,4 @@ def _check(messages: list[Mapping[str, Any]]) -> None:
         content = message.get("content")
         for part in content if isinstance(content, list) else ():
             if not isinstance(part, dict) or part.get("type") != "text":
-                raise cannot(f"messages[{place}].content", "this model reads text only")
+                raise unsupported_field(f"messages[{place}].content", "this model reads text only")

@@ -60,7 +60,7 @@ class AnthropicMessage(msgspec.Struct, gc=False):
 
 def completion_of(message: AnthropicMessage, model: str, *, created: int, answers_by_tool: bool) -> Completion:
     """The same as a chat completion; with `answers_by_tool`, what the one tool was given is the text."""
-    told, finish = _told(message, answers_by_tool=answers_by_tool)
+    told, finish = _message_of(message, answers_by_tool=answers_by_tool)
     usage = usage_of(message.usage)
     model = message.model or model
     whole = {
@@ -75,7 +75,7 @@ def completion_of(message: AnthropicMessage, model: str, *, created: int, answer
     return Completion(_encode(whole), text, model, usage, finish, "tool_calls" in told)
 
 
-def _told(message: AnthropicMessage, *, answers_by_tool: bool) -> tuple[dict[str, Any], str]:
+def _message_of(message: AnthropicMessage, *, answers_by_tool: bool) -> tuple[dict[str, Any], str]:
     finish = FINISHES.get(message.stop_reason, "stop")
     texts = [block.text for block in message.content if block.type == "text"]
     called = [block for block in message.content if block.type == "tool_use"]

@@ -19,7 +19,7 @@ from rubrica.llm.http_model import HttpModel, OptionalField, refused_field
 from rubrica.llm.model import ModelError
 from rubrica.llm.openai import OpenAITokenCounts, usage_of
 
-from .errors import told_in_stream
+from .errors import stream_error
 from .relay import EventSource, HttpSource, Relay, last_end
 
 _STREAM_OPTIONS = OptionalField("stream_options", ("stream_options", "include_usage"), any_fault=True)
@@ -150,10 +150,10 @@ class PassThroughStream(Relay):
                     self._trouble = ModelError("garbled", f"{self._name}: an event of the stream is no JSON")
                 return _before(out, line)
             if chunk.choices is None and (chunk.error or chunk.object == "error"):
-                self._trouble = told_in_stream(self._name, data)
+                self._trouble = stream_error(self._name, data)
                 return _before(out, line)
             if self._note(chunk):
-                out = _without(out, line)
+                out = _remove_event(out, line)
         return out
 
     def _note(self, chunk: _Chunk) -> bool:
@@ -201,7 +201,7 @@ def _before(block: bytes, line: bytes) -> bytes:
     return block[: last_end(block, 0, block.rfind(line))]
 
 
-def _without(block: bytes, line: bytes) -> bytes:
+def _remove_event(block: bytes, line: bytes) -> bytes:
     """A block without one of its events."""
     start = block.find(line)
     end = start + len(line)

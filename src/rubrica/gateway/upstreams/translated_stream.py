@@ -10,7 +10,7 @@ from rubrica.jsontext import UNREADABLE
 from rubrica.llm.anthropic import AnthropicTokenCounts, usage_of
 from rubrica.llm.model import ModelError
 
-from .errors import told_in_stream
+from .errors import stream_error
 from .message import FINISHES, Block, StopDetails, completion_id, counts
 from .relay import EventSource, Relay
 
@@ -89,7 +89,7 @@ class TranslatedStream(Relay):
             case "message_stop":
                 self._complete = True
             case "error":
-                raise told_in_stream(self._name, data)
+                raise stream_error(self._name, data)
         return b""  # pings, and events that do not exist yet
 
     def _start(self, message: _Start) -> None:

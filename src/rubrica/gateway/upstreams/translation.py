@@ -22,7 +22,7 @@ import msgspec
 from rubrica.llm.http_model import schema_name
 
 from .conversation import conversation
-from .errors import cannot
+from .errors import unsupported_field
 
 DEFAULT_MAX_TOKENS = 8192
 """Of an answer, where the request does not say: this protocol demands a number."""
@@ -81,20 +81,20 @@ def _first(body: Mapping[str, Any], *names: str) -> Any:
 
 def _refuse(body: Mapping[str, Any]) -> None:
     if body.get("n") not in (None, 1):
-        raise cannot("n", "a Claude model gives one answer at a time")
+        raise unsupported_field("n", "a Claude model gives one answer at a time")
     for field in ("logprobs", "top_logprobs"):
         if body.get(field):
-            raise cannot(field, "a Claude model does not tell the chances of its tokens")
+            raise unsupported_field(field, "a Claude model does not tell the chances of its tokens")
     modalities = body.get("modalities")
     if body.get("audio") is not None:
-        raise cannot("audio", "a Claude model does not speak")
+        raise unsupported_field("audio", "a Claude model does not speak")
     if isinstance(modalities, list) and modalities != ["text"]:
-        raise cannot("modalities", "a Claude model answers in text only")
+        raise unsupported_field("modalities", "a Claude model answers in text only")
     for field in ("functions", "function_call"):
         if body.get(field):
-            raise cannot(field, "functions of the older kind are not translated; use tools")
+            raise unsupported_field(field, "functions of the older kind are not translated; use tools")
     if body.get("web_search_options") is not None:
-        raise cannot("web_search_options", "this way of searching the web is OpenAI's own")
+        raise unsupported_field("web_search_options", "this way of searching the web is OpenAI's own")
 
 
 def _sampling(body: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
@@ -110,7 +110,7 @@ def _stops(stop: object) -> list[object]:
         return []
     stops = stop if isinstance(stop, list) else [stop]
     if any(isinstance(text, str) and not text.strip() for text in stops):
-        raise cannot("stop", "a Claude model cannot stop at white space alone")
+        raise unsupported_field("stop", "a Claude model cannot stop at white space alone")
     return stops
 
 
@@ -135,11 +135,11 @@ def _tool(tool: object, where: str) -> dict[str, Any]:
         case {"type": "function", "function": {"name": str(name), **rest}}:
             parameters = rest.get("parameters") or {}
             if not isinstance(parameters, dict):
-                raise cannot(f"{where}.function.parameters", "is no JSON Schema")
+                raise unsupported_field(f"{where}.function.parameters", "is no JSON Schema")
             described = {"description": rest["description"]} if rest.get("description") else {}
             return {"name": name, **described, "input_schema": {"type": "object", **parameters}}
         case _:
-            raise cannot(where, "is no function; a Claude model can be given no other tool like this")
+            raise unsupported_field(where, "is no function; a Claude model can be given no other tool like this")
 
 
 def _choice(choice: object, parallel: object) -> dict[str, Any]:
@@ -154,7 +154,7 @@ def _choice(choice: object, parallel: object) -> dict[str, Any]:
         case {"type": "function", "function": {"name": str(name)}}:
             chosen = {"type": "tool", "name": name}
         case _:
-            raise cannot("tool_choice", "is none of auto, none, required and a function")
+            raise unsupported_field("tool_choice", "is none of auto, none, required and a function")
     if parallel is False:
         return {**chosen, "disable_parallel_tool_use": True}
     return {} if choice is None else chosen
@@ -184,7 +184,7 @@ def _form(wanted: object) -> _Form | None:
         case {"type": "json_schema", "json_schema": {"schema": dict(schema), **rest}}:
             return _Form(schema, str(rest.get("name") or "answer"), str(rest.get("description") or ""))
         case _:
-            raise cannot("response_format", "is none of text, json_object and json_schema with its schema")
+            raise unsupported_field("response_format", "is none of text, json_object and json_schema with its schema")
 
 
 def _structure(form: _Form | None, sent: Mapping[str, Any], left_out: Collection[str]) -> dict[str, Any]:

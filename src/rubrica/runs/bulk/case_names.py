@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import polars as pl
 
-from rubrica.runs.files.append_only import whole_lines
+from rubrica.runs.files.append_only import finished_lines
 from rubrica.runs.files.parquet_rows import NAMES, readable, store
 from rubrica.runs.selection import UniqueNames
 
@@ -18,12 +18,12 @@ from .shards import errors_path, shard_path
 CASE = "case"
 
 
-def tell_apart(shards: Path, numbers: Sequence[int]) -> int:
+def make_names_unique(shards: Path, numbers: Sequence[int]) -> int:
     """Rename cases that share an id, the second ``x`` to ``x#2``; how many they were.
 
     Stopped half-way and begun again, it comes to the same names: those given already are met as they are.
     """
-    if not numbers or not _shared(shards):
+    if not numbers or not _has_duplicates(shards):
         return 0
     names, renamed = UniqueNames(), 0
     for number in numbers:
@@ -49,7 +49,7 @@ def names_of(figures: Path, number: int) -> dict[int, str]:
     return dict(zip(frame[LINE].to_list(), frame[CASE].to_list(), strict=True))
 
 
-def _shared(shards: Path) -> bool:
+def _has_duplicates(shards: Path) -> bool:
     """Whether two cases have one id. By hashes: the ids of millions of cases would fill the memory."""
     found = pl.scan_parquet(shards).select(pl.col(CASE).hash()).collect().to_series()
     return found.n_unique() < len(found)
@@ -57,7 +57,7 @@ def _shared(shards: Path) -> bool:
 
 def _refused(shards: Path, number: int) -> Iterator[tuple[int, str]]:
     """Cases of a piece that could be read and not be judged: they have their names too."""
-    for line in whole_lines(errors_path(shards, number)):
+    for line in finished_lines(errors_path(shards, number)):
         told = msgspec.json.decode(line)
         if told.get(CASE) is not None:
             yield told["line"], told[CASE]

@@ -11,7 +11,7 @@ from rubrica.text import text_features
 
 from .chunk import Chunk, as_keys
 from .plan_tables import PlanTables
-from .result_tables import Column, listed
+from .result_tables import Column, as_list
 
 
 class ColumnKeys:
@@ -40,7 +40,7 @@ class ColumnKeys:
         if slot is not None:
             kinds = self.workings.kinds[slot.field]
             count = cache(lambda place: float(kinds.kind(place).counts.get(slot.index, 0)))
-            return list(map(count, listed(self(f"field:{slot.field}"))))
+            return list(map(count, as_list(self(f"field:{slot.field}"))))
         if name in text_features():
             readings = self.chunk.readings
             self.odd.update(row for row, texts in enumerate(readings) if texts.parts)  # which have notes

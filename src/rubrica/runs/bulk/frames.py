@@ -14,7 +14,7 @@ from rubrica.text import text_features
 from .chunk import Chunk
 from .column_keys import ColumnKeys
 from .plan_tables import LATE, AxisTables, PlanPart, PlanTables, with_sign
-from .result_tables import is_known, listed
+from .result_tables import as_list, is_known
 
 MOST_KEPT = 400_000
 """Results that are kept at once, so that memory stays flat."""
@@ -108,7 +108,7 @@ class _Judging:
         if workings.plan.conditions or workings.plan.decision.vetoes:
             before = workings.begun.places(workings.before.keys(self.reading, self.count))
         keys: list[Sequence[Any]] = [self._outcomes(axis, before).to_list() for axis in workings.axes]
-        keys += map(listed, workings.after.columns(self.reading))
+        keys += map(as_list, workings.after.columns(self.reading))
         found = self.known.figures(workings.rows.places(keys[0] if len(keys) == 1 else zip(*keys, strict=True)))
         if self._fired is not None:
             found["fired"] = self.known.fired(self._fired)

@@ -15,7 +15,7 @@ from rubrica.runs.files.case_source import BOM
 from rubrica.runs.files.parquet_source import reading_parquet
 
 from .parquet_records import from_frame
-from .records import Records, all_odd, from_lines
+from .records import Records, from_lines, read_as_cases
 
 PIECE_BYTES = 24_000_000
 """Of a file of lines; of a Parquet file, about as much text in memory."""
@@ -80,7 +80,7 @@ def records_of(source: Path, piece: FilePiece, names: frozenset[str]) -> Iterato
     first = piece.first
     for data in blocks_of(source, piece):
         # in a longer one, a line is longer than all texts that are judged
-        records = all_odd(data, first) if len(data) > LONGEST_TEXT else from_lines(data, first, names)
+        records = read_as_cases(data, first) if len(data) > LONGEST_TEXT else from_lines(data, first, names)
         yield records
         first += records.lines
 

@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from rubrica.engine.evaluate import opened, vetoed
+from rubrica.engine.evaluate import apply_vetoes, open_state
 from rubrica.engine.plan import AxisPlan, Plan
-from rubrica.engine.record import recorded
+from rubrica.engine.record import record_state
 from rubrica.engine.state import EvaluationState, NotApplicable, NotNeeded, Outcome
 from rubrica.errors import ContextError
 from rubrica.model.context import Context
@@ -178,8 +178,8 @@ class PlanTables:
     def _work(self, axis: str, part: Any, reads: ReadNames, key: Any) -> PartResult:
         gave = part(self._situation(reads, key))
         if isinstance(gave, Score | Unscored):
-            return _given(axis, gave.hits, plain(gave))
-        return _given(axis, gave)
+            return _result_of_hits(axis, gave.hits, plain(gave))
+        return _result_of_hits(axis, gave)
 
     def _patterns(self, axis: str, rule: PatternRule, reads: ReadNames) -> Callable[[Any], PartResult]:
         """What a rule of patterns gives is what each pattern gives, in order: kinds are many, patterns are few."""
@@ -189,7 +189,7 @@ class PlanTables:
             namespace = Namespace(NOTHING, self.plan.sources, {})
             for other in reads.fields:
                 namespace.know_scan(other, self.kinds[other].scan(kind, index if other == field else None))
-            return _given(axis, rule(namespace))
+            return _result_of_hits(axis, rule(namespace))
 
         def work(key: Any) -> PartResult:
             places = (key,) if len(reads.fields) == 1 else key
@@ -201,7 +201,7 @@ class PlanTables:
                     if known not in alone:
                         alone[known] = one(field, index, kind)
                     several.append(alone[known])
-            return _together(several)
+            return _join_results(several)
 
         return work
 
@@ -217,9 +217,9 @@ class PlanTables:
     def _begin(self, key: Any) -> tuple[Outcome | None, ...]:
         """The outcomes that dimensions have before scoring."""
         terms = self.plan.decision.terms[self.before.values(key).profile]
-        state = opened(self.plan, terms, self._situation(self.before, key))
+        state = open_state(self.plan, terms, self._situation(self.before, key))
         if self.plan.decision.vetoes:
-            vetoed(state)
+            apply_vetoes(state)
         found = (state.outcomes.get(axis.name) for axis in self.axes)
         return tuple(None if outcome is None else plain(outcome) for outcome in found)
 
@@ -232,7 +232,7 @@ class PlanTables:
         state = EvaluationState(self.plan, NOTHING, terms, self._situation(self.after, read))
         for axis, place in zip(self.axes, every, strict=False):
             state.outcomes[axis.name] = axis.outcomes.results[place]
-        return msgspec.structs.replace(row_of(recorded(state, None)), duration_ms=0.0)
+        return msgspec.structs.replace(row_of(record_state(state, None)), duration_ms=0.0)
 
     def _profile(self, wanted: Any) -> str | None:
         """The profile that a context asks for; None where there is none for it."""
@@ -285,7 +285,7 @@ def _added(points: float, given: PartResult) -> float:
     return float(points)
 
 
-def _together(several: list[PartResult]) -> PartResult:
+def _join_results(several: list[PartResult]) -> PartResult:
     if len(several) == 1:
         return several[0]
     return PartResult(
@@ -295,7 +295,7 @@ def _together(several: list[PartResult]) -> PartResult:
     )
 
 
-def _given(axis: str, hits: Iterable[RuleHit], outcome: Outcome | None = None) -> PartResult:
+def _result_of_hits(axis: str, hits: Iterable[RuleHit], outcome: Outcome | None = None) -> PartResult:
     hits = tuple(hits)
     return PartResult(
         tuple([hit.points for hit in hits]),

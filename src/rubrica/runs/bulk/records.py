@@ -14,7 +14,7 @@ from rubrica.model.evidence import Field
 
 from .chunk import Chunk
 from .simple_records import FIELDS, NEVER_NAMED, NOT_SIMPLE, SIMPLE, is_shallow, lines_in
-from .uniform_records import BROKEN, UniformRecords, alike_in
+from .uniform_records import BROKEN, UniformRecords, read_uniform
 
 _decode = msgspec.json.Decoder().decode
 
@@ -28,7 +28,7 @@ class Records(NamedTuple):
     lines: int = 0  # of their file that they were read from
 
 
-def all_odd(data: bytes, first: int) -> Records:
+def read_as_cases(data: bytes, first: int) -> Records:
     """Read JSON lines as cases; `first` is the number of the first of them."""
     lines = lines_in(data)
     odd = [read_case(line, number) for number, line in enumerate(lines, first) if line and not line.isspace()]
@@ -38,9 +38,9 @@ def all_odd(data: bytes, first: int) -> Records:
 def from_lines(data: bytes, first: int, names: frozenset[str]) -> Records:
     """Read JSON lines; `first` is the number of the first of them, `names` are those to keep of each record.
 
-    Lines of more than `LONGEST_TEXT` bytes are for `all_odd`.
+    Lines of more than `LONGEST_TEXT` bytes are for `read_as_cases`.
     """
-    alike = alike_in(data)
+    alike = read_uniform(data)
     if alike is not None:
         numbers, split = range(first, first + len(alike)), cache(partial(lines_in, data))
         chunk = _chunk(alike, numbers, names) if numbers else None

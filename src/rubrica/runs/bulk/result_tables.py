@@ -95,7 +95,7 @@ class ReadNames:
         found = self.columns(read)
         if not found:
             return repeat((), count)
-        return found[0] if len(found) == 1 else zip(*map(listed, found), strict=True)
+        return found[0] if len(found) == 1 else zip(*map(as_list, found), strict=True)
 
     def values(self, key: Any) -> ReadValues:
         """What a key stands for."""
@@ -105,7 +105,7 @@ class ReadNames:
         return ReadValues(every[0] if self.profile else None, every[self.profile : named], every[named:])
 
 
-def listed(column: Column) -> Sequence[Any]:
+def as_list(column: Column) -> Sequence[Any]:
     """A column that is quick to go through."""
     return column.to_list() if isinstance(column, pl.Series) else column
 

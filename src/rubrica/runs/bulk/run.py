@@ -27,7 +27,7 @@ from rubrica.errors import RubricaError
 from rubrica.files import make_private_folder
 from rubrica.jsontext import UNREADABLE
 from rubrica.model.evaluation import Evaluation
-from rubrica.runs.files.append_only import whole_lines
+from rubrica.runs.files.append_only import finished_lines
 from rubrica.runs.files.atomic import write_atomically
 from rubrica.runs.files.folder import COLUMNS, ERRORS
 from rubrica.runs.files.manifest import Manifest
@@ -35,7 +35,7 @@ from rubrica.runs.files.parquet_rows import readable
 from rubrica.runs.files.parquet_source import reading_parquet
 from rubrica.runs.files.rows import GROUP
 
-from .case_names import names_of, tell_apart
+from .case_names import make_names_unique, names_of
 from .frames import LINE
 from .parquet_records import row_case
 from .pieces import PIECE_BYTES, FilePiece, blocks_of, is_table, pieces_of
@@ -101,22 +101,22 @@ def bulk_rows(
     """
     if not serves(plan, source):
         raise RubricaError(f"{source} cannot be judged in bulk: that takes a JSONL or Parquet file, and no judge")
-    ledger = _opened(folder, plan, source, how)
+    ledger = _open_ledger(folder, plan, source, how)
     figures, shards = folder / COLUMNS, _shards(folder, ledger.fingerprint)
     count = _Count(len(ledger.pieces), told)
     if figures.is_dir():
         with readable(figures):
             rows = pl.scan_parquet(figures).select(pl.len()).collect().item()
-        return BulkRun(figures, rows, sum(1 for _ in whole_lines(folder / ERRORS)), len(ledger.pieces))
+        return BulkRun(figures, rows, sum(1 for _ in finished_lines(folder / ERRORS)), len(ledger.pieces))
     missing = [piece for piece in ledger.pieces if not shard_path(shards, piece.number).exists()]
     for piece in ledger.pieces:
         if piece not in missing:
-            count.add(_stored(shards, piece.number))
+            count.add(_stored_shard(shards, piece.number))
     resumed = count.pieces
     judge_all(ShardJudge(plan, source, shards, how.group), missing, count.add, how.processes or cores())
     if _fingerprint(plan, source, how.group) != ledger.fingerprint:
         raise RubricaError(f"{source} changed while it was judged; run the same command again")
-    renamed = tell_apart(shards, [piece.number for piece in ledger.pieces])
+    renamed = make_names_unique(shards, [piece.number for piece in ledger.pieces])
     _finish(folder, shards, ledger)
     return BulkRun(figures, count.rows, count.errors, resumed, renamed)
 
@@ -151,7 +151,7 @@ def records(plan: Plan, folder: Path, cases: Collection[str]) -> Iterator[Evalua
         names = dict(asked.collect().iter_rows())
     firsts = [piece.first for piece in ledger.pieces]
     for number in sorted({bisect_right(firsts, line) - 1 for line in names}):
-        yield from _again(plan, ledger, ledger.pieces[number], names)
+        yield from _judge_again(plan, ledger, ledger.pieces[number], names)
 
 
 def evaluations(folder: Path, manifest: Manifest) -> Iterator[Evaluation]:
@@ -159,10 +159,10 @@ def evaluations(folder: Path, manifest: Manifest) -> Iterator[Evaluation]:
     plan = compile_rubric(manifest.rubrics[0].rubric())
     ledger = _ledger_of(plan, folder)
     for piece in ledger.pieces:
-        yield from _again(plan, ledger, piece, names_of(folder / COLUMNS, piece.number))
+        yield from _judge_again(plan, ledger, piece, names_of(folder / COLUMNS, piece.number))
 
 
-def _again(plan: Plan, ledger: ShardLedger, piece: FilePiece, names: Mapping[int, str]) -> Iterator[Evaluation]:
+def _judge_again(plan: Plan, ledger: ShardLedger, piece: FilePiece, names: Mapping[int, str]) -> Iterator[Evaluation]:
     """Judge some cases of a piece again, by their lines, under the names they have in the run."""
     for case in _cases(Path(ledger.source), piece):
         if isinstance(case, Case) and case.line in names:
@@ -183,7 +183,7 @@ def _cases(source: Path, piece: FilePiece) -> Iterator[Case | BadLine]:
             yield read_case(line, number)
 
 
-def _opened(folder: Path, plan: Plan, source: Path, how: BulkOptions) -> ShardLedger:
+def _open_ledger(folder: Path, plan: Plan, source: Path, how: BulkOptions) -> ShardLedger:
     """The ledger of a folder; where it is of something else, or there is none, a new one."""
     fingerprint = _fingerprint(plan, source, how.group)
     shards = _shards(folder, fingerprint)
@@ -211,10 +211,10 @@ def _shards(folder: Path, fingerprint: str) -> Path:
     return folder / f"{SHARDS}-{fingerprint}"
 
 
-def _stored(shards: Path, number: int) -> Shard:
+def _stored_shard(shards: Path, number: int) -> Shard:
     """What an earlier process made of a piece."""
     rows = pl.scan_parquet(shard_path(shards, number)).select(pl.len()).collect().item()
-    return Shard(number, rows, sum(1 for _ in whole_lines(errors_path(shards, number))))
+    return Shard(number, rows, sum(1 for _ in finished_lines(errors_path(shards, number))))
 
 
 def _finish(folder: Path, shards: Path, ledger: ShardLedger) -> None:

@@ -61,7 +61,7 @@ class UniformRecords:
         return any(not _NESTED.isdisjoint(map(type, column)) for column in columns)
 
 
-def alike_in(data: bytes) -> UniformRecords | None:
+def read_uniform(data: bytes) -> UniformRecords | None:
     """The records of lines that are all simple and have the keys of the first of them; None where they are not."""
     try:
         shape = _shape(tuple({key: None for line in islice(BytesIO(data), SHOWN) for key in _keys(line)}))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
 
-from rubrica.report.figures import counted, figure, percent, signed
+from rubrica.report.figures import count_of, figure, percent, signed
 from rubrica.report.printable import printable
 from rubrica.runs.compare.comparison import Comparison
 from rubrica.runs.compare.measure_comparison import MeasureComparison
@@ -41,7 +41,7 @@ def of_rows(rows: Iterable[RunRow], bar: FailureRule) -> Iterator[str]:
     for outcome, level in (("failed", "error"), ("open", "warning")):
         more = told[outcome] - MOST_TOLD + 1
         if more > 0:
-            yield annotation(level, "rubrica", f"{counted(more, 'more evaluation')} {outcome}")
+            yield annotation(level, "rubrica", f"{count_of(more, 'more evaluation')} {outcome}")
 
 
 def of_comparison(found: Comparison, title: str) -> Iterator[str]:
@@ -67,7 +67,7 @@ def moved(line: MeasureComparison) -> str:
         interval = f" ({change_told(line, line.difference.low)} to {change_told(line, line.difference.high)})"
     return (
         f"{shown(line.before)} → {shown(line.after)}, {change_told(line, line.mean)}{interval}, "
-        f"p {p_told(line.p)} over {counted(line.cases, 'case')}"
+        f"p {p_told(line.p)} over {count_of(line.cases, 'case')}"
     )
 
 

@@ -14,7 +14,7 @@ from random import Random
 from typing import Any
 
 from rubrica.errors import InputError
-from rubrica.report.figures import counted
+from rubrica.report.figures import count_of
 from rubrica.runs.files.rows import RunRow
 from rubrica.runs.summary.grading import Grading
 from rubrica.runs.summary.measures import KINDS, Measure
@@ -23,7 +23,7 @@ from rubrica.scoring.paired import TestResult, mcnemar, sign_flips, signed_rank,
 from rubrica.scoring.resampling import GroupSums, mean_intervals
 
 from .measure_comparison import ComparisonTerms, MeasureComparison, Verdict
-from .pairing import CasePairs, RubricCases, matched, sheets_of
+from .pairing import CasePairs, RubricCases, match_rubrics, sheets_of
 
 MOST_MOVED = 10
 """Cases told by name, for each direction."""
@@ -108,7 +108,7 @@ def compare(
     ('same', 'equal on all 9 cases')
     """
     sheets = sheets_of(a, gradings[0], names[0]), sheets_of(b, gradings[1], names[1])
-    pairs = [CasePairs.of(one, other, name, grouped=terms.grouped) for name, one, other in matched(*sheets)]
+    pairs = [CasePairs.of(one, other, name, grouped=terms.grouped) for name, one, other in match_rubrics(*sheets)]
     if not any(found.cases for found in pairs):
         raise InputError(_nothing_common(sheets, names))
     notes: list[str] = []
@@ -127,8 +127,8 @@ def compare(
         groups=sum(len(_clusters(found)) for found in pairs) if clustered else None,
         lines=sorted(_corrected(lines, terms), key=lambda line: (line.rubric, KINDS.index(line.measure.kind))),
         changes=sum((found.changes for found in pairs), Counter()),
-        worse=_moved(pairs, -1),
-        better=_moved(pairs, 1),
+        worse=_moved_cases(pairs, -1),
+        better=_moved_cases(pairs, 1),
         notes=notes,
         terms=terms,
     )
@@ -142,7 +142,9 @@ def _lines(pairs: CasePairs, terms: ComparisonTerms, notes: list[str]) -> list[M
     for measure in pairs.measures:
         spans = pairs.a.span(measure), pairs.b.span(measure)
         if None not in spans and spans[0] != spans[1]:
-            notes.append(f"{measure} is on {_shown(spans[0])} in one run and {_shown(spans[1])} in the other: left out")
+            notes.append(
+                f"{measure} is on {_span_text(spans[0])} in one run and {_span_text(spans[1])} in the other: left out"
+            )
             continue
         values = list(pairs.values(measure))
         if not values:
@@ -155,7 +157,7 @@ def _lines(pairs: CasePairs, terms: ComparisonTerms, notes: list[str]) -> list[M
             sizes[place_of[place]] += 1
         sums[measure.key] = GroupSums(totals, sizes)
         differences = [after - before for _, before, after in values]
-        whole = spans[1] or spans[0] or _seen(values)
+        whole = spans[1] or spans[0] or _range_of(values)
         lines.append(
             MeasureComparison(
                 measure=measure,
@@ -213,16 +215,16 @@ def _notes(pairs: CasePairs, names: tuple[str, str]) -> list[str]:
         if only:
             notes.append(f"only {name} has {', '.join(only)}")
         if sheet.inconclusive:
-            notes.append(f"{counted(sheet.inconclusive, 'evaluation')} of {name} inconclusive, which is not a pass")
+            notes.append(f"{count_of(sheet.inconclusive, 'evaluation')} of {name} inconclusive, which is not a pass")
     if pairs.clustered and len(_clusters(pairs)) < 6:
         notes.append(
-            f"the cases stand in {counted(len(_clusters(pairs)), 'group')}, too few to tell anything: "
+            f"the cases stand in {count_of(len(_clusters(pairs)), 'group')}, too few to tell anything: "
             "name another piece of metadata to group by, or none"
         )
     return notes
 
 
-def _moved(pairs: Sequence[CasePairs], sign: int) -> list[MovedCase]:
+def _moved_cases(pairs: Sequence[CasePairs], sign: int) -> list[MovedCase]:
     """The cases whose score rose or fell furthest."""
     found = []
     for own in pairs:
@@ -234,7 +236,7 @@ def _moved(pairs: Sequence[CasePairs], sign: int) -> list[MovedCase]:
     return sorted(found, key=lambda moved: (-abs(moved.after - moved.before), moved.case))[:MOST_MOVED]
 
 
-def _seen(values: Sequence[tuple[int, float, float]]) -> tuple[float, float]:
+def _range_of(values: Sequence[tuple[int, float, float]]) -> tuple[float, float]:
     """The range that values were seen in, where nobody knows their scale."""
     seen = [value for _, before, after in values for value in (before, after)]
     return min(seen), max(seen)
@@ -244,7 +246,7 @@ def _nothing_common(sheets: tuple[dict[str, RubricCases], dict[str, RubricCases]
     for own, name in zip(sheets, names, strict=True):
         if not own:
             return f"{name} holds no evaluation"
-    if not matched(*sheets):
+    if not match_rubrics(*sheets):
         return (
             f"{names[0]} and {names[1]} have no rubric in common: "
             f"{', '.join(sheets[0])} in one, {', '.join(sheets[1])} in the other"
@@ -260,7 +262,7 @@ def _versions(sheets: dict[str, RubricCases]) -> str:
     return ", ".join(version for sheet in sheets.values() for version in sorted(sheet.versions))
 
 
-def _shown(span: tuple[float, float] | None) -> str:
+def _span_text(span: tuple[float, float] | None) -> str:
     return f"{span[0]:g}–{span[1]:g}" if span is not None else "an unknown scale"
 
 

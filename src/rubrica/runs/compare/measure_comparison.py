@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from rubrica.report.figures import counted, figure, percent
+from rubrica.report.figures import count_of, figure, percent
 from rubrica.runs.summary.measures import Measure
 from rubrica.scoring.intervals import LEVEL, Estimate
 from rubrica.scoring.paired import TestResult
@@ -98,7 +98,7 @@ class MeasureComparison:
                 return "cannot tell: a few large changes stand against many small ones"
             case _:
                 word = "about" if self.error else "at least"
-                return f"cannot tell; {word} {counted(_rounded(self.more), 'more case')} would"
+                return f"cannot tell; {word} {count_of(_rounded(self.more), 'more case')} would"
 
     def _told(self, value: float) -> str:
         if self.measure.kind == "passed":

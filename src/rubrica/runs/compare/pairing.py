@@ -166,7 +166,7 @@ class CasePairs:
             yield case, self.a.verdicts[self.a.places[case]], self.b.verdicts[self.b.places[case]]
 
 
-def matched(a: dict[str, RubricCases], b: dict[str, RubricCases]) -> list[tuple[str, RubricCases, RubricCases]]:
+def match_rubrics(a: dict[str, RubricCases], b: dict[str, RubricCases]) -> list[tuple[str, RubricCases, RubricCases]]:
     """The sheets to compare: those of the same rubric; of one rubric each, those two whatever their names are."""
     if len(a) == 1 and len(b) == 1:
         return [("", one, other) for one in a.values() for other in b.values()]

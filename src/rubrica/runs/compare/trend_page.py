@@ -8,7 +8,7 @@ from markupsafe import Markup
 
 from rubrica.report.charts import svg, trail
 from rubrica.report.excerpt import visible
-from rubrica.report.figures import counted, figure
+from rubrica.report.figures import count_of, figure
 from rubrica.report.rendering import TEMPLATES, stylesheet
 
 from .trend import Trend, TrendPoint
@@ -19,7 +19,7 @@ WIDTH, HEIGHT, LEFT = 400, 120, 44
 def trend_page(points: Sequence[TrendPoint], found: Sequence[Trend], title: str) -> str:
     """A chart for each figure, and under it what it came to."""
     head = TEMPLATES.get_template("head.html.j2").render(title=title, style=stylesheet())
-    span = f"{counted(len(points), 'run')} from {points[0].at} to {points[-1].at}"
+    span = f"{count_of(len(points), 'run')} from {points[0].at} to {points[-1].at}"
     charts = Markup("").join(_figure(points, own) for own in found)
     body = Markup('<section class="card"><p class="quiet">{}</p><div class="charts">{}</div></section>').format(
         visible(span), charts

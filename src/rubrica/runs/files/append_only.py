@@ -25,7 +25,7 @@ class AppendOnlyFile:
     def __init__(self, path: Path, clock: Callable[[], float] = time.monotonic) -> None:
         self.path = path
         self._clock = clock
-        self.mended = mend(path)  # bytes of a torn last line that were set aside
+        self.mended = cut_torn_line(path)  # bytes of a torn last line that were set aside
         try:
             self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
         except OSError as error:
@@ -68,7 +68,7 @@ class AppendOnlyFile:
         self.close()
 
 
-def whole_lines(path: Path) -> Iterator[bytes]:
+def finished_lines(path: Path) -> Iterator[bytes]:
     """The finished lines of a file, without their ends; none where there is no file. A torn last line is left out."""
     try:
         stream = path.open("rb")
@@ -82,7 +82,7 @@ def whole_lines(path: Path) -> Iterator[bytes]:
                 yield line[:-1]
 
 
-def mend(path: Path) -> int:
+def cut_torn_line(path: Path) -> int:
     """Cut a torn last line off a file, into a file beside it; how many bytes that were."""
     try:
         size = path.stat().st_size

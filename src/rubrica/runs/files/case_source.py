@@ -108,7 +108,7 @@ def _row(names: list[str], cells: list[str], number: int, line: int) -> Case | B
 @contextmanager
 def lines_of(source: str) -> Iterator[LineSource]:
     """The lines of a file, or of standard input for ``-``. The size is known for regular files only."""
-    with _opened(source) as (stream, size):
+    with _open_source(source) as (stream, size):
         yield LineSource(stream, size)
 
 
@@ -121,7 +121,7 @@ def cases_of(source: str) -> Iterator[CaseSource]:
             from .parquet_source import ParquetSource  # late: polars takes half a second to load
         yield ParquetSource(Path(source))
         return
-    with _opened(source) as (stream, size):
+    with _open_source(source) as (stream, size):
         yield CsvSource(stream, size) if suffix in (".csv", ".tsv") else LineSource(stream, size)
 
 
@@ -144,7 +144,7 @@ def count_cases(source: str) -> int | None:
 
 
 @contextmanager
-def _opened(source: str) -> Iterator[tuple[BinaryIO, int | None]]:
+def _open_source(source: str) -> Iterator[tuple[BinaryIO, int | None]]:
     if source == STDIN:
         yield sys.stdin.buffer, None
         return

@@ -12,7 +12,7 @@ import msgspec
 from rubrica.errors import StoredError
 from rubrica.jsontext import UNREADABLE
 
-from .append_only import whole_lines
+from .append_only import finished_lines
 from .hash_table import HashTable
 
 
@@ -78,14 +78,14 @@ def latest(path: Path) -> Iterator[NumberedLine]:
     """
     last = HashTable()
     repeated = False
-    for number, line in enumerate(whole_lines(path), 1):
+    for number, line in enumerate(finished_lines(path), 1):
         try:
             key = head_of(line).key
         except StoredError:
             continue
         repeated |= last.get(key) is not None
         last.put(key, number)
-    for number, line in enumerate(whole_lines(path), 1):
+    for number, line in enumerate(finished_lines(path), 1):
         if not repeated or _is_last(line, number, last):
             yield NumberedLine(number, line)
 

@@ -74,7 +74,7 @@ class Manifest(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
         """
         names = [*earlier.terms, *(name for name in self.terms if name not in earlier.terms)]
         pairs = ((name, earlier.terms.get(name), self.terms.get(name)) for name in names)
-        return [f"{name}: {_shown(old)} → {_shown(new)}" for name, old, new in pairs if old != new]
+        return [f"{name}: {_format_value(old)} → {_format_value(new)}" for name, old, new in pairs if old != new]
 
     def with_rubrics(self, rubrics: Iterable[UsedRubric]) -> Manifest:
         return msgspec.structs.replace(self, rubrics=tuple(rubrics))
@@ -146,7 +146,7 @@ def commit_of(folder: Path) -> str | None:
     return told.stdout.strip() or None
 
 
-def _shown(value: Any) -> str:
+def _format_value(value: Any) -> str:
     if value is None or value == []:
         return "none"
     if isinstance(value, list | tuple):

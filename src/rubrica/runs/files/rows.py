@@ -56,7 +56,7 @@ def row_of(evaluation: Evaluation, group: str = GROUP) -> RunRow:
         sections={name: section.score for name, section in evaluation.sections.items()},
         unscored=tuple(name for name, result in results.items() if result.status in ("unscored", "neutral")),
         gates=tuple(gate.name for gate in evaluation.gates if gate.fired),
-        fired=tuple(rule for name, result in results.items() for rule in _fired(name, result)),
+        fired=tuple(rule for name, result in results.items() for rule in _fired_rules(name, result)),
         profile=evaluation.profile,
         group=_group(evaluation, group),
         repeat=evaluation.repeat,
@@ -70,7 +70,7 @@ def row_of(evaluation: Evaluation, group: str = GROUP) -> RunRow:
     )
 
 
-def _fired(name: str, result: DimensionResult) -> list[str]:
+def _fired_rules(name: str, result: DimensionResult) -> list[str]:
     return [f"{name}: {hit.rule}" for hit in result.hits if hit.points]
 
 

@@ -38,7 +38,7 @@ class CalibrationLesson:
         return [name for name in earlier.dimensions if name not in found.dimensions]
 
 
-def learned(rubric: Rubric, lines: Iterable[str], *, file: str, seed: int, on: date) -> CalibrationLesson:
+def learn_calibration(rubric: Rubric, lines: Iterable[str], *, file: str, seed: int, on: date) -> CalibrationLesson:
     """Read labels and learn from those of axes that a judge scores; the others are refused."""
     axes = dict(_axes(rubric))
     labels = read_labels(lines, {name: scale for name, (_, scale) in axes.items()}, file)
@@ -76,10 +76,10 @@ def _unjudged(name: str, axis: Axis) -> str:
     return f"{name} is scored by {ways[axis.kind]}, not by a judge; change those where people disagree with them"
 
 
-def raised(version: str) -> str:
+def next_version(version: str) -> str:
     """The version after this one: its last number is one higher.
 
-    >>> raised("1.0.9"), raised("2"), raised("1.2.0-beta")
+    >>> next_version("1.0.9"), next_version("2"), next_version("1.2.0-beta")
     ('1.0.10', '3', '1.2.1-beta')
     """
     length = next((place for place, mark in enumerate(version) if mark in "-+"), len(version))
@@ -92,7 +92,7 @@ def document_with(calibration: Calibration, rubric: Rubric, text: str, *, as_jso
 
     It is read again before it is handed out: the rubric in it is the old one, but for these two.
     """
-    version = raised(rubric.version)
+    version = next_version(rubric.version)
     block = calibration.model_dump(mode="json", exclude_none=True)
     check_size(text)
     root = yaml.compose(text, Loader=yaml.SafeLoader)

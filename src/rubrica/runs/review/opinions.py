@@ -88,7 +88,7 @@ def read_filled(path: str | Path, reviewer: str | None = None) -> Iterator[Fille
     yield from reader(text, str(path), whose)
 
 
-def reviewed(
+def read_reviews(
     filled: Iterable[FilledRecord | BadRecord], evaluations: Iterable[Evaluation], rubrics: Rubrics
 ) -> ReviewedRun:
     """Match records with the evaluations they are about, and hold their scores against the scales."""
@@ -97,11 +97,11 @@ def reviewed(
     for one in filled:
         if isinstance(one, BadRecord):
             found.bad.append(one)
-        elif not any(_given(value) for value in one.scores.values()):
+        elif not any(_is_given(value) for value in one.scores.values()):
             found.empty += 1
         else:
             waiting.append(one)
-    items = _matched(waiting, evaluations, found)
+    items = _match_items(waiting, evaluations, found)
     asked: dict[str, dict[str, ReviewQuestion]] = {}
     for one in waiting:
         item = items.get(one.item or f"case {one.case}")
@@ -111,11 +111,13 @@ def reviewed(
         if item not in asked:
             evaluation = found.evaluations[item]
             asked[item] = {q.name: q for q in questions_of(rubric_for(evaluation, rubrics), evaluation)}
-        _take(one, item, asked[item], found)
+        _read_record(one, item, asked[item], found)
     return found
 
 
-def _matched(waiting: Iterable[FilledRecord], evaluations: Iterable[Evaluation], found: ReviewedRun) -> dict[str, str]:
+def _match_items(
+    waiting: Iterable[FilledRecord], evaluations: Iterable[Evaluation], found: ReviewedRun
+) -> dict[str, str]:
     """Items by what records call them: their own name, or the case they are of where they give no item."""
     wanted = {one.item or f"case {one.case}" for one in waiting}
     items: dict[str, str] = {}
@@ -136,11 +138,11 @@ def _unknown(one: FilledRecord) -> str:
     return f"it names no item, and the run has no case {one.case!r}" if one.case else "it names neither item nor case"
 
 
-def _take(one: FilledRecord, item: str, asked: Mapping[str, ReviewQuestion], found: ReviewedRun) -> None:
+def _read_record(one: FilledRecord, item: str, asked: Mapping[str, ReviewQuestion], found: ReviewedRun) -> None:
     scores: dict[str, float] = {}
     faults: list[str] = []
     for name, value in one.scores.items():
-        if not _given(value):
+        if not _is_given(value):
             continue
         try:
             scores[name] = _score(name, value, asked)
@@ -178,7 +180,7 @@ def _number(value: object) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def _given(value: object) -> bool:
+def _is_given(value: object) -> bool:
     return value is not None and not (isinstance(value, str) and value.strip().lower() in NOT_GIVEN)
 
 

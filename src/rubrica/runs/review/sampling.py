@@ -97,7 +97,7 @@ def doubts(evaluation: Evaluation) -> Iterator[str]:
         if result.status in ("unscored", "neutral"):
             yield f"{name} has no score"
         for axis, own in ((name, result), *result.parts.items()):
-            if _apart(own) >= APART:
+            if _vote_spread(own) >= APART:
                 yield f"the judges disagree on {axis}"
 
 
@@ -125,7 +125,7 @@ def _band(evaluation: Evaluation) -> str:
     return f"{step * 100 // BANDS}–{(step + 1) * 100 // BANDS}%"
 
 
-def _apart(result: DimensionResult) -> float:
+def _vote_spread(result: DimensionResult) -> float:
     values = [vote.value for vote in result.votes if vote.value is not None]
     span = result.high - result.low
     return (max(values) - min(values)) / span if values and span > 0 else 0.0

@@ -42,15 +42,17 @@ def _test(row: RunRow, outcome: Outcome) -> str:
         f"<testcase classname={_attribute(row.rubric)} name={_attribute(title_of(row))} "
         f"time={_attribute(f'{row.duration_ms / 1000:.6f}')}>"
     )
-    told = f"<system-out>{_text(_told(row))}</system-out>"
+    told = f"<system-out>{_text(_case_text(row))}</system-out>"
     if outcome == "passed":
         return f"{start}{told}</testcase>\n"
     tag = _TAGS[outcome]
-    shown = f"<{tag} message={_attribute(headline_of(row))} type={_attribute(row.verdict)}>{_text(_told(row))}</{tag}>"
+    shown = (
+        f"<{tag} message={_attribute(headline_of(row))} type={_attribute(row.verdict)}>{_text(_case_text(row))}</{tag}>"
+    )
     return f"{start}{shown}{told}</testcase>\n"
 
 
-def _told(row: RunRow) -> str:
+def _case_text(row: RunRow) -> str:
     lines = [headline_of(row)]
     lines += [f"{name}: {figure(value)}" for name, value in (*row.sections.items(), *row.dimensions.items())]
     lines += [f"gate {name} fired" for name in row.gates]

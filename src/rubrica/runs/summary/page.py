@@ -15,11 +15,11 @@ from rubrica.jsontext import UNREADABLE
 from rubrica.model.evaluation import Cost, Evaluation
 from rubrica.model.rubric import Rubric
 from rubrica.report.card import card_of
-from rubrica.report.figures import counted, dollars, duration, price
+from rubrica.report.figures import count_of, dollars, duration, price
 from rubrica.report.plots import share_told
 from rubrica.report.rendering import TEMPLATES, stylesheet
 from rubrica.report.roles import SIGNS
-from rubrica.runs.files.append_only import whole_lines
+from rubrica.runs.files.append_only import finished_lines
 from rubrica.runs.files.folder import ERRORS
 from rubrica.runs.stored import StoredRun
 
@@ -77,7 +77,7 @@ def write_page(run: StoredRun, out: TextIO, *, title: str | None = None, cards: 
 def _facts(run: StoredRun, found: RunPageData) -> Iterator[tuple[str, str]]:
     manifest = run.manifest
     yield "Rubric" if len(found.rubrics) == 1 else "Rubrics", ", ".join(found.rubrics) or "—"
-    repeats = f" of {counted(found.cases, 'case')}" if found.cases != found.total else ""
+    repeats = f" of {count_of(found.cases, 'case')}" if found.cases != found.total else ""
     yield "Evaluations", f"{found.total:,}{repeats}"
     if manifest is not None:
         yield "Judged by", ", ".join(manifest.judges) or "rules and formulas, no model"
@@ -112,7 +112,7 @@ def _failures(run: StoredRun) -> tuple[list[FailedRecord], int]:
         return [], 0
     shown: list[FailedRecord] = []
     count = 0
-    for line in whole_lines(run.path / ERRORS):
+    for line in finished_lines(run.path / ERRORS):
         count += 1
         if len(shown) < SHOWN_ERRORS:
             shown.append(_failure(line))

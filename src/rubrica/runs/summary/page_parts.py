@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from rubrica.model.rubric import Rubric
-from rubrica.report.figures import counted, dollars, duration, figure, headline
+from rubrica.report.figures import count_of, dollars, duration, figure, headline
 from rubrica.report.plots import (
     MOST_DRAWN,
     Layer,
@@ -118,9 +118,9 @@ def _score_plot(figures: RubricFigures) -> Plot:
     rubric = figures.rubric
     threshold = rubric.threshold if rubric is not None else None
     lines = [] if threshold is None else [PlotLine(_centred(threshold, axis, *shape), f"threshold {figure(threshold)}")]
-    told = f"Scores: {_told(figures.score)}"
+    told = f"Scores: {_distribution_text(figures.score)}"
     if figures.score.missing:
-        note = f"{counted(figures.score.count, 'score')}; {figures.score.missing:,} have none"
+        note = f"{count_of(figures.score.count, 'score')}; {figures.score.missing:,} have none"
     else:
         note = f"out of {figure(figures.out_of)}, by verdict"
     return Plot("Score", note, histogram(layers, _marked(axis, *shape), told, lines=lines))
@@ -129,7 +129,7 @@ def _score_plot(figures: RubricFigures) -> Plot:
 def _small(title: str, own: Distribution, axis: PlotAxis, kind: str = "") -> Plot:
     shape = _bins(own, axis)
     drawing = histogram(
-        [Layer(_counts(own, axis, *shape))], _marked(axis, *shape), f"{title}: {_told(own)}", small=True
+        [Layer(_counts(own, axis, *shape))], _marked(axis, *shape), f"{title}: {_distribution_text(own)}", small=True
     )
     note = "no scores" if own.mean is None else f"mean {figure(round(own.mean, 2))}"
     return Plot(title, f"{kind}, {note}" if kind else note, drawing)
@@ -204,7 +204,7 @@ def _section_title(name: str, rubric: Rubric | None) -> str:
     return (section.title if section is not None else "") or headline(name)
 
 
-def _told(own: Distribution) -> str:
+def _distribution_text(own: Distribution) -> str:
     if not own.count:
         return "none"
     first, median, third = (figure(round(value, 2)) for value in own.quantiles([0.25, 0.5, 0.75]))

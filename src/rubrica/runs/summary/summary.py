@@ -107,13 +107,13 @@ class _Column:
             if len(heap) < MOST_OUTLIERS or sign * end > heap[0][0]:
                 for place, value in enumerate(values):
                     if value is not None and (len(heap) < MOST_OUTLIERS or sign * value > heap[0][0]):
-                        _keep(heap, (sign * value, -first - place, rows[place]))
+                        _push_bounded(heap, (sign * value, -first - place, rows[place]))
 
     def fill(self, length: int) -> None:
         self.values.extend([_MISSING] * (length - len(self.values)))
 
 
-def _keep(heap: list[tuple[float, int, RunRow]], found: tuple[float, int, RunRow]) -> None:
+def _push_bounded(heap: list[tuple[float, int, RunRow]], found: tuple[float, int, RunRow]) -> None:
     if len(heap) < MOST_OUTLIERS:
         heapq.heappush(heap, found)
     else:

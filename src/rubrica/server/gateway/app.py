@@ -40,7 +40,7 @@ def create_app(gateway: Gateway, *, clock: Callable[[], datetime] = utc_now) -> 
     app = Starlette(
         routes=_routes(completions),
         exception_handlers={RubricaError: _answer, HTTPException: _answer, Exception: _answer},
-        lifespan=lambda _: _life(gateway, door, council),
+        lifespan=lambda _: _lifespan(gateway, door, council),
     )
     app.router.redirect_slashes = False
     app.state.gateway = gateway
@@ -82,7 +82,7 @@ def _routes(completions: Completions) -> list[BaseRoute]:
 
 
 @asynccontextmanager
-async def _life(gateway: Gateway, door: Authenticator, council: GatewayCouncil | None) -> AsyncIterator[None]:
+async def _lifespan(gateway: Gateway, door: Authenticator, council: GatewayCouncil | None) -> AsyncIterator[None]:
     await gateway.start()
     try:
         yield

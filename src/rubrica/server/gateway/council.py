@@ -59,18 +59,18 @@ class GatewayCouncil:
     async def __call__(self, chat: Chat) -> CouncilAnswer:
         """The council's answer to a request. A QuorumError says who did not take part."""
         started = time.perf_counter()
-        result = await self._chamber.hear(wish_of(chat))
-        return deliberated(result, (time.perf_counter() - started) * 1000)
+        result = await self._chamber.hear(council_request_of(chat))
+        return completion_of(result, (time.perf_counter() - started) * 1000)
 
     async def close(self) -> None:
         await self._chamber.close()
 
 
-def wish_of(chat: Chat) -> CouncilRequest:
+def council_request_of(chat: Chat) -> CouncilRequest:
     """A request as the council takes it: its last message is the question, and those before it are its history.
 
     >>> from rubrica.gateway.chat import read_chat
-    >>> wish_of(read_chat(b'{"messages": [{"role": "user", "content": "Why?"}]}')).question
+    >>> council_request_of(read_chat(b'{"messages": [{"role": "user", "content": "Why?"}]}')).question
     'Why?'
     """
     for name in BEYOND:
@@ -91,7 +91,7 @@ def wish_of(chat: Chat) -> CouncilRequest:
     )
 
 
-def deliberated(result: CouncilResult, duration_ms: float) -> CouncilAnswer:
+def completion_of(result: CouncilResult, duration_ms: float) -> CouncilAnswer:
     """A session in OpenAI's shape. Token counts are those of all calls."""
     cost = result.cost
     usage = Usage(cost.input_tokens, cost.output_tokens) if cost is not None else Usage()
@@ -105,10 +105,10 @@ def deliberated(result: CouncilResult, duration_ms: float) -> CouncilAnswer:
         "usage": counts(usage),
     }
     whole = Completion(msgspec.json.encode(body), result.final.text, COUNCIL, usage, "stop", False, duration_ms)
-    return CouncilAnswer(whole, cost.usd if cost is not None else None, told(result), result.final.fallback)
+    return CouncilAnswer(whole, cost.usd if cost is not None else None, debug_summary(result), result.final.fallback)
 
 
-def told(result: CouncilResult) -> dict[str, Any]:
+def debug_summary(result: CouncilResult) -> dict[str, Any]:
     """What the debug block holds: who came out where, who failed, and what it took; not the answers themselves."""
     plain = result.to_dict()
     about = plain["metadata"]

@@ -18,12 +18,12 @@ from rubrica.server.council_events import CouncilEvents
 from rubrica.server.council_service import CouncilRequest, CouncilService, CouncilUnavailableError
 from rubrica.server.depends import Serving, Signed
 from rubrica.server.gateway.presence import ClientPresence
-from rubrica.server.idempotency import stored
+from rubrica.server.idempotency import write_once
 from rubrica.server.problems import refusal, refusal_of
 from rubrica.server.request_bodies import JsonRoute
 from rubrica.server.responses import RouteAnswer, render
 from rubrica.server.service import Service
-from rubrica.server.shared import shared
+from rubrica.server.shared import shared_instance
 from rubrica.workspace.access import Caller, check_action
 
 NO_COUNCIL = "this server has no models for a council (start it with `rubrica serve --model A --model B`)"
@@ -63,7 +63,7 @@ async def run_council(request: Request, wish: CouncilRequest, caller: Signed, se
     """Authors. Every model answers, reviews the others' answers by rubric, and the chair writes the final answer; that
     takes up to three times the seconds of a tier. With `Accept: text/event-stream` each step is told as it happens.
     The session ends when the client goes away. With too few answers there is no result: 503, `dropped` says why."""
-    council_service = _chamber(caller, service)
+    council_service = _council_service(caller, service)
     if EVENTS in request.headers.get("accept", ""):
         return _events(request, caller, service, wish)
     found: list[CouncilResult] = []
@@ -73,13 +73,13 @@ async def run_council(request: Request, wish: CouncilRequest, caller: Signed, se
             found.append(await council_service.hear(wish))
 
     try:
-        if not await shared(request.app, ClientPresence).attend(request.receive, session()):
+        if not await shared_instance(request.app, ClientPresence).attend(request.receive, session()):
             return Response(status_code=GONE)  # which nobody sees
     except (QuorumError, CouncilUnavailableError) as error:
         return _refused(request.scope, error)
     plain = found[0].to_dict()
     if "claim" in request.scope["state"]:
-        return await stored(request, RouteAnswer, _as_it_is, plain)  # a repeated request is not paid twice
+        return await write_once(request, RouteAnswer, _unchanged, plain)  # a repeated request is not paid twice
     return render(RouteAnswer(plain))
 
 
@@ -104,7 +104,7 @@ async def stream_council(
     """Authors. Server-sent events: `stage_started`, `answered`, `reviewed`, `dropped`, `ranked`, `stage_finished`, and
     at the end `concluded` with the whole `result`, or `error` with a problem detail. A browser's EventSource connects
     again by itself after that; it is answered with 204, and nobody is asked twice."""
-    _chamber(caller, service)
+    _council_service(caller, service)
     if "last-event-id" in request.headers:
         return Response(status_code=204)
     members = None if models is None else tuple(name for part in models.split(",") if (name := part.strip()))
@@ -114,7 +114,7 @@ async def stream_council(
     return _events(request, caller, service, wish)
 
 
-def _chamber(caller: Caller, service: Service) -> CouncilService:
+def _council_service(caller: Caller, service: Service) -> CouncilService:
     check_action(caller, "asking the council")
     if service.council is None or len(service.council.models) < 2:
         raise HTTPException(503, NO_COUNCIL)
@@ -122,7 +122,7 @@ def _chamber(caller: Caller, service: Service) -> CouncilService:
 
 
 def _events(request: Request, caller: Caller, service: Service, wish: CouncilRequest) -> Response:
-    council_service = _chamber(caller, service)
+    council_service = _council_service(caller, service)
     council_service.settings(wish)  # what cannot be asked is told as a reply
 
     async def session(listener: Listener) -> CouncilResult:
@@ -130,7 +130,7 @@ def _events(request: Request, caller: Caller, service: Service, wish: CouncilReq
             return await council_service.hear(wish, listener)
 
     scope = request.scope
-    return CouncilEvents(session, lambda error: _refused(scope, error), shared(request.app, ClientPresence))
+    return CouncilEvents(session, lambda error: _refused(scope, error), shared_instance(request.app, ClientPresence))
 
 
 def _refused(scope: Mapping[str, Any], error: Exception) -> Response:
@@ -145,5 +145,5 @@ def _refused(scope: Mapping[str, Any], error: Exception) -> Response:
     return Response(msgspec.json.encode(body), told.status_code, AGAIN, told.media_type)
 
 
-def _as_it_is(_: Any, plain: dict[str, Any]) -> dict[str, Any]:
+def _unchanged(_: Any, plain: dict[str, Any]) -> dict[str, Any]:
     return plain

@@ -12,7 +12,7 @@ from starlette.exceptions import HTTPException
 
 from rubrica.education.evaluator import ResponseEvaluator
 from rubrica.education.questions import GenerateQuestionResponse, GenerateQuestionsRequest
-from rubrica.education.writing import Writer, WritingError, WrittenQuestions, asking
+from rubrica.education.writing import Writer, WritingError, WrittenQuestions, questions_request
 from rubrica.errors import InputError
 from rubrica.judges.quote import Quote, quote_usages
 from rubrica.llm.budget import load_price, most_usage
@@ -25,7 +25,7 @@ from rubrica.server.depends import Serving, Signed
 from rubrica.server.request_bodies import JsonRoute
 from rubrica.server.responses import RouteAnswer, render
 from rubrica.server.service import Service
-from rubrica.server.shared import shared
+from rubrica.server.shared import shared_instance
 from rubrica.workspace.access import check_action
 
 LOG = logging.getLogger("rubrica.server")
@@ -98,7 +98,7 @@ async def generate_questions(
         raise InputError(f"count: {body.count} questions are asked for, the most is {MOST_AT_ONCE} (ask twice)")
     if not service.settings.judges:
         raise HTTPException(503, NO_MODEL)
-    tools = shared(request.app, EducationTools)
+    tools = shared_instance(request.app, EducationTools)
     evaluator = await tools.evaluator(service)
     async with service.spending.paying(caller, await _quote(service, body, evaluator)):
         return await _answer(request, tools, body, service, evaluator)
@@ -107,7 +107,7 @@ async def generate_questions(
 async def _quote(service: Service, body: GenerateQuestionsRequest, evaluator: ResponseEvaluator) -> Quote:
     """What writing the questions, and judging them if that is wanted, costs at most."""
     price = await asyncio.to_thread(load_price, "having questions written")
-    asked = most_usage(asking(body, _options(evaluator)))
+    asked = most_usage(questions_request(body, _options(evaluator)))
     writing = quote_usages(service.settings.judges[0], [asked], price)
     if not body.evaluate or service.jury is None:
         return writing
@@ -123,7 +123,7 @@ async def _answer(
     service: Service,
     evaluator: ResponseEvaluator,
 ) -> Response:
-    written = await _written(tools, service.settings.judges[0], body, evaluator)
+    written = await _write_questions(tools, service.settings.judges[0], body, evaluator)
     response = GenerateQuestionResponse(
         data=written.questions,
         request_id=request.scope["state"]["request_id"],
@@ -140,7 +140,7 @@ def _options(evaluator: ResponseEvaluator) -> int:
     return int(evaluator.rubric.settings.get("option_count", 4))
 
 
-async def _written(
+async def _write_questions(
     tools: EducationTools, name: str, body: GenerateQuestionsRequest, evaluator: ResponseEvaluator
 ) -> WrittenQuestions:
     """What the model wrote. Where it wrote nothing of use, it is the server that is not up to it just now: 503."""

@@ -14,9 +14,9 @@ from rubrica.engine.plan import Plan
 from rubrica.errors import InputError
 from rubrica.model.context import Context
 from rubrica.server.depends import Serving, Signed
-from rubrica.server.idempotency import stored
-from rubrica.server.preconditions import must_have_seen, seen, unchanged
-from rubrica.server.request_bodies import JsonRoute, apart
+from rubrica.server.idempotency import write_once
+from rubrica.server.preconditions import must_have_seen, seen_revision, unchanged
+from rubrica.server.request_bodies import JsonRoute, run_by_size
 from rubrica.server.responses import RouteAnswer, decode_cursor, encode_cursor, etag, page, render
 from rubrica.server.rubric_shapes import (
     CONTEXTS,
@@ -75,7 +75,7 @@ async def create(request: Request, body: Definition, caller: Signed, service: Se
     says `is_public: true`."""
     check_action(caller, "creating a rubric")
     draft = await run_for_user(request.app, caller, service.plans.draft, body)
-    return await stored(request, created, catalogue.create, caller, draft, service.clock())
+    return await write_once(request, created, catalogue.create, caller, draft, service.clock())
 
 
 @router.get("", response_model=EvaluationPage, summary="List rubrics")
@@ -120,13 +120,13 @@ async def change(
     draft = await run_for_user(request.app, caller, service.plans.draft, body)
     read = must_have_seen(if_match, draft.revision)
     changed = await service.database.write(catalogue.update, caller, reference, draft, read, service.clock())
-    return render(whole(changed))
+    return render(rubric_answer(changed))
 
 
 @router.delete("/{reference}", status_code=204, summary="Delete a rubric")
 async def delete(reference: Reference, caller: Signed, service: Serving, if_match: IfMatch = None) -> Response:
     """Its author, or an admin. Games and scores keep the versions they use."""
-    read = seen(if_match) or ANYTHING
+    read = seen_revision(if_match) or ANYTHING
     await service.database.write(catalogue.delete, caller, reference, read, service.clock())
     return render(RouteAnswer(None, 204))
 
@@ -149,7 +149,7 @@ async def try_out(
     offline scorers stand in, and the notes say so."""
     given, definition = _tryout(body)
     found = await service.database.read(catalogue.entry, caller, reference)
-    context = await apart(await request.body(), Context.of, given)
+    context = await run_by_size(await request.body(), Context.of, given)
     if definition is None:
         definition, slug = found.version.definition, found.listing.slug
         plan = await run_for_user(request.app, caller, service.plans.of, definition, found.version.hash)
@@ -207,7 +207,7 @@ def row(listing: RubricListing) -> dict[str, Any]:
     }
 
 
-def whole(entry: RubricEntry, status: Literal[200, 201] = 200) -> RouteAnswer:
+def rubric_answer(entry: RubricEntry, status: Literal[200, 201] = 200) -> RouteAnswer:
     """A rubric with its ETag."""
     return RouteAnswer(entry.shown(), status, {"ETag": etag(entry.tag)})
 

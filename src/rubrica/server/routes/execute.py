@@ -21,14 +21,14 @@ from rubrica.games.execution import (
     read_execution,
 )
 from rubrica.games.turns import MovedError
-from rubrica.server.idempotency import stored
+from rubrica.server.idempotency import write_once
 from rubrica.server.payloads import payload
-from rubrica.server.request_bodies import apart, is_json, read_json
+from rubrica.server.request_bodies import is_json, read_json, run_by_size
 from rubrica.server.responses import RouteAnswer
 from rubrica.server.rubric_shapes import CONTEXTS
 from rubrica.server.score_shapes import ScoreMade
 from rubrica.server.service import Service
-from rubrica.server.shared import TargetCache, shared
+from rubrica.server.shared import TargetCache, shared_instance
 from rubrica.workspace import catalogue, score_records
 from rubrica.workspace.access import Caller
 
@@ -95,29 +95,31 @@ async def execute(request: Request) -> Response:
     body = await request.body()
     if body and not is_json(request.headers.get("content-type", "")):
         raise HTTPException(415, "this path takes JSON (send it with Content-Type: application/json)")
-    draft = await apart(body, lambda: read_execution(read_json(body)))
-    targets, reference = shared(scope["app"], TargetCache), scope["path_params"]["reference"]
+    draft = await run_by_size(body, lambda: read_execution(read_json(body)))
+    targets, reference = shared_instance(scope["app"], TargetCache), scope["path_params"]["reference"]
     tries = 0
     while True:
         tries += 1
         ready = await targets.of(service, caller, reference)
         around = await service.database.read(open_surroundings, caller, draft) if draft.in_game else NOWHERE
         try:
-            context = await apart(body, context_of, draft, around)
+            context = await run_by_size(body, context_of, draft, around)
             async with service.spending.judging(caller, [(ready.plan, context)]):
                 evaluation = await score_records.judge(ready.plan, context, service.work.of(caller.user_id))
         except ContextError:  # it says what the rubric wants: for those only who may see it
             await service.database.lookup(catalogue.find, caller, reference)
             raise
         now = service.clock()
-        execution = await apart(body, execution_of, ready.target, context, around, evaluation, caller.user_id, now)
+        execution = await run_by_size(
+            body, execution_of, ready.target, context, around, evaluation, caller.user_id, now
+        )
         try:
-            return await stored(request, _told, keep_execution, caller, ready.target, execution)
+            return await write_once(request, _score_answer, keep_execution, caller, ready.target, execution)
         except MovedError:
             targets.forget(ready.target.rubric_id)
             if tries == TRIES:
                 raise
 
 
-def _told(score: ExecutionReply) -> RouteAnswer:
+def _score_answer(score: ExecutionReply) -> RouteAnswer:
     return RouteAnswer(payload(score), 201, {"Location": f"/api/scores/{score.id}"})

@@ -26,7 +26,7 @@ from rubrica.server.game_shapes import (
     GameShown,
     NewGame,
 )
-from rubrica.server.idempotency import stored
+from rubrica.server.idempotency import write_once
 from rubrica.server.payloads import attachments_payload, payloads
 from rubrica.server.request_bodies import JsonRoute
 from rubrica.server.responses import RouteAnswer, decode_cursor, encode_cursor, page, render
@@ -55,7 +55,7 @@ Scaling = Annotated[Weights, Query(description="renormalise: scale all of the ga
 async def make(request: Request, body: NewGame, caller: Signed, service: Serving) -> Response:
     """Authors."""
     wanted = (body.name, body.config, body.is_public)
-    return await stored(request, _made, games.create_game, caller, *wanted, service.clock())
+    return await write_once(request, _made, games.create_game, caller, *wanted, service.clock())
 
 
 @router.get("", response_model=GamePage, summary="List games")
@@ -76,14 +76,14 @@ async def listed(
 @router.get("/{game_id}", response_model=GameShown, summary="Read a game")
 async def read(game_id: GameId, caller: Signed, service: Serving) -> Response:
     """The game, and what is attached to it."""
-    return render(_shown(await service.database.read(games.view_game, caller, game_id)))
+    return render(_game_answer(await service.database.read(games.view_game, caller, game_id)))
 
 
 @router.patch("/{game_id}", response_model=GameShown, summary="Change a game")
 async def change(game_id: GameId, body: GameChange, caller: Signed, service: Serving) -> Response:
     """Whoever made it, or an admin. Rounds that were scored before stay as they are."""
     changes = {key: value for key, value in body.model_dump(exclude_unset=True).items() if value is not None}
-    return render(_shown(await service.database.write(games.change_game, caller, game_id, changes)))
+    return render(_game_answer(await service.database.write(games.change_game, caller, game_id, changes)))
 
 
 @router.get("/{game_id}/evaluations", response_model=AttachedShown, summary="List what is attached to a game")
@@ -114,10 +114,10 @@ async def attach(
     """
     read = _read(body)
     wanted = [read] if isinstance(read, AttachingOne) else read.evaluations
-    new = await _checked(request.app, caller, game_id, wanted)
+    new = await _check_attachments(request.app, caller, game_id, wanted)
     scaling: Weights = "renormalise" if "renormalise" in (weights, read.weights) else "exact"
     made = partial(_attached, status=201)
-    return await stored(request, made, attachments.attach, caller, game_id, new, scaling, service.clock())
+    return await write_once(request, made, attachments.attach, caller, game_id, new, scaling, service.clock())
 
 
 @router.put("/{game_id}/evaluations", response_model=AttachedShown, summary="Replace what is attached")
@@ -130,7 +130,7 @@ async def replace(
     weights: Scaling = "exact",
 ) -> Response:
     """Whoever made the game, or an admin: exactly these. What was attached just so before stays, with its scores."""
-    new = await _checked(request.app, caller, game_id, body.evaluations)
+    new = await _check_attachments(request.app, caller, game_id, body.evaluations)
     scaling: Weights = "renormalise" if "renormalise" in (weights, body.weights) else "exact"
     done = await service.database.write(attachments.replace, caller, game_id, new, scaling, service.clock())
     return render(_attached(done))
@@ -157,20 +157,22 @@ def _read(body: dict[str, Any]) -> AttachingAll | AttachingOne:
         raise RequestValidationError([{**fault, "loc": ("body", *fault["loc"])} for fault in error.errors()]) from None
 
 
-async def _checked(app: FastAPI, caller: Caller, game_id: UUID, wanted: Sequence[Attaching]) -> list[NewAttachment]:
+async def _check_attachments(
+    app: FastAPI, caller: Caller, game_id: UUID, wanted: Sequence[Attaching]
+) -> list[NewAttachment]:
     service: Service = app.state.service
     wishes = [item.wish() for item in wanted]
     resolved = await service.database.read(attachments.resolve, caller, game_id, wishes)
     under = None if any(isinstance(item, AttachingOne) for item in wanted) else "evaluations"
-    return await run_for_user(app, caller, attachments.checked, resolved, under=under)
+    return await run_for_user(app, caller, attachments.check_attachments, resolved, under=under)
 
 
 def _made(view: GameView) -> RouteAnswer:
-    answer = _shown(view)
+    answer = _game_answer(view)
     return RouteAnswer(answer.data, 201, {"Location": f"/api/games/{view.game.id}"})
 
 
-def _shown(view: GameView) -> RouteAnswer:
+def _game_answer(view: GameView) -> RouteAnswer:
     shown: dict[str, Any] = msgspec.structs.asdict(view.game)
     return RouteAnswer({**shown, "evaluations": payloads(view.attachments)})
 

@@ -82,7 +82,7 @@ async def make(request: Request, body: NewKey, caller: Signed, service: Serving)
     wish = KeyRequest(body.role, body.user, body.label, body.per_minute, body.usd_per_day)
     issued = await service.database.write(create_key, caller, wish, service.clock())
     headers = {"Location": f"/api/keys/{issued.key.id}", "Cache-Control": "no-store"}
-    return render(RouteAnswer({**_shown(issued.key), "key": issued.secret}, 201, headers))
+    return render(RouteAnswer({**_key_dict(issued.key), "key": issued.secret}, 201, headers))
 
 
 @router.get("", response_model=KeyPage, summary="List keys")
@@ -96,7 +96,7 @@ async def listed(
     after = None if cursor is None else decode_cursor(cursor, UUID)[0]
     keys = await service.database.read(visible_keys, caller, after=after, limit=limit + 1)
     following = encode_cursor([keys[limit - 1].id]) if len(keys) > limit else None
-    return render(RouteAnswer(page([_shown(key) for key in keys[:limit]], following)))
+    return render(RouteAnswer(page([_key_dict(key) for key in keys[:limit]], following)))
 
 
 @router.delete("/{key_id}", status_code=204, summary="Revoke a key")
@@ -106,7 +106,7 @@ async def revoke(key_id: UUID, caller: Signed, service: Serving) -> Response:
     return render(RouteAnswer(None, 204))
 
 
-def _shown(key: Key) -> dict[str, object]:
+def _key_dict(key: Key) -> dict[str, object]:
     return {
         "id": key.id,
         "user_id": key.user_id,

@@ -11,7 +11,7 @@ from msgspec import Meta
 from pydantic import BaseModel, ConfigDict, Field
 
 from rubrica.server.depends import Serving, Signed
-from rubrica.server.idempotency import stored
+from rubrica.server.idempotency import write_once
 from rubrica.server.request_bodies import JsonRoute
 from rubrica.server.responses import RouteAnswer, decode_cursor, encode_cursor, etag, page, render
 from rubrica.store.listings import MarketFilters, Position, Sort
@@ -170,7 +170,9 @@ async def trending(
 async def detail(id: Reference, caller: Signed, service: Serving) -> Response:
     """How it stands on the marketplace. `/api/evaluations/{id}` has the definition."""
     return render(
-        RouteAnswer(marketplace.shown(await service.database.read(marketplace.detail, caller, id), service.clock()))
+        RouteAnswer(
+            marketplace.listing_data(await service.database.read(marketplace.detail, caller, id), service.clock())
+        )
     )
 
 
@@ -189,7 +191,7 @@ async def take(
 ) -> Response:
     """A private copy among your own rubrics, with its lineage. A name you already use gets a number. It counts as
     one download of yours, however often you import it. Authors and admins."""
-    return await stored(request, _imported, marketplace.take, caller, id, version, service.clock())
+    return await write_once(request, _imported, marketplace.import_copy, caller, id, version, service.clock())
 
 
 @router.post("/{id}/rate", response_model=RatingSummary, summary="Rate and review a rubric")
@@ -197,7 +199,7 @@ async def rate(request: Request, id: Reference, body: Rating, caller: Signed, se
     """1 to 5, with a review if you like. One for each person: rating again replaces what you said before. Nobody rates
     what is their own (403). Players, authors and admins."""
     text = body.review or ""
-    return await stored(request, _rated, marketplace.rate, caller, id, body.rating, text, service.clock())
+    return await write_once(request, _rated, marketplace.rate, caller, id, body.rating, text, service.clock())
 
 
 @router.get("/{id}/reviews", response_model=ReviewPage, summary="What people think of a rubric")
@@ -222,7 +224,7 @@ async def reviews(
 async def feature(id: Reference, body: Featuring, caller: Signed, service: Serving) -> Response:
     """Admins only."""
     found = await service.database.write(marketplace.feature, caller, id, body.featured)
-    return render(RouteAnswer(marketplace.shown(found, service.clock())))
+    return render(RouteAnswer(marketplace.listing_data(found, service.clock())))
 
 
 def _position(cursor: str | None, sort: Sort) -> Position | None:
@@ -231,7 +233,7 @@ def _position(cursor: str | None, sort: Sort) -> Position | None:
 
 def _page(found: marketplace.ListingPage, now: datetime) -> Response:
     following = None if found.after is None else encode_cursor(found.after)
-    return render(RouteAnswer(page([marketplace.shown(offer, now) for offer in found.offers], following)))
+    return render(RouteAnswer(page([marketplace.listing_data(offer, now) for offer in found.offers], following)))
 
 
 def _imported(made: RubricEntry) -> RouteAnswer:

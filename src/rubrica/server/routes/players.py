@@ -10,7 +10,7 @@ from fastapi import APIRouter, Path, Request, Response
 from rubrica.games import players
 from rubrica.server.depends import Serving, Signed
 from rubrica.server.game_shapes import NewPlayer, PlayerPage, PlayerShown
-from rubrica.server.idempotency import stored
+from rubrica.server.idempotency import write_once
 from rubrica.server.request_bodies import JsonRoute
 from rubrica.server.responses import RouteAnswer, decode_cursor, encode_cursor, page, render
 from rubrica.store.players import Player
@@ -25,7 +25,7 @@ async def make(request: Request, body: NewPlayer, caller: Signed, service: Servi
     """Players. One called like you is you. Names that are submitted with a round become players by themselves; made
     beforehand, a player can have `info`, and a `user` who may play as it (authors)."""
     wanted = (body.name, body.info, body.user)
-    return await stored(request, _made, players.create_player, caller, *wanted, service.clock())
+    return await write_once(request, _made, players.create_player, caller, *wanted, service.clock())
 
 
 @router.get("", response_model=PlayerPage, summary="List players")

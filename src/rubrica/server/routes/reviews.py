@@ -10,7 +10,7 @@ from uuid import UUID
 from fastapi import APIRouter, Path, Query, Request, Response
 
 from rubrica.server.depends import Serving, Signed
-from rubrica.server.idempotency import stored
+from rubrica.server.idempotency import write_once
 from rubrica.server.request_bodies import JsonRoute
 from rubrica.server.responses import RouteAnswer, decode_cursor, encode_cursor, page, render
 from rubrica.server.review_shapes import (
@@ -86,7 +86,9 @@ async def submit(
     request: Request, item_id: ItemId, body: NewReviewScores, caller: Signed, service: Serving
 ) -> Response:
     """Players. What you give stands: 409 if you have scored it already. The reply tells what the judge gave."""
-    return await stored(request, _submitted, reviews.submit, caller, item_id, body.scores, body.note, service.clock())
+    return await write_once(
+        request, _submitted, reviews.submit, caller, item_id, body.scores, body.note, service.clock()
+    )
 
 
 @router.get("/agreement", response_model=AgreementShown, summary="Hold the judge against people")
@@ -114,7 +116,7 @@ async def keep(request: Request, body: CalibrationWanted, caller: Signed, servic
     rubric has changed since its judge scored by it, 422 if no correction clearly helps."""
     check_action(caller, "keeping a calibrated rubric")
     made = await _calibrated(caller, service, body.rubric, body.run)
-    return await stored(request, created, keep_calibrated, caller, made, service.clock())
+    return await write_once(request, created, keep_calibrated, caller, made, service.clock())
 
 
 async def _report(caller: Caller, service: Service, run: str | None) -> AgreementReport:

@@ -16,11 +16,11 @@ from rubrica.games.submission import HIGHEST_NUMBER, MOST_ROUNDS, read_submissio
 from rubrica.games.turns import open_catch_up, open_turn
 from rubrica.server.depends import Serving, Signed
 from rubrica.server.game_shapes import RoundPage, RoundShown, RoundsJudged
-from rubrica.server.idempotency import stored
+from rubrica.server.idempotency import write_once
 from rubrica.server.payloads import round_payload
-from rubrica.server.request_bodies import JsonRoute, apart
+from rubrica.server.request_bodies import JsonRoute, run_by_size
 from rubrica.server.responses import RouteAnswer, decode_cursor, encode_cursor, page, render
-from rubrica.server.shared import KeyedLocks, shared
+from rubrica.server.shared import KeyedLocks, shared_instance
 
 from .games import MOST, PAGE, Cursor, GameId
 
@@ -67,7 +67,7 @@ async def evaluate(
     scores: all or nothing. A number that is taken is refused (409). Without rounds, those that were stored before and
     lack a score of something attached are judged.
     """
-    submission = await apart(await request.body(), read_submission, body or {})
+    submission = await run_by_size(await request.body(), read_submission, body or {})
     what = submission.player or caller.user_id if submission.rounds else None
 
     async def opened(now: datetime) -> Opened:
@@ -79,9 +79,9 @@ async def evaluate(
         return RoundJudging(service.plans.of, caller, now, service.work.of(caller.user_id), service.spending)
 
     async def keep(judged: JudgedRounds, complete: bool) -> Response:
-        return await stored(request, partial(_told, game_id, complete), rounds.keep, judged)
+        return await write_once(request, partial(_rounds_answer, game_id, complete), rounds.keep_rounds, judged)
 
-    async with shared(request.app, KeyedLocks).of((game_id, what)):
+    async with shared_instance(request.app, KeyedLocks).of((game_id, what)):
         return await judge_and_keep(opened, bench, keep, service.clock)
 
 
@@ -117,5 +117,5 @@ async def read(
     return render(RouteAnswer(round_payload(found)))
 
 
-def _told(game_id: UUID, complete: bool, told: list[RoundReply]) -> RouteAnswer:
+def _rounds_answer(game_id: UUID, complete: bool, told: list[RoundReply]) -> RouteAnswer:
     return RouteAnswer({"game_id": game_id, "rounds": [round_payload(each) for each in told], "complete": complete})

@@ -10,7 +10,7 @@ from starlette.exceptions import HTTPException
 from rubrica.errors import InputError
 from rubrica.report.rubric_page import rubric_html, rubric_markdown
 from rubrica.server.depends import Serving, Signed
-from rubrica.server.idempotency import stored
+from rubrica.server.idempotency import write_once
 from rubrica.server.preconditions import unchanged
 from rubrica.server.request_bodies import JsonRoute, read_document
 from rubrica.server.responses import RouteAnswer, decode_cursor, encode_cursor, etag, page, render
@@ -35,7 +35,7 @@ from rubrica.workspace.editing import two_versions
 from rubrica.workspace.entry import RubricEntry, origin_shown
 from rubrica.workspace.plain_data import plain_text
 
-from .evaluations import MOST, PAGE, Reference, created, row, whole
+from .evaluations import MOST, PAGE, Reference, created, row, rubric_answer
 
 router = APIRouter(prefix="/api/evaluations", route_class=JsonRoute, tags=["versions"])
 YAML = frozenset({"application/yaml", "application/x-yaml", "text/yaml", "text/x-yaml", "text/vnd.yaml"})
@@ -122,9 +122,9 @@ async def restore(
     now = service.clock()
 
     def respond(entry: RubricEntry) -> RouteAnswer:
-        return created(entry) if entry.version.created_at == now else whole(entry)
+        return created(entry) if entry.version.created_at == now else rubric_answer(entry)
 
-    return await stored(request, respond, catalogue.restore, caller, reference, which, note, now)
+    return await write_once(request, respond, catalogue.restore, caller, reference, which, note, now)
 
 
 @router.post("/{reference}/fork", status_code=201, response_model=EvaluationShown, summary="Fork a rubric")
@@ -135,7 +135,7 @@ async def fork(
     already gets a number."""
     wish = body or Fork(name=None, version=None)
     name = None if wish.name is None else _name(wish.name)
-    return await stored(request, created, catalogue.fork, caller, reference, wish.version, name, service.clock())
+    return await write_once(request, created, catalogue.fork, caller, reference, wish.version, name, service.clock())
 
 
 @router.get("/{reference}/lineage", response_model=LineageShown, summary="Read a lineage")
@@ -189,8 +189,8 @@ async def import_bundle(
     check_action(caller, "importing a rubric")
     body = await request.body()
     draft = await run_for_user(request.app, caller, _read, body, request.headers.get("content-type", ""))
-    query = catalogue.take_in if rename else catalogue.create
-    return await stored(request, created, query, caller, draft, service.clock())
+    query = catalogue.import_draft if rename else catalogue.create
+    return await write_once(request, created, query, caller, draft, service.clock())
 
 
 @router.get(

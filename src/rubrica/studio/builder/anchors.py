@@ -66,7 +66,11 @@ def anchors_of(rows: Sequence[AnchorRow]) -> dict[str, str]:
     """
     anchors: dict[str, str] = {}
     for row in rows:
-        key = f"{_written(row.low)}-{_written(row.high)}" if row.low != row.high or row.low is None else f"{row.low:g}"
+        key = (
+            f"{_format_end(row.low)}-{_format_end(row.high)}"
+            if row.low != row.high or row.low is None
+            else f"{row.low:g}"
+        )
         while key in anchors:
             key += " "
         anchors[key] = row.text
@@ -140,7 +144,7 @@ def coverage(rows: Sequence[AnchorRow], scale: Scale) -> Coverage:
     )
 
 
-def _written(end: float | None) -> str:
+def _format_end(end: float | None) -> str:
     return OPEN if end is None else f"{end:g}"
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from rubrica.errors import Problem
 
 from .anchors import Coverage, Kind, ScaleStretch
-from .document import Data, mapped
+from .document import Data, mapping_at
 
 PLACES = 4
 """Decimals of a share; a percent has two fewer."""
@@ -40,7 +40,7 @@ def rows_of(bands: Any) -> list[Band]:
     >>> rows_of({"poor": 0, "good": 0.7})
     [Band(name='good', start=70), Band(name='poor', start=0)]
     """
-    return ordered([Band(name.strip(), _percent(share)) for name, share in mapped({"": bands}, ("",)).items()])
+    return sort_bands([Band(name.strip(), _percent(share)) for name, share in mapping_at({"": bands}, ("",)).items()])
 
 
 def bands_of(rows: Sequence[Band]) -> dict[str, Any]:
@@ -50,7 +50,7 @@ def bands_of(rows: Sequence[Band]) -> dict[str, Any]:
     {'good': 0.725, 'poor': 0.0, 'good ': None}
     """
     bands: dict[str, Any] = {}
-    for row in ordered(rows):
+    for row in sort_bands(rows):
         key = row.name.strip()
         while key in bands:
             key += " "
@@ -58,7 +58,7 @@ def bands_of(rows: Sequence[Band]) -> dict[str, Any]:
     return bands
 
 
-def ordered(rows: Sequence[Band]) -> list[Band]:
+def sort_bands(rows: Sequence[Band]) -> list[Band]:
     """The rows from the best to the worst."""
     return sorted(rows, key=rank, reverse=True)
 
@@ -68,10 +68,10 @@ def rank(row: Band) -> float:
     return float("-inf") if row.start is None else row.start
 
 
-def another(rows: Sequence[Band]) -> Band:
+def new_band(rows: Sequence[Band]) -> Band:
     """A further row: at the bottom where nothing covers that, else above all the others.
 
-    >>> another([Band("good", 70)]), another([Band("good", 70), Band("poor", 0)])
+    >>> new_band([Band("good", 70)]), new_band([Band("good", 70), Band("poor", 0)])
     (Band(name='', start=0), Band(name='', start=85))
     """
     starts = [row.start for row in rows if row.start is not None]
@@ -101,7 +101,7 @@ def coverage(rows: Sequence[Band]) -> Coverage:
 
 def problems_of(document: Data) -> list[Problem]:
     """What a form must not leave as it is, though a document might say it: bands without a name, or with the same."""
-    names = [str(name).strip() for name in mapped(document, ("bands",))]
+    names = [str(name).strip() for name in mapping_at(document, ("bands",))]
     found = []
     if "" in names:
         found.append(Problem("a band has no name", ("bands",), fix="say what such a score is called, such as good"))

@@ -59,7 +59,7 @@ def payload(document: Data, *, is_public: bool = False, note: str = "") -> dict[
     return {**document, **listing, "is_public": is_public, "note": note}
 
 
-def checked(handed_in: dict[str, Any]) -> Draft:
+def check_payload(handed_in: dict[str, Any]) -> Draft:
     """The draft of what is handed in; a RubricError tells everything that keeps it from being kept."""
     own = band_problems(handed_in)
     try:
@@ -81,9 +81,9 @@ def check_draft(document: Data, placed: Document | None, sample: DraftSample) ->
     except ContextError as error:
         context, sample_fault = Context(prompt=sample.prompt, response=sample.response), str(error)
     try:
-        draft = checked(payload(document))
+        draft = check_payload(payload(document))
     except RubricError as error:
-        problems = tuple(_placed(problem, placed) for problem in _told(error.problems))
+        problems = tuple(_with_line(problem, placed) for problem in _form_problems(error.problems))
         return DraftCheck(problems, context=context, sample_fault=sample_fault)
     except InputError as error:
         return DraftCheck((Problem(str(error)),), context=context, sample_fault=sample_fault)
@@ -94,7 +94,7 @@ def check_draft(document: Data, placed: Document | None, sample: DraftSample) ->
     return DraftCheck((), draft.rubric, evaluation, context, sample_fault)
 
 
-def _told(problems: Iterable[Problem]) -> Iterator[Problem]:
+def _form_problems(problems: Iterable[Problem]) -> Iterator[Problem]:
     """Problems as somebody who builds by form wants them: at the place they are about, and none that only follows."""
     found = list(problems)
     half_read = {problem.path[0] for problem in found if problem.path}
@@ -127,5 +127,5 @@ def _reworded(problem: Problem) -> Problem:
     return problem
 
 
-def _placed(problem: Problem, placed: Document | None) -> Problem:
+def _with_line(problem: Problem, placed: Document | None) -> Problem:
     return problem if placed is None else replace(problem, line=placed.line(problem.path))

@@ -11,23 +11,23 @@ from nicegui import ui
 from rubrica.studio.builder.anchors import AnchorRow, anchors_of, coverage, rows_of, spread
 from rubrica.studio.builder.dimensions import (
     KINDS,
-    added,
+    add_dimension,
     kind_of,
-    moved,
+    move_dimension,
+    remove_dimension,
     scale_of,
-    scored_by,
-    taken_away,
     weighed_by_profiles,
     weights_of,
+    with_scoring,
     with_weights,
 )
-from rubrica.studio.builder.document import Path, append, at, listed, mapped, put, remove
-from rubrica.studio.builder.weights import evened, shared_out
+from rubrica.studio.builder.document import Path, append, at, list_at, mapping_at, put, remove
+from rubrica.studio.builder.weights import normalise_weights, rebalance
 
-from .editor import DraftEditor, focus, stay
+from .editor import DraftEditor, focus, keep_focus
 from .fields import (
     choice_field,
-    fold,
+    folded_section,
     icon_button,
     name_field,
     number_field,
@@ -61,10 +61,10 @@ def draw_dimensions(editor: DraftEditor) -> None:
         ui.label("what is scored, and how much each weighs").classes("quiet")
     if at(editor.document, ("score", "formula")) is None and not weighed_by_profiles(editor.document):
         draw_weights(editor, root, weights_of(editor.document, root), partial(_weigh, editor, root))
-    for name in mapped(editor.document, root):
+    for name in mapping_at(editor.document, root):
         _folded(editor, (*root, name), redraw)
     holder = ui.element("div").classes("row")
-    editor.place(root, holder, lambda messages: _told(told, messages))
+    editor.place(root, holder, lambda messages: _show_messages(told, messages))
     with holder:
         ui.button("Add a dimension", icon="add", on_click=partial(_add, editor, root, "dimension")).props(
             "outline no-caps"
@@ -79,15 +79,15 @@ def _folded(editor: DraftEditor, path: Path, redraw: Callable[[], None]) -> None
         axis = at(editor.document, path)
         return str(at(axis, ("title",), "") or path[-1]), KINDS[kind_of(axis)]
 
-    retitle(editor, fold(editor, path, *heads(), partial(_axis, editor, path, redraw)), heads)
+    retitle(editor, folded_section(editor, path, *heads(), partial(_axis, editor, path, redraw)), heads)
 
 
-def _told(label: ui.label, messages: Any) -> None:
+def _show_messages(label: ui.label, messages: Any) -> None:
     label.set_text("\n".join(messages))
 
 
 def _add(editor: DraftEditor, path: Path, wish: str) -> None:
-    document, name = added(editor.document, path, wish)
+    document, name = add_dimension(editor.document, path, wish)
     editor.opened.add((*path, name))
     editor.change(document, SECTION, "profiles", "sections")
     found = editor.nearest((*path, name, "name"))
@@ -127,7 +127,7 @@ def draw_weights(
     def moved_to(name: str, event: Any) -> None:
         to = float(event.args)
         locked = {other for other in now if (*path, other) in editor.locked}
-        changed = shared_out(now, name, to, locked)
+        changed = rebalance(now, name, to, locked)
         with sliders[name].props.suspend_updates():
             sliders[name].props["value"] = changed[name]
         take(changed, name if abs(changed[name] - to) < 1e-9 else None)  # where it went is not sent back while it moves
@@ -143,7 +143,7 @@ def draw_weights(
             slider = ui.element("input").props('type="range" min="0" max="1" step="0.01"').classes("range")
             slider.props["aria-label"] = f"Weight of {name}"
             slider.props["value"] = weight
-            stay(slider, (*path, name, "weight"))
+            keep_focus(slider, (*path, name, "weight"))
             slider.on("input", partial(moved_to, name), js_handler=_MOVED, throttle=0.05)
             sliders[name] = slider
             numbers[name] = ui.label("").classes("weight number")
@@ -152,7 +152,9 @@ def draw_weights(
             _drawn_lock(editor, (*path, name), button)
     with ui.element("div").classes("row hollow"):
         sum_label = ui.label("").classes("wrong")
-        even = ui.button("Make them sum to 100 %", on_click=lambda: take(evened(now))).props("flat dense no-caps")
+        even = ui.button("Make them sum to 100 %", on_click=lambda: take(normalise_weights(now))).props(
+            "flat dense no-caps"
+        )
     show()
 
 
@@ -178,11 +180,11 @@ def _axis(editor: DraftEditor, path: Path, redraw: Callable[[], None]) -> None:
     kinds = {name: title for name, title in KINDS.items() if not (is_part and name == "parts")}
 
     def turn(event: Any) -> None:
-        editor.change(scored_by(editor.document, path, event.value), structural=True)
+        editor.change(with_scoring(editor.document, path, event.value), structural=True)
         redraw()
 
     choice = ui.select(kinds, label="How it is scored", value=kind, on_change=turn)
-    stay(choice.props("outlined dense options-dense").classes("medium"), (*path, "scorer"))
+    keep_focus(choice.props("outlined dense options-dense").classes("medium"), (*path, "scorer"))
     if kind == "judge":
         draw_anchors(editor, path, str(path[1]))
         _offline(editor, path, redraw)
@@ -191,15 +193,17 @@ def _axis(editor: DraftEditor, path: Path, redraw: Callable[[], None]) -> None:
     else:
         draw_recipe(editor, path, kind, redraw)
     if not is_part:
-        fold(editor, (*path, "more"), "More", "its own scale, when it applies, pictures", partial(_more, editor, path))
+        folded_section(
+            editor, (*path, "more"), "More", "its own scale, when it applies, pictures", partial(_more, editor, path)
+        )
 
 
 def _shift(editor: DraftEditor, path: Path, by: int) -> None:
-    editor.change(moved(editor.document, path, by), SECTION, "sections")
+    editor.change(move_dimension(editor.document, path, by), SECTION, "sections")
 
 
 def _drop(editor: DraftEditor, path: Path) -> None:
-    editor.change(taken_away(editor.document, path), SECTION, "profiles", "sections")
+    editor.change(remove_dimension(editor.document, path), SECTION, "profiles", "sections")
     ui.notify(f"{path[-1]} is removed. Undo brings it back.")
 
 
@@ -254,7 +258,7 @@ def draw_anchors(editor: DraftEditor, path: Path, dimension: str) -> None:
             high = ui.number("To", value=row.high, on_change=partial(change, index, "high"))
             area = ui.textarea("Looks like", value=row.text, on_change=partial(change, index, "text"))
             for key, field in (("low", low), ("high", high), ("text", area.props("autogrow").classes("grow"))):
-                stay(field.props("outlined dense"), (*own, key))
+                keep_focus(field.props("outlined dense"), (*own, key))
             icon_button("delete", "Remove the anchor", partial(drop, index))
 
     def drop(index: int) -> None:
@@ -280,7 +284,7 @@ def draw_anchors(editor: DraftEditor, path: Path, dimension: str) -> None:
 
 def _offline(editor: DraftEditor, path: Path, redraw: Callable[[], None]) -> None:
     place: Path = (*path, "offline")
-    recipe = mapped(editor.document, place)
+    recipe = mapping_at(editor.document, place)
     way = next((key for key in ("formula", "rules", "checks") if key in recipe), "")
 
     def turn(event: Any) -> None:
@@ -289,7 +293,7 @@ def _offline(editor: DraftEditor, path: Path, redraw: Callable[[], None]) -> Non
 
     with ui.element("div").classes("row"):
         choice = ui.select(OFFLINE, label="Without a model, it is scored by", value=way, on_change=turn)
-        stay(choice.props("outlined dense options-dense").classes("medium"), (*place, "way"))
+        keep_focus(choice.props("outlined dense options-dense").classes("medium"), (*place, "way"))
         if way:
             number_field(editor, (*place, "confidence"), "Confidence, 0 to 1", default=1)
     if way:
@@ -315,7 +319,7 @@ def draw_recipe(editor: DraftEditor, path: Path, kind: str, redraw: Callable[[],
 
 
 def _checks(editor: DraftEditor, path: Path, redraw: Callable[[], None]) -> None:
-    for index in range(len(listed(editor.document, path))):
+    for index in range(len(list_at(editor.document, path))):
         with ui.element("div").classes("row top sub-row"):
             text_field(editor, (*path, index, "name"), "Name", wide=False)
             FormulaField(editor, (*path, index, "that"), "Holds when")
@@ -337,7 +341,7 @@ def _cut(editor: DraftEditor, path: Path, redraw: Callable[[], None]) -> None:
 
 def _parts(editor: DraftEditor, path: Path, redraw: Callable[[], None]) -> None:
     draw_weights(editor, path, weights_of(editor.document, path), partial(_weigh, editor, path))
-    for name in mapped(editor.document, path):
+    for name in mapping_at(editor.document, path):
         _folded(editor, (*path, name), redraw)
     ui.button("Add a part", icon="add", on_click=partial(_add, editor, path, "part")).props("flat dense no-caps")
 

@@ -11,8 +11,8 @@ from pydantic import ValidationError
 from rubrica.model.rubric import ScorerKind
 from rubrica.model.scale import Scale
 
-from .document import Data, Path, at, free_name, listed, mapped, move, put, rename
-from .weights import admitted, evened, released
+from .document import Data, Path, at, free_name, list_at, mapping_at, move, put, rename
+from .weights import add_weight, normalise_weights, remove_weight
 
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}", re.ASCII)
 KINDS: Mapping[ScorerKind, str] = {
@@ -45,7 +45,7 @@ _BEGUN: Mapping[str, Data] = {
 
 def weights_of(document: Data, path: Path) -> dict[str, float]:
     """The weights of the things in a mapping, such as the dimensions; 0 where one has none."""
-    return {name: _number(at(thing, ("weight",), 0.0)) for name, thing in mapped(document, path).items()}
+    return {name: _number(at(thing, ("weight",), 0.0)) for name, thing in mapping_at(document, path).items()}
 
 
 def with_weights(document: Data, path: Path, weights: Mapping[str, float]) -> Data:
@@ -55,13 +55,13 @@ def with_weights(document: Data, path: Path, weights: Mapping[str, float]) -> Da
     return document
 
 
-def added(document: Data, path: Path, wish: str) -> tuple[Data, str]:
+def add_dimension(document: Data, path: Path, wish: str) -> tuple[Data, str]:
     """The document with a further dimension (or part), which a judge answers, and its name."""
-    name = free_name(mapped(document, path), wish)
+    name = free_name(mapping_at(document, path), wish)
     if path == ("dimensions",) and weighed_by_profiles(document):
         document = put(document, (*path, name), {"asks": "", "scorer": "judge"})
         return _profiles(document, lambda own: {**own, name: 0.0}), name
-    weights = admitted(weights_of(document, path), name)
+    weights = add_weight(weights_of(document, path), name)
     document = put(document, (*path, name), {"asks": "", "weight": weights[name], "scorer": "judge"})
     document = with_weights(document, path, weights)
     if path == ("dimensions",):
@@ -69,32 +69,32 @@ def added(document: Data, path: Path, wish: str) -> tuple[Data, str]:
     return document, name
 
 
-def taken_away(document: Data, path: Path) -> Data:
+def remove_dimension(document: Data, path: Path) -> Data:
     """The document without a dimension (or part). The others take over its weight, in every profile too."""
     where, name = path[:-1], str(path[-1])
-    weights = released(weights_of(document, where), name)
+    weights = remove_weight(weights_of(document, where), name)
     document = put(document, path, None)
     document = with_weights(document, where, weights) if any(weights.values()) else document
     if where != ("dimensions",):
         return document
-    document = _profiles(document, lambda own: released(own, name) if name in own else own)
-    for section in mapped(document, ("sections",)):
-        members = [one for one in listed(document, ("sections", section, "dimensions")) if one != name]
+    document = _profiles(document, lambda own: remove_weight(own, name) if name in own else own)
+    for section in mapping_at(document, ("sections",)):
+        members = [one for one in list_at(document, ("sections", section, "dimensions")) if one != name]
         document = put(document, ("sections", section, "dimensions"), members)
     return document
 
 
-def renamed(document: Data, path: Path, name: str) -> Data:
+def rename_dimension(document: Data, path: Path, name: str) -> Data:
     """The document with a dimension, part, setting or named pattern called otherwise, wherever it is read."""
     old = str(path[-1])
-    if name == old or name in mapped(document, path[:-1]):
+    if name == old or name in mapping_at(document, path[:-1]):
         return document
     document = rename(document, path, name)
     if path[:-1] == ("dimensions",):
         document = _profiles(document, lambda own: {name if key == old else key: own[key] for key in own})
-        for section in mapped(document, ("sections",)):
+        for section in mapping_at(document, ("sections",)):
             place: Path = ("sections", section, "dimensions")
-            document = put(document, place, [name if one == old else one for one in listed(document, place)])
+            document = put(document, place, [name if one == old else one for one in list_at(document, place)])
     found: Data = _reworded(document, old, name)
     return found
 
@@ -116,12 +116,12 @@ def _reworded(value: Any, old: str, new: str, key: str = "") -> Any:
     return value
 
 
-def scored_by(document: Data, path: Path, kind: ScorerKind) -> Data:
+def with_scoring(document: Data, path: Path, kind: ScorerKind) -> Data:
     """The document with a dimension (or part) scored in another way.
 
     A recipe that a judged dimension had offline becomes its own, and the other way round, so that nothing is lost.
     """
-    axis = mapped(document, path)
+    axis = mapping_at(document, path)
     recipe = {key: value for key, value in axis.items() if key in _BLOCKS and key not in ("offline", "scorer", "looks")}
     kept = {key: value for key, value in axis.items() if key not in _BLOCKS}
     stand_in = axis.get("offline") if isinstance(axis.get("offline"), Mapping) else None
@@ -156,29 +156,29 @@ def scale_of(document: Data, dimension: str | None = None) -> Scale:
     """The scale a dimension is scored on; 0 to 1 while what is written is no scale."""
     own = None if dimension is None else at(document, ("dimensions", dimension, "scale"))
     try:
-        return Scale.model_validate(own if own is not None else mapped(document, ("scale",)))
+        return Scale.model_validate(own if own is not None else mapping_at(document, ("scale",)))
     except ValidationError:
         return Scale()
 
 
 def profile_names(document: Data) -> list[str]:
     """The profiles, in their order."""
-    return [name for name in mapped(document, ("profiles",)) if name not in ("by", "default")]
+    return [name for name in mapping_at(document, ("profiles",)) if name not in ("by", "default")]
 
 
 def profile_weights(document: Data, profile: str) -> dict[str, float]:
     """A profile's weights, the dimensions' own where it has none."""
-    own = mapped(document, ("profiles", profile, "weights"))
+    own = mapping_at(document, ("profiles", profile, "weights"))
     if own:
-        return {name: _number(own.get(name, 0.0)) for name in mapped(document, ("dimensions",))}
-    return evened(weights_of(document, ("dimensions",)))
+        return {name: _number(own.get(name, 0.0)) for name in mapping_at(document, ("dimensions",))}
+    return normalise_weights(weights_of(document, ("dimensions",)))
 
 
 def with_profile(document: Data, by: str, name: str) -> Data:
     """The document with a further profile, which weighs as the dimensions do."""
     document = put(document, ("profiles", "by"), at(document, ("profiles", "by"), by))
     threshold = at(document, ("threshold",))
-    profile = {"weights": evened(weights_of(document, ("dimensions",)))}
+    profile = {"weights": normalise_weights(weights_of(document, ("dimensions",)))}
     return put(document, ("profiles", name), {**({} if threshold is None else {"threshold": threshold}), **profile})
 
 
@@ -195,19 +195,19 @@ def with_profile_called(document: Data, name: str, wish: str) -> Data:
 
 def weighed_by_profiles(document: Data) -> bool:
     """Whether every profile has weights and no dimension has one of its own."""
-    own = any(at(dimension, ("weight",)) is not None for dimension in mapped(document, ("dimensions",)).values())
+    own = any(at(dimension, ("weight",)) is not None for dimension in mapping_at(document, ("dimensions",)).values())
     names = profile_names(document)
-    return not own and bool(names) and all(mapped(document, ("profiles", name, "weights")) for name in names)
+    return not own and bool(names) and all(mapping_at(document, ("profiles", name, "weights")) for name in names)
 
 
-def moved(document: Data, path: Path, by: int) -> Data:
+def move_dimension(document: Data, path: Path, by: int) -> Data:
     """The document with a dimension some places further down."""
     return move(document, path, by)
 
 
 def _profiles(document: Data, change: Any) -> Data:
     for profile in profile_names(document):
-        own = mapped(document, ("profiles", profile, "weights"))
+        own = mapping_at(document, ("profiles", profile, "weights"))
         if own:
             document = put(document, ("profiles", profile, "weights"), change(own))
     return document

@@ -70,14 +70,14 @@ def _put(here: Any, path: Path, value: Any) -> Any:
 
 def append(document: Data, path: Path, item: Any) -> Data:
     """The document with a further item in a list, which is made if there is none."""
-    return put(document, path, [*listed(document, path), item])
+    return put(document, path, [*list_at(document, path), item])
 
 
 def remove(document: Data, path: Path) -> Data:
     """The document without a thing. A list or a mapping that loses its last thing goes as well."""
     where, step = path[:-1], path[-1]
     if isinstance(step, int):
-        items = listed(document, where)
+        items = list_at(document, where)
         left = [*items[:step], *items[step + 1 :]]
         return put(document, where, left or None)
     return put(document, path, None)
@@ -115,13 +115,13 @@ def rename(document: Data, path: Path, name: str) -> Data:
     return put(document, path[:-1], {name if key == path[-1] else key: kept for key, kept in holder.items()})
 
 
-def listed(document: Any, path: Path) -> list[Any]:
+def list_at(document: Any, path: Path) -> list[Any]:
     """The list at a place; an empty one where there is none."""
     found = at(document, path)
     return list(found) if isinstance(found, Sequence) and not isinstance(found, str) else []
 
 
-def mapped(document: Any, path: Path) -> Data:
+def mapping_at(document: Any, path: Path) -> Data:
     """The mapping at a place; an empty one where there is none."""
     found = at(document, path)
     return dict(found) if isinstance(found, Mapping) else {}

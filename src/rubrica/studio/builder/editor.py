@@ -15,7 +15,7 @@ from nicegui import Client, background_tasks, ui
 from rubrica.engine.document import Document
 from rubrica.errors import Problem, RubricError
 from rubrica.studio.builder.checking import DraftCheck, DraftSample, check_draft
-from rubrica.studio.builder.document import Data, Path, at, mapped, put
+from rubrica.studio.builder.document import Data, Path, at, mapping_at, put
 from rubrica.studio.builder.formulas import FormulaSample
 from rubrica.studio.studio import Visitor
 from rubrica.workspace.draft import LARGEST_DEFINITION
@@ -146,7 +146,7 @@ class DraftEditor:
     def mark_saved(self, entry: RubricEntry) -> None:
         """What the editor holds is what is kept now."""
         self.entry, self.is_public = entry, entry.listing.is_public
-        self.document = whole(entry)
+        self.document = editable_document(entry)
         self._before = []  # an earlier version is restored from the history, not undone
         self.restate()
         self._saved = self._state()
@@ -193,7 +193,7 @@ class DraftEditor:
     def place(self, path: Path, element: ui.element, show: Callable[[Sequence[str]], object] | None = None) -> None:
         """Say that a part of the document is edited in an element; a field of its own shows what is wrong itself."""
         if show is None:
-            stay(element, path)
+            keep_focus(element, path)
         self._places[path] = FormPlace(element, show or (lambda messages: show_problems(element, messages)))
 
     def live(self, element: ui.element, follow: Callable[[], object]) -> None:
@@ -229,7 +229,7 @@ class DraftEditor:
         said = ", ".join(json.dumps(part) for part in (old, new, reads))
         with suppress(TimeoutError):
             await self.client.run_javascript(f"window.rubricaCarry?.move({said})", timeout=5)
-        holder = mapped(self.document, old[:-1])
+        holder = mapping_at(self.document, old[:-1])
         if old[-1] not in holder or new[-1] in holder:
             return
 
@@ -253,7 +253,7 @@ class DraftEditor:
         async with self._busy:
             if generation != self._generation or self.client.is_deleted:
                 return
-            text, found = await asyncio.to_thread(_looked_at, self.document, self._text, self.sample)
+            text, found = await asyncio.to_thread(_check_text, self.document, self._text, self.sample)
         if generation != self._generation or self.client.is_deleted:
             return
         self._text, self._size = text, max(1, len(text))
@@ -315,10 +315,10 @@ class DraftEditor:
         self.client.run_javascript(f"localStorage.removeItem({json.dumps(self.storage)})")
 
 
-def written(value: Any) -> str:
+def typed_text(value: Any) -> str:
     """What was typed into a field; a page may send anything in its place, and as much as it likes.
 
-    >>> written("Tone"), written(None), written({"a": 1}), len(written("x" * 500_000))
+    >>> typed_text("Tone"), typed_text(None), typed_text({"a": 1}), len(typed_text("x" * 500_000))
     ('Tone', '', '', 200000)
     """
     return value[:LONGEST_FIELD] if isinstance(value, str) else ""
@@ -330,7 +330,7 @@ def _read(text: str) -> Data:
     return from_text(text)[0]
 
 
-def _looked_at(document: Data, text: str | None, sample: DraftSample) -> tuple[str, DraftCheck]:
+def _check_text(document: Data, text: str | None, sample: DraftSample) -> tuple[str, DraftCheck]:
     """A draft's text, written if it is not there, and what the draft comes to."""
     text = to_text(document) if text is None else text
     try:
@@ -340,7 +340,7 @@ def _looked_at(document: Data, text: str | None, sample: DraftSample) -> tuple[s
     return text, check_draft(document, placed, sample)
 
 
-def whole(entry: RubricEntry) -> Data:
+def editable_document(entry: RubricEntry) -> Data:
     """A rubric as a document to be edited: as written, with its version, category and tags."""
     document = dict(entry.version.definition)
     for key in ("version", "category", "tags"):
@@ -348,7 +348,7 @@ def whole(entry: RubricEntry) -> Data:
     return document
 
 
-def stay(element: ui.element, path: Path) -> None:
+def keep_focus(element: ui.element, path: Path) -> None:
     """Let the cursor stay in an element when another one takes its place because the form is drawn anew."""
     element.props["data-place"] = json.dumps(path, ensure_ascii=False, separators=(",", ":"))
     if isinstance(element, ui.input | ui.number):
@@ -361,7 +361,7 @@ def focus(client: Client, element: ui.element) -> None:
     client.run_javascript(f"window.rubricaCarry?.focus({json.dumps(element.html_id)})")
 
 
-def said(document: Data, path: Path) -> str:
+def text_at(document: Data, path: Path) -> str:
     """What stands at a place, as text."""
     value = at(document, path, "")
     return value if isinstance(value, str) else f"{value:g}" if isinstance(value, float) else str(value)

@@ -9,12 +9,12 @@ from typing import Any
 from nicegui import background_tasks, ui
 
 from rubrica.errors import RubricError
-from rubrica.studio.builder.dimensions import NAME, renamed
-from rubrica.studio.builder.document import Path, at, mapped
+from rubrica.studio.builder.dimensions import NAME, rename_dimension
+from rubrica.studio.builder.document import Path, at, mapping_at
 from rubrica.studio.builder.sentences import amount_of
 from rubrica.workspace.rubric_text import from_text, to_text
 
-from .editor import LONGEST_FIELD, DraftEditor, said, show_problems, stay, written
+from .editor import LONGEST_FIELD, DraftEditor, keep_focus, show_problems, text_at, typed_text
 
 Then = Callable[[], None] | None
 SETTLES = 0.25
@@ -27,10 +27,10 @@ def text_field(
     """A line of text, or several. An empty one takes the key away."""
 
     def changed(event: Any) -> None:
-        editor.put(path, written(event.value) or None)
+        editor.put(path, typed_text(event.value) or None)
 
     make = ui.textarea if area else ui.input
-    element = make(label, value=said(editor.document, path), on_change=changed, placeholder=hint or None)
+    element = make(label, value=text_at(editor.document, path), on_change=changed, placeholder=hint or None)
     element.props("outlined dense" + (" autogrow" if area else "")).classes("grow" if wide else "short")
     element.props(f"maxlength={LONGEST_FIELD}")
     editor.place(path, element)
@@ -61,10 +61,10 @@ def amount_field(editor: DraftEditor, path: Path, label: str) -> ui.input:
     """A number or a formula."""
 
     def changed(event: Any) -> None:
-        text = written(event.value)
+        text = typed_text(event.value)
         editor.put(path, amount_of(text) if text.strip() else None)
 
-    element = ui.input(label, value=said(editor.document, path), on_change=changed)
+    element = ui.input(label, value=text_at(editor.document, path), on_change=changed)
     element.props("outlined dense input-class=mono data-formula").classes("short")
     editor.place(path, element)
     return element
@@ -105,7 +105,7 @@ def switch_field(editor: DraftEditor, path: Path, label: str, *, then: Then = No
             then()
 
     element = ui.switch(label, value=bool(at(editor.document, path, False)), on_change=changed)
-    stay(element, path)
+    keep_focus(element, path)
     editor.place(path, element, lambda _: None)
     return element
 
@@ -116,7 +116,9 @@ def words_field(
     """A list of words."""
 
     def changed(event: Any) -> None:
-        words = [word.strip() for line in written(event.value).split("\n") for word in line.split(",") if word.strip()]
+        words = [
+            word.strip() for line in typed_text(event.value).split("\n") for word in line.split(",") if word.strip()
+        ]
         editor.put(path, words)
 
     found = at(editor.document, path, [])
@@ -133,7 +135,7 @@ def yaml_field(editor: DraftEditor, path: Path, label: str) -> ui.textarea:
 
     def changed(event: Any) -> None:
         try:
-            value = from_text(written(event.value))[0]
+            value = from_text(typed_text(event.value))[0]
         except RubricError as error:
             show_problems(element, [problem.message for problem in error.problems])
         else:
@@ -150,10 +152,10 @@ def name_field(editor: DraftEditor, label: str, path: Path, rename: Callable[[st
     """A name that others refer to: it changes when one leaves the field or presses Enter."""
     name = str(path[-1])
     element = ui.input(label, value=name).props("outlined dense input-class=mono").classes("short")
-    stay(element, (*path, "name"))
+    keep_focus(element, (*path, "name"))
 
     def leave() -> None:
-        wanted = written(element.value).strip()
+        wanted = typed_text(element.value).strip()
         if not wanted:
             element.value = name
         elif wanted != name and not element.is_deleted:
@@ -162,7 +164,7 @@ def name_field(editor: DraftEditor, label: str, path: Path, rename: Callable[[st
     async def later(wanted: str) -> None:
         await asyncio.sleep(SETTLES)  # whatever was clicked to leave the field is still where it was
         with editor.client:
-            if name in mapped(editor.document, path[:-1]):
+            if name in mapping_at(editor.document, path[:-1]):
                 await rename(wanted)
 
     element.on("change", leave)
@@ -173,10 +175,10 @@ async def rename_thing(editor: DraftEditor, path: Path, name: str) -> None:
     """Call a dimension, a part, a setting or a pattern otherwise, wherever it is read."""
     if NAME.fullmatch(name) is None:
         ui.notify("A name is a letter, then letters, digits and _.", type="warning")
-    elif name in mapped(editor.document, path[:-1]):
+    elif name in mapping_at(editor.document, path[:-1]):
         ui.notify(f"There already is one called {name}.", type="warning")
     else:
-        await editor.move_path(path, (*path[:-1], name), lambda now: renamed(now, path, name), reads=True)
+        await editor.move_path(path, (*path[:-1], name), lambda now: rename_dimension(now, path, name), reads=True)
 
 
 def icon_button(icon: str, label: str, then: Callable[[], object]) -> ui.button:
@@ -186,7 +188,7 @@ def icon_button(icon: str, label: str, then: Callable[[], object]) -> ui.button:
     return button
 
 
-def fold(editor: DraftEditor, path: Path, title: str, note: str, draw: Callable[[], None]) -> ui.expansion:
+def folded_section(editor: DraftEditor, path: Path, title: str, note: str, draw: Callable[[], None]) -> ui.expansion:
     """A part of the form that is drawn when it is unfolded."""
     with ui.expansion(title, caption=note or None, value=path in editor.opened).classes("fold") as element:
         body = ui.element("div").classes("fold-body")

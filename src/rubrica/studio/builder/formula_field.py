@@ -22,7 +22,7 @@ from rubrica.studio.builder.formulas import (
     value_of,
 )
 
-from .editor import LONGEST_FIELD, DraftEditor, said, stay, written
+from .editor import LONGEST_FIELD, DraftEditor, keep_focus, text_at, typed_text
 
 _CARET = "(event) => emit(event.target.selectionStart ?? 0)"
 # As if it were typed: a value that comes from here could overwrite the keys that follow.
@@ -46,10 +46,10 @@ class FormulaField:
         self._draft, self._path, self._scope, self._caret = editor, path, scope, 0
         self._label = label
         with ui.element("div").classes("formula grow"):
-            self.input = ui.input(label, value=said(editor.document, path), on_change=self._changed)
+            self.input = ui.input(label, value=text_at(editor.document, path), on_change=self._changed)
             self.input.props("outlined dense input-class=mono spellcheck=false autocomplete=off data-formula")
             self.input.props(f"maxlength={LONGEST_FIELD}")
-            stay(self.input, path)
+            keep_focus(self.input, path)
             self.input.on("keyup", self._moved, js_handler=_CARET, throttle=0.1)
             self.input.on("click", self._moved, js_handler=_CARET)
             self._offers = ui.element("div").classes("offers").props(f'role="group" aria-label="Names for {label}"')
@@ -61,7 +61,7 @@ class FormulaField:
 
     def follow(self) -> None:
         """Tell what is wrong, or the value on the sample."""
-        text, document = said(self._draft.document, self._path), self._draft.document
+        text, document = text_at(self._draft.document, self._path), self._draft.document
         self._said.set_content(str(self._told(text, document) if text.strip() else Markup("")))
 
     def _told(self, text: str, document: dict[str, Any]) -> Markup:
@@ -86,7 +86,7 @@ class FormulaField:
         self.input.update()
 
     def _changed(self, event: Any) -> None:
-        self._draft.put(self._path, written(event.value) or None)
+        self._draft.put(self._path, typed_text(event.value) or None)
         self.follow()
 
     def _moved(self, event: Any) -> None:

@@ -22,7 +22,7 @@ from rubrica.scoring.decision_plan import share_name
 from rubrica.text import text_features
 from rubrica.text.texts import Texts
 
-from .document import Data, at, mapped
+from .document import Data, at, mapping_at
 
 MOST_OFFERED = 8
 WIDEST = 56
@@ -77,10 +77,10 @@ def suggestions(document: Data, scope: Scope) -> list[NameSuggestion]:
     """Everything that a formula of the document may read, the document's own names first."""
     own: list[NameSuggestion] = []
     if scope != "context":
-        for name, dimension in mapped(document, ("dimensions",)).items():
+        for name, dimension in mapping_at(document, ("dimensions",)).items():
             title = dimension.get("title") if isinstance(dimension, Mapping) else ""
             own.append(NameSuggestion(name, f"score of the dimension {title or name}"))
-            parts = mapped(dimension, ("parts",))
+            parts = mapping_at(dimension, ("parts",))
             own += [NameSuggestion(part, f"score of a part of {name}") for part in parts]
             own.append(NameSuggestion(share_name(name), f"{name} as a share of full marks, 0 to 1"))
     if scope in ("gates", "section"):
@@ -89,9 +89,9 @@ def suggestions(document: Data, scope: Scope) -> list[NameSuggestion]:
         own.append(NameSuggestion("section", "the section's own score"))
     if has_threshold(document):
         own.append(NameSuggestion("threshold", "the threshold, of the profile where there is one"))
-    own += [NameSuggestion(name, f"a setting, {value}") for name, value in mapped(document, ("settings",)).items()]
-    own += [NameSuggestion(name, "matches of a named pattern") for name in mapped(document, ("patterns",))]
-    for name, given in mapped(document, ("context",)).items():
+    own += [NameSuggestion(name, f"a setting, {value}") for name, value in mapping_at(document, ("settings",)).items()]
+    own += [NameSuggestion(name, "matches of a named pattern") for name in mapping_at(document, ("patterns",))]
+    for name, given in mapping_at(document, ("context",)).items():
         says = given if isinstance(given, str) else at(given, ("says",), "")
         own.append(NameSuggestion(name, says or "given with the context"))
     known = {offer.name for offer in own}
@@ -105,7 +105,7 @@ def suggestions(document: Data, scope: Scope) -> list[NameSuggestion]:
 
 def has_threshold(document: Data) -> bool:
     """Whether formulas may read `threshold`."""
-    profiles = [profile for key, profile in mapped(document, ("profiles",)).items() if key not in ("by", "default")]
+    profiles = [profile for key, profile in mapping_at(document, ("profiles",)).items() if key not in ("by", "default")]
     return at(document, ("threshold",)) is not None or (
         bool(profiles) and all(at(profile, ("threshold",)) is not None for profile in profiles)
     )
@@ -219,7 +219,7 @@ def _is_condition(text: str) -> bool:
 def _names(formula: Formula, document: Data, scope: Scope, bench: FormulaSample) -> Namespace:
     """The sample as a formula reads it: what is half-written in the document is left out."""
     lexicon = PatternTable()
-    for name, pattern in mapped(document, ("patterns",)).items():
+    for name, pattern in mapping_at(document, ("patterns",)).items():
         if name in formula.names:
             try:
                 lexicon.named[name] = lexicon.add(Pattern.model_validate(pattern))
@@ -227,7 +227,7 @@ def _names(formula: Formula, document: Data, scope: Scope, bench: FormulaSample)
                 continue
     lexicon.build()
     known: dict[str, Any] = {name: bench.feature(name) for name in formula.names if name in text_features()}
-    known |= mapped(document, ("settings",))
+    known |= mapping_at(document, ("settings",))
     threshold = at(document, ("threshold",))
     judged = bench.evaluation
     if judged is not None and judged.threshold is not None:
@@ -242,7 +242,7 @@ def _names(formula: Formula, document: Data, scope: Scope, bench: FormulaSample)
             known["score"] = judged.score
     defaults = {
         name: at(given, ("default",))
-        for name, given in mapped(document, ("context",)).items()
+        for name, given in mapping_at(document, ("context",)).items()
         if at(given, ("default",)) is not None or at(given, ("optional",))
     }
     return Namespace(bench.context, NameSources(lexicon, tuple(sorted(formula.names)), defaults), known)

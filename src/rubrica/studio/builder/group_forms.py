@@ -11,11 +11,11 @@ from rubrica.studio.builder import bands
 from rubrica.studio.builder.anchors import ScaleStretch
 from rubrica.studio.builder.bands import Band
 from rubrica.studio.builder.dimensions import NAME
-from rubrica.studio.builder.document import Path, at, listed, mapped, move, put, rename
+from rubrica.studio.builder.document import Path, at, list_at, mapping_at, move, put, rename
 from rubrica.studio.builder.sections import ROOT, by_formula, members_of, summary_of, with_member, with_section
 
-from .editor import DraftEditor, focus, stay
-from .fields import fold, icon_button, name_field, retitle, text_field
+from .editor import DraftEditor, focus, keep_focus
+from .fields import folded_section, icon_button, name_field, retitle, text_field
 from .formula_field import FormulaField
 from .verdict_forms import verdict_lines, write_verdict
 
@@ -31,14 +31,14 @@ def draw_sections(editor: DraftEditor) -> None:
             "A section groups dimensions, such as those about the content. It has a score of its own in every result, "
             "and may have verdicts of its own; the score of the whole stays as it is."
         ).classes("quiet")
-        for name in mapped(editor.document, ROOT):
+        for name in mapping_at(editor.document, ROOT):
             _section(editor, name)
         ui.button("Add a section", icon="add", on_click=partial(_add_section, editor)).props("flat dense no-caps")
 
     def heads() -> tuple[str, str]:
         return "Sections", summary_of(editor.document) or "groups of dimensions with a score of their own"
 
-    retitle(editor, fold(editor, ROOT, *heads(), body), heads)
+    retitle(editor, folded_section(editor, ROOT, *heads(), body), heads)
 
 
 def _add_section(editor: DraftEditor) -> None:
@@ -56,7 +56,7 @@ def _section(editor: DraftEditor, name: str) -> None:
     async def called(wish: str) -> None:
         if NAME.fullmatch(wish) is None:
             ui.notify("A name is a letter, then letters, digits and _.", type="warning")
-        elif wish in mapped(editor.document, ROOT):
+        elif wish in mapping_at(editor.document, ROOT):
             ui.notify(f"There already is a section called {wish}.", type="warning")
         else:
             await editor.move_path(path, (*ROOT, wish), lambda now: rename(now, path, wish))
@@ -80,7 +80,7 @@ def _section(editor: DraftEditor, name: str) -> None:
         members = ", ".join(members_of(editor.document, name)) or "no dimension yet"
         return str(at(editor.document, (*path, "title"), "") or name), members
 
-    retitle(editor, fold(editor, path, *heads(), body), heads)
+    retitle(editor, folded_section(editor, path, *heads(), body), heads)
 
 
 def _shift(editor: DraftEditor, path: Path, by: int) -> None:
@@ -105,11 +105,11 @@ def _members(editor: DraftEditor, name: str) -> None:
     with ui.element("div").props('role="group" aria-label="Dimensions in the section"') as holder:
         ui.label("Dimensions in it").classes("label")
         with ui.element("div").classes("members"):
-            every = mapped(editor.document, ("dimensions",))
+            every = mapping_at(editor.document, ("dimensions",))
             for dimension in (*every, *(one for one in members if one not in every)):
                 title = str(at(every, (dimension, "title"), "") or dimension)
                 box = ui.checkbox(title, value=dimension in members, on_change=partial(ticked, dimension))
-                stay(box.props("dense"), (*path, dimension))
+                keep_focus(box.props("dense"), (*path, dimension))
         wrong = _wrong()
     editor.place(path, holder, lambda messages: wrong.set_text("\n".join(messages)))
 
@@ -123,7 +123,7 @@ def _score(editor: DraftEditor, name: str) -> None:
         editor.change(by_formula(editor.document, name, formula=bool(event.value)), "sections")
 
     choice = ui.select(WAYS, label="Its score is", value=is_formula, on_change=turn)
-    stay(choice.props("outlined dense options-dense").classes("medium"), (*path, "way"))
+    keep_focus(choice.props("outlined dense options-dense").classes("medium"), (*path, "way"))
     if is_formula:
         FormulaField(editor, path, "Score of the section", "score")
 
@@ -132,7 +132,7 @@ def _rulings(editor: DraftEditor, path: Path) -> None:
     """The section's own verdicts, which may read its score."""
     place: Path = (*path, "verdicts")
     is_asked = place in editor.opened
-    if not listed(editor.document, place) and not is_asked:
+    if not list_at(editor.document, place) and not is_asked:
 
         def ask() -> None:
             editor.opened.add(place)
@@ -155,7 +155,7 @@ def draw_bands(editor: DraftEditor) -> None:
         names = [row.name for row in bands.rows_of(at(editor.document, BANDS)) if row.name]
         return "Bands", ", ".join(names) or "names for levels of the score, such as good or poor"
 
-    retitle(editor, fold(editor, BANDS, *heads(), body), heads)
+    retitle(editor, folded_section(editor, BANDS, *heads(), body), heads)
 
 
 class _Bands:
@@ -190,9 +190,9 @@ class _Bands:
     def _row(self, number: int, row: Band) -> None:
         with ui.element("div").classes("band"):
             name = ui.input("Band", value=row.name, on_change=partial(self._named, number))
-            stay(name.props("outlined dense maxlength=60"), (*BANDS, number, "name"))
+            keep_focus(name.props("outlined dense maxlength=60"), (*BANDS, number, "name"))
             start = ui.number("From, in percent", value=row.start, on_change=partial(self._begun, number))
-            stay(start.props("outlined dense step=any").on("change", self._sort), (*BANDS, number, "start"))
+            keep_focus(start.props("outlined dense step=any").on("change", self._sort), (*BANDS, number, "start"))
             icon_button("delete", f"Remove the band {row.name}".strip(), partial(self._drop, number))
 
     def _show(self) -> None:
@@ -202,8 +202,8 @@ class _Bands:
         with self._bar:
             for stretch in found:
                 piece = ui.label(stretch.label).classes(f"stretch is-{stretch.kind}").style(f"width: {stretch.width}%")
-                piece.tooltip(_reach(stretch))
-        self._bar.props["aria-label"] = "Bands over the score: " + "; ".join(map(_reach, found))
+                piece.tooltip(_band_text(stretch))
+        self._bar.props["aria-label"] = "Bands over the score: " + "; ".join(map(_band_text, found))
 
     def _tell(self) -> None:
         found = [problem for problem in self._draft.examination.problems if problem.path[:1] == BANDS]
@@ -237,7 +237,7 @@ class _Bands:
 
     def _another(self) -> None:
         number = max(self._rows, default=-1) + 1
-        self._rows[number] = bands.another(list(self._rows.values()))
+        self._rows[number] = bands.new_band(list(self._rows.values()))
         self._sort()
         self._keep(structural=True)
         self._draw()
@@ -248,6 +248,6 @@ class _Bands:
         self._draw()
 
 
-def _reach(stretch: ScaleStretch) -> str:
+def _band_text(stretch: ScaleStretch) -> str:
     """A band, and from where to where it reaches."""
     return f"{stretch.label}: {stretch.left:g} to {stretch.left + stretch.width:g} %"

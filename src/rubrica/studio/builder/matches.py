@@ -28,12 +28,12 @@ class PatternMatches:
     error: str = ""
 
 
-def found_in(pattern: Mapping[str, Any], text: str) -> PatternMatches:
+def find_matches(pattern: Mapping[str, Any], text: str) -> PatternMatches:
     """Where a pattern of a document is found.
 
-    >>> found_in({"keywords": ["moth"]}, "A moth, a Moth, mothballs").spans
+    >>> find_matches({"keywords": ["moth"]}, "A moth, a Moth, mothballs").spans
     ((2, 6), (10, 14))
-    >>> found_in({"regex": "("}, "x").error
+    >>> find_matches({"regex": "("}, "x").error
     "pattern '(': a ( is never closed (add the missing ))"
     """
     try:
@@ -50,12 +50,12 @@ def found_in(pattern: Mapping[str, Any], text: str) -> PatternMatches:
         return PatternMatches(error=str(error))
 
 
-def marked(text: str, places: Sequence[tuple[Sequence[tuple[int, int]], str]]) -> Markup:
+def mark_matches(text: str, places: Sequence[tuple[Sequence[tuple[int, int]], str]]) -> Markup:
     """The text with places marked: each is a list of spans and the class of their mark. Everything is escaped.
 
     Where two overlap, the one that starts first is marked, and the rest of the other after it.
 
-    >>> marked("a < b", [([(0, 1)], "tone-plus")])
+    >>> mark_matches("a < b", [([(0, 1)], "tone-plus")])
     Markup('<mark class="tone-plus">a</mark> &lt; b')
     """
     shown = Markup("")

@@ -32,12 +32,12 @@ def edit_conflict(base: Mapping[str, Any], mine: Mapping[str, Any], theirs: Mapp
     """
     places: list[Path] = []
     own = [{key: value for key, value in one.items() if key != "version"} for one in (base, mine, theirs)]
-    merged = _merged(own[0], own[1], own[2], (), places)
+    merged = _merge(own[0], own[1], own[2], (), places)
     whole = None if places else {**({"version": theirs["version"]} if "version" in theirs else {}), **merged}
     return EditConflict(tuple(difference(base, theirs)), tuple(difference(base, mine)), whole, tuple(places))
 
 
-def _merged(base: Any, mine: Any, theirs: Any, path: Path, places: list[Path]) -> Any:
+def _merge(base: Any, mine: Any, theirs: Any, path: Path, places: list[Path]) -> Any:
     if _same(mine, theirs) or _same(theirs, base):
         return mine
     if _same(mine, base):
@@ -46,7 +46,7 @@ def _merged(base: Any, mine: Any, theirs: Any, path: Path, places: list[Path]) -
         merged = {}
         for key in {**theirs, **mine}:
             was, own, other = (one.get(key, _NOTHING) for one in (base, mine, theirs))
-            value = _merged(was, own, other, (*path, key), places)
+            value = _merge(was, own, other, (*path, key), places)
             if value is not _NOTHING:
                 merged[key] = value
         return merged

@@ -10,7 +10,7 @@ from rubrica.model.rubric import Normalisation
 from rubrica.report.figures import figure
 from rubrica.scoring.normalise import Method, over_set
 
-from .document import mapped
+from .document import mapping_at
 
 EXAMPLE = (10.0, 15.0, 40.0)
 """Points of three players."""
@@ -47,7 +47,7 @@ WAYS: Mapping[Method, NormalisationMethod] = {
 
 def method_of(document: Mapping[str, Any], key: str) -> Method:
     """The method a document says; `none` where it says none that there is."""
-    said = mapped(document, (key,)).get("method")
+    said = mapping_at(document, (key,)).get("method")
     return next((method for method in WAYS if method == said), "none")
 
 
@@ -65,10 +65,10 @@ def example_of(method: Method, *, apply_log: bool = False) -> str:
     wanted = Normalisation(method=method, apply_log=apply_log)
     points = {str(place): score for place, score in enumerate(EXAMPLE)}
     made = over_set(points, wanted.method, apply_log=wanted.apply_log)
-    before, after = (_listed([round(one, 2) for one in scores.values()]) for scores in (points, made))
+    before, after = (_join_scores([round(one, 2) for one in scores.values()]) for scores in (points, made))
     return f"{before} points become {after}." if before != after else f"{before} points stay {after}."
 
 
-def _listed(scores: list[float]) -> str:
+def _join_scores(scores: list[float]) -> str:
     *most, last = map(figure, scores)
     return f"{', '.join(most)} and {last}"

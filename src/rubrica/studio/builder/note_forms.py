@@ -8,11 +8,11 @@ from typing import Any
 from nicegui import ui
 
 from rubrica.studio.builder import notes
-from rubrica.studio.builder.document import Path, at, is_short, mapped
+from rubrica.studio.builder.document import Path, at, is_short, mapping_at
 from rubrica.studio.builder.normalisation import WAYS, example_of, method_of, takes_logarithm
 
 from .editor import DraftEditor, focus
-from .fields import choice_field, fold, icon_button, name_field, retitle, switch_field, text_field
+from .fields import choice_field, folded_section, icon_button, name_field, retitle, switch_field, text_field
 
 
 def draw_notes(editor: DraftEditor) -> None:
@@ -32,7 +32,7 @@ def draw_notes(editor: DraftEditor) -> None:
         ui.button("Add a note", icon="add", on_click=partial(_add, editor)).props("flat dense no-caps")
 
     told = ", ".join(notes.note_names(editor.document)) or "what a judge is told besides, by subject or type"
-    fold(editor, notes.ROOT, "Notes for the judge", told, body)
+    folded_section(editor, notes.ROOT, "Notes for the judge", told, body)
 
 
 def _add(editor: DraftEditor) -> None:
@@ -50,20 +50,20 @@ def _note(editor: DraftEditor, name: str) -> None:
     async def called(wish: str) -> None:
         if wish == notes.BY:
             ui.notify(f"{wish} is a word of its own here: choose another.", type="warning")
-        elif wish in mapped(editor.document, notes.ROOT):
+        elif wish in mapping_at(editor.document, notes.ROOT):
             ui.notify(f"There already is a note for {wish}.", type="warning")
         else:
-            await editor.move_path(path, (*notes.ROOT, wish), lambda now: notes.called(now, name, wish))
+            await editor.move_path(path, (*notes.ROOT, wish), lambda now: notes.rename_note(now, name, wish))
 
     def tell(event: Any) -> None:
-        editor.change(notes.written(editor.document, name, event.value or "", notes.also_of(editor.document, name)))
+        editor.change(notes.write_note(editor.document, name, event.value or "", notes.also_of(editor.document, name)))
 
     def widen(event: Any) -> None:
         also = [value.strip() for value in (event.value or "").split(",") if value.strip()]
-        editor.change(notes.written(editor.document, name, notes.text_of(editor.document, name), also))
+        editor.change(notes.write_note(editor.document, name, notes.text_of(editor.document, name), also))
 
     def drop() -> None:
-        editor.change(notes.without(editor.document, name), "notes")
+        editor.change(notes.remove_note(editor.document, name), "notes")
         ui.notify(f"The note for {name} is removed. Undo brings it back.")
 
     def body() -> None:
@@ -79,7 +79,7 @@ def _note(editor: DraftEditor, name: str) -> None:
     def heads() -> tuple[str, str]:
         return name, notes.text_of(editor.document, name) or "nothing yet"
 
-    retitle(editor, fold(editor, path, *heads(), body), heads)
+    retitle(editor, folded_section(editor, path, *heads(), body), heads)
 
 
 def draw_comparing(editor: DraftEditor) -> None:
@@ -105,4 +105,4 @@ def draw_comparing(editor: DraftEditor) -> None:
 
     method = method_of(editor.document, key)
     told = WAYS[method].title.lower() if key in editor.document else "how scores of several players are compared"
-    fold(editor, (key,), "Comparing players", told, body)
+    folded_section(editor, (key,), "Comparing players", told, body)

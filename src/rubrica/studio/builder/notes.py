@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from .document import Data, Path, at, free_name, mapped, put, rename
+from .document import Data, Path, at, free_name, mapping_at, put, rename
 
 ROOT: Path = ("notes",)
 BY = "by"
@@ -15,7 +15,7 @@ USUALLY_BY = "subject"
 
 def note_names(document: Data) -> list[str]:
     """The values that have a note, in their order."""
-    return [str(name) for name in mapped(document, ROOT) if name != BY]
+    return [str(name) for name in mapping_at(document, ROOT) if name != BY]
 
 
 def text_of(document: Data, name: str) -> str:
@@ -36,29 +36,29 @@ def with_note(document: Data) -> tuple[Data, str]:
     >>> with_note({})
     ({'notes': {'by': 'subject', 'value': ''}}, 'value')
     """
-    name = free_name(mapped(document, ROOT), "value")
+    name = free_name(mapping_at(document, ROOT), "value")
     document = put(document, (*ROOT, BY), at(document, (*ROOT, BY), USUALLY_BY))
     return put(document, (*ROOT, name), ""), name
 
 
-def written(document: Data, name: str, text: str, also: Sequence[str]) -> Data:
+def write_note(document: Data, name: str, text: str, also: Sequence[str]) -> Data:
     """The document with a note that says that: plain text, unless it is for other values too.
 
-    >>> written({}, "science", "Check the units.", [])
+    >>> write_note({}, "science", "Check the units.", [])
     {'notes': {'science': 'Check the units.'}}
-    >>> written({}, "science", "Check the units.", ["physics"])["notes"]["science"]
+    >>> write_note({}, "science", "Check the units.", ["physics"])["notes"]["science"]
     {'text': 'Check the units.', 'also': ['physics']}
     """
     note: Any = {"text": text, "also": list(also)} if also else text
     return put(document, (*ROOT, name), note)
 
 
-def called(document: Data, name: str, wish: str) -> Data:
+def rename_note(document: Data, name: str, wish: str) -> Data:
     """The document with a note for another value."""
     return rename(document, (*ROOT, name), wish)
 
 
-def without(document: Data, name: str) -> Data:
+def remove_note(document: Data, name: str) -> Data:
     """The document without a note; the last one takes the key along that said what chooses."""
     document = put(document, (*ROOT, name), None)
     return document if note_names(document) else put(document, ROOT, None)

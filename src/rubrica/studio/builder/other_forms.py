@@ -16,13 +16,13 @@ from rubrica.studio.builder.dimensions import (
     with_profile,
     with_profile_called,
 )
-from rubrica.studio.builder.document import Path, at, free_name, is_short, mapped, put
+from rubrica.studio.builder.document import Path, at, free_name, is_short, mapping_at, put
 
 from .dimension_forms import draw_weights
-from .editor import DraftEditor, stay, written
+from .editor import DraftEditor, keep_focus, typed_text
 from .fields import (
     choice_field,
-    fold,
+    folded_section,
     icon_button,
     name_field,
     number_field,
@@ -55,7 +55,7 @@ def draw_about(editor: DraftEditor) -> None:
         else:
             title = text_field(editor, ("title",), "Title")
             name = text_field(editor, ("name",), "Name", wide=False)
-            title.on_value_change(lambda event: _follow_title(editor, name, written(event.value)))
+            title.on_value_change(lambda event: _follow_title(editor, name, typed_text(event.value)))
             name.on("keydown", lambda: setattr(editor, "named", True))
         text_field(editor, ("version",), "Version", wide=False)
     text_field(editor, ("description",), "What good means here, in a sentence or two", area=True)
@@ -74,13 +74,15 @@ def draw_about(editor: DraftEditor) -> None:
     choices = {False: "the weighted mean of the dimensions", True: "a formula"}
 
     def turn(event: Any) -> None:
-        names = ", ".join(mapped(editor.document, ("dimensions",))) or "1"
-        score = {key: value for key, value in mapped(editor.document, ("score",)).items() if key in ("out_of", "round")}
+        names = ", ".join(mapping_at(editor.document, ("dimensions",))) or "1"
+        score = {
+            key: value for key, value in mapping_at(editor.document, ("score",)).items() if key in ("out_of", "round")
+        }
         score |= {"formula": f"mean({names})"} if event.value else {"weighted": True}
         editor.put(("score",), score, "about", "dimensions")
 
     choice = ui.select(choices, label="The score is", value=by_formula, on_change=turn)
-    stay(choice.props("outlined dense options-dense").classes("medium"), ("score", "way"))
+    keep_focus(choice.props("outlined dense options-dense").classes("medium"), ("score", "way"))
     if by_formula:
         FormulaField(editor, ("score", "formula"), "Score", "score")
 
@@ -116,7 +118,9 @@ def draw_profiles(editor: DraftEditor) -> None:
         ui.button("Add a profile", icon="add", on_click=partial(_add_profile, editor)).props("flat dense no-caps")
 
     names = profile_names(editor.document)
-    fold(editor, ("profiles",), "Profiles", ", ".join(names) or "weights and threshold by question type", body)
+    folded_section(
+        editor, ("profiles",), "Profiles", ", ".join(names) or "weights and threshold by question type", body
+    )
 
 
 def _add_profile(editor: DraftEditor) -> None:
@@ -153,19 +157,19 @@ def _profile(editor: DraftEditor, name: str) -> None:
 
 def draw_names(editor: DraftEditor) -> None:
     """Settings, named patterns and context names: what formulas may read besides."""
-    settings = mapped(editor.document, ("settings",))
+    settings = mapping_at(editor.document, ("settings",))
     told = ", ".join(settings) or "named numbers that formulas read and users may set"
-    fold(editor, ("settings",), "Settings", told, partial(_settings, editor))
-    patterns = mapped(editor.document, ("patterns",))
+    folded_section(editor, ("settings",), "Settings", told, partial(_settings, editor))
+    patterns = mapping_at(editor.document, ("patterns",))
     told = ", ".join(patterns) or "in a formula, the name is the number of matches"
-    fold(editor, ("patterns",), "Named patterns", told, partial(_patterns, editor))
-    context = mapped(editor.document, ("context",))
+    folded_section(editor, ("patterns",), "Named patterns", told, partial(_patterns, editor))
+    context = mapping_at(editor.document, ("context",))
     told = ", ".join(context) or "what formulas may read from a case besides its texts"
-    fold(editor, ("context",), "Context names", told, partial(_context, editor))
+    folded_section(editor, ("context",), "Context names", told, partial(_context, editor))
 
 
 def _settings(editor: DraftEditor) -> None:
-    for name, value in mapped(editor.document, ("settings",)).items():
+    for name, value in mapping_at(editor.document, ("settings",)).items():
         path: Path = ("settings", name)
         with ui.element("div").classes("row"):
             name_field(editor, "Setting", path, partial(rename_thing, editor, path))
@@ -182,7 +186,7 @@ def _settings(editor: DraftEditor) -> None:
 
 
 def _patterns(editor: DraftEditor) -> None:
-    for name in mapped(editor.document, ("patterns",)):
+    for name in mapping_at(editor.document, ("patterns",)):
         path: Path = ("patterns", name)
         with ui.element("div").classes("sub"):
             with ui.element("div").classes("row tools"):
@@ -197,7 +201,7 @@ def _patterns(editor: DraftEditor) -> None:
 
 def _context(editor: DraftEditor) -> None:
     ui.label("Once one is declared, formulas may read no other.").classes("quiet")
-    for name, given in mapped(editor.document, ("context",)).items():
+    for name, given in mapping_at(editor.document, ("context",)).items():
         path: Path = ("context", name)
         with ui.element("div").classes("row"):
             name_field(editor, "Context name", path, partial(rename_thing, editor, path))
@@ -214,7 +218,7 @@ def _context(editor: DraftEditor) -> None:
 
 
 def _add(editor: DraftEditor, key: str, wish: str, value: Any) -> None:
-    name = free_name({**mapped(editor.document, (key,)), **weights_of(editor.document, ("dimensions",))}, wish)
+    name = free_name({**mapping_at(editor.document, (key,)), **weights_of(editor.document, ("dimensions",))}, wish)
     editor.put((key, name), value, "names")
 
 
@@ -248,7 +252,7 @@ def draw_judging(editor: DraftEditor) -> None:
             stops = {"never": "ask for everything", "decided": "stop once the verdict is decided"}
             choice_field(editor, ("judging", "stop"), "Stop", stops, default="never", size="medium")
 
-    fold(editor, ("judging",), "Judging", "how judges are asked, and what cannot be scored", body)
+    folded_section(editor, ("judging",), "Judging", "how judges are asked, and what cannot be scored", body)
 
 
 def draw_others(editor: DraftEditor) -> None:

@@ -15,17 +15,17 @@ from rubrica.packs.library import bundled_rubrics
 from rubrica.studio.builder.checking import DraftSample
 from rubrica.studio.builder.starters import STARTERS, starter
 from rubrica.studio.frame import frame, page
-from rubrica.studio.parts import chip, fault, heading, trying
+from rubrica.studio.parts import chip, error_label, heading, notifying_errors
 from rubrica.studio.studio import Studio, Visitor
 from rubrica.workspace import catalogue
 from rubrica.workspace.entry import RubricEntry
 from rubrica.workspace.rubric_text import from_text, to_text
 
-from .editor import DraftEditor, whole
+from .editor import DraftEditor, editable_document
 from .panels import Panels
 from .save_dialog import ask_to_save
 from .side_panel import draw_preview, draw_problems, draw_sample
-from .unsaved import offer_kept, remembered, resume, when
+from .unsaved import offer_kept, read_unsaved, resume, when
 
 PLACE = "/rubrics"
 SAMPLE = DraftSample(
@@ -57,13 +57,13 @@ def install(studio: Studio) -> None:
             except RubricaError as error:
                 with heading("Builder", back=("Rubrics", PLACE)):
                     pass
-                fault(error)
+                error_label(error)
                 return
             own = visitor.caller.owns(entry.listing.created_by)
             if not visitor.caller.may("author"):
                 _refused(visitor)
             elif own or (anyway and visitor.caller.is_admin):
-                await _edit(_desk_of(visitor, entry))
+                await _edit(_editor_of(visitor, entry))
             else:
                 _offer_fork(visitor, entry)
 
@@ -101,7 +101,7 @@ async def _choose(visitor: Visitor) -> None:
     await ui.context.client.connected()
     found = None
     with suppress(TimeoutError):
-        found = await remembered(_storage(visitor, None))
+        found = await read_unsaved(_storage(visitor, None))
     if found is not None:
         with kept, ui.element("div").classes("banner").props('role="status"'):
             ui.label(f"You have a new rubric that is not saved, from {when(found)}.").classes("grow")
@@ -119,15 +119,22 @@ async def _begin(visitor: Visitor, begin: str) -> None:
     except MissingError as error:
         with heading("New rubric", back=("Rubrics", PLACE)):
             pass
-        fault(error)
+        error_label(error)
         return
     await _edit(DraftEditor(visitor, client, storage, document, sample=SAMPLE))
 
 
-def _desk_of(visitor: Visitor, entry: RubricEntry) -> DraftEditor:
+def _editor_of(visitor: Visitor, entry: RubricEntry) -> DraftEditor:
     storage = _storage(visitor, entry)
     return DraftEditor(
-        visitor, ui.context.client, storage, whole(entry), entry, entry.listing.is_public, _sample_of(entry), named=True
+        visitor,
+        ui.context.client,
+        storage,
+        editable_document(entry),
+        entry,
+        entry.listing.is_public,
+        _sample_of(entry),
+        named=True,
     )
 
 
@@ -163,7 +170,7 @@ def _offer_fork(visitor: Visitor, entry: RubricEntry) -> None:
 
 
 async def _fork(visitor: Visitor, reference: str) -> None:
-    with trying():
+    with notifying_errors():
         made = await visitor.write(catalogue.fork, reference, None, None, visitor.service.clock())
         ui.navigate.to(f"/build/{made.listing.id}")
 
@@ -245,7 +252,7 @@ async def _edit(editor: DraftEditor, *, at_once: bool = False) -> None:
     if at_once:
         found = None
         with suppress(TimeoutError):
-            found = await remembered(editor.storage)
+            found = await read_unsaved(editor.storage)
             editor.undecided = False
         if found is not None:
             await resume(editor, panels, found)

@@ -11,15 +11,15 @@ from nicegui import ui
 
 from rubrica.scorers.rule_form import FormField, FormRow
 from rubrica.scorers.rule_types import rule_types
-from rubrica.studio.builder.document import Path, append, at, listed, mapped, move, put, remove
-from rubrica.studio.builder.matches import LONGEST_SAMPLE, found_in, marked
-from rubrica.studio.builder.rules import begun, type_of_draft
+from rubrica.studio.builder.document import Path, append, at, list_at, mapping_at, move, put, remove
+from rubrica.studio.builder.matches import LONGEST_SAMPLE, find_matches, mark_matches
+from rubrica.studio.builder.rules import new_rule, type_of_draft
 
 from .editor import DraftEditor
 from .fields import (
     amount_field,
     choice_field,
-    fold,
+    folded_section,
     icon_button,
     number_field,
     switch_field,
@@ -38,7 +38,7 @@ OPERATORS = ("<", "<=", ">", ">=", "==", "!=")
 
 def draw_rules(editor: DraftEditor, path: Path, redraw: Redraw) -> None:
     """The list of rules at a place of the document."""
-    for index, rule in enumerate(listed(editor.document, path)):
+    for index, rule in enumerate(list_at(editor.document, path)):
         _rule(editor, (*path, index), rule, redraw)
     button = ui.button("Add a rule", icon="add").props("outline dense no-caps").classes("calm self-start")
     with button, ui.menu():
@@ -49,8 +49,8 @@ def draw_rules(editor: DraftEditor, path: Path, redraw: Redraw) -> None:
 
 
 def _add(editor: DraftEditor, path: Path, kind: str, redraw: Redraw) -> None:
-    editor.opened.add((*path, len(listed(editor.document, path))))
-    editor.change(append(editor.document, path, begun(kind)), structural=True)
+    editor.opened.add((*path, len(list_at(editor.document, path))))
+    editor.change(append(editor.document, path, new_rule(kind)), structural=True)
     redraw()
 
 
@@ -74,7 +74,7 @@ def _rule(editor: DraftEditor, path: Path, rule: Any, redraw: Redraw) -> None:
         for row in kind.form if kind is not None else ():
             _row(editor, path, row, redraw)
 
-    fold(editor, path, title, told, body).classes("rule")
+    folded_section(editor, path, title, told, body).classes("rule")
 
 
 def _row(editor: DraftEditor, path: Path, row: FormRow, redraw: Redraw) -> None:
@@ -123,11 +123,11 @@ def _remove(editor: DraftEditor, path: Path, redraw: Redraw) -> None:
 
 
 def _patterns(editor: DraftEditor, patterns: Path, redraw: Redraw, *, taken: bool) -> None:
-    for index in range(len(listed(editor.document, patterns))):
+    for index in range(len(list_at(editor.document, patterns))):
         with ui.element("div").classes("sub"):
             draw_pattern(editor, (*patterns, index), redraw)
             _worth(editor, (*patterns, index), redraw, taken=taken)
-            if len(listed(editor.document, patterns)) > 1:
+            if len(list_at(editor.document, patterns)) > 1:
                 icon_button("delete", "Remove the pattern", partial(_remove, editor, (*patterns, index), redraw))
 
     def another() -> None:
@@ -163,12 +163,12 @@ def draw_pattern(editor: DraftEditor, path: Path, redraw: Redraw) -> None:
     by_regex = at(editor.document, (*path, "regex")) is not None
 
     def turn(event: Any) -> None:
-        pattern = mapped(editor.document, path)
+        pattern = mapping_at(editor.document, path)
         other = {
             key: value for key, value in pattern.items() if key not in ("regex", "keywords", "match", "ignore_case")
         }
         if event.value == "regex":
-            begun_with = "|".join(str(word) for word in listed(pattern, ("keywords",))) or "\\bword\\b"
+            begun_with = "|".join(str(word) for word in list_at(pattern, ("keywords",))) or "\\bword\\b"
             editor.change(put(editor.document, path, {"regex": begun_with, **other}), structural=True)
         else:
             editor.change(put(editor.document, path, {"keywords": [], **other}), structural=True)
@@ -192,7 +192,7 @@ def draw_pattern(editor: DraftEditor, path: Path, redraw: Redraw) -> None:
     tester = ui.html("", sanitize=False).classes("tester").props('aria-live="polite"')
 
     def follow() -> None:
-        tester.set_content(str(_tested(editor, mapped(editor.document, path))))
+        tester.set_content(str(_tested(editor, mapping_at(editor.document, path))))
 
     looked.on_value_change(lambda _: follow())
     editor.live(tester, follow)
@@ -204,18 +204,18 @@ def _tested(editor: DraftEditor, pattern: Mapping[str, Any]) -> Markup:
     text = editor.sample.prompt if field == "prompt" else editor.sample.response
     if field == "history":
         return Markup('<span class="quiet">Earlier replies are tried in the sandbox.</span>')
-    found = found_in(pattern, text)
+    found = find_matches(pattern, text)
     if found.error:
         return Markup('<span class="wrong">{}</span>').format(found.error)
     count = len(found.spans)
     told = f"{count} match{'' if count == 1 else 'es'} in the sample’s {field}"
     return Markup('<div class="quiet">{}</div><div class="told small">{}</div>').format(
-        told, marked(text[:LONGEST_SAMPLE], [(found.spans, "tone-plus")])
+        told, mark_matches(text[:LONGEST_SAMPLE], [(found.spans, "tone-plus")])
     )
 
 
 def _thresholds(editor: DraftEditor, rows: Path, redraw: Redraw) -> None:
-    for index, row in enumerate(listed(editor.document, rows)):
+    for index, row in enumerate(list_at(editor.document, rows)):
         with ui.element("div").classes("row sub-row"):
             if at(row, ("default",)):
                 ui.label("otherwise").classes("short word")
@@ -232,7 +232,7 @@ def _thresholds(editor: DraftEditor, rows: Path, redraw: Redraw) -> None:
             icon_button("delete", "Remove the row", partial(_remove, editor, (*rows, index), redraw))
 
     def another() -> None:
-        found = listed(editor.document, rows)
+        found = list_at(editor.document, rows)
         last = [row for row in found if at(row, ("default",))]
         ahead = [row for row in found if not at(row, ("default",))]
         editor.change(
@@ -246,12 +246,12 @@ def _thresholds(editor: DraftEditor, rows: Path, redraw: Redraw) -> None:
 
     with ui.element("div").classes("row"):
         ui.button("Add a row", icon="add", on_click=another).props("flat dense no-caps")
-        if not any(at(row, ("default",)) for row in listed(editor.document, rows)):
+        if not any(at(row, ("default",)) for row in list_at(editor.document, rows)):
             ui.button("Otherwise …", icon="add", on_click=otherwise).props("flat dense no-caps")
 
 
 def _turn_points(editor: DraftEditor, path: Path, redraw: Redraw) -> None:
-    row = mapped(editor.document, path)
+    row = mapping_at(editor.document, path)
     formula = row.pop("score_formula", None)
     points = row.pop("score", 0)
     editor.change(

@@ -21,10 +21,10 @@ def type_of_draft(rule: Any) -> RuleType[Any] | None:
     return rule_types().get(rule_type(rule)) if isinstance(rule, dict) else None
 
 
-def begun(kind: str) -> Data:
+def new_rule(kind: str) -> Data:
     """A new rule of a type, for its form to be filled in.
 
-    >>> begun("adjust")
+    >>> new_rule("adjust")
     {'when': 'word_count > 100', 'add': -1, 'because': ''}
     """
     return deepcopy(dict(rule_types()[kind].begins))

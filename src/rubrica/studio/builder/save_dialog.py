@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from nicegui import ui
 
 from rubrica.errors import RubricaError, StaleError
-from rubrica.studio.builder.checking import checked, payload
+from rubrica.studio.builder.checking import check_payload, payload
 from rubrica.studio.builder.document import Data
 from rubrica.studio.builder.merging import EditConflict, edit_conflict
-from rubrica.studio.parts import fault, told
+from rubrica.studio.parts import error_label, error_text
 from rubrica.workspace import catalogue
 from rubrica.workspace.definition_diff import DefinitionChange, difference
 from rubrica.workspace.draft import LONGEST_NOTE, Draft
@@ -21,18 +21,18 @@ from rubrica.workspace.editing import both_sides, keep_as_fork
 from rubrica.workspace.entry import RubricEntry, SeenRevision
 from rubrica.workspace.rubric_text import from_text
 
-from .editor import DraftEditor, whole
+from .editor import DraftEditor, editable_document
 
 MOST_SHOWN = 30
 Then = Callable[[RubricEntry], None]
 
 
-def compared(document: Data, is_public: bool) -> Data:
+def comparable(document: Data, is_public: bool) -> Data:
     """A document with whether everybody may see it, for comparing."""
     return {**document, "is_public": is_public}
 
 
-def listed_changes(changes: Sequence[DefinitionChange]) -> None:
+def change_lines(changes: Sequence[DefinitionChange]) -> None:
     """Changes in words, one on each line."""
     with ui.element("ul").classes("changes"):
         for change in changes[:MOST_SHOWN]:
@@ -52,8 +52,8 @@ async def ask_to_save(editor: DraftEditor, then: Then) -> None:
         with ui.element("h2"):
             ui.label("Save a new version" if entry is not None else "Save the rubric")
         if entry is not None:
-            before = compared(whole(entry), entry.listing.is_public)
-            listed_changes(difference(before, compared(editor.document, editor.is_public)))
+            before = comparable(editable_document(entry), entry.listing.is_public)
+            change_lines(difference(before, comparable(editor.document, editor.is_public)))
         ui.label(
             "Everybody can find it and copy it."
             if editor.is_public
@@ -65,7 +65,7 @@ async def ask_to_save(editor: DraftEditor, then: Then) -> None:
         wrong = ui.element("div")
 
         async def take() -> RubricEntry:
-            return await _keep(editor, await _draft(editor, note.value or ""))
+            return await _save_draft(editor, await _draft(editor, note.value or ""))
 
         async def save() -> None:
             await _finish(dialog, wrong, take, lambda: show_clash(editor, note.value or "", then), then)
@@ -95,7 +95,7 @@ async def _finish(
         await clashed()
     except RubricaError as error:
         with wrong:
-            fault(error)
+            error_label(error)
     else:
         dialog.close()
         then(kept)
@@ -105,10 +105,10 @@ async def _draft(editor: DraftEditor, note: str) -> Draft:
     """The draft as it is handed in; a RubricError tells everything that keeps it from being kept."""
     if editor.unreadable:
         from_text(editor.text)
-    return await asyncio.to_thread(checked, payload(editor.document, is_public=editor.is_public, note=note))
+    return await asyncio.to_thread(check_payload, payload(editor.document, is_public=editor.is_public, note=note))
 
 
-async def _keep(editor: DraftEditor, draft: Draft, on_top_of: RubricEntry | None = None) -> RubricEntry:
+async def _save_draft(editor: DraftEditor, draft: Draft, on_top_of: RubricEntry | None = None) -> RubricEntry:
     """Keep a draft as something new, or as the version after the one it was made from."""
     now = editor.visitor.service.clock()
     seen = on_top_of or editor.entry
@@ -126,13 +126,13 @@ async def show_clash(editor: DraftEditor, note: str, then: Then) -> None:
     try:
         base, theirs, who = await editor.visitor.read(both_sides, str(mine.listing.id), mine.listing.revision)
     except RubricaError as error:
-        ui.notify(told(error), type="negative", multi_line=True)
+        ui.notify(error_text(error), type="negative", multi_line=True)
         return
     start = base or mine
     found = edit_conflict(
-        compared(whole(start), mine.listing.is_public),
-        compared(editor.document, editor.is_public),
-        compared(whole(theirs), theirs.listing.is_public),
+        comparable(editable_document(start), mine.listing.is_public),
+        comparable(editor.document, editor.is_public),
+        comparable(editable_document(theirs), theirs.listing.is_public),
     )
     with (
         editor.client,
@@ -150,11 +150,11 @@ async def show_clash(editor: DraftEditor, note: str, then: Then) -> None:
             with ui.element("div"):
                 with ui.element("h3"):
                     ui.label("What they changed")
-                listed_changes(found.theirs)
+                change_lines(found.theirs)
             with ui.element("div"):
                 with ui.element("h3"):
                     ui.label("What you changed")
-                listed_changes(found.mine)
+                change_lines(found.mine)
         wrong = ui.element("div")
         with ui.element("div").classes("ways"):
             for way in _ways(editor, found, theirs, note):
@@ -184,20 +184,20 @@ def _ways(editor: DraftEditor, found: EditConflict, theirs: RubricEntry, note: s
         merged = dict(found.merged or {})
         editor.is_public = bool(merged.pop("is_public", editor.is_public))
         handed = payload(merged, is_public=editor.is_public, note=note)
-        return await _keep(editor, await asyncio.to_thread(checked, handed), theirs)
+        return await _save_draft(editor, await asyncio.to_thread(check_payload, handed), theirs)
 
     async def on_top() -> RubricEntry:
         handed = payload(unlabelled(editor), is_public=editor.is_public, note=note)
-        return await _keep(editor, await asyncio.to_thread(checked, handed), theirs)
+        return await _save_draft(editor, await asyncio.to_thread(check_payload, handed), theirs)
 
     async def fork() -> RubricEntry:
         handed = payload(unlabelled(editor), note=note or "kept beside a change of somebody else")
-        draft = await asyncio.to_thread(checked, handed)
+        draft = await asyncio.to_thread(check_payload, handed)
         now = editor.visitor.service.clock()
         return await editor.visitor.write(keep_as_fork, str(theirs.listing.id), draft, now)
 
     async def take_theirs() -> RubricEntry:
-        put_aside(editor)
+        store_in_browser(editor)
         return theirs
 
     ways = [
@@ -219,7 +219,7 @@ def _button(dialog: ui.dialog, wrong: ui.element, way: _Way, then: Then, again: 
         ui.label(way.says).classes("quiet")
 
 
-def put_aside(editor: DraftEditor) -> None:
+def store_in_browser(editor: DraftEditor) -> None:
     """Leave a draft in the browser, beside the one that is worked on."""
     kept = json.dumps({"text": editor.text, "is_public": editor.is_public, "label": editor.label})
     editor.client.run_javascript(f"localStorage.setItem({json.dumps(editor.storage + ':aside')}, {json.dumps(kept)})")

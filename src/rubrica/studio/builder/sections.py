@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .document import Data, Path, at, free_name, listed, mapped, put
+from .document import Data, Path, at, free_name, list_at, mapping_at, put
 
 ROOT: Path = ("sections",)
 
@@ -15,15 +15,15 @@ def with_section(document: Data) -> tuple[Data, str]:
     >>> with_section({"dimensions": {"a": {}, "b": {}}, "sections": {"first": {"dimensions": ["a"]}}})[0]["sections"]
     {'first': {'dimensions': ['a']}, 'section': {'dimensions': ['b']}}
     """
-    every = list(mapped(document, ("dimensions",)))
-    taken = {name for section in mapped(document, ROOT) for name in members_of(document, section)}
-    name = free_name(mapped(document, ROOT), "part" if "section" in every else "section")
+    every = list(mapping_at(document, ("dimensions",)))
+    taken = {name for section in mapping_at(document, ROOT) for name in members_of(document, section)}
+    name = free_name(mapping_at(document, ROOT), "part" if "section" in every else "section")
     return put(document, (*ROOT, name), {"dimensions": [one for one in every if one not in taken] or every}), name
 
 
 def members_of(document: Data, section: str) -> list[str]:
     """The dimensions of a section."""
-    return [str(name) for name in listed(document, (*ROOT, section, "dimensions"))]
+    return [str(name) for name in list_at(document, (*ROOT, section, "dimensions"))]
 
 
 def with_member(document: Data, section: str, dimension: str, *, inside: bool) -> Data:
@@ -35,7 +35,7 @@ def with_member(document: Data, section: str, dimension: str, *, inside: bool) -
     """
     before = members_of(document, section)
     wanted = {*before, dimension} if inside else {*before} - {dimension}
-    known = [name for name in mapped(document, ("dimensions",)) if name in wanted]
+    known = [name for name in mapping_at(document, ("dimensions",)) if name in wanted]
     after = [*known, *(name for name in before if name in wanted and name not in known)]
     document = put(document, (*ROOT, section, "dimensions"), after)
     if at(document, (*ROOT, section, "formula")) == _mean(before):  # nobody has written another one
@@ -54,7 +54,7 @@ def _mean(members: Sequence[str]) -> str:
 
 def summary_of(document: Data) -> str:
     """The sections in a few words; empty where there are none."""
-    return ", ".join(_titles(document, list(mapped(document, ROOT))))
+    return ", ".join(_titles(document, list(mapping_at(document, ROOT))))
 
 
 def _titles(document: Data, sections: Sequence[str]) -> list[str]:

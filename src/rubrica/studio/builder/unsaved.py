@@ -11,14 +11,14 @@ from nicegui import ui
 
 from rubrica.errors import JsonError, RubricaError
 from rubrica.jsontext import decode_json
-from rubrica.studio.parts import told
+from rubrica.studio.parts import error_text
 from rubrica.workspace import catalogue
 
 from .editor import DraftEditor
 from .panels import Panels
 
 
-async def remembered(storage: str) -> Mapping[str, Any] | None:
+async def read_unsaved(storage: str) -> Mapping[str, Any] | None:
     """What the browser kept of a draft; a TimeoutError where the browser does not answer."""
     found = await ui.run_javascript(f"return localStorage.getItem({json.dumps(storage)})", timeout=30)
     try:
@@ -39,7 +39,7 @@ async def offer_kept(editor: DraftEditor, panels: Panels, banner: ui.element, *,
     """Offer unsaved work of this browser, to go on with or to discard."""
     storage = f"{editor.storage}:aside" if aside else editor.storage
     try:
-        kept = await remembered(storage)
+        kept = await read_unsaved(storage)
     except TimeoutError:
         return  # still undecided: what is there stays there
     if kept is None or kept["text"] == editor.text:
@@ -76,7 +76,7 @@ async def resume(editor: DraftEditor, panels: Panels, kept: Mapping[str, Any]) -
         try:
             editor.entry = await editor.visitor.read(catalogue.entry, str(editor.entry.listing.id), revision)
         except RubricaError as error:
-            ui.notify(told(error), type="warning")
+            ui.notify(error_text(error), type="warning")
     editor.is_public = bool(kept.get("is_public", editor.is_public))
     editor.named = True
     if (

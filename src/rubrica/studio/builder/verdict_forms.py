@@ -9,7 +9,7 @@ from nicegui import ui
 
 from rubrica.engine.vocabulary import Scope
 from rubrica.errors import InputError
-from rubrica.studio.builder.document import Path, append, at, free_name, listed, mapped, move, put, remove
+from rubrica.studio.builder.document import Path, append, at, free_name, list_at, mapping_at, move, put, remove
 from rubrica.studio.builder.sentences import (
     EFFECTS,
     effect_of,
@@ -19,7 +19,7 @@ from rubrica.studio.builder.sentences import (
     verdict_sentence,
 )
 
-from .editor import DraftEditor, said, stay
+from .editor import DraftEditor, keep_focus, text_at
 from .fields import amount_field, icon_button, number_field, switch_field, text_field
 from .formula_field import FormulaField
 
@@ -33,7 +33,7 @@ def draw_gates(editor: DraftEditor) -> None:
         with ui.element("h2"):
             ui.label("Gates")
         ui.label("what holds whatever the weights say").classes("quiet")
-    for index in range(len(listed(editor.document, GATES))):
+    for index in range(len(list_at(editor.document, GATES))):
         _sentence(editor, (*GATES, index))
     entry = (
         ui.input("Write a gate", placeholder="if accuracy < 5 then at most 40").props("outlined dense").classes("grow")
@@ -41,7 +41,7 @@ def draw_gates(editor: DraftEditor) -> None:
     told = ui.label("").classes("wrong")
 
     def add() -> None:
-        names = [str(at(gate, ("name",), "")) for gate in listed(editor.document, GATES)]
+        names = [str(at(gate, ("name",), "")) for gate in list_at(editor.document, GATES)]
         try:
             gate = read_gate(entry.value or "", free_name(names, "gate").replace("_", "-"))
         except InputError as error:
@@ -71,7 +71,7 @@ def draw_verdicts(editor: DraftEditor) -> None:
 
 def verdict_lines(editor: DraftEditor, path: Path) -> None:
     """The verdicts at a place of the document, each as a sentence that unfolds into its pieces."""
-    for index in range(len(listed(editor.document, path))):
+    for index in range(len(list_at(editor.document, path))):
         _sentence(editor, (*path, index))
 
 
@@ -86,7 +86,7 @@ def write_verdict(editor: DraftEditor, path: Path, label: str, example: str) -> 
         except InputError as error:
             told.set_text(str(error))
             return
-        found = listed(editor.document, path)
+        found = list_at(editor.document, path)
         if "when" in verdict:  # before the one that takes whatever is left
             last = [one for one in found[-1:] if at(one, ("when",)) is None]
             kept = [*found[: len(found) - len(last)], verdict, *last]
@@ -113,7 +113,7 @@ def _sentence(editor: DraftEditor, path: Path) -> None:
                 ui.element("button").classes("line grow").props(f'type="button" aria-expanded={str(is_open).lower()}')
             )
             line.on("click", turn)
-            stay(line, (*path, "sentence"))
+            keep_focus(line, (*path, "sentence"))
             with line:
                 label = ui.label("")
             icon_button("arrow_upward", "Move up", partial(_move, editor, path, -1))
@@ -124,27 +124,27 @@ def _sentence(editor: DraftEditor, path: Path) -> None:
             (_gate if section == "gates" else _verdict)(editor, path)
 
     def follow() -> None:
-        label.set_text(_written(editor, path))
+        label.set_text(_sentence_of(editor, path))
 
     editor.place(path, holder if is_open else line, lambda messages: wrong.set_text("\n".join(messages)))
     editor.live(holder, follow)
     follow()
 
 
-def _written(editor: DraftEditor, path: Path) -> str:
-    thing = mapped(editor.document, path)
+def _sentence_of(editor: DraftEditor, path: Path) -> str:
+    thing = mapping_at(editor.document, path)
     if path[0] == "gates":
         return gate_sentence(thing)
-    return verdict_sentence(thing, last=path[-1] == len(listed(editor.document, path[:-1])) - 1)
+    return verdict_sentence(thing, last=path[-1] == len(list_at(editor.document, path[:-1])) - 1)
 
 
 def _gate(editor: DraftEditor, path: Path) -> None:
-    gate = mapped(editor.document, path)
+    gate = mapping_at(editor.document, path)
     effect = effect_of(gate)
-    labels = [said(verdict, ("label",)) for verdict in listed(editor.document, VERDICTS)]
+    labels = [text_at(verdict, ("label",)) for verdict in list_at(editor.document, VERDICTS)]
 
     def turn(event: Any) -> None:
-        kept = {key: value for key, value in mapped(editor.document, path).items() if key not in EFFECTS}
+        kept = {key: value for key, value in mapping_at(editor.document, path).items() if key not in EFFECTS}
         start: Any = {"cap": 40, "floor": 60, "verdict": labels[-1] if labels else "fail"}[event.value]
         editor.change(put(editor.document, path, {**kept, event.value: start}), "gates")
 
@@ -154,8 +154,8 @@ def _gate(editor: DraftEditor, path: Path) -> None:
             "outlined dense options-dense"
         ).classes("short")
         if effect == "verdict":
-            options = list(dict.fromkeys([label for label in (*labels, said(gate, ("verdict",))) if label]))
-            choice = ui.select(options, label="Verdict", value=said(gate, ("verdict",)) or None)
+            options = list(dict.fromkeys([label for label in (*labels, text_at(gate, ("verdict",))) if label]))
+            choice = ui.select(options, label="Verdict", value=text_at(gate, ("verdict",)) or None)
             choice.on_value_change(lambda event: editor.put((*path, "verdict"), event.value))
             choice.props("outlined dense options-dense").classes("short")
             editor.place((*path, "verdict"), choice)

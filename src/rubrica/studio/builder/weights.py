@@ -8,14 +8,14 @@ WHOLE = 1000
 """Weights are counted in thousandths, and in hundredths where all of them are."""
 
 
-def shared_out(weights: Mapping[str, float], moved: str, to: float, locked: Collection[str] = ()) -> dict[str, float]:
+def rebalance(weights: Mapping[str, float], moved: str, to: float, locked: Collection[str] = ()) -> dict[str, float]:
     """The weights after one was moved: they sum to 1, and locked ones stay.
 
     It moves no further than the unlocked others can give way. Others that all weigh nothing share in equal parts.
 
-    >>> shared_out({"a": 0.5, "b": 0.3, "c": 0.2}, "a", 0.75)
+    >>> rebalance({"a": 0.5, "b": 0.3, "c": 0.2}, "a", 0.75)
     {'a': 0.75, 'b': 0.15, 'c': 0.1}
-    >>> shared_out({"a": 0.5, "b": 0.3, "c": 0.2}, "a", 1.0, locked={"b"})
+    >>> rebalance({"a": 0.5, "b": 0.3, "c": 0.2}, "a", 1.0, locked={"b"})
     {'a': 0.7, 'b': 0.3, 'c': 0.0}
     """
     step = _step({**weights, moved: to})
@@ -28,29 +28,31 @@ def shared_out(weights: Mapping[str, float], moved: str, to: float, locked: Coll
     return {name: count * step / WHOLE for name, count in units.items()}
 
 
-def admitted(weights: Mapping[str, float], name: str) -> dict[str, float]:
+def add_weight(weights: Mapping[str, float], name: str) -> dict[str, float]:
     """The weights with a further one, which gets an equal part; the others make room in proportion.
 
-    >>> admitted({"a": 0.6, "b": 0.4}, "c")
+    >>> add_weight({"a": 0.6, "b": 0.4}, "c")
     {'a': 0.4, 'b': 0.27, 'c': 0.33}
     """
     count = len(weights) + 1
-    return shared_out({**evened(weights), name: 0.0}, name, round(1 / count, 2 if count < WHOLE // 100 else 3))
+    return rebalance(
+        {**normalise_weights(weights), name: 0.0}, name, round(1 / count, 2 if count < WHOLE // 100 else 3)
+    )
 
 
-def released(weights: Mapping[str, float], name: str) -> dict[str, float]:
+def remove_weight(weights: Mapping[str, float], name: str) -> dict[str, float]:
     """The weights without one of them; the others take over what it had.
 
-    >>> released({"a": 0.4, "b": 0.2, "c": 0.4}, "c")
+    >>> remove_weight({"a": 0.4, "b": 0.2, "c": 0.4}, "c")
     {'a': 0.67, 'b': 0.33}
     """
-    return evened({other: weight for other, weight in weights.items() if other != name})
+    return normalise_weights({other: weight for other, weight in weights.items() if other != name})
 
 
-def evened(weights: Mapping[str, float]) -> dict[str, float]:
+def normalise_weights(weights: Mapping[str, float]) -> dict[str, float]:
     """The same proportions with the sum 1; weights that are all 0 become equal.
 
-    >>> evened({"a": 2.0, "b": 1.0, "c": 1.0}), evened({"a": 0.0, "b": 0.0})
+    >>> normalise_weights({"a": 2.0, "b": 1.0, "c": 1.0}), normalise_weights({"a": 0.0, "b": 0.0})
     ({'a': 0.5, 'b': 0.25, 'c': 0.25}, {'a': 0.5, 'b': 0.5})
     """
     if not weights:

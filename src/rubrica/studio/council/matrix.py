@@ -11,8 +11,8 @@ from rubrica.council.result import CouncilResult, name_of
 from rubrica.council.review import AnswerReview
 from rubrica.council.settings import Scoring
 from rubrica.report.excerpt import visible
-from rubrica.report.figures import counted, dollars, duration, figure, headline
-from rubrica.studio.html_tables import NUMBER, Cell, quiet, table
+from rubrica.report.figures import count_of, dollars, duration, figure, headline
+from rubrica.studio.html_tables import NUMBER, Cell, muted, table
 
 OVERALL, HOLISTIC = "", "*"
 """What cells may show beside one dimension: what counts, and the score for the whole."""
@@ -27,7 +27,7 @@ ABSENT = {"abstained": "no score", "inconclusive": "left open", "holistic": "who
 STAGES = [("Stage", ""), ("Took", NUMBER), ("Cost", NUMBER), ("Tokens", NUMBER)]
 
 
-def lenses(result: CouncilResult) -> dict[str, str]:
+def matrix_views(result: CouncilResult) -> dict[str, str]:
     """What the matrix can show, by key."""
     found = {OVERALL: "What counts"}
     if any(one.holistic is not None for one in result.opinions) and result.settings.scoring == "both":
@@ -126,19 +126,19 @@ def stages(result: CouncilResult) -> Markup:
         *((headline(one.stage), one.seconds, one.cost) for one in result.stages),
         ("All", result.seconds, result.cost),
     ):
-        tokens: Cell = quiet("—") if cost is None else f"{cost.input_tokens:,} in, {cost.output_tokens:,} out"
-        rows.append([title, duration(seconds * 1000), quiet("—") if cost is None else dollars(cost.usd), tokens])
+        tokens: Cell = muted("—") if cost is None else f"{cost.input_tokens:,} in, {cost.output_tokens:,} out"
+        rows.append([title, duration(seconds * 1000), muted("—") if cost is None else dollars(cost.usd), tokens])
     return table(STAGES, rows, "Cost and timings")
 
 
-def standing_said(standing: RankedAnswer, result: CouncilResult) -> str:
+def rank_text(standing: RankedAnswer, result: CouncilResult) -> str:
     """What a place is by."""
     if standing.value is None:
         return "nobody gave it a score"
     of = f" of {figure(result.out_of)}" if result.ranking.pool == "mean" else ""
-    return f"{POOLS[result.ranking.pool]} {figure(standing.value)}{of}, by {counted(standing.reviews, 'reviewer')}"
+    return f"{POOLS[result.ranking.pool]} {figure(standing.value)}{of}, by {count_of(standing.reviews, 'reviewer')}"
 
 
-def named(result: CouncilResult, label: str) -> str:
+def answer_title(result: CouncilResult, label: str) -> str:
     """An answer with its author."""
     return f"{name_of(label)} · {result.labels[label]}"

@@ -16,7 +16,7 @@ from rubrica.server.council_service import LONGEST, CouncilRequest, CouncilServi
 from rubrica.studio.council.matrix import SCORINGS
 from rubrica.studio.council.progress import TITLES, SessionProgress, progress_drawing
 from rubrica.studio.frame import frame, page
-from rubrica.studio.parts import card, empty, heading, told
+from rubrica.studio.parts import card, empty, error_text, heading
 from rubrica.studio.studio import Studio, Visitor
 from rubrica.workspace.access import check_action
 
@@ -179,7 +179,7 @@ class CouncilPage:
             self.told.set_text("The council gathers.")
 
     def _failed(self, error: RubricaError) -> None:
-        self.fault.set_text(told(error))
+        self.fault.set_text(error_text(error))
         self.fault.set_visibility(True)
 
     def _stop(self) -> None:

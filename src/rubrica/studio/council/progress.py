@@ -19,7 +19,7 @@ from rubrica.council.events import (
     StageStarted,
 )
 from rubrica.report.excerpt import visible
-from rubrica.report.figures import counted, dollars, duration
+from rubrica.report.figures import count_of, dollars, duration
 from rubrica.report.roles import Role
 
 State = Literal["asked", "done", "dropped"]
@@ -80,7 +80,7 @@ class SessionProgress:
             case StageStarted():
                 self.legs[event.stage] = StageState(event.deadline, {name: MemberState() for name in event.models})
             case AnswerReceived():
-                said = f"{counted(event.words, 'word')} in {duration(event.seconds * 1000)}"
+                said = f"{count_of(event.words, 'word')} in {duration(event.seconds * 1000)}"
                 self._seat("answers", event.model, "done", said)
             case ReviewFinished():
                 took = duration(event.seconds * 1000)
@@ -92,7 +92,7 @@ class SessionProgress:
                 self.legs[event.stage].told = f"{duration(event.seconds * 1000)}{spent}"
             case Concluded():
                 if event.chair is not None and not event.fallback:
-                    self._seat("final", event.chair, "done", counted(len(event.text.split()), "word"))
+                    self._seat("final", event.chair, "done", count_of(len(event.text.split()), "word"))
             case Ranked():
                 pass
             case _:
@@ -105,20 +105,20 @@ class SessionProgress:
 def progress_drawing(course: SessionProgress) -> Markup:
     """The three stages beside each other, with everybody in them."""
     return Markup('<ol class="legs">{}</ol>').format(
-        Markup("").join(_leg(number, stage, course.legs.get(stage)) for number, stage in enumerate(TITLES, 1))
+        Markup("").join(_draw_stage(number, stage, course.legs.get(stage)) for number, stage in enumerate(TITLES, 1))
     )
 
 
-def _leg(number: int, stage: Stage, leg: StageState | None) -> Markup:
+def _draw_stage(number: int, stage: Stage, leg: StageState | None) -> Markup:
     title, note = TITLES[stage]
     now = "waits" if leg is None else leg.told or "under way"
-    seats = Markup("").join(_seat(name, seat) for name, seat in (leg.seats if leg is not None else {}).items())
+    seats = Markup("").join(_draw_member(name, seat) for name, seat in (leg.seats if leg is not None else {}).items())
     return Markup(
         '<li class="leg {}"><h3>{}. {} <span class="quiet">{}</span></h3><p class="quiet">{}</p><ul>{}</ul></li>'
     ).format("" if leg is not None else "later", number, title, now, note, seats)
 
 
-def _seat(name: str, seat: MemberState) -> Markup:
+def _draw_member(name: str, seat: MemberState) -> Markup:
     role, sign = SIGNS[seat.state]
     word = "dropped: " if seat.state == "dropped" else ""
     return Markup(

@@ -6,17 +6,17 @@ from nicegui import ui
 
 from rubrica.council.ranking import RankedAnswer, Ranking
 from rubrica.council.result import CouncilResult
-from rubrica.report.figures import counted, duration, figure
+from rubrica.report.figures import count_of, duration, figure
 from rubrica.studio.council.matrix import (
     OVERALL,
     SCORINGS,
-    lenses,
+    answer_title,
     matrix,
-    named,
+    matrix_views,
     place_of,
+    rank_text,
     reasons,
     stages,
-    standing_said,
 )
 from rubrica.studio.parts import card, chip, drawing
 
@@ -47,23 +47,23 @@ def _ranking(result: CouncilResult) -> None:
         with ui.element("ol").classes("ranking"):
             for standing in result.ranking.standings:
                 with ui.element("li"):
-                    _standing(result, standing)
+                    _draw_rank(result, standing)
         if result.holistic is not None:
             ui.label(_other(result.holistic)).classes("quiet")
 
 
-def _standing(result: CouncilResult, standing: RankedAnswer) -> None:
+def _draw_rank(result: CouncilResult, standing: RankedAnswer) -> None:
     answer = next(one for one in result.answers if one.label == standing.label)
     ui.label("—" if standing.rank is None else str(standing.rank)).classes("rank").props('aria-hidden="true"')
     with ui.element("div").classes("ranked"):
         with ui.element("div").classes("row"):
             with ui.element("h3"):
-                ui.label(named(result, standing.label))
+                ui.label(answer_title(result, standing.label))
             if standing.rank is None or any(standing.label in group for group in result.ranking.ties):
                 chip(place_of(standing, result.ranking))
             if standing.label in result.safety.failed:
                 ui.label("failed the safety gate").classes("badge is-bad")
-        ui.label(standing_said(standing, result)).classes("quiet")
+        ui.label(rank_text(standing, result)).classes("quiet")
         with ui.element("ul").classes("said-by"):
             for who, said in reasons(result, standing.label):
                 with ui.element("li"):
@@ -71,12 +71,12 @@ def _standing(result: CouncilResult, standing: RankedAnswer) -> None:
                     ui.label(said).props('dir="auto"')
         with ui.element("details"):
             with ui.element("summary"):
-                ui.label(f"The answer, {counted(answer.words, 'word')} in {duration(answer.seconds * 1000)}")
+                ui.label(f"The answer, {count_of(answer.words, 'word')} in {duration(answer.seconds * 1000)}")
             ui.label(answer.text).classes("told").props('dir="auto"')
 
 
 def _matrix(result: CouncilResult) -> None:
-    shown = lenses(result)
+    shown = matrix_views(result)
     with card("Review matrix", f"out of {figure(result.out_of)}; ⌃ is capped by a gate"):
         lens = ui.toggle(shown, value=OVERALL).props('unelevated no-caps aria-label="What cells show"').classes("spans")
         lens.set_visibility(len(shown) > 1)
@@ -89,7 +89,7 @@ def _safety(result: CouncilResult) -> None:
     with card("Who took part"):
         if safety.enabled:
             passed = "passes" if safety.final_passed else "fails"
-            failed = counted(len(safety.failed), "answer")
+            failed = count_of(len(safety.failed), "answer")
             ui.label(
                 f"Safety gate: {failed} failed and scores at most {figure(safety.cap)}; the final answer {passed} it."
                 if safety.failed

@@ -18,13 +18,13 @@ from rubrica.games.games import GameView
 from rubrica.report.charts import share_bar
 from rubrica.report.figures import figure, percent
 from rubrica.store.games import Attachment
-from rubrica.studio.parts import card, drawing, empty, told, trying
+from rubrica.studio.parts import card, drawing, empty, error_text, notifying_errors
 from rubrica.studio.rubrics.prose import table
 from rubrica.studio.sandbox.picker import pick_rubric
 from rubrica.studio.studio import Visitor
 from rubrica.workspace import catalogue
 
-from .weights import AttachmentLine, line_of, settled, to_whole, total, with_entry
+from .weights import AttachmentLine, line_of, sums_to_one, to_whole, total, with_entry
 
 
 def attached_table(found: Sequence[Attachment]) -> Markup:
@@ -90,7 +90,7 @@ class AttachmentEditor:
             remove.props["aria-label"] = f"Take {line.slug} off"
 
     def _tell(self) -> None:
-        whole = settled(self.lines)
+        whole = sums_to_one(self.lines)
         self.sum.set_text(f"Sum of the weights: {figure(round(100 * total(self.lines), 2))}%" if self.lines else "")
         self.sum.classes(replace="quiet" if whole else "wrong")
         self.scale.set_visibility(not whole)
@@ -111,7 +111,7 @@ class AttachmentEditor:
         self._redraw()
 
     def _scale(self) -> None:
-        with trying():
+        with notifying_errors():
             self.lines = to_whole(self.lines)
             self._redraw()
 
@@ -123,7 +123,7 @@ class AttachmentEditor:
         if len(self.lines) >= MOST_ATTACHED:
             ui.notify(f"A game has at most {MOST_ATTACHED} rubrics.", type="warning")
             return
-        with trying():
+        with notifying_errors():
             chosen = await pick_rubric(self.visitor, "Attach which rubric?")
             if chosen is not None:
                 entry = await self.visitor.read(catalogue.entry, str(chosen))
@@ -133,17 +133,17 @@ class AttachmentEditor:
     async def _save(self) -> None:
         """Attach exactly these, if their weights sum to 1."""
         self.problem.set_visibility(False)
-        if not settled(self.lines):
+        if not sums_to_one(self.lines):
             self._fault("The weights must sum to 100%: change them, or let all be scaled.")
             return
         wishes = [line.wish() for line in self.lines]
         try:
             resolved = await self.visitor.read(attachments.resolve, self.game.id, wishes)
-            new = await asyncio.to_thread(attachments.checked, resolved)
+            new = await asyncio.to_thread(attachments.check_attachments, resolved)
             now = self.visitor.service.clock()
             done = await self.visitor.write(attachments.replace, self.game.id, new, "exact", now)
         except RubricaError as error:
-            self._fault(told(error))
+            self._fault(error_text(error))
             return
         self.lines = [line_of(each) for each in done.rubrics]
         self.kept = list(self.lines)

@@ -13,7 +13,7 @@ from rubrica.games.leaderboard_access import Leaderboard
 from rubrica.report.charts import share_bar
 from rubrica.report.figures import figure, headline, percent
 from rubrica.studio.cursor_pager import CursorPager
-from rubrica.studio.parts import drawing, empty, fault
+from rubrica.studio.parts import drawing, empty, error_label
 from rubrica.studio.rubrics.prose import table
 
 PAGE = 50
@@ -72,7 +72,7 @@ class Standings:
         except RubricaError as error:
             self.body.clear()
             with self.body:
-                fault(error)
+                error_label(error)
             return
         self.by.set_options(
             {OVERALL: "Overall"} | {name: headline(name) for name in board.dimensions}, value=self.dimension

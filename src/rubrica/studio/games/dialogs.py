@@ -13,7 +13,7 @@ from rubrica.games import games
 from rubrica.games.games import LONGEST_NAME
 from rubrica.jsontext import decode_json
 from rubrica.store.games import Game
-from rubrica.studio.parts import told
+from rubrica.studio.parts import error_text
 from rubrica.studio.studio import Visitor
 
 LONGEST_CONFIG = 20_000
@@ -29,7 +29,7 @@ async def game_dialog(visitor: Visitor, game: Game | None = None) -> None:
         name.props(f"outlined autofocus maxlength={LONGEST_NAME}").classes("full")
         public = ui.switch("Public: everybody sees it and may play", value=game is not None and game.is_public)
         config = ui.textarea(
-            "Settings (JSON object, which rubrics may read)", value=written(game.config if game else {})
+            "Settings (JSON object, which rubrics may read)", value=config_text(game.config if game else {})
         )
         config.props(f"outlined autogrow input-class=mono maxlength={LONGEST_CONFIG}").classes("full")
         problem = ui.label().classes("fault").props('role="alert"')
@@ -46,7 +46,7 @@ async def game_dialog(visitor: Visitor, game: Game | None = None) -> None:
                     changes = {"name": title, "config": settings, "is_public": seen}
                     kept = await visitor.write(games.change_game, game.id, changes)
             except RubricaError as error:
-                problem.set_text(told(error))
+                problem.set_text(error_text(error))
                 problem.set_visibility(True)
             else:
                 dialog.close()
@@ -79,6 +79,6 @@ def read_config(text: str) -> dict[str, Any]:
     return found
 
 
-def written(config: Mapping[str, Any]) -> str:
+def config_text(config: Mapping[str, Any]) -> str:
     """Settings as somebody would type them."""
     return json.dumps(dict(config), ensure_ascii=False, indent=2) if config else ""

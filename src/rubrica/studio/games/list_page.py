@@ -16,7 +16,7 @@ from rubrica.games.leaderboard_access import Leaderboard
 from rubrica.report.figures import percent
 from rubrica.studio.cursor_pager import CursorPager
 from rubrica.studio.frame import frame, page
-from rubrica.studio.parts import card, empty, fault, heading
+from rubrica.studio.parts import card, empty, error_label, heading
 from rubrica.studio.studio import Studio, Visitor
 from rubrica.workspace.access import Caller
 
@@ -94,7 +94,7 @@ class _List:
         except RubricaError as error:
             self.body.clear()
             with self.body:
-                fault(error)
+                error_label(error)
             return
         self.body.clear()
         with self.body:

@@ -13,15 +13,15 @@ from rubrica.games import games, leaderboard_access
 from rubrica.games.games import GameView, hosts
 from rubrica.games.leaderboard import LeaderboardRow, Way
 from rubrica.games.leaderboard_access import Leaderboard
-from rubrica.report.figures import counted
+from rubrica.report.figures import count_of
 from rubrica.studio.frame import frame, page
-from rubrica.studio.parts import card, chip, fault, heading, trying
+from rubrica.studio.parts import card, chip, error_label, heading, notifying_errors
 from rubrica.studio.studio import Studio, Visitor
 
 from . import round_page
 from .attachment_editor import AttachmentEditor, attached_card
 from .board import Standings
-from .dialogs import game_dialog, written
+from .dialogs import config_text, game_dialog
 from .play_form import play_dialog
 from .rounds import Rounds
 
@@ -44,7 +44,7 @@ def install(studio: Studio) -> None:
             with frame(visitor, "No such game", "/games"):
                 with heading("No such game", back=("Games", "/games")):
                     pass
-                fault(error)
+                error_label(error)
             return
         asked = request.query_params
         with frame(visitor, view.game.name, "/games"):
@@ -86,7 +86,7 @@ class _Page:
             if caller.owns(game.created_by):
                 chip("yours")
             chip(f"made {game.created_at:%Y-%m-%d}")
-            chip(counted(len(self.view.attachments), "rubric"))
+            chip(count_of(len(self.view.attachments), "rubric"))
         chosen = "rounds" if player is not None else tab if tab in TABS else "board"
         with ui.tabs().props("align=left no-caps inline-label dense").classes("tabs") as tabs:
             for name, title in TABS.items():
@@ -105,7 +105,7 @@ class _Page:
                     attached_card(self.view)
                 if game.config:
                     with card("Settings", "rubrics read them as game_config"):
-                        ui.label(written(game.config)).classes("told mono")
+                        ui.label(config_text(game.config)).classes("told mono")
         tabs.on_value_change(self._turned)
 
     async def _ask(self, way: Way, dimension: str | None) -> Leaderboard:
@@ -119,7 +119,7 @@ class _Page:
 
     async def _renew(self) -> None:
         """Show anew what depends on what is attached."""
-        with trying():
+        with notifying_errors():
             self.view = await self.visitor.read(games.view_game, self.view.game.id)
             self.rounds.view = self.view
             self.board.forget()

@@ -35,7 +35,7 @@ async def play(visitor: Visitor, game_id: UUID, submission: Submission) -> list[
     async def opened(now: datetime) -> Opened:
         return [await visitor.read(open_turn, game_id, submission, now)], True
 
-    given, _ = await _judged(visitor, opened)
+    given, _ = await _judge_and_keep(visitor, opened)
     return given
 
 
@@ -45,7 +45,7 @@ async def catch_up(visitor: Visitor, game_id: UUID) -> tuple[list[RoundReply], b
     async def opened(now: datetime) -> Opened:
         return await visitor.read(open_catch_up, game_id, None, now)
 
-    return await _judged(visitor, opened)
+    return await _judge_and_keep(visitor, opened)
 
 
 async def names_asked(visitor: Visitor, attachments: Sequence[Attachment]) -> tuple[str, ...]:
@@ -63,7 +63,9 @@ async def names_asked(visitor: Visitor, attachments: Sequence[Attachment]) -> tu
     return await visitor.service.work.run(visitor.caller.user_id, names)
 
 
-async def _judged(visitor: Visitor, opened: Callable[[datetime], Awaitable[Opened]]) -> tuple[list[RoundReply], bool]:
+async def _judge_and_keep(
+    visitor: Visitor, opened: Callable[[datetime], Awaitable[Opened]]
+) -> tuple[list[RoundReply], bool]:
     def bench(now: datetime) -> RoundJudging:
         service, caller = visitor.service, visitor.caller
         return RoundJudging(service.plans.of, caller, now, service.work.of(caller.user_id), service.spending)

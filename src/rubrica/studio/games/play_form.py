@@ -7,7 +7,7 @@ from nicegui import ui
 from rubrica.errors import RubricaError
 from rubrica.games.games import GameView, hosts
 from rubrica.report.figures import headline
-from rubrica.studio.parts import told, trying
+from rubrica.studio.parts import error_text, notifying_errors
 from rubrica.studio.sandbox.form import Form, FormMetric
 from rubrica.studio.studio import Visitor
 
@@ -19,7 +19,7 @@ LONGEST_TEXT = 100_000
 
 async def play_dialog(visitor: Visitor, view: GameView) -> None:
     """Ask for a round, have it judged, and open it."""
-    with trying():
+    with notifying_errors():
         await _Table(visitor, view).open()
 
 
@@ -76,7 +76,7 @@ class _Table:
             wanted = submission_of(form, "" if self.player is None else self.player.value or "")
             given = await play(self.visitor, self.view.game.id, wanted)
         except RubricaError as error:
-            self._fault(told(error))
+            self._fault(error_text(error))
         else:
             made = given[0]
             if self.dialog.value:

@@ -10,7 +10,7 @@ from rubrica.games import players
 from rubrica.games.games import LONGEST_NAME
 from rubrica.store.players import Player
 from rubrica.studio.cursor_pager import CursorPager
-from rubrica.studio.parts import card, drawing, empty, fault, told
+from rubrica.studio.parts import card, drawing, empty, error_label, error_text
 from rubrica.studio.rubrics.prose import table
 from rubrica.studio.studio import Visitor
 
@@ -52,7 +52,7 @@ class Players:
         try:
             made = await self.visitor.write(players.create_player, self.name.value or "", {}, user or None, now)
         except RubricaError as error:
-            self.problem.set_text(told(error))
+            self.problem.set_text(error_text(error))
             self.problem.set_visibility(True)
             return
         ui.notify(f"{made.name} may play now.", type="positive")
@@ -67,7 +67,7 @@ class Players:
         except RubricaError as error:
             self.body.clear()
             with self.body:
-                fault(error)
+                error_label(error)
             return
         shown = found[:PAGE]
         self.body.clear()

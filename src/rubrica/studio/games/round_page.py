@@ -25,7 +25,7 @@ from rubrica.report.figures import figure, headline, percent, signed
 from rubrica.store.games import Attachment
 from rubrica.store.scores import StoredScore
 from rubrica.studio.frame import frame, page
-from rubrica.studio.parts import card, chip, drawing, fault, heading, quoted
+from rubrica.studio.parts import card, chip, drawing, error_label, escaped_lines, heading
 from rubrica.studio.rubrics.drawing import badge
 from rubrica.studio.rubrics.prose import table
 from rubrica.studio.runs.explanation import explanation
@@ -51,7 +51,7 @@ def install(studio: Studio) -> None:
             with frame(visitor, "No such round", "/games"):
                 with heading("No such round", back=back):
                     pass
-                fault(error)
+                error_label(error)
             return
         title = f"Round {opened.round.round_number} of {opened.round.player}"
         with frame(visitor, title, "/games"):
@@ -71,7 +71,7 @@ def _draw(opened: OpenedRound, rubrics: Mapping[UUID, Rubric], drawn: Mapping[UU
             for key in ("prompt", "response"):
                 if found.content.get(key):
                     ui.label(headline(key)).classes("label")
-                    ui.html(str(quoted(visible(str(found.content[key])))), sanitize=False).classes("told").props(
+                    ui.html(str(escaped_lines(visible(str(found.content[key])))), sanitize=False).classes("told").props(
                         'dir="auto" tabindex="0"'
                     )
             _measured(found.content)

@@ -14,9 +14,9 @@ from rubrica.games.games import GameView
 from rubrica.games.rounds import RoundLine
 from rubrica.report.charts import share_bar
 from rubrica.report.excerpt import visible
-from rubrica.report.figures import counted, figure, headline, percent
+from rubrica.report.figures import count_of, figure, headline, percent
 from rubrica.studio.cursor_pager import CursorPager
-from rubrica.studio.parts import drawing, empty, fault, trying
+from rubrica.studio.parts import drawing, empty, error_label, notifying_errors
 from rubrica.studio.rubrics.prose import table
 from rubrica.studio.studio import Visitor
 
@@ -49,7 +49,7 @@ class Rounds:
         except RubricaError as error:
             self.body.clear()
             with self.body:
-                fault(error)
+                error_label(error)
             return
         shown = found[:PAGE]
         self._draw_top(shown)
@@ -90,12 +90,12 @@ class Rounds:
         """Judge what lacks a score, a stretch at a time, and say how far it is."""
         self.judging.set_enabled(False)
         judged, complete = 0, False
-        with trying():
+        with notifying_errors():
             while not complete:
                 given, complete = await catch_up(self.visitor, self.view.game.id)
                 judged += len(given)
-                self.judging.set_text(f"{counted(judged, 'round')} judged …")
-            ui.notify(f"{counted(judged, 'round')} judged.", type="positive")
+                self.judging.set_text(f"{count_of(judged, 'round')} judged …")
+            ui.notify(f"{count_of(judged, 'round')} judged.", type="positive")
         await self.show()
 
 

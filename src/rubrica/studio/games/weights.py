@@ -70,10 +70,10 @@ def total(lines: Sequence[AttachmentLine]) -> float:
     return round(math.fsum(line.weight for line in lines), NOISE_DIGITS)
 
 
-def settled(lines: Sequence[AttachmentLine]) -> bool:
+def sums_to_one(lines: Sequence[AttachmentLine]) -> bool:
     """Whether the weights sum to 1, as a game wants them. Nothing attached will do too.
 
-    >>> settled([])
+    >>> sums_to_one([])
     True
     """
     return not lines or round(abs(total(lines) - 1), NOISE_DIGITS) <= TOLERANCE

@@ -54,8 +54,8 @@ def lines(title: str, times: Times, series: Sequence[Series], words: Words, *, t
     known = [value for own in series for value in own.known]
     if not known:
         return _figure(title, (), Markup('<p class="quiet none">nothing yet</p>'))
-    high = top if top is not None else neat(max(known))
-    low = min(0.0, -neat(-min(known)))
+    high = top if top is not None else round_up(max(known))
+    low = min(0.0, -round_up(-min(known)))
     span = (high - low) or 1.0
 
     def y(value: float) -> float:
@@ -66,7 +66,7 @@ def lines(title: str, times: Times, series: Sequence[Series], words: Words, *, t
         drawing += line("axis" if tick == 0 else "grid", (_LEFT, y(tick)), (WIDTH, y(tick)))
         drawing += text_at("tick", (_LEFT - 6, y(tick) + 4), words(tick), "end")
     for number, own in enumerate(series):
-        drawing += _drawn(own, number, times, y)
+        drawing += _draw_line(own, number, times, y)
     drawing += _hovers(times, series, words) + _stamps(times)
     latest = ", ".join(f"{own.name} {words(own.known[-1])}" for own in series if own.known)
     told = f"{title} from {times.named(0)} to {times.named(len(times.at) - 1)}; latest: {latest}"
@@ -75,7 +75,7 @@ def lines(title: str, times: Times, series: Sequence[Series], words: Words, *, t
 
 def bars(title: str, times: Times, own: Series, words: Words) -> Markup:
     """A bar for each time."""
-    high = neat(max(own.known, default=0.0)) or 1.0
+    high = round_up(max(own.known, default=0.0)) or 1.0
     step = (WIDTH - _LEFT) / max(len(times.at), 1)
     ground = _TOP + HEIGHT
     drawing = Markup("")
@@ -115,10 +115,10 @@ def share(found: Estimate | None) -> Markup:
     )
 
 
-def neat(value: float) -> float:
+def round_up(value: float) -> float:
     """The next round number from a value up.
 
-    >>> [neat(value) for value in (0, 0.013, 7, 180, 1_050)]
+    >>> [round_up(value) for value in (0, 0.013, 7, 180, 1_050)]
     [0.0, 0.02, 10.0, 200.0, 2000.0]
     """
     if value <= 0:
@@ -127,7 +127,7 @@ def neat(value: float) -> float:
     return next(float(f"{step * power:.6g}") for step in (1, 2, 4, 5, 10) if step * power >= value * (1 - 1e-9))
 
 
-def _drawn(own: Series, number: int, times: Times, y: Callable[[float], float]) -> Markup:
+def _draw_line(own: Series, number: int, times: Times, y: Callable[[float], float]) -> Markup:
     """The line, broken where there is no value; values without a neighbour, and few of them, are dots too."""
     tone = f"course-{number + 1}"
     drawing, run = Markup(""), list[tuple[float, float]]()

@@ -14,7 +14,7 @@ from rubrica.studio.cursor_pager import CursorPager
 from rubrica.studio.frame import frame, page
 from rubrica.studio.gateway.spans import SPANS, SpanName
 from rubrica.studio.gateway.wording import by_type, charts, gauges, mix, recently, troubles
-from rubrica.studio.parts import Choice, card, heading, told, trying
+from rubrica.studio.parts import Choice, card, error_text, heading, notifying_errors
 from rubrica.studio.runs.drawings import counts, stack
 from rubrica.studio.studio import Studio, Visitor
 
@@ -119,7 +119,7 @@ class GatewayPage:
                 await self._requests()
             self.fault.set_visibility(False)
         except RubricaError as error:
-            self.fault.set_text(told(error))
+            self.fault.set_text(error_text(error))
             self.fault.set_visibility(True)
         finally:
             self.looking = False
@@ -148,7 +148,7 @@ class GatewayPage:
         await self._leaf()
 
     async def _leaf(self) -> None:
-        with trying():
+        with notifying_errors():
             await self._requests()
 
     async def _requests(self) -> None:

@@ -12,13 +12,13 @@ from rubrica.errors import RubricaError
 from rubrica.gateway.dashboard import kept_request
 from rubrica.llm.public import public_names
 from rubrica.report.charts import bar
-from rubrica.report.figures import counted, duration, figure, headline
+from rubrica.report.figures import count_of, duration, figure, headline
 from rubrica.store.gateway import RequestRecord
 from rubrica.studio.frame import frame, page
 from rubrica.studio.gateway.steps import steps_of
 from rubrica.studio.gateway.wording import NOTHING, grade, money, status_said
-from rubrica.studio.html_tables import NUMBER, Cell, facts, quiet, table
-from rubrica.studio.parts import card, drawing, fault, heading
+from rubrica.studio.html_tables import NUMBER, Cell, facts, muted, table
+from rubrica.studio.parts import card, drawing, error_label, heading
 from rubrica.studio.studio import Studio, Visitor
 
 DIMENSIONS = [("Dimension", ""), ("Score", NUMBER), ("Confidence", NUMBER), ("Scored by", "")]
@@ -42,7 +42,7 @@ async def draw(visitor: Visitor, trace: str) -> None:
     except RubricaError as error:
         with heading("Request", back=("Gateway", "/gateway")):
             pass
-        fault(error)
+        error_label(error)
         return
     with heading(f"Request of {found.at.astimezone(UTC):%d %b %Y, %H:%M:%S} UTC", back=("Gateway", "/gateway")):
         drawing(Markup("{}").format(grade(found.passed, found.score, found.threshold)))
@@ -51,7 +51,7 @@ async def draw(visitor: Visitor, trace: str) -> None:
         ui.label(f"Trace {found.trace}").classes("quiet")
     with ui.element("div").classes("two"):
         with card("Its way"):
-            drawing(_way(found))
+            drawing(_draw_steps(found))
         with card("Grade", "of tier-0's answer"):
             _grade(found)
     with card("Cost"):
@@ -75,10 +75,10 @@ def _facts(found: RequestRecord) -> list[tuple[str, Cell]]:
     return [(name, value) for name, value in pieces if value]
 
 
-def _way(found: RequestRecord) -> Markup:
+def _draw_steps(found: RequestRecord) -> Markup:
     items = Markup("")
     for step in steps_of(found):
-        notes = [note for note in (_took(step.ms), money(step.usd) if step.usd is not None else "") if note]
+        notes = [note for note in (_duration_text(step.ms), money(step.usd) if step.usd is not None else "") if note]
         sign, word = ("✓", "done") if step.state == "done" else ("✕", "failed")
         items += Markup(
             '<li class="is-{}"><i role="img" aria-label="{}">{}</i><div><b>{}</b> <span class="quiet">{}</span>'
@@ -102,9 +102,9 @@ def _grade(found: RequestRecord) -> None:
             headline(name),
             figure(own.score),
             f"{own.confidence:.2f}",
-            quiet("nobody could: a neutral value stands in")
+            muted("nobody could: a neutral value stands in")
             if own.stands_in
-            else public_names(own.judge) or quiet("code"),
+            else public_names(own.judge) or muted("code"),
         ]
         for name, own in (found.dimension_scores or {}).items()
     ]
@@ -120,12 +120,12 @@ def _costs(found: RequestRecord) -> list[list[Cell]]:
         ("Tier-1" if found.tier != "council" else "Council", found.tier1_usd, found.tier1_ms),
     ]
     rows: list[list[Cell]] = [
-        [name, money(usd), _took(ms) or NOTHING] for name, usd, ms in parts if usd or ms is not None
+        [name, money(usd), _duration_text(ms) or NOTHING] for name, usd, ms in parts if usd or ms is not None
     ]
     whole = Markup("<b>{}</b>")
     return [
         *rows,
-        ["All", *(whole.format(text) for text in (money(found.total_usd), _took(found.total_ms)))],
+        ["All", *(whole.format(text) for text in (money(found.total_usd), _duration_text(found.total_ms)))],
         ["Tier-1 alone would have cost", money(found.baseline_usd), NOTHING],
         ["Saved", money(found.savings_usd), NOTHING],
     ]
@@ -141,9 +141,9 @@ def _texts(visitor: Visitor, found: RequestRecord) -> None:
             return
         for title, text in (("Asked", found.prompt), ("Answered", found.answer or "")):
             with ui.element("h3"):
-                ui.label(f"{title}, {counted(len(text.split()), 'word')}")
+                ui.label(f"{title}, {count_of(len(text.split()), 'word')}")
             ui.label(text).classes("told").props('dir="auto"')
 
 
-def _took(ms: float | None) -> str:
+def _duration_text(ms: float | None) -> str:
     return "" if ms is None else duration(ms)

@@ -27,16 +27,18 @@ def steps_of(record: RequestRecord) -> list[FlowStep]:
     """What was done for a request, in order."""
     failed = {name for name in record.failed_steps.split(",") if name}
     if record.cached:
-        return [FlowStep("Cache", f"{CACHES[record.cached]}; {_by(record)} had answered", "done", record.total_ms)]
+        return [
+            FlowStep("Cache", f"{CACHES[record.cached]}; {_model_name(record)} had answered", "done", record.total_ms)
+        ]
     if record.tier == "council" or "council" in failed:
         said = "several models answered and reviewed each other" if "council" not in failed else "gave no answer"
         return [FlowStep("Council", said, _state("council", failed), record.tier1_ms, record.tier1_usd)]
     found = [
         *_classified(record, failed),
-        *_asked(record, "tier-0", failed, record.tier0_ms, record.tier0_usd),
+        *_tier_steps(record, "tier-0", failed, record.tier0_ms, record.tier0_usd),
         *_graded(record, failed),
         *_decided(record),
-        *_asked(record, "tier-1", failed, record.tier1_ms, record.tier1_usd),
+        *_tier_steps(record, "tier-1", failed, record.tier1_ms, record.tier1_usd),
     ]
     return found or [FlowStep("Refused", "no model was asked", "failed", record.total_ms)]
 
@@ -52,7 +54,9 @@ def _classified(record: RequestRecord, failed: set[str]) -> list[FlowStep]:
     return [FlowStep("Classification", said, state, record.classification_ms, record.classification_usd)]
 
 
-def _asked(record: RequestRecord, tier: str, failed: set[str], ms: float | None, usd: float | None) -> list[FlowStep]:
+def _tier_steps(
+    record: RequestRecord, tier: str, failed: set[str], ms: float | None, usd: float | None
+) -> list[FlowStep]:
     if ms is None and tier not in failed and record.tier != tier:
         return []
     if tier in failed:
@@ -90,5 +94,5 @@ def _state(name: str, failed: set[str]) -> State:
     return "failed" if name in failed else "done"
 
 
-def _by(record: RequestRecord) -> str:
+def _model_name(record: RequestRecord) -> str:
     return record.model or record.tier or "a model"

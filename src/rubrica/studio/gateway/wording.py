@@ -10,11 +10,11 @@ from markupsafe import Markup
 from rubrica.gateway.analytics import Analytics, Mean, Money, RequestFigures, Share
 from rubrica.gateway.dashboard import GatewayFigures
 from rubrica.report.excerpt import visible
-from rubrica.report.figures import counted, dollars, duration, figure
+from rubrica.report.figures import count_of, dollars, duration, figure
 from rubrica.report.roles import Role
 from rubrica.store.gateway import GONE
 from rubrica.store.gateway_recent import RequestSummary
-from rubrica.studio.html_tables import NUMBER, Cell, badge, link, quiet, table
+from rubrica.studio.html_tables import NUMBER, Cell, badge, link, muted, table
 
 from .charts import Series, Times, bars, lines, share
 
@@ -120,10 +120,10 @@ def troubles(found: Analytics) -> Markup:
 
 def recently(found: Sequence[RequestSummary]) -> Markup:
     """The last requests, a line each."""
-    return table(RECENT, [_glance(own) for own in found], "Requests")
+    return table(RECENT, [_request_cells(own) for own in found], "Requests")
 
 
-def _glance(own: RequestSummary) -> list[Cell]:
+def _request_cells(own: RequestSummary) -> list[Cell]:
     way = Markup("no answer") if own.tier is None else Markup("{}").format(own.tier)
     if own.model and own.tier is not None:
         way += Markup(' <span class="quiet">{}</span>').format(visible(own.model))
@@ -131,8 +131,8 @@ def _glance(own: RequestSummary) -> list[Cell]:
         way += Markup(' <span class="chip">{}</span>').format(note) if note else Markup("")
     return [
         link(f"{own.at.astimezone(UTC):%d %b %H:%M:%S}", f"/gateway/{own.trace}"),
-        own.question_type or quiet(NOTHING),
-        _together(way),
+        own.question_type or muted(NOTHING),
+        _one_line(way),
         grade(own.passed, own.score, own.threshold),
         money(own.total_usd),
         duration(own.total_ms),
@@ -142,10 +142,10 @@ def _glance(own: RequestSummary) -> list[Cell]:
 def grade(passed: bool | None, score: float | None, threshold: float | None) -> Cell:
     """What an answer was worth, beside what it needed."""
     if passed is None:
-        return quiet("not graded")
+        return muted("not graded")
     shown = "" if score is None else f" {figure(round(score, 1))}"
-    needed = quiet(f" needs {figure(threshold)}") if threshold is not None else Markup("")
-    return _together(badge(("passed" if passed else "failed") + shown, "good" if passed else "bad") + needed)
+    needed = muted(f" needs {figure(threshold)}") if threshold is not None else Markup("")
+    return _one_line(badge(("passed" if passed else "failed") + shown, "good" if passed else "bad") + needed)
 
 
 def status_said(status: int) -> str:
@@ -169,7 +169,7 @@ def money(usd: float | None) -> str:
     return f"−{dollars(-usd)}" if usd < 0 else dollars(usd)
 
 
-def _together(pieces: Markup) -> Markup:
+def _one_line(pieces: Markup) -> Markup:
     """Pieces of a cell that stay in one line where there is room."""
     return Markup("<span>{}</span>").format(pieces)
 
@@ -201,4 +201,4 @@ def _wait(milliseconds: float) -> str:
 
 
 def _unknown(own: Money) -> str:
-    return f"unknown for {counted(own.unknown, 'request')}" if own.unknown else "of all requests"
+    return f"unknown for {count_of(own.unknown, 'request')}" if own.unknown else "of all requests"

@@ -11,7 +11,7 @@ from nicegui import ui
 from rubrica.errors import RubricaError
 from rubrica.studio.cursor_pager import CursorPager
 from rubrica.studio.frame import frame, page
-from rubrica.studio.parts import empty, fault, heading, trying
+from rubrica.studio.parts import empty, error_label, heading, notifying_errors
 from rubrica.studio.rubrics.actions import publish_dialog
 from rubrica.studio.rubrics.facets import draw_chosen_tags, draw_facets
 from rubrica.studio.studio import Studio, Visitor
@@ -26,7 +26,7 @@ from rubrica.workspace.market_search import (
 )
 from rubrica.workspace.rubric_search import LONGEST_QUERY
 
-from .search import PAGE, RATINGS, SORTS, VIEWS, address_of, sought_from
+from .search import PAGE, RATINGS, SORTS, VIEWS, address_of, search_from_query
 from .wording import listing_card, own_rubric_card
 
 
@@ -37,7 +37,7 @@ def install(studio: Studio) -> None:
     async def market(request: Request) -> None:
         visitor = studio.visitor(request)
         with frame(visitor, "Marketplace", "/market"):
-            editor = _Market(visitor, sought_from(request.query_params))
+            editor = _Market(visitor, search_from_query(request.query_params))
             with heading("Marketplace"):
                 if visitor.caller.may("author"):
                     publish = ui.button("Publish one of yours", icon="publish", on_click=editor.to_own)
@@ -55,7 +55,7 @@ class _Market:
         try:
             known = dict(await self.visitor.read(market_categories))
         except RubricaError as error:
-            fault(error)
+            error_label(error)
             return
         with ui.element("div").classes("finder").props('role="search"'):
             search = ui.input("Search", value=self.sought.q, placeholder="Name, description, category or tag")
@@ -105,7 +105,7 @@ class _Market:
         except RubricaError as error:
             self.body.clear()
             with self.body:
-                fault(error)
+                error_label(error)
             return
         if asked is not self.sought:
             return  # something else was asked for meanwhile
@@ -159,7 +159,7 @@ class _Market:
         listing = own.listing
 
         async def publish() -> None:
-            with trying():
+            with notifying_errors():
                 entry = await self.visitor.read(catalogue.entry, str(listing.id))
                 await publish_dialog(self.visitor, entry)
 

@@ -11,9 +11,9 @@ from nicegui import ui
 
 from rubrica.errors import RubricaError
 from rubrica.model.rubric import Rubric
-from rubrica.report.figures import counted
+from rubrica.report.figures import count_of
 from rubrica.studio.frame import frame, page
-from rubrica.studio.parts import card, chip, drawing, fault, heading, trying
+from rubrica.studio.parts import card, chip, drawing, error_label, heading, notifying_errors
 from rubrica.studio.rubrics import drawing as drawn
 from rubrica.studio.rubrics.actions import fork_dialog
 from rubrica.studio.studio import Studio, Visitor
@@ -22,7 +22,7 @@ from rubrica.workspace.draft import rubric_of
 from rubrica.workspace.market_search import ListingDetails, listing_details
 
 from .reviews import Reviews
-from .wording import by, standing
+from .wording import author_text, listing_status
 
 VERSIONS_SHOWN = 30
 
@@ -39,7 +39,7 @@ def install(studio: Studio) -> None:
             with frame(visitor, "Not on the marketplace", "/market"):
                 with heading("Not on the marketplace", back=("Marketplace", "/market")):
                     pass
-                fault(error)
+                error_label(error)
             return
         rubric = await asyncio.to_thread(rubric_of, looked.entry.version.definition)
         with frame(visitor, rubric.display_title, "/market"):
@@ -71,7 +71,7 @@ class _Page:
 
     async def renew(self) -> None:
         """Read and show anew what may have changed."""
-        with trying():
+        with notifying_errors():
             self.looked = await self.visitor.read(listing_details, self.id)
             self._draw_aside()
 
@@ -95,7 +95,7 @@ class _Page:
         offer, listing = self.looked.offer, self.looked.offer.listing
         with ui.element("div").classes("row"):
             chip(f"{listing.slug}@{listing.version}")
-            chip("yours" if self.visitor.caller.owns(listing.created_by) else by(offer.author))
+            chip("yours" if self.visitor.caller.owns(listing.created_by) else author_text(offer.author))
             if listing.category:
                 ui.link(listing.category, f"/market?category={quote(listing.category)}").classes("chip")
             for tag in (tag for tag in listing.tags if tag != listing.category):
@@ -103,7 +103,7 @@ class _Page:
             chip(f"listed {offer.listed_at:%Y-%m-%d}")
 
     def _draw_rubric(self, rubric: Rubric) -> None:
-        with card("What it looks at", counted(len(rubric.dimensions), "dimension")):
+        with card("What it looks at", count_of(len(rubric.dimensions), "dimension")):
             drawing(drawn.dimensions(rubric))
         if rubric.gates:
             with card("Gates"):
@@ -116,9 +116,9 @@ class _Page:
         self.aside.clear()
         with self.aside:
             with card("On the marketplace"):
-                drawing(standing(self.looked.offer, self.visitor.service.clock()))
+                drawing(listing_status(self.looked.offer, self.visitor.service.clock()))
                 taken = self.looked.offer.downloads
-                people = counted(taken, "person has", "people have") if taken else "Nobody has"
+                people = count_of(taken, "person has", "people have") if taken else "Nobody has"
                 ui.label(f"{people} imported it{'' if taken else ' yet'}.").classes("quiet")
             if self.looked.copies:
                 self._draw_copies()
@@ -133,7 +133,7 @@ class _Page:
 
     async def _import(self) -> None:
         """Ask which version, and take it over."""
-        with trying():
+        with notifying_errors():
             listing = self.looked.offer.listing
             past = await self.visitor.read(catalogue.history, self.id, None, VERSIONS_SHOWN)
             labels = {edition.version: _edition(edition.version, edition.note) for edition in past}
@@ -149,12 +149,12 @@ class _Page:
             dialog.delete()
             if chosen is None:
                 return
-            made = await self.visitor.write(marketplace.take, self.id, str(chosen), self.visitor.service.clock())
+            made = await self.visitor.write(marketplace.import_copy, self.id, str(chosen), self.visitor.service.clock())
             ui.notify(f"Imported as {made.listing.slug}.", type="positive")
             await self.renew()
 
     async def _feature(self) -> None:
-        with trying():
+        with notifying_errors():
             await self.visitor.write(marketplace.feature, self.id, not self.looked.offer.featured)
             await self.renew()
             self._tell_featuring()

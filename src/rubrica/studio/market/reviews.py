@@ -12,7 +12,7 @@ from nicegui import ui
 from rubrica.errors import RubricaError
 from rubrica.report.excerpt import visible
 from rubrica.store.market import MarketReview
-from rubrica.studio.parts import card, drawing, fault, told
+from rubrica.studio.parts import card, drawing, error_label, error_text
 from rubrica.studio.studio import Visitor
 from rubrica.workspace import marketplace
 from rubrica.workspace.market_search import ListingDetails
@@ -75,7 +75,7 @@ class Reviews:
         try:
             await self.visitor.write(marketplace.rate, str(self.listing.id), given, self.text.value or "", now)
         except RubricaError as error:
-            self._tell(told(error))
+            self._tell(error_text(error))
             return
         self.own = MarketReview(self.listing.id, self.visitor.caller.name, given, self.text.value or "", now, now)
         self._tell_button()
@@ -95,7 +95,7 @@ class Reviews:
             found = await self.visitor.read(marketplace.reviews, str(self.listing.id), PAGE + 1, self._after)
         except RubricaError as error:
             with self.list:
-                fault(error)
+                error_label(error)
             return
         with self.list:
             for review in found[:PAGE]:

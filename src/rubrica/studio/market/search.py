@@ -38,10 +38,10 @@ def address_of(sought: MarketSearch) -> str:
     return f"/market?{urlencode(said)}" if said else "/market"
 
 
-def sought_from(asked: QueryParams) -> MarketSearch:
+def search_from_query(asked: QueryParams) -> MarketSearch:
     """What an address asks for; what it says wrongly is passed over.
 
-    >>> sought_from(QueryParams("q=fluff&sort=colour&least=4.5&tag=&tag=short"))
+    >>> search_from_query(QueryParams("q=fluff&sort=colour&least=4.5&tag=&tag=short"))
     MarketSearch(q='fluff', view='all', category='', tags=('short',), least=4.5, sort='trending')
     """
     q, category, tags = facets_from(asked)

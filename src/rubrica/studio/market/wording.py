@@ -6,7 +6,7 @@ from datetime import datetime
 
 from markupsafe import Markup
 
-from rubrica.report.figures import counted, figure
+from rubrica.report.figures import count_of, figure
 from rubrica.store.listings import MarketListing
 from rubrica.workspace import trending
 from rubrica.workspace.market_search import OwnRubric
@@ -30,10 +30,10 @@ def stars(rating: float | None) -> Markup:
     )
 
 
-def standing(offer: MarketListing, now: datetime) -> Markup:
+def listing_status(offer: MarketListing, now: datetime) -> Markup:
     """How an offer stands: its rating, whether it moves, whether it is recommended."""
     rated = Markup("<b>{}</b> <span>({})</span>").format(figure(offer.rating), f"{offer.reviews:,}")
-    moves = trending.shown(offer.trend, now)
+    moves = trending.current_trend(offer.trend, now)
     lively = Markup('<span class="lively" title="{}">↗ {}</span>').format(
         f"Trending: worth {figure(round(moves, 2))} imports made now", figure(round(moves, 1))
     )
@@ -53,11 +53,11 @@ def listing_card(offer: MarketListing, now: datetime) -> Markup:
     ).format(
         listing.id,
         listing.name,
-        by(offer.author),
+        author_text(offer.author),
         listing.version,
-        counted(offer.downloads, "import"),
+        count_of(offer.downloads, "import"),
         shortened(listing.description),
-        standing(offer, now),
+        listing_status(offer, now),
     )
 
 
@@ -67,7 +67,7 @@ def own_rubric_card(own: OwnRubric, now: datetime) -> Markup:
     if origin is not None:
         place = f"/market/{origin.rubric_id}" if origin.is_public else f"/rubrics/{origin.rubric_id}"
         whence = Markup('from <a href="{}">{}@{}</a> {}').format(
-            place, origin.name, origin.version, by(own.author or None)
+            place, origin.name, origin.version, author_text(own.author or None)
         )
     elif listing.forked_from is not None:
         whence = Markup("copied from something that you may not see, or that is gone")
@@ -83,14 +83,14 @@ def own_rubric_card(own: OwnRubric, now: datetime) -> Markup:
         seen,
         whence,
         shortened(listing.description),
-        standing(own.offer, now) if own.offer else "",
+        listing_status(own.offer, now) if own.offer else "",
     )
 
 
-def by(author: str | None) -> str:
+def author_text(author: str | None) -> str:
     """Whose something is.
 
-    >>> by("ann"), by(None)
+    >>> author_text("ann"), author_text(None)
     ('by ann', 'comes with Rubrica')
     """
     return "comes with Rubrica" if author is None else f"by {author}"

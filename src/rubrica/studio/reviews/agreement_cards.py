@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from nicegui import ui
 
-from rubrica.report.figures import counted, figure, percent, signed
+from rubrica.report.figures import count_of, figure, percent, signed
 from rubrica.runs.review.agreement import QuestionAgreement
 from rubrica.studio.html_tables import NUMBER, Cell, table
 from rubrica.studio.parts import card, drawing
@@ -17,7 +17,7 @@ from .calibration_panel import LabelsRow
 def agreement_card(found: AgreementReport) -> None:
     """How far the judge and people agree, question by question."""
     people = ", ".join(found.people[:6]) + (f" and {len(found.people) - 6} more" if len(found.people) > 6 else "")
-    with card("Agreement with the judge", f"{counted(found.items, 'evaluation')} scored by {people}"):
+    with card("Agreement with the judge", f"{count_of(found.items, 'evaluation')} scored by {people}"):
         several = len({own.rubric for own in found.questions}) > 1
         head = (
             ("Dimension", ""), ("Scored", NUMBER), ("Alpha", NUMBER), ("Judge − people", NUMBER), ("Same", NUMBER),

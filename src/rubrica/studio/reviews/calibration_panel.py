@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from nicegui import ui
 
 from rubrica.errors import RubricaError
-from rubrica.report.figures import counted, figure
+from rubrica.report.figures import count_of, figure
 from rubrica.studio.html_tables import NUMBER, Cell, table
-from rubrica.studio.parts import drawing, fault, trying
+from rubrica.studio.parts import drawing, error_label, notifying_errors
 from rubrica.studio.reviews.calibration import Curve, DimensionChange, changes, curves
 from rubrica.studio.studio import Visitor
 from rubrica.workspace.calibration import CalibratedRubric, Keeping, calibrated, keep_calibrated, way_to_keep
@@ -38,7 +38,7 @@ class LabelsRow:
         self.visitor, self.labelled = visitor, labelled
         with ui.element("div").classes("stack"):
             with ui.element("div").classes("row"):
-                ui.label(f"{counted(len(labelled.lines), 'label')} of {labelled.rubric}").classes("strong")
+                ui.label(f"{count_of(len(labelled.lines), 'label')} of {labelled.rubric}").classes("strong")
                 if labelled.lacking:
                     ui.label(labelled.lacking).classes("chip")
             with ui.element("div").classes("row"):
@@ -69,7 +69,7 @@ class LabelsRow:
             way, entry = await self.visitor.read(way_to_keep, self.labelled.document)
         except RubricaError as error:
             with self.result:
-                fault(error)
+                error_label(error)
             return
         finally:
             self.busy.set_visibility(False)
@@ -86,7 +86,7 @@ class LabelsRow:
         found = changes(lesson)
         corrected = [own.title for own in found if own.corrected]
         ui.label(
-            f"{counted(len(corrected), 'dimension')} of {len(found)} would be corrected: {', '.join(corrected)}."
+            f"{count_of(len(corrected), 'dimension')} of {len(found)} would be corrected: {', '.join(corrected)}."
             if corrected
             else "Nothing would be corrected: no correction clearly helps, for the reasons below."
         ).classes("strong")
@@ -106,7 +106,7 @@ class LabelsRow:
 
     def _ways_on(self, made: CalibratedRubric, way: Keeping, version: str | None) -> None:
         async def save() -> None:
-            with trying():
+            with notifying_errors():
                 kept = await self.visitor.write(keep_calibrated, made, self.visitor.service.clock())
                 holder.clear()
                 with holder:

@@ -13,13 +13,13 @@ from nicegui import ui
 from rubrica.errors import MissingError, RubricaError
 from rubrica.model.evaluation import Evaluation
 from rubrica.model.rubric import Rubric
-from rubrica.report.figures import counted, figure, headline, signed
+from rubrica.report.figures import count_of, figure, headline, signed
 from rubrica.report.roles import role_of
 from rubrica.runs.review.queue_items import evaluation_of
 from rubrica.runs.review.sampling import doubts
 from rubrica.studio.frame import frame, page
-from rubrica.studio.html_tables import NUMBER, Cell, badge, quiet, table
-from rubrica.studio.parts import card, chip, drawing, fault, heading, told
+from rubrica.studio.html_tables import NUMBER, Cell, badge, muted, table
+from rubrica.studio.parts import card, chip, drawing, error_label, error_text, heading
 from rubrica.studio.runs.paths import case_link
 from rubrica.studio.runs.permissions import check_readable
 from rubrica.studio.runs.workspace import RunsWorkspace
@@ -42,7 +42,7 @@ def install(studio: Studio, work: RunsWorkspace) -> None:
             except RubricaError as error:
                 with heading("Review", back=BACK):
                     pass
-                fault(error)
+                error_label(error)
                 return
             page = ReviewItemPage(visitor, work, seen)
             await page.draw()
@@ -155,7 +155,7 @@ class ReviewItemPage:
     def _count(self) -> None:
         done = sum(value is not None for value in self.given.values())
         if hasattr(self, "told"):
-            self.told.set_text(f"{done} of {counted(len(self.task.questions), 'question')} scored")
+            self.told.set_text(f"{done} of {count_of(len(self.task.questions), 'question')} scored")
 
     async def _submit(self) -> None:
         self.fault.set_visibility(False)
@@ -165,7 +165,7 @@ class ReviewItemPage:
                 submit, self.task.id, self.given, self.note.value or "", self.visitor.service.clock()
             )
         except RubricaError as error:
-            self.fault.set_text(told(error))
+            self.fault.set_text(error_text(error))
             self.fault.set_visibility(True)
             self.go.enable()
             return
@@ -211,7 +211,7 @@ class ReviewItemPage:
         try:
             item = await self.visitor.read(next_item, self.task.run)
         except RubricaError as error:
-            ui.notify(told(error), type="negative")
+            ui.notify(error_text(error), type="negative")
             return
         ui.navigate.to(f"/reviews/{item}" if item is not None else "/reviews")
 
@@ -233,7 +233,7 @@ def _verdicts(
     theirs = badge(evaluation.verdict, role_of(evaluation.verdict, rubric))
     score = "" if evaluation.score is None else f"{figure(round(evaluation.score, 1))} of {figure(evaluation.out_of)}"
     own = own_verdict(evaluation, mine, rubrics)
-    said = Markup('<p class="row">The judge: {} {}</p>').format(theirs, quiet(score))
+    said = Markup('<p class="row">The judge: {} {}</p>').format(theirs, muted(score))
     if own is not None:
         said += Markup('<p class="row">By your scores: {}</p>').format(badge(own, role_of(own, rubric)))
     return Markup('<div class="verdicts">{}</div>').format(said)

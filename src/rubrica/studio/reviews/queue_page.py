@@ -9,11 +9,11 @@ from fastapi import Request
 from nicegui import ui
 
 from rubrica.errors import RubricaError
-from rubrica.report.figures import counted
+from rubrica.report.figures import count_of
 from rubrica.store.review_queue import ItemSummary, Pile, QueueCounts, QueueCursor
 from rubrica.studio.frame import frame, page
 from rubrica.studio.html_tables import Cell, link, table
-from rubrica.studio.parts import card, drawing, empty, fault, heading, told
+from rubrica.studio.parts import card, drawing, empty, error_label, error_text, heading
 from rubrica.studio.runs.jobs import RunJobs
 from rubrica.studio.runs.paths import run_link
 from rubrica.studio.runs.workspace import RunsWorkspace
@@ -83,7 +83,7 @@ class QueuePage:
                 self.run = EVERY_RUN
             piles = await self.visitor.read(count_items, self.run or None)
         except RubricaError as error:
-            fault(error)
+            error_label(error)
             return
         self.go.set_visibility(bool(piles.open) and self.visitor.caller.may("player"))
         if not known:
@@ -144,7 +144,7 @@ class QueuePage:
         except RubricaError as error:
             self.list.clear()
             with self.list:
-                fault(error)
+                error_label(error)
             return
         shown = found[:PAGE]
         self.list.clear()
@@ -165,7 +165,7 @@ class QueuePage:
         try:
             self._tell(await self.visitor.read(count_items, self.run or None))
         except RubricaError as error:
-            ui.notify(told(error), type="negative")
+            ui.notify(error_text(error), type="negative")
         await self._show()
 
     async def _other(self) -> None:
@@ -187,7 +187,7 @@ class QueuePage:
         try:
             item = await self.visitor.read(next_item, self.run or None)
         except RubricaError as error:
-            ui.notify(told(error), type="negative")
+            ui.notify(error_text(error), type="negative")
             return
         if item is None:
             ui.notify("Nothing waits for you.")
@@ -208,7 +208,7 @@ class QueuePage:
         except RubricaError as error:
             self.standing.clear()
             with self.standing:
-                fault(error)
+                error_label(error)
             return
         self.standing.clear()
         with self.standing:
@@ -238,7 +238,7 @@ def _titles(piles: QueueCounts) -> dict[Pile, str]:
 
 
 def _row(brief: ItemSummary) -> list[Cell]:
-    people = counted(brief.opinions, "person", "people") if brief.opinions else "nobody yet"
+    people = count_of(brief.opinions, "person", "people") if brief.opinions else "nobody yet"
     return [
         link(brief.case_id or "(no id)", f"/reviews/{brief.id}"),
         brief.rubric,

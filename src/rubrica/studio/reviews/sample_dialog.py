@@ -8,12 +8,12 @@ from collections.abc import Callable
 from nicegui import ui
 
 from rubrica.errors import InputError, RubricaError
-from rubrica.report.figures import counted
+from rubrica.report.figures import count_of
 from rubrica.runs.review.queue_items import new_items
 from rubrica.runs.review.sampling import draw
 from rubrica.store.reviews import NewReviewItem
 from rubrica.studio.dialog_form import dialog_form
-from rubrica.studio.parts import told
+from rubrica.studio.parts import error_text
 from rubrica.studio.runs.permissions import changeable_lines, check_changeable
 from rubrica.studio.runs.sharing_dialog import ReviewersFields
 from rubrica.studio.runs.workspace import RunsWorkspace
@@ -61,7 +61,7 @@ class SampleDialog:
         try:
             lines = await changeable_lines(self.visitor, self.work)
         except RubricaError as error:
-            self._say(told(error))
+            self._say(error_text(error))
             lines = []
         names = [line.name for line in lines if line.state in ("finished", "stopped") and line.evaluations]
         self.run.set_options(names, value=run if isinstance(run, str) and run in names else next(iter(names), None))
@@ -74,7 +74,7 @@ class SampleDialog:
         try:
             known = await self.visitor.read(run_settings, self.work.key(str(self.run.value)))
         except RubricaError as error:
-            self._say(told(error))
+            self._say(error_text(error))
             return
         self.reviewers.sharing.set_value(known.review_sharing)
         self.reviewers.names.set_value(", ".join(known.reviewers))
@@ -86,10 +86,10 @@ class SampleDialog:
         try:
             added = await self._drawn()
         except RubricaError as error:
-            self._say(told(error))
+            self._say(error_text(error))
         else:
             self.dialog.close()
-            ui.notify(f"{counted(added, 'new item')} in the queue", type="positive")
+            ui.notify(f"{count_of(added, 'new item')} in the queue", type="positive")
             self.then(str(self.run.value))
         finally:
             self.busy.set_visibility(False)

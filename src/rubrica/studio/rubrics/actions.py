@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from nicegui import events, ui
 
 from rubrica.errors import InputError, RubricaError
-from rubrica.studio.parts import told, trying
+from rubrica.studio.parts import error_text, notifying_errors
 from rubrica.studio.studio import Visitor
 from rubrica.workspace import catalogue
 from rubrica.workspace.access import check_action
@@ -41,16 +41,16 @@ async def import_dialog(visitor: Visitor) -> None:
             try:
                 text.set_value((await event.file.read()).decode())
             except UnicodeDecodeError:
-                _tell(problem, InputError("the file is not UTF-8 text"))
+                _show_error(problem, InputError("the file is not UTF-8 text"))
 
         async def bring() -> None:
             problem.set_visibility(False)
             try:
                 check_action(await visitor.still_here(), "importing a rubric")
                 draft = await asyncio.to_thread(read_bundle, text.value or "")
-                made = await visitor.write(catalogue.take_in, draft, visitor.service.clock())
+                made = await visitor.write(catalogue.import_draft, draft, visitor.service.clock())
             except RubricaError as error:
-                _tell(problem, error)
+                _show_error(problem, error)
             else:
                 dialog.close()
                 ui.navigate.to(f"/rubrics/{made.listing.id}")
@@ -78,7 +78,7 @@ async def fork_dialog(visitor: Visitor, entry: RubricEntry) -> None:
                 label = None if wish == listing.name or not wish else wish
                 made = await visitor.write(catalogue.fork, str(listing.id), version.version, label, now)
             except RubricaError as error:
-                _tell(problem, error)
+                _show_error(problem, error)
             else:
                 dialog.close()
                 ui.navigate.to(f"/rubrics/{made.listing.id}")
@@ -96,7 +96,7 @@ async def delete_dialog(visitor: Visitor, entry: RubricEntry) -> None:
         ui.label("It leaves every list and the marketplace. Games and scores keep the versions they use.")
 
         async def delete() -> None:
-            with trying():
+            with notifying_errors():
                 seen = SeenRevision(revision=listing.revision)
                 await visitor.write(catalogue.delete, str(listing.id), seen, visitor.service.clock())
                 dialog.close()
@@ -118,7 +118,7 @@ async def publish_dialog(visitor: Visitor, entry: RubricEntry) -> None:
             ui.label("Nobody else sees it any more. Copies that were imported stay with those who have them.")
 
         async def publish() -> None:
-            with trying():
+            with notifying_errors():
                 await visitor.write(set_public, entry, public, visitor.service.clock())
                 dialog.close()
                 ui.navigate.reload()
@@ -132,8 +132,8 @@ def _title(text: str) -> None:
         ui.label(text)
 
 
-def _tell(problem: ui.label, error: RubricaError) -> None:
-    problem.set_text(told(error))
+def _show_error(problem: ui.label, error: RubricaError) -> None:
+    problem.set_text(error_text(error))
     problem.set_visibility(True)
 
 

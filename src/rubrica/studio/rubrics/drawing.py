@@ -11,7 +11,7 @@ from rubrica.errors import FormulaError, FormulaFault
 from rubrica.formula import Formula, parse
 from rubrica.model.rubric import Axis, Dimension, Gate, Profile, Recipe, Rubric, Verdict
 from rubrica.model.scale import Scale
-from rubrica.report.figures import counted, figure, headline, percent
+from rubrica.report.figures import count_of, figure, headline, percent
 from rubrica.report.roles import SIGNS, Role, role_of
 from rubrica.report.rubric_page import title_of
 from rubrica.report.wording import condition, recipe_phrases, setting_value
@@ -121,7 +121,7 @@ def _recipe(recipe: Recipe, scale: Scale, lead: str) -> Markup:
     if not lines:
         return Markup('<p class="recipe">{}: {}</p>').format(lead, words(opening))
     return Markup('<details class="recipe"><summary>{} ({})</summary><p>{}</p>{}</details>').format(
-        lead, counted(len(lines), "line"), words(opening), bullets(lines)
+        lead, count_of(len(lines), "line"), words(opening), bullets(lines)
     )
 
 

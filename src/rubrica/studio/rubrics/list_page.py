@@ -14,7 +14,7 @@ from rubrica.errors import RubricaError
 from rubrica.store.rubrics import Order, RubricListing
 from rubrica.studio.cursor_pager import CursorPager
 from rubrica.studio.frame import frame, page
-from rubrica.studio.parts import empty, fault, heading
+from rubrica.studio.parts import empty, error_label, heading
 from rubrica.studio.studio import Studio, Visitor
 from rubrica.workspace.access import Caller
 from rubrica.workspace.rubric_search import LONGEST_QUERY, RubricPage, RubricSearch, RubricView, search_rubrics
@@ -43,7 +43,7 @@ def address_of(sought: RubricSearch) -> str:
     return f"/rubrics?{urlencode(said)}" if said else "/rubrics"
 
 
-def sought_from(request: Request) -> RubricSearch:
+def search_from_request(request: Request) -> RubricSearch:
     """What an address asks for; what it says wrongly is passed over."""
     asked = request.query_params
     q, category, tags = facets_from(asked)
@@ -71,7 +71,7 @@ def install(studio: Studio) -> None:
                     ui.button("New rubric", icon="add", on_click=lambda: ui.navigate.to("/build/new")).props(
                         "unelevated"
                     )
-            await _List(visitor, sought_from(request)).draw()
+            await _List(visitor, search_from_request(request)).draw()
 
 
 class _List:
@@ -109,7 +109,7 @@ class _List:
         except RubricaError as error:
             self.body.clear()
             with self.body:
-                fault(error)
+                error_label(error)
             return
         if asked is not self.sought:
             return  # something else was typed meanwhile

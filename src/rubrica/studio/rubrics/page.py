@@ -15,11 +15,11 @@ from nicegui import ui
 
 from rubrica.errors import RubricaError
 from rubrica.model.rubric import Rubric
-from rubrica.report.figures import counted, figure
+from rubrica.report.figures import count_of, figure
 from rubrica.report.rubric_page import rubric_blocks
 from rubrica.report.wording import unscored_sentence
 from rubrica.studio.frame import frame, page
-from rubrica.studio.parts import card, chip, drawing, empty, fault, heading
+from rubrica.studio.parts import card, chip, drawing, empty, error_label, heading
 from rubrica.studio.studio import Studio, Visitor
 from rubrica.workspace.catalogue import Lineage
 from rubrica.workspace.draft import rubric_of
@@ -47,7 +47,7 @@ def install(studio: Studio) -> None:
             with frame(visitor, "No such rubric", "/rubrics"):
                 with heading("No such rubric", back=("Rubrics", "/rubrics")):
                     pass
-                fault(error)
+                error_label(error)
             return
         read = await asyncio.to_thread(rubric_of, found.version.definition)
         with frame(visitor, read.display_title, "/rubrics"):
@@ -98,7 +98,7 @@ def _head(visitor: Visitor, found: RubricEntry, rubric: Rubric, author: str) -> 
             ui.link(listing.category, f"/rubrics?category={quote(listing.category)}").classes("chip")
         for tag in (tag for tag in listing.tags if tag != listing.category):
             ui.link(tag, f"/rubrics?tag={quote(tag)}").classes("chip")
-        ui.link(counted(listing.revision, "version"), f"/rubrics/{listing.id}/versions")
+        ui.link(count_of(listing.revision, "version"), f"/rubrics/{listing.id}/versions")
     if version.revision != listing.revision:
         with ui.element("p").classes("told"):
             ui.label(f"This is what it said at version {version.version}. ")
@@ -117,7 +117,7 @@ def _more(visitor: Visitor, found: RubricEntry) -> None:
     item("Export a bundle (YAML)", lambda: ui.download.from_url(_api(found, "export?format=yaml")))
     item("Export a bundle (JSON)", lambda: ui.download.from_url(_api(found, "export?format=json")))
     name = f"{listing.slug}.yaml"
-    item("Export the rubric alone (YAML)", lambda: ui.download.content(written(found.document), name))
+    item("Export the rubric alone (YAML)", lambda: ui.download.content(document_text(found.document), name))
     if may_change(visitor.caller, found):
         ui.separator()
         item(
@@ -131,10 +131,10 @@ def _api(found: RubricEntry, what: str) -> str:
     return f"/api/evaluations/{found.listing.id}@{found.version.version}/{what}"
 
 
-def written(document: Mapping[str, Any]) -> str:
+def document_text(document: Mapping[str, Any]) -> str:
     """A rubric document as a person writes it.
 
-    >>> print(written({"name": "brief", "tags": ["a"]}), end="")
+    >>> print(document_text({"name": "brief", "tags": ["a"]}), end="")
     name: brief
     tags:
     - a
@@ -175,7 +175,7 @@ def _how(rubric: Rubric) -> str:
 
 
 def _document(found: RubricEntry) -> None:
-    text = written(found.document)
+    text = document_text(found.document)
     with ui.element("div").classes("row"):
         ui.label("As its author wrote it").classes("quiet grow")
         ui.button("Copy", icon="content_copy", on_click=lambda: ui.clipboard.write(text)).props("flat dense")
@@ -224,7 +224,9 @@ def _lineage(lineage: Lineage) -> None:
             ui.icon("subdirectory_arrow_right").props("aria-hidden=true").classes("quiet")
             ui.link(f"{origin.name}@{origin.version}", f"/rubrics/{origin.rubric_id}@{quote(origin.version)}")
     if lineage.hidden:
-        ui.label(f"{counted(lineage.hidden, 'further origin')} that you may not see, or that is gone.").classes("quiet")
+        ui.label(f"{count_of(lineage.hidden, 'further origin')} that you may not see, or that is gone.").classes(
+            "quiet"
+        )
     with ui.element("h2"):
         ui.label("What was made of it")
     if not lineage.forks:

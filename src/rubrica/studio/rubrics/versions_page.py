@@ -15,10 +15,10 @@ from markupsafe import Markup
 from nicegui import ui
 
 from rubrica.errors import RubricaError
-from rubrica.report.figures import counted, headline
+from rubrica.report.figures import count_of, headline
 from rubrica.store.versions import VersionSummary
 from rubrica.studio.frame import frame, page
-from rubrica.studio.parts import card, drawing, fault, heading, trying
+from rubrica.studio.parts import card, drawing, error_label, heading, notifying_errors
 from rubrica.studio.studio import Studio, Visitor
 from rubrica.workspace import catalogue
 from rubrica.workspace.definition_diff import NAMES, DefinitionChange, difference
@@ -44,7 +44,7 @@ def install(studio: Studio) -> None:
             with frame(visitor, "No such rubric", "/rubrics"):
                 with heading("No such rubric", back=("Rubrics", "/rubrics")):
                     pass
-                fault(error)
+                error_label(error)
             return
         with frame(visitor, f"Versions of {found.listing.name}", "/rubrics"):
             with heading("Versions", back=(found.listing.name, f"/rubrics/{found.listing.id}")):
@@ -63,7 +63,7 @@ class _Versions:
         self.more = len(editions) > PAGE
 
     async def draw(self, older: str | None, newer: str | None) -> None:
-        labels = {edition.version: _named(edition) for edition in self.editions}
+        labels = {edition.version: _version_title(edition) for edition in self.editions}
         first = self.editions[0].version
         before = self.editions[1].version if len(self.editions) > 1 else first
         with card("What changed"):
@@ -89,14 +89,14 @@ class _Versions:
             changes = await asyncio.to_thread(difference, *said)
         except RubricaError as error:
             with self.changes:
-                fault(error)
+                error_label(error)
             return
         ui.navigate.history.replace(f"/rubrics/{listing.id}/versions?from={quote(old.version)}&to={quote(new.version)}")
         with self.changes:
             if old.revision == new.revision:
                 ui.label("These are the same version.").classes("quiet")
             else:
-                drawing(told_changes(changes, *said))
+                drawing(change_list(changes, *said))
             place = (
                 f"/sandbox?rubric={quote(f'{listing.id}@{new.version}')}&with={quote(f'{listing.id}@{old.version}')}"
             )
@@ -131,12 +131,12 @@ class _Versions:
                 ui.label(edition.note).classes("quiet")
 
     async def _older(self) -> None:
-        with trying():
+        with notifying_errors():
             last = self.editions[-1].revision
             found = await self.visitor.read(catalogue.history, str(self.found.listing.id), last, PAGE + 1)
             self.more = len(found) > PAGE
             self.editions += found[:PAGE]
-            labels = {edition.version: _named(edition) for edition in self.editions}
+            labels = {edition.version: _version_title(edition) for edition in self.editions}
             for choice in (self.older, self.newer):
                 choice.set_options(labels)
             self._draw_table(found[:PAGE])
@@ -148,7 +148,7 @@ class _Versions:
             ui.label("What it said then comes back as a new version. Nothing is lost.")
 
             async def restore() -> None:
-                with trying():
+                with notifying_errors():
                     listing, now = self.found.listing, self.visitor.service.clock()
                     made = await self.visitor.write(catalogue.restore, str(listing.id), edition.version, "", now)
                     dialog.close()
@@ -160,14 +160,14 @@ class _Versions:
         dialog.open()
 
 
-def told_changes(changes: Sequence[DefinitionChange], before: Mapping[str, Any], after: Mapping[str, Any]) -> Markup:
+def change_list(changes: Sequence[DefinitionChange], before: Mapping[str, Any], after: Mapping[str, Any]) -> Markup:
     """Everything that differs, by the part of the rubric it belongs to; old text struck out, new text marked."""
     if not changes:
         return Markup('<p class="quiet">Nothing differs but the version itself.</p>')
     groups: dict[str, list[DefinitionChange]] = {}
     for change in changes:
         groups.setdefault(str(change.path[0]), []).append(change)
-    told = Markup('<p class="quiet">{}</p>').format(counted(len(changes), "change"))
+    told = Markup('<p class="quiet">{}</p>').format(count_of(len(changes), "change"))
     for key, found in groups.items():
         lines = Markup("").join(_change(change, before if change.kind == "removed" else after) for change in found)
         told += Markup('<h3>{}</h3><ul class="difference">{}</ul>').format(headline(key), lines)
@@ -175,7 +175,7 @@ def told_changes(changes: Sequence[DefinitionChange], before: Mapping[str, Any],
 
 
 def _change(change: DefinitionChange, document: Mapping[str, Any]) -> Markup:
-    before, after = _shown(change.before), _shown(change.after)
+    before, after = _format_value(change.before), _format_value(change.after)
     match change.kind:
         case "added":
             values = Markup("<ins>{}</ins>").format(after)
@@ -186,16 +186,16 @@ def _change(change: DefinitionChange, document: Mapping[str, Any]) -> Markup:
         case "moved":
             values = Markup("in another order: {} → {}").format(before, after)
     return Markup('<li class="{}"><span class="sign" title="{}">{}</span><div><b>{}</b> {}</div></li>').format(
-        change.kind, change.kind, SIGNS[change.kind], " › ".join(way(change.path, document)), values
+        change.kind, change.kind, SIGNS[change.kind], " › ".join(path_names(change.path, document)), values
     )
 
 
-def way(path: Sequence[str | int], document: Mapping[str, Any]) -> list[str]:
+def path_names(path: Sequence[str | int], document: Mapping[str, Any]) -> list[str]:
     """The way to a place below the document's own keys, things in a list by their name where they have one.
 
-    >>> way(("gates", 1, "cap"), {"gates": [{}, {"name": "accuracy-ceiling"}]})
+    >>> path_names(("gates", 1, "cap"), {"gates": [{}, {"name": "accuracy-ceiling"}]})
     ['accuracy-ceiling', 'cap']
-    >>> way(("tags", 0), {"tags": ["a"]})
+    >>> path_names(("tags", 0), {"tags": ["a"]})
     ['1']
     """
     steps: list[str] = []
@@ -210,7 +210,7 @@ def way(path: Sequence[str | int], document: Mapping[str, Any]) -> list[str]:
     return steps[1:]
 
 
-def _shown(value: Any) -> Markup:
+def _format_value(value: Any) -> Markup:
     """A value as a person reads it: text as it is, things with parts as a few lines."""
     if isinstance(value, str):
         text = value
@@ -224,7 +224,7 @@ def _shown(value: Any) -> Markup:
     return Markup("{}").format(text)
 
 
-def _named(edition: VersionSummary) -> str:
+def _version_title(edition: VersionSummary) -> str:
     return f"{edition.version} · {_when(edition.created_at)}"
 
 

@@ -10,7 +10,7 @@ from nicegui import ui
 
 from rubrica.errors import RubricaError
 from rubrica.llm.public import public_name
-from rubrica.report.figures import counted, figure, headline, percent, signed
+from rubrica.report.figures import count_of, figure, headline, percent, signed
 from rubrica.report.roles import Role
 from rubrica.runs.compare.baseline import BaselineEntry
 from rubrica.runs.compare.trend import Direction, Latest, Trend, TrendPoint, trends
@@ -18,7 +18,7 @@ from rubrica.runs.summary.measures import PASSED, SCORE
 from rubrica.studio.frame import frame, page
 from rubrica.studio.html_tables import NUMBER, Cell, badge, link, table
 from rubrica.studio.moments import moment
-from rubrica.studio.parts import card, drawing, empty, fault, heading
+from rubrica.studio.parts import card, drawing, empty, error_label, heading
 from rubrica.studio.runs.drawings import trend_drawing
 from rubrica.studio.runs.paths import run_link
 from rubrica.studio.runs.permissions import permitted_entries, permitted_lines
@@ -55,7 +55,7 @@ def install(studio: Studio, work: RunsWorkspace) -> None:
                 entries = await permitted_entries(visitor, work)
                 ids = {line.id: line.name for line in await permitted_lines(visitor, work) if line.id}
             except RubricaError as error:
-                fault(error)
+                error_label(error)
                 return
             if not entries:
                 empty(
@@ -91,7 +91,7 @@ class BaselinesPage:
         points = [entry.point for entry in shown]
         self.body.clear()
         with self.body:
-            told = f"{counted(len(points), 'baseline')}, oldest first, by commit"
+            told = f"{count_of(len(points), 'baseline')}, oldest first, by commit"
             with card("Trend", told), ui.element("div").classes("trends"):
                 for own in sorted(trends(points), key=_first):
                     _trend(points, own)

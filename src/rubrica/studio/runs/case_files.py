@@ -92,7 +92,7 @@ def keep_upload(runs: Path, name: str, data: bytes, owner: UUID | None = None) -
         place.write_bytes(data)
     try:
         check_upload(path, name)
-        _checked(path, name)
+        _refuse_unreadable(path, name)
     except RubricaError:
         path.unlink(missing_ok=True)
         raise
@@ -110,7 +110,7 @@ def keep_examples(runs: Path, name: str, examples: Sequence[Mapping[str, Any]], 
     return CaseFile(path.name, len(data))
 
 
-def _checked(path: Path, name: str) -> None:
+def _refuse_unreadable(path: Path, name: str) -> None:
     """Refuse a file that no case can be read from; single broken lines are told by the run."""
     with cases_of(str(path)) as file:
         first = list(islice(without_files(file.cases()), LOOKED_AT))

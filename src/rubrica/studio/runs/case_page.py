@@ -12,7 +12,7 @@ from rubrica.llm.public import public_name
 from rubrica.report.figures import figure, percent
 from rubrica.studio.frame import frame, page
 from rubrica.studio.html_tables import NUMBER, table
-from rubrica.studio.parts import card, drawing, fault, heading
+from rubrica.studio.parts import card, drawing, error_label, heading
 from rubrica.studio.runs.explanation import Votes, explanation, votes_of
 from rubrica.studio.runs.filters import filter_from_query, query_from_filter, repeat_of
 from rubrica.studio.runs.paths import case_link, run_link
@@ -38,7 +38,7 @@ def install(studio: Studio, work: RunsWorkspace) -> None:
                 await check_readable(visitor, work, name)
             except RubricaError as error:
                 with body:
-                    fault(error)
+                    error_label(error)
                 return
             with body:
                 ui.spinner(size="1.4em")
@@ -50,7 +50,7 @@ def install(studio: Studio, work: RunsWorkspace) -> None:
             except RubricaError as error:
                 body.clear()
                 with body:
-                    fault(error)
+                    error_label(error)
                 return
             body.clear()
             with body:

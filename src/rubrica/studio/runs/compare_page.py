@@ -10,13 +10,13 @@ from markupsafe import Markup
 from nicegui import ui
 
 from rubrica.errors import RubricaError
-from rubrica.report.figures import counted, figure, headline, percent, signed
+from rubrica.report.figures import count_of, figure, headline, percent, signed
 from rubrica.report.roles import Role
 from rubrica.runs.compare.comparison import Comparison, MovedCase
 from rubrica.runs.compare.measure_comparison import ComparisonTerms, MeasureComparison, Verdict
 from rubrica.studio.frame import frame, page
-from rubrica.studio.html_tables import NUMBER, Cell, badge, link, quiet, table
-from rubrica.studio.parts import card, drawing, empty, fault, heading
+from rubrica.studio.html_tables import NUMBER, Cell, badge, link, muted, table
+from rubrica.studio.parts import card, drawing, empty, error_label, heading
 from rubrica.studio.runs.drawings import interval, reach_of
 from rubrica.studio.runs.paths import case_link, compare_link, run_link
 from rubrica.studio.runs.permissions import check_readable, permitted_lines
@@ -64,7 +64,7 @@ class ComparePage:
         try:
             lines = await permitted_lines(self.visitor, self.work)
         except RubricaError as error:
-            fault(error)
+            error_label(error)
             return
         names = [line.name for line in lines if line.state in ("finished", "stopped")][:MOST_OFFERED]
         if len(names) < 2:
@@ -108,7 +108,7 @@ class ComparePage:
         except RubricaError as error:
             self.body.clear()
             with self.body:
-                fault(error)
+                error_label(error)
             return
         if (a, b) != (self.a.value, self.b.value):
             return  # others were chosen meanwhile, and are drawn by themselves
@@ -126,8 +126,8 @@ def _summary_card(found: Comparison) -> None:
     with card():
         with ui.element("div").classes("row"):
             drawing(badge(SAID[found.verdict], ROLES[found.verdict], SIGNS[found.verdict]))
-            groups = f" in {counted(found.groups, 'group')}" if found.groups is not None else ""
-            ui.label(f"{counted(found.cases, 'case')}{groups} in both runs").classes("quiet")
+            groups = f" in {count_of(found.groups, 'group')}" if found.groups is not None else ""
+            ui.label(f"{count_of(found.cases, 'case')}{groups} in both runs").classes("quiet")
             for only, name in ((found.only_a, "A"), (found.only_b, "B")):
                 if only:
                     ui.label(f"{len(only):,} only in {name}").classes("chip")
@@ -162,7 +162,7 @@ def _line_row(line: MeasureComparison, reach: float) -> list[Cell]:
         f"{signed(round(100 * line.mean, 1))} pts" if line.measure.kind == "passed" else signed(round(line.mean, 2))
     )
     name = headline(str(line.measure))
-    title: Cell = name if not line.rubric else Markup("{} {}").format(name, quiet(line.rubric))
+    title: Cell = name if not line.rubric else Markup("{} {}").format(name, muted(line.rubric))
     what = badge(line.verdict, ROLES[line.verdict], SIGNS[line.verdict])
     if line.said != line.verdict:
         what = Markup('{} <span class="block quiet">{}</span>').format(what, line.said)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rubrica.errors import InputError, RubricaError
-from rubrica.report.figures import counted
+from rubrica.report.figures import count_of
 from rubrica.runs.files.manifest import Manifest
 from rubrica.runs.selection import Selection, sample_of
 
@@ -49,9 +49,9 @@ class Extent:
             return ""
         once = made // self.repeat
         about = "about " if self.sample.endswith("%") and once < cases else ""
-        which = counted(cases, "case") if once == cases else f"{about}{once:,} of {counted(cases, 'case')}"
+        which = count_of(cases, "case") if once == cases else f"{about}{once:,} of {count_of(cases, 'case')}"
         times = f", {self.repeat} times each" if self.repeat > 1 else ""
-        told = f"{which}{times}: {about}{counted(made, 'evaluation')}."
+        told = f"{which}{times}: {about}{count_of(made, 'evaluation')}."
         return told[0].upper() + told[1:]
 
 
@@ -67,9 +67,9 @@ def read_extent(sample: str, limit: object, repeat: object, seed: object) -> Ext
     """
     extent = Extent(
         "".join(sample.split()),
-        None if limit is None else _whole(limit, "the first cases", 1),
-        1 if repeat is None else _whole(repeat, "how often each case is judged", 1, MOST_REPEATS),
-        0 if seed is None else _whole(seed, "the seed", 0),
+        None if limit is None else _whole_number(limit, "the first cases", 1),
+        1 if repeat is None else _whole_number(repeat, "how often each case is judged", 1, MOST_REPEATS),
+        0 if seed is None else _whole_number(seed, "the seed", 0),
     )
     try:
         _ = extent.selection
@@ -96,7 +96,7 @@ def _seed_of(terms: Mapping[str, Any], options: Mapping[str, Any]) -> Any:
     return options.get("seed", terms.get("seed"))
 
 
-def _whole(value: object, what: str, least: int, most: int = 10**9) -> int:
+def _whole_number(value: object, what: str, least: int, most: int = 10**9) -> int:
     if isinstance(value, bool) or not isinstance(value, int | float) or value != int(value):
         raise InputError(f"{what}: write a whole number")
     if not least <= value <= most:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from nicegui import ui
 
 from rubrica.errors import InputError
-from rubrica.studio.parts import told
+from rubrica.studio.parts import error_text
 from rubrica.studio.runs.extent import EVERYTHING, MOST_REPEATS, Extent, read_extent
 
 TITLE = "How many cases, and how often"
@@ -53,7 +53,7 @@ class ExtentFields:
         try:
             extent = self.read()
         except InputError as error:
-            self._told.set_text(told(error))
+            self._told.set_text(error_text(error))
             return
         self._told.set_text(extent.said(self._count))
         self.seed.set_visibility(bool(extent.sample))

@@ -12,8 +12,8 @@ from nicegui import ui
 from rubrica.jsontext import UNREADABLE
 from rubrica.llm.public import public_name
 from rubrica.model.evaluation import Cost
-from rubrica.report.figures import counted, duration, price
-from rubrica.runs.files.append_only import whole_lines
+from rubrica.report.figures import count_of, duration, price
+from rubrica.runs.files.append_only import finished_lines
 from rubrica.runs.files.folder import ERRORS
 from rubrica.runs.files.manifest import Manifest
 from rubrica.runs.summary.page_parts import Plot, RubricPart
@@ -30,7 +30,7 @@ SHOWN_FAILURES = 10
 def facts_of(manifest: Manifest | None, index: RunIndex) -> Iterator[tuple[str, Cell]]:
     found = index.figures
     yield "Rubric", ", ".join(found.rubrics) or "—"
-    repeated = f" of {counted(found.cases, 'case')}" if found.cases != found.total else ""
+    repeated = f" of {count_of(found.cases, 'case')}" if found.cases != found.total else ""
     yield "Evaluations", f"{found.total:,}{repeated}"
     if len(index.parts) == 1:
         yield "Mean score", index.parts[0].figures.mean
@@ -53,13 +53,13 @@ def failed_card(failures: list[tuple[str, str]], failed: int, index: RunIndex) -
     with card():
         if failed:
             with ui.element("h2").classes("is-bad role"):
-                ui.label(f"{counted(failed, 'record')} could not be judged")
+                ui.label(f"{count_of(failed, 'record')} could not be judged")
             drawing(table((("Case", ""), ("Why", "why")), failures, "Records that could not be judged"))
             if failed > len(failures):
                 ui.label(f"And {failed - len(failures):,} more.").classes("quiet")
         if index.broken:
             line = index.broken[0]
-            told = f"{counted(len(index.broken), 'stored line')} cannot be read"
+            told = f"{count_of(len(index.broken), 'stored line')} cannot be read"
             ui.label(f"{told}; the first is line {line.line}: {line.reason}").classes("fault")
 
 
@@ -67,7 +67,7 @@ def failures_of(folder: Path) -> tuple[list[tuple[str, str]], int]:
     """The first records that could not be judged, and how many there are."""
     shown: list[tuple[str, str]] = []
     count = 0
-    for line in whole_lines(folder / ERRORS):
+    for line in finished_lines(folder / ERRORS):
         count += 1
         if len(shown) < SHOWN_FAILURES:
             try:

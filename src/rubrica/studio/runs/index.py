@@ -83,7 +83,7 @@ class RunIndex:
         columns = Columns()
         broken: list[BadLine] = []
         heard = StoredRun(run.path, run.manifest, broken.append)
-        found = gather_page_data(_kept(heard.rows(), columns), run.rubrics(), Random(0), cards=0)  # noqa: S311 - a sample
+        found = gather_page_data(_keep_columns(heard.rows(), columns), run.rubrics(), Random(0), cards=0)  # noqa: S311 - a sample
         columns.close()
         return cls(columns, found, broken)
 
@@ -220,7 +220,7 @@ def _stamp(path: Path) -> Stamp:
     return tuple(found)
 
 
-def _kept(rows: Iterator[RunRow], columns: Columns) -> Iterator[RunRow]:
+def _keep_columns(rows: Iterator[RunRow], columns: Columns) -> Iterator[RunRow]:
     for row in rows:
         columns.add(row)
         yield row

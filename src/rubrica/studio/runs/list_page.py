@@ -9,10 +9,10 @@ from nicegui import ui
 from rubrica.errors import RubricaError
 from rubrica.report.figures import dollars, figure
 from rubrica.studio.frame import frame, page
-from rubrica.studio.html_tables import NUMBER, Cell, badge, link, quiet, table
+from rubrica.studio.html_tables import NUMBER, Cell, badge, link, muted, table
 from rubrica.studio.moments import moment
 from rubrica.studio.offset_pager import OffsetPager
-from rubrica.studio.parts import card, drawing, empty, fault, heading
+from rubrica.studio.parts import card, drawing, empty, error_label, heading
 from rubrica.studio.runs.drawings import stack
 from rubrica.studio.runs.jobs import RunJobs
 from rubrica.studio.runs.listing import RunLine, narrowed
@@ -73,7 +73,7 @@ class RunsPage:
         try:
             self.lines = await permitted_lines(self.visitor, self.work)
         except RubricaError as error:
-            fault(error)
+            error_label(error)
             return
         if not self.lines:
             empty(
@@ -140,12 +140,12 @@ class RunsPage:
 def _row(line: RunLine) -> list[Cell]:
     state = STATES.get(line.state)
     name = link(line.name, run_link(line.name))
-    when = quiet(moment(line.started))
+    when = muted(moment(line.started))
     mean = "—" if line.mean is None else f"{figure(round(line.mean, 1))} / {figure(line.out_of)}"
     return [
         Markup('{}<span class="block date">{}</span>').format(name, when),
         Markup("<br>").join(Markup("<bdi>{}</bdi>").format(rubric) for rubric in line.rubrics[:3]) or "—",
-        ", ".join(line.judges) or quiet("code"),
+        ", ".join(line.judges) or muted("code"),
         state if state is not None else stack(line.mix) if line.mix else "—",
         mean,
         f"{line.evaluations:,}",

@@ -14,7 +14,7 @@ from rubrica.file_lock import is_locked
 from rubrica.jsontext import UNREADABLE
 from rubrica.llm.public import public_name
 from rubrica.report.roles import ROLES, Role
-from rubrica.runs.files.append_only import whole_lines
+from rubrica.runs.files.append_only import finished_lines
 from rubrica.runs.files.folder import EVALUATIONS, LOCK, SUMMARY
 from rubrica.runs.files.manifest import MANIFEST, Manifest, read_manifest
 from rubrica.runs.summary.grading import Grading
@@ -98,7 +98,7 @@ def is_running(folder: Path) -> bool:
 
 def done_so_far(folder: Path) -> int:
     """How many evaluations a run that is under way has stored."""
-    return sum(1 for _ in whole_lines(folder / EVALUATIONS))
+    return sum(1 for _ in finished_lines(folder / EVALUATIONS))
 
 
 def mix_of(verdicts: Mapping[str, int], rubric: str, grading: Grading) -> tuple[Share, ...]:

@@ -18,9 +18,9 @@ from rubrica.runs.stored import StoredRun
 from rubrica.runs.summary.grading import Grading
 from rubrica.studio.dialog_form import dialog_form
 from rubrica.studio.frame import frame, page
-from rubrica.studio.html_tables import NUMBER, Cell, badge, facts, link, quiet, table
+from rubrica.studio.html_tables import NUMBER, Cell, badge, facts, link, muted, table
 from rubrica.studio.offset_pager import OffsetPager
-from rubrica.studio.parts import card, drawing, empty, fault, heading, trying
+from rubrica.studio.parts import card, drawing, empty, error_label, heading, notifying_errors
 from rubrica.studio.runs.columns import MOST_ROWS
 from rubrica.studio.runs.filters import filter_from_query, query_from_filter
 from rubrica.studio.runs.index import EvaluationFilter, EvaluationLine, RunIndex
@@ -64,7 +64,7 @@ class RunPage:
         try:
             self.may_change = await may_change(self.visitor, self.work, self.name)
         except RubricaError as error:
-            fault(error)
+            error_label(error)
             return
         try:
             run = self.work.stored(self.name)
@@ -73,7 +73,7 @@ class RunPage:
             if course is not None:  # it has been started just now, or could not begin
                 progress_card(self.visitor, self.work, self.name, may_change=self.may_change)
             else:
-                fault(error)
+                error_label(error)
             return
         with actions:
             self._actions(run)
@@ -112,7 +112,7 @@ class RunPage:
 
     async def _baseline_dialog(self) -> None:
         async def keep() -> None:
-            with trying():
+            with notifying_errors():
                 await check_changeable(self.visitor, self.work, self.name, "keeping a baseline")
                 entry = await asyncio.to_thread(self._keep, note.value or "")
                 ui.notify(f"Kept as {entry}", type="positive")
@@ -152,7 +152,7 @@ class RunPage:
         except RubricaError as error:
             self.body.clear()
             with self.body:
-                fault(error)
+                error_label(error)
             return
         self.body.clear()
         with self.body:
@@ -230,7 +230,7 @@ class RunPage:
         except RubricaError as error:
             self.table.clear()
             with self.table:
-                fault(error)
+                error_label(error)
             return
         hits, total = await asyncio.to_thread(self.index.page, self.wish, self.paging.start, PAGE)
         query = query_from_filter(self.wish)
@@ -248,7 +248,7 @@ def _sampled(name: str) -> str:
 
 
 def _row(name: str, hit: EvaluationLine, query: dict[str, object]) -> list[Cell]:
-    score = quiet("open") if hit.score is None else f"{figure(round(hit.score, 1))} / {figure(hit.out_of)}"
+    score = muted("open") if hit.score is None else f"{figure(round(hit.score, 1))} / {figure(hit.out_of)}"
     case = link(hit.case or "(no id)", case_link(name, hit.case, hit.repeat, query))
     if hit.repeat:
         case += Markup(' <span class="quiet">repeat {}</span>').format(hit.repeat + 1)

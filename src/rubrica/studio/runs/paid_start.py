@@ -36,14 +36,14 @@ async def start_run(visitor: Visitor, conductor: RunJobs, orders: RunJob) -> Run
 
 
 async def _quote(jury: Jury, orders: RunJob) -> Quote:
-    contexts, cases = await asyncio.to_thread(_seen, orders)
+    contexts, cases = await asyncio.to_thread(_sample_contexts, orders)
     evaluations = orders.extent.evaluations(cases) or 0
     quotes = [await jury.quote(orders.rubric, context) for context in contexts]
     dearest = max(quotes, key=lambda quote: quote.usd or 0.0)
     return dearest.times(evaluations)
 
 
-def _seen(orders: RunJob) -> tuple[list[Context], int]:
+def _sample_contexts(orders: RunJob) -> tuple[list[Context], int]:
     """The contexts of the first cases, and how many cases there are."""
     with cases_of(str(orders.cases)) as file:
         cases = (case for case in file.cases() if isinstance(case, Case))

@@ -7,9 +7,9 @@ import asyncio
 from nicegui import ui
 
 from rubrica.errors import ConflictError
-from rubrica.report.figures import counted
+from rubrica.report.figures import count_of
 from rubrica.runs.files.manifest import read_manifest
-from rubrica.studio.parts import card, trying
+from rubrica.studio.parts import card, notifying_errors
 from rubrica.studio.runs.case_files import folder_of
 from rubrica.studio.runs.jobs import RunProgress, orders_of
 from rubrica.studio.runs.listing import done_so_far, is_running
@@ -56,14 +56,14 @@ class _OwnRun:
         course = self.course
         self.bar.set_value(course.share or 0)
         of = f" of {course.expected:,}" if course.expected is not None else ""
-        broken = f", {counted(course.broken, 'broken line')}" if course.broken else ""
+        broken = f", {count_of(course.broken, 'broken line')}" if course.broken else ""
         self.told.set_text(f"{course.done:,}{of} judged{broken}")
         if course.state != "running":
             self.timer.deactivate()
             ui.navigate.to(run_link(self.name))
 
     async def _stop(self) -> None:
-        with trying():
+        with notifying_errors():
             await check_changeable(self.visitor, self.work, self.name, "stopping a run")
             self.course.stopping.set()
 
@@ -78,7 +78,7 @@ def _elsewhere(work: RunsWorkspace, name: str) -> None:
                 ui.navigate.to(run_link(name))
                 return
             done = await asyncio.to_thread(done_so_far, work.runs / name)
-            told.set_text(f"{counted(done, 'evaluation')} so far")
+            told.set_text(f"{count_of(done, 'evaluation')} so far")
 
         timer = ui.timer(EVERY_ELSEWHERE, look)
 
@@ -99,7 +99,7 @@ def _stopped(visitor: Visitor, work: RunsWorkspace, name: str, *, may_change: bo
             return
 
         async def go_on() -> None:
-            with trying():
+            with notifying_errors():
                 await check_changeable(visitor, work, name, "going on with a run")
                 if is_running(folder):
                     raise ConflictError(f"{name} is under way already")

@@ -8,7 +8,7 @@ from nicegui import ui
 
 from rubrica.errors import RubricaError
 from rubrica.studio.dialog_form import dialog_form
-from rubrica.studio.parts import told
+from rubrica.studio.parts import error_text
 from rubrica.studio.runs.workspace import RunsWorkspace
 from rubrica.studio.studio import Visitor
 from rubrica.workspace.run_access import RunKey, give_run, open_review, run_settings, share_run
@@ -59,7 +59,7 @@ class SharingDialog:
         try:
             known = await self.visitor.read(run_settings, await self._key())
         except RubricaError as error:
-            self._say(told(error))
+            self._say(error_text(error))
         else:
             self.sharing.set_value(known.sharing)
             self.reviewers.sharing.set_value(known.review_sharing)
@@ -80,7 +80,7 @@ class SharingDialog:
             if self.owner is not None:
                 await self.visitor.write(give_run, key, self.owner.value or "", now)
         except RubricaError as error:
-            self._say(told(error))
+            self._say(error_text(error))
             return
         ui.notify("Saved", type="positive")
         self.dialog.close()

@@ -10,11 +10,11 @@ from nicegui import events, ui
 
 from rubrica.errors import InputError, RubricaError
 from rubrica.llm.public import public_name
-from rubrica.report.figures import counted
+from rubrica.report.figures import count_of
 from rubrica.runs.files.case_source import count_cases
 from rubrica.store.rubrics import RubricListing, RubricQuery
 from rubrica.studio.dialog_form import dialog_form
-from rubrica.studio.parts import Choice, told
+from rubrica.studio.parts import Choice, error_text
 from rubrica.studio.runs.case_files import case_file, case_files, keep_examples, keep_upload
 from rubrica.studio.runs.jobs import RunJob
 from rubrica.studio.runs.paid_start import start_run
@@ -93,7 +93,7 @@ class StartDialog:
         try:
             await self._offer("")
         except RubricaError as error:
-            self._say(told(error))
+            self._say(error_text(error))
         self._files()
         self.dialog.open()
 
@@ -116,7 +116,7 @@ class StartDialog:
         try:
             await self._offer(text.strip()[:100])
         except RubricaError as error:
-            self._say(told(error))
+            self._say(error_text(error))
 
     async def _chosen(self) -> None:
         if not self.rubric.value:
@@ -124,7 +124,7 @@ class StartDialog:
         try:
             self.entry = await self.visitor.read(catalogue.entry, self.rubric.value)
         except RubricaError as error:
-            self._say(told(error))
+            self._say(error_text(error))
             return
         self.fault.set_visibility(False)
         self._files()
@@ -135,7 +135,7 @@ class StartDialog:
     def _files(self, chosen: str | None = None) -> None:
         offered = {}
         if self.entry is not None and self.entry.version.examples:
-            offered[EXAMPLES] = f"the rubric's {counted(len(self.entry.version.examples), 'example')}"
+            offered[EXAMPLES] = f"the rubric's {count_of(len(self.entry.version.examples), 'example')}"
         offered |= {
             own.name: f"{own.name} ({own.size / 1000:,.1f} kB)" for own in case_files(self.work.runs, self.owner)
         }
@@ -162,7 +162,7 @@ class StartDialog:
             data = await event.file.read()
             kept = await asyncio.to_thread(keep_upload, self.work.runs, event.file.name, data, self.owner)
         except RubricaError as error:
-            self._say(told(error))
+            self._say(error_text(error))
             self.upload.reset()
             return
         self.fault.set_visibility(False)
@@ -173,7 +173,7 @@ class StartDialog:
         try:
             name = await self._started()
         except RubricaError as error:
-            self._say(told(error))
+            self._say(error_text(error))
         else:
             ui.navigate.to(run_link(name))
         finally:

@@ -8,7 +8,7 @@ from typing import Any
 from nicegui import ui
 
 from rubrica.engine.plan import Plan
-from rubrica.studio.parts import trying
+from rubrica.studio.parts import notifying_errors
 from rubrica.studio.sandbox.form import ROLES, Form, FormMetric, FormTurn, Role, form_of, names_read, with_names
 
 LONGEST_TEXT = 200_000
@@ -120,7 +120,7 @@ class SandboxInput:
     async def _picked(self, event: Any) -> None:
         if self._filling or event.value is None:
             return
-        with trying():
+        with notifying_errors():
             self.choose(int(event.value))
         await self._changed()
 

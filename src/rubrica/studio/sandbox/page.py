@@ -16,7 +16,7 @@ from rubrica.model.evaluation import Evaluation
 from rubrica.report.figures import price
 from rubrica.store.rubrics import RubricQuery
 from rubrica.studio.frame import frame, page
-from rubrica.studio.parts import card, empty, fault, heading, told, trying
+from rubrica.studio.parts import card, empty, error_label, error_text, heading, notifying_errors
 from rubrica.studio.sandbox.form import context_of, reads_rounds
 from rubrica.studio.studio import Studio, Visitor
 from rubrica.workspace import catalogue, score_records
@@ -67,7 +67,7 @@ def install(studio: Studio) -> None:
                 side = await _side(visitor, first)
                 other = await _side(visitor, asked["with"]) if asked.get("with") else None
             except RubricaError as error:
-                fault(error)
+                error_label(error)
                 ui.link("Choose another rubric", "/sandbox")
                 return
             sandbox = _SandboxPage(visitor, side, other)
@@ -109,7 +109,7 @@ class _SandboxPage:
             near = ui.element("div").classes("pile")
         self.panel = ResultPanel(near, ui.element("div").classes("pile"))
         self._draw_sides()
-        with trying():
+        with notifying_errors():
             self.input.offer(self.side.plan, self.side.entry.version.examples)
             if example is not None or self.side.entry.version.examples:
                 self.input.choose(example or 0)
@@ -168,7 +168,7 @@ class _SandboxPage:
         await self._changed_sides()
 
     async def _load(self, reference: str, second: bool) -> None:
-        with trying():
+        with notifying_errors():
             side = await _side(self.visitor, reference)
             if second:
                 self.other = side
@@ -207,7 +207,7 @@ class _SandboxPage:
             found = await run(explain, self.side.plan, evaluations[0])
         except RubricaError as error:
             if turn == self.turn:
-                self.panel.nothing(told(error), wrong=True)
+                self.panel.nothing(error_text(error), wrong=True)
             return
         if turn == self.turn:
             self.context = context
@@ -220,14 +220,14 @@ class _SandboxPage:
     async def _ask(self) -> None:
         self.ask.props("loading")
         try:
-            with trying():
+            with notifying_errors():
                 check_action(await self.visitor.still_here(), "asking a judge")
                 await self.judge(asking=True)
         finally:
             self.ask.props(remove="loading")
 
     async def _keep(self) -> None:
-        with trying():
+        with notifying_errors():
             found = self.panel.found
             if found is None or self.context is None:
                 raise InputError("there is nothing to keep yet: fill in a response")

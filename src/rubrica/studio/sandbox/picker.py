@@ -8,7 +8,7 @@ from nicegui import ui
 
 from rubrica.errors import RubricaError
 from rubrica.store.rubrics import RubricQuery
-from rubrica.studio.parts import told
+from rubrica.studio.parts import error_text
 from rubrica.studio.studio import Visitor
 from rubrica.workspace import catalogue
 from rubrica.workspace.rubric_search import LONGEST_QUERY
@@ -34,7 +34,7 @@ async def pick_rubric(visitor: Visitor, title: str) -> UUID | None:
             try:
                 listed = await visitor.read(catalogue.browse, RubricQuery(query, order="name"), SHOWN + 1)
             except RubricaError as error:
-                note.set_text(told(error))
+                note.set_text(error_text(error))
                 return
             if query != (search.value or "").replace("\0", ""):
                 return

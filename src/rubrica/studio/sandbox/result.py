@@ -12,7 +12,7 @@ from rubrica.model.evaluation import Evaluation
 from rubrica.model.rubric import Rubric
 from rubrica.report.card import Card, DimensionRow, GateLine, HitLine, TextBlock
 from rubrica.report.excerpt import TextRun, visible
-from rubrica.report.figures import SOURCE_WORDS, counted, figure, percent, signed
+from rubrica.report.figures import SOURCE_WORDS, count_of, figure, percent, signed
 from rubrica.report.rubric_page import title_of
 from rubrica.studio.rubrics.drawing import badge
 from rubrica.studio.rubrics.prose import table
@@ -52,7 +52,7 @@ def summary(card: Card, rubric: Rubric, before: Evaluation | None = None) -> Mar
 def gates(lines: Sequence[GateLine], rubric: Rubric) -> Markup:
     """The gates that fired or could not be judged; a word where there are some and none did."""
     if not lines:
-        quiet = f"None of its {counted(len(rubric.gates), 'gate')} fired." if rubric.gates else ""
+        quiet = f"None of its {count_of(len(rubric.gates), 'gate')} fired." if rubric.gates else ""
         return Markup('<p class="quiet">{}</p>').format(quiet) if quiet else Markup("")
     told = Markup("").join(
         Markup('<li class="{}"><b>Gate {}:</b> {}. <span class="quiet">{}</span></li>').format(
@@ -123,7 +123,7 @@ def _why(row: DimensionRow) -> Markup:
         return reason
     hits = Markup('<ul class="hits">{}</ul>').format(Markup("").join(_hit(hit) for hit in row.hits))
     if len(row.hits) > MANY_HITS:
-        hits = Markup("<details><summary>{}</summary>{}</details>").format(counted(len(row.hits), "rule"), hits)
+        hits = Markup("<details><summary>{}</summary>{}</details>").format(count_of(len(row.hits), "rule"), hits)
     return reason + hits
 
 
@@ -149,7 +149,7 @@ def _text(block: TextBlock) -> Markup:
         '<div class="told" dir="auto" tabindex="0">{}</div>{}</section>'
     ).format(
         block.title,
-        counted(block.length, "character"),
+        count_of(block.length, "character"),
         shortened,
         Markup("").join(_piece(piece) for piece in block.pieces) or Markup('<i class="quiet">empty</i>'),
         Markup('<ul class="key">{}</ul>').format(key) if key else "",
@@ -177,7 +177,7 @@ def side_by_side(first: tuple[Evaluation, Rubric], second: tuple[Evaluation, Rub
             Markup("<b>Score</b>"),
             f"{figure(one.score)} / {figure(one.out_of)}",
             f"{figure(other.score)} / {figure(other.out_of)}",
-            _moved(_share(one.score, one.out_of), _share(other.score, other.out_of)),
+            _difference_text(_share(one.score, one.out_of), _share(other.score, other.out_of)),
         ],
     ]
     titles = {**_titles(other_rubric), **_titles(its_rubric)}
@@ -188,7 +188,7 @@ def side_by_side(first: tuple[Evaluation, Rubric], second: tuple[Evaluation, Rub
                 titles[name],
                 "no such dimension" if a is None else f"{figure(a.value)} / {figure(a.high)}",
                 "no such dimension" if b is None else f"{figure(b.value)} / {figure(b.high)}",
-                _moved(None if a is None else a.share, None if b is None else b.share),
+                _difference_text(None if a is None else a.share, None if b is None else b.share),
             ]
         )
     fired = [", ".join(gate.name for gate in each.gates if gate.fired) or "none" for each in (one, other)]
@@ -205,7 +205,7 @@ def _share(value: float | None, whole: float) -> float | None:
     return None if value is None else value / whole
 
 
-def _moved(one: float | None, other: float | None) -> str:
+def _difference_text(one: float | None, other: float | None) -> str:
     """From the second to the first, in percentage points of full marks."""
     if one is None or other is None:
         return "—"

@@ -8,14 +8,14 @@ from typing import Any
 
 from nicegui import ui
 
-from rubrica.engine.counterfactuals import GateRelease, VerdictFlip, releases, reweighed, turns, weights_of
+from rubrica.engine.counterfactuals import GateRelease, VerdictFlip, gate_releases, reweigh, verdict_flips, weights_of
 from rubrica.engine.plan import Plan
 from rubrica.engine.rejudge import rejudge
 from rubrica.model.evaluation import Evaluation
 from rubrica.report.card import Card, card_of
 from rubrica.report.figures import percent
 from rubrica.report.rubric_page import title_of
-from rubrica.studio.builder.weights import shared_out
+from rubrica.studio.builder.weights import rebalance
 from rubrica.studio.parts import card
 
 from . import result
@@ -34,7 +34,7 @@ class Explained:
 def explain(plan: Plan, evaluation: Evaluation) -> Explained:
     """Work out all that is shown of an evaluation."""
     shown = card_of(evaluation, rubric=plan.rubric)
-    return Explained(evaluation, shown, turns(plan, evaluation), releases(plan, evaluation))
+    return Explained(evaluation, shown, verdict_flips(plan, evaluation), gate_releases(plan, evaluation))
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +142,7 @@ class ResultPanel:
         if self.moving or self.found is None or value is None:
             return
         now = self.weights or dict(weights_of(self.plan, self.found.evaluation.profile))
-        self.weights = shared_out(now, name, float(value) / 100)
+        self.weights = rebalance(now, name, float(value) / 100)
         self._set_sliders(self.weights)
         self.reset.set_visibility(True)
         self._weigh()
@@ -167,7 +167,7 @@ class ResultPanel:
             return
         shown, before, rubric = self.found, None, self.plan.rubric
         if self.weights:
-            plan = reweighed(self.plan, self.found.evaluation.profile, self.weights)
+            plan = reweigh(self.plan, self.found.evaluation.profile, self.weights)
             shown, before = explain(plan, rejudge(plan, self.found.evaluation)), self.found.evaluation
         self.summary.set_content(str(result.summary(shown.card, rubric, before)))
         self.gates.set_content(str(result.gates(shown.card.gates, rubric)))
