@@ -12,14 +12,14 @@ from pydantic.fields import FieldInfo
 
 from rubrica.cli.features import feature_markdown
 from rubrica.formula import FUNCTIONS
-from rubrica.llm.providers import PROVIDERS
+from rubrica.llm.provider_table import PROVIDERS
 from rubrica.model import calibration, rubric, rules
 from rubrica.model.bounds import LARGEST_NUMBER
 from rubrica.model.context import Context, Image, Message, Metadata, Round
 from rubrica.model.scale import Scale
 from rubrica.model.shortform import ShortForm
 from rubrica.scorers.namespace import CONTEXT_COUNTS
-from rubrica.scorers.rule_types import RULE_TYPES
+from rubrica.scorers.rule_table import RULE_TYPES
 from rubrica.text import FEATURES, arithmetic, continuity, cut_off, features, mcq, pii, risk, safety, solution, topic
 from rubrica.text.texts import Feature
 

@@ -164,7 +164,7 @@ def test_without_it_a_rubric_of_its_is_refused(tmp_path: Path) -> None:
         ("rubrica.rules", "penalty", "rubrica.scorers.patterns:PENALTY", "which Rubrica has already"),
         ("rubrica.features", "letters", "rubrica.scorers.patterns:PENALTY", "not a Feature"),
         ("rubrica.features", "letters", "rubrica.text.continuity:FEATURES", "is a tuple, not a Feature"),
-        ("rubrica.providers", "openai", "rubrica.llm.providers:PROVIDERS", "which Rubrica has already"),
+        ("rubrica.providers", "openai", "rubrica.llm.provider_table:PROVIDERS", "which Rubrica has already"),
         ("rubrica.packs", "arena", "rubrica.packs", "which Rubrica has already"),
     ],
 )

@@ -15,7 +15,7 @@ from rubrica.llm.cache import Cached, ReplyCache
 from rubrica.llm.connect import connect
 from rubrica.llm.model import ChatMessage, ModelError, Request
 from rubrica.llm.provider import ProviderLimits
-from rubrica.llm.providers import model_forms
+from rubrica.llm.provider_table import model_forms
 from rubrica.llm.retry import RetryingModel
 from rubrica.llm.scripted import ReplayModel, ScriptedModel
 from rubrica.llm.settings import Settings

@@ -16,16 +16,6 @@ BY_NAME = {
     "cli/app.py": "a command's module is imported when the command is called",
 }
 """Where modules are looked up by name, and why; `rubrica.extras` tells the same."""
-LATER = {
-    "cli/curriculum_work.py",
-    "cli/run.py",
-    "cli/run_request.py",
-    "gateway/upstreams/connect.py",
-    "llm/connect.py",
-    "runs/finish.py",
-    "studio/runs/jobs.py",
-}
-"""Still to be changed."""
 MODULES = sorted(str(path.relative_to(SRC)) for path in SRC.rglob("*.py"))
 
 
@@ -38,7 +28,7 @@ def _lookups(tree: ast.AST) -> Iterator[int]:
             yield node.lineno
 
 
-@pytest.mark.parametrize("module", [module for module in MODULES if module not in BY_NAME.keys() | LATER])
+@pytest.mark.parametrize("module", [module for module in MODULES if module not in BY_NAME])
 def test_no_module_is_imported_by_a_name_made_at_run_time(module: str) -> None:
     text = (SRC / module).read_text(encoding="utf-8")
     lines = [] if "import" not in text else list(_lookups(ast.parse(text)))
@@ -54,7 +44,7 @@ def test_only_one_module_says_what_to_install() -> None:
     telling = [
         module for module in MODULES if re.search(r"is missing \(pip install", (SRC / module).read_text("utf-8"))
     ]
-    assert set(telling) - LATER == {"extras.py"}
+    assert set(telling) == {"extras.py"}
 
 
 PAGES = sorted(path for folder in ("studio", "server/routes") for path in (SRC / folder).rglob("*.py"))

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from rubrica.llm.providers import PROVIDERS
+from rubrica.llm.provider_table import PROVIDERS
 from rubrica.model.rules import RULE_DOCUMENTS
-from rubrica.scorers.rule_types import RULE_TYPES, rule_types
+from rubrica.scorers.rule_table import RULE_TYPES, rule_types
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "src" / "rubrica"
@@ -81,7 +81,7 @@ def test_few_files_of_the_package_change(title: str) -> None:
 @pytest.mark.parametrize("name", [provider.name for provider in PROVIDERS if provider.base_url])
 def test_a_provider_is_named_in_its_module_and_in_the_table_alone(name: str) -> None:
     provider = next(provider for provider in PROVIDERS if provider.name == name)
-    places = {f"llm/{name}.py", "llm/providers.py"}
+    places = {f"llm/{name}.py", "llm/provider_table.py"}
     wires = {f"gateway/upstreams/{name}.py", "gateway/upstreams/connect.py"}  # where the gateway streams its protocol
     words = [name, f"{name}_key", f"{name}_base_url", *provider.key_variables]
     assert {module for word in words for module in mentions().get(word, ())} <= places | wires
@@ -91,7 +91,7 @@ def test_a_provider_is_named_in_its_module_and_in_the_table_alone(name: str) -> 
 def test_a_rule_type_is_named_in_its_modules_and_in_the_table_alone(name: str) -> None:
     kind = rule_types()[name]
     home = kind.compile.__module__.rpartition(".")[2]
-    places = {"model/rules.py", f"scorers/{home}.py", "scorers/rule_types.py", *SAME_WORD.get(name, ())}
+    places = {"model/rules.py", f"scorers/{home}.py", "scorers/rule_table.py", *SAME_WORD.get(name, ())}
     words = (name, kind.document.__name__, name.upper())
     assert {module for word in words for module in mentions().get(word, ())} <= places
 

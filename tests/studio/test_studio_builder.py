@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from rubrica.errors import InputError, RubricError
 from rubrica.model.scale import Scale
-from rubrica.scorers.rule_types import rule_types
+from rubrica.scorers.rule_table import rule_types
 from rubrica.studio.builder.anchors import AnchorRow, anchors_of, coverage, rows_of, spread
 from rubrica.studio.builder.dimensions import (
     add_dimension,

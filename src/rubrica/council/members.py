@@ -15,7 +15,7 @@ from rubrica.llm.budget import Budget, load_price
 from rubrica.llm.connect import connect
 from rubrica.llm.model import Model
 from rubrica.llm.provider import ProviderLimits
-from rubrica.llm.providers import check_form
+from rubrica.llm.provider_table import check_form
 from rubrica.llm.settings import Settings, load_settings
 
 LARGEST_ANSWER = 1_000_000

@@ -13,7 +13,7 @@ from rubrica.model.rubric import Dimension, Normalisation, Rubric, ScoreSpec, Ve
 from rubrica.model.scale import Scale
 from rubrica.model.shortform import ShortForm
 from rubrica.scorers.pattern_table import PatternTable
-from rubrica.scorers.rule_types import type_of
+from rubrica.scorers.rule_table import type_of
 
 from .recipes import RecipeCompiler, reach_of
 from .vocabulary import Vocabulary

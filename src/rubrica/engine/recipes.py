@@ -12,7 +12,7 @@ from rubrica.model.scale import Scale
 from rubrica.scorers.pattern_table import PatternTable
 from rubrica.scorers.recipe import Checklist, FormulaScorer, RuleScorer, Scorer
 from rubrica.scorers.rule import CompiledRule, Reach, total_reach
-from rubrica.scorers.rule_types import type_of
+from rubrica.scorers.rule_table import type_of
 
 from .document import Path
 from .vocabulary import Vocabulary

@@ -19,7 +19,7 @@ import msgspec
 from rubrica.engine.plan import Plan
 from rubrica.model.context import Context, Round
 from rubrica.model.evaluation import Evaluation
-from rubrica.scorers.rule_types import rule_types
+from rubrica.scorers.rule_table import rule_types
 from rubrica.store.columns import new_id
 from rubrica.store.games import Attachment
 from rubrica.store.rounds import PlayedRound

@@ -11,7 +11,7 @@ from rubrica.llm.http import HttpSession
 from rubrica.llm.model import Model, Usage
 from rubrica.llm.price import price
 from rubrica.llm.provider import ProviderLimits
-from rubrica.llm.providers import check_form
+from rubrica.llm.provider_table import check_form
 from rubrica.llm.settings import Settings
 from rubrica.model.rubric import Rubric
 from rubrica.packs.library import load

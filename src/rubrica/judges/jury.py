@@ -17,7 +17,7 @@ from rubrica.llm.estimate import CostEstimate, EstimatingModel
 from rubrica.llm.model import Model, Request
 from rubrica.llm.price import price
 from rubrica.llm.provider import ProviderLimits
-from rubrica.llm.providers import check_form
+from rubrica.llm.provider_table import check_form
 from rubrica.llm.public import PublicModel, by_public_name, public_price
 from rubrica.llm.scripted import Recorder
 from rubrica.llm.settings import Settings, load_settings

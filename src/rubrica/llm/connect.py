@@ -9,7 +9,7 @@ from rubrica.llm.budget import Budget, Budgeted
 from rubrica.llm.cache import Cached, ReplyCache
 from rubrica.llm.model import Model, Reply, Request
 from rubrica.llm.provider import ClientOptions, ProviderLimits
-from rubrica.llm.providers import check_form
+from rubrica.llm.provider_table import check_form
 from rubrica.llm.settings import Settings
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from functools import lru_cache
 import genai_prices
 
 from rubrica.llm.model import Usage
-from rubrica.llm.providers import provider_of
+from rubrica.llm.provider_table import provider_of
 
 FLAT_UP_TO = 30_000
 """Input tokens; longer requests may have a price of their own."""

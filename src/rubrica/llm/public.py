@@ -11,7 +11,7 @@ from pathlib import PurePath
 
 from .budget import Price
 from .model import Model, ModelError, Reply, Request, Trouble, Usage
-from .providers import provider_of
+from .provider_table import provider_of
 
 LOG = logging.getLogger("rubrica.server")
 PUBLIC_TROUBLES: Mapping[Trouble, str] = {

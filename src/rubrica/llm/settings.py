@@ -28,7 +28,7 @@ from pydantic import (
 )
 
 from rubrica.errors import RubricaError
-from rubrica.llm.providers import providers
+from rubrica.llm.provider_table import providers
 
 OPTION_VARIABLES = ("RUBRICA_CONFIG", "RUBRICA_DB", "RUBRICA_SERVER", "RUBRICA_API_KEY")
 """Variables that are read elsewhere, by options of commands."""

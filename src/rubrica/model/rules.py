@@ -233,7 +233,7 @@ RULE_DOCUMENTS: tuple[type[RuleDocument], ...] = (
     CustomExpression,
     Adjust,
 )
-"""Rubrica's own. `scorers.rule_types` has what each of them does."""
+"""Rubrica's own. `scorers.rule_table` has what each of them does."""
 
 
 @cache

@@ -9,7 +9,7 @@ from rubrica.formula import parse
 from rubrica.model.rubric import ContextName, Recipe, Rubric
 from rubrica.phrases import Code, Phrase
 from rubrica.scorers.patterns import pattern_phrase
-from rubrica.scorers.rule_types import type_of
+from rubrica.scorers.rule_table import type_of
 from rubrica.text import text_features
 
 from .figures import figure

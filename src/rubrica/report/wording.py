@@ -11,7 +11,7 @@ from rubrica.formula import parse
 from rubrica.model.rubric import Check, Gate, Recipe, Rubric, Verdict
 from rubrica.model.scale import Scale
 from rubrica.phrases import Code, Phrase, Strong, figure, listed, phrase
-from rubrica.scorers.rule_types import type_of
+from rubrica.scorers.rule_table import type_of
 
 Settings = Mapping[str, float | bool]
 NO_SETTINGS: Settings = MappingProxyType({})

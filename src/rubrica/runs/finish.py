@@ -8,6 +8,8 @@ from pathlib import Path
 
 import msgspec
 
+from rubrica.extras import MissingExtraError, requires
+
 from .files.atomic import write_atomically
 from .files.folder import COLUMNS, PAGE, SUMMARY
 from .files.manifest import read_manifest
@@ -28,12 +30,10 @@ def finish(folder: Path, now: datetime) -> tuple[RunTally, list[str]]:
     run = StoredRun.open(folder)
     if not (folder / COLUMNS).exists():
         try:
-            # here, since polars takes half a second to load, and need not be installed
-            from .files.parquet_rows import write_columns
-        except ModuleNotFoundError as error:
-            if error.name != "polars":
-                raise
-            notes.append(f"no {COLUMNS}: polars is missing (pip install 'rubrica[tables]')")
+            with requires("tables", f"no {COLUMNS}"):
+                from .files.parquet_rows import write_columns  # here, since polars takes half a second to load
+        except MissingExtraError as error:
+            notes.append(str(error))
         else:
             write_columns(run.rows(), folder / COLUMNS)
     tally = RunTally()

@@ -26,7 +26,7 @@ from rubrica.extras import MissingExtraError
 from rubrica.judges.quote import Quote
 from rubrica.llm.budget import load_price, most_tokens
 from rubrica.llm.model import ChatMessage
-from rubrica.llm.providers import check_form
+from rubrica.llm.provider_table import check_form
 from rubrica.llm.public import PublicModel, by_public_name, public_price
 from rubrica.llm.settings import Settings, load_settings
 from rubrica.model.bounds import Label

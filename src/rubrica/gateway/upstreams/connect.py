@@ -11,7 +11,7 @@ from typing import Any
 from rubrica.gateway.upstream import Upstream
 from rubrica.llm.http import HttpSession
 from rubrica.llm.provider import ClientOptions, ProviderLimits
-from rubrica.llm.providers import check_form
+from rubrica.llm.provider_table import check_form
 from rubrica.llm.settings import Settings
 
 from .anthropic import AnthropicWire

@@ -7,6 +7,7 @@ from pathlib import Path
 from rubrica.engine.audience import listeners
 from rubrica.engine.plan import Plan
 from rubrica.errors import RubricaError
+from rubrica.extras import MissingExtraError, requires
 from rubrica.runs.request import EVERY_CASE, RunRequest
 
 SMALL = 1_000_000  # bytes
@@ -23,12 +24,11 @@ def takes_bulk(request: RunRequest, plan: Plan | None) -> bool:
     if not asked and (not by_itself or _is_small(source)):
         return False
     try:
-        from .run import LARGE, serves  # here, since polars takes half a second to load, and need not be installed
-    except ModuleNotFoundError as error:
-        if error.name != "polars":
-            raise
+        with requires("tables", "--bulk"):
+            from .run import LARGE, serves  # here, since polars takes half a second to load
+    except MissingExtraError:
         if asked:
-            raise RubricaError("--bulk: polars is missing (pip install 'rubrica[tables]')") from None
+            raise
         return False
     everything = cases.selection == EVERY_CASE and not cases.context and cases.repeat == 1
     possible = plan is not None and everything and serves(plan, source)

@@ -10,7 +10,7 @@ from markupsafe import Markup
 from nicegui import ui
 
 from rubrica.scorers.rule_form import FormField, FormRow
-from rubrica.scorers.rule_types import rule_types
+from rubrica.scorers.rule_table import rule_types
 from rubrica.studio.builder.document import Path, append, at, list_at, mapping_at, move, put, remove
 from rubrica.studio.builder.matches import LONGEST_SAMPLE, find_matches, mark_matches
 from rubrica.studio.builder.rules import new_rule, type_of_draft

@@ -6,8 +6,8 @@ from copy import deepcopy
 from typing import Any
 
 from rubrica.model.rules import rule_type
+from rubrica.scorers.rule_table import rule_types
 from rubrica.scorers.rule_type import RuleType
-from rubrica.scorers.rule_types import rule_types
 
 from .document import Data
 

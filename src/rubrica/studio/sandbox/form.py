@@ -13,7 +13,7 @@ from rubrica.errors import InputError, JsonError
 from rubrica.jsontext import decode_json
 from rubrica.model.context import Context
 from rubrica.model.rubric import Rubric
-from rubrica.scorers.rule_types import type_of
+from rubrica.scorers.rule_table import type_of
 
 Role = Literal["user", "assistant", "system", "tool"]
 ROLES: tuple[Role, ...] = get_args(Role)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rubrica.errors import RubricaError
+from rubrica.extras import requires
 from rubrica.llm.model import Model
 from rubrica.llm.provider import CallGate, ClientOptions, ConnectedClient, Provider
 from rubrica.llm.retry import RetryPolicy
@@ -90,12 +91,10 @@ def _connect_http(
     place: tuple[str, str, str | None, str],  # model, base URL, key, and the variable of the key
     options: ClientOptions,
 ) -> ConnectedClient[HttpModel]:
-    try:
+    with requires("judges", spec):
         from rubrica.llm.http import HttpSession
 
         kind = client()
-    except ModuleNotFoundError as error:
-        raise _missing(spec, error, "judges") from error
     model, url, key, variable = place
     settings, session = options.settings, options.session or HttpSession()
     asked = kind(spec, model, base_url=url, key=key, session=session, timeout=settings.timeout, key_variable=variable)
@@ -106,10 +105,8 @@ def _connect_http(
 
 
 def _local(spec: str, options: ClientOptions) -> ConnectedClient[Model]:
-    try:
+    with requires("local", spec):
         from rubrica.llm.local import LocalModel
-    except ModuleNotFoundError as error:
-        raise _missing(spec, error, "local") from error
     client = LocalModel(spec.removeprefix("local:") or None, name=spec)
     gate = options.limits.of("local", str(client.path), "", 1)  # a file's calls run one by one
     patience = RetryPolicy(attempts=1, call_deadline=options.settings.deadline)
@@ -120,10 +117,6 @@ def _weights(path: Path) -> str:
     """What tells one state of a weights file from another without reading gigabytes."""
     status = path.stat()
     return f"local:{path.resolve()} {status.st_size} {status.st_mtime_ns}"
-
-
-def _missing(spec: str, error: ModuleNotFoundError, extra: str) -> RubricaError:
-    return RubricaError(f"{spec}: {error.name} is missing (pip install 'rubrica[{extra}]')")
 
 
 def _from_file(kind: Callable[[str], Model], spec: str, options: ClientOptions) -> ConnectedClient[Model]:  # noqa: ARG001
