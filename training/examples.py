@@ -58,4 +58,5 @@ def read_groups(file: Path) -> dict[str, tuple[str, ...]]:
 
 def digest(*parts: object) -> str:
     """What weights were made from, in a few letters."""
-    return hashlib.sha256(repr(parts).encode("utf-8", "replace")).hexdigest()[:16]
+    said = repr(parts).replace("FeatureLayout(", "Layout(")  # as the class was called when the weights were made
+    return hashlib.sha256(said.encode("utf-8", "replace")).hexdigest()[:16]

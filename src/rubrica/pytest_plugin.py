@@ -61,7 +61,7 @@ class Listener:
         if testing is not None and (found := testing.SESSION.take()):
             setattr(report, ATTACHED, [_plain(judged, self.report is not None) for judged in found])
             if report.failed:
-                lines = (line for judged in found for line in testing.outlined(judged.evaluation))
+                lines = (line for judged in found for line in testing.outline_of(judged.evaluation))
                 report.sections.append(("judged by rubrica", "\n".join(lines)))
         return report
 

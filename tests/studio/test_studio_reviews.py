@@ -29,7 +29,7 @@ from rubrica.workspace import catalogue
 from rubrica.workspace.access import Caller, Role
 from rubrica.workspace.calibration import calibrated, keep_calibrated, text_of, way_to_keep
 from rubrica.workspace.draft import read_draft
-from rubrica.workspace.review_agreement import Labelled, agreement_report, differences, own_verdict
+from rubrica.workspace.review_agreement import LabelledReviews, agreement_report, differences, own_verdict
 from rubrica.workspace.reviews import (
     ReviewField,
     ReviewTask,
@@ -242,14 +242,14 @@ def test_agreement_is_told_by_dimension_and_labels_feed_calibration(database: Op
     assert labelled.lacking == "8 more labels of each judge needed to calibrate by"
 
 
-def labelled(lines: int, judges: dict[str, float], data: dict[str, Any] = TONE) -> Labelled:
+def labelled(lines: int, judges: dict[str, float], data: dict[str, Any] = TONE) -> LabelledReviews:
     """Labels of judges that are off by so much on kindness, and by nothing on help; people spread over the scale."""
     found = [
         {"id": f"case-{n}", "judge": judge, "scores": {"kind": min(n % 9 + off, 10), "help": n % 9},
          "human": {"kind": n % 9, "help": n % 9}}
         for n in range(lines) for judge, off in judges.items()
     ]  # fmt: skip
-    return Labelled("tone@1.0.0", [json.dumps(line) for line in found], rubric(data))
+    return LabelledReviews("tone@1.0.0", [json.dumps(line) for line in found], rubric(data))
 
 
 def test_calibration_tells_what_it_would_change_and_writes_what_the_command_writes(tmp_path: Path) -> None:

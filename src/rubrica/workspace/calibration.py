@@ -19,7 +19,7 @@ from .access import Caller
 from .draft import Draft, read_draft, rubric_of
 from .editing import keep_as_fork
 from .entry import RubricEntry, SeenRevision
-from .review_agreement import AgreementReport, Labelled
+from .review_agreement import AgreementReport, LabelledReviews
 from .rubric_text import from_text, to_text
 
 Keeping = Literal["version", "fork", "new", "changed"]
@@ -48,7 +48,7 @@ class CalibratedRubric:
         return f"{self.lesson.found.calibration}, from up to {most} of each dimension"
 
 
-def calibrated(labelled: Labelled, on: date) -> CalibratedRubric:
+def calibrated(labelled: LabelledReviews, on: date) -> CalibratedRubric:
     """Learn from labels as ``rubrica calibrate`` does, and write the rubric that it would write."""
     rubric = labelled.document
     lesson = learn_calibration(rubric, labelled.lines, file=labelled.file, seed=0, on=on)
@@ -66,7 +66,7 @@ def text_of(rubric: Rubric) -> str:
     return to_text(rubric.model_dump(mode="json", exclude_defaults=True))
 
 
-def labels_of(report: AgreementReport, rubric: str) -> Labelled:
+def labels_of(report: AgreementReport, rubric: str) -> LabelledReviews:
     """The labels of one rubric, by its name or name@version."""
     for own in report.labels:
         if rubric in (own.rubric, own.name):

@@ -25,7 +25,7 @@ RubricsOf = Callable[[str], Mapping[str, Rubric]]
 
 
 @dataclass(frozen=True, slots=True)
-class Labelled:
+class LabelledReviews:
     """Labels of one rubric: a file, and what to do with it."""
 
     rubric: str  # name@version
@@ -63,12 +63,12 @@ class AgreementReport:
     people: Sequence[str]
     questions: Sequence[QuestionAgreement]
     verdicts: VerdictAgreement
-    labels: Sequence[Labelled]
+    labels: Sequence[LabelledReviews]
     notes: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class ReviewDifference:
     """One question of one item: what the reviewer, the judge and others gave."""
 
     title: str
@@ -111,7 +111,10 @@ def agreement_report(
         whole.reviewers,
         agreements(whole, known),
         verdict_agreement(whole, known),
-        [Labelled(reference, lines, known[reference.partition("@")[0]]) for reference, lines in by_rubric.items()],
+        [
+            LabelledReviews(reference, lines, known[reference.partition("@")[0]])
+            for reference, lines in by_rubric.items()
+        ],
         notes,
     )
 
@@ -147,7 +150,7 @@ def differences(
     mine: Mapping[str, float | None],
     others: Sequence[Mapping[str, float | None]],
     questions: Sequence[tuple[str, str, float, float]],
-) -> list[Difference]:
+) -> list[ReviewDifference]:
     """What was given to each question of an item, side by side. A question is its name, title and scale."""
     found = []
     for name, title, low, high in questions:
@@ -155,7 +158,7 @@ def differences(
         scored = result is not None and result.status == "scored"
         given = [value for one in others if (value := one.get(name)) is not None]
         found.append(
-            Difference(
+            ReviewDifference(
                 title,
                 (low, high),
                 mine.get(name),

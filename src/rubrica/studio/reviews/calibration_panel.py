@@ -14,7 +14,7 @@ from rubrica.studio.parts import drawing, error_label, notifying_errors
 from rubrica.studio.reviews.calibration import Curve, DimensionChange, changes, curves
 from rubrica.studio.studio import Visitor
 from rubrica.workspace.calibration import CalibratedRubric, Keeping, calibrated, keep_calibrated, way_to_keep
-from rubrica.workspace.review_agreement import Labelled
+from rubrica.workspace.review_agreement import LabelledReviews
 
 HEAD = (
     ("Dimension", ""), ("Labels", NUMBER), ("Mean error", NUMBER), ("Judge − people", NUMBER),
@@ -34,7 +34,7 @@ KEEPS: dict[Keeping, str] = {
 class LabelsRow:
     """The labels of one rubric: a button that learns from them, and what came of it."""
 
-    def __init__(self, visitor: Visitor, labelled: Labelled) -> None:
+    def __init__(self, visitor: Visitor, labelled: LabelledReviews) -> None:
         self.visitor, self.labelled = visitor, labelled
         with ui.element("div").classes("stack"):
             with ui.element("div").classes("row"):

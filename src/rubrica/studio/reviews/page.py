@@ -24,7 +24,7 @@ from rubrica.studio.runs.paths import case_link
 from rubrica.studio.runs.permissions import check_readable
 from rubrica.studio.runs.workspace import RunsWorkspace
 from rubrica.studio.studio import Studio, Visitor
-from rubrica.workspace.review_agreement import Difference, differences, own_verdict
+from rubrica.workspace.review_agreement import ReviewDifference, differences, own_verdict
 from rubrica.workspace.reviews import LONGEST_NOTE, ReviewField, ReviewTask, ScoredItem, next_item, read_item, submit
 
 BACK = ("Review queue", "/reviews")
@@ -239,13 +239,13 @@ def _verdicts(
     return Markup('<div class="verdicts">{}</div>').format(said)
 
 
-def _differences_table(rows: list[Difference], others: bool) -> Markup:
+def _differences_table(rows: list[ReviewDifference], others: bool) -> Markup:
     head = [("Dimension", ""), ("You", NUMBER), ("Judge", NUMBER), ("Judge − you", NUMBER)]
     head += [("Others", NUMBER)] if others else []
     return table(head, [_difference_row(row, others) for row in rows], "Your scores and the judge's")
 
 
-def _difference_row(row: Difference, others: bool) -> list[Cell]:
+def _difference_row(row: ReviewDifference, others: bool) -> list[Cell]:
     gap = row.gap
     span = row.scale[1] - row.scale[0]
     tone = (
