@@ -145,7 +145,10 @@ def test_its_feature_is_found_and_read_by_formulas(rubrica: Run) -> None:
 
 
 def test_its_rule_type_has_a_form_in_the_builder(rubrica: Run) -> None:
-    code = "from rubrica.studio.builder.rules import new_rule, type_of_draft; print(type_of_draft(new_rule('word_limit')).title)"
+    code = (
+        "from rubrica.studio.builder import rules; rule = rules.new_rule('word_limit'); "
+        "print(rules.type_of_draft(rule).title)"
+    )
     assert rubrica("-c", code, module="").stdout.strip() == "Points taken for length"
 
 
