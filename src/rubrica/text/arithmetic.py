@@ -32,8 +32,8 @@ class Equation:
 
 
 _SIGN = re.compile(r"(?<![<>!=:≠≈~])(?:=|≈|≅)(?![=<>~])")
-MAX_SIGNS = 500  # equals signs read in one text: a bound on time, far past any real answer
-MAX_READ = 12_000  # characters of the equations found in one text, for the same reason
+MAX_SIGNS = 250  # equals signs read in one text: a bound on time, far past any real answer
+MAX_READ = 5_000  # characters of the equations found in one text, for the same reason
 _WINDOW = 200  # characters read on either side of a sign
 
 _MISTAKE = re.compile(r"\b(?:wrong|incorrect|mistak\w+|error|false|misread|instead|not equal|forgot\w*)\b", re.I)

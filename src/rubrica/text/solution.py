@@ -139,7 +139,8 @@ def quantities(texts: Texts, name: Field) -> frozenset[Fraction]:
     [2, 3]
     """
     text = _without_notation(texts.of(name))
-    return frozenset({value for value, _, _ in _numbers(text)} | set(_spelt(text)))
+    written = {match[0]: match for match in _NUMBER.finditer(text)}  # a text of sums has the same few over and over
+    return frozenset({_value(match) for match in written.values()} | set(_spelt(text)))
 
 
 @cached_reading
