@@ -185,6 +185,8 @@ def test_a_conversation_with_calls_but_without_tools_names_them_for_the_record()
         ({"tools": [{"type": "custom", "custom": {"name": "c"}}]}, "`tools[0]`"),
         ({"tools": [NOW], "tool_choice": {"type": "allowed_tools"}}, "`tool_choice`"),
         ({"response_format": {"type": "grammar"}}, "`response_format`"),
+        ({"tools": 7}, "`tools`"),
+        ({"messages": [{"role": "assistant", "content": "?", "tool_calls": 7}]}, "`messages[0].tool_calls`"),
         ({"messages": [{"role": "system", "content": "alone"}]}, "`messages`"),
         ({"messages": [{"role": "function", "name": "f", "content": "4"}]}, "`messages[0].role`"),
         ({"messages": [{"role": "user", "content": [{"type": "input_audio"}]}]}, "`messages[0].content[0]`"),

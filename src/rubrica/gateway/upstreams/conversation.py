@@ -11,7 +11,7 @@ from rubrica.llm.anthropic import source_of
 from rubrica.llm.http_model import schema_name
 from rubrica.llm.images import linked
 
-from .errors import unsupported_field
+from .errors import list_field, unsupported_field
 
 _PDF = "data:application/pdf;base64,"
 
@@ -78,7 +78,7 @@ def _calls(message: Mapping[str, Any], where: str) -> Iterator[dict[str, Any]]:
         raise unsupported_field(f"{where}.audio", "a Claude model does not hear")
     if message.get("function_call") is not None:
         raise unsupported_field(f"{where}.function_call", "functions of the older kind are not translated; use tools")
-    for place, call in enumerate(message.get("tool_calls") or ()):
+    for place, call in enumerate(list_field(message.get("tool_calls"), f"{where}.tool_calls")):
         match call:
             case {"id": str(name), "function": {"name": str(tool), "arguments": str(text)}}:
                 given = _arguments(text, f"{where}.tool_calls[{place}].function.arguments")

@@ -35,6 +35,19 @@ def unsupported_field(field: str, why: str) -> ModelError:
     return ModelError("rejected", f"`{field}`: {why}")
 
 
+def list_field(value: object, field: str) -> list[Any]:
+    """The list that a request has in a field, none where it has nothing there.
+
+    >>> list_field(None, "tools")
+    []
+    """
+    if value is None:
+        return []
+    if not isinstance(value, list):
+        raise unsupported_field(field, "is no list")
+    return value
+
+
 def stream_error(name: str, data: bytes) -> ModelError:
     """The error that an event tells. What is not said to be anybody's fault is the provider's.
 

@@ -22,7 +22,7 @@ import msgspec
 from rubrica.llm.http_model import schema_name
 
 from .conversation import conversation
-from .errors import unsupported_field
+from .errors import list_field, unsupported_field
 
 DEFAULT_MAX_TOKENS = 8192
 """Of an answer, where the request does not say: this protocol demands a number."""
@@ -118,7 +118,7 @@ def _stops(stop: object) -> list[object]:
 
 
 def _tools(body: Mapping[str, Any], messages: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    tools = [_tool(tool, f"tools[{place}]") for place, tool in enumerate(body.get("tools") or ())]
+    tools = [_tool(tool, f"tools[{place}]") for place, tool in enumerate(list_field(body.get("tools"), "tools"))]
     if tools:
         choice = _choice(body.get("tool_choice"), body.get("parallel_tool_calls"))
         return {"tools": tools, **({"tool_choice": choice} if choice else {})}
