@@ -10,6 +10,7 @@ from pathlib import Path
 
 from docs.signatures import command_page, python_page
 from docs.tables import feature_page, field_page, function_table, key_table, provider_table
+from docs.validity_page import validity_page
 from rubrica.cli.schema import rubric_schema
 
 DOCS = Path(__file__).parent
@@ -20,6 +21,7 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "reference/features.md": feature_page,
     "reference/python.md": python_page,
     "reference/rubric-file.md": field_page,
+    "validity.md": validity_page,
     "reference/schema.json": lambda: json.dumps(rubric_schema(), indent=2, ensure_ascii=False) + "\n",
 }
 """Pages that are generated as a whole."""

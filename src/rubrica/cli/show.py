@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import typer
 from rich.console import Group, RenderableType
 from rich.padding import Padding
@@ -9,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from rubrica.model.rubric import Axis, ContextName, Dimension, Gate, Profiles, Rubric, Verdict
+from rubrica.packs.validity import PAGE, ScoreCard, agreement_of, cards_of
 from rubrica.report.figures import count_of, figure
 from rubrica.report.printable import printable_json
 
@@ -57,6 +60,8 @@ def page(rubric: Rubric) -> Group:
             _heading("Context it reads (-c name=value)"),
             _pairs({k: _context_name(v) for k, v in rubric.context.items()}),
         ]
+    if known := cards_of(rubric):
+        parts += [_heading(f"What its scores are worth without a judge ({PAGE})"), _validity(rubric.name, known)]
     return Group(*parts)
 
 
@@ -182,6 +187,16 @@ def _verdict(verdict: Verdict, rubric: Rubric) -> Text:
     if verdict.because:
         line.append(f"\n  {safe(' '.join(verdict.because.split()))}", "dim")
     return line
+
+
+def _validity(rubric: str, known: Mapping[str, ScoreCard]) -> Table:
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    table.add_column("score", no_wrap=True, style="bold")
+    table.add_column("agreement with people", ratio=1)
+    table.add_column("not for", ratio=1)
+    for name, card in known.items():
+        table.add_row(safe(name), safe(agreement_of(rubric, name)), safe(card.not_for))
+    return table
 
 
 def _value(value: float | bool | str | None) -> str:

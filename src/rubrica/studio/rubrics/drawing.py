@@ -11,6 +11,7 @@ from rubrica.errors import FormulaError, FormulaFault
 from rubrica.formula import Formula, parse
 from rubrica.model.rubric import Axis, Dimension, Gate, Profile, Recipe, Rubric, Verdict
 from rubrica.model.scale import Scale
+from rubrica.packs.validity import agreement_of, cards_of
 from rubrica.report.figures import count_of, figure, headline, percent
 from rubrica.report.roles import SIGNS, Role, role_of
 from rubrica.report.rubric_page import title_of
@@ -264,3 +265,17 @@ def sections(rubric: Rubric) -> Markup:
         labels = Markup(" ").join(badge(rule.label, rubric) for rule in section.verdicts)
         rows.append([Markup("<b>{}</b>").format(section.title or headline(name)), members, how, labels or "—"])
     return table(("Section", "Dimensions", "Its score", "Verdicts"), rows)
+
+
+def validity(rubric: Rubric) -> Markup:
+    """What each score is worth when no judge is asked; nothing for a rubric that is not bundled."""
+    rows = [
+        [
+            Markup("<b>{}</b>").format(title_of(name, rubric.dimensions[name])),
+            card.rests_on,
+            agreement_of(rubric.name, name),
+            card.not_for,
+        ]
+        for name, card in cards_of(rubric).items()
+    ]
+    return table(("Score", "Rests on", "Agreement with people", "Not for"), rows) if rows else Markup("")

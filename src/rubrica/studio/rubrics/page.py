@@ -15,6 +15,7 @@ from nicegui import ui
 
 from rubrica.errors import RubricaError
 from rubrica.model.rubric import Rubric
+from rubrica.packs.validity import PAGE
 from rubrica.report.figures import count_of, figure
 from rubrica.report.rubric_page import rubric_blocks
 from rubrica.report.wording import unscored_sentence
@@ -162,6 +163,9 @@ def _overview(rubric: Rubric) -> None:
             drawing(drawn.settings(rubric))
     with card("When something cannot be scored"):
         ui.label(unscored_sentence(rubric))
+    if known := drawn.validity(rubric):
+        with card("What its scores are worth without a judge", f"measured on labelled texts; at length in {PAGE}"):
+            drawing(known)
 
 
 def _how(rubric: Rubric) -> str:

@@ -1,0 +1,81 @@
+"""The page that says what scores are worth, from the cards and figures in the package and the rubrics themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import rubrica
+from docs.tables import GENERATED, table
+from rubrica.model.rubric import Axis, Rubric
+from rubrica.packs.library import bundled_rubrics
+from rubrica.packs.validity import FEATURES, Figure, KnownFailure, ScoreCard, cards, figures_of
+
+INTRODUCTION = """# What scores are worth
+
+A score is worth its agreement with people. This page says, for every score of every bundled rubric, what the number
+rests on when no judge is asked, how it agreed with people's labels when it was measured, where it is known to fail, and
+where not to use it. With a judge, a score is worth what that judge is worth: [`rubrica agreement`](judging.md) measures
+it against labels of your own.
+
+Figures come from `make bench-quality`, on texts that the recipe or its weights were not made from. The range in
+brackets holds the true figure 95 times in 100 for texts of that kind. On texts of another kind expect less: a score
+that was *not measured* is a sign, not a verdict."""
+
+
+def validity_page() -> str:
+    """The whole page."""
+    return "\n\n".join([GENERATED, INTRODUCTION, *_rubrics(), *_features()]) + "\n"
+
+
+def _rubrics() -> Iterator[str]:
+    for bundled in bundled_rubrics():
+        rubric = rubrica.load(bundled.name)
+        yield f"## {rubric.name}"
+        if rubric.description:
+            yield " ".join(rubric.description.split())
+        known = cards().get(rubric.name, {})
+        if not known:
+            yield "No score of this rubric was measured against people. Ask a judge before you act on one."
+        for name, dimension in rubric.dimensions.items():
+            if card := known.get(name):
+                yield from _card(rubric, name, dimension, card)
+
+
+def _features() -> Iterator[str]:
+    yield "## Text features"
+    for name, card in cards()[FEATURES].items():
+        yield f"### `{name}`"
+        yield f"**Rests on.** {card.rests_on}"
+        yield _measured(figures_of(FEATURES, name))
+        yield f"**Not for.** {card.not_for}"
+
+
+def _card(rubric: Rubric, name: str, axis: Axis, card: ScoreCard) -> Iterator[str]:
+    yield f"### {rubric.name}: {name}"
+    if axis.asks:
+        yield f"**Measures.** {' '.join(axis.asks.split())}"
+    yield f"**Offline, rests on.** {card.rests_on}"
+    yield _measured(figures_of(rubric.name, name))
+    if card.failures:
+        yield "**Known failures.**"
+        yield table(("asked", "text", "offline", "why"), [_failure(rubric, name, failure) for failure in card.failures])
+    yield f"**Not for.** {card.not_for}"
+
+
+def _measured(figures: tuple[Figure, ...]) -> str:
+    if not figures:
+        return "**Agreement with people.** Not measured."
+    rows = [(figure.data, f"{figure.texts:,}", figure.measure, _value(figure), figure.goal) for figure in figures]
+    return "**Agreement with people.**\n\n" + table(("data", "texts", "measure", "value", "goal"), rows)
+
+
+def _value(figure: Figure) -> str:
+    between = "" if figure.low is None or figure.high is None else f" ({figure.low:.2f}–{figure.high:.2f})"
+    return f"{figure.value:.2f}{between}"
+
+
+def _failure(rubric: Rubric, name: str, failure: KnownFailure) -> tuple[str, str, str, str]:
+    """A failure with what the rubric gives for it today."""
+    found = rubrica.evaluate(rubric, prompt=failure.prompt, response=failure.response).dimensions[name]
+    value = f"{found.value:g} of {found.high:g}" if found.value is not None else "no score"
+    return " ".join(failure.prompt.split()), " ".join(failure.response.split()), value, failure.says
