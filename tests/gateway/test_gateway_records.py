@@ -158,7 +158,9 @@ def test_dropped_texts_leave_nothing_behind() -> None:
 
 
 def test_kept_texts_are_masked_before_they_are_written(database: Opened) -> None:
-    found, texts = answered(Speaker("openai:a", f"Certainly: {PRIVATE}"), question=PRIVATE, keeping=KEPT)
+    ungraded = Controls(grading=False)  # a grade would keep the answer from being sent
+    said = Speaker("openai:a", f"Certainly: {PRIVATE}")
+    found, texts = answered(said, question=PRIVATE, controls=ungraded, keeping=KEPT)
     assert texts is not None
     assert "4111" not in repr(texts)
 

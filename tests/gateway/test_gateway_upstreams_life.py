@@ -10,15 +10,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from loopback import Loopback
+from gateway_stage import provided
+from loopback import Fault, Loopback
 from upstream_samples import ASK, COUNTED, STREAM, chunks, events, said, settings, trouble, upstream
 
 from rubrica.errors import RubricaError
+from rubrica.gateway.parts import GatewayModels
 from rubrica.gateway.upstreams.connect import connect_upstream
+from rubrica.gateway.upstreams.retrying import RetryingUpstream
+from rubrica.llm.budget import Budgeted
 from rubrica.llm.connect import connect
 from rubrica.llm.http import HttpSession
 from rubrica.llm.model import ChatMessage, Request, Usage
 from rubrica.llm.provider import ProviderLimits
+from rubrica.llm.retry import RetryingModel
 from rubrica.llm.settings import Settings
 
 BOTH = pytest.mark.parametrize("spec", ["openai:gpt-4o-mini", "anthropic:claude-haiku-4-5"])
@@ -134,13 +139,14 @@ def test_a_stream_keeps_its_place_until_it_has_ended() -> None:
     run(work)
 
 
-def test_judges_and_upstreams_of_one_provider_share_its_limit_and_breaker() -> None:
+def test_judges_and_upstreams_of_one_model_share_its_limit_and_breaker() -> None:
     async def work() -> None:
         gates = ProviderLimits()
         async with Loopback(faults=["error"] * 10) as server, HttpSession() as session:
             options = settings(server)
-            judge = connect("openai:gpt-4o", options, session=session, gates=gates)
+            judge = connect("openai:gpt-4o-mini", options, session=session, gates=gates)
             model = connect_upstream("openai:gpt-4o-mini", options, session=session, gates=gates)
+            better = connect_upstream("openai:gpt-4o", options, session=session, gates=gates)
             request = Request((ChatMessage("user", "hi"),))
             for _ in range(5):
                 assert (await trouble(judge(request))).trouble == "overloaded"
@@ -149,6 +155,7 @@ def test_judges_and_upstreams_of_one_provider_share_its_limit_and_breaker() -> N
             assert (await trouble(model.open_stream(STREAM))).trouble == "tripped"
             assert (await trouble(judge(request))).trouble == "tripped"
             assert server.requests == 10
+            assert (await better.complete(ASK)).text  # another model of the same provider and key still answers
 
     run(work)
 
@@ -248,3 +255,24 @@ def test_every_form_of_a_name_is_understood(tmp_path: Path) -> None:
 def test_names_that_say_too_little_are_refused_at_once(name: str) -> None:
     with pytest.raises(RubricaError):
         connect_upstream(name, Settings(), session=HttpSession(), gates=ProviderLimits())
+
+
+@pytest.mark.parametrize("fault", ["rate_limited", "hang"])
+def test_tier_0_is_waited_for_as_long_as_the_settings_say_and_no_longer(fault: Fault, tmp_path: Path) -> None:
+    first = Loopback("Paris.", faults=[fault], retry_after=30.0)
+    with provided(tmp_path, first, Loopback("It is Paris."), patience={"tier0": 0.5}, models={"attempts": 4}) as on:
+        started = time.perf_counter()
+        reply = on.ask()
+        assert (reply.text, reply.headers["x-sleipner-tier"]) == ("It is Paris.", "tier-1")
+        assert time.perf_counter() - started < 10
+        assert first.requests == 1
+
+
+def test_models_of_the_classifier_have_limits_of_their_own() -> None:
+    models = GatewayModels(Settings.model_validate({"openai_key": "sk-0123456789abcdef"}))
+    tier, classifier = models.upstream("openai:gpt-4o-mini"), models.classifier("openai:gpt-4o-mini")
+    assert isinstance(tier, RetryingUpstream)
+    assert isinstance(classifier, Budgeted)
+    assert isinstance(classifier.model, RetryingModel)
+    assert classifier.model.breaker is not tier.breaker
+    asyncio.run(models.close())

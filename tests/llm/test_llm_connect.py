@@ -48,7 +48,7 @@ def test_a_server_of_ones_own_needs_no_key() -> None:
     assert connect("http://localhost:1/v1#m", settings).name == "http://localhost:1/v1#m"
 
 
-def test_models_of_one_provider_and_key_share_their_gate() -> None:
+def test_calls_to_one_model_with_one_key_share_their_gate() -> None:
     gates = ProviderLimits()
 
     def gate(spec: str, settings: Settings) -> Any:
@@ -60,11 +60,12 @@ def test_models_of_one_provider_and_key_share_their_gate() -> None:
         return model.model.limit, model.model.breaker
 
     one = gate("openai:a", KEYS)
-    assert gate("openai:b", KEYS) == one
+    assert gate("openai:a", KEYS) == one
+    assert gate("openai:b", KEYS) != one  # that a model is down or limited says nothing about another
     assert gate("anthropic:a", KEYS) != one
     assert gate("openai:a", KEYS.model_copy(update={"openai_base_url": "http://localhost:1/v1"})) != one
     assert gate("openai:a", Settings(openai_key="sk-another-0123456789")) != one
-    assert gate("http://localhost:1/v1#a", KEYS) == gate("http://localhost:1/v1#b", KEYS) != one
+    assert gate("http://localhost:1/v1#a", KEYS) == gate("http://localhost:1/v1#a", KEYS) != one
 
 
 def test_settings_decide_attempts_deadline_and_concurrency() -> None:

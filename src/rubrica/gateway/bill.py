@@ -48,7 +48,7 @@ def bill(routed: RoutedAnswer, route: Route, price: Price) -> RequestBill:
     used: dict[str, Usage] = {}
     if routed.passed_over is not None:
         used["tier-0"] = routed.passed_over.usage
-    answer = routed.completion or routed.stream
+    answer = routed.withheld if routed.refused else routed.completion or routed.stream
     if answer is not None:
         used[routed.tier] = answer.usage
     tier1 = route.tier1
@@ -60,7 +60,7 @@ def bill(routed: RoutedAnswer, route: Route, price: Price) -> RequestBill:
         first,
         second,
         0.0 if classified is None else classified.usd,
-        _grading(routed.grade),
+        _together(_grading(routed.grade), _grading(routed.second_grade)),
         None if tier1 is None else 0.0 if measured is None else _paid(tier1.name, measured, price),
     )
 
@@ -69,6 +69,10 @@ def _paid(model: str, usage: Usage, price: Price) -> float | None:
     """What an answer cost. One without token counts has a price that nobody knows, unless nobody bills at all."""
     counted = usage.input_tokens or usage.output_tokens
     return price(model, usage) if counted or price(model, ANY_USAGE) == 0 else None
+
+
+def _together(one: float | None, other: float | None) -> float | None:
+    return None if one is None or other is None else one + other
 
 
 def _grading(grade: Grade | None) -> float | None:

@@ -17,7 +17,7 @@ Tier = Literal["tier-0", "tier-1"]
 Debug = Literal["off", "flow", "timing", "full"]
 Control = Literal["debug", "force", "type", "threshold", "grading", "cache", "tiers"]
 PREFIX = "x-sleipner-"
-TOLD = ("trace", "tier", "model", "cost", "savings", "question-type", "score", "degraded")
+TOLD = ("trace", "tier", "model", "cost", "savings", "question-type", "score", "degraded", "refused")
 """What answers tell under the same prefix."""
 
 TIERS: tuple[Tier, ...] = get_args(Tier)

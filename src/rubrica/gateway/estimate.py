@@ -63,7 +63,8 @@ class CostEstimator:
         if self.classifier is not None and controls.question_type is None:
             shown = Usage(2 * TYPE_CHARACTERS + QUESTION_TOKENS, TYPE_TOKENS)
             classifying = ATTEMPTS * self._usd(self.classifier, shown)
-        return CostCeiling(sum(tiers), classifying + self._grading(chat, route))
+        graded = 2 if route.tier1 is not None and not route.sends_unsafe else 1  # where a gate vetoes the first answer
+        return CostCeiling(sum(tiers), classifying + graded * self._grading(chat, route))
 
     def comparison(self, chat: Chat, route: Route) -> CostCeiling:
         """Of asking tier-1 too, and grading its answer."""

@@ -7,7 +7,9 @@ The rules, in order:
 3. Otherwise tier-0 is asked while the question is classified, and its answer is graded. If it passes, it is returned.
 4. If it fails, or tier-0 is down, tier-1 answers.
 5. If tier-1 is down or there is none, the best answer seen is returned, marked as degraded.
-6. If there is no answer at all, `AllDownError` tells what went wrong where.
+6. If a gate of the rubric vetoes tier-0's answer, tier-1's is graded, too. Where no answer is known to pass the gates,
+   the client gets a refusal, unless `grading.unsafe` says otherwise: an unsafe answer is never the best one.
+7. If there is no answer at all, `AllDownError` tells what went wrong where.
 """
 
 from __future__ import annotations
@@ -28,6 +30,7 @@ from .classifier import Classifier, QuestionClass
 from .controls import PREFIX, Controls, Tier
 from .council import Council, CouncilAnswer
 from .grading import Grade, Grader
+from .refusal import refusal
 from .upstream import Completion, Stream, Upstream
 
 StepName = Literal["classification", "tier-0", "grading", "decision", "tier-1", "council"]
@@ -55,6 +58,9 @@ class RoutedAnswer:
     grade: Grade | None = None
     passed_over: Completion | None = None  # tier-0's answer, where it did not pass
     degraded: str = ""  # why this is not the answer that was wanted
+    refused: str = ""  # the gate for which no answer is sent
+    withheld: Completion | None = None  # tier-1's answer, where it is not sent
+    second_grade: Grade | None = None  # of tier-1's answer, where tier-0's was vetoed
     steps: list[RouteStep] = field(default_factory=list)
     started: float = field(default_factory=time.perf_counter)
     council: CouncilAnswer | None = None  # where that was asked for
@@ -90,6 +96,7 @@ class Route:
     classifier: Classifier
     ungraded: Tier = "tier-1"
     sees_images: bool = False  # whether the grader does
+    sends_unsafe: bool = False  # for want of a better answer, and marked
 
     async def __call__(self, chat: Chat, controls: Controls, routed: RoutedAnswer | None = None) -> RoutedAnswer:
         """Answer one request by the rules above. A `routed` given here tells how far it came if it is cut short."""
@@ -161,6 +168,8 @@ class Route:
         if grade.passed:
             return _accept_tier0(routed, answer, f"{grade.score:g} reaches {grade.threshold:g}")
         reason = grade.failure or _why_not(grade)
+        if grade.veto and not self.sends_unsafe:
+            return await self._replace_unsafe(routed, chat, answer, classified)
         return await self._escalate(routed, chat, reason, answer)
 
     async def _ask_and_classify(
@@ -217,6 +226,35 @@ class Route:
             routed.degraded = f"{why}; {missing}"
             return _accept_tier0(routed, first, f"tier-0's answer is the best there is: {missing}")
         raise AllDownError({"tier-0": first, **({"tier-1": trouble} if trouble is not None else {})})
+
+    async def _replace_unsafe(
+        self, routed: RoutedAnswer, chat: Chat, first: Completion, classified: QuestionClass
+    ) -> RoutedAnswer:
+        """Tier-1's answer where it is graded and no gate vetoes it, else a refusal."""
+        gate = routed.grade.veto if routed.grade is not None else ""
+        routed.passed_over = first
+        if self.tier1 is None:
+            return _refuse(routed, gate, f"gate {gate}: tier-0's answer is not sent, and there is no tier-1")
+        routed.tier, routed.upstream, started = "tier-1", self.tier1, time.perf_counter()
+        routed.steps.append(RouteStep("decision", "complete", f"escalated: vetoed by the gate {gate}"))
+        try:
+            second = await self.tier1.complete(_without_streaming(chat.body))
+        except ModelError as error:
+            routed.steps.append(RouteStep("tier-1", "failed", str(error), _since(started)))
+            return _refuse(routed, gate, f"gate {gate}: tier-0's answer is not sent, and tier-1 failed")
+        routed.steps.append(RouteStep("tier-1", "complete", "", _since(started)))
+        routed.second_grade = await self.grader(chat, second.text, classified.type)
+        if gate := routed.second_grade.may_be_vetoed:
+            routed.withheld = second
+            return _refuse(routed, gate, f"gate {gate}: neither answer is sent")
+        routed.completion = second
+        return routed
+
+
+def _refuse(routed: RoutedAnswer, gate: str, why: str) -> RoutedAnswer:
+    routed.refused, routed.degraded, routed.completion = gate, why, refusal(gate)
+    routed.steps.append(RouteStep("decision", "complete", f"refused: {why}"))
+    return routed
 
 
 async def _answer(routed: RoutedAnswer, chat: Chat, upstream: Upstream) -> ModelError | None:

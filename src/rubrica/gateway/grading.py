@@ -13,7 +13,7 @@ from rubrica.engine.plan import Plan
 from rubrica.engine.plan_cache import PlanCache
 from rubrica.errors import ContextError, InputError
 from rubrica.model.context import Context
-from rubrica.model.evaluation import INCONCLUSIVE, Cost, Evaluation
+from rubrica.model.evaluation import INCONCLUSIVE, Cost, Evaluation, GateResult
 from rubrica.model.judge import Judge
 from rubrica.model.rubric import Rubric
 from rubrica.text.truncation import excerpt
@@ -51,6 +51,23 @@ class Grade:
     @property
     def cost(self) -> Cost | None:
         return self.evaluation.cost if self.evaluation is not None else None
+
+    @property
+    def veto(self) -> str:
+        """The gate that settled the verdict against the answer, whatever its score; empty where none did."""
+        return next((gate.name for gate in self._vetoes if gate.fired), "") if not self.passed else ""
+
+    @property
+    def may_be_vetoed(self) -> str:
+        """The gate that settled the verdict, or that could not be judged; for an answer without a grade, that."""
+        if self.evaluation is None:
+            return "ungraded"
+        return next((gate.name for gate in self._vetoes), "") if not self.passed else ""
+
+    @property
+    def _vetoes(self) -> tuple[GateResult, ...]:
+        gates = self.evaluation.gates if self.evaluation is not None else ()
+        return tuple(gate for gate in gates if gate.effect == "verdict")
 
     @property
     def api_call_ms(self) -> float:

@@ -23,14 +23,14 @@ from .embedded import GuidedUpstream
 from .experiment import CONTROL, Experiment
 from .flow import Route
 from .grading import Grader
-from .settings import EMBEDDED, GatewaySettings, GradingSettings
+from .settings import EMBEDDED, GatewaySettings, GradingSettings, PatienceSettings
 from .upstream import Upstream
 from .upstreams.connect import connect_upstream
 from .variants import with_judging, with_thresholds
 from .workers import Workers
 
 AT_ONCE = 1024
-"""Calls under way at once, per provider and key, unless the settings say otherwise. The limit adapts below that."""
+"""Calls under way at once, per model and key, unless the settings say otherwise. The limit adapts below that."""
 
 PATIENCE = 300.0
 """Seconds for one attempt, unless the settings say otherwise: a long answer takes longer than a judge's."""
@@ -54,17 +54,25 @@ class GatewayModels:
         self.settings = settings.model_copy(update=changes)
         self._connecting = connecting
         self._session, self._gates = HttpSession(connections=0), ProviderLimits()  # 0: as many as there are calls
-        self._upstreams: dict[str, Upstream] = {}
+        self._upstreams: dict[tuple[str, float | None], Upstream] = {}
         self._closing: list[Model | Jury] = []
         self.workers = Workers()
 
-    def upstream(self, name: str) -> Upstream:
-        """A model that answers requests."""
-        if name not in self._upstreams:
+    def upstream(self, name: str, seconds: float | None = None) -> Upstream:
+        """A model that answers requests, each within so many seconds; None: within the deadline of all calls."""
+        key = (name, seconds)
+        if key not in self._upstreams:
             price(name, Usage())  # looks it up now, which takes a while
-            found = self._connecting(name, self.settings, session=self._session, gates=self._gates)
-            self._upstreams[name] = GuidedUpstream(found) if name == EMBEDDED else found
-        return self._upstreams[name]
+            found = self._connecting(name, self._within(seconds), session=self._session, gates=self._gates)
+            self._upstreams[key] = GuidedUpstream(found) if name == EMBEDDED else found
+        return self._upstreams[key]
+
+    def _within(self, seconds: float | None) -> Settings:
+        """The settings of models that have so many seconds for a call."""
+        if seconds is None:
+            return self.settings
+        limits = {"deadline": seconds, "timeout": min(seconds, self.settings.timeout)}
+        return self.settings.model_copy(update=limits)
 
     def jury(self, names: tuple[str, ...]) -> Jury:
         """Models that grade. Their replies are not kept: no two answers are the same."""
@@ -73,7 +81,8 @@ class GatewayModels:
         return jury
 
     def classifier(self, name: str) -> Model:
-        model = connect(name, self.settings, session=self._session, gates=self._gates)
+        # Limits of its own: that questions cannot be classified must not keep a tier from answering them.
+        model = connect(name, self.settings, session=self._session, gates=ProviderLimits())
         self._closing.append(model)
         return model
 
@@ -90,6 +99,7 @@ class GatewayParts:
 
     models: GatewayModels
     routes: dict[str, Route]  # by the arm of the experiment
+    patience: PatienceSettings
     experiment: Experiment | None = None
 
     @classmethod
@@ -98,11 +108,11 @@ class GatewayParts:
         jury = models.jury(settings.grader) if settings.grader else None
         routes = {CONTROL: _route(settings, models, _rubric(settings.grading), jury)}
         if settings.experiment is None:
-            return cls(models, routes)
+            return cls(models, routes, settings.patience)
         wanted = settings.experiment
         other = with_judging(load(wanted.rubric), mode=settings.grading.mode, stop=settings.grading.stop)
         routes[wanted.name] = _route(settings, models, other, jury)
-        return cls(models, routes, Experiment(wanted.name, wanted.share))
+        return cls(models, routes, settings.patience, Experiment(wanted.name, wanted.share))
 
     @property
     def main(self) -> Route:
@@ -116,9 +126,10 @@ class GatewayParts:
         """The way of a request, with the models that it chose."""
         route = self.routes[variant or CONTROL]
         if controls.tier0 is not None:
-            route = replace(route, tier0=self.models.upstream(controls.tier0))
+            seconds = self.patience.tier0 if route.tier1 is not None else None
+            route = replace(route, tier0=self.models.upstream(controls.tier0, seconds))
         if controls.tier1 is not None:
-            route = replace(route, tier1=self.models.upstream(controls.tier1))
+            route = replace(route, tier1=self.models.upstream(controls.tier1, self.patience.tier1))
         return route
 
 
@@ -138,12 +149,13 @@ def _route(settings: GatewaySettings, models: GatewayModels, rubric: Rubric, jur
     )
     grader.prepare(TYPES)
     return Route(
-        models.upstream(settings.tier0),
-        models.upstream(settings.tier1) if settings.tier1 is not None else None,
+        models.upstream(settings.tier0, settings.patience.tier0 if settings.tier1 is not None else None),
+        models.upstream(settings.tier1, settings.patience.tier1) if settings.tier1 is not None else None,
         grader,
         _classifier(settings, models),
         settings.grading.ungraded,
         jury is not None and all(check_form(name).sees_pictures for name in settings.grader),
+        settings.grading.unsafe == "mark",
     )
 
 

@@ -130,6 +130,8 @@ def _degraded(routed: RoutedAnswer) -> Degraded:
     """What was missing, in a word of ours: `routed.degraded` quotes providers."""
     if not routed.degraded or routed.tier == "council":
         return ""
+    if routed.refused:
+        return "unsafe"
     failed = {step.name for step in routed.steps if step.status == "failed"}
     return "tier-1 failed" if "tier-1" in failed else "tier-0 failed" if "tier-0" in failed else "no tier-1"
 
@@ -193,8 +195,11 @@ def _tokens(routed: RoutedAnswer) -> dict[str, int]:
     parts: list[Usage | Cost] = [used]
     if routed.passed_over is not None:
         parts.append(routed.passed_over.usage)
-    if routed.grade is not None and routed.grade.cost is not None:
-        parts.append(routed.grade.cost)
+    if routed.withheld is not None:
+        parts.append(routed.withheld.usage)
+    parts += [
+        grade.cost for grade in (routed.grade, routed.second_grade) if grade is not None and grade.cost is not None
+    ]
     if routed.classified is not None and routed.classified.cost is not None:
         parts.append(routed.classified.cost)
     return {

@@ -54,6 +54,10 @@ class GradingSettings(_Part):
     thresholds: dict[Label, Number] = Field(
         {}, max_length=200, description="by question type, in place of the rubric's own"
     )
+    unsafe: Literal["refuse", "mark"] = Field(
+        "refuse",
+        description="what is sent where a gate vetoes every answer: a refusal, or tier-0's answer, marked as degraded",
+    )
     ungraded: Literal["tier-0", "tier-1"] = Field(
         "tier-1", description="who answers what cannot be graded: several answers at once, tool calls, sound"
     )
@@ -89,6 +93,15 @@ class RecordSettings(_Part):
     waiting: int = Field(
         10_000, ge=1, le=1_000_000, description="records that may wait to be written; more are counted and dropped"
     )
+
+
+class PatienceSettings(_Part):
+    """How long a tier may take for an answer, or for the first word of a stream, with all its attempts."""
+
+    tier0: Seconds = Field(
+        30.0, description="seconds; then tier-1 is asked. A provider that asks for a longer pause is not waited for"
+    )
+    tier1: Seconds | None = Field(None, description="seconds; left out: as long as any call may take", examples=[120])
 
 
 class ShadowSettings(_Part):
@@ -167,6 +180,7 @@ class GatewaySettings(_Part):
         description="a model that grades, or several as a panel; none: offline scorers do",
         examples=["anthropic:claude-haiku-4-5"],
     )
+    patience: PatienceSettings = PatienceSettings()
     grading: GradingSettings = GradingSettings()
     classifier: ClassifierSettings = ClassifierSettings()
     cache: CacheSettings = CacheSettings()

@@ -40,16 +40,19 @@ class ClientSettings(Protocol):
 
 @dataclass(slots=True)
 class ProviderLimits:
-    """The limits and breakers of all models of one command: one of each per provider, address and key."""
+    """The limits and breakers of all models of one command: one of each per model, address and key.
+
+    Providers limit and lose single models, so one that fails says nothing about the others of its provider.
+    """
 
     _gates: dict[tuple[str, str, str], tuple[AdaptiveLimit, CircuitBreaker]] = field(default_factory=dict)
 
-    def of(self, provider: str, base_url: str, key: str, most: int) -> tuple[AdaptiveLimit, CircuitBreaker]:
-        """The gate that every call to this provider, address and key goes through."""
-        place = (provider, base_url, hashlib.sha256(key.encode()).hexdigest())
+    def of(self, model: str, base_url: str, key: str, most: int) -> tuple[AdaptiveLimit, CircuitBreaker]:
+        """The gate that every call to this model, address and key goes through; the model by its full name."""
+        place = (model, base_url, hashlib.sha256(key.encode()).hexdigest())
         if place not in self._gates:
             start = max(8, most // 2)  # half of what the user allows is believed at once
-            self._gates[place] = (AdaptiveLimit(start, most=most), CircuitBreaker(provider))
+            self._gates[place] = (AdaptiveLimit(start, most=most), CircuitBreaker(model))
         return self._gates[place]
 
 

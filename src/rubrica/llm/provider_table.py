@@ -67,7 +67,7 @@ def http_provider(
         url, key = options.settings.base_url_of(name), options.settings.key_of(name)
         if not key and url == base_url:
             raise RubricaError(f"{spec}: there is no key (set {key_variables[0]})")
-        return _connect_http(client, spec, name, (spec.partition(":")[2], url, key, key_variables[0]), options)
+        return _connect_http(client, spec, (spec.partition(":")[2], url, key, key_variables[0]), options)
 
     forms = {f"{name}:MODEL": f"{says}, such as {name}:{example}"}
     return Provider(name, forms, connect, key_variables=key_variables, base_url=base_url)
@@ -81,13 +81,12 @@ def _by_address(spec: str, options: ClientOptions) -> ConnectedClient[HttpModel]
     key, variable = options.settings.key_of("http"), "RUBRICA_HTTP_KEY"
     if not key and url in {provider.base_url for provider in PROVIDERS}:
         raise RubricaError(f"{spec}: there is no key (set {variable})")
-    return _connect_http(_openai, spec, url, (model, url, key, variable), options)
+    return _connect_http(_openai, spec, (model, url, key, variable), options)
 
 
 def _connect_http(
     client: Callable[[], type[HttpModel]],
     spec: str,
-    provider: str,
     place: tuple[str, str, str | None, str],  # model, base URL, key, and the variable of the key
     options: ClientOptions,
 ) -> ConnectedClient[HttpModel]:
@@ -98,7 +97,7 @@ def _connect_http(
     model, url, key, variable = place
     settings, session = options.settings, options.session or HttpSession()
     asked = kind(spec, model, base_url=url, key=key, session=session, timeout=settings.timeout, key_variable=variable)
-    gate = options.limits.of(provider, url, key or "", settings.concurrency)
+    gate = options.limits.of(spec, url, key or "", settings.concurrency)
     patience = RetryPolicy(attempts=settings.attempts, call_deadline=settings.deadline)
     own = session if options.session is None else None
     return ConnectedClient(asked, CallGate(*gate, patience), f"{spec} at {url}", own)

@@ -107,7 +107,7 @@ class Settings(_OfProviders):
     timeout: Seconds = Field(60.0, description="seconds for one attempt")
     deadline: Seconds = Field(150.0, description="seconds for one call with all its attempts and pauses")
     attempts: int = Field(4, ge=1, le=20, description="how often one call is tried")
-    concurrency: int = Field(64, ge=1, le=1024, description="most calls under way at once, per provider and key")
+    concurrency: int = Field(64, ge=1, le=1024, description="most calls under way at once, per model and key")
     budget: float | None = Field(None, ge=0, allow_inf_nan=False, description="most US dollars a command may spend")
     cache: Annotated[Path | None, BeforeValidator(_cache_path)] = Field(
         None, description="file that keeps replies, or off"

@@ -24,7 +24,7 @@ from .tables import api_keys, gateway_feedback, gateway_requests, gateway_texts
 
 Tier = Literal["tier-0", "tier-1", "council"]
 Cached = Literal["", "exact", "semantic"]
-Degraded = Literal["", "tier-0 failed", "tier-1 failed", "no tier-1"]
+Degraded = Literal["", "tier-0 failed", "tier-1 failed", "no tier-1", "unsafe"]
 Uncompared = Literal["", "tier-1 failed", "not gradable", "not graded"]
 Thumb = Literal["up", "down"]
 

@@ -23,9 +23,9 @@ from .retrying import RetryingUpstream, Wire
 def connect_upstream(spec: str, settings: Settings, *, session: HttpSession, gates: ProviderLimits) -> Upstream:
     """The model a user named. Nothing is sent yet. The forms are those of judges.
 
-    The session stays open when the upstream is closed. Give all of them the same `gates`: a provider has one limit and
+    The session stays open when the upstream is closed. Give all of them the same `gates`: a model has one limit and
     one breaker, whoever asks it. A stream counts as a call until it has ended, so that `settings.concurrency` is also
-    the most streams that a provider is asked for at once.
+    the most streams that a model is asked for at once.
 
     >>> connect_upstream("gpt-4", Settings(), session=HttpSession(), gates=ProviderLimits())
     Traceback (most recent call last):

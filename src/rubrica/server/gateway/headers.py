@@ -25,6 +25,8 @@ def headers_of(answered: GatewayAnswer) -> Headers:
         told.append((b"x-sleipner-question-type", value(routed.classified.type)))
     if routed.grade is not None:
         told.append((b"x-sleipner-score", b"%.4g" % routed.grade.score))
+    if routed.refused:
+        told.append((b"x-sleipner-refused", value(routed.refused)))
     if routed.degraded:
         told.append((b"x-sleipner-degraded", value(routed.degraded)))
     if answered.cached:
