@@ -10,15 +10,18 @@ from typing import Any
 import pytest
 
 from rubrica.errors import RubricaError
+from rubrica.gateway.parts import GatewayModels, GatewayParts
+from rubrica.gateway.settings import GatewaySettings
+from rubrica.judges.jury import Jury
 from rubrica.llm.budget import Budgeted
 from rubrica.llm.cache import Cached, ReplyCache
-from rubrica.llm.connect import connect
+from rubrica.llm.connect import check_keys, connect
 from rubrica.llm.model import ChatMessage, ModelError, Request
 from rubrica.llm.provider import ProviderLimits
 from rubrica.llm.provider_table import model_forms
 from rubrica.llm.retry import RetryingModel
 from rubrica.llm.scripted import ReplayModel, ScriptedModel
-from rubrica.llm.settings import Settings
+from rubrica.llm.settings import Settings, load_settings
 
 ASK = Request((ChatMessage("user", "rate this"),))
 KEYS = Settings(openai_key="sk-openai-0123456789", anthropic_key="sk-ant-0123456789", http_key="sk-http-0123456789")
@@ -123,3 +126,27 @@ def test_a_missing_extra_is_named(spec: str, module: str, remedy: str, monkeypat
     monkeypatch.setattr(builtins, "__import__", absent)
     with pytest.raises(RubricaError, match=f"the-package is missing .{remedy}"):
         connect(spec, KEYS)
+
+
+def test_a_server_has_a_key_of_its_own_and_sees_no_other() -> None:
+    settings = load_settings(
+        {"RUBRICA_HTTP_KEY": "any-0123456789", "RUBRICA_HTTP_KEY_ONE_EXAMPLE_8000": "one-0123456789"},
+        folder=Path("nowhere"),
+        home=Path("nowhere"),
+    )
+    assert settings.key_of_address("http://one.example:8000/v1") == "one-0123456789"
+    assert settings.key_of_address("http://one.example/v1") == "any-0123456789"
+    assert settings.unused == ()
+    assert "one-0123456789" not in repr(settings)
+    check_keys(["http://one.example:8000/v1#m", "http://two.example/v1#m"], settings)
+
+
+def test_one_key_for_several_servers_is_refused_wherever_models_are_named() -> None:
+    names = ["http://one.example/v1#m", "http://two.example/v1#m"]
+    settings = Settings.model_validate({"http_key": "any-0123456789"})
+    with pytest.raises(RubricaError, match="RUBRICA_HTTP_KEY_ONE_EXAMPLE, RUBRICA_HTTP_KEY_TWO_EXAMPLE"):
+        Jury(names, settings, cached=False)
+    tiers = GatewaySettings(tier0=names[0], tier1=names[1])
+    with pytest.raises(RubricaError, match="several servers"):
+        GatewayParts.open(tiers, GatewayModels(settings))
+    Jury([names[0], "http://one.example/v1#another"], settings, cached=False)

@@ -24,7 +24,7 @@ from rubrica.errors import RubricaError
 from rubrica.judges.judge import ModelJudge
 from rubrica.judges.jury import Jury
 from rubrica.llm.budget import Budget
-from rubrica.llm.connect import connect
+from rubrica.llm.connect import check_keys, connect
 from rubrica.llm.price import price
 from rubrica.llm.settings import load_settings
 from rubrica.model.rubric import Rubric
@@ -193,6 +193,7 @@ async def _trials(setting: TrialSettings, systems: Sequence[SystemPrompt], journ
     settings = load_settings()
     budget = Budget(settings.budget, price) if settings.budget is not None else None
     async with AsyncExitStack() as stack:
+        check_keys([name for name in (setting.model, setting.judge) if name], settings)
         candidate = connect(setting.model, settings, budget=budget)
         stack.push_async_callback(candidate.close)
         bench = ReplyJudges.of(setting.rubric)

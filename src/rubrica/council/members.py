@@ -12,7 +12,7 @@ from rubrica.extras import requires
 from rubrica.judges.exchange import Price
 from rubrica.judges.fence import TokenSource, random_token
 from rubrica.llm.budget import Budget, load_price
-from rubrica.llm.connect import connect
+from rubrica.llm.connect import check_keys, connect
 from rubrica.llm.model import Model
 from rubrica.llm.provider import ProviderLimits
 from rubrica.llm.provider_table import check_form
@@ -50,6 +50,7 @@ async def open_members(
     for name in names:
         check_form(name)
     settings = _patient(load_settings() if settings is None else settings, seconds)
+    check_keys(names, settings)
     price = load_price("a council")
     with requires("judges", "a council"):
         from rubrica.llm.http import HttpSession  # late: what only talks about councils needs no HTTP client

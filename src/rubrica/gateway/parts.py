@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from rubrica.judges.jury import Jury
-from rubrica.llm.connect import connect
+from rubrica.llm.connect import check_keys, connect
 from rubrica.llm.http import HttpSession
 from rubrica.llm.model import Model, Usage
 from rubrica.llm.price import price
@@ -105,6 +105,8 @@ class GatewayParts:
     @classmethod
     def open(cls, settings: GatewaySettings, models: GatewayModels) -> GatewayParts:
         """Connect and compile everything the settings name. What cannot be is told now, not by the first request."""
+        named = (settings.tier0, settings.tier1, settings.classifier.model, *settings.grader)
+        check_keys([name for name in named if name is not None], models.settings)
         jury = models.jury(settings.grader) if settings.grader else None
         routes = {CONTROL: _route(settings, models, _rubric(settings.grading), jury)}
         if settings.experiment is None:

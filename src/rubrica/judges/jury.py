@@ -12,7 +12,7 @@ from typing import Self
 from rubrica.errors import RubricaError
 from rubrica.llm.budget import Budget
 from rubrica.llm.cache import Cached, ReplyCache
-from rubrica.llm.connect import connect
+from rubrica.llm.connect import check_keys, connect
 from rubrica.llm.estimate import CostEstimate, EstimatingModel
 from rubrica.llm.model import Model, Request
 from rubrica.llm.price import price
@@ -80,6 +80,7 @@ class Jury:
             raise
 
     def _connect(self, names: Sequence[str], settings: Settings, record: Path | None) -> None:
+        check_keys(names, settings)
         gates = ProviderLimits()
         budget = Budget(settings.budget, price) if settings.budget is not None else None
         for name in names:

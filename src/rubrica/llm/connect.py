@@ -2,18 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Iterable
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
+from rubrica.errors import RubricaError
 from rubrica.llm.budget import Budget, Budgeted
 from rubrica.llm.cache import Cached, ReplyCache
 from rubrica.llm.model import Model, Reply, Request
 from rubrica.llm.provider import ClientOptions, ProviderLimits
-from rubrica.llm.provider_table import check_form
-from rubrica.llm.settings import Settings
+from rubrica.llm.provider_table import check_form, provider_of
+from rubrica.llm.settings import Settings, address_key_variable
 
 if TYPE_CHECKING:
     from rubrica.llm.http import HttpSession
+
+
+def check_keys(names: Iterable[str], settings: Settings) -> None:
+    """Refuse to send one key to several servers given by URL: each would learn what opens the others.
+
+    >>> check_keys(["http://one/v1#m", "http://two/v1#m"], Settings(http_key="sk-0123456789abcdef"))
+    Traceback (most recent call last):
+    rubrica.errors.RubricaError: one key would go to several servers (set RUBRICA_HTTP_KEY_ONE, RUBRICA_HTTP_KEY_TWO)
+    """
+    shared = settings.key_of("http")
+    if not shared:
+        return
+    urls = (name.partition("#")[0] for name in names if (found := provider_of(name)) and found.after_colon == "address")
+    servers = {urlsplit(url).netloc: url for url in urls if settings.key_of_address(url) == shared}
+    if len(servers) > 1:
+        variables = ", ".join(address_key_variable(url) for _, url in sorted(servers.items()))
+        raise RubricaError(f"one key would go to several servers (set {variables})")
 
 
 def connect(

@@ -78,7 +78,7 @@ def _by_address(spec: str, options: ClientOptions) -> ConnectedClient[HttpModel]
     if not model:
         raise RubricaError(f"{spec}: which model of that server? (write {url.rstrip('/')}#MODEL)")
     # Only the key meant for it: OpenAI's must not go to whatever server somebody names.
-    key, variable = options.settings.key_of("http"), "RUBRICA_HTTP_KEY"
+    key, variable = options.settings.key_of_address(url), "RUBRICA_HTTP_KEY"
     if not key and url in {provider.base_url for provider in PROVIDERS}:
         raise RubricaError(f"{spec}: there is no key (set {variable})")
     return _connect_http(_openai, spec, (model, url, key, variable), options)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -33,6 +34,8 @@ from rubrica.llm.provider_table import providers
 OPTION_VARIABLES = ("RUBRICA_CONFIG", "RUBRICA_DB", "RUBRICA_SERVER", "RUBRICA_API_KEY")
 """Variables that are read elsewhere, by options of commands."""
 
+ADDRESS_KEY = "RUBRICA_HTTP_KEY_"
+"""How variables begin that hold the key of one server given by URL."""
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 _OFF = ("off", "no", "none", "false")
 
@@ -112,6 +115,9 @@ class Settings(_OfProviders):
     cache: Annotated[Path | None, BeforeValidator(_cache_path)] = Field(
         None, description="file that keeps replies, or off"
     )
+    address_keys: Mapping[str, SecretStr] = Field(
+        default_factory=dict, description="keys for single servers given by URL, each in RUBRICA_HTTP_KEY_HOST"
+    )
     origins: Mapping[str, str] = Field(default_factory=dict, description="which file or variable set what")
     unused: tuple[str, ...] = Field((), description="RUBRICA_* variables that name no setting")
 
@@ -119,6 +125,11 @@ class Settings(_OfProviders):
         """The key for a provider's models, where there is one."""
         key = getattr(self, f"{provider}_key")
         return key.get_secret_value() if isinstance(key, SecretStr) else None
+
+    def key_of_address(self, url: str) -> str | None:
+        """The key for a server given by URL: its own, else the one for any server."""
+        own = next((self.address_keys[name] for name in _names_of(url) if name in self.address_keys), None)
+        return own.get_secret_value() if own is not None else self.key_of("http")
 
     def base_url_of(self, provider: str) -> str:
         """Where a provider's models are."""
@@ -138,7 +149,8 @@ class Settings(_OfProviders):
 
 def setting_names() -> tuple[str, ...]:
     """What can be set, in the order it is shown."""
-    everywhere = [name for name in Settings.__annotations__ if name not in ("model_config", "origins", "unused")]
+    apart = ("model_config", "address_keys", "origins", "unused")
+    everywhere = [name for name in Settings.__annotations__ if name not in apart]
     return *everywhere, *(name for name in Settings.model_fields if name.endswith(("_base_url", "_key")))
 
 
@@ -159,6 +171,11 @@ def load_settings(
     for origin, found in (*_files(environ, folder, home), *_variables(environ)):
         values.update(found)
         origins.update(dict.fromkeys(found, origin))
+    values["address_keys"] = {
+        name.removeprefix(ADDRESS_KEY): environ[name].strip()
+        for name in environ
+        if name.startswith(ADDRESS_KEY) and environ[name].strip()
+    }
     try:
         return Settings(**values, origins=origins, unused=_unused(environ))
     except ValidationError as error:
@@ -231,7 +248,24 @@ def _variables(environ: Mapping[str, str]) -> list[tuple[str, dict[str, Any]]]:
 def _unused(environ: Mapping[str, str]) -> tuple[str, ...]:
     known = {f"RUBRICA_{name.upper()}" for name in setting_names() if name not in KEYS} | set(OPTION_VARIABLES)
     known.update(variable for variables in KEYS.values() for variable in variables)
-    return tuple(sorted(name for name in environ if name.startswith("RUBRICA_") and name not in known))
+    ours = (name for name in environ if name.startswith("RUBRICA_") and not name.startswith(ADDRESS_KEY))
+    return tuple(sorted(name for name in ours if name not in known))
+
+
+def _names_of(url: str) -> tuple[str, ...]:
+    """What the variable of a server's key ends in: host and port, or the host alone.
+
+    >>> _names_of("https://llm.example.com:8000/v1")
+    ('LLM_EXAMPLE_COM_8000', 'LLM_EXAMPLE_COM')
+    """
+    parts = urlsplit(url)
+    host = re.sub(r"[^A-Z0-9]", "_", (parts.hostname or "").upper())
+    return (f"{host}_{parts.port}", host) if parts.port else (host,)
+
+
+def address_key_variable(url: str) -> str:
+    """The variable that holds the key of one server given by URL."""
+    return ADDRESS_KEY + _names_of(url)[0]
 
 
 def _complaint(fault: Any, values: Mapping[str, Any], origins: Mapping[str, str]) -> str:
