@@ -8,13 +8,11 @@ from typing import Any
 
 import pytest
 from gateway_stage import GOOD, Scripted, completion
-from hypothesis import given
-from hypothesis import strategies as st
 
 from rubrica import load
 from rubrica.gateway.answer_reuse import AnswerReuse, RepeatedAnswer
 from rubrica.gateway.bill import RequestBill
-from rubrica.gateway.cache import AnswerCache, likeness, question_shape
+from rubrica.gateway.cache import AnswerCache
 from rubrica.gateway.chat import Chat, read_chat
 from rubrica.gateway.classifier import Classifier
 from rubrica.gateway.controls import Controls
@@ -138,7 +136,7 @@ def test_answers_grow_old_and_the_least_used_go_first() -> None:
 @pytest.mark.parametrize(
     "question", ["what is the capital of france", "What is the capital of France ?", "WHAT IS THE CAPITAL OF FRANCE?"]
 )
-def test_a_question_that_is_nearly_the_same_is_answered_where_that_is_wanted(question: str) -> None:
+def test_the_same_question_in_other_dress_is_answered_where_that_is_wanted(question: str) -> None:
     again = Kept(semantic=True).get(chat(question))
     assert again is not None
     assert again.cached == "semantic"
@@ -158,13 +156,13 @@ def test_another_question_is_not(question: str) -> None:
     assert Kept(semantic=True).get(chat(question)) is None
 
 
-def test_nearly_the_same_is_never_somebody_elses() -> None:
+def test_the_same_question_is_never_somebody_elses() -> None:
     kept = Kept(semantic=True)
     assert kept.get(chat("what is the capital of france"), owner="ben") is None
     assert kept.get(chat("what is the capital of france"), owner="ann") is not None
 
 
-def test_likeness_of_words_says_nothing_about_files() -> None:
+def test_the_same_words_say_nothing_about_files() -> None:
     def shown(name: str, question: str) -> Chat:
         parts = [{"type": "text", "text": question}, {"type": "file", "file": {"file_id": name}}]
         return read_chat(json.dumps({"temperature": 0, "messages": [{"role": "user", "content": parts}]}).encode())
@@ -172,14 +170,6 @@ def test_likeness_of_words_says_nothing_about_files() -> None:
     kept = Kept(shown("a", "What does it say?"), semantic=True)
     assert kept.get(shown("b", "what does it say")) is None
     assert kept.get(shown("a", "What does it say?")) is not None
-
-
-@given(st.text(max_size=40), st.text(max_size=40))
-def test_likeness_is_a_share_and_the_same_both_ways(one: str, other: str) -> None:
-    found = likeness(question_shape(one), question_shape(other))
-    assert 0 <= found <= 1
-    assert found == likeness(question_shape(other), question_shape(one))
-    assert likeness(question_shape(one), question_shape(one)) in (0.0, 1.0)  # 0 where there are no words at all
 
 
 @pytest.mark.parametrize("semantic", [False, True])
@@ -208,15 +198,5 @@ def test_a_large_request_is_not_compared_with_others() -> None:
     long = chat("Why? " * 20_000)
     kept = Kept(long, semantic=True)
     assert kept.get(long) is not None
-    assert kept.get(chat("why? " * 20_000)) is None  # nearly the same
+    assert kept.get(chat("why? " * 20_000)) is None  # too long to have a form
     assert time.perf_counter() - begun < 1
-
-
-def test_a_question_is_compared_with_the_latest_ones_only() -> None:
-    cache = AnswerCache[int](entries=5_000, seconds=60, alike_from=0.5)
-    cache.put(chat("What is the capital of France?"), 0)
-    for number in range(3_000):
-        cache.put(chat(f"Why is {'abcdefghijklmnopqrstuvwxyz'[number % 26] * 900} {number}?"), number)
-    begun = time.perf_counter()
-    assert cache.get(chat("What is the capital of France")) is None
-    assert time.perf_counter() - begun < 0.5

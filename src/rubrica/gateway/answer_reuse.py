@@ -48,20 +48,20 @@ class AnswerReuse:
         self._cache = AnswerCache[_Kept](
             entries=settings.entries,
             seconds=settings.seconds,
-            alike_from=settings.alike_from if settings.semantic else None,
+            forms=settings.semantic,
         )
         self._off = not (settings.exact or settings.semantic)
 
     def find(self, chat: Chat, controls: Controls, route: Route, owner: str) -> RepeatedAnswer | None:
-        """An answer to this request, or to one that is nearly the same."""
+        """An answer to this request, or to one that asks the same."""
         if not self._wanted(chat, controls):
             return None
         hit = self._cache.get(chat, self._chosen(chat, controls, route, owner))
         if hit is None:
             return None
         kept = hit.value
-        alike = "" if hit.exact else f", to a question that is {hit.likeness:.0%} alike"
-        why = f"answered {hit.age:.0f} s ago{alike}"
+        other = "" if hit.exact else ", to the same question in other dress"
+        why = f"answered {hit.age:.0f} s ago{other}"
         routed = replace(kept.routed, steps=[RouteStep("decision", "complete", why)], started=time.perf_counter())
         return RepeatedAnswer(
             routed, RequestBill(0.0, 0.0, 0.0, 0.0, kept.baseline), "exact" if hit.exact else "semantic"
@@ -90,7 +90,7 @@ class AnswerReuse:
         parts = [route.tier0.name, tier1, route.grader.rubric.hash, *map(str, _choices(controls))]
         if not self._shared:
             parts.append(owner)  # that an answer is there would tell one key what another asked
-        if self._semantic and not chat.in_words:  # likeness sees words only
+        if self._semantic and not chat.in_words:  # forms are made of words only
             parts.append(hashlib.sha256(msgspec.json.encode(chat.body["messages"])).hexdigest())
         return "\n".join(parts)
 

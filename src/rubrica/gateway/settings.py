@@ -82,8 +82,10 @@ class CacheSettings(_Part):
     entries: int = Field(2_000, ge=1, le=1_000_000, description="answers kept in memory")
     seconds: Seconds = Field(3600.0, description="how long an answer may be given again")
     shared: bool = Field(False, description="give answers again to other keys than the one that asked for them first")
-    semantic: bool = Field(False, description="also answer a question that is nearly the same as an earlier one")
-    alike_from: Share = Field(0.95, description="how alike questions must be, 0 to 1, for `semantic`")
+    semantic: bool = Field(
+        False,
+        description="also answer the same question in other dress: capitals, white space, contractions, greetings",
+    )
 
 
 class RecordSettings(_Part):

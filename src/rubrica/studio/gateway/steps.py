@@ -9,7 +9,7 @@ from rubrica.report.figures import figure
 from rubrica.store.gateway import RequestRecord
 
 State = Literal["done", "failed"]
-CACHES = {"exact": "the same was asked before", "semantic": "nearly the same was asked before"}
+CACHES = {"exact": "the same was asked before", "semantic": "the same was asked before in other dress"}
 
 
 @dataclass(frozen=True, slots=True)
