@@ -200,7 +200,7 @@ def test_every_line_in_comments_may_be_taken_out_of_them() -> None:
     settings = settings_from_text(opened)
     assert settings.tier1 is not None
     assert settings.experiment is not None
-    assert settings.grading.mode == "each"
+    assert settings.grading.stop == "decided"
     assert settings.budget.usd_per_day == 50
 
 

@@ -91,7 +91,7 @@ def test_an_answer_of_another_protocol_reads_the_same(tmp_path: Path) -> None:
 
 def test_a_model_grades_each_dimension_in_parallel(tmp_path: Path) -> None:
     grader = Loopback('{"reason": "fine", "score": 9, "confidence": 0.9}', latency=0.2)
-    with provided(tmp_path, Loopback(POOR), Loopback(BETTER), grader) as on:
+    with provided(tmp_path, Loopback(POOR), Loopback(BETTER), grader, grading={"mode": "each"}) as on:
         reply = on.ask(x_sleipner_debug="full")
         assert grader.busiest > 2
         assert reply.headers["x-sleipner-tier"] == "tier-0"
@@ -103,11 +103,11 @@ def test_a_model_grades_each_dimension_in_parallel(tmp_path: Path) -> None:
     assert grader.requests == 5
 
 
-def test_all_dimensions_may_be_graded_in_one_call(tmp_path: Path) -> None:
+def test_all_dimensions_are_graded_in_one_call(tmp_path: Path) -> None:
     scores = {name: {"reason": "fine", "score": 9, "confidence": 0.9} for name in
               ("accuracy", "completeness", "clarity", "depth", "safety")}  # fmt: skip
     grader = Loopback(json.dumps(scores))
-    with provided(tmp_path, Loopback(GOOD), Loopback(BETTER), grader, grading={"mode": "together"}) as on:
+    with provided(tmp_path, Loopback(GOOD), Loopback(BETTER), grader) as on:
         assert on.ask().headers["x-sleipner-tier"] == "tier-0"
     assert grader.requests == 1
 

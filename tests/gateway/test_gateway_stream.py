@@ -317,7 +317,7 @@ def test_a_client_that_leaves_before_the_stream_begins_cancels_everything(tmp_pa
 
 def test_a_client_that_leaves_while_its_answer_is_graded_cancels_the_judges(tmp_path: Path) -> None:
     judge = Loopback(faults=["hang"] * 20)
-    with provided(tmp_path, Loopback(GOOD), None, judge) as on:
+    with provided(tmp_path, Loopback(GOOD), None, judge, grading={"mode": "each"}) as on:
 
         async def leave() -> None:
             await hang_up(on.send("POST", CHAT, streamed(), {}), lambda: judge.requests == 5)

@@ -16,6 +16,7 @@ from rich.text import Text
 
 from rubrica.errors import RubricaError
 from rubrica.gateway.gateway import Gateway
+from rubrica.gateway.price_list import PASS_SHARE
 from rubrica.gateway.settings import GatewayCouncilSettings, GatewaySettings, settings_from_text
 from rubrica.gateway.starter import starter
 from rubrica.llm.settings import Settings, load_settings
@@ -33,8 +34,9 @@ from rubrica.store.upgrade import upgrade
 from . import gateway_records
 from .council_options import COUNCIL, Chair
 from .db import DEFAULT_DATABASE, DatabasePlace
+from .gateway_quote import PassShare, echo_quote, quoted, summary_line
 from .judge_options import split_list
-from .options import Force, TrustedProxy
+from .options import AsJson, Force, TrustedProxy
 from .output_files import atomic_text_file
 from .screen import out, program, safe
 from .serve import GRACE, AnnouncingServer, url_of
@@ -46,6 +48,7 @@ EXAMPLES = """[bold]Examples[/bold]
   rubrica gateway --council openai:gpt-4o-mini,anthropic:claude-haiku-4-5,local:
   rubrica gateway init
   rubrica gateway --config gateway.yaml --port 8080
+  rubrica gateway quote --config gateway.yaml
   rubrica gateway stats
   rubrica gateway tune --config gateway.yaml
 
@@ -122,6 +125,21 @@ def gateway(
 
 
 @app.command()
+def quote(
+    config: Config = None,
+    tier0: Tier0 = None,
+    tier1: Tier1 = None,
+    grader: Graders = None,
+    pass_share: PassShare = PASS_SHARE,
+    as_json: AsJson = False,
+) -> None:
+    """Tell what requests will cost, and from which length of answer on the gateway saves."""
+    chosen = {"tier0": tier0, "tier1": tier1, "grader": tuple(grader) if grader else None}
+    settings = chosen_settings(config, _without_none(chosen), {})
+    echo_quote(quoted(settings, load_settings(), pass_share), settings, as_json)
+
+
+@app.command()
 def init(path: Target = "gateway.yaml", force: Force = False) -> None:
     """Write a commented gateway.yaml with every setting."""
     with atomic_text_file(path, force=force) as file:
@@ -167,6 +185,8 @@ def _serve(
         served = Gateway.open(settings, models, Database.open(place))
         config = serving_config(behind_proxies(create_app(served), proxies), timeout_graceful_shutdown=GRACE)
         told = _banner(url_of(host, listening.getsockname()[1]), settings, models, place, keyed=keyed)
+        if settings.tier1 is not None:
+            told.add_row("saves", summary_line(quoted(settings, models)))
         server = AnnouncingServer(
             config, lambda: _announce(told, url_of(host, listening.getsockname()[1]), keyed=keyed)
         )

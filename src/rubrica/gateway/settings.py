@@ -34,10 +34,8 @@ class GradingSettings(_Part):
     rubric: ModelName = Field(
         "answer-quality", description="a bundled rubric or a file; its profiles are question types"
     )
-    mode: Literal["each", "together"] | None = Field(
-        None,
-        examples=["each"],
-        description="each dimension in a call of its own, or all together; left out: as the rubric says",
+    mode: Literal["each", "together"] = Field(
+        "together", description="all dimensions in one call, or each in a call of its own, at several times the cost"
     )
     stop: Literal["never", "decided"] | None = Field(
         None,
