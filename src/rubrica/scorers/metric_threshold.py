@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from rubrica.errors import FormulaFault
-from rubrica.formula import Formula, Interval, parse
+from rubrica.formula import Formula, Interval
 from rubrica.model.evaluation import RuleHit
 from rubrica.model.rules import MetricThreshold, Threshold
 from rubrica.phrases import Code, Phrase, figure, listed, phrase
@@ -78,8 +78,11 @@ class MetricRule:
 
     def between(self, namespace: Namespace) -> Reach:
         """The least and the most it gives where texts were read in part."""
-        metric = namespace.interval(parse(self.metric))
-        given: list[float] = [] if metric.sure else [0.0]
+        value = namespace[self.metric]  # which was read already, or nothing would be open
+        if not is_number(value):
+            return 0.0, 0.0  # told as an error
+        metric = namespace.interval_of(self.metric, float(value))
+        given: list[float] = []
         for row in self.rows:
             some, every = row.may_meet(metric)
             if some:

@@ -131,13 +131,16 @@ class Namespace(dict[str, object]):
                 value = self[name]
             except (KeyError, FormulaFault):
                 continue
-            if not self.in_full and name in self._partial:
-                known[name] = self._partial[name].interval
-            elif value is None:
+            if value is None:
                 known[name] = None
             elif isinstance(value, int | float) and abs(value) <= sys.float_info.max:
-                known[name] = Interval.point(float(value))
+                known[name] = self.interval_of(name, float(value))
         return formula.interval(known)
+
+    def interval_of(self, name: str, value: float) -> Interval:
+        """What a number can be that was read by its name."""
+        partial = None if self.in_full else self._partial.get(name)
+        return Interval.point(value) if partial is None else partial.interval
 
     def partial_counts(self, names: Iterable[str]) -> dict[str, PartialCount]:
         """Those among some names that could only be counted in a part of a text."""

@@ -109,10 +109,10 @@ def _why(
 ) -> str:
     match weighing.decider:
         case GateRule() as rule:
-            return f"gate {rule.gate.name}: {rule.gate.because or with_values(rule.when, names)}"
+            return f"gate {rule.gate.name}: {rule.gate.because or with_values(rule.when, names, unread)}"
         case VerdictRule() as rule if weighing.decided is not None:
             if rule.when is not None:
-                return rule.because or with_values(rule.when, names)
+                return rule.because or with_values(rule.when, names, unread)
             parts = [rule.because, _why_not(decision.verdicts, rule.label, names)]
             return "; ".join(part for part in parts if part) or f"{rule.label} is the only verdict"
         case _:

@@ -49,6 +49,7 @@ GAP_CHARACTERS = 10
 MAX_STEPS = 90  # a character, of one pattern
 TEXT_STEPS = MAX_STEPS * JUDGED_BYTES  # of one pattern in one text, times its bytes: under 50 ms
 MOST_BYTES = 4_000_000  # of one text that any pattern reads: twice what a server takes
+FEW_STEPS = 5  # a character, of a pattern whose states fit in memory whatever the text: there it costs one
 LIST_SPEED = 5  # how many steps of a list of keywords take the time of one of a regular expression
 PATTERN_MEMORY = 2 << 20  # bytes; bounds the program of one pattern, so that refusing takes ~10 ms
 KEYWORD_STEP = 1_000  # instructions of a list of keywords that count as one step
@@ -94,7 +95,9 @@ class Regex:
     @property
     def cost(self) -> float:
         """What a byte costs, in steps of a regular expression."""
-        return self.steps / LIST_SPEED if self.keywords else float(self.steps)
+        if self.keywords:
+            return self.steps / LIST_SPEED
+        return 1.0 if self.steps <= FEW_STEPS else float(self.steps)
 
     @property
     def longest(self) -> int:
