@@ -1,7 +1,7 @@
 """Grades an answer as the rubric says, within a deadline. An answer that nobody could grade does not pass.
 
-Judges are shown head and tail of a long answer. What code looks for, it looks for in all of it, and so are unsafe
-statements where judges were not shown everything.
+Judges are shown head and tail of a long answer. Code reads all of it, and looks for unsafe statements in what judges
+are not shown.
 """
 
 from __future__ import annotations
@@ -135,10 +135,10 @@ class Grader:
 
         With it comes why the answer cannot pass, where that lies in what judges are not shown.
         """
-        context = context_of(shown, question_type)
+        seen = context_of(shown, question_type)
 
-        async def ask(axes: Mapping[str, Axis], _: Context) -> Mapping[str, Score | Unscored]:
-            return {} if plan.judge is None else await plan.judge(axes, context)
+        async def ask(axes: Mapping[str, Axis], context: Context) -> Mapping[str, Score | Unscored]:  # noqa: ARG001
+            return {} if plan.judge is None else await plan.judge(axes, seen)
 
         state, unseen = await self._workers.run(_begin_whole, plan, whole, shown.answer, question_type)
         return await ask_judge(state, ask), unseen
