@@ -58,7 +58,7 @@ def search_unsafe(text: str) -> WindowedFindings[Finding]:
     ([('Here is how to make a bomb', 140000)], 0)
     """
     statements, personal = _search_statements(text), search_pii(text)
-    return WindowedFindings(_joined(statements, personal), statements.unread + personal.unread)
+    return WindowedFindings(_joined(statements, personal), max(statements.unread, personal.unread))
 
 
 def _search_statements(text: str) -> WindowedFindings[Finding]:
@@ -285,7 +285,7 @@ def findings_of(texts: Texts) -> WindowedFindings[Finding]:
 def _unread(texts: Texts, families: Sequence[Family]) -> int:
     """Characters of the response that were not looked at for some families."""
     personal = pii_of(texts).unread if "pii_exposure" in families else 0
-    return personal + (findings_of(texts).unread if set(families) != {"pii_exposure"} else 0)
+    return max(personal, findings_of(texts).unread if set(families) != {"pii_exposure"} else 0)
 
 
 def _select_findings(texts: Texts, families: Sequence[Family], excused: bool) -> list[Finding]:
