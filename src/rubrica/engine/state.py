@@ -92,8 +92,8 @@ def weighable(state: EvaluationState) -> tuple[dict[str, object], dict[str, Inte
                 unknown[part] = Interval(*outcome.between)
             elif policy != "inconclusive":
                 names[part] = None
-    if decision.reads_others:
-        unknown |= {name: known.interval for name, known in names.partial_counts(decision.reads_others).items()}
+    if decision.reads_others and (partial := names.partial_counts(decision.reads_others)):
+        unknown |= {name: known.interval for name, known in partial.items()}
     return names, unknown
 
 

@@ -70,20 +70,20 @@ class PatternRule:
         hits = []
         for field, table in self.by_field.items():
             scan = namespace.scan(field)
-            partial = scan.parts or ()
+            partial = scan.parts
             for index in scan.found:
                 worth = table.get(index)
                 if worth is None:
                     continue
-                if worth.counted or index in partial:
+                if worth.counted or (partial is not None and index in partial):
                     hits.append(self._counted(worth, scan, index))
                 else:
                     spans = spans_on_demand(worth, scan.text)
                     hits.append(RuleHit(worth.label, self.type, worth.points, worth.reason, worth.category, 1, spans))
-            for index in partial:
+            for index, read in partial.items() if partial is not None else ():
                 worth = table.get(index)
-                if worth is not None and worth.points and (part := scan.excerpt(index)) is not None:
-                    namespace.doubt_pattern(worth.label, field, part)
+                if worth is not None and worth.points:
+                    namespace.doubt_pattern(worth.label, field, read.excerpt)
         return hits
 
     def between(self, namespace: Namespace) -> Reach:

@@ -34,7 +34,7 @@ class RuleScorer:
         hits: list[RuleHit] = []
         for rule in self.rules:
             hits += rule(namespace)
-        if namespace.reasons:
+        if not namespace.in_full and namespace.reasons:
             between = self._between(namespace)
             if between[0] != between[1]:
                 return partly_read(namespace, between, tuple(hits))
@@ -123,7 +123,7 @@ class Checklist:
         hits = [self._apply(check, condition, namespace) for check, condition in self.checks]
         share = sum(hit.points for hit in hits) / sum(check.weight for check, _ in self.checks)
         low, high = self.ends
-        if namespace.reasons:
+        if not namespace.in_full and namespace.reasons:
             opens = [check.weight for check, condition in self.checks if _is_open(condition, namespace)]
             most = share + sum(opens) / sum(check.weight for check, _ in self.checks)
             if opens:
