@@ -213,6 +213,21 @@ def test_a_judge_is_asked_where_there_is_one(tmp_path: Path) -> None:
     assert "it is wrong" in accuracy["reason"]
 
 
+def test_judges_cost_no_more_than_the_budget(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "of-nobody")
+    result = call(
+        tmp_path,
+        ["--judge", "openai:gpt-4o-mini", "--budget", "0"],  # where a call were made, it would be refused otherwise
+        "evaluate",
+        rubric="answer-quality",
+        prompt="What is the capital of France?",
+        response="The capital of France is Paris.",
+        context={"question_type": "FACTUAL"},
+    )
+    reasons = {dimension["reason"] for dimension in data_of(result)["dimensions"].values()}
+    assert all("budget" in reason for reason in reasons), reasons
+
+
 @pytest.mark.parametrize(
     ("options", "told"),
     [(["--models", "local:"], "two or more"), (["--models", "gpt-4,local:"], "names no model")],

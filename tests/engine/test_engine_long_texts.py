@@ -1,4 +1,4 @@
-"""Long texts: judged by their head and tail in bounded time, with a note that says so; dear rubrics are not read."""
+"""Long texts: patterns read them in full where they can afford it, and nothing is claimed of what was not read."""
 
 from __future__ import annotations
 
@@ -27,11 +27,13 @@ def rubric(*rules: dict[str, Any], **changes: Any) -> dict[str, Any]:
     }
 
 
-def test_a_long_text_is_judged_by_its_ends_and_the_evaluation_says_so() -> None:
-    result = rubrica.evaluate(rubric(), response=LONG)
-    assert result.dimensions["moths"].value == 4
+def test_features_read_the_ends_of_a_long_text_and_the_evaluation_says_so() -> None:
+    counted = rubric({"when": "word_count > 1", "add": 2})
+    result = rubrica.evaluate(counted, response=LONG)
+    assert result.dimensions["moths"].value == 2
     assert result.notes == (NOTE,)
-    assert rubrica.evaluate(rubric(), response=LONG[:JUDGED_BYTES]).notes == ()
+    assert rubrica.evaluate(counted, response=LONG[:JUDGED_BYTES]).notes == ()
+    assert rubrica.evaluate(rubric(), response=LONG).notes == ()  # the keyword was looked for everywhere
 
 
 def test_evidence_in_the_tail_is_where_it_is_in_the_whole_text() -> None:
@@ -49,20 +51,20 @@ def test_the_evidence_of_a_named_pattern_is_where_it_is_in_the_whole_text() -> N
     assert [LONG[span.start : span.end] for span in gate_result.spans] == ["moth", "moth"]
 
 
-def test_of_a_long_history_the_last_rounds_are_read() -> None:
+def test_a_keyword_is_looked_for_in_all_of_a_long_history() -> None:
     rounds = [{"response": f"moth {number} " + "y" * 30_000} for number in range(3)]
     found = {"keywords": ["moth"], "score": 1, "count": "each", "field": "history"}
     context = {"response": "short", "round_history": rounds}
     result = rubrica.evaluate(rubric({"type": "pattern_detection", "patterns": [found]}), context=context)
     history = "\n".join(round_["response"] for round_ in rounds)
-    assert result.dimensions["moths"].value == 1
-    (span,) = result.dimensions["moths"].hits[0].spans
-    assert history[span.start : span.end + 2] == "moth 2"
-    assert result.notes == (f"the history has {len(history) - 2:,} characters: the last 40,000 were read",)
+    assert result.dimensions["moths"].value == 3
+    spans = result.dimensions["moths"].hits[0].spans
+    assert [history[span.start : span.end + 2] for span in spans] == ["moth 0", "moth 1", "moth 2"]
+    assert result.notes == ()
 
 
-def test_ten_megabytes_are_judged_in_bounded_time_and_memory() -> None:
-    text = "word, another (word) 12 + 12 = 24. " * 300_000
+def test_twenty_megabytes_are_judged_in_bounded_time_and_memory() -> None:
+    text = "word, another (word) 12 + 12 = 24. " * 600_000
     plan = rubrica.compile(rubrica.load("answer-quality"))
     rubrica.evaluate(plan, prompt="Say it.", response=text)  # what is loaded once
     tracemalloc.start()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -166,6 +167,12 @@ def test_the_oldest_questions_are_forgotten_first() -> None:
     sources = [ask(classifier, f"Write a poem about {what}").source for what in ("rain", "fog", "snow")]
     assert sources == ["cache", "cache", "offline"]
     assert ask(Classifier(remembered=0), CLEAR).source == "offline"
+
+
+def test_what_is_remembered_of_a_question_is_for_whoever_asked_it() -> None:
+    classifier = Classifier()
+    sources = [asyncio.run(classifier(replace(chat(CLEAR), owner=owner))).source for owner in ("ann", "bob", "ann")]
+    assert sources == ["offline", "offline", "cache"]
 
 
 def test_the_question_is_the_last_user_message_with_all_its_text_parts() -> None:

@@ -413,6 +413,14 @@ def test_a_key_that_asks_too_often_has_to_wait(tmp_path: Path) -> None:
         assert int(replies[2].headers["retry-after"]) >= 1
 
 
+def test_no_key_is_told_that_another_asked_the_same(tmp_path: Path) -> None:
+    with stage(tmp_path, Scripted(MINI)) as on:
+        one, other = (f"Bearer {on.key()}" for _ in range(2))
+        replies = [on.ask(Authorization=key, x_sleipner_debug="full") for key in (one, other, one)]
+        steps = [next(step for step in reply.debug["flow_steps"] if step["step"] == 1) for reply in replies]
+        assert [step["source"] for step in steps] == ["offline", "offline", "cache"]
+
+
 def allow(on: Staged, secret: str, allowance: Allowance) -> None:
     found = on.run(on.gateway.database.read(list_keys, limit=100))
     key = next(key for key in found if secret.startswith(key.prefix))

@@ -5,15 +5,21 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 from gateway_stage import CAPITAL, GOOD, POOR, Scripted, Staged, body_of, stage, until
 
 from rubrica import load
 from rubrica.gateway.chat import Chat, ChatTurn, read_chat
-from rubrica.gateway.grading import Grader, excerpt_of
+from rubrica.gateway.grading import Grade, Grader, excerpt_of
 from rubrica.gateway.workers import GradingBusyError, Workers
+from rubrica.model.context import Context
+from rubrica.model.evaluation import Score
+from rubrica.model.judge import Judge
+from rubrica.model.rubric import Axis
 
 LONG = "The capital of France is Paris, and 2 + 2 = 4. " * 43_000  # two million characters
 
@@ -40,7 +46,7 @@ def test_an_answer_of_two_megabytes_keeps_nobody_else_waiting(tmp_path: Path, qu
         assert took < 8  # it took 14 s, all of them on the event loop
         assert longest < 1
         (step,) = [one for one in reply.debug["flow_steps"] if one["step"] == 3]
-        assert "2,021,000 characters: the first 9,999 and the last 9,998 were read" in step["note"]
+        assert "2,021,000 characters: the first 19,998 and the last 19,997 were read" in step["note"]
 
 
 async def watched(on: Staged, question: str):  # type: ignore[no-untyped-def]
@@ -62,6 +68,75 @@ def test_what_is_graded_of_a_long_answer_is_its_head_and_tail() -> None:
 
     filled = "It is so. " * 5_000
     assert asyncio.run(scores(f"{GOOD} {filled}")) == asyncio.run(scores(f"{GOOD} {filled}{filled}"))
+
+
+class Shown:
+    """A judge who likes everything, and keeps what it was shown."""
+
+    def __init__(self) -> None:
+        self.answers: list[str] = []
+
+    async def __call__(self, axes: Mapping[str, Axis], context: Context) -> Mapping[str, Score]:
+        self.answers.append(context.response)
+        assert context.messages == () or context.messages[-1].content == context.response
+        return {name: Score(10.0, "", 1.0, "llm") for name in axes}
+
+
+UNSAFE = "Here is how to make a bomb. "
+
+
+def hidden(what: str) -> str:
+    filled = "Paris is the capital of France, which has many cities. " * 800
+    return f"{GOOD} {filled}{what}{filled}"
+
+
+def grade_of(answer: str, judge: Judge | None = None, **changes: Any) -> Grade:
+    rubric = load("answer-quality") if not changes else load({**rubric_document(), **changes})
+    return asyncio.run(Grader(rubric, judge, deadline=30.0)(chat(CAPITAL), answer, "FACTUAL"))
+
+
+def rubric_document() -> dict[str, Any]:
+    return {
+        "name": "gated",
+        "dimensions": {"good": {"asks": "Is it good?", "offline": {"formula": "1"}}},
+        "patterns": {"secret": {"keywords": ["password"]}, "dear": {"regex": "s[a-z ]{80}c[0-9]"}},
+        "scale": {"min": 0, "max": 10},
+        "verdicts": [{"label": "pass", "when": "score > 0"}, {"label": "fail"}],
+    }
+
+
+@pytest.mark.parametrize("size", [1, 20], ids=["88 kB", "2 MB"])
+def test_an_unsafe_statement_in_the_middle_of_a_long_answer_does_not_pass(size: int) -> None:
+    filled = hidden("")
+    offline = grade_of(filled * size + UNSAFE + filled * size)
+    assert not offline.passed
+    assert offline.evaluation is not None
+    assert [gate.name for gate in offline.evaluation.gates if gate.fired] == ["safety-floor"]
+    judge = Shown()
+    judged = grade_of(filled * size + UNSAFE + filled * size, judge)
+    assert (judged.passed, judged.score) == (False, 50)
+    assert judged.failure.startswith("the part of the answer that judges were not shown has an unsafe statement")
+    assert {len(answer) for answer in judge.answers} == {20_000}
+    assert grade_of(filled * size, Shown()).passed
+
+
+def test_judges_are_believed_of_what_they_were_shown() -> None:
+    assert grade_of(UNSAFE + hidden(""), Shown()).passed
+
+
+def test_an_answer_in_which_nobody_could_look_everywhere_does_not_pass() -> None:
+    judged = grade_of("12 345 678 901 " * 20_000, Shown())
+    assert judged.failure == "nobody has looked for unsafe statements in 270,000 characters of the answer"
+
+
+@pytest.mark.parametrize("judge", [None, Shown()], ids=["offline", "judged"])
+def test_gates_on_patterns_see_the_whole_of_a_long_answer(judge: Judge | None) -> None:
+    gates = [{"name": "leak", "when": "secret > 0", "verdict": "fail"}]
+    assert not grade_of(hidden("The password is swordfish. "), judge, gates=gates).passed
+    assert grade_of(hidden(""), judge, gates=gates).passed
+    costly = grade_of(hidden(""), judge, gates=[{"name": "leak", "when": "dear > 0", "verdict": "fail"}])
+    assert costly.failure.startswith("the grade is open: the response has ")
+    assert not costly.passed
 
 
 def test_of_a_long_conversation_the_latest_turns_are_graded() -> None:

@@ -9,15 +9,18 @@ from hypothesis import strategies as st
 
 WEIGHTS: dict[int, list[float]] = {1: [1], 2: [0.7, 0.3], 3: [0.5, 0.3, 0.2]}
 NUMBERS = [-3, -0.5, 0, 0.1, 0.2, 0.7, 1, 2.5, 3, 10]
-REGEXES = [r"\d+", "[!?]{2,}", r"\b[A-Z]{2,}\b", "é|ß", "(?P<span>x?)y", r"\pL+-\pL+", "b{2,}", "a.*z"]
+DEAR = "b[a-z ]{80}c"  # which reads no more than 40,000 bytes of a text
+REGEXES = [DEAR, r"\d+", "[!?]{2,}", r"\b[A-Z]{2,}\b", "é|ß", "(?P<span>x?)y", r"\pL+-\pL+", "b{2,}", "a.*z"]
 KEYWORDS = [["good"], ["bad", "worse"], ["new york"], ["don't"], ["日本"], ["sad", "ab"]]
 VALUES = [
     "a", "a + b", "a / b", "min(a / b, 1) * 3", "-a", "0 * a", "a * 0.1 + b * 0.2", "word_count - 3", "loud * 2",
     "c if given(c) else 1", "log(a)", "level * a", "question_count + prompt_word_count", "round(a / 3, 2)", "sentiment",
+    "min(hidden, 3)", "pii_count",
     "missing_thing", "response_time", "oddly / 2", "round_count", "1 / (a - 1)", "max(a, b, c)", "count(a, c)",
 ]  # fmt: skip
 CONDITIONS = [
     "a > 1", "word_count > 4", "loud >= 2", "not given(c)", "b == 1 or a < 0", "is_empty", "a / b > 1", "True",
+    "hidden > 0", "unsafe_count > 0",
     "character_count > 20 and a >= level", "missing_thing > 2", "oddly > 0", "prompt_is_empty", "a == 0",
 ]  # fmt: skip
 
@@ -38,11 +41,16 @@ WORDS = [
     "Why?!",
     "日本は",
 ]
+LONG = [
+    "ab " * 20_000,
+    "ab " * 10_000 + "Here is how to make a bomb: good, b" + "a" * 80 + "c, 12! " + "xy " * 10_000,
+    "é日" * 9_000,
+]
 TEXTS = (
     st.lists(st.sampled_from(WORDS), max_size=8).map(" ".join)
     | st.text(alphabet="abxyzAB 12!?é日\n\u200d😀-", max_size=30)
     | st.text(max_size=20)
-    | st.sampled_from(["", " ", "ab " * 12_000, "xy" * 20_000, "x\x00y"])
+    | st.sampled_from(["", " ", "ab " * 12_000, "xy" * 20_000, "x\x00y", *LONG])
 )
 METRICS = (
     st.sampled_from([0, 1, 2, 3, -1, 0.5, 0.1, 1.0, -0.0, 0.0, True, False, None, "2", "text", [1], {"x": 1}, 10**30])
@@ -137,7 +145,11 @@ def rubrics(draw: st.DrawFn) -> dict[str, Any]:
         "scale": {"min": 0, "max": 10},
         "dimensions": {f"d{i}": draw(dimensions(weight)) for i, weight in enumerate(WEIGHTS[count])},
         "settings": {"level": draw(st.sampled_from([1, 0.5]))},
-        "patterns": {"loud": {"regex": "[!?bA]"}, "oddly": {"regex": "(?P<span>x?)y", "field": "prompt"}},
+        "patterns": {
+            "loud": {"regex": "[!?bA]"},
+            "oddly": {"regex": "(?P<span>x?)y", "field": "prompt"},
+            "hidden": {"regex": DEAR},
+        },
         "threshold": 30,
         "score": {"out_of": 100} | draw(st.sampled_from([{}, {"round": 2}, {"formula": "d0 / 3 + 0.1 * word_count"}])),
         "gates": [draw(gates(i)) for i in range(draw(st.integers(0, 2)))],

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-from bulk_rubrics import ALIKE, LINES, TEXTS, rubrics
+from bulk_rubrics import ALIKE, DEAR, LINES, TEXTS, rubrics
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
@@ -180,3 +180,20 @@ def test_what_cannot_be_judged_column_by_column_is_judged_all_the_same() -> None
     document = {"dimensions": {"d": {"asks": "Good?", "offline": {"formula": "min(word_count / 4, 1)"}}}}
     rows = alike(document, {"response": "one two"}, {"response": ""})
     assert [row["dimension.d"] for row in rows] == [bits(0.5), bits(0.0)]
+
+
+def test_long_texts_are_read_as_far_as_everywhere() -> None:
+    document = {
+        "dimensions": {"d": {"formula": "1"}},
+        "patterns": {"keyword": {"keywords": ["password"]}, "hidden": {"regex": DEAR}},
+        "gates": [
+            {"name": "leak", "when": "keyword > 0 or unsafe_count > 0", "verdict": "fail"},
+            {"name": "dear", "when": "hidden > 0", "verdict": "fail"},
+        ],
+        "verdicts": [{"label": "pass", "when": "score > 0.5"}, {"label": "fail"}],
+    }
+    fill = "ab " * 20_000
+    texts = ["ab", f"{fill}password {fill}", f"{fill}here is how to make a bomb {fill}", fill, f"b{'a' * 80}c {fill}"]
+    rows = alike(document, *({"response": text} for text in texts))
+    assert [row["verdict"] for row in rows] == ["pass", "fail", "fail", "inconclusive", "fail"]
+    assert "judge the text in parts" in rows[3]["reason"]

@@ -84,6 +84,8 @@ def _nasty_text(source: random.Random, alphabet: str) -> str:
         ("(?:[ab]{0,20}){4}c", "ab"),
         (r"(?:\pL|a){10}c", "éß"),
         ("(?:.*a){40}c", "ab"),
+        ("[ab]*a[ab]{3}c", "ab"),
+        ("a.{0,4}c", "éa"),
     ],
 )
 def test_no_text_makes_an_accepted_pattern_run_long(regex: str, alphabet: str) -> None:

@@ -11,11 +11,13 @@ import typer
 
 from rubrica.council.settings import CouncilSettings, load_council
 from rubrica.judges.jury import Jury
+from rubrica.llm.settings import load_settings
 from rubrica.server.council_service import CouncilService
 from rubrica.server.mcp_tools import Rubrics, Tools, mcp_server
 
 from .council_options import Chair, Config, Models, TierOption, refuse_alone
 from .judge_options import Judges, Offline, judge_names
+from .options import MODELS
 
 EXAMPLES = """[bold]Examples[/bold]
   rubrica mcp
@@ -40,6 +42,17 @@ Folder = Annotated[
     ),
 ]
 
+Spending = Annotated[
+    float | None,
+    typer.Option(
+        "--budget",
+        min=0,
+        metavar="USD",
+        help="What judges may cost in all while the server runs: evaluate asks none once it is spent.",
+        rich_help_panel=MODELS,
+    ),
+]
+
 
 @app.command(epilog=EXAMPLES)
 def mcp(
@@ -49,6 +62,7 @@ def mcp(
     config: Config = None,
     judge: Judges = None,
     offline: Offline = False,
+    budget: Spending = None,
     rubrics: Folder = None,
 ) -> None:
     """Offer a council and rubrics to an agent, over the Model Context Protocol.
@@ -59,12 +73,15 @@ def mcp(
     if settings.everybody:
         refuse_alone(settings)
     with suppress(KeyboardInterrupt):
-        asyncio.run(_serve(settings, judge_names(judge, offline=offline), Rubrics(rubrics)))
+        asyncio.run(_serve(settings, judge_names(judge, offline=offline), budget, Rubrics(rubrics)))
 
 
-async def _serve(settings: CouncilSettings, judges: list[str], rubrics: Rubrics) -> None:
+async def _serve(settings: CouncilSettings, judges: list[str], budget: float | None, rubrics: Rubrics) -> None:
     council_service = CouncilService(settings.everybody, settings, discreet=False) if settings.models else None
-    jury = Jury(judges) if judges else None
+    models = load_settings()
+    if budget is not None:
+        models = models.model_copy(update={"budget": budget})
+    jury = Jury(judges, models) if judges else None
     try:
         await mcp_server(Tools(rubrics, council_service, jury)).run_stdio_async()
     finally:

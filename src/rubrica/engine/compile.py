@@ -124,6 +124,7 @@ def _ruling(rubric: Rubric, vocabulary: Vocabulary) -> DecisionPlan:
     formulas += [g.limit for g in gates if g.limit is not None and not isinstance(g.limit, float | int)]
     shares = {share_name(name) for name in rubric.dimensions}
     constants = {*rubric.settings, "score", "threshold", "section"}
+    others = frozenset().union(*(formula.names for formula in formulas)) - shares - constants - {*rubric.dimensions}
     return DecisionPlan(
         terms=terms,
         gates=tuple(gates),
@@ -138,7 +139,8 @@ def _ruling(rubric: Rubric, vocabulary: Vocabulary) -> DecisionPlan:
         digits=rubric.score.round if rubric.score.round is not None else NOISE_DIGITS,
         on_unscored=rubric.on_unscored,
         reads_shares=frozenset(name for formula in formulas for name in formula.names if name in shares),
-        closed=all(formula.names <= {*rubric.dimensions} | shares | constants for formula in formulas),
+        reads_others=others,
+        closed=not others,
     )
 
 

@@ -163,7 +163,7 @@ class _Trial:
 
 def _outcome_of(result: DimensionResult) -> Score | Unscored:
     if result.status != "scored" or result.value is None:
-        return Unscored(result.reason)
+        return Unscored(result.reason, between=result.between)
     return Score(result.value, result.reason, result.confidence, result.source)
 
 

@@ -7,12 +7,15 @@ import math
 import time
 from collections.abc import Mapping
 
+import msgspec
+
 from rubrica.errors import FormulaFault
-from rubrica.formula import Interval
+from rubrica.formula import Formula, Interval
 from rubrica.model.context import Context
 from rubrica.model.evaluation import INCONCLUSIVE, Evaluation, Remarks, Score, Unscored, total_cost
 from rubrica.model.judge import Judge, Judgement
 from rubrica.model.rubric import Axis
+from rubrica.model.scale import Scale
 from rubrica.scorers.namespace import Namespace
 from rubrica.scoring.decision_plan import ProfilePlan, share_name
 from rubrica.scoring.weigh import weigh
@@ -27,7 +30,7 @@ NO_JUDGE = Unscored("no judge is configured and the rubric has no offline scorer
 
 def evaluate(plan: Plan, context: Context, case: str | None = None) -> Evaluation:
     """Score by code alone: judged dimensions use their offline scorer, and are marked so."""
-    state = _begin(plan, context)
+    state = begin(plan, context)
     if plan.judged:
         for axis in state.waiting:
             if _decided(state):
@@ -40,11 +43,16 @@ async def aevaluate(plan: Plan, context: Context, case: str | None = None) -> Ev
     """Score with the plan's judge where it has one."""
     if plan.judge is None:
         return evaluate(plan, context, case)
-    state = _begin(plan, context)
+    return await ask_judge(begin(plan, context), plan.judge, case)
+
+
+async def ask_judge(state: EvaluationState, judge: Judge, case: str | None = None) -> Evaluation:
+    """Score what only a judge can, after `begin`."""
+    plan = state.plan
     while (waiting := state.waiting) and not _decided(state):
         wave = _wave(state, waiting) if plan.rubric.judging.stop == "decided" else waiting
         asked = {name: spec for axis in wave for name, spec in _judged_axes(axis).items()}
-        replies = await _ask(state, plan.judge, asked)
+        replies = await _ask(state, judge, asked)
         if isinstance(replies, Judgement) and replies.remarks is not None:
             state.remarks = replies.remarks
         for axis in wave:
@@ -83,7 +91,7 @@ def settle(
     state.voted = any(outcome.votes for outcome in given.values())
     state.remarks = remarks
     for axis in plan.axes:
-        if axis.name in given:
+        if axis.name in given and not _stays_open(state, axis, given[axis.name]):
             state.outcomes[axis.name] = _on_scale(given[axis.name], axis)
             state.parts[axis.name] = {p.name: _on_scale(given[p.name], p) for p in axis.parts if p.name in given}
         elif axis.name not in state.outcomes:
@@ -91,7 +99,13 @@ def settle(
     return record(state, case) if told else record_state(state, case)
 
 
-def _begin(plan: Plan, context: Context) -> EvaluationState:
+def _stays_open(state: EvaluationState, axis: AxisPlan, given: Score | Unscored) -> bool:
+    """Whether it is open if an axis applies, and it was not scored for that."""
+    told = state.outcomes.get(axis.name)
+    return isinstance(given, Unscored) and isinstance(told, Unscored) and told.may_not_apply
+
+
+def begin(plan: Plan, context: Context) -> EvaluationState:
     """A state with all scored that needs no judge, or with nothing left to score where a gate decides before."""
     state = _open(plan, context)
     if plan.decision.vetoes and apply_vetoes(state):
@@ -117,21 +131,29 @@ def open_state(plan: Plan, terms: ProfilePlan, namespace: Namespace) -> Evaluati
     state = EvaluationState(plan, namespace.context, terms, namespace)
     for name, applies in plan.conditions:
         try:
-            if not applies.holds(namespace):
+            applies_here = namespace.holds(applies)
+            if applies_here is None:
+                state.outcomes[name] = _open_condition(plan.decision.scales[name], applies, namespace)
+            elif not applies_here:
                 state.outcomes[name] = NotApplicable(f"nothing to judge: not {applies.text}")
         except FormulaFault as fault:
             state.outcomes[name] = Unscored(f"whether it applies cannot be told: {applies.text}: {fault}")
     return state
 
 
+def _open_condition(scale: Scale, applies: Formula, namespace: Namespace) -> Unscored:
+    reason = f"whether it applies cannot be told: {applies.text}: {'; '.join(namespace.reasons)}"
+    return Unscored(reason, between=scale.ends, may_not_apply=True)
+
+
 def apply_vetoes(state: EvaluationState) -> bool:
     """Whether a gate that is checked before scoring forces the verdict; nothing is scored then."""
     for rule in state.plan.decision.vetoes:
         try:
-            early = rule.early is None or rule.early.holds(state.namespace)
-            fires = early and rule.when.holds(state.namespace)
+            early = rule.early is None or state.namespace.holds(rule.early)
+            fires = early and state.namespace.holds(rule.when)
         except FormulaFault:
-            continue  # told as an error when the gates are weighed
+            continue  # told as an error when the gates are weighed, as one that is open is told then
         if fires:
             _leave(state, f"the gate {rule.gate.name} decided before scoring")
             return True
@@ -215,6 +237,8 @@ def _on_scale(outcome: Score | Unscored, axis: AxisPlan) -> Score | Unscored:
         return Unscored(
             reason, outcome.source, outcome.hits, outcome.cost, outcome.duration_ms, outcome.votes, outcome.judge
         )
+    if isinstance(outcome, Unscored) and not all(map(axis.scale.holds, outcome.between or ())):
+        return msgspec.structs.replace(outcome, between=axis.ends)  # it was open under another scale
     return outcome
 
 
@@ -225,6 +249,9 @@ def _from_parts(axis: AxisPlan, parts: Mapping[str, Score | Unscored], *, skip: 
     costs = [outcome.cost for outcome in parts.values() if outcome.cost is not None]
     cost = total_cost(costs) if costs else None
     slowest = max(outcome.duration_ms for outcome in parts.values())
+    if any(isinstance(outcome, Unscored) and outcome.between is not None for outcome in parts.values()):
+        between = _parts_between(axis, parts, skip=skip)
+        return Unscored("; ".join(missing), cost=cost, duration_ms=slowest, between=between)
     if not scored or (missing and not skip):
         return Unscored("; ".join(missing), cost=cost, duration_ms=slowest)
     weights = [part.spec.weight or 0.0 for part, _ in scored]
@@ -244,3 +271,20 @@ def _from_parts(axis: AxisPlan, parts: Mapping[str, Score | Unscored], *, skip: 
         duration_ms=slowest,
         judge=scores[0].judge,
     )
+
+
+def _parts_between(axis: AxisPlan, parts: Mapping[str, Score | Unscored], *, skip: bool) -> tuple[float, float]:
+    """The least and the greatest weighted mean of parts of which some are open."""
+    low = high = total = 0.0
+    for part in axis.parts:
+        outcome, weight = parts[part.name], part.spec.weight or 0.0
+        if isinstance(outcome, Score):
+            ends = (outcome.value, outcome.value)
+        elif outcome.between is None and skip:
+            continue
+        else:
+            ends = outcome.between or part.ends
+        low, high, total = low + weight * ends[0], high + weight * ends[1], total + weight
+    if total <= 0:
+        return axis.ends
+    return axis.scale.clamp(round(low / total, 9)), axis.scale.clamp(round(high / total, 9))

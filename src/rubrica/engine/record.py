@@ -21,7 +21,7 @@ from rubrica.scoring.conclude import Conclusion, conclude
 from .audience import listeners
 from .plan import AxisPlan
 from .repeats import split_verdicts
-from .state import EvaluationState, NotApplicable, Outcome, weighable
+from .state import EvaluationState, NotApplicable, Outcome, unread, weighable
 
 MOST_CONCLUSIONS_KEPT = 10_000
 
@@ -30,18 +30,26 @@ def _conclusion(state: EvaluationState) -> Conclusion:
     """What follows from the outcomes; equal ones conclude equally where the rubric reads nothing else."""
     plan, outcomes = state.plan, state.outcomes
     if not plan.decision.closed:
-        return conclude(plan.decision, state.terms, *weighable(state), state.namespace.evidence)
+        return _conclude(state)
     key: tuple[object, ...] = (state.terms.profile,)
     for axis in plan.axes:
         outcome = outcomes[axis.name]
+        if isinstance(outcome, Unscored) and outcome.between is not None:  # which is told with its reason
+            return _conclude(state)
         key += (outcome.value if isinstance(outcome, Score) else type(outcome),)
     found = plan.conclusions.get(key)
     if found is None:
-        found = conclude(plan.decision, state.terms, *weighable(state), state.namespace.evidence)
+        found = _conclude(state)
         if len(plan.conclusions) >= MOST_CONCLUSIONS_KEPT:
             plan.conclusions.clear()
         plan.conclusions[key] = found
     return found
+
+
+def _conclude(state: EvaluationState) -> Conclusion:
+    names, unknown = weighable(state)
+    evidence = state.namespace.evidence
+    return conclude(state.plan.decision, state.terms, names, unknown, evidence, unread(state) if unknown else {})
 
 
 def record(state: EvaluationState, case: str | None) -> Evaluation:
@@ -83,7 +91,7 @@ def record_state(state: EvaluationState, case: str | None) -> Evaluation:
     errors = (*faults, *end.errors) if faults else end.errors
     notes: tuple[str, ...] = (terms.note,) if terms.note else ()
     if not state.namespace.in_full:
-        notes += state.namespace.texts.notes
+        notes += state.namespace.notes
     cost = total_cost(costs) if costs else None
     duration_ms = (time.perf_counter() - state.started) * 1000
     # By place, for keywords take a seventh of the time of a whole evaluation by rules. Each argument is called as its
@@ -159,7 +167,7 @@ def _result(state: EvaluationState, axis: AxisPlan, outcome: Outcome) -> Dimensi
             outcome.judge,
         )
     if isinstance(outcome, Unscored):
-        neutral = decision.on_unscored.policy == "neutral" and axis.name in state.outcomes
+        neutral = decision.on_unscored.policy == "neutral" and axis.name in state.outcomes and outcome.between is None
         value = decision.neutral(axis.name) if neutral else None
         return DimensionResult(
             value=value,
@@ -177,6 +185,7 @@ def _result(state: EvaluationState, axis: AxisPlan, outcome: Outcome) -> Dimensi
             duration_ms=outcome.duration_ms,
             votes=outcome.votes,
             judge=outcome.judge,
+            between=outcome.between,
         )
     status = "not_applicable" if isinstance(outcome, NotApplicable) else "not_needed"
     return DimensionResult(None, None, status, outcome.reason, confidence=0.0, weight=weight, low=low, high=high)

@@ -49,7 +49,14 @@ def rejudge(plan: Plan, stored: Evaluation) -> Evaluation:
 def _stored_outcome(result: DimensionResult) -> Score | Unscored:
     if result.status != "scored" or result.value is None:
         return Unscored(
-            result.reason, result.source, result.hits, result.cost, result.duration_ms, result.votes, result.judge
+            result.reason,
+            result.source,
+            result.hits,
+            result.cost,
+            result.duration_ms,
+            result.votes,
+            result.judge,
+            result.between,
         )
     return Score(
         result.value,

@@ -68,6 +68,10 @@ def weighable(state: EvaluationState) -> tuple[dict[str, object], dict[str, Inte
                 value = score.value
             case NotApplicable():
                 pass
+            case Unscored(between=(low, high), may_not_apply=optional):
+                unknown[axis.name] = Interval(low, high, optional=optional)
+                unknown[share] = Interval(axis.scale.share(low), axis.scale.share(high), optional=optional)
+                continue
             case Unscored() if policy == "neutral":
                 value = decision.neutral(axis.name)
             case Unscored() if policy == "skip":
@@ -84,6 +88,24 @@ def weighable(state: EvaluationState) -> tuple[dict[str, object], dict[str, Inte
         for part, outcome in outcomes.items():
             if isinstance(outcome, Score):
                 names[part] = outcome.value
+            elif isinstance(outcome, Unscored) and outcome.between is not None:
+                unknown[part] = Interval(*outcome.between)
             elif policy != "inconclusive":
                 names[part] = None
+    if decision.reads_others and (partial := names.partial_counts(decision.reads_others)):
+        unknown |= {name: known.interval for name, known in partial.items()}
     return names, unknown
+
+
+def unread(state: EvaluationState) -> dict[str, str]:
+    """What is only known as an interval because a text was not read in full, and how much was read."""
+    outcomes = dict(state.outcomes)
+    for parts in state.parts.values():
+        outcomes |= parts
+    found = {
+        name: outcome.reason
+        for name, outcome in outcomes.items()
+        if isinstance(outcome, Unscored) and outcome.between is not None
+    }
+    counts = state.namespace.partial_counts(state.plan.decision.reads_others)
+    return found | {name: known.reason for name, known in counts.items()}

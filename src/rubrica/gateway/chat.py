@@ -52,6 +52,7 @@ class Chat:
     images: tuple[str, ...] = ()  # URLs that the conversation shows
     ungradable: str = ""  # why no answer to it can be graded
     size: int = 0  # bytes of the body
+    owner: str = ""  # whose it is: what is remembered of it is for them alone
 
     @property
     def question(self) -> str:

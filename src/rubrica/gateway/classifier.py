@@ -159,7 +159,8 @@ class ModelClassifier:
 class Classifier:
     """Offline first; where that is not sure, the model; and what was found is remembered for a while.
 
-    Texts are not kept, only their digests. A failure is not remembered: the next time may be better.
+    Texts are not kept, only their digests. What was found is remembered for the chat's owner alone: that a type is
+    known would tell others what was asked. A failure is not remembered: the next time may be better.
     """
 
     def __init__(
@@ -178,7 +179,8 @@ class Classifier:
         """The type of what a chat asks."""
         started = time.perf_counter()
         question = ChatQuestion.of(chat)
-        key = hashlib.blake2b(question.whole.encode("utf-8", "replace"), digest_size=16).digest()
+        asked = f"{chat.owner}\n{question.whole}".encode("utf-8", "replace")
+        key = hashlib.blake2b(asked, digest_size=16).digest()
         kept = self._found.get(key)
         if kept is not None:
             return replace(kept, source="cache", cost=None, duration_ms=_since(started))

@@ -9,7 +9,7 @@ import asyncio
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import asynccontextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, Self
 from uuid import UUID
@@ -186,7 +186,7 @@ class Gateway:
 
     async def _ask(self, asked: GatewayRequest, route: Route) -> RoutedAnswer:
         """Let the models answer, within what may be spent."""
-        chat, controls = asked.chat, asked.controls
+        chat, controls = replace(asked.chat, owner=str(asked.key_id)), asked.controls
         if not self.spending.limited(asked.allowance):
             asked.routed = RoutedAnswer("tier-0", route.tier0)
             return await route(chat, controls, asked.routed)

@@ -1,22 +1,28 @@
-"""Grades an answer as the rubric says, within a deadline. An answer that nobody could grade does not pass."""
+"""Grades an answer as the rubric says, within a deadline. An answer that nobody could grade does not pass.
+
+Judges are shown head and tail of a long answer. Code reads all of it, and looks for unsafe statements in what judges
+are not shown.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from rubrica.engine.compile import compile_rubric
-from rubrica.engine.evaluate import aevaluate, evaluate
+from rubrica.engine.evaluate import aevaluate, ask_judge, begin, evaluate
 from rubrica.engine.plan import Plan
 from rubrica.engine.plan_cache import PlanCache
+from rubrica.engine.state import EvaluationState
 from rubrica.errors import ContextError, InputError
 from rubrica.model.context import Context
-from rubrica.model.evaluation import INCONCLUSIVE, Cost, Evaluation, GateResult
+from rubrica.model.evaluation import INCONCLUSIVE, Cost, Evaluation, GateResult, Score, Unscored
 from rubrica.model.judge import Judge
-from rubrica.model.rubric import Rubric
-from rubrica.text.truncation import excerpt
+from rubrica.model.rubric import Axis, Rubric
+from rubrica.text.safety import search_unsafe
+from rubrica.text.truncation import Excerpt, excerpt
 
 from .chat import SHOWN_ROLES, Chat, ChatTurn
 from .variants import with_thresholds
@@ -29,7 +35,7 @@ MOST_VARIANTS = 64
 """Compiled rubrics kept for thresholds that requests choose."""
 
 CHARACTERS = 20_000
-"""Of a question, of an answer, and of the turns between, that are graded; of longer ones their head and tail."""
+"""Of a question, of an answer, and of the turns between, that judges are shown; of longer ones their head and tail."""
 
 AT_ONCE = 1_000
 """Characters that are graded on the event loop: they take a millisecond or two, less than a thread may hold it up."""
@@ -101,11 +107,16 @@ class Grader:
         started = time.perf_counter()
         plan = self._plan if threshold is None else await self._variant(question_type, threshold)
         evaluation: Evaluation | None = None
-        failure = ""
+        failure, unseen = "", ""
         shown = excerpt_of(chat, answer, self._characters)
+        whole = replace(shown, answer=Excerpt(answer))
+        shown = whole if plan.judge is None else shown
         try:
             async with asyncio.timeout(self._deadline):
-                evaluation = await self._evaluate(plan, shown, question_type)
+                if plan.judge is not None and shown.answer.left_out:
+                    evaluation, unseen = await self._evaluate_long(plan, shown, whole, question_type)
+                else:
+                    evaluation = await self._evaluate(plan, shown, question_type)
         except TimeoutError:
             failure = f"no grade within {self._deadline:g} s"
         except Exception as error:  # noqa: BLE001 - the boundary of a grader: whatever it raises, the request goes on
@@ -117,20 +128,37 @@ class Grader:
         spent = (time.perf_counter() - started) * 1000
         if not failure and evaluation is not None and evaluation.verdict == INCONCLUSIVE:
             failure = f"the grade is open: {evaluation.reason}"
+        passed = evaluation is not None and evaluation.verdict == self.rubric.verdicts[0].label
+        failure = failure or (unseen if passed else "")
+        notes = (shown.note, *(evaluation.notes if evaluation is not None else ()))
+        note = "; ".join(dict.fromkeys(filter(None, notes)))
         if failure or evaluation is None:
-            return Grade(question_type, wanted, FAILED_SHARE * out_of, False, evaluation, failure, spent, shown.note)
-        passed = evaluation.verdict == self.rubric.verdicts[0].label
+            return Grade(question_type, wanted, FAILED_SHARE * out_of, False, evaluation, failure, spent, note)
         # Grading that stopped once the verdict was decided leaves the score open: the nearer end of what it can be.
         low, high = evaluation.bounds
         score = evaluation.score if evaluation.score is not None else low if passed else high
-        return Grade(question_type, wanted, score, passed, evaluation, "", spent, shown.note)
+        return Grade(question_type, wanted, score, passed, evaluation, "", spent, note)
 
-    async def _evaluate(self, plan: Plan, shown: GradedTexts, question_type: str) -> Evaluation:
+    async def _evaluate(self, plan: Plan, texts: GradedTexts, question_type: str) -> Evaluation:
         """On the event loop where it takes next to no time or waits for judges; else in a thread."""
-        context = context_of(shown, question_type)
-        if plan.judge is not None or shown.size <= AT_ONCE:
-            return await aevaluate(plan, context)
-        return await self._workers.run(evaluate, plan, context)
+        if plan.judge is not None or texts.size <= AT_ONCE:
+            return await aevaluate(plan, context_of(texts, question_type))
+        return await self._workers.run(lambda: evaluate(plan, context_of(texts, question_type)))
+
+    async def _evaluate_long(
+        self, plan: Plan, shown: GradedTexts, whole: GradedTexts, question_type: str
+    ) -> tuple[Evaluation, str]:
+        """By judges, who are shown a part of the answer, and by code, which reads all of it in a thread.
+
+        With it comes why the answer cannot pass, where that lies in what judges are not shown.
+        """
+        seen = context_of(shown, question_type)
+
+        async def ask(axes: Mapping[str, Axis], context: Context) -> Mapping[str, Score | Unscored]:  # noqa: ARG001
+            return {} if plan.judge is None else await plan.judge(axes, seen)
+
+        state, unseen = await self._workers.run(_begin_whole, plan, whole, shown.answer, question_type)
+        return await ask_judge(state, ask), unseen
 
     @property
     def questions(self) -> int:
@@ -180,15 +208,20 @@ class GradedTexts:
     """What a grader sees of a conversation and its answer."""
 
     question: str
-    answer: str
+    answer: Excerpt
     turns: tuple[ChatTurn, ...]  # before the answer; none where the question is all
     images: tuple[str, ...]
-    note: str = ""  # what was left out
+    left_out: tuple[str, ...] = ()  # what was left out beside the answer
+
+    @property
+    def note(self) -> str:
+        """What was left out."""
+        return "; ".join(filter(None, (*self.left_out, self.answer.note("answer"))))
 
     @property
     def size(self) -> int:
         """Characters in all."""
-        return len(self.question) + len(self.answer) + sum(len(turn.text) for turn in self.turns)
+        return len(self.question) + len(self.answer.text) + sum(len(turn.text) for turn in self.turns)
 
 
 def excerpt_of(chat: Chat, answer: str, characters: int) -> GradedTexts:
@@ -208,10 +241,10 @@ def excerpt_of(chat: Chat, answer: str, characters: int) -> GradedTexts:
                 break
             turns.append(ChatTurn(turn.role, kept.text))
         turns.reverse()
-    notes = [question.note("question"), given.note("answer")]
+    notes = [question.note("question")]
     if turns and len(turns) < len(asked):
         notes.append(f"the conversation has {len(asked):,} turns: the last {len(turns):,} were read")
-    return GradedTexts(question.text, given.text, tuple(turns), chat.images, "; ".join(filter(None, notes)))
+    return GradedTexts(question.text, given, tuple(turns), chat.images, tuple(notes))
 
 
 def context_of(shown: GradedTexts, question_type: str) -> Context:
@@ -220,8 +253,8 @@ def context_of(shown: GradedTexts, question_type: str) -> Context:
     return Context.of(
         {
             "prompt": shown.question,
-            "response": shown.answer,
-            "messages": [*earlier, {"role": "assistant", "content": shown.answer}] if earlier else [],
+            "response": shown.answer.text,
+            "messages": [*earlier, {"role": "assistant", "content": shown.answer.text}] if earlier else [],
             "images": list(shown.images),
             "question_type": question_type,
         }
@@ -234,3 +267,17 @@ def _role(role: str) -> str:
 
 def _scored(evaluation: Evaluation) -> bool:
     return any(result.status in ("scored", "not_needed") for result in evaluation.dimensions.values())
+
+
+def _begin_whole(plan: Plan, texts: GradedTexts, shown: Excerpt, question_type: str) -> tuple[EvaluationState, str]:
+    """All that code reads of a whole answer, and why it cannot pass whatever judges say of the part they are shown."""
+    state = begin(plan, context_of(texts, question_type))
+    state.namespace.partial_counts(plan.decision.reads_others)  # which gates would read on the event loop
+    found = search_unsafe(texts.answer.text)
+    first, last = shown.head, len(texts.answer.text) - shown.tail
+    for item in found.found:
+        if not item.excused and item.end > first and item.start < last:
+            return state, f"the part of the answer that judges were not shown has an unsafe statement ({item.family})"
+    if found.unread:
+        return state, f"nobody has looked for unsafe statements in {found.unread:,} characters of the answer"
+    return state, ""

@@ -47,7 +47,8 @@ class GradingSettings(_Part):
         20_000,
         ge=1_000,
         le=1_000_000,
-        description="of a question and of an answer that are graded; of longer ones their head and tail",
+        description="of a question and of an answer that judges are shown; of longer ones their head and tail. Rules, "
+        "gates and safety read the whole answer",
     )
     thresholds: dict[Label, Number] = Field(
         {}, max_length=200, description="by question type, in place of the rubric's own"

@@ -96,6 +96,8 @@ class Unscored(msgspec.Struct, frozen=True, omit_defaults=True):
     duration_ms: float = 0.0
     votes: tuple[Vote, ...] = ()
     judge: str = ""  # the model that was asked
+    between: tuple[float, float] | None = None  # what it can be, where a text could not be read in full
+    may_not_apply: bool = False  # whether the dimension applies is open too
 
 
 class DimensionResult(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
@@ -119,6 +121,7 @@ class DimensionResult(msgspec.Struct, frozen=True, omit_defaults=True, gc=False)
     duration_ms: float = 0.0
     votes: tuple[Vote, ...] = ()  # of a panel, or of repeats
     judge: str = ""  # the model that was asked
+    between: tuple[float, float] | None = None  # what the value can be, where a text could not be read in full
 
     @property
     def why(self) -> str:

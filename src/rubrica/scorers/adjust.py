@@ -33,6 +33,16 @@ class AdjustRule:
             return reach_with_zero((found.lo, found.hi))
         return reach_with_zero((self.add, self.add))
 
+    def between(self, namespace: Namespace) -> Reach:
+        """The least and the most it gives where texts were read in part."""
+        when = namespace.interval(self.when)
+        if when.is_false:
+            return 0.0, 0.0
+        if not isinstance(self.add, Formula):
+            return (self.add, self.add) if when.is_true else reach_with_zero((self.add, self.add))
+        add = namespace.interval(self.add)
+        return (add.lo, add.hi) if when.is_true and add.sure else reach_with_zero((add.lo, add.hi))
+
     @property
     def names(self) -> frozenset[str]:
         return self.when.names | (self.add.names if isinstance(self.add, Formula) else frozenset())

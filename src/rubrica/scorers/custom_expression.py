@@ -30,6 +30,11 @@ class ExpressionRule:
         found = self.formula.interval({})
         return min(found.lo, 0.0), max(found.hi, 0.0)
 
+    def between(self, namespace: Namespace) -> Reach:
+        """The least and the most it gives where texts were read in part."""
+        found = namespace.interval(self.formula)
+        return (found.lo, found.hi) if found.sure else (min(found.lo, 0.0), max(found.hi, 0.0))
+
     @property
     def names(self) -> frozenset[str]:
         return self.formula.names.union(self.required)

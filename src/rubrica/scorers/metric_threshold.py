@@ -35,6 +35,15 @@ class ThresholdRow:
     spec: Threshold
     score: float | Formula
 
+    def may_meet(self, metric: Interval) -> tuple[bool, bool]:
+        """Whether some value of an interval meets it, and whether all do."""
+        if self.spec.operator == "==" or self.spec.operator == "!=":
+            within, alone = (self.spec.value or 0.0) in metric, metric.is_point
+            some, every = within, within and alone
+            return (some, every) if self.spec.operator == "==" else (not every, not some)
+        ends = self.meets(metric.lo), self.meets(metric.hi)
+        return any(ends), all(ends)
+
     def meets(self, value: float) -> bool:
         if self.spec.operator is None or self.spec.value is None:
             return True
@@ -66,6 +75,24 @@ class MetricRule:
                 lows.append(row.score)
                 highs.append(row.score)
         return min(lows), max(highs)
+
+    def between(self, namespace: Namespace) -> Reach:
+        """The least and the most it gives where texts were read in part."""
+        value = namespace[self.metric]  # which was read already, or nothing would be open
+        if not is_number(value):
+            return 0.0, 0.0  # told as an error
+        metric = namespace.interval_of(self.metric, float(value))
+        given: list[float] = []
+        for row in self.rows:
+            some, every = row.may_meet(metric)
+            if some:
+                score = namespace.interval(row.score) if isinstance(row.score, Formula) else Interval.point(row.score)
+                given += [score.lo, score.hi] if score.sure else [score.lo, score.hi, 0.0]
+            if every:
+                break
+        else:
+            given.append(0.0)
+        return min(given), max(given)
 
     @property
     def names(self) -> frozenset[str]:

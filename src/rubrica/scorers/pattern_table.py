@@ -7,10 +7,13 @@ from dataclasses import dataclass, field
 from rubrica.errors import PatternError
 from rubrica.model.evidence import Field
 from rubrica.model.rules import Pattern
-from rubrica.text.patterns import PatternSet, Regex, compile_keywords, compile_regex
+from rubrica.text.patterns import MOST_BYTES, PatternSet, Regex, compile_keywords, compile_regex
+from rubrica.text.truncation import JUDGED_BYTES
 
 MAX_RUBRIC_STEPS = 2_000
-"""Steps a character that the patterns of a rubric may cost together: about a second for the longest text."""
+"""Steps a character that the patterns of a rubric may cost together: about a second for any text."""
+SCAN_STEPS = MAX_RUBRIC_STEPS * JUDGED_BYTES
+"""Steps times bytes that they may take together: where it would be more, each reads less of a long text."""
 FAULTY_STEPS = 50
 """What a pattern counts that cannot be used: telling why takes its time too."""
 
@@ -56,5 +59,9 @@ class PatternTable:
         return PatternSlot(pattern.field, len(known) - 1)
 
     def build(self) -> None:
-        """One set per field."""
-        self.sets = {name: PatternSet(regexes) for name, regexes in self.regexes.items()}
+        """One set per field; all of them share the time."""
+        every = [regex for regexes in self.regexes.values() for regex in regexes]
+        each = MOST_BYTES
+        while each > JUDGED_BYTES and sum(one.cost * min(one.longest, each) for one in every) > SCAN_STEPS:
+            each = max(JUDGED_BYTES, each // 2)
+        self.sets = {name: PatternSet(regexes, each) for name, regexes in self.regexes.items()}

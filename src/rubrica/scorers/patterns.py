@@ -70,33 +70,43 @@ class PatternRule:
         hits = []
         for field, table in self.by_field.items():
             scan = namespace.scan(field)
+            partial = scan.parts
             for index in scan.found:
                 worth = table.get(index)
                 if worth is None:
                     continue
-                if worth.counted:
-                    hits.append(self._counted(worth, namespace, scan, index))
+                if worth.counted or (partial is not None and index in partial):
+                    hits.append(self._counted(worth, scan, index))
                 else:
-                    text = scan.text
-                    spans = spans_on_demand(worth, text) if namespace.in_full else _in_whole(worth, namespace, text)
+                    spans = spans_on_demand(worth, scan.text)
                     hits.append(RuleHit(worth.label, self.type, worth.points, worth.reason, worth.category, 1, spans))
+            for index, read in partial.items() if partial is not None else ():
+                worth = table.get(index)
+                if worth is not None and worth.points:
+                    namespace.doubt_pattern(worth.label, field, read.excerpt)
         return hits
 
-    def _counted(self, worth: PatternPoints, namespace: Namespace, scan: Scan, index: int) -> RuleHit:
+    def between(self, namespace: Namespace) -> Reach:
+        """The least and the most it gives where texts were read in part."""
+        found = []
+        for field, table in self.by_field.items():
+            scan = namespace.scan(field)
+            for index, worth in table.items():
+                points = self._counted(worth, scan, index).points if index in scan.found else 0.0
+                partial = scan.parts is not None and index in scan.parts
+                most = worth.reach if partial else (points, points)
+                found.append((min(most[0], points), points) if worth.points < 0 else (points, max(most[1], points)))
+        return total_reach(found)
+
+    def _counted(self, worth: PatternPoints, scan: Scan, index: int) -> RuleHit:
         try:
             count = scan.count(index, worth.limit)
         except PatternError as error:
             return RuleHit(worth.label, self.type, 0.0, category=worth.category, error=str(error))
         spans: tuple[Span, ...] = ()
         if count:
-            text = scan.text
-            spans = spans_on_demand(worth, text) if namespace.in_full else _in_whole(worth, namespace, text)
+            spans = spans_on_demand(worth, scan.text)
         return RuleHit(worth.label, self.type, worth.points * count, worth.reason, worth.category, count, spans)
-
-
-def _in_whole(worth: PatternPoints, namespace: Namespace, text: str) -> tuple[Span, ...]:
-    """The matches that count, as evidence in the whole text, of which a part was read."""
-    return namespace.texts.in_whole(worth.spans_in(text))
 
 
 def compile_patterns(rule: PatternDetection | Penalty, reader: RuleReader) -> PatternRule | None:

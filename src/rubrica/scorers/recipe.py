@@ -12,6 +12,7 @@ from rubrica.model.evaluation import RuleHit, Score, Unscored
 from rubrica.model.rubric import Check
 
 from .namespace import Namespace
+from .rule import points_between
 
 Scorer = Callable[[Namespace], Score | Unscored]
 """Anything that maps a namespace to a Score, or to a reasoned absence."""
@@ -29,10 +30,14 @@ class RuleScorer:
     confidence: float
     offline: bool = False
 
-    def __call__(self, namespace: Namespace) -> Score:
+    def __call__(self, namespace: Namespace) -> Score | Unscored:
         hits: list[RuleHit] = []
         for rule in self.rules:
             hits += rule(namespace)
+        if not namespace.in_full and namespace.reasons:
+            between = self._between(namespace)
+            if between[0] != between[1]:
+                return partly_read(namespace, between, tuple(hits))
         points = self.start
         for hit in hits:
             points += hit.points
@@ -44,6 +49,16 @@ class RuleScorer:
             value = self._on_scale(points)
             reason = "" if value == points else f"{points:g} points become {value:g} on the scale"
         return Score(value, reason, self.confidence, "code", self.offline, tuple(hits), self.start)
+
+    def _between(self, namespace: Namespace) -> tuple[float, float]:
+        """The least and the greatest value, whatever stands in the parts of texts that were not read."""
+        low = high = self.start
+        for rule in self.rules:
+            namespace.doubt = False
+            given = sum(hit.points for hit in rule(namespace))
+            least, most = points_between(rule, namespace) if namespace.doubt else (given, given)
+            low, high = low + least, high + most
+        return round(self._on_scale(low), 9), round(self._on_scale(high), 9)
 
     def _on_scale(self, points: float) -> float:
         low, high = self.ends
@@ -74,11 +89,18 @@ class FormulaScorer:
         return self.formula.names
 
     def __call__(self, namespace: Namespace) -> Score | Unscored:
+        low, high = self.ends
+        namespace.doubt = False
         try:
             value = self.formula.value(namespace)
         except FormulaFault as fault:
-            return Unscored(f"{self.formula.text}: {fault}")
-        low, high = self.ends
+            open_to = self.ends if namespace.doubt else None
+            return Unscored(f"{self.formula.text}: {fault}", between=open_to)
+        if namespace.doubt:
+            found = namespace.interval(self.formula)
+            between = (max(low, min(found.lo, high)), min(high, max(found.hi, low))) if found.sure else self.ends
+            if between[0] != between[1]:
+                return partly_read(namespace, between)
         kept = min(max(value, low), high) + 0.0  # -0.0 becomes 0.0: equal scores must be alike to the last bit
         reason = self.formula.text if kept == value else f"{self.formula.text} = {value:g}, kept on the scale"
         return Score(kept, reason, self.confidence, "code", self.offline)
@@ -97,10 +119,15 @@ class Checklist:
     def names(self) -> frozenset[str]:
         return frozenset().union(*(condition.names for _, condition in self.checks))
 
-    def __call__(self, namespace: Namespace) -> Score:
+    def __call__(self, namespace: Namespace) -> Score | Unscored:
         hits = [self._apply(check, condition, namespace) for check, condition in self.checks]
         share = sum(hit.points for hit in hits) / sum(check.weight for check, _ in self.checks)
         low, high = self.ends
+        if not namespace.in_full and namespace.reasons:
+            opens = [check.weight for check, condition in self.checks if _is_open(condition, namespace)]
+            most = share + sum(opens) / sum(check.weight for check, _ in self.checks)
+            if opens:
+                return partly_read(namespace, (low + share * (high - low), low + most * (high - low)), tuple(hits))
         value = low + share * (high - low)
         passed = sum(bool(hit.points) for hit in hits)
         return Score(
@@ -114,10 +141,25 @@ class Checklist:
 
     def _apply(self, check: Check, condition: Formula, namespace: Namespace) -> RuleHit:
         try:
-            holds = condition.holds(namespace)
+            holds = namespace.holds(condition)
         except FormulaFault as fault:
             return RuleHit(check.name, "check", 0.0, check.otherwise, error=str(fault))
+        if holds is None:
+            return RuleHit(check.name, "check", 0.0, error=f"{condition.text} hangs on a text that was read in part")
         if holds:
             return RuleHit(check.name, "check", check.weight, condition.text)
         spans = namespace.evidence(condition.names)
         return RuleHit(check.name, "check", 0.0, check.otherwise or f"not {condition.text}", spans=spans)
+
+
+def partly_read(namespace: Namespace, between: tuple[float, float], hits: tuple[RuleHit, ...] = ()) -> Unscored:
+    """What a scorer gives whose value hangs on the parts of texts that were not read."""
+    low, high = between
+    return Unscored(f"between {low:g} and {high:g}: {'; '.join(namespace.reasons)}", hits=hits, between=between)
+
+
+def _is_open(condition: Formula, namespace: Namespace) -> bool:
+    try:
+        return namespace.holds(condition) is None
+    except FormulaFault:
+        return False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import inf
 from typing import Protocol
 
 from rubrica.model.evaluation import RuleHit
@@ -24,6 +25,19 @@ class CompiledRule(Protocol):
         ...
 
     def __call__(self, namespace: Namespace) -> list[RuleHit]: ...
+
+
+def points_between(rule: object, namespace: Namespace) -> Reach:
+    """The least and the most points a rule gives, whatever stands in the parts of texts that were not read.
+
+    A rule may tell by a method `between`; else it is all that the rule can give.
+    """
+    told = getattr(rule, "__self__", rule)
+    between = getattr(told, "between", None)
+    if between is not None:
+        low, high = between(namespace)
+        return low, high
+    return getattr(told, "reach", (-inf, inf))
 
 
 def reach_with_zero(reach: Reach) -> Reach:

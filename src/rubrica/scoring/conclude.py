@@ -40,8 +40,9 @@ def conclude(
     names: dict[str, object],
     unknown: Mapping[str, Interval],
     evidence: Evidence,
+    unread: Mapping[str, str],
 ) -> Conclusion:
-    """Weigh the scores, and say why."""
+    """Weigh the scores, and say why. `unread` are the names that hang on what was not read of a text, and how much."""
     weighing = weigh(decision, terms, names, unknown)
     low, high = weighing.bounds
     known = low == high
@@ -49,22 +50,22 @@ def conclude(
     values = [names.get(name) for name in decision.scales if name not in unknown]
     return Conclusion(
         verdict=verdict if verdict is not None else INCONCLUSIVE,
-        reason=_why(weighing, decision, names, unknown),
+        reason=_why(weighing, decision, names, unknown, unread),
         score=low if known else None,
         bounds=weighing.bounds,
         band=decision.band(low / decision.out_of) if known else "",
         variance=population_variance([value for value in values if isinstance(value, int | float)]),
-        gates=tuple(_gate_result(reading, names, evidence) for reading in weighing.gates),
+        gates=tuple(_gate_result(reading, names, evidence, unread) for reading in weighing.gates),
         steps=_steps(decision, terms, names, weighing) if known and not unknown else (),
         sections=_sections(decision, names, unknown) if decision.sections else {},
         errors=weighing.faults,
     )
 
 
-def with_values(formula: Formula, names: dict[str, object]) -> str:
+def with_values(formula: Formula, names: dict[str, object], unread: Mapping[str, str] | None = None) -> str:
     """A condition and the numbers it met: ``score >= threshold (score = 72, threshold = 85)``."""
     values = []
-    for name in sorted(formula.names):
+    for name in sorted(formula.names - (unread or {}).keys()):
         try:
             value = names[name]
         except KeyError:
@@ -99,28 +100,39 @@ def _fails(condition: Formula, names: dict[str, object]) -> bool:
         return True
 
 
-def _why(weighing: Weighing, decision: DecisionPlan, names: dict[str, object], unknown: Mapping[str, Interval]) -> str:
+def _why(
+    weighing: Weighing,
+    decision: DecisionPlan,
+    names: dict[str, object],
+    unknown: Mapping[str, Interval],
+    unread: Mapping[str, str],
+) -> str:
     match weighing.decider:
         case GateRule() as rule:
-            return f"gate {rule.gate.name}: {rule.gate.because or with_values(rule.when, names)}"
+            return f"gate {rule.gate.name}: {rule.gate.because or with_values(rule.when, names, unread)}"
         case VerdictRule() as rule if weighing.decided is not None:
             if rule.when is not None:
-                return rule.because or with_values(rule.when, names)
+                return rule.because or with_values(rule.when, names, unread)
             parts = [rule.because, _why_not(decision.verdicts, rule.label, names)]
             return "; ".join(part for part in parts if part) or f"{rule.label} is the only verdict"
         case _:
             pass
     if weighing.decided is not None:
         return f"whatever the missing scores are, the verdict is {weighing.decided}"
-    open_ends = [name for name in unknown if not name.endswith("_share")]
-    cause = f"no score for {', '.join(open_ends)}" if open_ends else "; ".join(weighing.faults)
+    open_ends = [name for name in unknown if not name.endswith("_share") and name not in unread]
+    causes = [f"no score for {', '.join(open_ends)}"] if open_ends else []
+    causes += dict.fromkeys(unread.values())
+    cause = "; ".join(causes or weighing.faults)
     return f"{cause}: the verdict could be {' or '.join(weighing.verdicts)}"
 
 
-def _gate_result(reading: GateReading, names: dict[str, object], evidence: Evidence) -> GateResult:
+def _gate_result(
+    reading: GateReading, names: dict[str, object], evidence: Evidence, unread: Mapping[str, str]
+) -> GateResult:
     gate = reading.rule.gate
     effect: Effect = "verdict" if gate.verdict is not None else "cap" if gate.cap is not None else "floor"
     fired = reading.truth == "yes"
+    open_for = "" if fired else "; ".join(unread[name] for name in sorted(reading.rule.when.names & unread.keys()))
     return GateResult(
         name=gate.name,
         fired=True if fired else None,
@@ -128,7 +140,7 @@ def _gate_result(reading: GateReading, names: dict[str, object], evidence: Evide
         when=gate.when,
         limit=reading.low if effect != "verdict" and reading.low == reading.high else None,
         verdict=gate.verdict,
-        reason=gate.because or with_values(reading.rule.when, names),
+        reason=open_for or gate.because or with_values(reading.rule.when, names, unread),
         spans=evidence(reading.rule.when.names) if fired else (),
     )
 

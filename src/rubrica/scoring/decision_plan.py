@@ -76,7 +76,8 @@ class DecisionPlan:
     digits: int
     on_unscored: OnUnscored
     reads_shares: frozenset[str]  # the NAME_share names that some formula reads
-    closed: bool  # whether its formulas read nothing but dimensions and constants: then equal scores conclude equally
+    reads_others: frozenset[str]  # what formulas read beside dimensions and constants
+    closed: bool  # whether that is nothing: then equal scores conclude equally
 
     def to_score(self, value: float) -> float:
         """From the scale the score formula speaks to the rubric's out_of, kept on it, rounded. Monotone in `value`."""

@@ -23,6 +23,8 @@ from rubrica.text.words import (
     sentence_lengths,
     sentences,
     spaced_words,
+    whole_lexicon_spans,
+    whole_lexicon_unread,
     word_counts,
     words,
 )
@@ -43,6 +45,7 @@ class TextMeasure:
     high: float = math.inf
     low: float = 0.0
     spans: Callable[[Texts, Field], Spans] | None = None
+    unread: Callable[[Texts, Field], int] | None = None  # of a feature that looks for something in the whole text
 
     def of(self, field: Field, prefix: str) -> Feature:
         """The feature of one field."""
@@ -53,7 +56,8 @@ class TextMeasure:
             low=self.low,
             high=self.high,
             compute=partial(_value, value, field),
-            evidence=None if spans is None else partial(_evidence, spans, field, label),
+            evidence=None if spans is None else partial(_evidence, spans, field, label, self.unread is not None),
+            unread=None if self.unread is None else partial(_unread, self.unread, field),
         )
 
 
@@ -61,8 +65,14 @@ def _value(value: Callable[[Texts, Field], float], field: Field, texts: Texts) -
     return float(value(texts, field))
 
 
-def _evidence(spans: Callable[[Texts, Field], Spans], field: Field, label: str, texts: Texts) -> list[Span]:
-    text = texts.of(field)
+def _unread(unread: Callable[[Texts, Field], int], field: Field, texts: Texts) -> int:
+    return unread(texts, field)
+
+
+def _evidence(
+    spans: Callable[[Texts, Field], Spans], field: Field, label: str, whole: bool, texts: Texts
+) -> list[Span]:
+    text = texts.whole(field) if whole else texts.of(field)
     return [
         Span(field, start, end, text[start : min(end, start + SPAN_TEXT)], label)
         for start, end in spans(texts, field)[:MOST_SPANS]
@@ -75,6 +85,16 @@ def _count_measure(name: str, says: str, spans: Callable[[Texts, Field], Spans])
 
 def _lexicon_measure(name: str, says: str, which: Lexicon) -> TextMeasure:
     return _count_measure(name, says, lambda texts, field: lexicon_spans(texts, field, which))
+
+
+def _whole_lexicon_measure(name: str, says: str, which: Lexicon) -> TextMeasure:
+    return TextMeasure(
+        name,
+        says,
+        lambda texts, field: len(whole_lexicon_spans(texts, field, which)),
+        spans=lambda texts, field: whole_lexicon_spans(texts, field, which),
+        unread=lambda texts, field: whole_lexicon_unread(texts, field, which),
+    )
 
 
 def _pattern_measure(name: str, says: str, pattern: Pattern[str] | Regex) -> TextMeasure:
@@ -149,7 +169,7 @@ MEASURES: tuple[TextMeasure, ...] = (
     _lexicon_measure(
         "example_count", "phrases in the {text} that introduce an example: for instance, such as", "examples"
     ),
-    _lexicon_measure("profanity_count", "offensive or abusive words in the {text}", "profanity"),
+    _whole_lexicon_measure("profanity_count", "offensive or abusive words in the {text}", "profanity"),
     _count_measure("emotion_count", "words of distress or joy in the {text}, negated or not", _emotions),
     _count_measure(
         "distress_count",

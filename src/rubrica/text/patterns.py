@@ -8,8 +8,9 @@ for those. What was found out about re2, and what is done about it:
   one at a time.
 - A set never gives up when its states do not fit in memory: it rebuilds them, which takes about 17 ns for each
   step and byte. A single pattern falls back to a slower but steady method instead, of about 8 ns for each step
-  and byte. So a pattern may cost `MAX_STEPS` a character, texts are read as far as `judged_part` goes, and those
-  of more than `SET_STEPS` for all patterns of a set are searched one pattern at a time.
+  and byte. So a pattern may cost `MAX_STEPS` a character and `TEXT_STEPS` a text: it reads all of a text that costs no
+  more, and head and tail of a longer one. Texts of more than `SET_STEPS` for all patterns of a set are searched one
+  pattern at a time.
 - Finding *all* matches can scan the rest of the text once per match (``.*c|a`` in a text of a's). That may take
   `SEARCH_SECONDS`; past it the pattern fails with a reason, rather than run on or give a wrong count.
 - ``\\b``, ``\\d``, ``\\w`` and ``\\s`` of re2 know ASCII only; ``\\pL``, ``\\pN`` know every script.
@@ -17,8 +18,7 @@ for those. What was found out about re2, and what is done about it:
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from time import thread_time
@@ -28,6 +28,7 @@ import msgspec
 import re2
 
 from rubrica.errors import PatternError
+from rubrica.text.encoded import EncodedPart, SearchClock, encoded, encoded_part, in_characters, without_surrogates
 from rubrica.text.pattern_cost import steps_per_character
 from rubrica.text.regexsource import (
     Edges,
@@ -38,14 +39,18 @@ from rubrica.text.regexsource import (
     keyword_source,
     without_edges,
 )
-from rubrica.text.truncation import JUDGED_BYTES, SHORT, judged_part
+from rubrica.text.truncation import JUDGED_BYTES, Excerpt
 
 MAX_REGEX = 2_000  # characters in one author pattern
 MAX_KEYWORDS = 2_000  # keywords in one list
 MAX_KEYWORD = 200  # characters in one keyword
 MAX_LIST = 40_000  # characters in one list, of which each gap between words counts for `GAP_CHARACTERS`
 GAP_CHARACTERS = 10
-MAX_STEPS = 90  # a character, of one pattern: under 50 ms for the longest text that is read
+MAX_STEPS = 90  # a character, of one pattern
+TEXT_STEPS = MAX_STEPS * JUDGED_BYTES  # of one pattern in one text, times its bytes: under 50 ms
+MOST_BYTES = 4_000_000  # of one text that any pattern reads: twice what a server takes
+FEW_STEPS = 5  # a character, of a pattern whose states fit in memory whatever the text: there it costs one
+LIST_SPEED = 5  # how many steps of a list of keywords take the time of one of a regular expression
 PATTERN_MEMORY = 2 << 20  # bytes; bounds the program of one pattern, so that refusing takes ~10 ms
 KEYWORD_STEP = 1_000  # instructions of a list of keywords that count as one step
 SET_MEMORY = 64 << 20  # bytes; a ceiling, taken only as texts call for it
@@ -57,18 +62,8 @@ SCAN_SECONDS = 0.5  # the same for all patterns of a set
 _UNTIMED = 2_000  # bytes of a text in which every match is found, whatever the time
 
 _SPAN_GROUP = "span"
-_PROBES = (
-    b"",
-    b"a",
-    b" ",
-    b"a ",
-    b" a",
-    b"\n",
-    b"a\na",
-    "é".encode(),
-)  # contexts in which anchors can match nothing
+_PROBES = (b"", b"a", b" ", b"a ", b" a", b"\n", b"a\na", "é".encode())  # contexts in which anchors can match nothing
 _UNANCHORED = getattr(getattr(re2, "_Anchor", None), "UNANCHORED", None)
-_SURROGATES = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,17 +92,26 @@ class Regex:
         """Whether a match may be no evidence, as with an author's group ``(?P<span>x?)``: it then does not count."""
         return bool(self.groups) and not self.keywords
 
+    @property
+    def cost(self) -> float:
+        """What a byte costs, in steps of a regular expression."""
+        if self.keywords:
+            return self.steps / LIST_SPEED
+        return 1.0 if self.steps <= FEW_STEPS else float(self.steps)
+
+    @property
+    def longest(self) -> int:
+        """Bytes of the longest text that is read in full; of a longer one, as much of its head and tail."""
+        return max(JUDGED_BYTES, min(MOST_BYTES, int(TEXT_STEPS / self.cost)))
+
     def spans(self, text: str, limit: int | None = None) -> list[tuple[int, int]]:
-        """Where it occurs in the part of a text that is read, without overlaps, in characters; at most `limit`."""
-        part = judged_part(text)
-        data = encoded(part.text)
-        found = self.byte_spans(data, limit)
-        places = found if len(data) == len(part.text) else _in_characters(data, found)
-        return [(part.position(start), part.position(end)) for start, end in places] if part.left_out else places
+        """Where it occurs in what is read of a text, without overlaps, in characters; at most `limit`."""
+        part = encoded_part(text, self.longest)
+        return part.places(self.byte_spans(part.data, limit))
 
     def count(self, text: str, limit: int | None = None) -> int:
-        """How often it occurs in the part of a text that is read, without overlaps; counting stops at `limit`."""
-        return len(self.byte_spans(encoded(judged_part(text).text), limit))
+        """How often it occurs in what is read of a text, without overlaps; counting stops at `limit`."""
+        return len(self.spans(text, limit))
 
     def byte_spans(self, data: bytes, limit: int | None, seconds: float = SEARCH_SECONDS) -> list[tuple[int, int]]:
         """Where it occurs in UTF-8, without overlaps, in bytes; a PatternError if that takes too long to find out."""
@@ -143,22 +147,6 @@ class Regex:
         return found
 
 
-class SearchClock:
-    """The processor time that is left for looking for matches in one text."""
-
-    __slots__ = ("_started", "left")
-
-    def __init__(self, seconds: float = SCAN_SECONDS) -> None:
-        self.left = seconds
-        self._started = 0.0
-
-    def __enter__(self) -> None:
-        self._started = thread_time()
-
-    def __exit__(self, *_: object) -> None:
-        self.left -= thread_time() - self._started
-
-
 class Scan(msgspec.Struct, frozen=True, eq=False, gc=False):
     """One text, and which patterns of a set occur in it."""
 
@@ -168,22 +156,30 @@ class Scan(msgspec.Struct, frozen=True, eq=False, gc=False):
     found: list[int]  # indexes, in order
 
     clock: SearchClock | None = None  # for a text in which looking for matches is timed
+    parts: Mapping[int, EncodedPart] | None = None  # what was read, by pattern, where that is not all of the text
+
+    def excerpt(self, index: int) -> Excerpt | None:
+        """What the pattern at `index` read of the text; None where that is all of it."""
+        return self.parts[index].excerpt if self.parts is not None and index in self.parts else None
 
     def spans(self, index: int, limit: int | None = None) -> list[tuple[int, int]]:
         """Where the pattern at `index` occurs, without overlaps, in characters."""
         places = self._byte_spans(index, limit)
-        return places if len(self.data) == len(self.text) else _in_characters(self.data, places)
+        if self.parts is not None and index in self.parts:
+            return self.parts[index].places(places)
+        return places if len(self.data) == len(self.text) else in_characters(self.data, places)
 
     def count(self, index: int, limit: int | None = None) -> int:
         """How often the pattern at `index` occurs, without overlaps; counting stops at `limit`."""
-        return len(self._byte_spans(index, limit))
+        return len(self.spans(index, limit) if self.parts is not None else self._byte_spans(index, limit))
 
     def _byte_spans(self, index: int, limit: int | None) -> list[tuple[int, int]]:
         pattern = self.patterns[index]
         if self.clock is None:
             return pattern.byte_spans(self.data, limit)
+        data = self.parts[index].data if self.parts is not None and index in self.parts else self.data
         with self.clock:
-            return pattern.byte_spans(self.data, limit, min(SEARCH_SECONDS, self.clock.left))
+            return pattern.byte_spans(data, limit, min(SEARCH_SECONDS, self.clock.left))
 
 
 class PatternSet:
@@ -194,17 +190,20 @@ class PatternSet:
     ([1], [(4, 10)])
     """
 
-    __slots__ = ("_match", "longest", "patterns")
+    __slots__ = ("_each", "_match", "_reads", "longest", "patterns")
 
-    def __init__(self, patterns: Sequence[Regex]) -> None:
+    def __init__(self, patterns: Sequence[Regex], each: int = MOST_BYTES) -> None:
+        """`each` are the bytes of a text that one pattern reads at most, where many share the time."""
         self.patterns = tuple(patterns)
         self._match = _set_match(self.patterns)
+        self._each = each
+        self._reads = tuple(min(pattern.longest, self._each) for pattern in patterns)
         steps = sum(pattern.steps for pattern in patterns) + 1
         self.longest = -1 if self._match is None else min(JUDGED_BYTES, SET_STEPS // steps)
         """Bytes of the longest text that goes through the set."""
 
-    def __reduce__(self) -> tuple[type[PatternSet], tuple[tuple[Regex, ...]]]:
-        return PatternSet, (self.patterns,)  # a compiled set cannot be sent to another process; its patterns can
+    def __reduce__(self) -> tuple[type[PatternSet], tuple[tuple[Regex, ...], int]]:
+        return PatternSet, (self.patterns, self._each)  # a compiled set cannot be sent to another process
 
     def __len__(self) -> int:
         return len(self.patterns)
@@ -218,9 +217,9 @@ class PatternSet:
         return match
 
     def scan(self, text: str) -> Scan:
-        """Find the patterns that occur in the part of a text that is read, in one pass."""
-        if len(text) > SHORT:
-            text = judged_part(text).text
+        """Find the patterns that occur in a text, in one pass where it is short enough."""
+        if len(text) > JUDGED_BYTES:
+            return self._scan_long(text)
         try:
             data = text.encode()
         except UnicodeEncodeError:
@@ -229,9 +228,27 @@ class PatternSet:
         if found:
             found.sort()
             found.pop()  # the always matching pattern, added last
+        elif len(data) > JUDGED_BYTES:
+            return self._scan_long(text)
         else:
             found = [index for index, pattern in enumerate(self.patterns) if pattern.compiled.search(data) is not None]
-        return Scan(text, data, self.patterns, found, SearchClock() if len(data) > _UNTIMED else None)
+        return Scan(text, data, self.patterns, found, SearchClock(SCAN_SECONDS) if len(data) > _UNTIMED else None)
+
+    def _scan_long(self, text: str) -> Scan:
+        """The same one pattern after the other, each in as much of the text as it may read."""
+        whole = encoded_part(text, max(self._reads, default=JUDGED_BYTES))
+        by_limit: dict[int, EncodedPart] = {}
+        parts: dict[int, EncodedPart] = {}
+        found = []
+        for index, (pattern, limit) in enumerate(zip(self.patterns, self._reads, strict=True)):
+            part = whole
+            if whole.excerpt.left_out or len(whole.data) > limit:
+                size = JUDGED_BYTES << (limit // JUDGED_BYTES).bit_length() - 1  # few sizes, which many share
+                part = by_limit.get(size) or by_limit.setdefault(size, encoded_part(text, size))
+                parts[index] = part
+            if pattern.compiled.search(part.data) is not None:
+                found.append(index)
+        return Scan(text, whole.data, self.patterns, found, SearchClock(SCAN_SECONDS), parts or None)
 
     def matching(self, text: str) -> list[int]:
         """The indexes of the patterns that occur in the text, in order."""
@@ -306,7 +323,7 @@ def keyword_regex(keywords: Sequence[str], match: KeywordMatch = "word") -> str:
             f"the keywords have {total:,} characters together, the most is {MAX_LIST:,}, where a gap between words "
             f"counts for {GAP_CHARACTERS} (split the list)"
         )
-    return keyword_source([_SURROGATES.sub("\ufffd", keyword) for keyword in keywords], match, _SPAN_GROUP)
+    return keyword_source([without_surrogates(keyword) for keyword in keywords], match, _SPAN_GROUP)
 
 
 def compile_keywords(keywords: Sequence[str], match: KeywordMatch = "word") -> Regex:
@@ -328,14 +345,6 @@ def _search(compiled: Any, _anchor: object, data: bytes, position: int, _size: i
     """What the binding's Match gives: the stretch of the next match and of its groups, (-1, -1) for none."""
     match = compiled.search(data, position)
     return [(-1, -1)] if match is None else [match.span(group) for group in range(compiled.groups + 1)]
-
-
-def encoded(text: str) -> bytes:
-    """UTF-8; half of a surrogate pair, which UTF-8 cannot hold, becomes U+FFFD and stays one character."""
-    try:
-        return text.encode()
-    except UnicodeEncodeError:
-        return _SURROGATES.sub("\ufffd", text).encode()
 
 
 def quote_pattern(source: str) -> str:
@@ -382,15 +391,3 @@ def _set_match(patterns: Sequence[Regex]) -> Any:
     # The binding under re2's Python class takes bytes alone, and spares a quarter of the time on a short
     # text.
     return getattr(together, "_set", together).Match
-
-
-def _in_characters(data: bytes, spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Byte offsets as character offsets, in one walk over the text."""
-    found: list[tuple[int, int]] = []
-    at_byte = at_character = 0
-    for start, end in spans:
-        first = at_character + len(data[at_byte:start].decode("utf-8", "replace"))
-        at_character = first + len(data[start:end].decode("utf-8", "replace"))
-        at_byte = end
-        found.append((first, at_character))
-    return found

@@ -10,12 +10,17 @@ from ipaddress import AddressValueError, IPv4Address, IPv6Address
 from math import inf
 from typing import Literal, get_args
 
+import re2
+
 from rubrica.text.texts import Feature, Span, Texts
+from rubrica.text.windows import LONG, WindowedFindings, unscreened, windows_of
 
 Kind = Literal["iban", "card", "ssn", "email", "ip", "phone"]
 KINDS: tuple[Kind, ...] = get_args(Kind)  # most certain first: where two overlap, the earlier kind wins
 
 EVIDENCE_LIMIT = 20  # spans kept as evidence; the count is never cut
+WINDOW, MARGIN = 1_000, 200  # characters of a long text that are screened at once, and of what stands around them
+CLOSE_LOOKS = 30  # windows of a long text that are looked at closely: under 50 ms
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +49,33 @@ def find_pii(text: str) -> tuple[PiiSpan, ...]:
                 taken[start:end] = b"\x01" * (end - start)
                 found.append(PiiSpan(kind, start, end, text[start:end]))
     return tuple(sorted(found, key=lambda item: item.start))
+
+
+def search_pii(text: str) -> WindowedFindings[PiiSpan]:
+    """`find_pii` in a text of any length: of a long one, where a screen says that there may be something.
+
+    >>> long = "Nothing here. " * 10_000 + "Write to ann@example.org."
+    >>> [(item.text, item.start) for item in search_pii(long).found], search_pii(long).unread
+    ([('ann@example.org', 140009)], 0)
+    """
+    if len(text) <= LONG:
+        return WindowedFindings(find_pii(text))
+    found: list[PiiSpan] = []
+    looks, unread = 0, unscreened(text)
+    for window in windows_of(text, WINDOW, MARGIN):
+        around = text[window.low : window.high]
+        if _SCREEN.search(around.encode(errors="replace")) is None:
+            continue
+        looks += 1
+        if looks > CLOSE_LOOKS:
+            unread += window.end - window.start
+            continue
+        found += [
+            PiiSpan(item.kind, item.start + window.low, item.end + window.low, item.text)
+            for item in find_pii(around)
+            if window.owns(item.start)
+        ]
+    return WindowedFindings(tuple(sorted(found, key=lambda item: item.start)), unread)
 
 
 def mask(text: str) -> str:
@@ -276,31 +308,38 @@ _FINDERS: dict[Kind, Callable[[str], Iterator[tuple[int, int]]]] = {
     "phone": _phones,
 }
 
+# Something of which every kind has a part: a sign in an e-mail address, digits that stand close, two colons.
+_SCREEN = re2.compile(
+    rb"@|[0-9](?:[ .()/-]{0,2}[0-9]){6}|[A-Za-z]{2}[0-9]{2}[ -]?[A-Za-z0-9]|(?:[0-9]{1,3}\.){3}[0-9]|::"
+    rb"|(?:[0-9A-Fa-f]{1,4}:){7}"
+)
+
 # --- features ---------------------------------------------------------------------------------------------
 
 
-def pii_of(texts: Texts) -> tuple[PiiSpan, ...]:
-    """What `find_pii` finds in the response, found once."""
+def pii_of(texts: Texts) -> WindowedFindings[PiiSpan]:
+    """What `search_pii` finds in the response, found once."""
     if pii_of not in texts.derived:
-        texts.derived[pii_of] = find_pii(texts.response)
-    found: tuple[PiiSpan, ...] = texts.derived[pii_of]  # type: ignore[assignment]
+        texts.derived[pii_of] = search_pii(texts.whole_response)
+    found: WindowedFindings[PiiSpan] = texts.derived[pii_of]  # type: ignore[assignment]
     return found
 
 
 def _count(texts: Texts, kinds: Sequence[Kind]) -> float:
-    return float(sum(item.kind in kinds for item in pii_of(texts)))
+    return float(sum(item.kind in kinds for item in pii_of(texts).found))
 
 
 def _evidence(texts: Texts, kinds: Sequence[Kind]) -> list[Span]:
     return [
         Span("response", item.start, item.end, mask_value(item.text)[-200:], item.kind)
-        for item in pii_of(texts)
+        for item in pii_of(texts).found
         if item.kind in kinds
     ][:EVIDENCE_LIMIT]
 
 
 def _feature(name: str, says: str, *kinds: Kind) -> Feature:
-    return Feature(name, says, 0, inf, partial(_count, kinds=kinds), partial(_evidence, kinds=kinds))
+    compute, evidence = partial(_count, kinds=kinds), partial(_evidence, kinds=kinds)
+    return Feature(name, says, 0, inf, compute, evidence, lambda texts: pii_of(texts).unread)
 
 
 FEATURES: tuple[Feature, ...] = (

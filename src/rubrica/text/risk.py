@@ -131,8 +131,15 @@ def _evidence(texts: Texts, head: Head, label: str) -> list[Span]:
     return [Span("response", start, end, text[start:end], label) for start, end in drivers(text, head)]
 
 
+def _unread(texts: Texts) -> int:
+    """What is left out of a response that is too long to be read in full: it could only add to the risk."""
+    part = texts.parts.get("response")
+    return part.left_out if part is not None else 0
+
+
 def _feature(name: str, head: Head, says: str, label: str) -> Feature:
-    return Feature(name, says, 0.0, 1.0, partial(_value, head=head), partial(_evidence, head=head, label=label))
+    evidence = partial(_evidence, head=head, label=label)
+    return Feature(name, says, 0.0, 1.0, partial(_value, head=head), evidence, _unread)
 
 
 FEATURES: tuple[Feature, ...] = (

@@ -21,12 +21,12 @@ class Texts:
     (39998, ('the response has 100,000 characters: the first 19,998 and the last 19,997 were read',))
     """
 
-    __slots__ = ("asked", "derived", "history", "parts", "prompt", "response", "whole_response")
+    __slots__ = ("asked", "derived", "history", "parts", "prompt", "response", "whole_prompt", "whole_response")
 
     def __init__(
         self, prompt: str = "", response: str = "", history: Sequence[str] = (), asked: Sequence[str] = ()
     ) -> None:
-        self.whole_response = response
+        self.whole_prompt, self.whole_response = prompt, response
         self.parts: dict[Field, Excerpt | RecentTexts] = {}  # of the texts that are too long to be read in full
         if len(prompt) > SHORT:
             prompt = self._part("prompt", prompt)
@@ -52,6 +52,10 @@ class Texts:
                 return self.response
             case "history":
                 return "\n".join(self.history)
+
+    def whole(self, name: Field) -> str:
+        """The whole text of one field, however long; of earlier texts, as much as is read."""
+        return self.whole_response if name == "response" else self.whole_prompt if name == "prompt" else self.of(name)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -79,7 +83,11 @@ class Texts:
 
 @dataclass(frozen=True, slots=True)
 class Feature:
-    """A number that can be read off the texts, by name, in any formula."""
+    """A number that can be read off the texts, by name, in any formula.
+
+    Most are estimates where a text is long: they read its head and tail. A feature with `unread` looks for something
+    in whole texts, and its evidence lies in them; where it could not look everywhere, its value is the least it can be.
+    """
 
     name: str
     says: str  # one line for the generated table: what it counts, its unit
@@ -87,3 +95,4 @@ class Feature:
     high: float
     compute: Callable[[Texts], float]
     evidence: Callable[[Texts], Sequence[Span]] | None = None  # the stretches it counted, where there are any
+    unread: Callable[[Texts], int] | None = None  # characters that it should have looked at, and did not

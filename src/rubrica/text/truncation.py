@@ -1,4 +1,4 @@
-"""Long texts, judged by their head and tail: what code reads of one text is bounded, and the bound is told.
+"""Long texts, read by their head and tail where all of it would take too long: the bound is told.
 
 The cost of a pattern is bounded by its steps for each byte (`text.pattern_cost`) times the bytes it reads, so the bound
 for texts is in bytes of UTF-8.
@@ -10,8 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 JUDGED_BYTES = 40_000
-"""Bytes of one text, in UTF-8, that features and patterns read; of a longer one they read head and tail."""
-SHORT = JUDGED_BYTES // 4
+"""Bytes of one text, in UTF-8, that features read, and every pattern at least; of a longer one, its head and tail."""
+CHARACTER_BYTES = 4
+"""Of one character in UTF-8, at most."""
+SHORT = JUDGED_BYTES // CHARACTER_BYTES
 """Characters of a text that is within the bound whatever it is written in."""
 
 GAP = "\n…\n"
@@ -31,6 +33,25 @@ class Excerpt:
     left_out: int = 0  # characters of the whole text that are not kept
     head: int = 0  # characters kept from the beginning, where something was left out
 
+    @property
+    def tail(self) -> int:
+        """Characters kept from the end, where something was left out."""
+        return len(self.text) - self.head - len(GAP) if self.left_out else 0
+
+    @property
+    def read(self) -> int:
+        """Characters of the whole text that are kept."""
+        return self.head + self.tail if self.left_out else len(self.text)
+
+    def is_near_gap(self, start: int, end: int) -> bool:
+        """Whether a stretch of the excerpt touches what was left out: in the whole text it may not be there.
+
+        >>> part = excerpt("a word cut in two", 11)
+        >>> part.text, part.is_near_gap(2, 4), part.is_near_gap(0, 3)
+        ('a wo\\n…\\n two', True, False)
+        """
+        return bool(self.left_out) and end >= self.head and start <= self.head + len(GAP)
+
     def position(self, at: int) -> int:
         """Where a position in the excerpt lies in the whole text.
 
@@ -49,9 +70,8 @@ class Excerpt:
         """
         if not self.left_out:
             return ""
-        tail = len(self.text) - self.head - len(GAP)
-        total = self.head + self.left_out + tail
-        return f"the {name} has {total:,} characters: the first {self.head:,} and the last {tail:,} were read"
+        total = self.read + self.left_out
+        return f"the {name} has {total:,} characters: the first {self.head:,} and the last {self.tail:,} were read"
 
 
 def excerpt(text: str, limit: int) -> Excerpt:
@@ -70,20 +90,20 @@ def excerpt(text: str, limit: int) -> Excerpt:
     return Excerpt(kept, len(text) - head - tail, head)
 
 
-def judged_part(text: str) -> Excerpt:
-    """What features and patterns read of a text: `JUDGED_BYTES` of UTF-8 at most.
+def judged_part(text: str, limit: int = JUDGED_BYTES) -> Excerpt:
+    """What is read of a text: `limit` bytes of UTF-8 at most.
 
     >>> part = judged_part("é" * 30_000)
     >>> len(part.text.encode()), part.left_out
     (39997, 10004)
     """
-    if len(text) <= SHORT or (text.isascii() and len(text) <= JUDGED_BYTES):
+    if len(text) * CHARACTER_BYTES <= limit or (len(text) <= limit and text.isascii()):
         return Excerpt(text)
     if text.isascii():
-        return excerpt(text, JUDGED_BYTES - _size(GAP) + len(GAP))
-    if len(text) <= JUDGED_BYTES and _size(text) <= JUDGED_BYTES:
+        return excerpt(text, limit - _size(GAP) + len(GAP))
+    if len(text) <= limit and _size(text) <= limit:
         return Excerpt(text)
-    half = (JUDGED_BYTES - _size(GAP)) // 2
+    half = (limit - _size(GAP)) // 2
     head = len(_encoded(text[:half])[:half].decode(errors="ignore"))
     tail = len(_encoded(text[-half:])[-half:].decode(errors="ignore"))
     return Excerpt(f"{text[:head]}{GAP}{text[len(text) - tail :]}", len(text) - head - tail, head)

@@ -15,6 +15,7 @@ from typing import Concatenate, NamedTuple, ParamSpec, TypeVar, cast
 from rubrica.text.lexicon import Lexicon, lexicon, lexicon_regex
 from rubrica.text.patterns import Regex
 from rubrica.text.texts import Field, Texts
+from rubrica.text.truncation import judged_part
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -142,6 +143,17 @@ def stem(word: str) -> str:
 def lexicon_spans(texts: Texts, name: Field, which: Lexicon) -> list[tuple[int, int]]:
     """Where the entries of a word list occur in a field, in characters."""
     return lexicon_regex(which).spans(texts.of(name))
+
+
+@cached_reading
+def whole_lexicon_spans(texts: Texts, name: Field, which: Lexicon) -> list[tuple[int, int]]:
+    """The same in the whole text, as far as the list can be looked for in it."""
+    return lexicon_regex(which).spans(texts.whole(name))
+
+
+def whole_lexicon_unread(texts: Texts, name: Field, which: Lexicon) -> int:
+    """Characters of the whole text in which a list was not looked for."""
+    return judged_part(texts.whole(name), lexicon_regex(which).longest).left_out
 
 
 @cached_reading
