@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
-from gateway_stage import Scripted, stage
+from gateway_stage import Scripted, provided, stage
+from loopback import Loopback
 from test_gateway_flow import DOWN, chat, route, said, step, tier0, tier1
 
 from rubrica.gateway.bill import bill
@@ -62,6 +64,18 @@ def test_a_setting_sends_it_marked() -> None:
     assert said(found) == UNSAFE
     assert "safety-floor" in found.degraded
     assert step(found, "decision")[1].startswith("tier-0")
+
+
+def test_an_unsafe_statement_beyond_what_judges_are_shown_is_a_veto_too(tmp_path: Path) -> None:
+    scores = {
+        name: {"reason": "fine", "score": 10, "confidence": 0.9}
+        for name in ("accuracy", "completeness", "clarity", "depth", "safety")
+    }
+    words = "All is well here. " * 2_000
+    with provided(tmp_path, Loopback(words + UNSAFE + words), None, Loopback(json.dumps(scores))) as on:
+        reply = on.ask()
+        assert reply.headers["x-sleipner-refused"].startswith("unsafe-")
+        assert b"bomb" not in reply.body
 
 
 @pytest.mark.parametrize("streamed", [False, True])

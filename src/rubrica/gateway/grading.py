@@ -53,6 +53,7 @@ class Grade:
     failure: str = ""  # why there is no evaluation
     duration_ms: float = 0.0
     note: str = ""  # what was left out of long texts
+    unsafe_beyond: str = ""  # the family of an unsafe statement in the part that judges were not shown
 
     @property
     def cost(self) -> Cost | None:
@@ -61,6 +62,8 @@ class Grade:
     @property
     def veto(self) -> str:
         """The gate that settled the verdict against the answer, whatever its score; empty where none did."""
+        if self.unsafe_beyond:
+            return f"unsafe-{self.unsafe_beyond}"
         return next((gate.name for gate in self._vetoes if gate.fired), "") if not self.passed else ""
 
     @property
@@ -68,6 +71,8 @@ class Grade:
         """The gate that settled the verdict, or that could not be judged; for an answer without a grade, that."""
         if self.evaluation is None:
             return "ungraded"
+        if self.unsafe_beyond:
+            return self.veto
         return next((gate.name for gate in self._vetoes), "") if not self.passed else ""
 
     @property
@@ -107,7 +112,7 @@ class Grader:
         started = time.perf_counter()
         plan = self._plan if threshold is None else await self._variant(question_type, threshold)
         evaluation: Evaluation | None = None
-        failure, unseen = "", ""
+        failure, unseen = "", _Unseen()
         shown = excerpt_of(chat, answer, self._characters)
         whole = replace(shown, answer=Excerpt(answer))
         shown = whole if plan.judge is None else shown
@@ -129,15 +134,16 @@ class Grader:
         if not failure and evaluation is not None and evaluation.verdict == INCONCLUSIVE:
             failure = f"the grade is open: {evaluation.reason}"
         passed = evaluation is not None and evaluation.verdict == self.rubric.verdicts[0].label
-        failure = failure or (unseen if passed else "")
+        failure = failure or (unseen.reason if passed else "")
         notes = (shown.note, *(evaluation.notes if evaluation is not None else ()))
         note = "; ".join(dict.fromkeys(filter(None, notes)))
         if failure or evaluation is None:
-            return Grade(question_type, wanted, FAILED_SHARE * out_of, False, evaluation, failure, spent, note)
+            failed = FAILED_SHARE * out_of
+            return Grade(question_type, wanted, failed, False, evaluation, failure, spent, note, unseen.family)
         # Grading that stopped once the verdict was decided leaves the score open: the nearer end of what it can be.
         low, high = evaluation.bounds
         score = evaluation.score if evaluation.score is not None else low if passed else high
-        return Grade(question_type, wanted, score, passed, evaluation, "", spent, note)
+        return Grade(question_type, wanted, score, passed, evaluation, "", spent, note, unseen.family)
 
     async def _evaluate(self, plan: Plan, texts: GradedTexts, question_type: str) -> Evaluation:
         """On the event loop where it takes next to no time or waits for judges; else in a thread."""
@@ -147,7 +153,7 @@ class Grader:
 
     async def _evaluate_long(
         self, plan: Plan, shown: GradedTexts, whole: GradedTexts, question_type: str
-    ) -> tuple[Evaluation, str]:
+    ) -> tuple[Evaluation, _Unseen]:
         """By judges, who are shown a part of the answer, and by code, which reads all of it in a thread.
 
         With it comes why the answer cannot pass, where that lies in what judges are not shown.
@@ -269,7 +275,15 @@ def _scored(evaluation: Evaluation) -> bool:
     return any(result.status in ("scored", "not_needed") for result in evaluation.dimensions.values())
 
 
-def _begin_whole(plan: Plan, texts: GradedTexts, shown: Excerpt, question_type: str) -> tuple[EvaluationState, str]:
+@dataclass(frozen=True, slots=True)
+class _Unseen:
+    """What the part of an answer that judges are not shown says about it."""
+
+    reason: str = ""  # why the answer cannot pass
+    family: str = ""  # of the unsafe statement in it
+
+
+def _begin_whole(plan: Plan, texts: GradedTexts, shown: Excerpt, question_type: str) -> tuple[EvaluationState, _Unseen]:
     """All that code reads of a whole answer, and why it cannot pass whatever judges say of the part they are shown."""
     state = begin(plan, context_of(texts, question_type))
     state.namespace.partial_counts(plan.decision.reads_others)  # which gates would read on the event loop
@@ -277,7 +291,8 @@ def _begin_whole(plan: Plan, texts: GradedTexts, shown: Excerpt, question_type: 
     first, last = shown.head, len(texts.answer.text) - shown.tail
     for item in found.found:
         if not item.excused and item.end > first and item.start < last:
-            return state, f"the part of the answer that judges were not shown has an unsafe statement ({item.family})"
+            why = f"the part of the answer that judges were not shown has an unsafe statement ({item.family})"
+            return state, _Unseen(why, item.family)
     if found.unread:
-        return state, f"nobody has looked for unsafe statements in {found.unread:,} characters of the answer"
-    return state, ""
+        return state, _Unseen(f"nobody has looked for unsafe statements in {found.unread:,} characters of the answer")
+    return state, _Unseen()
