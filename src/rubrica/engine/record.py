@@ -20,8 +20,9 @@ from rubrica.scoring.conclude import Conclusion, conclude
 
 from .audience import listeners
 from .plan import AxisPlan
+from .reliability import verdict_note
 from .repeats import split_verdicts
-from .state import EvaluationState, NotApplicable, Outcome, weighable
+from .state import EvaluationState, NotApplicable, Outcome, estimated, weighable
 
 MOST_CONCLUSIONS_KEPT = 10_000
 
@@ -30,14 +31,14 @@ def _conclusion(state: EvaluationState) -> Conclusion:
     """What follows from the outcomes; equal ones conclude equally where the rubric reads nothing else."""
     plan, outcomes = state.plan, state.outcomes
     if not plan.decision.closed:
-        return conclude(plan.decision, state.terms, *weighable(state), state.namespace.evidence)
+        return conclude(plan.decision, state.terms, *weighable(state), state.namespace.evidence, estimated(state))
     key: tuple[object, ...] = (state.terms.profile,)
     for axis in plan.axes:
         outcome = outcomes[axis.name]
-        key += (outcome.value if isinstance(outcome, Score) else type(outcome),)
+        key += (outcome.value, outcome.bounds) if isinstance(outcome, Score) else (type(outcome), None)
     found = plan.conclusions.get(key)
     if found is None:
-        found = conclude(plan.decision, state.terms, *weighable(state), state.namespace.evidence)
+        found = conclude(plan.decision, state.terms, *weighable(state), state.namespace.evidence, estimated(state))
         if len(plan.conclusions) >= MOST_CONCLUSIONS_KEPT:
             plan.conclusions.clear()
         plan.conclusions[key] = found
@@ -84,6 +85,8 @@ def record_state(state: EvaluationState, case: str | None) -> Evaluation:
     notes: tuple[str, ...] = (terms.note,) if terms.note else ()
     if not state.namespace.in_full:
         notes += state.namespace.texts.notes
+    if offline and (note := verdict_note(state, verdict)):
+        notes += (note,)
     cost = total_cost(costs) if costs else None
     duration_ms = (time.perf_counter() - state.started) * 1000
     # By place, for keywords take a seventh of the time of a whole evaluation by rules. Each argument is called as its
@@ -118,6 +121,13 @@ def record_state(state: EvaluationState, case: str | None) -> Evaluation:
     )
 
 
+def _band(state: EvaluationState, axis: AxisPlan, score: Score) -> str:
+    """The band of a score; none where its bounds lie in several."""
+    low, high = axis.ends
+    bands = {state.plan.decision.band(share_of(end, low, high)) for end in score.bounds or (score.value,)}
+    return bands.pop() if len(bands) == 1 else ""
+
+
 def _split_reason(split: Mapping[int, str]) -> str:
     said = ", ".join(f"repeat {repeat + 1} {verdict}" for repeat, verdict in sorted(split.items()))
     return f"the judges do not agree with themselves: {said}"
@@ -137,7 +147,7 @@ def _result(state: EvaluationState, axis: AxisPlan, outcome: Outcome) -> Dimensi
     if isinstance(outcome, Score):
         share = share_of(outcome.value, low, high)
         status = "scored"
-        band = decision.band(share) if decision.bands else ""
+        band = _band(state, axis, outcome) if decision.bands else ""
         return DimensionResult(  # by place, as above
             outcome.value,
             share,
@@ -157,6 +167,8 @@ def _result(state: EvaluationState, axis: AxisPlan, outcome: Outcome) -> Dimensi
             outcome.duration_ms,
             outcome.votes,
             outcome.judge,
+            outcome.bounds,
+            outcome.kind,
         )
     if isinstance(outcome, Unscored):
         neutral = decision.on_unscored.policy == "neutral" and axis.name in state.outcomes

@@ -11,10 +11,12 @@ from rubrica.formula import Formula, Interval, conjuncts
 from rubrica.model.evaluation import INCONCLUSIVE, Effect, GateResult, SectionResult, Step
 from rubrica.model.evidence import Span
 
-from .decision_plan import DecisionPlan, GateRule, ProfilePlan, VerdictRule
+from .decision_plan import DecisionPlan, GateRule, ProfilePlan, SectionRule, VerdictRule
 from .normalise import population_variance
 from .weigh import GateReading, Reader, Weighing, first_holding, weigh
 
+MOST_TOLD = 3
+"""Dimensions whose bounds are told in a reason; the result has those of all."""
 Evidence = Callable[[frozenset[str]], tuple[Span, ...]]
 """The stretches of text behind the names a formula reads."""
 
@@ -40,23 +42,33 @@ def conclude(
     names: dict[str, object],
     unknown: Mapping[str, Interval],
     evidence: Evidence,
+    estimated: frozenset[str] = frozenset(),
 ) -> Conclusion:
-    """Weigh the scores, and say why."""
-    weighing = weigh(decision, terms, names, unknown)
+    """Weigh the scores, and say why.
+
+    Of the unknown names, the estimated ones have a value in `names` all the same. The score and its steps are told by
+    those values; the bounds of the score, the gates and the verdict by all that the unknown names may be.
+    """
+    weighing = at = weigh(decision, terms, names, unknown)
+    missing = unknown
+    if estimated:
+        missing = {name: interval for name, interval in unknown.items() if name not in estimated}
+        at = weigh(decision, terms, names, missing)
     low, high = weighing.bounds
-    known = low == high
+    known = at.bounds[0] == at.bounds[1]
+    bands = {decision.band(end / decision.out_of) for end in (low, high)} if known else set()
     verdict = weighing.decided
-    values = [names.get(name) for name in decision.scales if name not in unknown]
+    values = [names.get(name) for name in decision.scales if name not in missing]
     return Conclusion(
         verdict=verdict if verdict is not None else INCONCLUSIVE,
-        reason=_why(weighing, decision, names, unknown),
-        score=low if known else None,
+        reason=_why(weighing, decision, names, unknown, estimated),
+        score=at.bounds[0] if known else None,
         bounds=weighing.bounds,
-        band=decision.band(low / decision.out_of) if known else "",
+        band=bands.pop() if len(bands) == 1 else "",
         variance=population_variance([value for value in values if isinstance(value, int | float)]),
         gates=tuple(_gate_result(reading, names, evidence) for reading in weighing.gates),
-        steps=_steps(decision, terms, names, weighing) if known and not unknown else (),
-        sections=_sections(decision, names, unknown) if decision.sections else {},
+        steps=_steps(decision, terms, names, at) if known and not missing else (),
+        sections=_sections(decision, names, unknown, missing, weighing.bounds) if decision.sections else {},
         errors=weighing.faults,
     )
 
@@ -99,7 +111,13 @@ def _fails(condition: Formula, names: dict[str, object]) -> bool:
         return True
 
 
-def _why(weighing: Weighing, decision: DecisionPlan, names: dict[str, object], unknown: Mapping[str, Interval]) -> str:
+def _why(
+    weighing: Weighing,
+    decision: DecisionPlan,
+    names: dict[str, object],
+    unknown: Mapping[str, Interval],
+    estimated: frozenset[str],
+) -> str:
     match weighing.decider:
         case GateRule() as rule:
             return f"gate {rule.gate.name}: {rule.gate.because or with_values(rule.when, names)}"
@@ -110,11 +128,29 @@ def _why(weighing: Weighing, decision: DecisionPlan, names: dict[str, object], u
             return "; ".join(part for part in parts if part) or f"{rule.label} is the only verdict"
         case _:
             pass
-    if weighing.decided is not None:
+    missing = [name for name in decision.scales if name in unknown and name not in estimated]
+    if weighing.decided is not None and missing:
         return f"whatever the missing scores are, the verdict is {weighing.decided}"
-    open_ends = [name for name in unknown if not name.endswith("_share")]
-    cause = f"no score for {', '.join(open_ends)}" if open_ends else "; ".join(weighing.faults)
-    return f"{cause}: the verdict could be {' or '.join(weighing.verdicts)}"
+    if weighing.decided is not None:
+        fired = [reading.rule for reading in weighing.gates if reading.truth == "yes"]
+        said = "".join(f"gate {rule.gate.name}: {rule.gate.because or rule.gate.when}; " for rule in fired)
+        ends = _within(Interval.of(*weighing.bounds))
+        return f"{said}whatever the exact scores are (the score is within {ends}), the verdict is {weighing.decided}"
+    possible = " or ".join(weighing.verdicts)
+    within = [f"{n} {_within(unknown[n])}" for n in decision.scales if n in estimated and unknown[n].lo < unknown[n].hi]
+    if not within:
+        cause = f"no score for {', '.join(missing)}" if missing else "; ".join(weighing.faults)
+        return f"{cause}: the verdict could be {possible}"
+    several = ", ".join(within[:MOST_TOLD]) + (", …" if len(within) > MOST_TOLD else "")
+    absent = f"there is no score for {', '.join(missing)}, and " if missing else ""
+    return (
+        f"the verdict could be {possible}: {absent}offline scores are only known within bounds ({several}); "
+        "a judge can tell (--judge)"
+    )
+
+
+def _within(interval: Interval) -> str:
+    return f"{interval.lo:.4g} to {interval.hi:.4g}"
 
 
 def _gate_result(reading: GateReading, names: dict[str, object], evidence: Evidence) -> GateResult:
@@ -164,25 +200,41 @@ def _steps(
 
 
 def _sections(
-    decision: DecisionPlan, names: dict[str, object], unknown: Mapping[str, Interval]
+    decision: DecisionPlan,
+    names: dict[str, object],
+    unknown: Mapping[str, Interval],
+    missing: Mapping[str, Interval],
+    score: tuple[float, float],
 ) -> dict[str, SectionResult]:
     results = {}
     for section in decision.sections:
-        reader = Reader(names, {name: value for name, value in unknown.items() if name != "score"})
+        reader = Reader(names, dict(unknown))
+        reader.know_score(score)
         found = reader.range(section.score)
         if found is None:
             reason = "does not apply" if all(names.get(n) is None for n in section.score.names) else reader.faults[-1]
             results[section.name] = SectionResult(None, None, reason)
             continue
         low, high = decision.to_section_score(found[0]), decision.to_section_score(found[1])
-        if low != high:
+        value = low if low == high else _estimate(section, decision, Reader(names, dict(missing)))
+        if value is None:
             results[section.name] = SectionResult(None, None, f"between {low:g} and {high:g}: a score is missing")
             continue
-        names["section"] = low
+        names["section"] = value
+        if low != high:
+            reader.unknown["section"] = Interval.of(low, high)
         labels, rule = first_holding(section.verdicts, reader)
-        reason = ""
+        reason = "" if low == high else f"between {low:g} and {high:g}"
         if rule is not None:
             when = rule.when
-            reason = _why_not(section.verdicts, rule.label, names) if when is None else with_values(when, names)
-        results[section.name] = SectionResult(low, labels[0] if len(labels) == 1 else None, reason)
+            why = _why_not(section.verdicts, rule.label, names) if when is None else with_values(when, names)
+            reason = f"{reason}; {why}" if reason else why
+        results[section.name] = SectionResult(value, labels[0] if len(labels) == 1 else None, reason)
     return results
+
+
+def _estimate(section: SectionRule, decision: DecisionPlan, reader: Reader) -> float | None:
+    """A section's score by the estimated values of its dimensions; None where one is missing."""
+    found = reader.range(section.score)
+    ends = {decision.to_section_score(end) for end in found or (0.0, decision.out_of)}
+    return ends.pop() if len(ends) == 1 else None
