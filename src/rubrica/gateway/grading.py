@@ -1,4 +1,7 @@
-"""Grades an answer as the rubric says, within a deadline. An answer that nobody could grade does not pass."""
+"""Grades an answer as the rubric says, within a deadline.
+
+An answer that nobody could grade does not pass, nor does one of which the bounds of offline scores leave that open.
+"""
 
 from __future__ import annotations
 
@@ -98,7 +101,7 @@ class Grader:
         out_of = plan.decision.out_of
         wanted = self.threshold(question_type) if threshold is None else threshold
         spent = (time.perf_counter() - started) * 1000
-        if not failure and evaluation is not None and evaluation.verdict == INCONCLUSIVE:
+        if not failure and evaluation is not None and evaluation.verdict == INCONCLUSIVE and evaluation.score is None:
             failure = f"the grade is open: {evaluation.reason}"
         if failure or evaluation is None:
             return Grade(question_type, wanted, FAILED_SHARE * out_of, False, evaluation, failure, spent, shown.note)
