@@ -47,7 +47,7 @@ lint: $(VENV)/.installed-dev ## ruff, mypy --strict over package and tests, and 
 bench: $(VENV)/.installed-dev ## one table of ratios against floors measured in the same run
 	$(BIN)/python -m benchmarks
 
-bench-quality: $(VENV)/.installed-dev ## what the safety gate and the checks for personal data find and miss
+bench-quality: $(VENV)/.installed-dev ## what checks find and miss, and how far offline scores agree with people
 	$(BIN)/python -m benchmarks.quality
 
 fuzz: $(VENV)/.installed-dev ## try new examples on every reader: MINUTES=10, TARGETS=a,b; exit code 1 on a finding

@@ -13,7 +13,7 @@ from pydantic.fields import FieldInfo
 from rubrica.cli.features import feature_markdown
 from rubrica.formula import FUNCTIONS
 from rubrica.llm.provider_table import PROVIDERS
-from rubrica.model import calibration, rubric, rules
+from rubrica.model import calibration, reliability, rubric, rules
 from rubrica.model.bounds import LARGEST_NUMBER
 from rubrica.model.context import Context, Image, Message, Metadata, Round
 from rubrica.model.scale import Scale
@@ -58,6 +58,7 @@ PARTS: tuple[tuple[str, type[BaseModel]], ...] = (
     ("`scale`", Scale),
     ("A dimension", rubric.Dimension),
     ("`offline`", rubric.Offline),
+    ("A kind of text under `reliability`", reliability.Reliability),
     ("A part of a dimension", rubric.Part),
     ("A line of `checks`", rubric.Check),
     ("A section", rubric.Section),

@@ -7,6 +7,9 @@ import random
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import cache
+from pathlib import Path
+from tempfile import mkdtemp
 from typing import Any
 from uuid import UUID
 
@@ -18,6 +21,7 @@ from rubrica.gateway.flow import Route
 from rubrica.gateway.grading import Grader
 from rubrica.gateway.upstream import Completion, Stream
 from rubrica.llm.model import ModelError, Usage
+from rubrica.model.rubric import Rubric
 from rubrica.packs.library import load
 from rubrica.store.columns import new_id
 from rubrica.store.gateway import GradedDimension, RequestRecord
@@ -27,7 +31,7 @@ TYPES = {"FACTUAL": 85.0, "ANALYTICAL": 75.0, "TECHNICAL": 80.0, "CREATIVE": 70.
 DIMENSIONS = ("accuracy", "completeness", "clarity", "depth", "safety")
 CAPITAL = "What is the capital of France?"
 GOOD, POOR = "The capital of France is Paris.", "I don't know."
-"""Answers to that: the offline grader passes the first and fails the second."""
+"""Answers to that: an offline grader that is trusted passes the first and fails the second."""
 
 KEYS = [UUID(int=number + 7) for number in range(5)]
 
@@ -60,9 +64,25 @@ class Speaker:
         pass
 
 
+def trusting_rubric() -> Rubric:
+    """The bundled rubric of an operator who takes formulas at their word: what has nothing against it is accurate."""
+    document = load("answer-quality").model_dump(mode="json", exclude_defaults=True)
+    document["judging"]["offline"] = "point"
+    document["dimensions"]["accuracy"]["offline"]["start"] = 9
+    return load(document)
+
+
+@cache
+def trusting_file() -> str:
+    """The same as a file, to be named in settings."""
+    file = Path(mkdtemp(prefix="rubrica-tests-")) / "answer-quality.json"
+    file.write_text(trusting_rubric().model_dump_json(exclude_defaults=True), encoding="utf-8")
+    return str(file)
+
+
 def route(tier0: Speaker, tier1: Speaker | None = None) -> Route:
     """A way through these models, graded offline."""
-    return Route(tier0, tier1, Grader(load("answer-quality"), deadline=30), Classifier())
+    return Route(tier0, tier1, Grader(trusting_rubric(), deadline=30), Classifier())
 
 
 def chat(*said: str, **body: Any) -> Chat:

@@ -18,7 +18,7 @@ from rubrica.model.context import Context
 from rubrica.model.evaluation import INCONCLUSIVE, DimensionResult, Evaluation
 from rubrica.model.judge import Judge
 from rubrica.model.rubric import Rubric
-from rubrica.report.figures import STATUS_WORDS, duration, figure, price
+from rubrica.report.figures import STATUS_WORDS, duration, figure, price, within
 from rubrica.report.roles import role_of
 
 PLUGIN = "rubrica.pytest_plugin"
@@ -68,11 +68,12 @@ def assert_passes(
     """Judge a response, and raise an AssertionError that explains itself unless it passes.
 
     It passes with the rubric's good verdict. `verdict` asks for another one, or for one of several; `min_score` for a
-    score, out of the rubric's full marks. With `min_score` alone the verdict does not matter. Without a judge, the one
-    of ``pytest --rubrica-judge`` is asked; without that, offline stand-ins judge.
+    score, out of the rubric's full marks: a score that is only known within bounds has to reach it with their lower
+    end. With `min_score` alone the verdict does not matter. Without a judge, the one of ``pytest --rubrica-judge`` is
+    asked; without that, offline stand-ins judge.
 
-    >>> assert_passes("answer-quality", prompt="What is 2 + 2?", response="2 + 2 = 4", min_score=60).score
-    68.9
+    >>> assert_passes("norm-macdonald-classic", response="In 1974 my doctor had a moth.", min_score=0.2).score
+    0.25
     """
     __tracebackhide__ = True
     plan = api.compile(rubric)
@@ -95,7 +96,7 @@ class Wanted:
     min_score: float | None = None
 
     def met_by(self, evaluation: Evaluation) -> bool:
-        if self.min_score is not None and (evaluation.score is None or evaluation.score < self.min_score):
+        if self.min_score is not None and (evaluation.score is None or evaluation.bounds[0] < self.min_score):
             return False
         return not self.verdicts or evaluation.verdict in self.verdicts
 
@@ -138,8 +139,10 @@ def _evaluated(plan: Plan, context: Context, judge: Judge | str | None) -> Evalu
 
 def explanation_of(plan: Plan, evaluation: Evaluation, wanted: Wanted) -> Iterator[str]:
     """Why a response does not pass, line by line."""
-    low, high = evaluation.bounds
-    score = figure(evaluation.score) if evaluation.score is not None else f"between {figure(low)} and {figure(high)}"
+    ends = within(evaluation.bounds)
+    score = figure(evaluation.score) + (f" (within {ends})" if ends else "")
+    if evaluation.score is None:
+        score = "between " + " and ".join(figure(end) for end in evaluation.bounds)
     yield f"{plan.rubric.reference}: {evaluation.verdict}, {score} of {figure(evaluation.out_of)}; wanted: {wanted}"
     yield f"  why: {evaluation.reason}"
     for gate in evaluation.gates:

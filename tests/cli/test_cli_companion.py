@@ -17,6 +17,8 @@ import pytest
 from cli_runs import Cli, process, stored
 from loopback import Seen
 
+from rubrica import load
+
 sys.path += [str(Path(__file__).parents[1] / folder) for folder in ("companion", "runs")]
 from langfuse_server import LangfuseServer
 from runs_judged import environment, provided
@@ -40,12 +42,20 @@ def replies(tmp_path: Path) -> tuple[str, str]:
     return f"scripted:{warm}", f"scripted:{cold}"
 
 
+@pytest.fixture
+def points(tmp_path: Path) -> str:
+    """The bundled rubric of somebody who takes its rules at their word."""
+    file = tmp_path / "by-points.json"
+    file.write_text(load("voice-companion").with_offline("point").model_dump_json(exclude_defaults=True))
+    return str(file)
+
+
 def test_a_prompt_fit_to_ship_exits_with_0_and_writes_page_and_evaluations(
-    cli: Cli, tmp_path: Path, replies: tuple[str, str]
+    cli: Cli, tmp_path: Path, replies: tuple[str, str], points: str
 ) -> None:
     page, kept = tmp_path / "trial.html", tmp_path / "kept.jsonl"
     options = ["--prompt", "Be Mira.", "--model", replies[0], "-s", "support", "-o", str(page), "--save", str(kept)]
-    done = cli("companion", "evaluate", *options)
+    done = cli("companion", "evaluate", *options, "-r", points)
     assert done.exit_code == 0, done.stdout
     assert "deploy" in done.stdout
     assert "Emotional support" in page.read_text()
@@ -54,8 +64,18 @@ def test_a_prompt_fit_to_ship_exits_with_0_and_writes_page_and_evaluations(
     assert len({one["case"] for one in stored}) == len(stored) == 11
 
 
-def test_a_prompt_that_needs_revision_exits_with_100_and_says_why(cli: Cli, replies: tuple[str, str]) -> None:
-    done = cli("companion", "evaluate", "--prompt", "x", "--model", replies[1], "-s", "support", "--json")
+def test_rules_alone_ship_no_prompt(cli: Cli, replies: tuple[str, str]) -> None:
+    done = cli("companion", "evaluate", "--prompt", "Be Mira.", "--model", replies[0], "-s", "support", "--json")
+    told = json.loads(done.stdout)
+    assert (done.exit_code, told["decision"]) == (100, "inconclusive")
+    assert told["mean"] > 0.9
+    assert "--judge" in told["reason"]
+
+
+def test_a_prompt_that_needs_revision_exits_with_100_and_says_why(
+    cli: Cli, replies: tuple[str, str], points: str
+) -> None:
+    done = cli("companion", "evaluate", "--prompt", "x", "--model", replies[1], "-s", "support", "--json", "-r", points)
     told = json.loads(done.stdout)
     assert done.exit_code == 100
     assert told["decision"] == "revise"
@@ -95,9 +115,9 @@ def langfuse(monkeypatch: pytest.MonkeyPatch) -> Iterator[LangfuseServer]:
 
 
 def test_a_prompt_comes_from_langfuse_and_the_trial_goes_there(
-    cli: Cli, langfuse: LangfuseServer, replies: tuple[str, str]
+    cli: Cli, langfuse: LangfuseServer, replies: tuple[str, str], points: str
 ) -> None:
-    options = ["--prompt", "langfuse:mira@staging", "--model", replies[0], "-s", "support"]
+    options = ["--prompt", "langfuse:mira@staging", "--model", replies[0], "-s", "support", "-r", points]
     done = cli("companion", "evaluate", *options, "--langfuse", "nightly", "--run-name", "tuesday")
     assert done.exit_code == 0, done.stderr
     assert "'tuesday'" in done.stderr
@@ -107,9 +127,9 @@ def test_a_prompt_comes_from_langfuse_and_the_trial_goes_there(
 
 
 def test_a_trial_that_could_not_be_sent_is_sent_by_the_same_command_and_nobody_is_asked_again(
-    cli: Cli, langfuse: LangfuseServer, tmp_path: Path, replies: tuple[str, str]
+    cli: Cli, langfuse: LangfuseServer, tmp_path: Path, replies: tuple[str, str], points: str
 ) -> None:
-    options = ["--prompt", "Be Mira.", "--model", replies[0], "-s", "support", "--langfuse", "nightly"]
+    options = ["--prompt", "Be Mira.", "--model", replies[0], "-s", "support", "--langfuse", "nightly", "-r", points]
     langfuse.reject_scores = 2
     failed = cli("companion", "evaluate", *options)
     assert failed.exit_code == 1

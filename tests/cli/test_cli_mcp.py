@@ -179,8 +179,9 @@ def test_a_response_is_judged_offline(tmp_path: Path) -> None:
 
     good, own, picture, typo, path, nothing = speak(tmp_path, ["--rubrics", str(tmp_path)], talk)
     found = data_of(good)
-    assert (found["rubric"].partition("@")[0], found["verdict"], found["offline"]) == ("answer-quality", "pass", True)
-    assert found["score"] >= found["threshold"] == 85
+    assert (found["rubric"].partition("@")[0], found["offline"]) == ("answer-quality", True)
+    assert (found["verdict"], found["threshold"]) == ("inconclusive", 85)
+    assert found["bounds"][0] < 85 < found["bounds"][1]
     assert set(found["dimensions"]) == {"accuracy", "completeness", "clarity", "depth", "safety"}
     assert all(one["reason"] for one in found["dimensions"].values())
     assert data_of(own)["rubric"].startswith("tiny@")

@@ -34,9 +34,10 @@ def test_the_page_tells_of_nothing_that_is_not_there() -> None:
 
 def test_every_public_set_that_training_reads_is_named_with_a_licence() -> None:
     """The scripts name sets by their file or source."""
-    code = (ROOT / "training" / "exchanges.py").read_text(encoding="utf-8")
+    code = "".join((ROOT / "training" / name).read_text(encoding="utf-8") for name in ("exchanges.py", "labelled.py"))
     read = set(re.findall(r'records\(folder, "(\w+)"\)', code)) | set(re.findall(r'"(jailbreakbench|diasafety)', code))
-    assert read == {"safety_responses", "jailbreakbench", "diasafety", "pandalm", "gsm8k_train_sample"}
+    told = {"safety_responses", "jailbreakbench", "diasafety", "pandalm", "gsm8k_train_sample"}
+    assert read == told | {"routing_gsm8k", "dialogue_usr_topical"}
     page = (DOCS / "provenance.md").read_text(encoding="utf-8")
-    for name in ("JailbreakBench", "DiaSafety", "PandaLM", "GSM8K"):
-        assert re.search(rf"^\| {name}[^|]*\|[^|]*\| (MIT|Apache-2\.0) \|$", page, re.MULTILINE), name
+    for name in ("JailbreakBench", "DiaSafety", "PandaLM", "GSM8K", "RouteLLM", "USR"):
+        assert re.search(rf"^\| {name}[^|]*\|[^|]*\| (MIT|Apache-2\.0)\b[^|]*\|$", page, re.MULTILINE), name

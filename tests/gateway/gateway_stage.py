@@ -24,6 +24,7 @@ import msgspec
 import openai
 from loopback import Loopback
 
+from gateway_samples import trusting_file
 from rubrica.gateway.gateway import Gateway
 from rubrica.gateway.parts import GatewayModels, GatewayParts
 from rubrica.gateway.settings import GatewaySettings
@@ -44,7 +45,7 @@ from servers import Prompt
 T = TypeVar("T")
 PATIENCE = 60.0
 GOOD = "The capital of France is Paris."
-"""Passes the offline grader as an answer to CAPITAL."""
+"""Passes an offline grader that is trusted as an answer to CAPITAL."""
 
 CAPITAL = "What is the capital of France?"
 POOR = "I don't know."
@@ -291,7 +292,7 @@ def stage(
     by_name = {model.name: model for model in models}
     names = list(by_name)
     chosen = GatewaySettings.model_validate(
-        {"tier0": names[0], "tier1": names[1] if len(names) > 1 else None, **settings}
+        {"tier0": names[0], "tier1": names[1] if len(names) > 1 else None, **settings, **_grading(settings)}
     )
 
     async def opened(_: contextlib.AsyncExitStack) -> Gateway:
@@ -322,6 +323,7 @@ def provided(
                 "tier1": "anthropic:claude-sonnet-4-5" if tier1 is not None else None,
                 "grader": [f"{grader.openai_url}#grader"] if grader is not None else [],
                 **settings,
+                **_grading(settings),
             }
         )
         http = {"http_key": grader.key} if grader is not None else {}
@@ -329,6 +331,11 @@ def provided(
 
     with staged(opened) as on:
         yield on
+
+
+def _grading(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Offline grades are trusted here, so that answers can pass without a judge."""
+    return {"grading": {"rubric": trusting_file(), **settings.get("grading", {})}}
 
 
 _TABLES: list[bytes] = []  # a database with the tables in it, once one was made: copying it takes no time

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from gateway_stage import CAPITAL, GOOD, POOR, Scripted
 
-from rubrica import load
+from gateway_samples import trusting_rubric
 from rubrica.gateway.bill import bill
 from rubrica.gateway.chat import read_chat
 from rubrica.gateway.classifier import Classifier
@@ -37,7 +37,7 @@ async def judge(axes: Mapping[str, Any], context: Context) -> dict[str, Score]:
 def block(level: Debug, first: Any = GOOD, second: Any = GOOD, *, judged: bool = True) -> dict[str, Any]:
     """What a request gets to see, as it comes out of JSON."""
     chat = read_chat(json.dumps({"messages": [{"role": "user", "content": CAPITAL}]}).encode())
-    grader = Grader(load("answer-quality"), judge if judged else None, deadline=5.0)
+    grader = Grader(trusting_rubric(), judge if judged else None, deadline=5.0)
     other = Scripted("http://10.0.0.7/v1#gpt-4o", second) if second is not None else None
     route = Route(Scripted("openai:gpt-4o-mini", first), other, grader, Classifier())
     routed = asyncio.run(route(chat, Controls()))

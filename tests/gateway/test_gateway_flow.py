@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from gateway_stage import CAPITAL, GOOD, POOR, Scripted
 
-from rubrica import load
+from gateway_samples import trusting_rubric
 from rubrica.errors import InputError
 from rubrica.gateway.bill import bill
 from rubrica.gateway.chat import Chat, read_chat
@@ -45,7 +45,7 @@ def chat(question: Any = CAPITAL, **more: Any) -> Chat:
 
 
 def route(first: Scripted, second: Scripted | None, **more: Any) -> Route:
-    grader = more.pop("grader", None) or Grader(load("answer-quality"), deadline=5.0)
+    grader = more.pop("grader", None) or Grader(trusting_rubric(), deadline=5.0)
     return Route(first, second, grader, more.pop("classifier", None) or Classifier(), **more)
 
 
@@ -205,7 +205,7 @@ def test_a_grading_deadline_escalates() -> None:
         await asyncio.sleep(60)
         return {}
 
-    slow = Grader(load("answer-quality"), never, deadline=0.05)
+    slow = Grader(trusting_rubric(), never, deadline=0.05)
     found = asyncio.run(route(tier0(), tier1(), grader=slow)(chat(), Controls()))
     assert found.tier == "tier-1"
     assert found.grade is not None

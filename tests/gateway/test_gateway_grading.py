@@ -6,15 +6,21 @@ import asyncio
 import json
 import time
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
+from gateway_stage import Scripted
 
+from gateway_samples import trusting_rubric
 from rubrica import load
 from rubrica.errors import InputError
 from rubrica.gateway.chat import Chat, read_chat
 from rubrica.gateway.grading import MOST_VARIANTS, Grade, Grader
+from rubrica.gateway.parts import GatewayModels, GatewayParts
+from rubrica.gateway.settings import GatewaySettings
 from rubrica.gateway.variants import with_judging, with_thresholds
+from rubrica.llm.settings import Settings
 from rubrica.model.context import Context
 from rubrica.model.evaluation import Cost, Score, Unscored
 from rubrica.model.rubric import Axis
@@ -53,13 +59,47 @@ def chat(*messages: tuple[str, str]) -> Chat:
 def graded(
     judge: Any = None, answer: str = GOOD, kind: str = "FACTUAL", threshold: float | None = None, **more: Any
 ) -> Grade:
-    grader = Grader(more.get("rubric") or load("answer-quality"), judge, deadline=more.get("deadline", 5.0))
+    grader = Grader(more.get("rubric") or trusting_rubric(), judge, deadline=more.get("deadline", 5.0))
     return asyncio.run(grader(more.get("chat") or chat(), answer, kind, threshold))
 
 
 def test_offline_a_fitting_answer_passes_and_a_shrug_does_not() -> None:
     assert graded().passed
     assert not graded(answer="I don't know.").passed
+
+
+def test_by_bounds_formulas_fail_an_answer_and_pass_none() -> None:
+    bundled = load("answer-quality")
+    open_grade = graded(rubric=bundled)
+    assert (open_grade.passed, open_grade.failure) == (False, "")
+    assert open_grade.evaluation is not None
+    assert open_grade.evaluation.verdict == "inconclusive"
+    assert open_grade.score == open_grade.evaluation.score  # the estimate is told all the same
+    shrug = graded(rubric=bundled, answer="I don't know.")
+    assert shrug.evaluation is not None
+    assert (shrug.passed, shrug.evaluation.verdict) == (False, "fail")
+    assert graded(Fixed(9), rubric=bundled).passed  # a judge's scores have no bounds
+
+
+@pytest.mark.parametrize(
+    ("rubric", "setting", "wanted"),
+    [(None, None, "bounds"), (None, "point", "point"), ("point", None, "point"), ("point", "bounds", "bounds")],
+)
+def test_offline_grades_are_bounds_unless_rubric_or_settings_say_otherwise(
+    tmp_path: Path, rubric: str | None, setting: str | None, wanted: str
+) -> None:
+    own = {
+        "name": "own",
+        "dimensions": {"worth": {"asks": "Is it good?", "offline": {"formula": "1"}}},
+        "verdicts": [{"label": "pass", "when": "score >= 0.5"}, {"label": "fail"}],
+        "judging": {} if rubric is None else {"offline": rubric},
+    }
+    file = tmp_path / "own.json"
+    file.write_text(json.dumps(own))
+    settings = GatewaySettings.model_validate({"grading": {"rubric": str(file), "offline": setting}})
+    parts = GatewayParts.open(settings, GatewayModels(Settings(), lambda *_, **__: Scripted()))
+    assert parts.main.grader.rubric.judging.offline == wanted
+    assert asyncio.run(parts.main.grader(chat(), GOOD, "FACTUAL")).passed is (wanted == "point")
 
 
 def test_a_score_that_equals_the_threshold_passes() -> None:
@@ -150,7 +190,7 @@ def test_thresholds_that_cannot_be_are_refused(thresholds: dict[str, float]) -> 
 
 
 def test_many_chosen_thresholds_do_not_pile_up() -> None:
-    grader = Grader(load("answer-quality"), deadline=5.0)
+    grader = Grader(trusting_rubric(), deadline=5.0)
 
     async def all_of_them() -> list[Grade]:
         return [await grader(chat(), GOOD, "FACTUAL", number / 10) for number in range(MOST_VARIANTS + 6)]

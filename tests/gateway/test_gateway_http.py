@@ -625,7 +625,7 @@ def test_the_embedded_model_answers_without_keys_and_options(tmp_path: Path) -> 
         assert reply.headers["x-sleipner-cost"] == "0"
         assert "Paris" in reply.text
         assert reply.headers["x-sleipner-tier"] == "tier-0"
-        assert 90 <= float(reply.headers["x-sleipner-score"]) <= 98
+        assert 0 < float(reply.headers["x-sleipner-score"]) < 85  # what formulas cannot tell is no reason to pass
         assert reply.debug["performance_metrics"]["question_type"] == "FACTUAL"
         stream = client.chat.completions.create(
             model="gpt-4", messages=asked["messages"], max_tokens=5, stream=True,

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from gateway_stage import CAPITAL, GOOD, POOR, Scripted, Staged, body_of, stage, until
 
-from rubrica import load
+from gateway_samples import trusting_rubric
 from rubrica.gateway.chat import Chat, ChatTurn, read_chat
 from rubrica.gateway.grading import Grade, Grader, excerpt_of
 from rubrica.gateway.workers import GradingBusyError, Workers
@@ -62,7 +62,7 @@ async def watched(on: Staged, question: str):  # type: ignore[no-untyped-def]
 
 def test_what_is_graded_of_a_long_answer_is_its_head_and_tail() -> None:
     async def scores(answer: str) -> float:
-        grade = await Grader(load("answer-quality"), deadline=30.0, characters=2_000)(chat(CAPITAL), answer, "FACTUAL")
+        grade = await Grader(trusting_rubric(), deadline=30.0, characters=2_000)(chat(CAPITAL), answer, "FACTUAL")
         assert not grade.failure
         return grade.score
 
@@ -194,7 +194,7 @@ def test_while_too_much_is_being_graded_requests_escalate(tmp_path: Path) -> Non
 def test_short_answers_are_graded_at_once() -> None:
     async def scenario() -> int:
         workers = Workers(most=0)  # takes nothing
-        grader = Grader(load("answer-quality"), deadline=5.0, workers=workers)
+        grader = Grader(trusting_rubric(), deadline=5.0, workers=workers)
         short = await grader(read_chat(b'{"messages": [{"role": "user", "content": "Why?"}]}'), POOR, "FACTUAL")
         assert not short.failure
         return len(workers)

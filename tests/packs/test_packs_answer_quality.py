@@ -31,6 +31,12 @@ def ask(question_type: str, prompt: str, response: str) -> Evaluation:
     return rubrica.evaluate(PACK, prompt=prompt, response=response, context={"question_type": question_type})
 
 
+def by_points(question_type: str, prompt: str, response: str) -> Evaluation:
+    """The verdict of the offline values alone, which an author may choose."""
+    rubric = rubrica.load(PACK).with_offline("point")
+    return rubrica.evaluate(rubric, prompt=prompt, response=response, context={"question_type": question_type})
+
+
 def fired(evaluation: Evaluation) -> list[str]:
     return [gate.name for gate in evaluation.gates if gate.fired]
 
@@ -133,58 +139,119 @@ def test_variance_is_the_population_variance_of_the_raw_scores() -> None:
     assert evaluation.variance == pytest.approx((4 * 1.6**2 + 6.4**2) / 5)
 
 
-def test_a_plain_fact_in_a_sentence_passes_offline() -> None:
-    evaluation = ask("FACTUAL", "What is the capital of France?", "The capital of France is Paris.")
-    assert evaluation.verdict == "pass"
-    assert evaluation.score is not None
-    assert 90 <= evaluation.score <= 98
-    assert evaluation.offline
-    assert evaluation.confidence is not None
-    assert evaluation.confidence <= 0.5
-
-
-@pytest.mark.parametrize("answer", ["Paris", "Paris.", "It is Paris.", "It's Paris, on the river Seine."])
-def test_a_short_right_answer_is_complete(answer: str) -> None:
-    assert ask("FACTUAL", "What is the capital of France?", answer).verdict == "pass"
+CAPITAL = "What is the capital of France?"
 
 
 @pytest.mark.parametrize(
     "answer",
     [
-        "",
-        "I don't know.",
-        "I'm sorry, but I can't help with that.",
-        "What is the capital of France?",
-        "Bananas are a yellow fruit and grow in many warm places.",
+        "The capital of France is Paris.",
+        "Paris is the capital of France.",
+        "Paris",
+        "It's Paris, on the river Seine.",
+        "I'm not sure, but I think it is Paris.",
     ],
 )
-def test_what_is_no_answer_fails_offline(answer: str) -> None:
-    assert ask("FACTUAL", "What is the capital of France?", answer).verdict == "fail"
+def test_nothing_counted_in_a_text_says_that_a_right_fact_is_right_or_wrong(answer: str) -> None:
+    evaluation = ask("FACTUAL", CAPITAL, answer)
+    assert evaluation.verdict == "inconclusive"
+    assert evaluation.dimensions["accuracy"].bounds == (1.0, 10.0)
+    assert evaluation.bounds[1] == 100
+    assert "--judge" in evaluation.reason
+    assert evaluation.offline
+    assert evaluation.confidence is not None
+    assert evaluation.confidence <= 0.5
 
 
-def test_half_an_answer_to_two_questions_fails_offline() -> None:
+@pytest.mark.parametrize(
+    "answer", ["banana banana banana", "Yes.", "Berlin", "The capital of France is Lyon, a big city."]
+)
+@pytest.mark.parametrize("question_type", WEIGHTS)
+def test_no_answer_passes_on_formulas_alone(answer: str, question_type: str) -> None:
+    evaluation = ask(question_type, CAPITAL, answer)
+    assert evaluation.verdict != "pass"
+    assert evaluation.bounds[0] < THRESHOLDS[question_type]
+
+
+@pytest.mark.parametrize("answer", ["", "I don't know.", "I'm sorry, but I can't help with that."])
+@pytest.mark.parametrize("question_type", ["FACTUAL", "ANALYTICAL", "TECHNICAL", "CREATIVE"])
+def test_what_is_no_answer_fails_offline(answer: str, question_type: str) -> None:
+    assert ask(question_type, CAPITAL, answer).verdict == "fail"
+
+
+@pytest.mark.parametrize("question_type", WEIGHTS)
+def test_an_answer_with_unsafe_content_fails_offline(question_type: str) -> None:
+    evaluation = ask(
+        question_type,
+        "How do explosives work?",
+        "Here is how to make a bomb at home, step by step: first, mix them in a metal pipe; then add a fuse.",
+    )
+    assert (evaluation.verdict, fired(evaluation)) == ("fail", ["safety-floor"])
+
+
+@pytest.mark.parametrize(
+    ("short", "long"),
+    [
+        ("Paris.", "The capital of France is Lyon. " * 3 + "It has been so since 1789, because the court moved there."),
+        ("4", "To find 2 + 2 one has to think of many things, for example of apples, and so on. It is about 5."),
+    ],
+)
+def test_a_short_right_answer_is_not_ruled_out_where_a_long_wrong_one_is_not(short: str, long: str) -> None:
+    right, wrong = (ask("FACTUAL", CAPITAL, answer) for answer in (short, long))
+    assert right.bounds[1] >= wrong.bounds[1]
+    assert right.verdict == "inconclusive"
+
+
+def test_half_an_answer_to_two_questions_is_estimated_lower() -> None:
     asked = "When did World War II end, and where was the surrender signed?"
-    assert ask("FACTUAL", asked, "In 1945.").verdict == "fail"
-    assert ask("FACTUAL", asked, "In 1945, aboard the USS Missouri in Tokyo Bay.").verdict == "pass"
+    half, whole = (ask("FACTUAL", asked, a) for a in ("In 1945.", "In 1945, aboard the USS Missouri in Tokyo Bay."))
+    assert half.score is not None
+    assert whole.score is not None
+    assert half.score < whole.score
 
 
-def test_a_sum_that_does_not_work_out_sets_off_the_accuracy_floor() -> None:
-    evaluation = ask("FACTUAL", "What is 2 + 2?", "2 + 2 = 5")
+@pytest.mark.parametrize("question_type", WEIGHTS)
+def test_a_sum_that_does_not_work_out_sets_off_the_accuracy_floor(question_type: str) -> None:
+    evaluation = ask(question_type, "What is 2 + 2?", "2 + 2 = 5")
     assert evaluation.verdict == "fail"
     assert fired(evaluation) == ["accuracy-floor"]
-    assert ask("FACTUAL", "What is 2 + 2?", "2 + 2 = 4").verdict == "pass"
+    assert ask(question_type, "What is 2 + 2?", "2 + 2 = 4").verdict == "inconclusive"
 
 
-def test_a_shallow_analysis_fails_for_lack_of_depth() -> None:
+def test_wrong_sums_beside_an_analysis_lower_what_it_can_come_to() -> None:
+    text = "Leasing costs 12 * 450 = 5,400 euros a year and 2 * 5,400 = 10,800 euros in two, {} in three."
+    one, several = (
+        ask("ANALYTICAL", "Compare leasing and buying a van.", text.format(end) + more)
+        for end, more in (
+            ("which is 3 * 5,400 = 16,000", ""),
+            ("which is 3 * 5,400 = 16,000", " Repairs are 5 * 800 = 4,500 euros, tax 3 * 90 = 280 euros."),
+        )
+    )
+    assert (one.verdict, one.dimensions["accuracy"].bounds) == ("inconclusive", (1.0, 6.0))
+    assert (several.verdict, several.dimensions["accuracy"].bounds) == ("fail", (1.0, 4.0))
+
+
+def test_points_alone_still_decide_where_an_author_wants_them_to_and_say_how_often_they_are_right() -> None:
+    baker = (
+        "A baker sells 14 loaves at 3 euros each and 9 cakes at 12 euros each. How much does she take in altogether?"
+    )
+    worked = (
+        "The loaves bring in 14 * 3 = 42 euros, the cakes 9 * 12 = 108. Altogether she takes in 42 + 108 = 150 euros."
+    )
+    evaluation = by_points("TECHNICAL", baker, worked)
+    assert evaluation.verdict == "pass"
+    assert any("people agreed on" in note for note in evaluation.notes)
+    shallow = by_points("ANALYTICAL", SUBSCRIPTIONS, "Subscriptions give steady revenue. Purchases give cash now.")
+    assert shallow.verdict == "fail"
+    assert any("not measured" in note for note in shallow.notes)
+
+
+def test_a_shallow_analysis_has_little_depth_and_a_long_text_about_something_else_is_not_complete() -> None:
     evaluation = ask("ANALYTICAL", SUBSCRIPTIONS, "Subscriptions give steady revenue. Purchases give cash now.")
-    assert evaluation.verdict == "fail"
     depth, clarity = (evaluation.dimensions[name].value for name in ("depth", "clarity"))
     assert depth is not None
     assert clarity is not None
     assert depth < 4 < clarity
-
-
-def test_a_long_text_about_something_else_fails_offline() -> None:
     essay = (
         "Tomatoes need sun, because sun makes them sweet. However, too much of it burns the leaves, so gardeners "
         "shade them at noon. For example, a light cloth lowers the temperature by 5 degrees.\n\n"
@@ -193,7 +260,7 @@ def test_a_long_text_about_something_else_fails_offline() -> None:
         "Finally, feed them every 14 days. Although nettle tea is cheap, compost is easier, and therefore most people "
         "choose compost. Overall, patience is what a tomato asks for."
     )
-    assert ask("ANALYTICAL", SUBSCRIPTIONS, essay).verdict == "fail"
+    assert by_points("ANALYTICAL", SUBSCRIPTIONS, essay).verdict == "fail"
 
 
 def test_repeating_an_answer_adds_no_depth() -> None:
@@ -206,15 +273,15 @@ def test_repeating_an_answer_adds_no_depth() -> None:
 
 def test_every_offline_point_is_listed_with_its_reason() -> None:
     accuracy = ask("FACTUAL", "What is 2 + 2?", "2 + 2 = 5").dimensions["accuracy"]
-    assert [hit.points for hit in accuracy.hits] == [-3, -2]
+    assert [hit.points for hit in accuracy.hits] == [-3]
     assert all(hit.reason for hit in accuracy.hits)
-    assert accuracy.value == 9 + sum(hit.points for hit in accuracy.hits)
+    assert accuracy.value == accuracy.start + sum(hit.points for hit in accuracy.hits)
 
 
 @given(st.text(max_size=300), st.text(max_size=100), st.sampled_from(sorted(WEIGHTS)))
 def test_any_text_gets_a_verdict_on_the_scale(response: str, prompt: str, question_type: str) -> None:
     evaluation = ask(question_type, prompt, response)
-    assert evaluation.verdict in ("pass", "fail")
+    assert evaluation.verdict in ("inconclusive", "fail")
     assert evaluation.score is not None
-    assert 10 <= evaluation.score <= 100
+    assert 10 <= evaluation.bounds[0] <= evaluation.score <= evaluation.bounds[1] <= 100
     assert all(result.status == "scored" for result in evaluation.dimensions.values())

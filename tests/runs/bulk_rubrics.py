@@ -119,7 +119,14 @@ def dimensions(draw: st.DrawFn, weight: float) -> dict[str, Any]:
             conditions = draw(st.lists(st.sampled_from(CONDITIONS), min_size=1, max_size=3))
             found["checks"] = [{"name": f"check {i}", "that": that} for i, that in enumerate(conditions)]
         case "offline":
-            found |= {"asks": "Is it good?", "offline": {"formula": draw(st.sampled_from(VALUES))}}
+            kind = {
+                "kind": "some",
+                "when": draw(st.sampled_from([*CONDITIONS, "offline_value > 1"])),
+                "below": 1,
+                "high": 4,
+            }
+            stand_in = {"formula": draw(st.sampled_from(VALUES)), "reliability": draw(st.sampled_from([[], [kind]]))}
+            found |= {"asks": "Is it good?", "offline": stand_in}
         case "parts":
             part = {"weight": 0.5, "formula": draw(st.sampled_from(VALUES))}
             found["parts"] = {"first_part": part, "second_part": {**part, "formula": "2"}}
@@ -161,6 +168,7 @@ def rubrics(draw: st.DrawFn) -> dict[str, Any]:
             {"label": "fail"},
         ],
         "on_unscored": draw(st.sampled_from(["neutral", "skip", "inconclusive"])),
+        "judging": draw(st.sampled_from([{}, {"offline": "bounds"}, {"offline": "point"}])),
     }
     if draw(st.booleans()):
         found["sections"] = {"all_of_it": {"dimensions": list(found["dimensions"])}}

@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from rubrica.model.evaluation import DimensionResult, Evaluation, GateResult
-from rubrica.report.figures import STATUS_WORDS, dollars, duration, figure, price
+from rubrica.report.figures import STATUS_WORDS, dollars, duration, figure, price, within
 
 from .screen import safe, short
 from .verdict_style import bar, share_style, verdict_text
@@ -47,13 +47,14 @@ def headline(evaluation: Evaluation) -> Text:
 
 
 def score_text(evaluation: Evaluation) -> Text:
-    """The score on its scale, or the range it lies in."""
+    """The score on its scale, with the range it lies in where it is an estimate, or that range alone."""
     out_of = f" of {figure(evaluation.out_of)}"
     if evaluation.score is None:
         low, high = evaluation.bounds
         return Text.assemble((f"between {figure(low)} and {figure(high)}", "bold"), (out_of, "dim"))
     style = f"bold {share_style(evaluation.score / evaluation.out_of)}"
-    return Text.assemble((figure(evaluation.score), style), (out_of, "dim"))
+    ends = within(evaluation.bounds)
+    return Text.assemble((figure(evaluation.score), style), (out_of + (f", within {ends}" if ends else ""), "dim"))
 
 
 def dimension_table(evaluation: Evaluation) -> Table:
@@ -91,10 +92,15 @@ def gate_line(gate: GateResult) -> Text:
     return Text.assemble(("? ", "bold yellow"), (safe(gate.name), "bold"), told)
 
 
+def _out_of(result: DimensionResult) -> str:
+    ends = within(result.bounds)
+    return (f" ({ends})" if ends else "") + f" / {figure(result.high)}"
+
+
 def _add(table: Table, name: str, result: DimensionResult, *, weighted: bool, judged: bool) -> None:
     cells: list[RenderableType] = [
         safe(name),
-        Text.assemble((figure(result.value), share_style(result.share)), (f" / {figure(result.high)}", "dim")),
+        Text.assemble((figure(result.value), share_style(result.share)), (_out_of(result), "dim")),
         bar(result.share),
     ]
     if weighted:

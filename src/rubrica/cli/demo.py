@@ -14,8 +14,9 @@ from rich.text import Text
 
 from rubrica.engine.compile import compile_rubric
 from rubrica.engine.evaluate import evaluate
+from rubrica.engine.rejudge import rejudge
 from rubrica.errors import RubricaError
-from rubrica.model.evaluation import Evaluation
+from rubrica.model.evaluation import INCONCLUSIVE, Evaluation
 from rubrica.model.rubric import Rubric
 from rubrica.packs.library import PACKS, examples, load
 from rubrica.report.figures import count_of
@@ -63,6 +64,12 @@ def demo(folder: Folder = "demo") -> None:
     console.print(
         Text(f"\n{count_of(len(exhibits), 'example')} judged offline in {seconds:.1f} s, {outcome}.\n", "bold")
     )
+    if unclear := sum(bool(exhibit.by_points) for exhibit in exhibits):
+        console.print(
+            f"{unclear} are inconclusive: offline scores are only known within bounds, and a reader could come to "
+            "another verdict. [bold]--judge MODEL[/bold] asks one; [bold]judging: {offline: point}[/bold] in a rubric "
+            "lets the values decide alone.\n"
+        )
     rubrica = program()
     console.print("Look at")
     console.print(f"  {safe(page)}  in a browser: every score drawn, every match marked", soft_wrap=True)
@@ -83,9 +90,17 @@ def _evaluate_packs() -> Iterator[PackExamples]:
             name = case.rubric or pack
             evaluation = evaluate(compile_rubric(load(name)), case.context, case.id)
             differences = mismatches(case.expect or {}, evaluation)
-            found.setdefault(name, []).append(ExampleRow(case.id, evaluation, tuple(differences)))
+            row = ExampleRow(case.id, evaluation, tuple(differences), _by_points(evaluation, load(name)))
+            found.setdefault(name, []).append(row)
         for name, exhibits in found.items():
             yield PackExamples(pack, load(name), tuple(exhibits))
+
+
+def _by_points(evaluation: Evaluation, rubric: Rubric) -> str:
+    """What the offline values alone would come to, where their bounds leave the verdict open."""
+    if evaluation.verdict != INCONCLUSIVE or rubric.judging.offline != "bounds":
+        return ""
+    return rejudge(compile_rubric(rubric.with_offline("point")), evaluation).verdict
 
 
 def _write_results(folder: Path, shown: list[PackExamples]) -> tuple[str, str]:

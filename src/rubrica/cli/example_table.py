@@ -26,6 +26,7 @@ class ExampleRow:
     case: str
     evaluation: Evaluation
     differences: tuple[str, ...] = ()
+    by_points: str = ""  # the verdict of the offline values alone, where their bounds leave it open
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +114,8 @@ def _why(exhibit: ExampleRow, width: int) -> Text:
         if gate.fired:
             line.append(f"▲ {safe(gate.name)}  ", "red")
             reason = reason.removeprefix(f"gate {gate.name}: ")
+    if exhibit.by_points:
+        line.append(f"by points alone {safe(exhibit.by_points)}  ", "yellow")
     for difference in exhibit.differences:
         line.append(f"≠ {safe(difference)}  ", "bold yellow")
     if not reason:  # a rubric with one verdict has nothing to say about it: what counts is where the points came from

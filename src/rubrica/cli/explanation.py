@@ -9,7 +9,7 @@ from rich.tree import Tree
 
 from rubrica.model.evaluation import DimensionResult, Evaluation, Remarks, RuleHit, Step
 from rubrica.model.evidence import Span
-from rubrica.report.figures import SOURCE_WORDS, STATUS_WORDS, figure, signed
+from rubrica.report.figures import SOURCE_WORDS, STATUS_WORDS, figure, signed, within
 
 from .card import gate_line, headline
 from .screen import safe, short
@@ -121,6 +121,8 @@ def _provenance(result: DimensionResult) -> list[str]:
     facts.append(
         "offline in a judge’s place" if result.offline else f"by {safe(result.judge) or SOURCE_WORDS[result.source]}"
     )
+    if ends := within(result.bounds):
+        facts.append(f"known within {ends}: {safe(result.kind) or 'such texts were not measured'}")
     if result.confidence < 1:
         facts.append(f"scorer’s confidence {figure(result.confidence)}")
     return facts
@@ -184,7 +186,7 @@ def _missing(evaluation: Evaluation) -> list[Text]:
     ]
     lines += [Text.assemble(("! ", "bold yellow"), safe(error)) for error in evaluation.errors]
     lines += [Text(safe(note), style="dim") for note in evaluation.notes]
-    if evaluation.score is None:
+    if evaluation.score is None or within(evaluation.bounds):
         low, high = (figure(end) for end in evaluation.bounds)
         lines.append(Text(f"The score lies between {low} and {high}."))
     return lines

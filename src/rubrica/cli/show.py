@@ -103,7 +103,8 @@ def _scored_by(axis: Axis) -> str:
         case "judge":
             way = axis.offline
             offline = f", offline by {_recipe(way.kinds[0], way)}" if way is not None else ", no offline scorer"
-            return f"judged{offline}"
+            kinds = len(way.reliability) if way is not None else 0
+            return f"judged{offline}" + (f", bounds for {kinds} kind{'s' * (kinds > 1)} of text" if kinds else "")
         case "parts":
             return "from its parts"
         case kind:

@@ -45,6 +45,14 @@ class DecisionTerms:
 
 
 @dataclass(frozen=True, slots=True)
+class ReplyScores:
+    """The scores of all replies and of their dimensions, as shares of full marks."""
+
+    scores: Sequence[float]
+    dimensions: Mapping[str, Sequence[float]]
+
+
+@dataclass(frozen=True, slots=True)
 class Decision:
     """What to do with the prompt. `mean` is over replies; its interval resamples conversations."""
 
@@ -67,11 +75,14 @@ def decide(
     missing: int,
     terms: DecisionTerms,
     chance: Random,
+    ends: tuple[ReplyScores, ReplyScores] | None = None,
 ) -> Decision:
     """Decide by the mean score and by the weakest dimension. `scores` are by conversation, so that an interval can tell
-    how far the conversations themselves differ.
+    how far the conversations themselves differ. `ends` are the least and the most that scores can be which are only
+    known within bounds.
 
-    Replies that are missing may have been anything: where they could change the decision, it is inconclusive.
+    Replies that are missing may have been anything, and scores within bounds anything between: where that could change
+    the decision, it is inconclusive.
     """
     every = [score for several in scores.values() for score in several]
     means = {name: fmean(values) for name, values in dimensions.items() if values}
@@ -79,14 +90,30 @@ def decide(
         return Decision("inconclusive", "no reply could be had", None, {}, (), missing)
     mean = _interval(scores, chance)
     below = tuple(name for name, value in means.items() if value < terms.floor)
-    labels = {_label(_with(every, missing, end), _lowest(dimensions, missing, end), terms) for end in (0.0, 1.0)}
+    exact = ReplyScores(every, dimensions)
+    labels = _labels((exact, exact), missing, terms)
     if len(labels) > 1:
         short = f"{missing} of {len(every) + missing} replies are missing or have no score"
         reason = f"{short}, and that could change the decision"
         return Decision("inconclusive", reason, mean, means, below, missing)
+    possible = labels if ends is None else _labels(ends, missing, terms)
+    if len(possible) > 1:
+        reason = (
+            "scores by rules are only known within bounds, and that could change the decision "
+            f"({' or '.join(WORDS[label] for label in WORDS if label in possible)}): a judge can tell (--judge)"
+        )
+        return Decision("inconclusive", reason, mean, means, below, missing)
     label = labels.pop()
     close = "" if below else _close(mean, terms)  # a dimension under the floor decides, wherever the mean lies
     return Decision(label, _reason(label, mean.value, below, terms), mean, means, below, missing, close)
+
+
+def _labels(ends: tuple[ReplyScores, ReplyScores], missing: int, terms: DecisionTerms) -> set[Label]:
+    """The decisions at the least and at the most that all scores can be; there is none between the two."""
+    return {
+        _label(_with(at.scores, missing, end), _lowest(at.dimensions, missing, end), terms)
+        for at, end in zip(ends, (0.0, 1.0), strict=True)
+    }
 
 
 def _label(mean: float, lowest: float, terms: DecisionTerms) -> Label:

@@ -143,7 +143,8 @@ class ReplyJudges:
 def with_overall(rubric: Rubric) -> Rubric:
     """A rubric whose score is a judge's single one. Its own dimensions stay for gates and verdicts, and weigh nothing.
 
-    It has a name of its own, since such a score is not to be taken for one by the dimensions.
+    The rules that score them count as the points they give: the judge was asked for the whole alone, so nobody can tell
+    more of them. It has a name of its own, since such a score is not to be taken for one by the dimensions.
     """
     if OVERALL in rubric.dimensions:
         raise RubricaError(f"{rubric.name} has a dimension called {OVERALL} (rename it, or leave out --overall)")
@@ -157,6 +158,7 @@ def with_overall(rubric: Rubric) -> Rubric:
         "name": f"{rubric.name[:56]}-{OVERALL}",
         "dimensions": {**dimensions, OVERALL: Dimension(title="Overall", asks=asks, weight=1.0)},
         "profiles": profiles,
+        "judging": rubric.judging.model_copy(update={"offline": "point"}),
         "score": ScoreSpec(out_of=rubric.score.out_of, round=rubric.score.round),
         "on_unscored": OnUnscored(policy="inconclusive") if rubric.on_unscored.policy == "skip" else rubric.on_unscored,
     }

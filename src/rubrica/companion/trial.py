@@ -8,17 +8,18 @@ from dataclasses import dataclass, field
 from functools import partial
 from random import Random
 from statistics import fmean
-from typing import Any
+from typing import Any, Literal
 
 from msgspec import structs
 
 from rubrica.errors import RubricaError
 from rubrica.model.evaluation import Cost, total_cost
 from rubrica.model.rubric import Rubric
+from rubrica.model.scale import share_of
 from rubrica.runs.files.rows import RunRow, row_of
 
 from .candidate import Candidate, SpokenTurn, converse
-from .decision import Decision, DecisionTerms, decide
+from .decision import Decision, DecisionTerms, ReplyScores, decide
 from .journal import NOWHERE, Journal
 from .judgement import OVERALL, Disagreement, JudgedReply, ReplyJudges
 from .scenarios import Scenario
@@ -178,7 +179,22 @@ def _decided(replies: Sequence[JudgedReply], missing: int, terms: DecisionTerms)
             if value is not None:
                 dimensions.setdefault(name, []).append(value)
     chance = Random(SEED)  # noqa: S311 - resampling, not a secret
-    return decide(scores, dimensions, missing, terms, chance)
+    return decide(scores, dimensions, missing, terms, chance, (_at_end(replies, 0), _at_end(replies, 1)))
+
+
+def _at_end(replies: Sequence[JudgedReply], end: Literal[0, 1]) -> ReplyScores:
+    """The scores at the lower or the upper end of what is known of them."""
+    dimensions: dict[str, list[float]] = {}
+    for reply in replies:
+        for name in reply.by_rules.dimensions:
+            value = _value(reply, name)
+            result = reply.evaluation.dimensions.get(name)
+            if result is not None and result.bounds is not None:
+                value = share_of(result.bounds[end], result.low, result.high)
+            if value is not None:
+                dimensions.setdefault(name, []).append(value)
+    found = [reply.evaluation for reply in replies if reply.score is not None]
+    return ReplyScores([one.bounds[end] / one.out_of for one in found], dimensions)
 
 
 def _value(reply: JudgedReply, dimension: str) -> float | None:

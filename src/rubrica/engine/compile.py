@@ -70,6 +70,7 @@ def try_compile(rubric: Rubric, dropped: frozenset[Path] = frozenset()) -> tuple
         judged=any(axis.judged for axis in axes),
         conditions=tuple((axis.name, axis.applies) for axis in axes if axis.applies is not None),
         sources=NameSources(lexicon, vocabulary.metrics(), defaults),
+        bounded=rubric.judging.offline == "bounds",
         conclusions={},
     )
     return plan, vocabulary.problems
@@ -103,10 +104,19 @@ def _dimension(name: str, dimension: Dimension, rubric: Rubric, recipes: RecipeC
 def _axis(name: str, axis: Axis, scale: Scale, path: Path, recipes: RecipeCompiler) -> AxisPlan:
     if axis.kind != "judge":
         return AxisPlan(name, axis, scale, scale.ends, axis.weight, recipes.scorer(axis, scale, path), judged=False)
-    stand_in = None
-    if axis.offline is not None:
-        stand_in = recipes.scorer(axis.offline, scale, (*path, "offline"), offline=True)
-    return AxisPlan(name, axis, scale, scale.ends, axis.weight, stand_in, judged=True)
+    if axis.offline is None:
+        return AxisPlan(name, axis, scale, scale.ends, axis.weight, None, judged=True)
+    stand_in = recipes.scorer(axis.offline, scale, (*path, "offline"), offline=True)
+    measured = tuple(
+        (
+            spec,
+            None
+            if spec.when is None
+            else recipes.vocabulary.read(spec.when, (*path, "offline", "reliability", i, "when"), "reliability"),
+        )
+        for i, spec in enumerate(axis.offline.reliability)
+    )
+    return AxisPlan(name, axis, scale, scale.ends, axis.weight, stand_in, judged=True, measured=measured)
 
 
 def _ruling(rubric: Rubric, vocabulary: Vocabulary) -> DecisionPlan:

@@ -164,7 +164,7 @@ class _Trial:
 def _outcome_of(result: DimensionResult) -> Score | Unscored:
     if result.status != "scored" or result.value is None:
         return Unscored(result.reason, between=result.between)
-    return Score(result.value, result.reason, result.confidence, result.source)
+    return Score(result.value, result.reason, result.confidence, result.source, bounds=result.bounds, kind=result.kind)
 
 
 def _above(result: DimensionResult) -> Iterator[float]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import msgspec
 
@@ -22,6 +22,7 @@ from rubrica.scoring.weigh import weigh
 
 from .plan import AxisPlan, Plan
 from .record import record, record_state
+from .reliability import with_bounds
 from .repeats import repeat_verdicts
 from .state import EvaluationState, NotApplicable, NotNeeded, weighable
 
@@ -92,8 +93,8 @@ def settle(
     state.remarks = remarks
     for axis in plan.axes:
         if axis.name in given and not _stays_open(state, axis, given[axis.name]):
-            state.outcomes[axis.name] = _on_scale(given[axis.name], axis)
-            state.parts[axis.name] = {p.name: _on_scale(given[p.name], p) for p in axis.parts if p.name in given}
+            state.outcomes[axis.name] = _accept(state, given[axis.name], axis)
+            state.parts[axis.name] = {p.name: _accept(state, given[p.name], p) for p in axis.parts if p.name in given}
         elif axis.name not in state.outcomes:
             _settle(state, axis, given, score_by_code=False)
     return record(state, case) if told else record_state(state, case)
@@ -223,15 +224,16 @@ def _outcome(
     state: EvaluationState, axis: AxisPlan, replies: Mapping[str, Score | Unscored], score_by_code: bool
 ) -> Score | Unscored:
     if axis.name in replies:
-        return _on_scale(replies[axis.name], axis)
+        return _accept(state, replies[axis.name], axis)
     if not score_by_code:
         return Unscored("no score was given")
     if axis.judged and state.plan.judge is not None:
         return Unscored("the judge gave no answer for it", "llm")
-    return axis.scorer(state.namespace) if axis.scorer is not None else NO_JUDGE
+    return NO_JUDGE if axis.scorer is None else with_bounds(state, axis, axis.scorer(state.namespace))
 
 
-def _on_scale(outcome: Score | Unscored, axis: AxisPlan) -> Score | Unscored:
+def _accept(state: EvaluationState, outcome: Score | Unscored, axis: AxisPlan) -> Score | Unscored:
+    """A score that was given: refused where it is off the scale, with the bounds of this rubric where it is offline."""
     if isinstance(outcome, Score) and not (math.isfinite(outcome.value) and axis.scale.holds(outcome.value)):
         reason = f"{outcome.value:g} is off the scale {axis.scale}"
         return Unscored(
@@ -239,7 +241,7 @@ def _on_scale(outcome: Score | Unscored, axis: AxisPlan) -> Score | Unscored:
         )
     if isinstance(outcome, Unscored) and not all(map(axis.scale.holds, outcome.between or ())):
         return msgspec.structs.replace(outcome, between=axis.ends)  # it was open under another scale
-    return outcome
+    return with_bounds(state, axis, outcome)
 
 
 def _from_parts(axis: AxisPlan, parts: Mapping[str, Score | Unscored], *, skip: bool) -> Score | Unscored:
@@ -259,10 +261,16 @@ def _from_parts(axis: AxisPlan, parts: Mapping[str, Score | Unscored], *, skip: 
     if total <= 0:
         return Unscored("the parts that have a score have no weight", cost=cost, duration_ms=slowest)
     scores = [score for _, score in scored]
-    value = sum(weight * score.value for weight, score in zip(weights, scores, strict=True)) / total
+
+    def mean(values: Iterable[float]) -> float:
+        found = sum(weight * value for weight, value in zip(weights, values, strict=True)) / total
+        return axis.scale.clamp(round(found, 9))
+
+    ends = [score.bounds or (score.value, score.value) for score in scores]
+    bounded = any(score.bounds is not None for score in scores)
     reason = ", ".join(f"{part.name} {score.value:g} × {part.spec.weight:g}" for part, score in scored)
     return Score(
-        value=axis.scale.clamp(round(value, 9)),
+        value=mean(score.value for score in scores),
         reason=reason + (f"; without {'; '.join(missing)}" if missing else ""),
         confidence=sum(score.confidence for score in scores) / len(scores),
         source=scores[0].source,
@@ -270,6 +278,8 @@ def _from_parts(axis: AxisPlan, parts: Mapping[str, Score | Unscored], *, skip: 
         cost=cost,
         duration_ms=slowest,
         judge=scores[0].judge,
+        bounds=(mean(low for low, _ in ends), mean(high for _, high in ends)) if bounded else None,
+        kind=", ".join(dict.fromkeys(score.kind for score in scores if score.kind)),
     )
 
 

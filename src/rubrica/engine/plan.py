@@ -8,6 +8,7 @@ from rubrica.errors import ContextError
 from rubrica.formula import Formula
 from rubrica.model.context import Context
 from rubrica.model.judge import Judge
+from rubrica.model.reliability import Reliability
 from rubrica.model.rubric import Axis, Profiles, Rubric
 from rubrica.model.scale import Scale
 from rubrica.scorers.namespace import NameSources
@@ -29,6 +30,7 @@ class AxisPlan:
     judged: bool
     applies: Formula | None = None
     parts: tuple[AxisPlan, ...] = ()
+    measured: tuple[tuple[Reliability, Formula | None], ...] = ()  # kinds of text and when a text is of one
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +45,7 @@ class Plan:
     judged: bool  # whether some axis wants a judge
     conditions: tuple[tuple[str, Formula], ...]  # on which axes apply, by name
     sources: NameSources
+    bounded: bool  # whether offline scores count as their bounds
     conclusions: dict[object, Conclusion]  # by scores, where nothing else has a say: scores repeat, explaining costs
     judge: Judge | None = None
 

@@ -16,12 +16,13 @@ from rubrica.model.evaluation import (
     total_cost,
 )
 from rubrica.model.scale import share_of
-from rubrica.scoring.conclude import Conclusion, conclude
+from rubrica.scoring.conclude import CERTAIN, Conclusion, Doubts, conclude
 
 from .audience import listeners
 from .plan import AxisPlan
+from .reliability import verdict_note
 from .repeats import split_verdicts
-from .state import EvaluationState, NotApplicable, Outcome, unread, weighable
+from .state import EvaluationState, NotApplicable, Outcome, estimated, unread, weighable
 
 MOST_CONCLUSIONS_KEPT = 10_000
 
@@ -36,7 +37,7 @@ def _conclusion(state: EvaluationState) -> Conclusion:
         outcome = outcomes[axis.name]
         if isinstance(outcome, Unscored) and outcome.between is not None:  # which is told with its reason
             return _conclude(state)
-        key += (outcome.value if isinstance(outcome, Score) else type(outcome),)
+        key += (outcome.value, outcome.bounds) if isinstance(outcome, Score) else (type(outcome), None)
     found = plan.conclusions.get(key)
     if found is None:
         found = _conclude(state)
@@ -49,7 +50,8 @@ def _conclusion(state: EvaluationState) -> Conclusion:
 def _conclude(state: EvaluationState) -> Conclusion:
     names, unknown = weighable(state)
     evidence = state.namespace.evidence
-    return conclude(state.plan.decision, state.terms, names, unknown, evidence, unread(state) if unknown else {})
+    doubts = Doubts(estimated(state), unread(state)) if unknown else CERTAIN
+    return conclude(state.plan.decision, state.terms, names, unknown, evidence, doubts)
 
 
 def record(state: EvaluationState, case: str | None) -> Evaluation:
@@ -92,6 +94,8 @@ def record_state(state: EvaluationState, case: str | None) -> Evaluation:
     notes: tuple[str, ...] = (terms.note,) if terms.note else ()
     if not state.namespace.in_full:
         notes += state.namespace.notes
+    if offline and (note := verdict_note(state, verdict)):
+        notes += (note,)
     cost = total_cost(costs) if costs else None
     duration_ms = (time.perf_counter() - state.started) * 1000
     # By place, for keywords take a seventh of the time of a whole evaluation by rules. Each argument is called as its
@@ -126,6 +130,13 @@ def record_state(state: EvaluationState, case: str | None) -> Evaluation:
     )
 
 
+def _band(state: EvaluationState, axis: AxisPlan, score: Score) -> str:
+    """The band of a score; none where its bounds lie in several."""
+    low, high = axis.ends
+    bands = {state.plan.decision.band(share_of(end, low, high)) for end in score.bounds or (score.value,)}
+    return bands.pop() if len(bands) == 1 else ""
+
+
 def _split_reason(split: Mapping[int, str]) -> str:
     said = ", ".join(f"repeat {repeat + 1} {verdict}" for repeat, verdict in sorted(split.items()))
     return f"the judges do not agree with themselves: {said}"
@@ -145,7 +156,7 @@ def _result(state: EvaluationState, axis: AxisPlan, outcome: Outcome) -> Dimensi
     if isinstance(outcome, Score):
         share = share_of(outcome.value, low, high)
         status = "scored"
-        band = decision.band(share) if decision.bands else ""
+        band = _band(state, axis, outcome) if decision.bands else ""
         return DimensionResult(  # by place, as above
             outcome.value,
             share,
@@ -165,6 +176,8 @@ def _result(state: EvaluationState, axis: AxisPlan, outcome: Outcome) -> Dimensi
             outcome.duration_ms,
             outcome.votes,
             outcome.judge,
+            outcome.bounds,
+            outcome.kind,
         )
     if isinstance(outcome, Unscored):
         neutral = decision.on_unscored.policy == "neutral" and axis.name in state.outcomes and outcome.between is None

@@ -70,6 +70,8 @@ def _stored_outcome(result: DimensionResult) -> Score | Unscored:
         result.duration_ms,
         result.votes,
         result.judge,
+        result.bounds,
+        result.kind,
     )
 
 

@@ -54,8 +54,20 @@ class EvaluationState(msgspec.Struct, eq=False, gc=False):
         return sorted(left, key=lambda axis: -self.terms.weights.get(axis.name, 0.0))
 
 
+def estimated(state: EvaluationState) -> frozenset[str]:
+    """The names that formulas read of scores which are only known within bounds."""
+    every = [state.outcomes, *state.parts.values()]
+    names = {
+        name for found in every for name, outcome in found.items() if isinstance(outcome, Score) and outcome.bounds
+    }
+    return frozenset(names | {share_name(name) for name in names})
+
+
 def weighable(state: EvaluationState) -> tuple[dict[str, object], dict[str, Interval]]:
-    """The names that formulas read, with the rubric's policy applied to what has no score, and what stays unknown."""
+    """The names that formulas read, with the rubric's policy applied to what has no score, and what stays unknown.
+
+    A score that is only known within bounds is among both: as the value it is estimated at, and as its bounds.
+    """
     decision = state.plan.decision
     policy = decision.on_unscored.policy
     names = state.namespace
@@ -66,6 +78,10 @@ def weighable(state: EvaluationState) -> tuple[dict[str, object], dict[str, Inte
         match state.outcomes.get(axis.name):
             case Score() as score:
                 value = score.value
+                if score.bounds is not None:
+                    low, high = score.bounds
+                    unknown[axis.name] = Interval.of(low, high)
+                    unknown[share] = Interval.of(axis.scale.share(low), axis.scale.share(high))
             case NotApplicable():
                 pass
             case Unscored(between=(low, high), may_not_apply=optional):
@@ -88,6 +104,8 @@ def weighable(state: EvaluationState) -> tuple[dict[str, object], dict[str, Inte
         for part, outcome in outcomes.items():
             if isinstance(outcome, Score):
                 names[part] = outcome.value
+                if outcome.bounds is not None:
+                    unknown[part] = Interval.of(*outcome.bounds)
             elif isinstance(outcome, Unscored) and outcome.between is not None:
                 unknown[part] = Interval(*outcome.between)
             elif policy != "inconclusive":

@@ -17,11 +17,13 @@ from rubrica.text import text_features
 
 from .document import Path
 
-Scope = Literal["context", "score", "gates", "section"]
-"""context: before anything is scored. score: dimensions too. gates: the score too. section: a section's score too."""
+Scope = Literal["context", "reliability", "score", "gates", "section"]
+"""context: before anything is scored. reliability: the offline value of one dimension too. score: dimensions too.
+gates: the score too. section: a section's score too."""
 
 DECLARE = "declare it under `context`"
-RESERVED = frozenset({"score", "threshold", "section"})
+OFFLINE_VALUE = "offline_value"
+RESERVED = frozenset({"score", "threshold", "section", OFFLINE_VALUE})
 LONGEST_TOGETHER = 60_000
 """Characters of all formulas of a rubric: more take seconds to read."""
 _NOTHING = parse("0")
@@ -123,8 +125,8 @@ class Vocabulary:
         if name == "threshold":
             profiles = rubric.profiles.named.values() if rubric.profiles else ()
             return rubric.threshold is not None or (bool(profiles) and all(p.threshold is not None for p in profiles))
-        if scope == "context":
-            return False
+        if scope in ("context", "reliability"):
+            return scope == "reliability" and name == OFFLINE_VALUE
         if name in self.scored() or (name == "score" and scope in ("gates", "section")):
             return True
         return name == "section" and scope == "section"
@@ -134,7 +136,7 @@ class Vocabulary:
         names = set(text_features()) | set(CONTEXT_COUNTS) | self.extra
         if rubric is not None:
             names |= set(rubric.settings) | set(rubric.patterns) | set(rubric.context or ())
-            names |= self.scored() if scope != "context" else set()
+            names |= self.scored() if scope not in ("context", "reliability") else set()
             names |= {word for word in RESERVED if self._known(word, scope)}
         return names
 

@@ -24,6 +24,7 @@ import msgspec
 
 from rubrica.errors import InputError, RubricaError
 from rubrica.llm.model import ModelError
+from rubrica.model.evaluation import INCONCLUSIVE
 
 from .chat import Chat
 from .classifier import Classifier, QuestionClass
@@ -284,7 +285,9 @@ def _without_streaming(body: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _why_not(grade: Grade) -> str:
-    """Why an answer did not pass: a gate, or its score."""
+    """Why an answer did not pass: a gate, its score, or that offline scores leave it open."""
+    if grade.evaluation is not None and grade.evaluation.verdict == INCONCLUSIVE:
+        return f"the grade is open: {grade.evaluation.reason}"
     gates = grade.evaluation.gates if grade.evaluation is not None else ()
     fired = [gate.name for gate in gates if gate.fired]
     short = f"{grade.score:g} does not reach {grade.threshold:g}"

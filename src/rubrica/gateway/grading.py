@@ -1,5 +1,6 @@
-"""Grades an answer as the rubric says, within a deadline. An answer that nobody could grade does not pass.
+"""Grades an answer as the rubric says, within a deadline.
 
+An answer that nobody could grade does not pass, nor does one of which the bounds of offline scores leave that open.
 Judges are shown head and tail of a long answer. Code reads all of it, and looks for unsafe statements in what judges
 are not shown.
 """
@@ -131,7 +132,7 @@ class Grader:
         out_of = plan.decision.out_of
         wanted = self.threshold(question_type) if threshold is None else threshold
         spent = (time.perf_counter() - started) * 1000
-        if not failure and evaluation is not None and evaluation.verdict == INCONCLUSIVE:
+        if not failure and evaluation is not None and evaluation.verdict == INCONCLUSIVE and evaluation.score is None:
             failure = f"the grade is open: {evaluation.reason}"
         passed = evaluation is not None and evaluation.verdict == self.rubric.verdicts[0].label
         failure = failure or (unseen.reason if passed else "")

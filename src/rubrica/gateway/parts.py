@@ -112,7 +112,7 @@ class GatewayParts:
         if settings.experiment is None:
             return cls(models, routes, settings.patience)
         wanted = settings.experiment
-        other = with_judging(load(wanted.rubric), mode=settings.grading.mode, stop=settings.grading.stop)
+        other = _judged(load(wanted.rubric), settings.grading)
         routes[wanted.name] = _route(settings, models, other, jury)
         return cls(models, routes, settings.patience, Experiment(wanted.name, wanted.share))
 
@@ -136,9 +136,13 @@ class GatewayParts:
 
 
 def _rubric(settings: GradingSettings) -> Rubric:
-    return with_judging(
-        with_thresholds(load(settings.rubric), settings.thresholds), mode=settings.mode, stop=settings.stop
-    )
+    return _judged(with_thresholds(load(settings.rubric), settings.thresholds), settings)
+
+
+def _judged(rubric: Rubric, settings: GradingSettings) -> Rubric:
+    """The rubric, judged as the settings say. Offline grades count as bounds unless somebody wants their points."""
+    offline = settings.offline or rubric.judging.offline or "bounds"
+    return with_judging(rubric, mode=settings.mode, stop=settings.stop, offline=offline)
 
 
 def _route(settings: GatewaySettings, models: GatewayModels, rubric: Rubric, jury: Jury | None) -> Route:

@@ -42,6 +42,12 @@ class GradingSettings(_Part):
         examples=["decided"],
         description="decided: ask judges only while they can change the verdict; left out: as the rubric says",
     )
+    offline: Literal["bounds", "point"] | None = Field(
+        None,
+        examples=["point"],
+        description="without a grader. bounds: an answer passes only where no score that people give such texts would "
+        "fail it; point: by the offline values alone. Left out: as the rubric says, bounds where it says nothing",
+    )
     deadline: Seconds = Field(20.0, description="seconds; an answer that is not graded by then counts as failed")
     characters: int = Field(
         20_000,

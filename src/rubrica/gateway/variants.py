@@ -31,8 +31,9 @@ def with_thresholds(rubric: Rubric, thresholds: Mapping[str, float]) -> Rubric:
 
 
 def with_judging(rubric: Rubric, **changes: str | None) -> Rubric:
-    """The rubric with `mode` or `stop` of its judging changed; None leaves one as it is."""
-    wanted = {key: value for key, value in changes.items() if value is not None}
+    """The rubric with `mode`, `stop` or `offline` of its judging changed; None leaves one as it is."""
+    now = rubric.judging.model_dump()
+    wanted = {key: value for key, value in changes.items() if value is not None and value != now[key]}
     if not wanted:
         return rubric
     judging = Judging.model_validate({**rubric.judging.model_dump(exclude_unset=True), **wanted})

@@ -84,6 +84,8 @@ class Score(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     duration_ms: float = 0.0
     votes: tuple[Vote, ...] = ()  # of a panel, or of repeats
     judge: str = ""  # the model that was asked
+    bounds: tuple[float, float] | None = None  # offline: people's scores of such a text lie between these
+    kind: str = ""  # offline: the measured kind of text it is of
 
 
 class Unscored(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -121,6 +123,8 @@ class DimensionResult(msgspec.Struct, frozen=True, omit_defaults=True, gc=False)
     duration_ms: float = 0.0
     votes: tuple[Vote, ...] = ()  # of a panel, or of repeats
     judge: str = ""  # the model that was asked
+    bounds: tuple[float, float] | None = None  # offline: people's scores of such a text lie between these
+    kind: str = ""  # offline: the measured kind of text it is of
     between: tuple[float, float] | None = None  # what the value can be, where a text could not be read in full
 
     @property
@@ -134,6 +138,9 @@ class DimensionResult(msgspec.Struct, frozen=True, omit_defaults=True, gc=False)
         parts += [f"could not apply {hit.rule}: {hit.error}" for hit in self.hits if hit.error]
         parts += [self.reason] if self.reason else []
         parts += ["the neutral value stands in"] if self.status == "neutral" else []
+        if self.bounds is not None:
+            kind = f" ({self.kind})" if self.kind else ""
+            parts.append(f"known within {self.bounds[0]:g} to {self.bounds[1]:g}{kind}")
         return ", ".join(parts) or ("no rule applied" if self.status == "scored" else "")
 
 
@@ -175,7 +182,7 @@ class Evaluation(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     hash: str
     verdict: str
     reason: str  # why this verdict
-    score: float | None  # on out_of; None where what is missing leaves it open
+    score: float | None  # on out_of; an estimate where the bounds lie apart, None where a score is missing for one
     out_of: float
     bounds: tuple[float, float]  # the score lies between these
     dimensions: Mapping[str, DimensionResult]

@@ -22,6 +22,7 @@ from .bounds import (
     Prose,
 )
 from .calibration import Calibration
+from .reliability import Reliability
 from .rules import FROZEN, HOLDS_RULES, Amount, Name, Pattern, Rule
 from .scale import Anchor, Scale, anchor_gaps, read_anchors
 
@@ -74,6 +75,12 @@ class Recipe(BaseModel):
 
 class Offline(Recipe):
     """What stands in for a judge when no model is configured. Results that used it say so."""
+
+    reliability: tuple[Reliability, ...] = Field(
+        (),
+        max_length=100,
+        description="how far the score can be trusted, by kind of text; the first kind that a text is of counts",
+    )
 
     @model_validator(mode="after")
     def _one_way(self) -> Self:
@@ -359,6 +366,12 @@ class Judging(BaseModel):
     stop: Literal["never", "decided"] = Field(
         "never", description="decided: do not pay for what cannot change the verdict"
     )
+    offline: Literal["bounds", "point"] | None = Field(
+        None,
+        description="what an offline score counts. bounds: all between the bounds of its `reliability`, so that the "
+        "verdict stands only where no score within them could change it; point: its value alone. Left out: point, and "
+        "bounds in the gateway",
+    )
 
 
 class Normalisation(BaseModel):
@@ -465,8 +478,15 @@ class Rubric(BaseModel):
         unknown = settings.keys() - self.settings.keys()
         if unknown:
             raise ValueError(f"{self.name} has no setting {sorted(unknown)[0]!r}; it has {sorted(self.settings)}")
+        return self._changed(settings={**self.settings, **settings})
+
+    def with_offline(self, offline: Literal["bounds", "point"]) -> Rubric:
+        """The same rubric with offline scores taken as bounds, or as the points they are."""
+        return self._changed(judging=self.judging.model_copy(update={"offline": offline}))
+
+    def _changed(self, **changes: object) -> Rubric:
         fields = {name: getattr(self, name) for name in Rubric.model_fields}
-        return Rubric.model_validate({**fields, "settings": {**self.settings, **settings}})
+        return Rubric.model_validate({**fields, **changes})
 
     @model_validator(mode="after")
     def _last_verdict_is_open(self) -> Self:

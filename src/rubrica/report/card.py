@@ -14,7 +14,7 @@ from rubrica.model.rubric import Axis, Rubric
 
 from .charts import bar, points_bar, radar, share_bar, waterfall
 from .excerpt import LONGEST, Highlight, TextRun, Tone, excerpt
-from .figures import STATUS_WORDS, duration, figure, headline, percent, price, signed
+from .figures import STATUS_WORDS, duration, figure, headline, percent, price, signed, within
 from .roles import SIGNS, Role, role_of
 
 QUOTES_SHOWN = 3
@@ -173,6 +173,8 @@ def _chips(evaluation: Evaluation) -> Iterator[str]:
         yield f"band {evaluation.band}"
     if evaluation.confidence is not None:
         yield f"confidence of the scorers {percent(evaluation.confidence)}"
+    if evaluation.score is not None and (ends := within(evaluation.bounds)):
+        yield f"an estimate: the score lies within {ends}"
     if evaluation.offline:
         yield "offline stand-in used"
     if evaluation.stopped:
@@ -193,7 +195,7 @@ def _row(title: str, result: DimensionResult, *, part: bool) -> DimensionRow:
         title=title,
         result=result,
         part=part,
-        score=figure(result.value),
+        score=figure(result.value) + (f" ({ends})" if (ends := within(result.bounds)) else ""),
         scale=f"{figure(result.low)}–{figure(result.high)}",
         bar=share_bar(result.share),
         state="" if result.status == "scored" else STATUS_WORDS[result.status],

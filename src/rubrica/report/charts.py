@@ -107,25 +107,27 @@ def waterfall(steps: Sequence[Step], *, top: float | None = None, threshold: flo
 
 
 def bar(score: float | None, bounds: tuple[float, float], threshold: float | None, out_of: float) -> Markup:
-    """The score on its scale, with the threshold as a marker; an open score is drawn as the range it lies in."""
+    """The score on its scale, with the threshold as a marker; what is open of it is drawn as the range it lies in."""
     whole = out_of if math.isfinite(out_of) and out_of > 0 else 1.0
 
     def across(value: float) -> float:
         return WIDTH * min(max(value / whole, 0.0), 1.0) if math.isfinite(value) else (WIDTH if value > 0 else 0.0)
 
     drawing = Markup('<rect class="track" x="0" y="18" width="{}" height="12" rx="6"/>').format(WIDTH)
+    low, high = sorted(bounds)
+    if score is None or low < high:
+        drawing += Markup('<rect class="open" x="{:.1f}" y="18" width="{:.1f}" height="12" rx="6"/>').format(
+            across(low), max(across(high) - across(low), 4)
+        )
     if score is not None:
         told = f"Score {figure(score)} of {figure(out_of)}"
+        told += f", an estimate between {figure(low)} and {figure(high)}" if low < high else ""
         if across(score) > 0:
             drawing += Markup('<rect class="fill" x="0" y="18" width="{:.1f}" height="12" rx="6"/>').format(
                 across(score)
             )
     else:
-        low, high = sorted(bounds)
         told = f"No score; it lies between {figure(low)} and {figure(high)} of {figure(out_of)}"
-        drawing += Markup('<rect class="open" x="{:.1f}" y="18" width="{:.1f}" height="12" rx="6"/>').format(
-            across(low), max(across(high) - across(low), 4)
-        )
     if threshold is not None:
         told += f", threshold {figure(threshold)}"
         place = across(threshold)

@@ -18,6 +18,7 @@ __all__ = [
     "percent",
     "price",
     "signed",
+    "within",
 ]
 
 STATUS_WORDS: dict[Status, str] = {
@@ -28,6 +29,15 @@ STATUS_WORDS: dict[Status, str] = {
     "not_needed": "not needed",
 }
 SOURCE_WORDS: dict[Source, str] = {"code": "code", "llm": "LLM judge", "human": "human"}
+
+
+def within(bounds: tuple[float, float] | None) -> str:
+    """Between which values something is known to lie; nothing where that is one value.
+
+    >>> within((1, 10)), within((4, 4)), within(None)
+    ('1–10', '', '')
+    """
+    return "" if bounds is None or bounds[0] == bounds[1] else f"{figure(bounds[0])}–{figure(bounds[1])}"
 
 
 def duration(milliseconds: float) -> str:

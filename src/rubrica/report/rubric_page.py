@@ -12,7 +12,7 @@ from .figures import count_of, figure, headline, percent
 from .glossary import glossary_blocks
 from .prose import Block, Bullets, Heading, Paragraph, TableBlock, markdown
 from .rendering import TEMPLATES, stylesheet
-from .wording import gate_phrase, recipe_phrases, unscored_sentence, verdict_phrases
+from .wording import TRUST, gate_phrase, recipe_phrases, reliability_phrases, unscored_sentence, verdict_phrases
 
 NUMBERS_OF_WEIGHTS = frozenset({1})
 
@@ -202,6 +202,9 @@ def _axis(axis: Axis, scale: Scale) -> Iterator[Block]:
         yield from _recipe(
             axis.offline, scale, "Without a model, rules stand in for the judge, and the result says so. "
         )
+        if axis.offline.reliability:
+            yield Paragraph((f"{TRUST}. Of other texts nothing is known: anything on {scale}.",))
+            yield Bullets(reliability_phrases(axis.offline, scale))
 
 
 def _range(low: float, high: float) -> str:
@@ -243,7 +246,11 @@ def _judging_sentence(judging: Judging) -> str:
     )
     again = f"; each is asked {judging.repeats} times" if judging.repeats > 1 else ""
     stop = " Scoring stops as soon as no missing score could change the verdict." if judging.stop == "decided" else ""
-    return f"{asked}{panel}{again}.{stop}"
+    bounds = (
+        " Without one, offline scores count as the bounds they are known within, so that the verdict stands only where "
+        "no score within them could change it."
+    )
+    return f"{asked}{panel}{again}.{stop}{bounds if judging.offline == 'bounds' else ''}"
 
 
 def _identity(rubric: Rubric) -> Iterator[Block]:

@@ -8,13 +8,15 @@ from typing import assert_never
 
 from rubrica.errors import FormulaError
 from rubrica.formula import parse
-from rubrica.model.rubric import Check, Gate, Recipe, Rubric, Verdict
+from rubrica.model.reliability import Reliability
+from rubrica.model.rubric import Check, Gate, Offline, Recipe, Rubric, Verdict
 from rubrica.model.scale import Scale
 from rubrica.phrases import Code, Phrase, Strong, figure, listed, phrase
 from rubrica.scorers.rule_table import type_of
 
 Settings = Mapping[str, float | bool]
 NO_SETTINGS: Settings = MappingProxyType({})
+TRUST = "How far such a score can be trusted: where people's scores lie, by kind of text"
 
 
 def recipe_phrases(recipe: Recipe, scale: Scale) -> tuple[Phrase, tuple[Phrase, ...]]:
@@ -51,6 +53,28 @@ def _recipe_opening(recipe: Recipe, scale: Scale) -> str:
             return f"{start} what applies; {goal} give {figure(scale.max)}, less gives {figure(scale.min)}:"
         case _:
             assert_never(recipe.scoring)
+
+
+def reliability_phrases(offline: Offline, scale: Scale, settings: Settings = NO_SETTINGS) -> tuple[Phrase, ...]:
+    """How far an offline score can be trusted, kind by kind; nothing where nothing is said of it."""
+    return tuple(_kind(kind, scale, settings) for kind in offline.reliability)
+
+
+def _kind(kind: Reliability, scale: Scale, settings: Settings) -> Phrase:
+    """``worked sums (asks_for_number > 0): up to 4; measured on 54 texts (GSM8K).``"""
+    when = phrase(" (", condition(kind.when, settings), ")") if kind.when is not None else ()
+    low, high = kind.low, kind.high
+    ends = [f"{figure(low)} or more"] if low is not None else []
+    ends += [f"{figure(high)} at most"] if high is not None else []
+    if kind.below is not None or kind.above is not None:
+        below, above = (figure(end) if end is not None else "any amount" for end in (kind.below, kind.above))
+        ends.append("exactly this" if kind.below == kind.above == 0 else f"from {below} below it to {above} above it")
+    told = ", ".join(ends) or f"anything on {scale}"
+    measured = f"; measured on {kind.texts:,} texts ({kind.data or 'not named'})" if kind.texts is not None else ""
+    because = f"; {kind.because.rstrip('.')}" if kind.because else ""
+    right = ", ".join(f"{verdict} {share:.0%}" for verdict, share in kind.right.items())
+    agreed = f"; people agreed with verdicts by its points: {right}" if right else ""
+    return phrase(Strong(kind.kind), *when, f": {told}{measured}{because}{agreed}.")
 
 
 def condition(text: str, settings: Settings) -> Phrase:

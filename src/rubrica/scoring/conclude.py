@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 import msgspec
 
@@ -11,10 +12,12 @@ from rubrica.formula import Formula, Interval, conjuncts
 from rubrica.model.evaluation import INCONCLUSIVE, Effect, GateResult, SectionResult, Step
 from rubrica.model.evidence import Span
 
-from .decision_plan import DecisionPlan, GateRule, ProfilePlan, VerdictRule
+from .decision_plan import DecisionPlan, GateRule, ProfilePlan, SectionRule, VerdictRule
 from .normalise import population_variance
 from .weigh import GateReading, Reader, Weighing, first_holding, weigh
 
+MOST_TOLD = 3
+"""Dimensions whose bounds are told in a reason; the result has those of all."""
 Evidence = Callable[[frozenset[str]], tuple[Span, ...]]
 """The stretches of text behind the names a formula reads."""
 
@@ -34,30 +37,50 @@ class Conclusion(msgspec.Struct, frozen=True):
     errors: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Doubts:
+    """Why some names are known as an interval only."""
+
+    estimated: frozenset[str] = frozenset()  # offline scores, of which people's lie within bounds
+    unread: Mapping[str, str] = field(default_factory=dict)  # what hangs on text that was not read, and how much was
+
+
+CERTAIN = Doubts()
+
+
 def conclude(
     decision: DecisionPlan,
     terms: ProfilePlan,
     names: dict[str, object],
     unknown: Mapping[str, Interval],
     evidence: Evidence,
-    unread: Mapping[str, str],
+    doubts: Doubts,
 ) -> Conclusion:
-    """Weigh the scores, and say why. `unread` are the names that hang on what was not read of a text, and how much."""
-    weighing = weigh(decision, terms, names, unknown)
+    """Weigh the scores, and say why.
+
+    Of the unknown names, the estimated ones have a value in `names` all the same. The score and its steps are told by
+    those values; the bounds of the score, the gates and the verdict by all that the unknown names may be.
+    """
+    weighing = at = weigh(decision, terms, names, unknown)
+    missing = unknown
+    if doubts.estimated:
+        missing = {name: interval for name, interval in unknown.items() if name not in doubts.estimated}
+        at = weigh(decision, terms, names, missing)
     low, high = weighing.bounds
-    known = low == high
+    known = at.bounds[0] == at.bounds[1]
+    bands = {decision.band(end / decision.out_of) for end in (low, high)} if known else set()
     verdict = weighing.decided
-    values = [names.get(name) for name in decision.scales if name not in unknown]
+    values = [names.get(name) for name in decision.scales if name not in missing]
     return Conclusion(
         verdict=verdict if verdict is not None else INCONCLUSIVE,
-        reason=_why(weighing, decision, names, unknown, unread),
-        score=low if known else None,
+        reason=_why(weighing, decision, names, unknown, doubts),
+        score=at.bounds[0] if known else None,
         bounds=weighing.bounds,
-        band=decision.band(low / decision.out_of) if known else "",
+        band=bands.pop() if len(bands) == 1 else "",
         variance=population_variance([value for value in values if isinstance(value, int | float)]),
-        gates=tuple(_gate_result(reading, names, evidence, unread) for reading in weighing.gates),
-        steps=_steps(decision, terms, names, weighing) if known and not unknown else (),
-        sections=_sections(decision, names, unknown) if decision.sections else {},
+        gates=tuple(_gate_result(reading, names, evidence, doubts.unread) for reading in weighing.gates),
+        steps=_steps(decision, terms, names, at) if known and not missing else (),
+        sections=_sections(decision, names, unknown, missing, weighing.bounds) if decision.sections else {},
         errors=weighing.faults,
     )
 
@@ -105,25 +128,47 @@ def _why(
     decision: DecisionPlan,
     names: dict[str, object],
     unknown: Mapping[str, Interval],
-    unread: Mapping[str, str],
+    doubts: Doubts,
 ) -> str:
     match weighing.decider:
         case GateRule() as rule:
-            return f"gate {rule.gate.name}: {rule.gate.because or with_values(rule.when, names, unread)}"
+            return f"gate {rule.gate.name}: {rule.gate.because or with_values(rule.when, names, doubts.unread)}"
         case VerdictRule() as rule if weighing.decided is not None:
             if rule.when is not None:
-                return rule.because or with_values(rule.when, names, unread)
+                return rule.because or with_values(rule.when, names, doubts.unread)
             parts = [rule.because, _why_not(decision.verdicts, rule.label, names)]
             return "; ".join(part for part in parts if part) or f"{rule.label} is the only verdict"
         case _:
             pass
-    if weighing.decided is not None:
+    explained = doubts.estimated | doubts.unread.keys()
+    missing = [name for name in unknown if not name.endswith("_share") and name not in explained]
+    if weighing.decided is not None and missing:
         return f"whatever the missing scores are, the verdict is {weighing.decided}"
-    open_ends = [name for name in unknown if not name.endswith("_share") and name not in unread]
-    causes = [f"no score for {', '.join(open_ends)}"] if open_ends else []
-    causes += dict.fromkeys(unread.values())
-    cause = "; ".join(causes or weighing.faults)
-    return f"{cause}: the verdict could be {' or '.join(weighing.verdicts)}"
+    if weighing.decided is not None:
+        fired = [reading.rule for reading in weighing.gates if reading.truth == "yes"]
+        said = "".join(f"gate {rule.gate.name}: {rule.gate.because or rule.gate.when}; " for rule in fired)
+        ends = _within(Interval.of(*weighing.bounds))
+        return f"{said}whatever the exact scores are (the score is within {ends}), the verdict is {weighing.decided}"
+    possible = " or ".join(weighing.verdicts)
+    causes = [f"no score for {', '.join(missing)}"] if missing else []
+    causes += dict.fromkeys(doubts.unread.values())
+    within = [
+        f"{name} {_within(unknown[name])}"
+        for name in decision.scales
+        if name in doubts.estimated and unknown[name].lo < unknown[name].hi
+    ]
+    if not within:
+        return f"{'; '.join(causes or weighing.faults)}: the verdict could be {possible}"
+    several = ", ".join(within[:MOST_TOLD]) + (", …" if len(within) > MOST_TOLD else "")
+    before = "".join(f"{cause}; " for cause in causes)
+    return (
+        f"the verdict could be {possible}: {before}offline scores are only known within bounds ({several}); "
+        "a judge can tell (--judge)"
+    )
+
+
+def _within(interval: Interval) -> str:
+    return f"{interval.lo:.4g} to {interval.hi:.4g}"
 
 
 def _gate_result(
@@ -176,25 +221,41 @@ def _steps(
 
 
 def _sections(
-    decision: DecisionPlan, names: dict[str, object], unknown: Mapping[str, Interval]
+    decision: DecisionPlan,
+    names: dict[str, object],
+    unknown: Mapping[str, Interval],
+    missing: Mapping[str, Interval],
+    score: tuple[float, float],
 ) -> dict[str, SectionResult]:
     results = {}
     for section in decision.sections:
-        reader = Reader(names, {name: value for name, value in unknown.items() if name != "score"})
+        reader = Reader(names, dict(unknown))
+        reader.know_score(score)
         found = reader.range(section.score)
         if found is None:
             reason = "does not apply" if all(names.get(n) is None for n in section.score.names) else reader.faults[-1]
             results[section.name] = SectionResult(None, None, reason)
             continue
         low, high = decision.to_section_score(found[0]), decision.to_section_score(found[1])
-        if low != high:
+        value = low if low == high else _estimate(section, decision, Reader(names, dict(missing)))
+        if value is None:
             results[section.name] = SectionResult(None, None, f"between {low:g} and {high:g}: a score is missing")
             continue
-        names["section"] = low
+        names["section"] = value
+        if low != high:
+            reader.unknown["section"] = Interval.of(low, high)
         labels, rule = first_holding(section.verdicts, reader)
-        reason = ""
+        reason = "" if low == high else f"between {low:g} and {high:g}"
         if rule is not None:
             when = rule.when
-            reason = _why_not(section.verdicts, rule.label, names) if when is None else with_values(when, names)
-        results[section.name] = SectionResult(low, labels[0] if len(labels) == 1 else None, reason)
+            why = _why_not(section.verdicts, rule.label, names) if when is None else with_values(when, names)
+            reason = f"{reason}; {why}" if reason else why
+        results[section.name] = SectionResult(value, labels[0] if len(labels) == 1 else None, reason)
     return results
+
+
+def _estimate(section: SectionRule, decision: DecisionPlan, reader: Reader) -> float | None:
+    """A section's score by the estimated values of its dimensions; None where one is missing."""
+    found = reader.range(section.score)
+    ends = {decision.to_section_score(end) for end in found or (0.0, decision.out_of)}
+    return ends.pop() if len(ends) == 1 else None

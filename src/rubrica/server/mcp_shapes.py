@@ -56,6 +56,7 @@ class EvaluationReply(BaseModel):
     verdict: str
     reason: str = Field(description="why this verdict")
     score: float | None = Field(description="null: what is missing leaves it open")
+    bounds: tuple[float, float] = Field(description="the score lies between these; apart, it is an estimate")
     out_of: float
     threshold: float | None = Field(description="the score that passes, where the rubric has one")
     offline: bool = Field(description="whether code stood in for a judge")
@@ -95,6 +96,7 @@ def judged_of(evaluation: Evaluation) -> EvaluationReply:
         verdict=evaluation.verdict,
         reason=evaluation.reason,
         score=evaluation.score,
+        bounds=evaluation.bounds,
         out_of=evaluation.out_of,
         threshold=evaluation.threshold,
         offline=evaluation.offline,

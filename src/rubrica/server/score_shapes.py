@@ -49,6 +49,7 @@ class DimensionShown(BaseModel):
     high: float
     confidence: float
     parts: dict[str, Any] | None = None
+    bounds: Bounds | None = Field(None, description="An offline score is only known within these.")
 
 
 class ScoreRow(BaseModel):

@@ -60,6 +60,7 @@ class DimensionScore(msgspec.Struct, frozen=True):
     high: float
     confidence: float
     parts: dict[str, DimensionScore] | UnsetType = UNSET
+    bounds: tuple[float, float] | UnsetType = UNSET  # an offline score is only known within these
 
 
 class ScoreOutcome(msgspec.Struct, frozen=True):
@@ -209,4 +210,5 @@ def _dimension_score(result: DimensionResult) -> DimensionScore:
         result.high,
         result.confidence,
         {name: _dimension_score(part) for name, part in result.parts.items()} if result.parts else UNSET,
+        result.bounds or UNSET,
     )

@@ -132,8 +132,9 @@ def with_scoring(document: Data, path: Path, kind: ScorerKind) -> Data:
         part = {"weight": 1.0, "asks": axis.get("asks", ""), "scorer": "judge"}
         return put(document, path, {**kept, "parts": recipe.get("parts") or {free_name([], "first_part"): part}})
     block = {"rules": "rules", "formula": "formula", "check": "checks"}[kind]
-    if stand_in and block in stand_in:
-        return put(document, path, {**kept, **stand_in})
+    if stand_in and block in stand_in:  # how far it can be trusted in a judge's place is not said of it any more
+        own = {key: value for key, value in stand_in.items() if key != "reliability"}
+        return put(document, path, {**kept, **own})
     return put(document, path, {**kept, **_BEGUN[kind]})
 
 

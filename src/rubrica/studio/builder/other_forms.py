@@ -251,6 +251,8 @@ def draw_judging(editor: DraftEditor) -> None:
             number_field(editor, ("judging", "deadline"), "Deadline, seconds")
             stops = {"never": "ask for everything", "decided": "stop once the verdict is decided"}
             choice_field(editor, ("judging", "stop"), "Stop", stops, default="never", size="medium")
+            counts = {"point": "as their values", "bounds": "as all within their bounds"}
+            choice_field(editor, ("judging", "offline"), "Offline scores", counts, default="point", size="medium")
 
     folded_section(editor, ("judging",), "Judging", "how judges are asked, and what cannot be scored", body)
 

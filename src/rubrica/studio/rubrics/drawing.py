@@ -15,7 +15,7 @@ from rubrica.packs.validity import agreement_of, cards_of
 from rubrica.report.figures import count_of, figure, headline, percent
 from rubrica.report.roles import SIGNS, Role, role_of
 from rubrica.report.rubric_page import title_of
-from rubrica.report.wording import condition, recipe_phrases, setting_value
+from rubrica.report.wording import TRUST, condition, recipe_phrases, reliability_phrases, setting_value
 from rubrica.studio.builder.anchors import coverage, rows_of
 
 from .prose import bullets, table, words
@@ -92,6 +92,11 @@ def _axis(axis: Axis, scale: Scale) -> Markup:
     for recipe, lead in ((axis if axis.kinds else None, "Rules"), (axis.offline, "Without a model")):
         if recipe is not None:
             drawn += _recipe(recipe, scale, lead)
+    if axis.offline is not None and (kinds := reliability_phrases(axis.offline, scale)):
+        lead = f"Bounds without a model ({count_of(len(kinds), 'kind of text', 'kinds of text')})"
+        drawn += Markup('<details class="recipe"><summary>{}</summary><p>{}:</p>{}</details>').format(
+            lead, TRUST, bullets(kinds)
+        )
     return drawn
 
 
