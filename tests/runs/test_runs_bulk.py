@@ -180,3 +180,27 @@ def test_what_cannot_be_judged_column_by_column_is_judged_all_the_same() -> None
     document = {"dimensions": {"d": {"asks": "Good?", "offline": {"formula": "min(word_count / 4, 1)"}}}}
     rows = alike(document, {"response": "one two"}, {"response": ""})
     assert [row["dimension.d"] for row in rows] == [bits(0.5), bits(0.0)]
+
+
+def test_a_missing_type_is_classified_in_bulk_as_elsewhere() -> None:
+    document = {
+        "scale": {"min": 0, "max": 100},
+        "dimensions": {"d": {"formula": "min(word_count, 100)"}},
+        "score": {"weighted": True, "out_of": 100},
+        "profiles": {
+            "by": "question_type",
+            "classify": "question_type",
+            "FACTUAL": {"threshold": 1},
+            **{name: {"threshold": 90} for name in ("ANALYTICAL", "TECHNICAL", "CREATIVE", "ETHICAL")},
+        },
+        "verdicts": [{"label": "pass", "when": "score >= threshold"}, {"label": "fail"}],
+    }
+    rows = alike(
+        document,
+        {"prompt": "What is the capital of France?", "response": "Paris it is."},
+        {"prompt": "Write a poem about Paris", "response": "Paris it is."},
+        {"prompt": "Write a poem about Paris", "response": "Paris it is.", "question_type": "FACTUAL"},
+        {"prompt": "hello there you", "response": "Paris it is."},
+    )
+    assert [row["profile"] for row in rows][:3] == ["FACTUAL", "CREATIVE", "FACTUAL"]
+    assert [row["verdict"] for row in rows] == ["pass", "fail", "pass", "inconclusive"]
