@@ -9,7 +9,8 @@ what `python -m training.question_types` says about examples that were kept apar
 ways of asking that were not learnt from.
 
 *Words* reads words alone, as where the sentence model is not installed. *From 0.8* is the share of questions with such
-a confidence, and how many of these are right; *plausible* how often the type is among those whose chances add up to 0.9.
+a confidence, and how many of these are right; *plausible* how often the type is among those whose chances add up to
+0.9.
 """
 
 from __future__ import annotations

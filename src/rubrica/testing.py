@@ -72,7 +72,7 @@ def assert_passes(
     of ``pytest --rubrica-judge`` is asked; without that, offline stand-ins judge.
 
     >>> assert_passes("answer-quality", prompt="What is 2 + 2?", response="2 + 2 = 4", min_score=60).score
-    68.9
+    91.0
     """
     __tracebackhide__ = True
     plan = api.compile(rubric)
