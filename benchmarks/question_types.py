@@ -103,7 +103,7 @@ def calibration_gap(outcomes: Sequence[Outcome]) -> float:
 
 
 def main() -> None:
-    console = Console()
+    console = Console(width=130)
     for title, classify in (("Words", by_words), ("All that is installed", classify_question)):
         outcomes = load(classify)
         if outcomes is None:

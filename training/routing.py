@@ -11,7 +11,7 @@ import gzip
 import hashlib
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -50,8 +50,12 @@ def train(found: Sequence[Mapping[str, float]], wrong: Sequence[bool], made_from
     signs = np.array([[each[name] for name in names] for each in found])
     means, spreads = signs.mean(axis=0), np.maximum(signs.std(axis=0), LEAST_SPREAD)
     weights = _newton(np.column_stack([(signs - means) / spreads, np.ones(len(signs))]), np.array(wrong, dtype=float))
-    rounded = [tuple(round(float(value), 4) for value in each) for each in (means, spreads, weights[:-1])]
-    return SumWeights(names, *rounded, round(float(weights[-1]), 4), made_from)
+    *shared, bias = weights
+    return SumWeights(names, _rounded(means), _rounded(spreads), _rounded(shared), round(float(bias), 4), made_from)
+
+
+def _rounded(values: Iterable[float]) -> tuple[float, ...]:
+    return tuple(round(float(value), 4) for value in values)
 
 
 def _newton(signs: Floats, wrong: Floats) -> Floats:

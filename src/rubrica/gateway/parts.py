@@ -15,9 +15,10 @@ from rubrica.llm.provider_table import check_form
 from rubrica.llm.settings import Settings
 from rubrica.model.rubric import Rubric
 from rubrica.packs.library import load
+from rubrica.text.question_type import TYPES
 
 from .chat import Chat
-from .classifier import TYPES, Classifier, ModelClassifier, OfflineClassifier
+from .classifier import Classifier, ModelClassifier, OfflineClassifier
 from .controls import Controls
 from .embedded import GuidedUpstream
 from .experiment import CONTROL, Experiment
