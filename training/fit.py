@@ -13,10 +13,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rubrica.text.linear import FeatureLayout, LinearModel
-
-from .examples import Example, digest
-
 Floats = NDArray[np.float64]
 CLIP = 99.99  # the percentile of weights that becomes the largest byte; the few beyond it are cut
 
@@ -75,16 +71,6 @@ class Sparse:
         )
 
 
-def fit(layout: FeatureLayout, examples: Sequence[Example], labels: Sequence[str], recipe: Recipe) -> LinearModel:
-    """The model that the examples lead to."""
-    vectors = Sparse.of([layout.vector(example.text) for example in examples], 1 << layout.bits)
-    wanted = np.array([labels.index(example.label) for example in examples])
-    weights = descend(vectors, wanted, len(labels), recipe)
-    weights -= weights.mean(axis=1, keepdims=True)  # a row that adds the same to every label says nothing
-    made_from = digest(examples, labels, layout, recipe)
-    return LinearModel(tuple(labels), layout, *in_bytes(weights), made_from)
-
-
 def in_bytes(weights: Floats) -> tuple[array[int], float]:
     """Weights as signed bytes, row by row, and what to multiply them with."""
     scale = float(np.percentile(np.abs(weights[weights != 0]), CLIP)) / 127
@@ -101,12 +87,13 @@ def descend(vectors: Sparse, wanted: NDArray[Any], labels: int, recipe: Recipe, 
     now = before = np.zeros((vectors.width, labels))
     for turn in range(recipe.steps):
         ahead = now + turn / (turn + 3) * (now - before)
-        slope = vectors.turned_times((_chances(vectors.times(ahead)) - target) * importance)
+        slope = vectors.turned_times((chances_of(vectors.times(ahead)) - target) * importance)
         now, before = ahead - step * (slope + recipe.shrink * ahead), now
     return now
 
 
-def _chances(scores: Floats) -> Floats:
+def chances_of(scores: Floats) -> Floats:
+    """Scores by label as chances that add up to 1."""
     raised = np.exp(scores - scores.max(axis=1, keepdims=True))
     return np.asarray(raised / raised.sum(axis=1, keepdims=True))
 

@@ -73,7 +73,7 @@ def test_a_chat_and_metrics_are_judged(page: Page) -> None:
     expect(page.locator(".chip", has_text="profile ETHICAL")).to_be_visible()
     expect(page.get_by_role("slider", name="Weight of Depth")).to_have_attribute("aria-valuenow", "20")
     kind.fill("")
-    expect(page.get_by_text("no question_type was given: profile ANALYTICAL was used")).to_be_visible()
+    expect(page.get_by_text("question_type: FACTUAL (classified offline")).to_be_visible()
     page.get_by_text("What was said before").click()
     page.get_by_role("button", name="Add a turn").click()
     page.get_by_label("Said", exact=True).fill("Tell me about France.")

@@ -11,7 +11,6 @@ import pytest
 
 from rubrica.gateway.chat import Chat, ChatTurn, read_chat
 from rubrica.gateway.classifier import (
-    TYPES,
     ChatQuestion,
     Classifier,
     ModelClassifier,
@@ -20,6 +19,7 @@ from rubrica.gateway.classifier import (
 )
 from rubrica.llm.model import ModelError, Reply, Request, Usage
 from rubrica.llm.scripted import ScriptedModel, ScriptLine
+from rubrica.text.question_type import TYPES
 
 SNAPSHOT = Path(__file__).parent / "prompts" / "classify.txt"
 TOKEN = "5f2e9c0d1b7a4e63"  # noqa: S105 - a fence, and no secret

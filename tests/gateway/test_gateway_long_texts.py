@@ -13,6 +13,7 @@ import pytest
 from gateway_stage import CAPITAL, GOOD, POOR, Scripted, Staged, body_of, stage, until
 
 from gateway_samples import trusting_rubric
+from rubrica import load
 from rubrica.gateway.chat import Chat, ChatTurn, read_chat
 from rubrica.gateway.grading import Grade, Grader, excerpt_of
 from rubrica.gateway.workers import GradingBusyError, Workers
@@ -91,7 +92,7 @@ def hidden(what: str) -> str:
 
 
 def grade_of(answer: str, judge: Judge | None = None, **changes: Any) -> Grade:
-    rubric = load("answer-quality") if not changes else load({**rubric_document(), **changes})
+    rubric = trusting_rubric() if not changes else load({**rubric_document(), **changes})
     return asyncio.run(Grader(rubric, judge, deadline=30.0)(chat(CAPITAL), answer, "FACTUAL"))
 
 

@@ -197,3 +197,27 @@ def test_long_texts_are_read_as_far_as_everywhere() -> None:
     rows = alike(document, *({"response": text} for text in texts))
     assert [row["verdict"] for row in rows] == ["pass", "fail", "fail", "inconclusive", "fail"]
     assert "judge the text in parts" in rows[3]["reason"]
+
+
+def test_a_missing_type_is_classified_in_bulk_as_elsewhere() -> None:
+    document = {
+        "scale": {"min": 0, "max": 100},
+        "dimensions": {"d": {"formula": "min(word_count, 100)"}},
+        "score": {"weighted": True, "out_of": 100},
+        "profiles": {
+            "by": "question_type",
+            "classify": "question_type",
+            "FACTUAL": {"threshold": 1},
+            **{name: {"threshold": 90} for name in ("ANALYTICAL", "TECHNICAL", "CREATIVE", "ETHICAL")},
+        },
+        "verdicts": [{"label": "pass", "when": "score >= threshold"}, {"label": "fail"}],
+    }
+    rows = alike(
+        document,
+        {"prompt": "What is the capital of France?", "response": "Paris it is."},
+        {"prompt": "Write a poem about Paris", "response": "Paris it is."},
+        {"prompt": "Write a poem about Paris", "response": "Paris it is.", "question_type": "FACTUAL"},
+        {"prompt": "hello there you", "response": "Paris it is."},
+    )
+    assert [row["profile"] for row in rows][:3] == ["FACTUAL", "CREATIVE", "FACTUAL"]
+    assert [row["verdict"] for row in rows] == ["pass", "fail", "pass", "inconclusive"]

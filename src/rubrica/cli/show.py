@@ -46,7 +46,8 @@ def page(rubric: Rubric) -> Group:
         parts.append(Text(safe(" ".join(rubric.description.split()))))
     parts += [_heading("Dimensions"), *(_axis(name, axis, rubric) for name, axis in rubric.dimensions.items())]
     if rubric.profiles is not None:
-        parts += [_heading(f"Profiles by {rubric.profiles.by}"), _profiles(rubric.profiles, rubric)]
+        found = ", found from the prompt where it is not given" if rubric.profiles.classify is not None else ""
+        parts += [_heading(f"Profiles by {rubric.profiles.by}{found}"), _profiles(rubric.profiles, rubric)]
     parts += [_heading("Score"), _score(rubric)]
     if rubric.sections:
         parts += [_heading("Sections"), _sections(rubric)]

@@ -16,6 +16,7 @@ from rubrica.model.rubric import Axis, Rubric, coverage_problems
 from rubrica.scorers.namespace import CONTEXT_COUNTS
 from rubrica.scoring.decision_plan import DecisionPlan, ProfilePlan, VerdictRule, share_name
 from rubrica.text import text_features
+from rubrica.text.question_type import TYPES
 
 from .document import Path
 from .vocabulary import Vocabulary, name_clashes
@@ -29,6 +30,10 @@ def check_meaning(rubric: Rubric, vocabulary: Vocabulary) -> None:
     """Collect what is wrong with numbers and names, apart from the formulas themselves."""
     vocabulary.problems += name_clashes(rubric)
     _check_weights(rubric, vocabulary)
+    profiles = rubric.profiles
+    if profiles is not None and profiles.classify is not None and not profiles.named.keys() & set(TYPES):
+        message = f"the classifier tells {', '.join(TYPES)} apart, and no profile is called so"
+        vocabulary.report(message, ("profiles", "classify"), "name profiles as its types, or leave `classify` out")
     if rubric.notes is not None and rubric.context is not None and rubric.notes.by not in rubric.context:
         message = f"the notes depend on {rubric.notes.by!r}, which is not among the context names"
         vocabulary.report(message, ("notes", "by"), "declare it under `context`")

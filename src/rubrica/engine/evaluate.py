@@ -21,6 +21,7 @@ from rubrica.scoring.decision_plan import ProfilePlan, share_name
 from rubrica.scoring.weigh import weigh
 
 from .plan import AxisPlan, Plan
+from .profile_verdicts import verdicts_by_profile
 from .record import record, record_state
 from .reliability import with_bounds
 from .repeats import repeat_verdicts
@@ -168,6 +169,8 @@ def _decided(state: EvaluationState) -> bool:
     names, unknown = weighable(state)
     verdict = weigh(state.plan.decision, state.terms, names, unknown).decided
     if verdict is None:
+        return False
+    if INCONCLUSIVE in verdicts_by_profile(state).values():  # as another type of question it may yet be another one
         return False
     alone = set(repeat_verdicts(state).values())
     if INCONCLUSIVE in alone:  # what is missing may yet bring one repeat to another verdict than the rest

@@ -16,6 +16,8 @@ from rubrica.scorers.recipe import Scorer
 from rubrica.scoring.conclude import Conclusion
 from rubrica.scoring.decision_plan import DecisionPlan, ProfilePlan
 
+from .classified_profile import classified_terms
+
 
 @dataclass(frozen=True, slots=True)
 class AxisPlan:
@@ -55,13 +57,18 @@ class Plan:
         return sum(map(len, self.sources.lexicon.regexes.values()))
 
     def terms(self, context: Context) -> ProfilePlan:
-        """The terms under the profile a context asks for, with a note where it asks for none or an unknown one."""
+        """The terms under the profile a context asks for, with a note where it asks for none or an unknown one.
+
+        Then the prompt is classified, where the rubric says so, or else its default is used.
+        """
         profiles, terms = self.profiles, self.decision.terms
         if profiles is None:
             return terms[None]
         wanted = context.lookup(profiles.by)
         if isinstance(wanted, str) and wanted in terms:
             return terms[wanted]
+        if profiles.classify is not None and (found := classified_terms(profiles, terms, context)) is not None:
+            return found
         if profiles.default is None:
             raise ContextError(
                 f"{self.rubric.name} needs {profiles.by} in the context, one of {', '.join(profiles.named)}"

@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 
+import msgspec
+
 from rubrica.model.evaluation import (
     INCONCLUSIVE,
     Cost,
@@ -20,6 +22,7 @@ from rubrica.scoring.conclude import CERTAIN, Conclusion, Doubts, conclude
 
 from .audience import listeners
 from .plan import AxisPlan
+from .profile_verdicts import across_profiles
 from .reliability import verdict_note
 from .repeats import split_verdicts
 from .state import EvaluationState, NotApplicable, Outcome, estimated, unread, weighable
@@ -71,6 +74,9 @@ def record_state(state: EvaluationState, case: str | None) -> Evaluation:
         split = split_verdicts(state)
         if split:
             verdict, reason = INCONCLUSIVE, _split_reason(split)
+    bounds = end.bounds
+    if terms.others:
+        verdict, reason, bounds = across_profiles(state, verdict, reason)
     dimensions: dict[str, DimensionResult] = {}
     scored, total = 0, 0.0
     costs: list[Cost] = []
@@ -100,7 +106,7 @@ def record_state(state: EvaluationState, case: str | None) -> Evaluation:
     duration_ms = (time.perf_counter() - state.started) * 1000
     # By place, for keywords take a seventh of the time of a whole evaluation by rules. Each argument is called as its
     # field is, and a test holds that against the fields.
-    return Evaluation(
+    found = Evaluation(
         rubric,
         version,
         hash,
@@ -108,7 +114,7 @@ def record_state(state: EvaluationState, case: str | None) -> Evaluation:
         reason,
         end.score,
         plan.decision.out_of,
-        end.bounds,
+        bounds,
         dimensions,
         terms.threshold,
         terms.profile,
@@ -128,6 +134,7 @@ def record_state(state: EvaluationState, case: str | None) -> Evaluation:
         state.context,
         case,
     )
+    return found if terms.classified is None else msgspec.structs.replace(found, classified=terms.classified)
 
 
 def _band(state: EvaluationState, axis: AxisPlan, score: Score) -> str:

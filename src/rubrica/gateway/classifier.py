@@ -1,7 +1,7 @@
 """What type of question a chat asks, which decides how its answer is graded.
 
-A small linear model decides in a fraction of a millisecond. Where it is not sure, a language model is asked, if there
-is one. Whatever goes wrong, the question counts as analytical.
+Trained weights decide, most of the time in a fraction of a millisecond. Where they are not sure, a language model is
+asked, if there is one. Whatever goes wrong, the question counts as analytical.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import time
-import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
@@ -23,18 +22,16 @@ from rubrica.judges.reply import UNSTATED_CONFIDENCE, answers
 from rubrica.llm.model import ChatMessage, Model, Reply, Request
 from rubrica.lru_cache import LruCache
 from rubrica.model.evaluation import Cost
-from rubrica.text.linear import LinearModel, load
+from rubrica.text.question_type import SURE_BY_WORDS, TYPES, by_words, classify_question, stands_alone
+from rubrica.text.sentence_model import sentence_model
 
 from .chat import Chat
 
 Source = Literal["offline", "model", "fallback", "given", "cache"]
 
-TYPES = ("FACTUAL", "ANALYTICAL", "TECHNICAL", "CREATIVE", "ETHICAL")
 FALLBACK = "ANALYTICAL"
 """What a question counts as that nobody could classify."""
 
-VERY_SHORT = (2, 20)
-"""Words and letters (a wide one counts as four) up to which a message is read together with the one before it."""
 SHOWN = 4000  # characters of a question that a model is shown
 MAX_TOKENS = 60
 SHAPE = {
@@ -80,7 +77,7 @@ class ChatQuestion:
         said = [turn.text.strip() for turn in chat.turns if turn.role == "user" and turn.text.strip()]
         if not said:
             return cls("")
-        before = (text for text in reversed(said[:-1]) if not _very_short(text)) if _very_short(said[-1]) else ()
+        before = () if stands_alone(said[-1]) else (text for text in reversed(said[:-1]) if stands_alone(text))
         return cls(said[-1], next(iter(before), ""))
 
     @property
@@ -97,18 +94,12 @@ class OfflineClassifier:
 
     def __call__(self, text: str) -> QuestionClass:
         started = time.perf_counter()
-        if not text.strip():
+        found = classify_question(text)
+        if found is None:
             return QuestionClass(FALLBACK, 0.0, "fallback", "nothing is asked in words")
-        chances = weights().chances(text)
-        first, second = sorted(chances, key=chances.__getitem__, reverse=True)[:2]
-        reason = f"by its wording {first} {chances[first]:.2f}, then {second} {chances[second]:.2f}"
-        return QuestionClass(first, chances[first], "offline", reason, duration_ms=_since(started))
-
-
-@cache
-def weights() -> LinearModel:
-    """The trained model, read when it is first needed."""
-    return load(resources.files("rubrica.gateway") / "question_types.weights")
+        (first, chance), (second, next_chance), *_ = found.chances.items()
+        reason = f"by its {found.by} {first} {chance:.2f}, then {second} {next_chance:.2f}"
+        return QuestionClass(first, chance, "offline", reason, duration_ms=_since(started))
 
 
 class ModelClassifier:
@@ -191,12 +182,18 @@ class Classifier:
 
     async def _classify(self, question: ChatQuestion) -> QuestionClass:
         try:
-            found = self._offline(question.whole)
+            found = await self._classify_offline(question.whole)
         except Exception as error:  # noqa: BLE001 - no classifier may stop a request
             found = _fallback(f"the offline classifier failed: {error or type(error).__name__}")
         if self._model is None or not question.text or found.confidence >= self._sure_from:
             return found
         return await self._model(question)
+
+    async def _classify_offline(self, text: str) -> QuestionClass:
+        """The offline class; the sentence model takes some milliseconds, in which other requests go on."""
+        if sentence_model() is None or by_words(text).confidence >= SURE_BY_WORDS:
+            return self._offline(text)
+        return await asyncio.to_thread(self._offline, text)
 
 
 @cache
@@ -216,13 +213,6 @@ def _stated(confidence: object) -> float:
     if isinstance(confidence, int | float) and not isinstance(confidence, bool) and 0 <= confidence <= 1:
         return float(confidence)
     return UNSTATED_CONFIDENCE
-
-
-def _very_short(text: str) -> bool:
-    words, letters = VERY_SHORT
-    if len(text) > letters or len(text.split()) > words:
-        return False
-    return sum(4 if unicodedata.east_asian_width(letter) in "WF" else 1 for letter in text) <= letters
 
 
 def _cut_middle(text: str) -> str:

@@ -15,9 +15,10 @@ from rubrica.llm.provider_table import check_form
 from rubrica.llm.settings import Settings
 from rubrica.model.rubric import Rubric
 from rubrica.packs.library import load
+from rubrica.text.question_type import TYPES
 
 from .chat import Chat
-from .classifier import TYPES, Classifier, ModelClassifier, weights
+from .classifier import Classifier, ModelClassifier, OfflineClassifier
 from .controls import Controls
 from .embedded import GuidedUpstream
 from .experiment import CONTROL, Experiment
@@ -166,7 +167,7 @@ def _route(settings: GatewaySettings, models: GatewayModels, rubric: Rubric, jur
 
 
 def _classifier(settings: GatewaySettings, models: GatewayModels) -> Classifier:
-    weights()  # read now, not by the first request
+    OfflineClassifier()("Is it ready, or is it not?")  # reads the weights now, not with the first request
     wanted = settings.classifier
     model = ModelClassifier(models.classifier(wanted.model), price=price) if wanted.model is not None else None
     return Classifier(model, sure_from=wanted.sure_from, remembered=wanted.remembered)

@@ -174,6 +174,14 @@ class SectionResult(msgspec.Struct, frozen=True, omit_defaults=True):
     reason: str = ""
 
 
+class ProfileChoice(msgspec.Struct, frozen=True, omit_defaults=True):
+    """How a profile was found that the context did not name."""
+
+    by: Literal["offline"]
+    confidence: float  # the classifier's own, 0 to 1
+    plausible: Mapping[str, float]  # the profiles under which the verdict was tried, the likeliest first
+
+
 class Evaluation(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """One rubric applied to one context: the stored record, from which every point can be traced."""
 
@@ -204,6 +212,7 @@ class Evaluation(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     context: Context | None = None
     case: str | None = None  # the case's id
     repeat: int = 0  # of the same case in the same run, counted from 0
+    classified: ProfileChoice | None = None  # None: the context named the profile, or nothing was classified
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, ready for JSON."""

@@ -199,13 +199,16 @@ class Profile(BaseModel):
 class Profiles(BaseModel):
     """Profiles by the value of one context name: ``{by: question_type, FACTUAL: {…}, …}``."""
 
-    model_config = ConfigDict(frozen=True, extra="allow", json_schema_extra={"maxProperties": MOST_PROFILES + 2})
+    model_config = ConfigDict(frozen=True, extra="allow", json_schema_extra={"maxProperties": MOST_PROFILES + 3})
     __pydantic_extra__: dict[Label, Profile] = Field(init=False)
 
     by: Annotated[str, Field(min_length=1, max_length=500)] = Field(
         description="the context name whose value chooses; every other key is a profile"
     )
     default: Label | None = Field(None, description="the profile used when the context names none, or an unknown one")
+    classify: Literal["question_type"] | None = Field(
+        None, description="finds the profile from the prompt when the context names none, or an unknown one"
+    )
 
     @property
     def named(self) -> Mapping[str, Profile]:

@@ -126,6 +126,9 @@ def _profiles(rubric: Rubric) -> Iterator[Block]:
         return
     yield Heading(2, "Profiles")
     default = f" Without it, or with another value, {profiles.default} is used." if profiles.default else ""
+    if profiles.classify is not None:
+        default = " Without it, or with another value, the prompt is classified."
+        default += f" Where there is no prompt, {profiles.default} is used." if profiles.default else ""
     yield Paragraph(phrase("Weights and threshold depend on ", Code(profiles.by), ".", default))
     names = list(rubric.dimensions)
     rows = []

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from rubrica.formula import Formula
+from rubrica.model.evaluation import ProfileChoice
 from rubrica.model.rubric import Gate, OnUnscored
 from rubrica.model.scale import Scale
 
@@ -33,6 +34,8 @@ class ProfilePlan:
     constants: Mapping[str, object]  # the rubric's settings and the threshold, as formulas read them
     reads: tuple[DimensionReading, ...]
     note: str = ""  # why this profile, where the context did not ask for it
+    classified: ProfileChoice | None = None  # how it was found, where a classifier did
+    others: tuple[ProfilePlan, ...] = ()  # what the profile may be as well, where that is not certain
 
 
 @dataclass(frozen=True, slots=True)

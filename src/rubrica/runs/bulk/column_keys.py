@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from typing import cast
+from typing import Any, cast
 
+from rubrica.errors import ContextError
+from rubrica.model.context import Context
 from rubrica.model.evidence import Field
 from rubrica.text import text_features
 
@@ -47,9 +49,27 @@ class ColumnKeys:
             return as_keys(list(map(text_features()[name].compute, readings)), self.odd)
         return as_keys(self.chunk.given(name), self.odd)
 
+    def _classified(self, wanted: Sequence[Any]) -> Sequence[Any]:
+        """The profiles that are asked for, those left open as classified; where it is not certain, a row is odd."""
+        plan, prompts = self.workings.plan, self.chunk.texts("prompt")
+        filled = list(wanted)
+        for row, value in enumerate(wanted):
+            if isinstance(value, str) and value in plan.decision.terms:
+                continue
+            try:
+                terms = plan.terms(Context(prompt=prompts[row]))
+            except ContextError:
+                continue  # no profile fits, which is told below
+            filled[row] = terms.profile
+            if terms.others:
+                self.odd.add(row)
+        return filled
+
     def _profiles(self) -> Sequence[str | None]:
         plan, table = self.workings.plan, self.workings.profiles
         wanted = self.chunk.given(plan.profiles.by) if plan.profiles is not None else [None] * len(self.chunk)
+        if plan.profiles is not None and plan.profiles.classify is not None:
+            wanted = self._classified(wanted)
         found = [table.results[place] for place in table.places(as_keys(wanted, self.odd)).to_list()]
         if None in found:  # no profile fits: the record is refused, with the reason
             self.odd.update(row for row, name in enumerate(found) if name is None)

@@ -164,7 +164,7 @@ def scale_of(document: Data, dimension: str | None = None) -> Scale:
 
 def profile_names(document: Data) -> list[str]:
     """The profiles, in their order."""
-    return [name for name in mapping_at(document, ("profiles",)) if name not in ("by", "default")]
+    return [name for name in mapping_at(document, ("profiles",)) if name not in ("by", "default", "classify")]
 
 
 def profile_weights(document: Data, profile: str) -> dict[str, float]:

@@ -22,6 +22,7 @@ from rubrica.scoring.decision_plan import share_name
 from rubrica.text import text_features
 from rubrica.text.texts import Texts
 
+from .dimensions import profile_names
 from .document import Data, at, mapping_at
 
 MOST_OFFERED = 8
@@ -105,7 +106,7 @@ def suggestions(document: Data, scope: Scope) -> list[NameSuggestion]:
 
 def has_threshold(document: Data) -> bool:
     """Whether formulas may read `threshold`."""
-    profiles = [profile for key, profile in mapping_at(document, ("profiles",)).items() if key not in ("by", "default")]
+    profiles = [mapping_at(document, ("profiles",))[name] for name in profile_names(document)]
     return at(document, ("threshold",)) is not None or (
         bool(profiles) and all(at(profile, ("threshold",)) is not None for profile in profiles)
     )

@@ -113,6 +113,8 @@ def draw_profiles(editor: DraftEditor) -> None:
                 text_field(editor, ("profiles", "by"), "Chosen by the context name", wide=False)
                 names: dict[Any, str] = {None: "none", **{name: name for name in profile_names(editor.document)}}
                 choice_field(editor, ("profiles", "default"), "Otherwise", names, default=None)
+                found: dict[Any, str] = {None: "nobody", "question_type": "the classifier of question types"}
+                choice_field(editor, ("profiles", "classify"), "Found from the prompt by", found, default=None)
         for name in profile_names(editor.document):
             _profile(editor, name)
         ui.button("Add a profile", icon="add", on_click=partial(_add_profile, editor)).props("flat dense no-caps")
@@ -132,7 +134,7 @@ def _profile(editor: DraftEditor, name: str) -> None:
     path: Path = ("profiles", name)
 
     async def called(wish: str) -> None:
-        if wish in ("by", "default"):
+        if wish in ("by", "default", "classify"):
             ui.notify(f"{wish} is a word of its own here: choose another name.", type="warning")
             return
         await editor.move_path(path, (*path[:-1], wish), lambda now: with_profile_called(now, name, wish))
