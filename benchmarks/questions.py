@@ -19,8 +19,10 @@ from typing import Any
 
 from rich.console import Console
 from rich.table import Table
+from training.maths_grade import HELD_OUT, measured, read_graded
 
 from rubrica.text import FEATURES
+from rubrica.text.maths_grade import grade_model
 from rubrica.text.solution import find_steps, wrong_steps
 from rubrica.text.texts import Texts
 
@@ -53,6 +55,13 @@ def checked() -> list[Ratio]:
             Ratio("wrong values of the key found", "all of them", shares["wrong value"], 0.95, records),
             Ratio("questions not rejected as they are", "all of them", 1 - shares["as it is"], 0.97, records),
         ]
+    grades = measured(grade_model(), read_graded(HELD_OUT))
+    apart = "questions of training/examples that were kept apart"
+    found += [
+        Ratio("grades of maths questions, in rank", "the grades they are for", grades["rank correlation"], 0.8, apart),
+        Ratio("grades of maths questions, within one", "all of them", grades["within one grade"], 0.8, apart),
+        Ratio("grades of maths questions, within the bounds", "all of them", grades["within the bounds"], 0.85, apart),
+    ]
     if stories is not None:
         alarms = sum(bool(wrong_steps(Texts(row["question"], row["answer"]))) for row in stories)
         tried, caught = miscalculated(stories)
@@ -166,6 +175,8 @@ def main() -> None:
         for kind, number in tried.items():
             table.add_row(f"result {kind}", f"{number:,}", f"{caught[kind]:,}", f"{caught[kind] / number:.3f}")
     console.print(table)
+    for name, share in measured(grade_model(), read_graded(HELD_OUT)).items():
+        console.print(f"grades of maths questions that were kept apart: {share:.3f} {name}")
     for row in choices or ():
         _, plain = next(copies(row, random.Random(0)))  # noqa: S311 - nothing is drawn
         if reasons := rejected(plain):

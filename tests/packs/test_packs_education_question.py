@@ -477,3 +477,19 @@ def test_a_question_in_plain_text_is_read_too() -> None:
         "Explanation: First, find the place. Next, name it."
     )
     assert fired(judged(text)) == ["answer-letter-unmapped"]
+
+
+def grade_gates(stem: str, grade: int) -> set[str]:
+    """The gates about the grade that a question fires."""
+    text = question(question=stem, options=None, answer="see the explanation", type="open")
+    evaluation = rubrica.evaluate(PACK, prompt=REQUEST, response=text, context={"grade": grade})
+    return {gate.name for gate in evaluation.gates if gate.fired} & {"far-above-grade", "another-grade"}
+
+
+def test_mathematics_far_above_the_grade_is_rejected_and_near_it_is_not() -> None:
+    derivative = "What is the derivative of f(x) = x^2 + 3x?"
+    assert "far-above-grade" in grade_gates(derivative, 2)
+    assert grade_gates(derivative, 12) == set()
+    assert grade_gates("What is 7 × 8?", 3) == set()
+    assert grade_gates("What is 7 × 8?", 11) == {"another-grade"}  # too easy: an editor decides
+    assert grade_gates("Who wrote this sonnet?", 2) == set()  # no maths question, so no estimate and no veto
