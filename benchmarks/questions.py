@@ -31,7 +31,7 @@ from .floor import Ratio
 CHOICES, STORIES = "mcq_math.jsonl.gz", "gsm8k_train_sample.jsonl.gz"
 REJECTING = (
     "mcq_answer_unmapped", "mcq_key_absent", "mcq_key_duplicated", "mcq_key_mismatch", "mcq_key_unreached",
-    "mcq_key_miscalculated", "impossible_pattern",
+    "mcq_key_miscalculated", "answer_mismatch", "impossible_pattern",
 )  # fmt: skip
 LETTERS = "ABCDE"
 STRUCTURE = ("letter out of range", "key removed", "key removed, answer as text", "key duplicated")

@@ -7,12 +7,38 @@ from functools import cache
 
 from rubrica.plugins import added
 
-from . import arithmetic, continuity, cut_off, features, maths_grade, mcq, pii, risk, safety, solution, topic
+from . import (
+    answer_forms,
+    arithmetic,
+    continuity,
+    cut_off,
+    features,
+    maths_grade,
+    mcq,
+    pii,
+    risk,
+    safety,
+    solution,
+    topic,
+)
 from .texts import Feature
 
 FEATURES: Mapping[str, Feature] = {
     feature.name: feature
-    for module in (features, continuity, safety, risk, pii, arithmetic, solution, cut_off, mcq, topic, maths_grade)
+    for module in (
+        features,
+        continuity,
+        safety,
+        risk,
+        pii,
+        arithmetic,
+        solution,
+        cut_off,
+        mcq,
+        answer_forms,
+        topic,
+        maths_grade,
+    )
     for feature in module.FEATURES
 }
 """Rubrica's own text features, by the name formulas use."""

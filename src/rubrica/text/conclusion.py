@@ -27,7 +27,7 @@ _ONLY_AMOUNT = re.compile(r"[^\w\n]{0,4}(?:Rs\.?\s?)?[-$£€]?\d[^\n]{0,25}")
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+(?=[A-Z\"“(])|(?<=[a-z]{3}[.!?;])\s+(?=[\d$£€])")
 _ASIDE = re.compile(
     r"\b(?:check|verif\w+|note|remember|wrong|incorrect\w*|mistake\w*|forg[eo]t\w*|instead|never|avoid|picked"
-    r"|chose|chosen|distractors?|tempting|common|confus\w+|\d{1,3}(?:st|nd|rd|th)?\s+options?|what\s+(?:you|one)\s+gets?|if\s+(?:you|one|someone|an?\s+(?:student|learner)|students|learners))\b",
+    r"|chose|chosen|distractors?|tempting|common|confus\w+|\d{1,3}(?:st|nd|rd|th)?\s+options?|what\s+(?:you|one)\s+gets?|not\s+\d+|if\s+(?:you|one|someone|an?\s+(?:student|learner)|students|learners))\b",
     re.IGNORECASE,
 )
 _SUPPOSES = re.compile(r"\b(?:if|not)\b", re.IGNORECASE)  # an aside, unless a calculation ends it
