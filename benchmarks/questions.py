@@ -19,8 +19,10 @@ from typing import Any
 
 from rich.console import Console
 from rich.table import Table
+from training.maths_grade import HELD_OUT, measured, read_graded
 
 from rubrica.text import FEATURES
+from rubrica.text.maths_grade import grade_model
 from rubrica.text.solution import find_steps, wrong_steps
 from rubrica.text.texts import Texts
 
@@ -29,7 +31,7 @@ from .floor import Ratio
 CHOICES, STORIES = "mcq_math.jsonl.gz", "gsm8k_train_sample.jsonl.gz"
 REJECTING = (
     "mcq_answer_unmapped", "mcq_key_absent", "mcq_key_duplicated", "mcq_key_mismatch", "mcq_key_unreached",
-    "mcq_key_miscalculated", "impossible_pattern",
+    "mcq_key_miscalculated", "answer_mismatch", "impossible_pattern",
 )  # fmt: skip
 LETTERS = "ABCDE"
 STRUCTURE = ("letter out of range", "key removed", "key removed, answer as text", "key duplicated")
@@ -53,7 +55,23 @@ def checked() -> list[Ratio]:
             Ratio("wrong values of the key found", "all of them", shares["wrong value"], 0.95, records),
             Ratio("questions not rejected as they are", "all of them", 1 - shares["as it is"], 0.97, records),
         ]
+    grades = measured(grade_model(), read_graded(HELD_OUT))
+    apart = "questions of training/examples that were kept apart"
+    found += [
+        Ratio("grades of maths questions, in rank", "the grades they are for", grades["rank correlation"], 0.8, apart),
+        Ratio("grades of maths questions, within one", "all of them", grades["within one grade"], 0.8, apart),
+        Ratio("grades of maths questions, within the bounds", "all of them", grades["within the bounds"], 0.85, apart),
+    ]
     if stories is not None:
+        told = list(choices_of(stories))
+        tried, caught = mutated(told)
+        shares = {kind: caught[kind] / tried[kind] for kind in tried}
+        records = f"{len(told)} questions made of worked answers, no letter named"
+        found += [
+            Ratio("wrong keys found, answers in words", "all of them", shares["wrong key"], 0.98, records),
+            Ratio("wrong values found, answers in words", "all of them", shares["wrong value"], 0.96, records),
+            Ratio("not rejected as they are, answers in words", "all of them", 1 - shares["as it is"], 0.99, records),
+        ]
         alarms = sum(bool(wrong_steps(Texts(row["question"], row["answer"]))) for row in stories)
         tried, caught = miscalculated(stories)
         spoilt = f"of {sum(tried.values()):,} spoilt results {sum(caught.values()) / sum(tried.values()):.3f} are found"
@@ -102,6 +120,26 @@ def copies(row: Row, rng: random.Random) -> Iterator[tuple[str, Row]]:
         last = ends[-1].span()
         changed = row["rationale"][: last[0]] + spoilt(ends[-1][0], rng) + row["rationale"][last[1] :]
         yield "wrong value at the explanation's end", plain | {"explanation": changed}
+
+
+def choices_of(stories: list[Row]) -> Iterator[Row]:
+    """Worked answers with a whole number as their result, as questions with five options."""
+    for row in stories:
+        answer, _, written = row["answer"].rpartition("####")
+        result = written.strip().replace(",", "")
+        if result.isdecimal():
+            rng, value = random.Random(row["id"]), int(result)  # noqa: S311 - as above
+            near = {1, 2, 5, 10, max(1, value // 10), max(1, value // 4), max(1, value)}
+            others = sorted({value + sign * gap for gap in near for sign in (-1, 1)} - {value})
+            options = [value, *rng.sample([other for other in others if other >= 0], 4)]
+            rng.shuffle(options)
+            yield {
+                "id": row["id"],
+                "question": row["question"],
+                "options": [f"{letter}){option}" for letter, option in zip(LETTERS, options, strict=True)],
+                "rationale": re.sub(r"<<[^<>]*>>", "", answer).strip(),
+                "correct": LETTERS[options.index(value)],
+            }
 
 
 def miscalculated(rows: list[Row]) -> tuple[Counter[str], Counter[str]]:
@@ -165,7 +203,13 @@ def main() -> None:
         tried, caught = miscalculated(stories)
         for kind, number in tried.items():
             table.add_row(f"result {kind}", f"{number:,}", f"{caught[kind]:,}", f"{caught[kind] / number:.3f}")
+        tried, caught = mutated(list(choices_of(stories)))
+        for kind in ("as it is", "wrong key", "wrong value"):
+            shown = (f"{tried[kind]:,}", f"{caught[kind]:,}", f"{caught[kind] / tried[kind]:.3f}")
+            table.add_row(f"answers in words: {kind}", *shown)
     console.print(table)
+    for name, share in measured(grade_model(), read_graded(HELD_OUT)).items():
+        console.print(f"grades of maths questions that were kept apart: {share:.3f} {name}")
     for row in choices or ():
         _, plain = next(copies(row, random.Random(0)))  # noqa: S311 - nothing is drawn
         if reasons := rejected(plain):

@@ -22,10 +22,12 @@ from rubrica.scorers.namespace import CONTEXT_COUNTS
 from rubrica.scorers.rule_table import RULE_TYPES
 from rubrica.text import (
     FEATURES,
+    answer_forms,
     arithmetic,
     continuity,
     cut_off,
     features,
+    maths_grade,
     mcq,
     pii,
     risk,
@@ -57,7 +59,7 @@ FEATURE_GROUPS: tuple[tuple[str, str, Sequence[Feature]], ...] = (
     (
         "Questions for learners",
         "Read off a response that is a question: JSON text, or plain text with lettered options.",
-        (*mcq.FEATURES, *topic.FEATURES),
+        (*mcq.FEATURES, *answer_forms.FEATURES, *topic.FEATURES, *maths_grade.FEATURES),
     ),
     (
         "The prompt",

@@ -396,7 +396,7 @@ def test_a_file_that_is_not_there_has_no_score_and_says_so() -> None:
     clarity = result.dimensions["image_clarity"]
     assert (clarity.status, result.sections["image"].score) == ("unscored", None)
     assert "no picture 'chart.png' here" in clarity.reason
-    assert result.verdict == "accept"
+    assert result.verdict == "inconclusive"  # nobody has seen what the question is about
 
 
 def test_without_the_image_library_clarity_has_no_score_and_names_the_extra() -> None:
@@ -477,3 +477,56 @@ def test_a_question_in_plain_text_is_read_too() -> None:
         "Explanation: First, find the place. Next, name it."
     )
     assert fired(judged(text)) == ["answer-letter-unmapped"]
+
+
+def grade_gates(stem: str, grade: int) -> set[str]:
+    """The gates about the grade that a question fires."""
+    text = question(question=stem, options=None, answer="see the explanation", type="open")
+    evaluation = rubrica.evaluate(PACK, prompt=REQUEST, response=text, context={"grade": grade})
+    return {gate.name for gate in evaluation.gates if gate.fired} & {"far-above-grade", "another-grade"}
+
+
+def test_mathematics_far_above_the_grade_is_rejected_and_near_it_is_not() -> None:
+    derivative = "What is the derivative of f(x) = x^2 + 3x?"
+    assert "far-above-grade" in grade_gates(derivative, 2)
+    assert grade_gates(derivative, 12) == set()
+    assert grade_gates("What is 7 × 8?", 3) == set()
+    assert grade_gates("What is 7 × 8?", 11) == {"another-grade"}  # too easy: an editor decides
+    assert grade_gates("Who wrote this sonnet?", 2) == set()  # no maths question, so no estimate and no veto
+
+
+@pytest.mark.parametrize("stem", [LOOK, "![A chart](chart.png) What is the value of the digit 7?"])
+def test_a_question_about_a_picture_that_is_missing_is_never_accepted(stem: str) -> None:
+    result = judged(question(question=stem))
+    assert "picture-missing" in {gate.name for gate in result.gates if gate.fired}
+    assert result.verdict == "revise"
+
+
+def test_a_blank_or_broken_picture_is_never_accepted() -> None:
+    blank = io.BytesIO()
+    Image.new("RGB", (400, 300), "white").save(blank, "PNG")
+    for data in (blank.getvalue(), b"no picture at all"):
+        url = f"data:image/png;base64,{base64.b64encode(data).decode()}"
+        result = judged(question(question=LOOK), images=[{"url": url, "alt": ALT}])
+        assert "picture-unusable" in {gate.name for gate in result.gates if gate.fired}
+        assert result.verdict == "revise"
+    assert judged(question(question=LOOK), images=[{"url": picture(), "alt": ALT}]).verdict == "accept"
+
+
+@pytest.mark.parametrize(
+    ("fields", "gate", "verdict"),
+    [
+        ({"type": "fill-in", "question": "Six groups of seven are ____.", "answer": "48"}, "answer-mismatch", "reject"),
+        (
+            {"type": "true-false", "question": "True or false: 6 × 7 = 42", "answer": "False"},
+            "answer-mismatch",
+            "reject",
+        ),
+        ({"type": "numeric", "question": "What is 6 × 7?", "answer": "forty or so"}, "malformed-answer", ""),
+    ],
+)
+def test_an_answer_without_options_is_checked_too(fields: dict[str, str], gate: str, verdict: str) -> None:
+    explanation = "First, think of six sevens. Then add them up, because that is what times means: 6 × 7 = 42."
+    result = judged(question(**{**fields, "options": None, "explanation": explanation}))
+    assert gate in {each.name for each in result.gates if each.fired}
+    assert result.verdict == verdict if verdict else result.verdict != "accept"

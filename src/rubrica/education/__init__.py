@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from rubrica.education.baseline import BaselineFile
     from rubrica.education.curriculum import Skill, read_curriculum
     from rubrica.education.evaluator import ResponseEvaluator, aevaluate_api_response, evaluate_api_response
+    from rubrica.education.grades import MathsGrade, NoGrade, maths_grade
     from rubrica.education.questions import GeneratedQuestion, GenerateQuestionResponse, GenerateQuestionsRequest
     from rubrica.education.report import generate_report
     from rubrica.education.results import QuestionEvaluation, ResponseEvaluation, SectionEvaluation
@@ -28,6 +29,8 @@ __all__ = [
     "GenerateQuestionResponse",
     "GenerateQuestionsRequest",
     "GeneratedQuestion",
+    "MathsGrade",
+    "NoGrade",
     "QuestionEvaluation",
     "ResponseEvaluation",
     "ResponseEvaluator",
@@ -37,6 +40,7 @@ __all__ = [
     "classify",
     "evaluate_api_response",
     "generate_report",
+    "maths_grade",
     "read_curriculum",
 ]
 
@@ -44,6 +48,7 @@ _HOMES = {
     "baseline": ("BaselineFile",),
     "curriculum": ("Skill", "read_curriculum"),
     "evaluator": ("ResponseEvaluator", "aevaluate_api_response", "evaluate_api_response"),
+    "grades": ("MathsGrade", "NoGrade", "maths_grade"),
     "questions": ("GenerateQuestionResponse", "GenerateQuestionsRequest", "GeneratedQuestion"),
     "report": ("generate_report",),
     "results": ("QuestionEvaluation", "ResponseEvaluation", "SectionEvaluation"),

@@ -13,6 +13,7 @@ from rubrica.errors import InputError
 from rubrica.llm.images import linked
 from rubrica.llm.model import ModelError
 from rubrica.model.context import Context
+from rubrica.text.question import written_images
 
 from .results import ResponseEvaluation
 
@@ -173,10 +174,12 @@ def context_of(request: GenerateQuestionsRequest, question: GeneratedQuestion, *
 
 
 def images_of(question: GeneratedQuestion) -> list[dict[str, str]]:
-    """The pictures a question names, with their descriptions.
+    """The pictures a question names in its fields or its text, with their descriptions.
 
     >>> images_of(GeneratedQuestion(question="Which?", image="bars.png", alt_text="A bar chart"))
     [{'url': 'bars.png', 'alt': 'A bar chart'}]
+    >>> images_of(GeneratedQuestion(question="![A map](map.png) Which city is in the north?"))
+    [{'url': 'map.png', 'alt': 'A map'}]
     """
     extra = question.model_extra or {}
     alt = next((str(extra[name]) for name in _ALT_NAMES if isinstance(extra.get(name), str)), "")
@@ -192,6 +195,9 @@ def images_of(question: GeneratedQuestion) -> list[dict[str, str]]:
                     else ""
                 )
                 found.append({"url": url.strip(), "alt": own or alt})
+    for url, described in written_images(question.question):
+        if url and all(url != other["url"] for other in found):
+            found.append({"url": url, "alt": described or alt})
     return found
 
 

@@ -7,12 +7,40 @@ from functools import cache
 
 from rubrica.plugins import added
 
-from . import arithmetic, continuity, cut_off, features, mcq, pii, risk, safety, solution, topic, worked_sum
+from . import (
+    answer_forms,
+    arithmetic,
+    continuity,
+    cut_off,
+    features,
+    maths_grade,
+    mcq,
+    pii,
+    risk,
+    safety,
+    solution,
+    topic,
+    worked_sum,
+)
 from .texts import Feature
 
 FEATURES: Mapping[str, Feature] = {
     feature.name: feature
-    for module in (features, continuity, safety, risk, pii, arithmetic, solution, cut_off, worked_sum, mcq, topic)
+    for module in (
+        features,
+        continuity,
+        safety,
+        risk,
+        pii,
+        arithmetic,
+        solution,
+        cut_off,
+        worked_sum,
+        mcq,
+        answer_forms,
+        topic,
+        maths_grade,
+    )
     for feature in module.FEATURES
 }
 """Rubrica's own text features, by the name formulas use."""

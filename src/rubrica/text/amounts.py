@@ -38,6 +38,7 @@ _MINUS = re.compile(r"(?:^|[\s(=:,$])[-−–]\s?$")
 _SUM = re.compile(r"[\d(√][\d\s.,()+*/×÷·∙⋅^%√x−–-]{2,80}[\d)%]")
 _OPERATOR = re.compile(r"[+*/×÷·∙⋅^√x−–-]")
 _RESCALED = (100, 1000)
+_LEAST_RESCALED = 5  # a smaller number is too often beside its hundredfold by chance
 
 Mark = Literal["", "%", "π", ":"]
 
@@ -145,7 +146,8 @@ def _equals(one: Reading, two: Reading) -> bool:
         return True  # 22.48 was rounded to 22.5, and 1/3 to 0.33, on the way
     small, large = sorted((abs(first), abs(second)))
     whole = small.denominator == 1 or (places == 2 and first == small) or (others == 2 and second == small)  # $5.10
-    return bool(small) and whole and any(small * scale == large for scale in _RESCALED)
+    plain = small >= _LEAST_RESCALED or small.denominator != 1
+    return plain and whole and bool(small) and any(small * scale == large for scale in _RESCALED)
 
 
 def _half(places: int) -> Fraction:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 
 from rubrica.text.amounts import Amount, amounts_of, is_worth, mentions
 from rubrica.text.arithmetic import Equation, find_equations
+from rubrica.text.asked import asked_unknown, asks_for_count, asks_for_misfit
 from rubrica.text.conclusion import Closing, calculates, closing, ends_on, results, stated_letter, stated_value
 from rubrica.text.options import letter_of, normal, number_of
 from rubrica.text.question import Question, QuestionFault, names_several
@@ -21,6 +22,11 @@ _FORMULA = re.compile(  # a power, a root, or a letter that stands for a number
     r"[=^√!²³<>≤≥|]|sqrt|(?:[\d)]\s?|[-+*/(]\s?)[abnpqrtuvwxyzkXYZNPQRKM](?![A-Za-z])|(?<![A-Za-z])[A-Za-z]\s?[-+*/]\s?\d"
 )
 _ORDINAL = re.compile(r"\d(?:st|nd|rd|th)\b")
+_UNIT_POWER = re.compile(  # 15 m², 8 cm^3: a unit, not a formula
+    r"\b(?:[cdkm]?m|ft|in|yd|mi|feet|foot|inch(?:es)?|met(?:er|re)s?|units?|yards?|miles?)\s?(?:[²³]|\^\{?[23]\}?)"
+)
+_UNKNOWN = re.compile(r"^\s*\$?\s*([a-zA-Z])\s*=\s*(?=[-−$£€\\]?\s?[\d\\])")  # "x = 5" as an option
+_SETS = re.compile(r"(?<![A-Za-z\d])([a-zA-Z])\s*=[^=\n]*=?[^=\n]*$")
 _MOST_NUMBERS = 3  # in an option that still counts as an amount: a ratio, a point, a time
 
 
@@ -32,7 +38,7 @@ def absent_key(question: Question) -> Iterator[QuestionFault]:
         if letter_of(question.answer) is None and len(question.answer) <= 200 and not names_several(question):
             yield QuestionFault("the answer is none of the options", question.answer)
         return
-    end, key = closing(question.explanation), _numbers(question.key or "")
+    end, key = _conclusion(question), _numbers(question.key or "")
     if end is None or not key or not ends_on(end) or mentions(question.explanation, key):
         return
     options = [_numbers(text) for _, text in question.options]
@@ -54,14 +60,31 @@ def contradicted_key(question: Question) -> Iterator[QuestionFault]:
         if len(value) == 1 and value[0].value not in {amount.value for amount in amounts_of(question.key or "")}:
             yield QuestionFault("the explanation gives the key another value", letter[1])
         return
-    end = closing(question.explanation)
+    end = _conclusion(question)
     key = _numbers(question.key or "")
-    if end is None or not key or _is_named(key, end):
+    if end is None or _is_last(key, end) or (_is_named(key, end) and not _is_rounded(key, end)):
         return
     others = [text for place, (_, text) in enumerate(question.options) if place != question.answer_index]
     reached = [text for text in others if _is_last(_numbers(text), end)]
-    if len(reached) == 1 and (end.concludes or not mentions(question.explanation, key)):
+    concludes = end.concludes or (len(end.amounts) == 1 and ends_on(end))
+    if not key:
+        concludes = ends_on(end) and _is_plain(question.key or "")
+    if len(reached) == 1 and (concludes or (key and not mentions(question.explanation, key))):
         yield QuestionFault("the explanation arrives at another option", end.shown)
+
+
+def _conclusion(question: Question) -> Closing | None:
+    """What the explanation comes to; None where the question asks for what does not fit, or for another unknown."""
+    end = closing(question.explanation)
+    if end is None or asks_for_misfit(question.text) or (end.asides and _names_key(end.asides, question)):
+        return None
+    unknown, asked = _SETS.search(end.text), asked_unknown(question.text)
+    return None if asked and unknown and ends_on(end) and unknown[1] != asked else end
+
+
+def _names_key(text: str, question: Question) -> bool:
+    key = _numbers(question.key or "")
+    return bool(key) and mentions(text, key)
 
 
 def unreached_key(question: Question) -> Iterator[QuestionFault]:
@@ -74,17 +97,37 @@ def _unreached(question: Question) -> bool:
     key = _numbers(question.key or "")
     if not key:
         return _is_unwritten(question)
-    end = closing(question.explanation)
+    if asks_for_misfit(question.text):
+        return False
+    end = _conclusion(question)
     if not mentions(question.explanation, key):
         return not _counts(key, end) and (calculates(question.explanation) or (end is not None and end.concludes))
-    if end is None or not ends_on(end) or _ORDINAL.search(question.key or "") or mentions(question.text, [end.last]):
-        return False  # an ordinal counts lines, and a number of the question is where a check of the result ends
-    if _are_worth(key, (*end.results, end.last)):
+    if end is None or _ORDINAL.search(question.key or ""):
+        return False  # an ordinal counts lines
+    if len(key) > 1 and len(end.amounts) == len(key) and ":" not in end.text:
+        return end.concludes and not _is_named(key, end)
+    return ends_on(end) and _is_passed(key, end, question)
+
+
+def _is_passed(key: tuple[Amount, ...], end: Closing, question: Question) -> bool:
+    """Whether the explanation names the key on its way, and comes to something else."""
+    names_option = stated_letter(question.explanation) is not None
+    states = names_option or "=" not in end.text
+    if states and end.last.value in {amount.value for amount in amounts_of(question.text)}:
+        return False  # a number of the question is where a check of the result ends
+    if _are_worth(key, (*end.results, end.last)) or (asks_for_count(question.text) and _is_cut(key, end.last)):
         return False
-    holds = _holds(end)  # a wrong equation is told elsewhere; after a right one the key may follow unsaid
+    holds = _holds(end)
     if holds is None:
         return True
-    return holds and not _are_worth(key, results(question.explanation))
+    # A wrong equation is told elsewhere. Where an option is named at the end, what the key was may stand before.
+    return holds and not (names_option and _are_worth(key, results(question.explanation)))
+
+
+def _is_cut(key: tuple[Amount, ...], last: Amount) -> bool:
+    """Whether the key is a broken result as a whole number, up or down: 8.84 rounds are 8 full ones."""
+    broken = key[0].value.denominator == 1 < last.value.denominator
+    return len(key) == 1 and broken and abs(key[0].value - last.value) < 1
 
 
 def _counts(key: tuple[Amount, ...], end: Closing | None) -> bool:
@@ -94,7 +137,7 @@ def _counts(key: tuple[Amount, ...], end: Closing | None) -> bool:
 
 def _is_unwritten(question: Question) -> bool:
     """Whether the key is a formula that an explanation full of equations never has."""
-    key = question.key or ""
+    key = _UNIT_POWER.sub("", question.key or "")
     if len(key) > _ROOM or not _FORMULA.search(key) or "=" in key or "!" in key:
         return False
     return "=" in question.explanation and _squeezed(key) not in _squeezed(question.explanation)
@@ -147,6 +190,7 @@ def _is_result(equation: Equation, key: Amount) -> bool:
 
 def _numbers(option: str) -> tuple[Amount, ...]:
     """The amounts an option consists of: "24", "Rs.20,000", "13:4"; none where words or a formula count as well."""
+    option = _UNKNOWN.sub("", _UNIT_POWER.sub("", option))
     found = amounts_of(option)
     used = sum(amount.end - amount.start for amount in found)
     if not found or len(found) > _MOST_NUMBERS or len(option) > used + _ROOM or _FORMULA.search(option):
@@ -155,11 +199,23 @@ def _numbers(option: str) -> tuple[Amount, ...]:
 
 
 def _is_named(option: tuple[Amount, ...], end: Closing) -> bool:
-    return bool(option) and all(_among(amount, end.amounts) for amount in option)
+    """Whether the closing statement names an option: what goes into its last equation does not count."""
+    named = (*end.results, end.last) if ends_on(end) and "=" in end.text else end.amounts
+    return bool(option) and all(_among(amount, named) for amount in option)
 
 
 def _among(amount: Amount, others: tuple[Amount, ...]) -> bool:
     return any(is_worth(amount, reading) for other in others for reading in other.readings)
+
+
+def _is_rounded(option: tuple[Amount, ...], end: Closing) -> bool:
+    """Whether the closing statement names an option by a rounding alone: another that it names exactly goes first."""
+    return len(option) == 1 and ends_on(end) and all(option[0].value != amount.value for amount in end.amounts)
+
+
+def _is_plain(key: str) -> bool:
+    """Whether a key is words alone, such as "no gain", that say nothing of the other options."""
+    return bool(key) and not re.search(r"\d|\b(?:none|all|both|either|cannot|can't|not)\b", key, re.IGNORECASE)
 
 
 def _is_last(option: tuple[Amount, ...], end: Closing) -> bool:

@@ -12,6 +12,7 @@ from math import inf
 from rubrica.errors import FormulaError, FormulaFault
 from rubrica.text.equation_sides import MEASURES, EquationSide, computes, left_side, right_side
 from rubrica.text.expression import ArithmeticToken, Number, evaluate, value_of
+from rubrica.text.misprints import is_misprinted
 from rubrica.text.texts import Feature, Span, Texts
 
 __all__ = ["FEATURES", "Equation", "Number", "evaluate", "find_equations"]
@@ -113,7 +114,7 @@ def _holds(left: EquationSide, right: EquationSide, loose: bool) -> bool | None:
         return True if verdicts else None
     if None in verdicts or _is_doubtful(left, right) or _runs_on(left, right):
         return None
-    return False
+    return None if is_misprinted(left.tokens, right.tokens) else False
 
 
 def _runs_on(left: EquationSide, right: EquationSide) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rubrica.text.amounts import Amount, amounts_of
 
@@ -16,6 +16,7 @@ _SAYS_LETTER = re.compile(
     r"|(?:=|→|⇒|=>|->|\b(?:(?i:hence|thus|therefore|so|choose|pick|select|imo)))[,:]?\s{0,2}\(?([A-H])\)?[.!]?\s*$",
     re.MULTILINE,
 )
+_MOST_ASIDES = 2  # sentences after a conclusion that speak of mistakes and other options
 _LETTER_LINE = re.compile(r"\W{0,4}([A-H])\W{0,4}")
 _ANSWER_WORD = re.compile(r"answer|ans\b", re.IGNORECASE)
 _LABEL_LINE = re.compile(
@@ -23,15 +24,16 @@ _LABEL_LINE = re.compile(
     r"\b[^\n\d]{0,25}|\W{0,4}[A-H]\W{0,4}|\W*[A-H]\s+is\s+(?:the\s+)?(?:correct|right|answer|best)[^\n\d]{0,20}"
 )
 _ONLY_AMOUNT = re.compile(r"[^\w\n]{0,4}(?:Rs\.?\s?)?[-$£€]?\d[^\n]{0,25}")
-_SENTENCE = re.compile(r"(?<=[.!?;])\s+(?=[A-Z\"“(])")
+_SENTENCE = re.compile(r"(?<=[.!?;])\s+(?=[A-Z\"“(])|(?<=[a-z]{3}[.!?;])\s+(?=[\d$£€])")
 _ASIDE = re.compile(
-    r"\b(?:check|verif\w+|note|remember|if|wrong|incorrect\w*|mistake\w*|forg[eo]t\w*|instead|not|never|avoid|picked"
-    r"|chose|chosen|distractors?|tempting|common|confus\w+|\d{1,3}(?:st|nd|rd|th)?\s+options?)\b",
+    r"\b(?:check|verif\w+|note|remember|wrong|incorrect\w*|mistake\w*|forg[eo]t\w*|instead|never|avoid|picked"
+    r"|chose|chosen|distractors?|tempting|common|confus\w+|\d{1,3}(?:st|nd|rd|th)?\s+options?|what\s+(?:you|one)\s+gets?|not\s+\d+|if\s+(?:you|one|someone|an?\s+(?:student|learner)|students|learners))\b",
     re.IGNORECASE,
 )
+_SUPPOSES = re.compile(r"\b(?:if|not)\b", re.IGNORECASE)  # an aside, unless a calculation ends it
 _CONCLUDES = re.compile(
-    r"[=≈⇒→]|\b(?:so|thus|hence|therefore|answer|ans|result|total|must be|should be|will be|would be|left with"
-    r"|altogether|comes? to|equals?)\b",
+    r"[=≈⇒→]|#{3,}|\\boxed|\b(?:so|thus|hence|therefore|answer|ans|result|total|must be|should be|will be|would be"
+    r"|left with|altogether|comes? to|equals?)\b",
     re.IGNORECASE,
 )
 _CALCULATES = re.compile(r"[=≈]\s{0,3}[^\w\n=]{0,6}(?:Rs\.?\s?)?-?\d|\d\s{0,3}[=≈]")
@@ -43,7 +45,20 @@ _RESULT = re.compile(
 _GOES_ON = re.compile(r"\s{0,2}(?:[*+×÷·∙⋅^!/∗]|x\b|[-−–]\s?[\d(]|\()|[a-zA-Z](?![a-zA-Z])\s?[-+*/=]")
 _EQUALS = re.compile(r"(?:[=≈]|\b(?:is|be|are|equals?))\s{0,3}(?:Rs\.?\s?)?[-−$£€(\s]{0,4}$", re.IGNORECASE)
 _SO = re.compile(r"\W*(?:so|thus|hence|therefore|then|in total|altogether)\b", re.IGNORECASE)
-_UNIT = re.compile(r"[^\d=]{0,25}")
+_MARKED = re.compile(  # a result that is marked as such and stands alone: "#### 24", "The answer is $24."
+    r"\W*(?:#{3,}|\\boxed|(?:(?:so|hence|thus|therefore)\W+)?(?:the\s+)?(?:correct\s+|right\s+|final\s+)?(?:answer|result)\b)"
+    r"(?:\s*(?:is|=|:|equals|would be|will be)){0,2}[^\w\n]{0,8}\d[^\n]{0,40}",
+    re.IGNORECASE,
+)
+_CHECKS = re.compile(  # from here on, a result that was found is tried out
+    r"^\W*(?:verification|verify(?:ing)?|check(?:ing)?|proof"
+    r"|(?:to|let['’]?s|let us|we can)\s+(?:\w+\s+)?(?:check|verify))\b",
+    re.IGNORECASE | re.MULTILINE,
+)
+_UNIT = re.compile(
+    r"[^\d=]{0,25}|[^\d=,;()]{0,60}"
+    r"(?:\b(?:in|per|for|of|after|on|with|by|to|from|out of)\s\$?[\d,]{1,9}[^\d=,;()]{0,30})?"
+)
 _LOST_BARS = re.compile(r"(?:^|(?<=[\s=(]))(\d{1,6})=(\d{1,6})(?=ths?\b|[\s.,)]|$)")  # 3=5 was 3/5 once
 _SAYS_NUMBER = re.compile(
     r"\b(?:answer|result|ans)\s*(?:is|=|:|equals|would be|will be)\s*[^\w\n]{0,3}(?:Rs\.?\s?)?(?=-?\d)", re.IGNORECASE
@@ -57,10 +72,12 @@ class Closing:
     text: str
     amounts: tuple[Amount, ...]
     concludes: bool  # it says so: "so", "=", "in total"
+    asides: str = ""  # what stands after it: mistakes, other options
 
     @property
     def last(self) -> Amount:
-        return self.amounts[-1]
+        """What it comes to: what stands after its last equals sign or "is", else its last amount."""
+        return (self.results or self.amounts)[-1] if "=" in self.text else self.amounts[-1]
 
     @property
     def results(self) -> tuple[Amount, ...]:
@@ -101,24 +118,45 @@ def stated_value(explanation: str, words: str) -> tuple[Amount, ...]:
 
 
 def closing(explanation: str) -> Closing | None:
-    """The last statement with an amount; None if the explanation ends in an aside, or in several lines without any.
+    """The last statement with an amount, asides and checks left out; None if there is none in the last lines.
 
     >>> closing("The shorter is 6, the longer 18. So the total length is 24.\\nAnswer: C").text
     'So the total length is 24.'
     """
+    checks = _CHECKS.search(explanation, 1)
+    explanation = explanation[: checks.start()] if checks else explanation
     lines = [line for line in explanation.strip().splitlines() if line.strip()]
     while lines and _LABEL_LINE.fullmatch(lines[-1].strip()):
         lines.pop()
+    asides: list[str] = []
     for line in reversed(lines[-2:]):
         for sentence in reversed(_SENTENCE.split(line[-_LONG:])):
             if _LABEL_LINE.fullmatch(sentence.strip()):
                 continue
-            if _ASIDE.search(sentence):
-                return None
             amounts = tuple(amounts_of(sentence))
-            if amounts:
-                return Closing(sentence, amounts, _CONCLUDES.search(sentence) is not None)
+            end = Closing(sentence, amounts, _CONCLUDES.search(sentence) is not None) if amounts else None
+            if _is_aside(sentence, end):
+                asides.append(sentence)
+                if len(asides) > _MOST_ASIDES:
+                    return None
+            elif end is not None:
+                if asides and not ends_on(end):
+                    return None  # what stands before an aside is the conclusion only where it says so
+                concludes = end.concludes or _repeats(explanation, end)
+                return replace(end, concludes=concludes, asides="\n".join(asides))
     return None
+
+
+def _is_aside(sentence: str, end: Closing | None) -> bool:
+    if _ASIDE.search(sentence):
+        return True
+    return _SUPPOSES.search(sentence) is not None and not (end and ends_on(end) and calculates(sentence))
+
+
+def _repeats(explanation: str, end: Closing) -> bool:
+    """Whether the closing statement has one amount, and it is what the last equation before came to."""
+    before = results(explanation[: explanation.rfind(end.text)])
+    return len(end.amounts) == 1 and bool(before) and before[-1].value == end.last.value
 
 
 def results(explanation: str) -> tuple[Amount, ...]:
@@ -137,7 +175,7 @@ def results(explanation: str) -> tuple[Amount, ...]:
 
 def ends_on(end: Closing) -> bool:
     """Whether the closing statement has its last amount as its result: "x = 24 cm", "so it takes her 24 hours"."""
-    if len(end.amounts) == 1 and _SO.match(end.text):
+    if len(end.amounts) == 1 and (_SO.match(end.text) or _MARKED.fullmatch(end.text.rstrip())):
         return True
     return (
         _EQUALS.search(end.text, max(0, end.last.start - 25), end.last.start) is not None

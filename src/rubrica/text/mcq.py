@@ -39,7 +39,7 @@ def question_of(texts: Texts) -> Question | None:
 
 def _unmapped(question: Question) -> Iterator[QuestionFault]:
     letter = letter_of(question.answer)
-    if question.is_mcq and letter is not None and question.answer_index is None:
+    if question.chooses and letter is not None and question.answer_index is None:
         yield QuestionFault("the answer's letter is no option", question.answer)
 
 
@@ -133,7 +133,7 @@ def _number(name: str, says: str, high: float, count: Callable[[Question], float
     return Feature(name, says, 0, high, compute)
 
 
-def _check(name: str, says: str, check: Check, *, counts: bool = False) -> Feature:
+def check_feature(name: str, says: str, check: Check, *, counts: bool = False) -> Feature:
     def faults(texts: Texts) -> list[QuestionFault]:
         if check not in texts.derived:
             question = question_of(texts)
@@ -164,21 +164,29 @@ FEATURES: tuple[Feature, ...] = (
     _number("is_question", "1 if the response is an educational question, as JSON or plain text", 1, lambda _: 1),
     _number("is_mcq", "1 if it is a multiple-choice question", 1, lambda question: question.is_mcq),
     _number("mcq_option_count", "options of the question", inf, lambda question: len(question.options)),
-    _check("mcq_answer_unmapped", "1 if the answer's letter maps to no option", _unmapped),
-    _check("mcq_answer_missing", "1 if a multiple-choice question has no answer", _missing),
-    _check("mcq_key_absent", "1 if the right answer is clearly not among the options", absent_key),
-    _check("mcq_duplicate_options", "options that repeat another, number formats aside", _duplicates, counts=True),
-    _check("mcq_empty_options", "options without text", _empty, counts=True),
-    _check("mcq_key_mismatch", "1 if the explanation clearly arrives at another option than the key", contradicted_key),
-    _check("mcq_key_unreached", "1 if the explanation calculates and never comes to the key's number", unreached_key),
-    _check("mcq_key_duplicated", "options that say the same as the key", duplicated_key, counts=True),
-    _check("mcq_key_miscalculated", "1 if the key is the result of an equation that does not hold", miscalculated_key),
-    _check("mcq_leakage", "1 if the explanation holds the exact text of the right option", _leakage),
-    _check(
+    check_feature("mcq_answer_unmapped", "1 if the answer's letter maps to no option", _unmapped),
+    check_feature("mcq_answer_missing", "1 if a multiple-choice question has no answer", _missing),
+    check_feature("mcq_key_absent", "1 if the right answer is clearly not among the options", absent_key),
+    check_feature(
+        "mcq_duplicate_options", "options that repeat another, number formats aside", _duplicates, counts=True
+    ),
+    check_feature("mcq_empty_options", "options without text", _empty, counts=True),
+    check_feature(
+        "mcq_key_mismatch", "1 if the explanation clearly arrives at another option than the key", contradicted_key
+    ),
+    check_feature(
+        "mcq_key_unreached", "1 if the explanation calculates and never comes to the key's number", unreached_key
+    ),
+    check_feature("mcq_key_duplicated", "options that say the same as the key", duplicated_key, counts=True),
+    check_feature(
+        "mcq_key_miscalculated", "1 if the key is the result of an equation that does not hold", miscalculated_key
+    ),
+    check_feature("mcq_leakage", "1 if the explanation holds the exact text of the right option", _leakage),
+    check_feature(
         "hint_leakage", "hints that give the right option away, by its text or its letter", _hint_leakage, counts=True
     ),
-    _check("impossible_pattern", "1 if the key cannot be an answer to what is asked", _impossible),
-    _check("question_wrong_equations", "wrong equations in explanation and key", _wrong_equations, counts=True),
+    check_feature("impossible_pattern", "1 if the key cannot be an answer to what is asked", _impossible),
+    check_feature("question_wrong_equations", "wrong equations in explanation and key", _wrong_equations, counts=True),
     _number(
         "has_explanation",
         "1 if the question has an explanation",

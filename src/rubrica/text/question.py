@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 
 from rubrica.jsontext import json_values
 from rubrica.text.options import (
@@ -25,6 +26,21 @@ LONGEST_JSON = 1_000_000
 """Characters in which a question is looked for; pictures may be written into it."""
 
 
+_TYPES = {
+    "mcq": r"mcq|(?:multiple|single)[- _]choice",
+    "multi-select": r"(?:multi|multiple)[- _]?(?:select\w*|response)|select all.*|checkbox(?:es)?|msq",
+    "true-false": r"true[- _/]?(?:or[- _])?false|tf|t/f|boolean|yes[- _/]no",
+    "fill-in": r"fill[- _]?in.*|cloze|gap.*|(?:fill[- _])?blanks?",
+    "numeric": r"numeric(?:al)?(?:[- _]\w+)?|number|integer|calculation",
+    "short-answer": r"short(?:[- _]answer)?|constructed[- _]response",
+    "open": r"open(?:[- _]ended|[- _]answer)?|essay|long[- _]answer|free[- _]response",
+    "matching": r"match(?:ing)?",
+    "ordering": r"order(?:ing)?|sequenc\w+|sort(?:ing)?|rank(?:ing)?",
+}
+OTHER_TYPES = frozenset(_TYPES) - {"mcq"}
+"""The types of questions apart from multiple choice, as `Question.kind` names them."""
+
+
 @dataclass(frozen=True, slots=True)
 class Question:
     """One question as its author wrote it. An absent part is empty, never guessed."""
@@ -34,7 +50,7 @@ class Question:
     answer: str = ""  # as written
     answer_index: int | None = None  # which option it is; None: absent, or it is none of them
     explanation: str = ""  # all of it, the detailed one included
-    kind: str = ""  # "mcq", or what the author called it
+    kind: str = ""  # "mcq", one of OTHER_TYPES, or what the author called it
     images: tuple[tuple[str, str], ...] = ()  # (address, alternative text)
     hints: str = ""  # what a learner may read before answering
 
@@ -43,8 +59,13 @@ class Question:
         return bool(self.images)
 
     @property
-    def is_mcq(self) -> bool:
+    def chooses(self) -> bool:
         return bool(self.options) or self.kind == "mcq"
+
+    @property
+    def is_mcq(self) -> bool:
+        """Whether it is multiple choice with one right option; other types have options, too."""
+        return self.chooses and self.kind not in OTHER_TYPES
 
     @property
     def key(self) -> str | None:
@@ -138,9 +159,10 @@ def _from_json(found: Mapping[str, object]) -> Question:
     if raw == "":
         raw = _marked(listed, options, found)
     parts = [part for name in _EXPLANATIONS for part in _strings(found.get(name), _DEPTH)]
-    kind = str(found.get("type") or found.get("question_type") or "").strip().lower()
+    declared = str(found.get("type") or found.get("question_type") or "").strip().lower()
+    kind = _kind(declared, stem, raw, options)
     unlisted = not kind and any(name in found for name in _OPTIONS) and letter_of(answer_text(raw)) is not None
-    chooses = bool(options) or unlisted or kind.replace("-", " ").replace("_", " ") in {"mcq", "multiple choice"}
+    chooses = kind == "mcq" or ((bool(options) or unlisted) and kind not in OTHER_TYPES)
     return Question(
         stem.strip(),
         options,
@@ -151,6 +173,20 @@ def _from_json(found: Mapping[str, object]) -> Question:
         tuple(_images(found)),
         "\n".join(part for name in _HINTS for part in _strings(found.get(name), _DEPTH))[:_LONG],
     )
+
+
+def _kind(declared: str, stem: str, raw: object, options: tuple[tuple[str, str], ...]) -> str:
+    """The type of a question: as declared, or as its parts show it; what nobody knows stays as it is."""
+    named = next((kind for kind, names in _TYPES.items() if re.fullmatch(names, declared)), declared)
+    if named and named != "mcq":
+        return named
+    if options and isinstance(raw, list) and len(raw) > 1:
+        return "multi-select"
+    if {text.lower() for _, text in options} == {"true", "false"} or (not options and isinstance(raw, bool)):
+        return "true-false"
+    if not options and not named and "__" in stem:
+        return "fill-in"
+    return named
 
 
 def _images(found: Mapping[str, object]) -> Iterator[tuple[str, str]]:
@@ -167,6 +203,30 @@ def _images(found: Mapping[str, object]) -> Iterator[tuple[str, str]]:
                 yield item.strip(), shared.strip()
             elif item is True:
                 yield "", shared.strip()
+    yield from written_images(_stem(found))
+
+
+_WRITTEN_IMAGE = re.compile(
+    r"!\[(?P<alt>[^\]\n]{0,500})\]\(\s*<?(?P<url>[^\s)>]{1,2000000})[^)\n]{0,200}\)|<img\b(?P<tag>[^>]{0,2000000})>",
+    re.IGNORECASE,
+)
+_SOURCE = re.compile(r"\bsrc\s*=\s*[\"']?([^\"'\s>]+)", re.IGNORECASE)
+_ALT = re.compile(r"\balt\s*=\s*(?:\"([^\"]{0,500})\"|'([^']{0,500})')", re.IGNORECASE)
+
+
+def written_images(text: str) -> list[tuple[str, str]]:
+    """The pictures that stand in a text as Markdown or HTML: where they are, and what they show in words.
+
+    >>> written_images('Look: ![A bar chart](bars.png "Bars") and <img src="map.png" alt="A map">')
+    [('bars.png', 'A bar chart'), ('map.png', 'A map')]
+    """
+    found = []
+    for match in islice(_WRITTEN_IMAGE.finditer(text), _MOST_IMAGES):
+        source, alt = _SOURCE.search(match["tag"] or ""), _ALT.search(match["tag"] or "")
+        described = (alt[1] or alt[2] or "") if alt else ""
+        url = match["url"] or (source[1] if source else "")
+        found.append((url, (match["alt"] or described).strip()))
+    return found
 
 
 def _marked(listed: object, options: tuple[tuple[str, str], ...], found: Mapping[str, object]) -> str:
@@ -232,4 +292,5 @@ def _from_plain(text: str) -> Question | None:
     explains = _EXPLAINS.search(text, tail_from)
     follows = said.end() if said and said.start() >= tail_from else len(text)
     explanation = text[explains.end() if explains else follows :]
-    return Question(stem, options, answer, option_index(answer, options), explanation.strip()[:_LONG], "mcq")
+    place, images = option_index(answer, options), tuple(written_images(stem))
+    return Question(stem, options, answer, place, explanation.strip()[:_LONG], "mcq", images)

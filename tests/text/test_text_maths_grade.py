@@ -1,0 +1,93 @@
+"""The grade of a maths question rises with its mathematics, and there is none where it would be a guess."""
+
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+
+import pytest
+
+from rubrica.text import FEATURES
+from rubrica.text.maths_grade import MathsGrade, NoGrade, estimate_grade
+from rubrica.text.texts import Texts
+
+
+def value(text: str) -> float:
+    found = estimate_grade(text)
+    assert isinstance(found, MathsGrade), found
+    return found.value
+
+
+def features(response: str) -> dict[str, float]:
+    return {name: feature.compute(Texts(response=response)) for name, feature in FEATURES.items() if "maths" in name}
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ("What is 3 + 4?", "What is 38 + 47?", "What is 438 + 2,947?"),
+        (
+            "Jo has 8 figs and gets 5 more. How many figs are there?",
+            "Jo has 8 bags with 5 figs in each bag. How many figs are there?",
+            "Jo has 28 bags with 45 figs in each bag. He sells 300 figs. How many figs are left?",
+            "The ratio of figs to dates in a bag is 8:5. There are 40 figs. How many dates are there?",
+        ),
+        ("Find 7 + 5.", "Find 2.7 + 0.55.", "Solve 2x + 5 = 17.", "Solve x^2 + 5x + 6 = 0.", "Differentiate x^2 + 5x."),
+    ],
+)
+def test_harder_mathematics_has_a_higher_grade(texts: tuple[str, ...]) -> None:
+    assert all(one < other for one, other in pairwise(map(value, texts)))
+
+
+def test_the_bounds_hold_the_estimate_and_stay_within_school() -> None:
+    for text in ("What is 1 + 1?", "What is 24 × 36?", "Find the derivative of sin(x)."):
+        found = estimate_grade(text)
+        assert isinstance(found, MathsGrade)
+        assert 0 <= found.low <= found.value <= found.high <= 13
+        assert found.fits(found.grade)
+
+
+def test_a_derivative_is_out_of_reach_of_the_second_grade() -> None:
+    found = estimate_grade("What is the derivative of x^2?")
+    assert isinstance(found, MathsGrade)
+    assert not found.fits(2)
+    assert "topics: calculus" in found.signals
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "The sky is blue.",
+        "Who painted the ceiling of the chapel?",
+        "What is the main product of photosynthesis?",
+        "Which insect is the vector of malaria?",
+        "In which year did the war end: 1943, 1945 or 1950?",
+        "Write a function in Python that adds 3 and 4.",
+        "Write a poem with 3 verses of 4 lines about a triangle.",
+        "Ana tiene 5 manzanas y compra 7 más. ¿Cuántas tiene ahora?",
+        "Anna hat 5 Äpfel und kauft 7 dazu. Wie viele hat sie?",
+        "小明有5个苹果,又买了7个。现在有几个?",
+        "How many eggs are 3 and 4 eggs? " * 100,
+    ],
+)
+def test_what_is_no_maths_question_in_english_has_no_grade_but_a_reason(text: str) -> None:
+    found = estimate_grade(text)
+    assert isinstance(found, NoGrade)
+    assert found.reason
+    assert set(features(text).values()) == {0.0}
+
+
+def test_features_read_the_stem_of_a_question_not_its_explanation() -> None:
+    stem = "Each box holds 6 pencils. How many pencils are in 8 boxes?"
+    asked = json.dumps({"question": stem, "answer": "48", "explanation": "The derivative of a function is not needed."})
+    assert features(asked) == features(stem)
+    assert features(asked)["maths_grade_known"] == 1
+    assert features(asked)["maths_grade_low"] < features(asked)["maths_grade"] < features(asked)["maths_grade_high"]
+
+
+def test_the_evidence_shows_the_topics() -> None:
+    feature = FEATURES["maths_grade"]
+    assert feature.evidence is not None
+    spans = feature.evidence(Texts(response="What is the probability of drawing 1 of 5 red balls?"))
+    assert ("probability", "probability") in [(span.label.partition(",")[0], span.text) for span in spans]
