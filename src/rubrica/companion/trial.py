@@ -177,8 +177,12 @@ def _decided(replies: Sequence[JudgedReply], missing: int, terms: DecisionTerms)
             value = _value(reply, name)
             if value is not None:
                 dimensions.setdefault(name, []).append(value)
+    vetoes: dict[str, list[str]] = {}
+    for reply in replies:
+        for reason in reply.vetoes.values():
+            vetoes.setdefault(reason, []).append(reply.spoken.case)
     chance = Random(SEED)  # noqa: S311 - resampling, not a secret
-    return decide(scores, dimensions, missing, terms, chance)
+    return decide(scores, dimensions, missing, terms, chance, vetoes)
 
 
 def _value(reply: JudgedReply, dimension: str) -> float | None:

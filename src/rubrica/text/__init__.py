@@ -7,12 +7,40 @@ from functools import cache
 
 from rubrica.plugins import added
 
-from . import arithmetic, continuity, cut_off, features, mcq, pii, risk, safety, solution, topic
+from . import (
+    arithmetic,
+    continuity,
+    conversation,
+    cues,
+    cut_off,
+    features,
+    mcq,
+    pii,
+    relevance,
+    risk,
+    safety,
+    solution,
+    topic,
+)
 from .texts import Feature
 
 FEATURES: Mapping[str, Feature] = {
     feature.name: feature
-    for module in (features, continuity, safety, risk, pii, arithmetic, solution, cut_off, mcq, topic)
+    for module in (
+        features,
+        continuity,
+        relevance,
+        conversation,
+        cues,
+        safety,
+        risk,
+        pii,
+        arithmetic,
+        solution,
+        cut_off,
+        mcq,
+        topic,
+    )
     for feature in module.FEATURES
 }
 """Rubrica's own text features, by the name formulas use."""
