@@ -1,4 +1,4 @@
-"""Relevance, conversation quality and cues: nearness in meaning as features, the same rules with the model and without."""
+"""Relevance, conversation quality and cues: what a reply and its user say, with the sentence model and without."""
 
 from __future__ import annotations
 
