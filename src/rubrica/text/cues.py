@@ -39,7 +39,7 @@ _YOU = re.compile(r"\b(?:you|your|yours|yourself|u|ur)\b", re.IGNORECASE)
 _ME = re.compile(r"\b(?:i|me|my|mine|myself)\b", re.IGNORECASE)
 
 
-class Passage(NamedTuple):
+class CuePassage(NamedTuple):
     """A sentence or a clause of a text: ``text[start:end]``."""
 
     start: int
@@ -107,7 +107,7 @@ def weights() -> CueModel:
 
 
 @cached_reading
-def passages(texts: Texts, field: Field) -> list[Passage]:
+def passages(texts: Texts, field: Field) -> list[CuePassage]:
     """The sentences of a text and the clauses of long ones.
 
     >>> [passage.text for passage in passages(Texts(response="I'm sorry. It hurts."), "response")]
@@ -116,7 +116,7 @@ def passages(texts: Texts, field: Field) -> list[Passage]:
     whole, found = texts.of(field), sentences(texts, field)
     if len(found) > MOST_SENTENCES:
         found = found[: MOST_SENTENCES * 2 // 3] + found[-(MOST_SENTENCES // 3) :]
-    read: list[Passage] = []
+    read: list[CuePassage] = []
     for sentence in found:
         own = _passage(whole, sentence.start, sentence.end)
         read.append(own)
@@ -125,14 +125,14 @@ def passages(texts: Texts, field: Field) -> list[Passage]:
     return read
 
 
-def _clauses(whole: str, sentence: Passage) -> list[Passage]:
+def _clauses(whole: str, sentence: CuePassage) -> list[CuePassage]:
     edges = [0, *(place for match in _CLAUSE_END.finditer(sentence.text) for place in match.span()), len(sentence.text)]
     parts = [(sentence.start + start, sentence.start + end) for start, end in zip(edges[::2], edges[1::2], strict=True)]
     return [_passage(whole, start, end) for start, end in parts if len(whole[start:end].split()) >= CLAUSE_WORDS][:4]
 
 
-def _passage(whole: str, start: int, end: int) -> Passage:
-    return Passage(start, end, whole[start : min(end, start + LONGEST)].replace("’", "'"))
+def _passage(whole: str, start: int, end: int) -> CuePassage:
+    return CuePassage(start, end, whole[start : min(end, start + LONGEST)].replace("’", "'"))
 
 
 def shape_of(name: str, sentence: str) -> tuple[float, ...]:
