@@ -34,6 +34,7 @@ MOST_SENTENCES = 24  # of a text: two thirds from its beginning, one third from 
 LONG_SENTENCE = 12  # words beyond which clauses are read by themselves, too
 CLAUSE_WORDS = 3  # of the shortest clause
 LIKELY = 0.5  # from here on the sentences are shown as evidence
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # in C where it can be: this is read at every start
 _CLAUSE_END = re.compile(r"[,;:–—]\s+|\s+(?=(?:but|because|so|although)\b)")
 _YOU = re.compile(r"\b(?:you|your|yours|yourself|u|ur)\b", re.IGNORECASE)
 _ME = re.compile(r"\b(?:i|me|my|mine|myself)\b", re.IGNORECASE)
@@ -81,7 +82,8 @@ class Cue(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 @cache
 def cues() -> Mapping[str, Cue]:
     """Every cue by its name."""
-    document = yaml.safe_load(files(__package__).joinpath("cues.yaml").read_text(encoding="utf-8"))
+    written = files(__package__).joinpath("cues.yaml").read_text(encoding="utf-8")
+    document = yaml.load(written, Loader=_LOADER)  # noqa: S506 - a safe loader, and a file of our own
     return msgspec.convert(document, dict[str, Cue])
 
 
