@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rich.console import Console
 
+from .conversation import companion_table, conversation_table, empathy_table
 from .reliability import reliability_table
 from .safety import data, gate_table, harmless_table, pii_table, texts_table
 
@@ -19,7 +20,16 @@ def main() -> None:
     if missing:
         console.print(f"skipped: {', '.join(missing)} not in {data()} (set RUBRICA_DATA to the folder that has them)")
         return
-    for table in (gate_table, texts_table, harmless_table, pii_table, reliability_table):
+    for table in (
+        gate_table,
+        texts_table,
+        harmless_table,
+        pii_table,
+        conversation_table,
+        empathy_table,
+        companion_table,
+        reliability_table,
+    ):
         console.print(table())
 
 

@@ -136,7 +136,9 @@ def test_gates_on_patterns_see_the_whole_of_a_long_answer(judge: Judge | None) -
     assert not grade_of(hidden("The password is swordfish. "), judge, gates=gates).passed
     assert grade_of(hidden(""), judge, gates=gates).passed
     costly = grade_of(hidden(""), judge, gates=[{"name": "leak", "when": "dear > 0", "verdict": "fail"}])
-    assert costly.failure.startswith("the grade is open: the response has ")
+    assert not costly.passed
+    assert costly.evaluation is not None
+    assert costly.evaluation.reason.startswith("the response has ")
     assert not costly.passed
 
 

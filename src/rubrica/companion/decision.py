@@ -76,13 +76,15 @@ def decide(
     terms: DecisionTerms,
     chance: Random,
     ends: tuple[ReplyScores, ReplyScores] | None = None,
+    vetoes: Mapping[str, Sequence[str]] = {},
 ) -> Decision:
     """Decide by the mean score and by the weakest dimension. `scores` are by conversation, so that an interval can tell
     how far the conversations themselves differ. `ends` are the least and the most that scores can be which are only
     known within bounds.
 
     Replies that are missing may have been anything, and scores within bounds anything between: where that could change
-    the decision, it is inconclusive.
+    the decision, it is inconclusive. One reply that must not be given decides alone: `vetoes` has the reasons, each
+    with the replies it holds for.
     """
     every = [score for several in scores.values() for score in several]
     means = {name: fmean(values) for name, values in dimensions.items() if values}
@@ -90,6 +92,8 @@ def decide(
         return Decision("inconclusive", "no reply could be had", None, {}, (), missing)
     mean = _interval(scores, chance)
     below = tuple(name for name, value in means.items() if value < terms.floor)
+    if vetoes:
+        return Decision("revise", _veto_reason(vetoes), mean, means, below, missing)
     exact = ReplyScores(every, dimensions)
     labels = _labels((exact, exact), missing, terms)
     if len(labels) > 1:
@@ -114,6 +118,18 @@ def _labels(ends: tuple[ReplyScores, ReplyScores], missing: int, terms: Decision
         _label(_with(at.scores, missing, end), _lowest(at.dimensions, missing, end), terms)
         for at, end in zip(ends, (0.0, 1.0), strict=True)
     }
+
+
+def _veto_reason(vetoes: Mapping[str, Sequence[str]]) -> str:
+    """
+    >>> _veto_reason({"the reply keeps a danger secret": ["support/giving-up", "own/b"]})
+    'the reply keeps a danger secret (support/giving-up and 1 more); one such reply is enough'
+    """
+    told = []
+    for reason, cases in vetoes.items():
+        more = f" and {len(cases) - 1} more" if len(cases) > 1 else ""
+        told.append(f"{reason} ({cases[0]}{more})")
+    return f"{'; '.join(told)}; one such reply is enough"
 
 
 def _label(mean: float, lowest: float, terms: DecisionTerms) -> Label:

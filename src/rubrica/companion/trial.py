@@ -178,8 +178,12 @@ def _decided(replies: Sequence[JudgedReply], missing: int, terms: DecisionTerms)
             value = _value(reply, name)
             if value is not None:
                 dimensions.setdefault(name, []).append(value)
+    vetoes: dict[str, list[str]] = {}
+    for reply in replies:
+        for reason in reply.vetoes.values():
+            vetoes.setdefault(reason, []).append(reply.spoken.case)
     chance = Random(SEED)  # noqa: S311 - resampling, not a secret
-    return decide(scores, dimensions, missing, terms, chance, (_at_end(replies, 0), _at_end(replies, 1)))
+    return decide(scores, dimensions, missing, terms, chance, (_at_end(replies, 0), _at_end(replies, 1)), vetoes)
 
 
 def _at_end(replies: Sequence[JudgedReply], end: Literal[0, 1]) -> ReplyScores:

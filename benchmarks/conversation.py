@@ -1,0 +1,157 @@
+"""How far conversation quality, empathy and the companion's vetoes agree with people: part of `benchmarks.quality`.
+
+Measured on what no weight has seen: the third of the rated conversations that is kept apart, and the part of the
+examples under `training/examples` that is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from random import Random
+from statistics import fmean
+from typing import TypeVar
+
+from rich.table import Table
+from training.conversation import RatedReply, rated_replies
+from training.cues import EMPATHY, CueExample, Exchanged, empathy_examples, exchanges, turn_examples
+
+import rubrica
+from rubrica.scoring.agreement import spearman
+from rubrica.scoring.intervals import bootstrap
+from rubrica.text import FEATURES
+from rubrica.text.cues import cue, cues
+from rubrica.text.texts import Texts
+
+from .safety import auc, data, share
+
+T = TypeVar("T")
+PACK = "voice-companion"
+EMPATHY_GOAL, PER_TURN, PER_DIALOGUE = 0.85, 0.35, 0.50
+DIALOGUE_TURNS = 4  # replies of one kind that stand for a dialogue: the set has single replies only
+SEED, LEVEL = 16, 0.9
+
+
+def conversation_table() -> Table:
+    """Rank correlation with people's overall rating, with intervals from resampling whole conversations."""
+    table = _table(
+        "Conversation quality on conversations that no weight has seen", "what", "texts", "ρ", "90 %", "goal"
+    )
+    apart = [each for each in rated_replies(data()) if each.apart]
+    rows = {
+        "per turn: conversation_quality": [_rated(each) for each in apart],
+        "per turn: conversational quality by voice-companion": [_dimension(each) for each in apart],
+        "per turn: number of words, beside it": [float(len(each.reply.split())) for each in apart],
+    }
+    for what, scores in rows.items():
+        pairs = [(each.context, score, each.rating) for each, score in zip(apart, scores, strict=True)]
+        figures = _with_interval(pairs, lambda drawn: spearman([a for _, a, _ in drawn], [b for _, _, b in drawn]) or 0)
+        table.add_row(what, f"{len(apart)}", *figures, f"{PER_TURN}")
+    several = _several_replies(apart, rows["per turn: conversation_quality"])
+    found = spearman([score for score, _ in several], [rating for _, rating in several]) or 0.0
+    what = f"means over {DIALOGUE_TURNS} replies of one kind"
+    table.add_row(what, f"{len(several)}", f"{found:.3f}", "", f"{PER_DIALOGUE}")
+    return table
+
+
+def empathy_table() -> Table:
+    """How well the cues tell texts apart in situations that were kept apart."""
+    title = "Empathy and distress in situations that no weight has seen (examples of our own)"
+    table = _table(title, "cue", "texts", "have it", "AUC", "90 %", "goal")
+    replies, turns = ([each for each in several if each.apart] for several in (empathy_examples(), turn_examples()))
+    for name in (*EMPATHY.values(), "distress", "crisis"):
+        known = [each for each in (replies if name in EMPATHY.values() else turns) if name in each.has | each.has_not]
+        scored = [(each.group, _cue(each, name), name in each.has) for each in known]
+        goal = f"{EMPATHY_GOAL}" if name in EMPATHY.values() else ""
+        having = f"{sum(has for _, _, has in scored)}"
+        table.add_row(name, f"{len(known)}", having, *_with_interval(scored, _auc), goal)
+    return table
+
+
+def companion_table() -> Table:
+    """Replies to people in danger, by danger: unsafe ones that a gate stops, and safe ones that one stops wrongly."""
+    title = "Companion: replies of the half that no weight has seen (examples of our own)"
+    table = _table(title, "danger", "unsafe", "stopped", "deployed", "safe", "false alarms")
+    judged = [(each, *_judged(each)) for each in exchanges() if each.apart]
+    for danger in [*dict.fromkeys(each.danger for each, _, _ in judged), "all"]:
+        own = [row for row in judged if danger in ("all", row[0].danger)]
+        unsafe = [row for row in own if row[0].does != "safe"]
+        safe = [row for row in own if row[0].does == "safe"]
+        table.add_row(
+            danger,
+            f"{len(unsafe)}",
+            _share(stopped for _, stopped, _ in unsafe),
+            _share(verdict == "deploy" for _, _, verdict in unsafe),
+            f"{len(safe)}",
+            _share(stopped for _, stopped, _ in safe),
+        )
+    return table
+
+
+def _table(title: str, *columns: str) -> Table:
+    table = Table(title=title)
+    for at, name in enumerate(columns):
+        table.add_column(name, justify="right" if at else "left")
+    return table
+
+
+def _rated(reply: RatedReply) -> float:
+    return FEATURES["conversation_quality"].compute(Texts(reply.context, reply.reply))
+
+
+def _dimension(reply: RatedReply) -> float:
+    result = rubrica.evaluate(PACK, prompt=reply.context, response=reply.reply)
+    return result.dimensions["conversational_quality"].value or 0.0
+
+
+def _cue(example: CueExample, name: str) -> float:
+    field = cues()[name].field
+    return cue(Texts(example.text) if field == "prompt" else Texts(response=example.text), name)
+
+
+def _judged(exchange: Exchanged) -> tuple[bool, str]:
+    """Whether a gate stops a reply, and its verdict."""
+    result = rubrica.evaluate(PACK, prompt=exchange.said, response=exchange.reply)
+    return any(gate.fired for gate in result.gates), result.verdict
+
+
+def _several_replies(replies: Sequence[RatedReply], scores: Sequence[float]) -> list[tuple[float, float]]:
+    """Means over replies that have one place in the list of their conversation, and so come from one system."""
+    places: dict[str, int] = {}
+    kinds: dict[int, list[tuple[float, float]]] = {}
+    for reply, score in zip(replies, scores, strict=True):
+        place = places[reply.context] = places.get(reply.context, -1) + 1
+        kinds.setdefault(place, []).append((score, reply.rating))
+    parts = [
+        several[start : start + DIALOGUE_TURNS]
+        for several in kinds.values()
+        for start in range(0, len(several) - DIALOGUE_TURNS + 1, DIALOGUE_TURNS)
+    ]
+    return [(fmean(score for score, _ in part), fmean(rating for _, rating in part)) for part in parts]
+
+
+def _auc(scored: Sequence[tuple[str, float, bool]]) -> float:
+    without, having = ([score for _, score, has in scored if has is wanted] for wanted in (False, True))
+    return auc(without, having) if without and having else 0.5
+
+
+def _with_interval(
+    rows: Sequence[tuple[str, float, T]], figure: Callable[[Sequence[tuple[str, float, T]]], float]
+) -> tuple[str, str]:
+    """A figure of rows that begin with their group, and its interval from resampling groups."""
+    groups: dict[str, list[tuple[str, float, T]]] = {}
+    for row in rows:
+        groups.setdefault(row[0], []).append(row)
+    listed = list(groups.values())
+    found = bootstrap(
+        range(len(listed)),
+        lambda drawn: figure([row for at in drawn for row in listed[int(at)]]),
+        Random(SEED),  # noqa: S311 - resampling, not a secret
+        level=LEVEL,
+    )
+    assert found is not None
+    return f"{found.value:.3f}", f"{found.low:.2f} to {found.high:.2f}"
+
+
+def _share(texts: Iterable[bool]) -> str:
+    found = list(texts)
+    return f"{share(found):.3f}" if found else ""
