@@ -196,6 +196,11 @@ class DraftEditor:
             keep_focus(element, path)
         self._places[path] = FormPlace(element, show or (lambda messages: show_problems(element, messages)))
 
+    def has_place(self, path: Path) -> bool:
+        """Whether a part of the document is edited somewhere on the page."""
+        place = self._places.get(path)
+        return place is not None and not place.element.is_deleted
+
     def live(self, element: ui.element, follow: Callable[[], object]) -> None:
         """Call something after every look at the draft, for as long as an element is there."""
         self._live.append((element, follow))

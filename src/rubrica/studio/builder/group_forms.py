@@ -12,11 +12,13 @@ from rubrica.studio.builder.anchors import ScaleStretch
 from rubrica.studio.builder.bands import Band
 from rubrica.studio.builder.dimensions import NAME
 from rubrica.studio.builder.document import Path, at, list_at, mapping_at, move, put, rename
+from rubrica.studio.builder.form_schema import field_at
 from rubrica.studio.builder.sections import ROOT, by_formula, members_of, summary_of, with_member, with_section
 
 from .editor import DraftEditor, focus, keep_focus
 from .fields import folded_section, icon_button, name_field, retitle, text_field
 from .formula_field import FormulaField
+from .schema_fields import other_fields
 from .verdict_forms import verdict_lines, write_verdict
 
 WAYS = {False: "the mean of its dimensions", True: "a formula"}
@@ -67,7 +69,7 @@ def _section(editor: DraftEditor, name: str) -> None:
 
     def body() -> None:
         with ui.element("div").classes("row tools"):
-            text_field(editor, (*path, "title"), "Title of the section")
+            text_field(editor, (*path, "title"))
             name_field(editor, "Name in results", path, called)
             icon_button("arrow_upward", "Move the section up", partial(_shift, editor, path, -1))
             icon_button("arrow_downward", "Move the section down", partial(_shift, editor, path, 1))
@@ -75,6 +77,7 @@ def _section(editor: DraftEditor, name: str) -> None:
         _members(editor, name)
         _score(editor, name)
         _rulings(editor, path)
+        other_fields(editor, path, scope="section")
 
     def heads() -> tuple[str, str]:
         members = ", ".join(members_of(editor.document, name)) or "no dimension yet"
@@ -103,7 +106,7 @@ def _members(editor: DraftEditor, name: str) -> None:
 
     members = members_of(editor.document, name)
     with ui.element("div").props('role="group" aria-label="Dimensions in the section"') as holder:
-        ui.label("Dimensions in it").classes("label")
+        ui.label(field_at(editor.document, path).title).classes("label")
         with ui.element("div").classes("members"):
             every = mapping_at(editor.document, ("dimensions",))
             for dimension in (*every, *(one for one in members if one not in every)):
@@ -125,7 +128,7 @@ def _score(editor: DraftEditor, name: str) -> None:
     choice = ui.select(WAYS, label="Its score is", value=is_formula, on_change=turn)
     keep_focus(choice.props("outlined dense options-dense").classes("medium"), (*path, "way"))
     if is_formula:
-        FormulaField(editor, path, "Score of the section", "score")
+        FormulaField(editor, path, "score")
 
 
 def _rulings(editor: DraftEditor, path: Path) -> None:
@@ -190,7 +193,7 @@ class _Bands:
     def _row(self, number: int, row: Band) -> None:
         with ui.element("div").classes("band"):
             name = ui.input("Band", value=row.name, on_change=partial(self._named, number))
-            keep_focus(name.props("outlined dense maxlength=60"), (*BANDS, number, "name"))
+            keep_focus(name.props("outlined dense"), (*BANDS, number, "name"))
             start = ui.number("From, in percent", value=row.start, on_change=partial(self._begun, number))
             keep_focus(start.props("outlined dense step=any").on("change", self._sort), (*BANDS, number, "start"))
             icon_button("delete", f"Remove the band {row.name}".strip(), partial(self._drop, number))
