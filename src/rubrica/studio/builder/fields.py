@@ -146,13 +146,14 @@ def _explained(element: E, field: FieldSchema) -> E:
     return element
 
 
-def yaml_field(editor: DraftEditor, path: Path, label: str) -> ui.textarea:
-    """A part of the document for which there is no form, as YAML. What is wrong with it is told where it stands."""
-    found = at(editor.document, path)
+def yaml_field(editor: DraftEditor, path: Path, label: str, place: Path = ()) -> ui.textarea:
+    """A mapping for which there is no form, as YAML. What is wrong with it, or at `place`, is told here."""
+    found = at(editor.document, path, "")
 
     def changed(event: Any) -> None:
+        text = typed_text(event.value)
         try:
-            value = from_text(typed_text(event.value))[0]
+            value = from_text(text)[0] if text.strip() else None
         except RubricError as error:
             show_problems(element, [problem.message for problem in error.problems])
         else:
@@ -161,7 +162,7 @@ def yaml_field(editor: DraftEditor, path: Path, label: str) -> ui.textarea:
     text = to_text(found) if isinstance(found, Mapping) else str(found)
     element = ui.textarea(label, value=text, on_change=changed).classes("grow")
     element.props(f"outlined dense autogrow input-class=mono spellcheck=false maxlength={LONGEST_FIELD}")
-    editor.place((*path, "type"), element)  # that there is no such type is told here
+    editor.place(place or path, element)
     return element
 
 

@@ -25,6 +25,8 @@ SchemaKind = Literal[
     "formula",
     "amount",  # a number or a formula
     "group",  # a mapping with fields of its own
+    "groups",  # a list of such mappings
+    "mapping",  # from names to values
     "other",  # what only a form made for it can edit
 ]
 
@@ -208,6 +210,10 @@ def _kind(shapes: list[Schema]) -> SchemaKind:
             return "prose" if length > LONGEST_FORMULA else "line"
         case {"type": "array", "items": {"type": "string"}}:
             return "words"
+        case {"type": "array", "items": items} if _kind(list(_shapes(items))) == "group":
+            return "groups"
         case {"type": "object", "properties": _}:
             return "group"
+        case {"type": "object"}:
+            return "mapping"
     return "other"

@@ -67,7 +67,7 @@ def _rule(editor: DraftEditor, path: Path, rule: Any, redraw: Redraw) -> None:
             icon_button("arrow_downward", "Move the rule down", partial(_move, editor, path, 1, redraw))
             icon_button("delete", "Remove the rule", partial(_remove, editor, path, redraw))
         if kind is None:
-            yaml_field(editor, path, "Rule (YAML)")
+            yaml_field(editor, path, "Rule (YAML)", (*path, "type"))  # that there is no such type is told here
             return
         for row in kind.form:
             _row(editor, path, row, redraw)

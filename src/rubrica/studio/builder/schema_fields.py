@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import assert_never
 
 from nicegui import ui
 
 from rubrica.engine.vocabulary import Scope
-from rubrica.studio.builder.document import Path
+from rubrica.studio.builder.document import Data, Path, append, list_at, remove
 from rubrica.studio.builder.form_schema import FieldSchema, field_at, fields_at
 from rubrica.studio.builder.hand_made import HAND_MADE
 
 from .editor import DraftEditor
-from .fields import Then, amount_field, choice_field, number_field, switch_field, text_field, words_field
+from .fields import (
+    Then,
+    amount_field,
+    choice_field,
+    icon_button,
+    number_field,
+    switch_field,
+    text_field,
+    words_field,
+    yaml_field,
+)
 from .formula_field import FormulaField
 
 SMALL = ("line", "number", "integer", "switch", "choice", "amount")
@@ -45,6 +57,10 @@ def schema_field(
             with ui.element("div").classes("row"):
                 other_fields(editor, path, then=then, scope=scope)
                 ui.label(field.description).classes("quiet")
+        case "groups":
+            _groups(editor, path, field, scope)
+        case "mapping":
+            yaml_field(editor, path, f"{field.title} (YAML)")
         case "other":
             ui.label(f"Edited in the Document tab: {path[-1]}.").classes("quiet")
         case _:
@@ -62,6 +78,33 @@ def other_fields(editor: DraftEditor, path: Path, *, then: Then = None, scope: S
     for field in left:
         if field.kind not in SMALL:
             schema_field(editor, (*path, field.key), then=then, scope=scope)
+
+
+def _groups(editor: DraftEditor, path: Path, field: FieldSchema, scope: Scope) -> None:
+    """A list of mappings, each with its fields."""
+    name = field.title.lower()
+    with ui.element("div").classes("label"):
+        ui.label(field.title)
+        ui.label(field.description).classes("quiet")
+    holder, wrong = ui.element("div").classes("rows"), ui.label("").classes("wrong").props('role="alert"')
+
+    def draw() -> None:
+        holder.clear()
+        with holder:
+            for index in range(len(list_at(editor.document, path))):
+                with ui.element("div").classes("sub"):
+                    other_fields(editor, (*path, index), scope=scope)
+                    change = partial(remove, path=(*path, index))
+                    icon_button("delete", f"Remove {name} {index + 1}", partial(take, change))
+            add = partial(append, path=path, item={})
+            ui.button(f"Add {name}", icon="add", on_click=partial(take, add)).props("flat dense no-caps")
+
+    def take(change: Callable[[Data], Data]) -> None:
+        editor.change(change(editor.document), structural=True)
+        draw()
+
+    editor.place(path, holder, lambda messages: wrong.set_text("\n".join(messages)))
+    draw()
 
 
 def _is_left(editor: DraftEditor, path: Path, field: FieldSchema) -> bool:
