@@ -97,7 +97,8 @@ def _groups(editor: DraftEditor, path: Path, field: FieldSchema, scope: Scope) -
                     change = partial(remove, path=(*path, index))
                     icon_button("delete", f"Remove {name} {index + 1}", partial(take, change))
             add = partial(append, path=path, item={})
-            ui.button(f"Add {name}", icon="add", on_click=partial(take, add)).props("flat dense no-caps")
+            button = ui.button(f"Add {name}", icon="add", on_click=partial(take, add))
+            button.props("flat dense no-caps").classes("self-start")
 
     def take(change: Callable[[Data], Data]) -> None:
         editor.change(change(editor.document), structural=True)
