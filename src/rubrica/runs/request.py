@@ -71,12 +71,16 @@ class CaseChoice:
 
         >>> CaseChoice("cases.jsonl", Selection(limit=5), repeat=3).options
         {'limit': 5, 'repeat': 3}
+        >>> from rubrica.runs.selection import sample_of
+        >>> CaseChoice("cases.jsonl", Selection(sample=sample_of("200", seed=7))).options
+        {'sample': 200, 'sample seed': 7, 'repeat': 1}
         """
         chosen = self.selection
         options = {
             "filter": [condition.text for condition in chosen.filters],
             "limit": chosen.limit,
             "sample": (chosen.sample.count or f"{chosen.sample.share:.4%}") if chosen.sample is not None else None,
+            "sample seed": chosen.sample.seed if chosen.sample is not None else None,
             "repeat": self.repeat,
         }
         return {name: value for name, value in options.items() if value not in (None, [])}
