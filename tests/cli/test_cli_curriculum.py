@@ -126,6 +126,7 @@ def test_the_folder_is_a_run_that_other_commands_can_read(curriculum: Cli, tmp_p
         record["case"] for record in records(folder, 3)
     )
     assert run.rubrics().keys() == {"education-question"}
+    assert run.manifest is not None
     assert run.manifest.finished
     assert json.loads((folder / "summary.json").read_text())["evaluations"] == 6
     assert "education-question" in (folder / "report.html").read_text()

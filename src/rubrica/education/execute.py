@@ -25,7 +25,7 @@ from rubrica.runs.events import RunAdvanced, RunEnding, RunNote
 from rubrica.runs.files.manifest import Manifest, new_manifest
 from rubrica.runs.finish import finish
 from rubrica.runs.judging import open_jury
-from rubrica.runs.loop import draw_results, ending_of
+from rubrica.runs.loop import draw_results, loop_outcome
 from rubrica.runs.request import JudgeSettings
 from rubrica.runs.run import AskOutcome, ask_outcome, hold_unanswered
 
@@ -113,7 +113,7 @@ def execute_curriculum(
             tell(RunNote(text))
         work = _CurriculumRun(request, session, folder, tell)
         work.add(pieces(session))
-        ending, reason = ending_of(lambda: draw_results(work.kept(), work.progress, tell, stop, every=0))
+        ending, reason = loop_outcome(lambda: draw_results(work.kept(), work.progress, tell, stop, every=0))
         if ending != "finished":
             return CurriculumOutcome(ending, work.failed, reason)
         now = clock()

@@ -35,7 +35,7 @@ from .files.folder import RunOpening, opened
 from .files.manifest import Manifest, UsedRubric
 from .finish import finish
 from .judging import open_jury
-from .loop import draw_results, ending_of
+from .loop import draw_results, loop_outcome
 from .progress import ProgressMeter
 from .request import RunRequest
 from .rubrics import RunRubrics
@@ -115,7 +115,7 @@ class _Execution:
                 kept.close()
                 _remember(request.folder, self.opening.manifest, self.rubrics)
 
-        ending, reason = ending_of(loop)
+        ending, reason = loop_outcome(loop)
         counts = RunCounts(
             kept.added,
             tally.seconds,

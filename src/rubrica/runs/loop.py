@@ -15,7 +15,7 @@ EVERY = 0.1
 """Seconds between two reports of how far a run is."""
 
 
-class LoopEnding(NamedTuple):
+class LoopOutcome(NamedTuple):
     """How a loop ended, and why no model answered where that ended it."""
 
     ending: RunEnding
@@ -50,15 +50,15 @@ def draw_results(
     return True
 
 
-def ending_of(loop: Callable[[], bool]) -> LoopEnding:
+def loop_outcome(loop: Callable[[], bool]) -> LoopOutcome:
     """Run a loop to its end, whichever that is: Ctrl-C stops it, and so do models that do not answer.
 
-    >>> ending_of(lambda: True), ending_of(lambda: False)
-    (LoopEnding(ending='finished', reason=''), LoopEnding(ending='stopped', reason=''))
+    >>> loop_outcome(lambda: True), loop_outcome(lambda: False)
+    (LoopOutcome(ending='finished', reason=''), LoopOutcome(ending='stopped', reason=''))
     """
     try:
-        return LoopEnding("finished" if loop() else "stopped")
+        return LoopOutcome("finished" if loop() else "stopped")
     except KeyboardInterrupt:
-        return LoopEnding("stopped")
+        return LoopOutcome("stopped")
     except ModelsDownError as error:
-        return LoopEnding("unanswered", str(error))
+        return LoopOutcome("unanswered", str(error))

@@ -75,19 +75,19 @@ def draw_dimensions(editor: DraftEditor) -> None:
 def _folded(editor: DraftEditor, path: Path, redraw: Callable[[], None]) -> None:
     """A dimension, or a part of one, under its title."""
 
-    def heads() -> tuple[str, str]:
+    def headings() -> tuple[str, str]:
         axis = at(editor.document, path)
         return str(at(axis, ("title",), "") or path[-1]), choices_of("Dimension", "scorer")[kind_of(axis)]
 
-    retitle(editor, folded_section(editor, path, *heads(), partial(_axis, editor, path, redraw)), heads)
+    retitle(editor, folded_section(editor, path, *headings(), partial(_axis, editor, path, redraw)), headings)
 
 
 def _show_messages(label: ui.label, messages: Any) -> None:
     label.set_text("\n".join(messages))
 
 
-def _add(editor: DraftEditor, path: Path, wish: str) -> None:
-    document, name = add_dimension(editor.document, path, wish)
+def _add(editor: DraftEditor, path: Path, new_name: str) -> None:
+    document, name = add_dimension(editor.document, path, new_name)
     editor.opened.add((*path, name))
     editor.change(document, SECTION, "profiles", "sections")
     found = editor.nearest((*path, name, "name"))

@@ -38,9 +38,9 @@ def with_weights(document: Data, path: Path, weights: Mapping[str, float]) -> Da
     return document
 
 
-def add_dimension(document: Data, path: Path, wish: str) -> tuple[Data, str]:
+def add_dimension(document: Data, path: Path, new_name: str) -> tuple[Data, str]:
     """The document with a further dimension (or part), which a judge answers, and its name."""
-    name = free_name(mapping_at(document, path), wish)
+    name = free_name(mapping_at(document, path), new_name)
     if path == ("dimensions",) and weighed_by_profiles(document):
         document = put(document, (*path, name), {"asks": "", "scorer": "judge"})
         return _profiles(document, lambda own: {**own, name: 0.0}), name
@@ -157,15 +157,15 @@ def with_profile(document: Data, by: str, name: str) -> Data:
     return put(document, ("profiles", name), {**({} if threshold is None else {"threshold": threshold}), **profile})
 
 
-def with_profile_called(document: Data, name: str, wish: str) -> Data:
+def with_profile_called(document: Data, name: str, new_name: str) -> Data:
     """The document with a profile for another value.
 
     >>> with_profile_called({"profiles": {"by": "type", "default": "A", "A": {"threshold": 5}}}, "A", "B")
     {'profiles': {'by': 'type', 'default': 'B', 'B': {'threshold': 5}}}
     """
     is_default = at(document, ("profiles", "default")) == name
-    document = rename(document, ("profiles", name), wish)
-    return put(document, ("profiles", "default"), wish) if is_default else document
+    document = rename(document, ("profiles", name), new_name)
+    return put(document, ("profiles", "default"), new_name) if is_default else document
 
 
 def weighed_by_profiles(document: Data) -> bool:

@@ -228,11 +228,11 @@ def folded_section(editor: DraftEditor, path: Path, title: str, note: str, draw:
     return element
 
 
-def retitle(editor: DraftEditor, element: ui.expansion, heads: Callable[[], tuple[str, str]]) -> None:
+def retitle(editor: DraftEditor, element: ui.expansion, headings: Callable[[], tuple[str, str]]) -> None:
     """Let the title and the note of a fold follow what is typed in it."""
 
     def follow() -> None:
-        title, note = heads()
+        title, note = headings()
         for key, text in (("label", title), ("caption", note)):
             if element.props.get(key, "") != text:
                 element.props[key] = text

@@ -75,7 +75,7 @@ class FormulaField:
             )
         if self._messages:
             return Markup('<span class="wrong" role="alert">{}</span>').format(" ".join(self._messages))
-        value, why = value_of(text, document, self._scope, self._draft.bench)
+        value, why = value_of(text, document, self._scope, self._draft.formula_sample)
         if value is not None:
             return Markup('on the sample: <b class="mono">{}</b>').format(shown_value(value, text))
         return Markup("on the sample: no value ({})").format(why) if why else Markup("")

@@ -188,14 +188,14 @@ def pointed(text: str, column: int) -> tuple[str, str]:
     return ahead + shown + behind, " " * (column - 1 - start + len(ahead)) + "^"
 
 
-def value_of(text: str, document: Data, scope: Scope, bench: FormulaSample) -> tuple[float | None, str]:
+def value_of(text: str, document: Data, scope: Scope, formula_sample: FormulaSample) -> tuple[float | None, str]:
     """The value of a formula on the sample; without one, why there is none."""
     try:
         formula = parse(text)
     except FormulaError:
         return None, ""
     try:
-        return float(formula.value(_names(formula, document, scope, bench))), ""
+        return float(formula.value(_names(formula, document, scope, formula_sample))), ""
     except FormulaFault as fault:
         return None, str(fault)
 
@@ -216,7 +216,7 @@ def _is_condition(text: str) -> bool:
     return kind in ("Compare", "Logic", "Not")
 
 
-def _names(formula: Formula, document: Data, scope: Scope, bench: FormulaSample) -> Namespace:
+def _names(formula: Formula, document: Data, scope: Scope, formula_sample: FormulaSample) -> Namespace:
     """The sample as a formula reads it: what is half-written in the document is left out."""
     lexicon = PatternTable()
     for name, pattern in mapping_at(document, ("patterns",)).items():
@@ -226,10 +226,10 @@ def _names(formula: Formula, document: Data, scope: Scope, bench: FormulaSample)
             except (PatternError, ValidationError):
                 continue
     lexicon.build()
-    known: dict[str, Any] = {name: bench.feature(name) for name in formula.names if name in text_features()}
+    known: dict[str, Any] = {name: formula_sample.feature(name) for name in formula.names if name in text_features()}
     known |= mapping_at(document, ("settings",))
     threshold = at(document, ("threshold",))
-    judged = bench.evaluation
+    judged = formula_sample.evaluation
     if judged is not None and judged.threshold is not None:
         threshold = judged.threshold
     if threshold is not None:
@@ -245,4 +245,4 @@ def _names(formula: Formula, document: Data, scope: Scope, bench: FormulaSample)
         for name, given in mapping_at(document, ("context",)).items()
         if at(given, ("default",)) is not None or at(given, ("optional",))
     }
-    return Namespace(bench.context, NameSources(lexicon, tuple(sorted(formula.names)), defaults), known)
+    return Namespace(formula_sample.context, NameSources(lexicon, tuple(sorted(formula.names)), defaults), known)

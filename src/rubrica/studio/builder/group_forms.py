@@ -37,10 +37,10 @@ def draw_sections(editor: DraftEditor) -> None:
             _section(editor, name)
         ui.button("Add a section", icon="add", on_click=partial(_add_section, editor)).props("flat dense no-caps")
 
-    def heads() -> tuple[str, str]:
+    def headings() -> tuple[str, str]:
         return "Sections", summary_of(editor.document) or "groups of dimensions with a score of their own"
 
-    retitle(editor, folded_section(editor, ROOT, *heads(), body), heads)
+    retitle(editor, folded_section(editor, ROOT, *headings(), body), headings)
 
 
 def _add_section(editor: DraftEditor) -> None:
@@ -55,13 +55,13 @@ def _add_section(editor: DraftEditor) -> None:
 def _section(editor: DraftEditor, name: str) -> None:
     path: Path = (*ROOT, name)
 
-    async def called(wish: str) -> None:
-        if NAME.fullmatch(wish) is None:
+    async def called(new_name: str) -> None:
+        if NAME.fullmatch(new_name) is None:
             ui.notify("A name is a letter, then letters, digits and _.", type="warning")
-        elif wish in mapping_at(editor.document, ROOT):
-            ui.notify(f"There already is a section called {wish}.", type="warning")
+        elif new_name in mapping_at(editor.document, ROOT):
+            ui.notify(f"There already is a section called {new_name}.", type="warning")
         else:
-            await editor.move_path(path, (*ROOT, wish), lambda now: rename(now, path, wish))
+            await editor.move_path(path, (*ROOT, new_name), lambda now: rename(now, path, new_name))
 
     def drop() -> None:
         editor.change(put(editor.document, path, None), "sections")
@@ -79,11 +79,11 @@ def _section(editor: DraftEditor, name: str) -> None:
         _rulings(editor, path)
         other_fields(editor, path, scope="section")
 
-    def heads() -> tuple[str, str]:
+    def headings() -> tuple[str, str]:
         members = ", ".join(members_of(editor.document, name)) or "no dimension yet"
         return str(at(editor.document, (*path, "title"), "") or name), members
 
-    retitle(editor, folded_section(editor, path, *heads(), body), heads)
+    retitle(editor, folded_section(editor, path, *headings(), body), headings)
 
 
 def _shift(editor: DraftEditor, path: Path, by: int) -> None:
@@ -154,11 +154,11 @@ def draw_bands(editor: DraftEditor) -> None:
     def body() -> None:
         _Bands(editor)
 
-    def heads() -> tuple[str, str]:
+    def headings() -> tuple[str, str]:
         names = [row.name for row in bands.rows_of(at(editor.document, BANDS)) if row.name]
         return "Bands", ", ".join(names) or "names for levels of the score, such as good or poor"
 
-    retitle(editor, folded_section(editor, BANDS, *heads(), body), heads)
+    retitle(editor, folded_section(editor, BANDS, *headings(), body), headings)
 
 
 class _Bands:

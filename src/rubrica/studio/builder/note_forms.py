@@ -50,13 +50,13 @@ def _add(editor: DraftEditor) -> None:
 def _note(editor: DraftEditor, name: str) -> None:
     path: Path = (*notes.ROOT, name)
 
-    async def called(wish: str) -> None:
-        if wish == notes.BY:
-            ui.notify(f"{wish} is a word of its own here: choose another.", type="warning")
-        elif wish in mapping_at(editor.document, notes.ROOT):
-            ui.notify(f"There already is a note for {wish}.", type="warning")
+    async def called(new_name: str) -> None:
+        if new_name == notes.BY:
+            ui.notify(f"{new_name} is a word of its own here: choose another.", type="warning")
+        elif new_name in mapping_at(editor.document, notes.ROOT):
+            ui.notify(f"There already is a note for {new_name}.", type="warning")
         else:
-            await editor.move_path(path, (*notes.ROOT, wish), lambda now: notes.rename_note(now, name, wish))
+            await editor.move_path(path, (*notes.ROOT, new_name), lambda now: notes.rename_note(now, name, new_name))
 
     def tell(event: Any) -> None:
         editor.change(notes.write_note(editor.document, name, event.value or "", notes.also_of(editor.document, name)))
@@ -82,10 +82,10 @@ def _note(editor: DraftEditor, name: str) -> None:
         text = ui.textarea(title("text"), value=notes.text_of(editor.document, name), on_change=tell)
         editor.place((*path, "text"), text.props("outlined dense autogrow").classes("grow"))
 
-    def heads() -> tuple[str, str]:
+    def headings() -> tuple[str, str]:
         return name, notes.text_of(editor.document, name) or "nothing yet"
 
-    retitle(editor, folded_section(editor, path, *heads(), body), heads)
+    retitle(editor, folded_section(editor, path, *headings(), body), headings)
 
 
 def draw_comparing(editor: DraftEditor) -> None:

@@ -123,11 +123,11 @@ def _add_profile(editor: DraftEditor) -> None:
 def _profile(editor: DraftEditor, name: str) -> None:
     path: Path = ("profiles", name)
 
-    async def called(wish: str) -> None:
-        if wish in ("by", "default"):
-            ui.notify(f"{wish} is a word of its own here: choose another name.", type="warning")
+    async def called(new_name: str) -> None:
+        if new_name in ("by", "default"):
+            ui.notify(f"{new_name} is a word of its own here: choose another name.", type="warning")
             return
-        await editor.move_path(path, (*path[:-1], wish), lambda now: with_profile_called(now, name, wish))
+        await editor.move_path(path, (*path[:-1], new_name), lambda now: with_profile_called(now, name, new_name))
 
     def drop() -> None:
         document = put(editor.document, path, None)
@@ -173,8 +173,8 @@ def _settings(editor: DraftEditor) -> None:
                 number_field(editor, path, label="Value")
             icon_button("delete", "Remove the setting", partial(editor.put, path, None, "names"))
     with ui.element("div").classes("row"):
-        for label, wish, value in (("Add a number", "setting", 0), ("Add a switch", "switch", True)):
-            add = partial(_add, editor, "settings", wish, value)
+        for label, new_name, value in (("Add a number", "setting", 0), ("Add a switch", "switch", True)):
+            add = partial(_add, editor, "settings", new_name, value)
             ui.button(label, icon="add", on_click=add).props("flat dense no-caps")
 
 
@@ -209,8 +209,8 @@ def _context(editor: DraftEditor) -> None:
     ).props("flat dense no-caps")
 
 
-def _add(editor: DraftEditor, key: str, wish: str, value: Any) -> None:
-    name = free_name({**mapping_at(editor.document, (key,)), **weights_of(editor.document, ("dimensions",))}, wish)
+def _add(editor: DraftEditor, key: str, new_name: str, value: Any) -> None:
+    name = free_name({**mapping_at(editor.document, (key,)), **weights_of(editor.document, ("dimensions",))}, new_name)
     editor.put((key, name), value, "names")
 
 
