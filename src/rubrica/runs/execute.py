@@ -31,7 +31,7 @@ from .events import (
     unheard,
 )
 from .files.case_source import STDIN, cases_of
-from .files.folder import RunOpening, opened
+from .files.folder import RunOpening, open_run_folder
 from .files.manifest import Manifest, UsedRubric
 from .finish import finish
 from .judging import open_jury
@@ -65,7 +65,7 @@ def execute_run(
         if takes_bulk(request, rubrics.plan(None) if request.rubric is not None else None):
             manifest = msgspec.structs.replace(manifest, kind="bulk")
         _refuse_unreadable(cases.source)
-        opening = stack.enter_context(opened(request.folder, manifest, resume=request.resume))
+        opening = stack.enter_context(open_run_folder(request.folder, manifest, resume=request.resume))
         execution = _Execution(request, rubrics, opening, tell, stop)
         if opening.manifest.kind == "bulk":
             outcome = execution.in_bulk()

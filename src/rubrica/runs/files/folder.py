@@ -71,7 +71,7 @@ def begin(folder: Path, manifest: Manifest, *, resume: bool = True) -> RunOpenin
 
 
 @contextmanager
-def opened(folder: Path, manifest: Manifest, *, resume: bool = True) -> Iterator[RunOpening]:
+def open_run_folder(folder: Path, manifest: Manifest, *, resume: bool = True) -> Iterator[RunOpening]:
     """A run's folder, for this process alone: gone on with, or begun anew."""
     with locked(folder):
         yield begin(folder, manifest, resume=resume)
