@@ -164,7 +164,7 @@ def test_the_choices_of_a_closed_set_can_be_told_apart() -> None:
             for field in fields_at(document, path).values():
                 if field.kind == "choice":
                     words = [*(field.choices or {}).values()]
-                    assert len(set(words)) == len(words) > 1, field
+                    assert len(set(words)) == len(words) > 0, field
                     seen.add((field.model, field.key))
     assert {("Judging", "mode"), ("ShortForm", "scoring_type"), ("Pattern", "field")} <= seen
 

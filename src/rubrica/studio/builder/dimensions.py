@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 from pydantic import ValidationError
 
-from rubrica.model.rubric import Recipe, ScorerKind
+from rubrica.model.rubric import Profiles, Recipe, ScorerKind
 from rubrica.model.scale import Scale
 
 from .document import Data, Path, at, free_name, list_at, mapping_at, move, put, rename
@@ -110,7 +110,8 @@ def with_scoring(document: Data, path: Path, kind: ScorerKind) -> Data:
         part = {"weight": 1.0, "asks": axis.get("asks", ""), "scorer": "judge"}
         return put(document, path, {**kept, "parts": recipe.get("parts") or {free_name([], "first_part"): part}})
     if stand_in and BLOCKS[kind] in stand_in:
-        return put(document, path, {**kept, **stand_in})
+        own = {key: value for key, value in stand_in.items() if key in Recipe.model_fields}
+        return put(document, path, {**kept, **own})
     return put(document, path, {**kept, **_BEGUN[kind]})
 
 
@@ -138,7 +139,7 @@ def scale_of(document: Data, dimension: str | None = None) -> Scale:
 
 def profile_names(document: Data) -> list[str]:
     """The profiles, in their order."""
-    return [name for name in mapping_at(document, ("profiles",)) if name not in ("by", "default")]
+    return [name for name in mapping_at(document, ("profiles",)) if name not in Profiles.model_fields]
 
 
 def profile_weights(document: Data, profile: str) -> dict[str, float]:

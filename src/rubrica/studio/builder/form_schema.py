@@ -167,7 +167,7 @@ def _field(key: str, node: Schema, model: str, default: Any) -> FieldSchema:
     shapes = list(_shapes(node))
     shape = shapes[0] if shapes else {}
     numbers = next((one for one in shapes if one.get("type") in ("number", "integer")), {})
-    values = shape.get("enum", ())
+    values = [shape["const"]] if "const" in shape else shape.get("enum", ())
     words = node.get("enumDescriptions", values)
     title = str(node.get("title", ""))
     return FieldSchema(
@@ -196,7 +196,7 @@ def _kind(shapes: list[Schema]) -> SchemaKind:
     if len(shapes) != 1:
         return "other"
     match shapes[0]:
-        case {"enum": _}:
+        case {"enum": _} | {"const": _}:
             return "choice"
         case {"format": "formula"}:
             return "formula"

@@ -15,6 +15,7 @@ from rubrica.errors import FormulaError, FormulaFault, PatternError
 from rubrica.formula import FUNCTIONS, Formula, name_hint, never_a_name, parse
 from rubrica.model.context import Context, Metadata
 from rubrica.model.evaluation import Evaluation
+from rubrica.model.rubric import Profiles
 from rubrica.model.rules import Pattern
 from rubrica.scorers.namespace import CONTEXT_COUNTS, NameSources, Namespace
 from rubrica.scorers.pattern_table import PatternTable
@@ -105,7 +106,9 @@ def suggestions(document: Data, scope: Scope) -> list[NameSuggestion]:
 
 def has_threshold(document: Data) -> bool:
     """Whether formulas may read `threshold`."""
-    profiles = [profile for key, profile in mapping_at(document, ("profiles",)).items() if key not in ("by", "default")]
+    profiles = [
+        profile for key, profile in mapping_at(document, ("profiles",)).items() if key not in Profiles.model_fields
+    ]
     return at(document, ("threshold",)) is not None or (
         bool(profiles) and all(at(profile, ("threshold",)) is not None for profile in profiles)
     )

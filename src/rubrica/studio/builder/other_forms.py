@@ -9,6 +9,7 @@ from typing import Any
 from nicegui import ui
 
 from rubrica.engine.expand import slug
+from rubrica.model.rubric import Profiles
 from rubrica.studio.builder.dimensions import (
     profile_names,
     profile_weights,
@@ -124,7 +125,7 @@ def _profile(editor: DraftEditor, name: str) -> None:
     path: Path = ("profiles", name)
 
     async def called(new_name: str) -> None:
-        if new_name in ("by", "default"):
+        if new_name in Profiles.model_fields:
             ui.notify(f"{new_name} is a word of its own here: choose another name.", type="warning")
             return
         await editor.move_path(path, (*path[:-1], new_name), lambda now: with_profile_called(now, name, new_name))
