@@ -11,7 +11,7 @@ from pathlib import Path
 from docs.signatures import command_page, python_page
 from docs.tables import feature_page, field_page, function_table, key_table, provider_table
 from docs.validity_page import validity_page
-from rubrica.cli.schema import rubric_schema
+from rubrica.model.json_schema import rubric_schema
 
 DOCS = Path(__file__).parent
 START, END = "<!-- generated: {name} -->", "<!-- end of generated -->"

@@ -235,7 +235,7 @@ def _said(schema: dict[str, Any], defs: dict[str, Any]) -> str:
             named = [*schema.get("patternProperties", {}).values(), schema.get("additionalProperties")][0]
             return f"by name: {_said(named, defs)}" if isinstance(named, dict) and named else "mapping"
         case "string":
-            return "text"
+            return "formula" if schema.get("format") == "formula" else "text"
         case "number":
             return "number" + _range(schema)
         case "integer":

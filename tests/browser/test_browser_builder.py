@@ -55,7 +55,9 @@ def expect_version(page: Page, version: str) -> None:
 
 def editor(page: Page) -> Locator:
     page.get_by_role("tab", name="Document").click()
-    return page.locator(".cm-content")
+    text = page.locator(".cm-content")
+    expect(text).to_be_visible()  # what is hidden has a text without its line breaks
+    return text
 
 
 def test_a_rubric_is_built_from_nothing_mended_and_saved(page: Page, site: Site) -> None:
@@ -355,3 +357,27 @@ def test_sections_bands_and_notes_are_filled_in_and_saved(page: Page, site: Site
     assert kept["sections"] == {"section": {"title": "Manner", "dimensions": ["warmth"]}}
     assert list(kept["bands"]) == ["poor", "excellent", "good", "acceptable", "unacceptable"]  # type: ignore[call-overload]
     assert kept["notes"] == {"by": "subject", "value": {"text": "Work it out first.", "also": ["maths", "algebra"]}}
+
+
+def test_a_field_of_the_schema_keeps_to_its_bounds_and_is_saved(page: Page, site: Site) -> None:
+    made = created(page, site, "by-the-schema")
+    opened(page, f"/build/{made}")
+    page.locator(".fold > .q-expansion-item__container > .q-item").filter(has_text="Judging").click()
+    panel = page.get_by_label("Judges at least")
+    expect(panel).to_have_value("1")  # what counts where the document says nothing
+    expect(panel).to_have_attribute("max", "50")
+    panel.fill("51")
+    expect(problems(page)).to_contain_text("should be less than or equal to 50")
+    page.get_by_role("button", name="Save", exact=True).click()
+    expect(page.get_by_text("Nothing is saved while something is wrong")).to_be_visible()
+    panel.fill("3")
+    page.get_by_label("Votes become").click()
+    page.get_by_role("option", name="trimmed mean").click()
+    expect(problems(page)).to_contain_text("Nothing is wrong")
+    saved(page, "a panel")
+    expect_version(page, "1.0.1")
+    assert stored(page, site, made)["judging"] == {"panel": 3, "pool": "trimmed"}
+    panel.fill("1")
+    page.get_by_label("Votes become").click()
+    page.get_by_role("option", name="median").click()
+    expect(editor(page)).not_to_contain_text("judging")

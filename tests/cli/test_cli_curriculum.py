@@ -126,6 +126,10 @@ def test_the_folder_is_a_run_that_other_commands_can_read(curriculum: Cli, tmp_p
         record["case"] for record in records(folder, 3)
     )
     assert run.rubrics().keys() == {"education-question"}
+    assert run.manifest is not None
+    assert run.manifest.finished
+    assert json.loads((folder / "summary.json").read_text())["evaluations"] == 6
+    assert "education-question" in (folder / "report.html").read_text()
 
 
 def test_a_garbled_reply_fails_its_skill_and_the_run_goes_on(curriculum: Cli, tmp_path: Path) -> None:

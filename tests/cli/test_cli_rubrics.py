@@ -9,7 +9,7 @@ import pytest
 from cli_runs import Cli
 
 from rubrica.cli.features import feature_markdown
-from rubrica.cli.schema import rubric_schema
+from rubrica.model.json_schema import rubric_schema
 from rubrica.model.rubric import Rubric
 from rubrica.packs.library import load
 from rubrica.text import FEATURES
@@ -144,6 +144,7 @@ def test_schema_allows_the_short_ways_of_writing() -> None:
     definitions = rubric_schema()["$defs"]
     assert {"type": "string", "maxLength": 20_000} in definitions["ContextName"]["anyOf"]
     assert {"enum": ["neutral", "skip", "inconclusive"]} in definitions["OnUnscored"]["anyOf"]
+    assert {"type": "string", "minLength": 1, "maxLength": 4_000} in definitions["Note"]["anyOf"]
 
 
 def test_features_lists_every_text_feature(cli: Cli) -> None:

@@ -295,6 +295,8 @@ def test_filters_sample_and_limit_choose_and_the_rest_can_follow(
     cli("run", cases, "-r", tiny, "-o", folder, "--filter", "grade >= 1", "--filter", "grade!=2", "--limit", "4")
     assert lines_in(folder) == ["case-2", "case-5", "case-8", "case-11"]
     cli("run", cases, "-r", tiny, "-o", tmp_path / "drawn", "--sample", "12", "--seed", "3")
+    written = json.loads((tmp_path / "drawn" / "run.json").read_text())
+    assert written["options"] == {"sample": 12, "seed": 3, "repeat": 1}
     drawn = set(lines_in(tmp_path / "drawn"))
     assert len(drawn) == 12
     cli("run", write_lines([*given, *rows(*[POOR] * 100)[90:]]), "-r", tiny, "-o", tmp_path / "more", "--sample", "12",

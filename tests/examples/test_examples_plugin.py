@@ -150,6 +150,14 @@ def test_its_rule_type_has_a_form_in_the_builder(rubrica: Run) -> None:
         "print(rules.type_of_draft(rule).title)"
     )
     assert rubrica("-c", code, module="").stdout.strip() == "Points taken for length"
+    code = (
+        "from rubrica.studio.builder.form_schema import fields_at; "
+        "rule = {'type': 'word_limit', 'at_most': 9}; draft = {'dimensions': {'a': {'rules': [rule]}}}; "
+        "found = fields_at(draft, ('dimensions', 'a', 'rules', 0)).values(); "
+        "print([(field.title, field.kind, field.most) for field in found])"
+    )
+    titles = [("Name", "line", None), ("Words that cost nothing", "integer", 100_000), ("Points for each", "number", 0)]
+    assert rubrica("-c", code, module="").stdout.strip() == str(titles)
 
 
 def test_without_it_a_rubric_of_its_is_refused(tmp_path: Path) -> None:

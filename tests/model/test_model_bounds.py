@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from rubrica.cli.schema import rubric_schema
 from rubrica.companion.scenarios import Suite
 from rubrica.council.settings import CouncilSettings
 from rubrica.engine import vocabulary
@@ -17,6 +16,7 @@ from rubrica.errors import RubricError
 from rubrica.gateway.settings import GatewaySettings
 from rubrica.model.bounds import MOST_CALLS, MOST_REPEATS
 from rubrica.model.context import Context
+from rubrica.model.json_schema import rubric_schema
 from rubrica.server.council_service import CouncilRequest
 
 SCHEMAS: dict[str, Any] = {

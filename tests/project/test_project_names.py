@@ -101,6 +101,31 @@ def test_modules_and_classes_have_ordinary_names() -> None:
     assert coined == []
 
 
+def names_of(path: Path) -> set[str]:
+    """The variables, parameters, attributes and functions of a module."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        match node:
+            case ast.Name(id=name) | ast.arg(arg=name) | ast.Attribute(attr=name):
+                found.add(name)
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
+                found.add(name)
+    return found
+
+
+@pytest.mark.parametrize("room", ["games", "server", "store", "studio", "workspace"])
+def test_variables_and_functions_have_ordinary_names(room: str) -> None:
+    plain = {"told", "whole", "ending"}  # as a verb or an adjective, anybody may use them
+    coined = [
+        f"{path.relative_to(PACKAGE)}: {name}"
+        for path in MODULES
+        if path.relative_to(PACKAGE).parts[0] == room
+        for name in names_of(path)
+        if name.strip("_") in ORDINARY_WORDS.keys() - plain
+    ]
+    assert coined == []
+
+
 @pytest.mark.parametrize(
     ("one", "other"), [("line", "lines"), ("table", "tables"), ("executing", "executions"), ("entry", "entries")]
 )

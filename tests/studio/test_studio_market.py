@@ -153,7 +153,7 @@ def test_one_more_evaluation_weighs_like_the_others(database: Opened) -> None:
     entry = database.read(catalogue.entry, ann, str(listing.id))
     added = with_entry([line(1.0)], entry)
     assert (added[1].slug, added[1].weight, added[1].dimension) == ("brevity", 0.5, "brevity")
-    assert added[1].wish().rubric == str(listing.id)
+    assert added[1].request().rubric == str(listing.id)
 
 
 def test_a_form_becomes_a_round() -> None:

@@ -29,7 +29,7 @@ from rubrica.studio.runs.drawings import interval, reach_of, stack, trend_drawin
 from rubrica.studio.runs.explanation import explanation, votes_of
 from rubrica.studio.runs.extent import Extent, read_extent
 from rubrica.studio.runs.index import EvaluationFilter, Indexes, RunIndex
-from rubrica.studio.runs.jobs import RunJob, RunJobs, orders_of
+from rubrica.studio.runs.jobs import RunJob, RunJobs, job_of
 from rubrica.studio.runs.listing import Listings, narrowed
 from rubrica.studio.runs.paths import baselines_file, case_link, new_run_path
 from rubrica.studio.runs.workspace import RunsWorkspace
@@ -252,7 +252,7 @@ def test_a_run_that_was_started_here_is_one_that_the_command_goes_on_with(runs: 
     assert (course.state, course.done, course.expected) == ("finished", 15, 15)
     started = StoredRun.open(folder).manifest
     assert started is not None
-    again = orders_of(folder, started, runs / "cases")
+    again = job_of(folder, started, runs / "cases")
     assert again is not None
     assert again.extent == extent
     (tmp_path / "words.yaml").write_text(yaml.safe_dump(WORDS))
@@ -265,8 +265,12 @@ def test_a_run_that_was_started_here_is_one_that_the_command_goes_on_with(runs: 
     assert not (folder / "earlier").exists()
     gone_on = StoredRun.open(folder).manifest
     assert gone_on is not None
-    assert {name: started.options[name] for name in gone_on.options} == gone_on.options
-    assert orders_of(folder, gone_on, runs / "cases") is None  # the command does not write down by which seed
+    assert started.options == gone_on.options
+    again = job_of(folder, gone_on, runs / "cases")
+    assert again is not None
+    assert again.extent == extent
+    unseeded = {name: value for name, value in gone_on.options.items() if name != "seed"}  # of an earlier version
+    assert job_of(folder, msgspec.structs.replace(gone_on, options=unseeded), runs / "cases") is None
 
 
 def test_a_judge_is_asked_anew_for_every_repeat(runs: Path, tmp_path: Path) -> None:
@@ -346,7 +350,7 @@ def test_a_stopped_run_goes_on_where_it_stopped(runs: Path) -> None:
     stored = StoredRun.open(runs / "long")
     assert stored.manifest is not None
     assert Listings().of(runs)[0].state == "stopped"
-    orders = orders_of(stored.path, stored.manifest, runs / "cases")
+    orders = job_of(stored.path, stored.manifest, runs / "cases")
     assert orders is not None
     assert ended(conductor.start(orders)).state == "finished"
     assert len({row.case for row in StoredRun.open(runs / "long").rows()}) == 4000
@@ -357,7 +361,7 @@ def test_a_run_of_files_from_elsewhere_is_not_gone_on_with(runs: Path, tmp_path:
     conducted(RunJob(runs / "far", rubric(WORDS), file))
     manifest = StoredRun.open(runs / "far").manifest
     assert manifest is not None
-    assert orders_of(runs / "far", manifest, runs / "cases") is None
+    assert job_of(runs / "far", manifest, runs / "cases") is None
 
 
 def test_only_so_many_runs_are_under_way_at_once(runs: Path) -> None:
@@ -375,7 +379,7 @@ def test_the_runs_that_a_server_remembers_are_bounded(runs: Path, monkeypatch: p
     file, conductor = cases(runs / "cases", 2), RunJobs(lambda: NOW)
     for name in ("a", "b", "c"):
         assert ended(conductor.start(RunJob(runs / name, rubric(WORDS), file))).state == "finished"
-    assert [conductor.course(name) is not None for name in ("a", "b", "c")] == [False, True, True]
+    assert [conductor.run_progress(name) is not None for name in ("a", "b", "c")] == [False, True, True]
 
 
 def test_a_run_that_cannot_begin_says_why(runs: Path) -> None:
@@ -436,10 +440,10 @@ def test_a_run_of_an_upload_can_be_gone_on_with(runs: Path) -> None:
     manifest = StoredRun.open(runs / "mine").manifest
     assert manifest is not None
     assert manifest.id == orders.id
-    again = orders_of(runs / "mine", manifest, runs / "cases")
+    again = job_of(runs / "mine", manifest, runs / "cases")
     assert again is not None
     assert (again.cases, again.id) == (orders.cases, orders.id)
-    assert orders_of(runs / "mine", msgspec.structs.replace(manifest, source="/etc/passwd"), runs / "cases") is None
+    assert job_of(runs / "mine", msgspec.structs.replace(manifest, source="/etc/passwd"), runs / "cases") is None
 
 
 def test_a_run_is_recognised_by_its_folder_and_its_manifest(runs: Path) -> None:

@@ -241,6 +241,7 @@ def evaluate(
             {"questions": _digest(questions)},
             sorted({record.grade for record in found}, key=lambda grade: (grade is None, grade)),
             resume=not no_resume,
+            is_kept=output is not None,
         )
         _execute(request, lambda session: [RecordWork(one, session.evaluator) for one in found], "record", output)
 

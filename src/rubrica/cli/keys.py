@@ -148,9 +148,9 @@ def keys(
             assert_never(action)
 
 
-def _create(place: str, wish: KeyRequest, as_json: bool) -> None:
+def _create(place: str, key_request: KeyRequest, as_json: bool) -> None:
     asyncio.run(upgrade(place))  # the first key may come before anything else
-    issued = on_database(place, MADE_BY, issue, wish, datetime.now(UTC))
+    issued = on_database(place, MADE_BY, issue, key_request, datetime.now(UTC))
     if as_json:
         echo_json({**_to_json(issued.key), "key": issued.secret})
         return

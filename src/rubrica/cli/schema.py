@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
-from pydantic import TypeAdapter
 
-from rubrica.model.bounds import LONGEST_PROSE
-from rubrica.model.rubric import Rubric
-from rubrica.model.shortform import ShortForm
+from rubrica.model.json_schema import rubric_schema
 
 from .options import Force
 from .output_files import atomic_text_file
@@ -26,12 +23,6 @@ EXAMPLES = """[bold]Examples[/bold]
 Editors that know JSON Schema check a rubric whose first line is
   # yaml-language-server: $schema=rubric.schema.json"""
 
-SHORTHANDS: dict[str, dict[str, Any]] = {
-    "OnUnscored": {"enum": ["neutral", "skip", "inconclusive"]},
-    "ContextName": {"type": "string", "maxLength": LONGEST_PROSE},
-}
-"""What may stand in a document in place of the whole mapping; validators expand it, which a schema cannot show."""
-
 
 @app.command(epilog=EXAMPLES)
 def schema(output: Output = None, force: Force = False) -> None:
@@ -43,12 +34,3 @@ def schema(output: Output = None, force: Force = False) -> None:
     with atomic_text_file(output, force=force) as file:
         file.write(text + "\n")
     note(f"wrote {output}")
-
-
-def rubric_schema() -> dict[str, Any]:
-    """The schema of a rubric file: the full document, or the short form."""
-    document: TypeAdapter[Any] = TypeAdapter(Rubric | ShortForm)
-    found = document.json_schema()
-    for name, shorthand in SHORTHANDS.items():
-        found["$defs"][name] = {"anyOf": [shorthand, found["$defs"][name]]}
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "Rubrica rubric", **found}

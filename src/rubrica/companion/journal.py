@@ -16,7 +16,7 @@ from rubrica.errors import StoredError
 from rubrica.jsontext import UNREADABLE
 from rubrica.model.evaluation import Evaluation
 from rubrica.runs.files.append_only import AppendOnlyFile, finished_lines
-from rubrica.runs.files.folder import EARLIER, LOCK, RunOpening, begin, locked
+from rubrica.runs.files.folder import EARLIER, LOCK, RunOpening, open_run_folder
 from rubrica.runs.files.manifest import MANIFEST, Manifest
 
 from .candidate import CandidateReply, SpokenTurn
@@ -102,8 +102,7 @@ NOWHERE = Journal()
 @contextmanager
 def open_journal(folder: Path, manifest: Manifest) -> Iterator[tuple[Journal, RunOpening]]:
     """The journal in a folder, for this process alone, and whether it is new or gone on with."""
-    with locked(folder):
-        opening = begin(folder, manifest)
+    with open_run_folder(folder, manifest) as opening:
         journal = Journal(folder / JOURNAL)
         try:
             yield journal, opening

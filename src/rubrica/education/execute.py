@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from threading import Event
@@ -23,12 +23,14 @@ from rubrica.model.rubric import Rubric
 from rubrica.runs.concurrency import run_concurrently
 from rubrica.runs.events import RunAdvanced, RunEnding, RunNote
 from rubrica.runs.files.manifest import Manifest, new_manifest
+from rubrica.runs.finish import finish
 from rubrica.runs.judging import open_jury
+from rubrica.runs.loop import draw_results, loop_outcome
 from rubrica.runs.request import JudgeSettings
-from rubrica.runs.run import AskOutcome, ModelsDownError, ask_outcome, hold_unanswered
+from rubrica.runs.run import AskOutcome, ask_outcome, hold_unanswered
 
 from .evaluator import WORKERS, ResponseEvaluator, utc_now
-from .folder import FinishedWork, open_folder
+from .folder import FinishedWork, RunFolder, open_folder
 from .work import CurriculumWork, remaining_work
 
 
@@ -45,6 +47,7 @@ class CurriculumRequest:
     writer: str | None = None  # the model that writes; None where questions exist
     resume: bool = True  # False: begin anew, whatever is there
     max_failures: int = 20  # stop after so many pieces in a row that no judge answers; 0: never
+    is_kept: bool = True  # False: the folder goes when its figures are told, so it needs no tables and no page
 
     def manifest(self, now: datetime) -> Manifest:
         names, rubric = self.judging.names, self.rubric
@@ -108,27 +111,50 @@ def execute_curriculum(
         session = stack.enter_context(_session(request, lambda text: tell(RunNote(text))))
         for text in folder.told:
             tell(RunNote(text))
-        work = pieces(session)
-        todo = remaining_work(work, folder.done)
-        before, started, done, failed = len(work) - len(todo), time.monotonic(), 0, 0
-        tell(RunAdvanced(before, done, 0.0, len(work)))
-        try:
-            with closing(
-                run_concurrently(session.runner, todo, lambda piece: piece.done(), request.judging.jobs)
-            ) as finished:
-                for piece, _ in hold_unanswered(finished, _asked, request.max_failures):
-                    folder.add(piece)
-                    done, failed = done + 1, failed + (not piece.succeeded)
-                    tell(PieceFinished(piece))
-                    tell(RunAdvanced(before + done, done, time.monotonic() - started, len(work)))
-                    if stop is not None and stop.is_set():
-                        return CurriculumOutcome("stopped", failed)
-        except KeyboardInterrupt:
-            return CurriculumOutcome("stopped", failed)
-        except ModelsDownError as error:
-            return CurriculumOutcome("unanswered", failed, str(error))
-        summary = folder.finish(request.grades, request.model, clock().isoformat())
-        return CurriculumOutcome("finished", failed, summary=summary)
+        work = _CurriculumRun(request, session, folder, tell)
+        work.add(pieces(session))
+        ending, reason = loop_outcome(lambda: draw_results(work.kept(), work.progress, tell, stop, every=0))
+        if ending != "finished":
+            return CurriculumOutcome(ending, work.failed, reason)
+        now = clock()
+        summary = folder.finish(request.grades, request.model, now.isoformat())
+        if request.is_kept:
+            for text in finish(request.folder, now)[1]:
+                tell(RunNote(text))
+        return CurriculumOutcome("finished", work.failed, summary=summary)
+
+
+@dataclass
+class _CurriculumRun:
+    """The pieces of a run, done and kept one after the other."""
+
+    request: CurriculumRequest
+    session: CurriculumSession
+    folder: RunFolder
+    tell: Callable[[CurriculumEvent], None]
+    started: float = field(default_factory=time.monotonic)
+    todo: list[CurriculumWork] = field(default_factory=list)
+    total: int = 0
+    done: int = 0  # by this process
+    failed: int = 0  # of those, how many came to nothing
+
+    def add(self, pieces: Sequence[CurriculumWork]) -> None:
+        self.total, self.todo = len(pieces), remaining_work(pieces, self.folder.done)
+
+    def kept(self) -> Generator[FinishedWork, None, None]:
+        """Pieces as they are finished and kept; stopped, none is left under way."""
+        jobs = self.request.judging.jobs
+        with closing(run_concurrently(self.session.runner, self.todo, lambda piece: piece.done(), jobs)) as finished:
+            for piece, _ in hold_unanswered(finished, _asked, self.request.max_failures):
+                self.folder.add(piece)
+                self.done += 1
+                self.failed += not piece.succeeded
+                self.tell(PieceFinished(piece))
+                yield piece
+
+    def progress(self) -> RunAdvanced:
+        before = self.total - len(self.todo)
+        return RunAdvanced(before + self.done, self.done, time.monotonic() - self.started, self.total)
 
 
 def _asked(piece: FinishedWork) -> AskOutcome:

@@ -20,7 +20,7 @@ from rubrica.model.evaluation import Evaluation
 from rubrica.runs.files.append_only import AppendOnlyFile, finished_lines
 from rubrica.runs.files.atomic import write_atomically
 from rubrica.runs.files.evaluation_head import head_of
-from rubrica.runs.files.folder import EVALUATIONS, begin, drop_derived, locked
+from rubrica.runs.files.folder import EVALUATIONS, drop_derived, open_run_folder
 from rubrica.runs.files.manifest import Manifest
 
 from .summary import GradeFigures, all_grades
@@ -82,7 +82,6 @@ class RunFolder:
             write_json(self.path / SUMMARY.format(grade_name(grade)), summary)
         together = all_grades(figures, summaries, model, timestamp)
         write_json(self.path / ALL, together)
-        msgspec.structs.replace(self.manifest, finished=timestamp).write(self.path)
         return together
 
     def close(self) -> None:
@@ -124,8 +123,7 @@ def write_json(path: Path, data: Mapping[str, Any]) -> None:
 @contextmanager
 def open_folder(path: Path, manifest: Manifest, *, resume: bool = True) -> Iterator[RunFolder]:
     """The folder of a run, for this process alone. What was made on other terms is moved aside, never mixed in."""
-    with locked(path):
-        opening = begin(path, manifest, resume=resume)
+    with open_run_folder(path, manifest, resume=resume) as opening:
         folder = RunFolder(path, opening.manifest)
         if opening.earlier is not None:
             why = "; ".join(opening.changes) or "a new run is wanted"

@@ -49,9 +49,9 @@ class AttachmentRequest:
 
 @dataclass(frozen=True, slots=True)
 class ResolvedAttachment:
-    """A wish, and the version it comes down to."""
+    """A request, and the version it comes down to."""
 
-    wish: AttachmentRequest
+    request: AttachmentRequest
     slug: str
     version: Version
 
@@ -64,43 +64,43 @@ class GameAttachments(msgspec.Struct, frozen=True):
 
 
 def resolve(
-    conn: Connection, caller: Caller, game_id: UUID, wishes: Sequence[AttachmentRequest]
+    conn: Connection, caller: Caller, game_id: UUID, requests: Sequence[AttachmentRequest]
 ) -> list[ResolvedAttachment]:
     """The versions that are asked for, if the caller may see them and attach them. What is attached may stay."""
     hosted_game(conn, caller, game_id, "attaching rubrics to")
     present = {(str(each.rubric_id), each.version): each for each in store.attachments(conn, [game_id])}
     found = []
-    for wish in wishes:
-        kept = present.get((wish.rubric, wish.version or ""))
+    for request in requests:
+        kept = present.get((request.rubric, request.version or ""))
         version = None if kept is None else versions.by_id(conn, kept.version_id)
         if kept is None or version is None:
-            entry = catalogue.entry(conn, caller, wish.rubric, wish.version)
-            found.append(ResolvedAttachment(wish, entry.listing.slug, entry.version))
+            entry = catalogue.entry(conn, caller, request.rubric, request.version)
+            found.append(ResolvedAttachment(request, entry.listing.slug, entry.version))
         else:
-            found.append(ResolvedAttachment(wish, kept.slug, version))
+            found.append(ResolvedAttachment(request, kept.slug, version))
     return found
 
 
 def check_attachments(resolved: Sequence[ResolvedAttachment], *, under: str | None = "rubrics") -> list[NewAttachment]:
     """What is to be attached, once the engine has read every overridden definition: all problems are told at once.
 
-    `under` is the key of the list that the wishes came in, for the paths of problems; None: one came without a list.
+    `under` is the key of the list that the requests came in, for the paths of problems; None: one came without a list.
     """
     problems: list[Problem] = []
     if len(resolved) > MOST_ATTACHED:
         raise InputError(f"{len(resolved)} rubrics are too many for one game (at most {MOST_ATTACHED})")
     new = []
     for i, item in enumerate(resolved):
-        wish, place = item.wish, () if under is None else (under, i)
-        overrides = wish.config_overrides or {}
-        dimension = plain_text(wish.dimension or "", "dimension", LONGEST_DIMENSION) or item.slug
-        if not 0 <= wish.weight <= 1:
-            problems.append(Problem(f"{wish.weight:g} is no weight", (*place, "weight"), fix="a number from 0 to 1"))
+        request, place = item.request, () if under is None else (under, i)
+        overrides = request.config_overrides or {}
+        dimension = plain_text(request.dimension or "", "dimension", LONGEST_DIMENSION) or item.slug
+        if not 0 <= request.weight <= 1:
+            problems.append(Problem(f"{request.weight:g} is no weight", (*place, "weight"), fix="a number from 0 to 1"))
         try:
             check_overrides(item.version.definition, overrides, *place)
         except RubricError as error:
             problems += error.problems
-        new.append(NewAttachment(item.version.rubric_id, item.version.id, wish.weight, dimension, dict(overrides)))
+        new.append(NewAttachment(item.version.rubric_id, item.version.id, request.weight, dimension, dict(overrides)))
     if problems:
         raise RubricError(problems)
     return new

@@ -24,7 +24,7 @@ Opened = tuple[Sequence[PlayerTurn], bool]
 
 async def judge_and_keep(
     open_turns: Callable[[datetime], Awaitable[Opened]],
-    bench_at: Callable[[datetime], RoundJudging],
+    session_at: Callable[[datetime], RoundJudging],
     keep: Callable[[JudgedRounds, bool], Awaitable[T]],
     clock: Callable[[], datetime],
 ) -> T:
@@ -34,7 +34,7 @@ async def judge_and_keep(
         tries += 1
         now = clock()
         turns, complete = await open_turns(now)
-        judged = await judge_turns(turns, bench_at(now))
+        judged = await judge_turns(turns, session_at(now))
         try:
             return await keep(judged, complete)
         except MovedError:

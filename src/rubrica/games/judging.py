@@ -46,8 +46,8 @@ FOUND = ("entities_mentioned", "patterns_detected")
 """What is worked out once when a round is kept, and stands beside what was sent."""
 
 
-class RoundScoreReply(msgspec.Struct, frozen=True):
-    """One score of a round, as it is told."""
+class ScoredAttachment(msgspec.Struct, frozen=True):
+    """The score that an attached rubric gave a round."""
 
     id: UUID
     attachment_id: UUID
@@ -58,6 +58,11 @@ class RoundScoreReply(msgspec.Struct, frozen=True):
     weight: float
     raw_score: float | None
     normalized_score: float | None
+
+
+class RoundScoreReply(ScoredAttachment, frozen=True):
+    """One score of a round, as it is told."""
+
     bounds: tuple[float, float]  # the normalised score lies between these
     verdict: str
     reason: str
@@ -105,17 +110,17 @@ class RoundJudging:
     spending: SpendingLimits | None = None  # None: nothing is limited
 
 
-async def judge_turns(turns: Sequence[PlayerTurn], bench: RoundJudging) -> JudgedRounds:
+async def judge_turns(turns: Sequence[PlayerTurn], session: RoundJudging) -> JudgedRounds:
     """Judge every round of some turns, each player's in the order of their numbers."""
     judged = JudgedRounds(turns)
-    compiled = [(turn, await bench.run(_plans, turn, bench.plan_of)) for turn in turns]  # compiling may take long
+    compiled = [(turn, await session.run(_plans, turn, session.plan_of)) for turn in turns]  # compiling may take long
     async with AsyncExitStack() as paid:
-        if bench.spending is not None:
+        if session.spending is not None:
             work = [each for turn, plans in compiled for each in _work(turn, plans)]
-            await paid.enter_async_context(bench.spending.judging(bench.caller, work))
+            await paid.enter_async_context(session.spending.judging(session.caller, work))
         for turn, plans in compiled:
             for sheet in turn.sheets:
-                await _judge_sheet(judged, turn, sheet, plans, bench)
+                await _judge_sheet(judged, turn, sheet, plans, session)
                 await asyncio.sleep(0)  # many short rounds must not keep others waiting
     return judged
 
@@ -172,26 +177,28 @@ def kept_context(context: Context) -> dict[str, Any]:
 
 
 async def _judge_sheet(
-    judged: JudgedRounds, turn: PlayerTurn, sheet: PendingRound, plans: PlansOf, bench: RoundJudging
+    judged: JudgedRounds, turn: PlayerTurn, sheet: PendingRound, plans: PlansOf, session: RoundJudging
 ) -> None:
     context = context_of(turn, sheet)
     asked = [plans[attachment.id] for attachment in sheet.lacking]
-    evaluations = await score_records.judge_all([plan for plan, _ in asked], context, bench.run)
+    evaluations = await score_records.judge_all([plan for plan, _ in asked], context, session.run)
     marks = turn.marks.setdefault(sheet.number, {})
     snapshot = kept_context(context)
     given = []
     for attachment, (_, short), evaluation in zip(sheet.lacking, asked, evaluations, strict=True):
         execution = RoundExecution(evaluation, score_records.outcome(evaluation, short=short), snapshot)
-        row = _row(turn, sheet, attachment, execution, bench)
+        row = _row(turn, sheet, attachment, execution, session)
         judged.scores.append(row)
         given.append(_score_reply(row.id, attachment, execution.outcome))
         marks[attachment.id] = _mark(execution.outcome)
     player = turn.entrant.player
     if not sheet.stored:
         work = partial(_content, context, evaluations)
-        content = await bench.run(work) if len(context.response) > score_records.LONG_TEXT else work()
+        content = await session.run(work) if len(context.response) > score_records.LONG_TEXT else work()
         turn.contents[sheet.number] = content
-        judged.rounds.append(PlayedRound(new_id(bench.now), turn.game.id, player.id, sheet.number, content, bench.now))
+        judged.rounds.append(
+            PlayedRound(new_id(session.now), turn.game.id, player.id, sheet.number, content, session.now)
+        )
     whole = composite_of(turn.attachments, marks)
     judged.told.append(RoundReply(player.id, player.name, sheet.number, given, whole))
 
@@ -258,11 +265,15 @@ def _mark(outcome: ScoreOutcome) -> AttachmentScore:
 
 
 def _row(
-    turn: PlayerTurn, sheet: PendingRound, attachment: Attachment, execution: RoundExecution, bench: RoundJudging
+    turn: PlayerTurn,
+    sheet: PendingRound,
+    attachment: Attachment,
+    execution: RoundExecution,
+    session: RoundJudging,
 ) -> NewScore:
     outcome = execution.outcome
     return NewScore(
-        new_id(bench.now),
+        new_id(session.now),
         turn.game.id,
         turn.entrant.player.id,
         attachment.rubric_id,
@@ -276,8 +287,8 @@ def _row(
         outcome.dimension_scores,
         execution.snapshot,
         score_records.record(execution.evaluation),
-        bench.caller.user_id,
-        bench.now,
+        session.caller.user_id,
+        session.now,
     )
 
 

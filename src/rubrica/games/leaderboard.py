@@ -53,16 +53,16 @@ class LeaderboardRow(msgspec.Struct, frozen=True):
     bounds: tuple[float, float] | None  # a composite lies between these
 
 
-def by_composite(attachments: Sequence[Attachment], standings: Iterable[PlayerMean]) -> list[PlayerTotals]:
+def by_composite(attachments: Sequence[Attachment], means: Iterable[PlayerMean]) -> list[PlayerTotals]:
     """Every player's composite in one game: by weight, over the mean of each rubric's rounds."""
     lines = []
-    for player_id, own in _by_player(standings).items():
-        rounds = max(standing.rounds for standing in own.values())
+    for player_id, own in _by_player(means).items():
+        rounds = max(mean.rounds for mean in own.values())
         whole = compose([_part(attachment, own.get(attachment.id), rounds) for attachment in attachments])
         short = [
-            _missing(attachment, f"{rounds - standing.scored} of {rounds} rounds have no score")
+            _missing(attachment, f"{rounds - mean.scored} of {rounds} rounds have no score")
             for attachment in attachments
-            if (standing := own.get(attachment.id)) is not None and 0 < standing.scored < rounds
+            if (mean := own.get(attachment.id)) is not None and 0 < mean.scored < rounds
         ]
         lines.append(
             PlayerTotals(player_id, whole.score, whole.by_dimension, rounds, 1, [*whole.missing, *short], whole.bounds)
@@ -70,15 +70,15 @@ def by_composite(attachments: Sequence[Attachment], standings: Iterable[PlayerMe
     return lines
 
 
-def by_korgym(attachments: Sequence[Attachment], standings: Iterable[PlayerMean]) -> list[PlayerTotals]:
+def by_korgym(attachments: Sequence[Attachment], means: Iterable[PlayerMean]) -> list[PlayerTotals]:
     """Every player against the others, in one game or across several."""
-    known = list(standings)
+    known = list(means)
     compared = _compared(known)
     lines = []
     for player_id, own in _by_player(known).items():
         rounds: dict[UUID, int] = {}
-        for standing in own.values():
-            rounds[standing.game_id] = max(standing.rounds, rounds.get(standing.game_id, 0))
+        for mean in own.values():
+            rounds[mean.game_id] = max(mean.rounds, rounds.get(mean.game_id, 0))
         met = [
             (attachment, compared[attachment.id].get(player_id) if attachment.id in compared else None)
             for attachment in attachments
@@ -135,15 +135,15 @@ def _entry(
     )
 
 
-def _by_player(standings: Iterable[PlayerMean]) -> dict[UUID, dict[UUID, PlayerMean]]:
+def _by_player(means: Iterable[PlayerMean]) -> dict[UUID, dict[UUID, PlayerMean]]:
     players: dict[UUID, dict[UUID, PlayerMean]] = {}
-    for standing in standings:
-        players.setdefault(standing.player_id, {})[standing.attachment_id] = standing
+    for mean in means:
+        players.setdefault(mean.player_id, {})[mean.attachment_id] = mean
     return players
 
 
-def _part(attachment: Attachment, standing: PlayerMean | None, rounds: int) -> CompositePart:
-    share = None if standing is None else standing.normalized_mean
+def _part(attachment: Attachment, mean: PlayerMean | None, rounds: int) -> CompositePart:
+    share = None if mean is None else mean.normalized_mean
     return CompositePart(
         attachment.id,
         attachment.slug,
@@ -158,12 +158,12 @@ def _missing(attachment: Attachment, reason: str) -> MissingScore:
     return MissingScore(attachment.id, attachment.slug, attachment.dimension, reason)
 
 
-def _compared(standings: Iterable[PlayerMean]) -> dict[UUID, dict[UUID, float]]:
+def _compared(means: Iterable[PlayerMean]) -> dict[UUID, dict[UUID, float]]:
     """Per attached rubric, its players laid out between 0 and 1."""
     scores: dict[UUID, dict[UUID, float]] = {}
-    for standing in standings:
-        if standing.raw_mean is not None:
-            scores.setdefault(standing.attachment_id, {})[standing.player_id] = standing.raw_mean
+    for mean in means:
+        if mean.raw_mean is not None:
+            scores.setdefault(mean.attachment_id, {})[mean.player_id] = mean.raw_mean
     return {attachment_id: over_set(own, "log") for attachment_id, own in scores.items()}
 
 

@@ -19,7 +19,7 @@ from rubrica.workspace.access import Caller
 
 from .composite import Composite
 from .games import visible_game
-from .judging import JudgedRounds, RoundReply, composite_of
+from .judging import JudgedRounds, RoundReply, ScoredAttachment, composite_of
 from .players import player_in
 from .turns import AttachmentScore, AttachmentScores, MovedError, PlayerTurn, refuse_taken
 
@@ -41,18 +41,9 @@ class RoundView(RoundLine, frozen=True):
     scores: list[KeptRoundScore]
 
 
-class KeptRoundScore(msgspec.Struct, frozen=True):
+class KeptRoundScore(ScoredAttachment, frozen=True):
     """One score of a kept round."""
 
-    id: UUID
-    attachment_id: UUID
-    rubric_id: UUID
-    rubric: str  # its slug
-    version: str
-    dimension: str
-    weight: float
-    raw_score: float | None
-    normalized_score: float | None
     verdict: str
     reason: str
     rule_breakdown: list[dict[str, Any]]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import Field, FiniteFloat
+from pydantic import Field, FiniteFloat, JsonValue
 
 LARGEST_NUMBER = 1e12
 MOST_REPEATS = 100
@@ -16,6 +16,7 @@ MOST_CALLS = 1_000
 """Judged dimensions × repeats × judges that one evaluation may ask for."""
 LONGEST_FORMULA = 2_000
 LONGEST_PROSE = 20_000
+LONGEST_NOTE = 4_000
 MOST_PROFILES = 200
 MOST_NOTES = 500
 
@@ -25,4 +26,9 @@ Label = Annotated[str, Field(max_length=500)]
 """A name, a title or another short text."""
 Prose = Annotated[str, Field(max_length=LONGEST_PROSE)]
 """What somebody reads: a question, a reason, a description."""
-FormulaText = Annotated[str, Field(min_length=1, max_length=LONGEST_FORMULA)]
+FormulaText = Annotated[str, Field(min_length=1, max_length=LONGEST_FORMULA, json_schema_extra={"format": "formula"})]
+
+
+def choice_words(*words: str) -> dict[str, JsonValue]:
+    """What each choice of a closed set means, in its order: editors of JSON Schema show it, and so does the builder."""
+    return {"enumDescriptions": list(words)}

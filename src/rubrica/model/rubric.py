@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, StringConstraints, model_validator
 
 from .bounds import (
+    LONGEST_NOTE,
     MOST_JUDGES,
     MOST_NOTES,
     MOST_PROFILES,
@@ -20,6 +21,7 @@ from .bounds import (
     Number,
     PositiveNumber,
     Prose,
+    choice_words,
 )
 from .calibration import Calibration
 from .reliability import Reliability
@@ -37,9 +39,9 @@ class Check(BaseModel):
     model_config = FROZEN
 
     name: Annotated[str, Field(min_length=1, max_length=500)] = Field(description="shown in the result")
-    that: FormulaText = Field(description="the condition")
+    that: FormulaText = Field(title="Holds when", description="the condition")
     weight: PositiveNumber = Field(1.0, description="beside the other checks")
-    otherwise: Prose = Field("", description="what to say when it does not hold")
+    otherwise: Prose = Field("", title="Otherwise, say", description="what to say when it does not hold")
 
 
 class Recipe(BaseModel):
@@ -51,16 +53,22 @@ class Recipe(BaseModel):
     start: Number = Field(0.0, description="points before any rule")
     scoring: Literal["cumulative", "proportional", "binary"] = Field(
         "cumulative",
+        title="Points",
         description="cumulative: points add up on the scale; proportional: points as a share of those possible, "
         "spread over the scale; binary: full marks when the points reach win_at, else the lowest",
+        json_schema_extra=choice_words("add up", "share of those possible", "all or nothing"),
     )
     possible: PositiveNumber | None = Field(None, description="proportional: points for full marks")
-    win_at: Number | None = Field(None, description="binary: points that win; left out, anything above 0 wins")
-    formula: FormulaText | None = Field(None, description="the score on the scale")
+    win_at: Number | None = Field(
+        None, title="Wins at", description="binary: points that win; left out, anything above 0 wins"
+    )
+    formula: FormulaText | None = Field(None, title="The score on the scale", description="the score on the scale")
     checks: tuple[Check, ...] = Field(
         (), max_length=500, description="conditions; the weighted share that holds is the score"
     )
-    confidence: Share = Field(1.0, description="how far this way of scoring can be trusted, 0 to 1")
+    confidence: Share = Field(
+        1.0, title="Confidence, 0 to 1", description="how far this way of scoring can be trusted, 0 to 1"
+    )
 
     @property
     def kinds(self) -> list[ScorerKind]:
@@ -93,16 +101,32 @@ class Axis(Recipe):
     """Anything scored on a scale: a dimension, or a part of one."""
 
     title: Label = Field("", description="shown in place of the name")
-    asks: Prose = Field("", description="the question a judge answers about the response")
+    asks: Prose = Field(
+        "",
+        title="What a judge is asked about the response",
+        description="the question a judge answers about the response",
+    )
     anchors: dict[Label, Prose] = Field(
         {}, max_length=100, description="what each range of the scale looks like: {9-10: …, 7-8: …}"
     )
     weight: Weight | None = Field(
         None, description="0 to 1; the weights of a rubric, or of a dimension's parts, sum to 1"
     )
-    scorer: ScorerKind | None = Field(None, description="left out, it follows from the other keys")
+    scorer: ScorerKind | None = Field(
+        None,
+        title="How it is scored",
+        description="left out, it follows from the other keys",
+        json_schema_extra=choice_words(
+            "A judge answers a question",
+            "Rules give and take points",
+            "One formula",
+            "A checklist",
+            "Parts, weighed together",
+        ),
+    )
     looks: bool = Field(
         False,
+        title="Judged by looking at the pictures",
         description="judged by looking at the pictures: where a judge cannot be shown them, this alone is not scored",
     )
     offline: Offline | None = Field(None, description="what stands in for a judge when there is none")
@@ -145,7 +169,9 @@ class Dimension(Axis):
         {}, max_length=100, description="weighted parts, each scored on the dimension's scale"
     )
     applies: FormulaText | None = Field(
-        None, description="when false the dimension has nothing to judge and its weight is shared out"
+        None,
+        title="Applies when (left empty: always)",
+        description="when false the dimension has nothing to judge and its weight is shared out",
     )
 
     @property
@@ -165,9 +191,9 @@ class Verdict(BaseModel):
     model_config = FROZEN
 
     label: Annotated[str, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9_ -]{0,39}$", max_length=40)] = Field(
-        description="letters, digits, spaces, - and _"
+        title="Verdict", description="letters, digits, spaces, - and _"
     )
-    when: FormulaText | None = Field(None, description="the condition")
+    when: FormulaText | None = Field(None, title="If (left empty: in every other case)", description="the condition")
     because: Prose = Field("", description="the reason that is shown")
 
 
@@ -176,11 +202,13 @@ class Section(BaseModel):
 
     model_config = FROZEN
 
-    title: Label = Field("", description="shown in place of the name")
+    title: Label = Field("", title="Title of the section", description="shown in place of the name")
     dimensions: Annotated[tuple[Name, ...], Field(min_length=1, max_length=200)] = Field(
-        description="names of dimensions"
+        title="Dimensions in it", description="names of dimensions"
     )
-    formula: FormulaText | None = Field(None, description="left out: the mean of its dimensions")
+    formula: FormulaText | None = Field(
+        None, title="Score of the section", description="left out: the mean of its dimensions"
+    )
     verdicts: tuple[Verdict, ...] = Field(
         (), max_length=100, description="rules that may read `section`, its own score"
     )
@@ -203,11 +231,17 @@ class Profiles(BaseModel):
     __pydantic_extra__: dict[Label, Profile] = Field(init=False)
 
     by: Annotated[str, Field(min_length=1, max_length=500)] = Field(
-        description="the context name whose value chooses; every other key is a profile"
+        title="Chosen by the context name",
+        description="the context name whose value chooses; every other key is a profile",
     )
-    default: Label | None = Field(None, description="the profile used when the context names none, or an unknown one")
+    default: Label | None = Field(
+        None, title="Otherwise", description="the profile used when the context names none, or an unknown one"
+    )
     classify: Literal["question_type"] | None = Field(
-        None, description="finds the profile from the prompt when the context names none, or an unknown one"
+        None,
+        title="Found from the prompt by",
+        description="finds the profile from the prompt when the context names none, or an unknown one",
+        json_schema_extra=choice_words("the classifier of question types"),
     )
 
     @property
@@ -230,8 +264,12 @@ class Note(BaseModel):
 
     model_config = FROZEN
 
-    text: Annotated[str, Field(min_length=1, max_length=4000)] = Field(description="for the judge")
-    also: tuple[Label, ...] = Field((), max_length=100, description="other values of the context that this note is for")
+    text: Annotated[str, Field(min_length=1, max_length=LONGEST_NOTE)] = Field(
+        title="What the judge is told", description="for the judge"
+    )
+    also: tuple[Label, ...] = Field(
+        (), max_length=100, title="Also for", description="other values of the context that this note is for"
+    )
 
     @model_validator(mode="before")
     @classmethod
@@ -246,7 +284,8 @@ class Notes(BaseModel):
     __pydantic_extra__: dict[Label, Note] = Field(init=False)
 
     by: Annotated[str, Field(min_length=1, max_length=500)] = Field(
-        description="the context name whose value chooses, letter case aside; every other key is a note"
+        title="Chosen by the context name",
+        description="the context name whose value chooses, letter case aside; every other key is a note",
     )
 
     @property
@@ -280,9 +319,11 @@ class ScoreSpec(BaseModel):
     model_config = FROZEN
 
     weighted: bool = Field(True, description="the weighted mean of the dimensions")
-    formula: FormulaText | None = Field(None, description="over dimensions, on the rubric's scale")
-    out_of: PositiveNumber = Field(1.0, description="full marks")
-    round: Annotated[int, Field(ge=0, le=9)] | None = Field(None, description="decimals; what is shown is what decides")
+    formula: FormulaText | None = Field(None, title="Score", description="over dimensions, on the rubric's scale")
+    out_of: PositiveNumber = Field(1.0, title="Score out of", description="full marks")
+    round: Annotated[int, Field(ge=0, le=9)] | None = Field(
+        None, title="Decimals", description="decimals; what is shown is what decides"
+    )
 
     @model_validator(mode="before")
     @classmethod
@@ -306,12 +347,21 @@ class Gate(BaseModel):
     name: Annotated[str, Field(min_length=1, max_length=500)] = Field(
         description="shown in the result; each gate has its own"
     )
-    when: FormulaText = Field(description="the condition")
-    cap: Amount | None = Field(None, description="the score becomes at most this (number or formula, on out_of)")
-    floor: Amount | None = Field(None, description="the score becomes at least this; caps win over floors")
+    when: FormulaText = Field(title="If", description="the condition")
+    cap: Amount | None = Field(
+        None,
+        title="Score (number or formula)",
+        description="the score becomes at most this (number or formula, on out_of)",
+    )
+    floor: Amount | None = Field(
+        None,
+        title="Score (number or formula)",
+        description="the score becomes at least this; caps win over floors",
+    )
     verdict: Label | None = Field(None, description="the verdict becomes this, whatever the score")
     before: bool | FormulaText = Field(
         False,
+        title="Checked before anything is scored",
         description="checked before anything is scored; a verdict then saves the scoring. Also a condition, such as "
         "the name of a setting: where it does not hold, the gate waits until everything is scored",
     )
@@ -334,9 +384,14 @@ class OnUnscored(BaseModel):
     model_config = FROZEN
 
     policy: Literal["neutral", "skip", "inconclusive"] = Field(
-        "inconclusive", description="assume nothing, count a neutral value, or share the weight out"
+        "inconclusive",
+        title="What cannot be scored",
+        description="assume nothing, count a neutral value, or share the weight out",
+        json_schema_extra=choice_words("count a neutral value", "share its weight out", "assume nothing"),
     )
-    neutral: Number | None = Field(None, description="left out: the middle of the dimension's scale")
+    neutral: Number | None = Field(
+        None, title="Neutral value", description="left out: the middle of the dimension's scale"
+    )
 
     @model_validator(mode="before")
     @classmethod
@@ -354,23 +409,37 @@ class Judging(BaseModel):
     model_config = FROZEN
 
     mode: Literal["each", "together", "listwise"] = Field(
-        "each", description="one call per dimension, one call for all, or several responses side by side"
+        "each",
+        title="Judges are asked by",
+        description="one call per dimension, one call for all, or several responses side by side",
+        json_schema_extra=choice_words("one call for each dimension", "one call for all", "responses side by side"),
     )
-    panel: Annotated[int, Field(ge=1, le=MOST_JUDGES)] = Field(1, description="how many judges must be named at least")
+    panel: Annotated[int, Field(ge=1, le=MOST_JUDGES)] = Field(
+        1, title="Judges at least", description="how many judges must be named at least"
+    )
     pool: Literal["mean", "median", "trimmed", "weighted"] = Field(
-        "median", description="how the votes of a panel become one value"
+        "median",
+        title="Votes become",
+        description="how the votes of a panel become one value",
+        json_schema_extra=choice_words("mean", "median", "trimmed mean", "weighted"),
     )
     repeats: Annotated[int, Field(ge=1, le=MOST_REPEATS)] = Field(
         1, description="how often each judge is asked; `--repeats` wins"
     )
     deadline: Annotated[FiniteFloat, Field(gt=0, le=86_400)] | None = Field(
-        None, description="seconds that judging one response may take; what is not answered then is not scored"
+        None,
+        title="Deadline, seconds",
+        description="seconds that judging one response may take; what is not answered then is not scored",
     )
     stop: Literal["never", "decided"] = Field(
-        "never", description="decided: do not pay for what cannot change the verdict"
+        "never",
+        description="decided: do not pay for what cannot change the verdict",
+        json_schema_extra=choice_words("ask for everything", "stop once the verdict is decided"),
     )
     offline: Literal["bounds", "point"] | None = Field(
         None,
+        title="Offline scores count",
+        json_schema_extra=choice_words("as all within their bounds", "as their values"),
         description="what an offline score counts. bounds: all between the bounds of its `reliability`, so that the "
         "verdict stands only where no score within them could change it; point: its value alone. Left out: point, and "
         "bounds in the gateway",
@@ -383,9 +452,18 @@ class Normalisation(BaseModel):
     model_config = FROZEN
 
     method: Literal["none", "percentage_of_max", "min_max", "log", "z_score"] = Field(
-        "none", description="how the scores of one game are laid out between 0 and 1"
+        "none",
+        title="Scores are compared",
+        description="how the scores of one game are laid out between 0 and 1",
+        json_schema_extra=choice_words(
+            "As they are",
+            "As a share of the most",
+            "From lowest to highest",
+            "From lowest to highest, large leads shrunk",
+            "By the distance from the mean",
+        ),
     )
-    apply_log: bool = Field(False, description="take logarithms first")
+    apply_log: bool = Field(False, title="Shrink large leads first (logarithm)", description="take logarithms first")
 
 
 class ContextName(BaseModel):
@@ -393,9 +471,13 @@ class ContextName(BaseModel):
 
     model_config = FROZEN
 
-    says: Prose = Field("", description="what the name means")
-    default: Number | None = Field(None, description="the value when the context gives none")
-    optional: bool = Field(False, description="without a value it is absent: aggregates drop it, given(name) is false")
+    says: Prose = Field("", title="What it means", description="what the name means")
+    default: Number | None = Field(None, title="When missing", description="the value when the context gives none")
+    optional: bool = Field(
+        False,
+        title="May be absent",
+        description="without a value it is absent: aggregates drop it, given(name) is false",
+    )
 
     @model_validator(mode="before")
     @classmethod
@@ -421,7 +503,11 @@ class Rubric(BaseModel):
         Field("1.0.0", description="one to three numbers")
     )
     title: Label = Field("", description="shown in place of the name")
-    description: Prose = Field("", description="what good means here, in a sentence or two")
+    description: Prose = Field(
+        "",
+        title="What good means here, in a sentence or two",
+        description="what good means here, in a sentence or two",
+    )
     category: Label = Field("", description="for lists")
     tags: tuple[Label, ...] = Field((), max_length=100, description="for lists")
     scale: Scale = Field(Scale(), description="what dimensions are scored on; 0 to 1 when left out")

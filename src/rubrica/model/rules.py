@@ -23,7 +23,7 @@ from pydantic_core import CoreSchema
 
 from rubrica.plugins import added
 
-from .bounds import FormulaText, Label, Number, Prose
+from .bounds import FormulaText, Label, Number, Prose, choice_words
 from .evidence import Field as TextField
 
 FROZEN = ConfigDict(frozen=True, extra="forbid")
@@ -44,13 +44,24 @@ class Pattern(BaseModel):
 
     model_config = FROZEN
 
-    regex: Annotated[str, Field(max_length=10_000)] | None = Field(None, description="in the syntax of RE2")
+    regex: Annotated[str, Field(max_length=10_000)] | None = Field(
+        None, title="Pattern (RE2, linear time)", description="in the syntax of RE2"
+    )
     keywords: tuple[Annotated[str, Field(min_length=1, max_length=500)], ...] = Field(
         (), max_length=10_000, description="words and phrases, in any case"
     )
-    field: TextField = Field("response", description="the text it is looked for in")
-    match: Match = Field("word", description="keywords: whole words, word beginnings, or anywhere")
-    ignore_case: bool = Field(False, description="of a regex")
+    field: TextField = Field(
+        "response",
+        title="Where",
+        description="the text it is looked for in",
+        json_schema_extra=choice_words("in the prompt", "in the response", "in earlier replies"),
+    )
+    match: Match = Field(
+        "word",
+        description="keywords: whole words, word beginnings, or anywhere",
+        json_schema_extra=choice_words("whole words", "beginnings of words", "anywhere"),
+    )
+    ignore_case: bool = Field(False, title="Any case", description="of a regex")
 
     @model_validator(mode="after")
     def _one_kind(self) -> Self:
@@ -65,7 +76,9 @@ class CountedPattern(Pattern):
     name: Label = Field("", description="shown in the result")
     category: Label = Field("", description="kept in the result")
     count: Literal["once", "each", "capped"] = Field(
-        "once", description="points once, per match, or per match up to at_most"
+        "once",
+        description="points once, per match, or per match up to at_most",
+        json_schema_extra=choice_words("once", "for each match", "for each, up to"),
     )
     at_most: Annotated[int, Field(ge=1, le=10_000)] | None = Field(
         None, description="with `count: capped`, the matches that count"
@@ -81,14 +94,16 @@ class CountedPattern(Pattern):
 class ScoredPattern(CountedPattern):
     """A pattern worth points when it is found."""
 
-    score: Number = Field(description="points when it is found")
+    score: Number = Field(title="Points", description="points when it is found")
 
 
 class PenalisedPattern(CountedPattern):
     """A pattern that costs points when it is found."""
 
-    penalty: Annotated[Number, Field(le=0, description="points taken, as a negative number")]
-    reason: Prose = Field("", description="the reason that is shown")
+    penalty: Annotated[
+        Number, Field(le=0, title="Points taken (below 0)", description="points taken, as a negative number")
+    ]
+    reason: Prose = Field("", title="Reason that is shown", description="the reason that is shown")
 
 
 class RuleDocument(BaseModel):
@@ -119,11 +134,13 @@ class Threshold(BaseModel):
 
     model_config = FROZEN
 
-    operator: Literal["<", "<=", ">", ">=", "==", "!="] | None = None
-    value: Number | None = Field(None, description="what the metric is compared with")
+    operator: Literal["<", "<=", ">", ">=", "==", "!="] | None = Field(None, title="If it is")
+    value: Number | None = Field(None, title="than / to", description="what the metric is compared with")
     default: bool = Field(False, description="meets everything; comes last")
-    score: Number | None = Field(None, description="points")
-    score_formula: FormulaText | None = Field(None, description="a formula that gives the points")
+    score: Number | None = Field(None, title="Points", description="points")
+    score_formula: FormulaText | None = Field(
+        None, title="Points by formula", description="a formula that gives the points"
+    )
 
     @model_validator(mode="after")
     def _whole(self) -> Self:
@@ -139,7 +156,7 @@ class MetricThreshold(RuleDocument):
 
     type: Literal["metric_threshold"]
     metric: Annotated[str, Field(min_length=1, max_length=500)] = Field(
-        description="a context name, a text feature or a named pattern"
+        title="Number to look at", description="a context name, a text feature or a named pattern"
     )
     thresholds: Annotated[tuple[Threshold, ...], Field(min_length=1, max_length=500)]
 
@@ -156,9 +173,9 @@ class CrossRoundScoring(BaseModel):
 
     model_config = FROZEN
 
-    callback_detected: Number = 0.0
-    escalation_detected: Number = 0.0
-    consistency_bonus: Number = 0.0
+    callback_detected: Number = Field(0.0, title="Callback")
+    escalation_detected: Number = Field(0.0, title="Escalation")
+    consistency_bonus: Number = Field(0.0, title="Consistency")
 
 
 class CrossRoundAnalysis(RuleDocument):
@@ -177,24 +194,29 @@ class CrossRoundAnalysis(RuleDocument):
     track: Annotated[
         str,
         Field(
-            min_length=1, max_length=500, description="entity_mentions, year_mentions or the name of a custom metric"
+            min_length=1,
+            max_length=500,
+            title="Track: entity_mentions, year_mentions or a metric",
+            description="entity_mentions, year_mentions or the name of a custom metric",
         ),
     ]
     scoring: CrossRoundScoring = Field(description="points per finding")
     callback_items: Annotated[int, Field(ge=1, le=10_000)] = Field(
-        1, description="items that must recur for a callback"
+        1, title="Items that recur", description="items that must recur for a callback"
     )
     callback_gap: Annotated[int, Field(ge=1, le=10_000)] = Field(
-        1, description="rounds that a callback must reach back, 1 being the round before"
+        1, title="Rounds back", description="rounds that a callback must reach back, 1 being the round before"
     )
     escalation_rounds: Annotated[int, Field(ge=2, le=10_000)] = Field(
-        2, description="rounds over which the level must rise, this one included"
+        2, title="Rounds that rise", description="rounds over which the level must rise, this one included"
     )
     consistency_share: Annotated[float, Field(gt=0, le=1)] = Field(
-        0.5, description="share of earlier rounds that must share an item with this one"
+        0.5, title="Share of rounds", description="share of earlier rounds that must share an item with this one"
     )
     consistency_tolerance: Annotated[float, Field(ge=0, le=1_000)] = Field(
-        0.2, description="for a metric: how far from the earlier mean it may lie, relative to that mean"
+        0.2,
+        title="Tolerance",
+        description="for a metric: how far from the earlier mean it may lie, relative to that mean",
     )
 
 
@@ -202,9 +224,12 @@ class CustomExpression(RuleDocument):
     """Points by a formula over the context."""
 
     type: Literal["custom_expression"]
-    expression: FormulaText = Field(description="a formula that gives the points")
+    expression: FormulaText = Field(title="Points", description="a formula that gives the points")
     required_context: tuple[Label, ...] = Field(
-        (), max_length=200, description="names without which the rule is reported as not applied"
+        (),
+        max_length=200,
+        title="Names it cannot do without",
+        description="names without which the rule is reported as not applied",
     )
 
 
@@ -213,7 +238,7 @@ class Adjust(RuleDocument):
 
     type: Literal["adjust"] = "adjust"
     when: FormulaText = Field("True", description="the condition; left out, it always holds")
-    add: Amount = Field(description="points, or a formula that gives them")
+    add: Amount = Field(title="Add (number or formula)", description="points, or a formula that gives them")
     because: Prose = Field("", description="the reason that is shown")
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Self
 
-from pydantic import BaseModel, ConfigDict, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from .bounds import Number
 
@@ -24,8 +24,8 @@ class Scale(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    min: Number = 0.0
-    max: Number = 1.0
+    min: Number = Field(0.0, title="Scale from", description="the lowest value")
+    max: Number = Field(1.0, title="Scale to", description="the highest value")
 
     @model_validator(mode="after")
     def _ordered(self) -> Self:

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field
 
-from .bounds import Label, Number, PositiveNumber, Prose
+from .bounds import Label, Number, PositiveNumber, Prose, choice_words
 from .rubric import Normalisation
 from .rules import HOLDS_RULES, Rule
 
@@ -20,16 +20,18 @@ class ShortForm(BaseModel):
     model_config = HOLDS_RULES
 
     name: Annotated[str, Field(min_length=1, max_length=255)]
-    description: Prose = ""
+    description: Prose = Field("", title="What good means here, in a sentence or two")
     version: Label = "1.0"
     scoring_type: Literal["binary", "proportional", "cumulative"] = Field(
-        description="won or lost, a share of what is possible, or points that add up"
+        title="Scoring",
+        description="won or lost, a share of what is possible, or points that add up",
+        json_schema_extra=choice_words("won or lost", "a share of what is possible", "points add up"),
     )
     rules: Annotated[tuple[Rule, ...], Field(min_length=1, max_length=1_000)]
     max_score: PositiveNumber | None = Field(
-        None, description="the most points possible; left out, worked out from the rules"
+        None, title="Most points", description="the most points possible; left out, worked out from the rules"
     )
-    win_at: Number | None = Field(None, description="`binary`: points that win")
+    win_at: Number | None = Field(None, title="Points that win", description="`binary`: points that win")
     normalization_config: Normalisation | None = None
     category: Label = ""
     tags: Annotated[tuple[Label, ...], Field(max_length=100)] = ()

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from contextlib import ExitStack, closing
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -23,7 +23,6 @@ from .events import (
     IdRepeated,
     LineBroken,
     RunCounts,
-    RunEnding,
     RunEstimate,
     RunNote,
     RunOpened,
@@ -32,18 +31,16 @@ from .events import (
     unheard,
 )
 from .files.case_source import STDIN, cases_of
-from .files.folder import RunOpening, begin, locked
+from .files.folder import RunOpening, open_run_folder
 from .files.manifest import Manifest, UsedRubric
 from .finish import finish
 from .judging import open_jury
+from .loop import draw_results, loop_outcome
 from .progress import ProgressMeter
 from .request import RunRequest
 from .rubrics import RunRubrics
-from .run import ModelsDownError, Run
+from .run import Run
 from .summary.tally import RunTally
-
-EVERY = 0.1
-"""Seconds between two reports of how far a run is."""
 
 
 def utc_now() -> datetime:
@@ -68,8 +65,7 @@ def execute_run(
         if takes_bulk(request, rubrics.plan(None) if request.rubric is not None else None):
             manifest = msgspec.structs.replace(manifest, kind="bulk")
         _refuse_unreadable(cases.source)
-        stack.enter_context(locked(request.folder))
-        opening = begin(request.folder, manifest, resume=request.resume)
+        opening = stack.enter_context(open_run_folder(request.folder, manifest, resume=request.resume))
         execution = _Execution(request, rubrics, opening, tell, stop)
         if opening.manifest.kind == "bulk":
             outcome = execution.in_bulk()
@@ -110,20 +106,16 @@ class _Execution:
         """Judge case after case, and keep each evaluation as it is finished."""
         request, tally = self.request, RunTally()
         kept = Run(request.folder, retry_errors=request.retry_errors)
-        ending: RunEnding = "finished"
-        reason = ""
-        try:
+
+        def loop() -> bool:
             try:
                 self.tell(RunOpened(self.opening, kept.before, kept.unreadable))
-                if not self._judge_all(kept, tally, evaluator):
-                    ending = "stopped"
+                return self._judge_all(kept, tally, evaluator)
             finally:
                 kept.close()
                 _remember(request.folder, self.opening.manifest, self.rubrics)
-        except KeyboardInterrupt:
-            ending = "stopped"
-        except ModelsDownError as error:
-            ending, reason = "unanswered", str(error)
+
+        ending, reason = loop_outcome(loop)
         counts = RunCounts(
             kept.added,
             tally.seconds,
@@ -148,25 +140,10 @@ class _Execution:
 
         batch = Batch(self.rubrics, tally, broken, cases.context, evaluator, cases.repeat, kept.wanted)
         selection, expected = cases.settled(), cases.expected()
-        with (
-            cases_of(cases.source) as file,
-            closing(  # stopped, none is left under way
-                batch.evaluations(selection.of(cases.distinct(file, _repeated(self.tell))))
-            ) as evaluations,
-        ):
-            meter = ProgressMeter(file, kept, tally, expected)
-            self.tell(meter.read())
-            last = meter.started
-            try:
-                for _ in kept.kept(evaluations, self.request.max_failures):
-                    if self.stop is not None and self.stop.is_set():
-                        return False
-                    if (now := time.monotonic()) - last >= EVERY:
-                        self.tell(meter.read())
-                        last = now
-            finally:
-                self.tell(meter.read())
-        return True
+        with cases_of(cases.source) as file:
+            evaluations = batch.evaluations(selection.of(cases.distinct(file, _repeated(self.tell))))
+            results = kept.kept(evaluations, self.request.max_failures)
+            return draw_results(results, ProgressMeter(file, kept, tally, expected).read, self.tell, self.stop)
 
     def in_bulk(self) -> RunOutcome:
         """Judge all cases into columns of figures."""

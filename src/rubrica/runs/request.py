@@ -71,12 +71,16 @@ class CaseChoice:
 
         >>> CaseChoice("cases.jsonl", Selection(limit=5), repeat=3).options
         {'limit': 5, 'repeat': 3}
+        >>> from rubrica.runs.selection import sample_of
+        >>> CaseChoice("cases.jsonl", Selection(sample=sample_of("200", seed=7))).options
+        {'sample': 200, 'seed': 7, 'repeat': 1}
         """
         chosen = self.selection
         options = {
             "filter": [condition.text for condition in chosen.filters],
             "limit": chosen.limit,
             "sample": (chosen.sample.count or f"{chosen.sample.share:.4%}") if chosen.sample is not None else None,
+            "seed": chosen.sample.seed if chosen.sample is not None else None,
             "repeat": self.repeat,
         }
         return {name: value for name, value in options.items() if value not in (None, [])}
@@ -94,7 +98,6 @@ class RunRequest:
     retry_errors: bool = False  # judge cases again for which a model failed
     max_failures: int = 20  # stop after so many cases in a row that no model answers; 0: never
     bulk: bool | None = None  # figures only; None: for large files that no model judges
-    options: Mapping[str, Any] = field(default_factory=dict)  # what the manifest says of the cases besides
     id: str = field(default_factory=new_run_id)  # of the manifest, where the run is new
 
     def manifest(self, now: datetime) -> Manifest:
@@ -105,4 +108,4 @@ class RunRequest:
         source = cases.source if cases.source == STDIN else str(Path(cases.source).absolute())
         terms = terms_of(self.rubric, judging.names, cases.context, asking)
         begun = new_manifest(source, self.rubric, judging.names, terms, now)
-        return msgspec.structs.replace(begun, id=self.id, options={**cases.options, **self.options})
+        return msgspec.structs.replace(begun, id=self.id, options=cases.options)

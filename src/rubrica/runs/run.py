@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
@@ -66,10 +67,13 @@ class Run:
             self.changed += 1
         return True
 
-    def kept(self, evaluations: Iterable[Evaluation], most_failures: int = 0) -> Iterator[Evaluation]:
+    def kept(
+        self, evaluations: Generator[Evaluation, None, None], most_failures: int = 0
+    ) -> Generator[Evaluation, None, None]:
         """Keep each evaluation as it comes, but for those that `hold_unanswered` holds back."""
-        for evaluation, outcome in hold_unanswered(evaluations, ask_outcome, most_failures):
-            yield self._keep(evaluation, failed=outcome.failed)
+        with closing(evaluations):  # stopped, none is left under way
+            for evaluation, outcome in hold_unanswered(evaluations, ask_outcome, most_failures):
+                yield self._keep(evaluation, failed=outcome.failed)
 
     def broken(self, line: BadLine) -> None:
         """Keep what could not be judged, and why."""

@@ -89,8 +89,8 @@ ADJUST = RuleType(
     says="points added or taken when a condition holds",
     begins={"when": "word_count > 100", "add": -1, "because": ""},
     form=(
-        form_row(FormField("when", "When", "formula"), FormField("add", "Add (number or formula)", "amount")),
-        form_row(FormField("because", "Because", "line")),
+        form_row(FormField("when"), FormField("add")),
+        form_row(FormField("because", "line")),
     ),
     compile=_compile,
     phrases=_phrases,

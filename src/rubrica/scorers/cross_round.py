@@ -159,10 +159,6 @@ def _phrases(rule: CrossRoundAnalysis) -> Iterator[Phrase]:
         yield phrase(Strong(signed(scoring.consistency_bonus)), alike, track, ").")
 
 
-def _points(key: str, label: str) -> FormField:
-    return FormField(f"scoring.{key}", label, "number", default=0)
-
-
 CROSS_ROUND_ANALYSIS = RuleType(
     "cross_round_analysis",
     CrossRoundAnalysis,
@@ -170,19 +166,12 @@ CROSS_ROUND_ANALYSIS = RuleType(
     says="callbacks, escalation and consistency over a game",
     begins={"type": "cross_round_analysis", "track": "entity_mentions", "scoring": {"callback_detected": 1}},
     form=(
-        form_row(NAME, FormField("track", "Track: entity_mentions, year_mentions or a metric", "line")),
+        form_row(NAME, FormField("track")),
         form_row(
-            _points("callback_detected", "Callback"),
-            _points("escalation_detected", "Escalation"),
-            _points("consistency_bonus", "Consistency"),
+            FormField("scoring.callback_detected"),
+            FormField("scoring.escalation_detected"),
+            FormField("scoring.consistency_bonus"),
             says="Points for each finding; 0 is not looked for.",
-        ),
-        form_row(
-            FormField("callback_items", "Items that recur", "number", default=1),
-            FormField("callback_gap", "Rounds back", "number", default=1),
-            FormField("escalation_rounds", "Rounds that rise", "number", default=2),
-            FormField("consistency_share", "Share of rounds", "number", default=0.5),
-            FormField("consistency_tolerance", "Tolerance", "number", default=0.2),
         ),
     ),
     compile=lambda rule, _: CrossRoundRule(rule),

@@ -73,8 +73,7 @@ CUSTOM_EXPRESSION = RuleType(
     begins={"type": "custom_expression", "expression": "1 if word_count < 50 else 0"},
     form=(
         form_row(NAME),
-        form_row(FormField("expression", "Points", "formula")),
-        form_row(FormField("required_context", "Names it cannot do without", "words")),
+        form_row(FormField("expression")),
     ),
     compile=_compile,
     phrases=_phrases,

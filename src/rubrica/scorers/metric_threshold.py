@@ -172,8 +172,8 @@ METRIC_THRESHOLD = RuleType(
         "thresholds": [{"operator": ">=", "value": 50, "score": 1}, {"default": True, "score": 0}],
     },
     form=(
-        form_row(NAME, FormField("metric", "Number to look at", "formula")),
-        form_row(FormField("thresholds", "", "thresholds")),
+        form_row(NAME, FormField("metric", "formula")),
+        form_row(FormField("thresholds", "thresholds")),
     ),
     compile=_compile,
     phrases=_phrases,

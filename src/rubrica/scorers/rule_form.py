@@ -1,4 +1,8 @@
-"""How a rule is filled in: plain data, which the builder draws."""
+"""How a rule is filled in: plain data, which the builder draws.
+
+Labels, hints, bounds and choices are those of the rule's document, and so is the kind of each field. A form says which
+fields stand side by side, and which are better drawn in another way; what it does not name comes after it.
+"""
 
 from __future__ import annotations
 
@@ -6,27 +10,20 @@ from dataclasses import dataclass
 from typing import Literal
 
 FieldKind = Literal[
-    "line",  # of text
+    "line",  # of text, where it may have several
     "name",  # a short line
-    "number",
-    "formula",
-    "amount",  # a number or a formula
-    "words",  # several, one per line
-    "switch",
-    "scored_patterns",  # a list of patterns with points
-    "penalised_patterns",  # a list of patterns with points taken and a reason
+    "formula",  # also of a text that is a name only
+    "patterns",  # a list of patterns, with points given or taken
     "thresholds",  # rows of a comparison and points
 ]
 
 
 @dataclass(frozen=True, slots=True)
 class FormField:
-    """One field: the key of the rule that it fills in, with a dot where that lies deeper, and its label."""
+    """One field: the key of the rule that it fills in, with a dot where that lies deeper."""
 
     key: str
-    label: str
-    kind: FieldKind
-    default: float | None = None  # of a number: where it is that, the key is left out
+    kind: FieldKind | None = None  # None: as the rule's document says
 
     @property
     def path(self) -> tuple[str, ...]:
@@ -45,4 +42,4 @@ def form_row(*fields: FormField, says: str = "") -> FormRow:
     return FormRow(fields, says)
 
 
-NAME = FormField("name", "Name", "name")
+NAME = FormField("name", "name")

@@ -44,10 +44,10 @@ class RuleType(RuleShape, Generic[D]):
     title: str  # in menus: "Points by a formula"
     says: str  # what it is for, as part of a sentence
     begins: Mapping[str, Any]  # a new rule, for its form to be filled in
-    form: tuple[FormRow, ...]
     compile: Callable[[D, RuleReader], CompiledRule | None]  # None where a problem was reported
     phrases: Callable[[D], Iterable[Phrase]]  # the rule in words, a line for each thing it looks at
     summary: Callable[[Mapping[str, Any]], str]  # a draft of it in a few words, whatever state it is in
+    form: tuple[FormRow, ...] = ()  # how fields stand; whatever it does not name is drawn after it
     formulas: Callable[[D], Iterable[str]] = _nothing  # the formulas and names that it reads, for the glossary
     context_names: Callable[[D], Iterable[str]] = _nothing  # names that only a context can give it
     finds_patterns: bool = False  # its hits count matches of patterns

@@ -98,7 +98,7 @@ class CouncilService:
         self._opening = asyncio.Lock()
         self._open = AsyncExitStack()
         self._members: Members | None = None
-        self._sitting = 0
+        self._open_sessions = 0
         known = {name: alias for alias, name in self._names.items()}
         for name in self._base.everybody:
             if name not in known:
@@ -116,49 +116,52 @@ class CouncilService:
         """How long a session may take where nothing else is asked for."""
         return self._base.tier
 
-    def settings(self, wish: CouncilRequest) -> CouncilSettings:
-        """How the council is held for a wish; an InputError says what it asks for that is not to be had here."""
-        if not wish.question.strip():
+    def settings(self, request: CouncilRequest) -> CouncilSettings:
+        """How the council is held for a request; an InputError says what it asks for that is not to be had here."""
+        if not request.question.strip():
             raise InputError("question: there is none (send the question as text)")
-        if len(wish.question) + sum(len(turn.content) for turn in wish.history) > LONGEST:
+        if len(request.question) + sum(len(turn.content) for turn in request.history) > LONGEST:
             raise InputError(f"question: with what was said before it has more than {LONGEST:,} characters")
-        if wish.rubric is not None and find(wish.rubric) is None:
+        if request.rubric is not None and find(request.rubric) is None:
             names = ", ".join(rubric.name for rubric in bundled_rubrics())
-            raise InputError(f"rubric: {wish.rubric!r} is not bundled (there are {names})")
-        for name in (*(wish.models or ()), *([wish.chair] if wish.chair is not None else [])):
+            raise InputError(f"rubric: {request.rubric!r} is not bundled (there are {names})")
+        for name in (
+            *(request.models or ()),
+            *([request.chair] if request.chair is not None else []),
+        ):
             if name not in self._names:
                 raise InputError(f"models: there is no {name!r} here (there are {', '.join(self._names) or 'none'})")
-        members = self._seated if wish.models is None else wish.models
+        members = self._seated if request.models is None else request.models
         if len(members) < 2:
             raise InputError(f"models: a council has at least two (there are {', '.join(self._names)})")
         chosen: dict[str, Any] = {
-            name: value for name in CouncilSettings.model_fields if (value := getattr(wish, name, None)) is not None
+            name: value for name in CouncilSettings.model_fields if (value := getattr(request, name, None)) is not None
         }
         given = {name: getattr(self._base, name) for name in self._base.model_fields_set}
-        if wish.tier is not None:
+        if request.tier is not None:
             given.pop("deadline", None)  # the server's own was meant for its own tier
-        fixed = {"models": members, "chair": wish.chair or self._chair}
+        fixed = {"models": members, "chair": request.chair or self._chair}
         return load_council(environ={}, options={**given, **chosen, **fixed})
 
-    async def quote(self, wish: CouncilRequest) -> Quote:
+    async def quote(self, request: CouncilRequest) -> Quote:
         """What a session costs at most. Nobody is asked."""
-        settings = self.settings(wish)
+        settings = self.settings(request)
         price = await asyncio.to_thread(load_price, "a council")
-        asked = most_tokens(wish.question) + sum(most_tokens(turn.content) for turn in wish.history)
+        asked = most_tokens(request.question) + sum(most_tokens(turn.content) for turn in request.history)
         return quote_session(settings, [self._names[alias] for alias in settings.everybody], asked, price)
 
-    async def hear(self, wish: CouncilRequest, on_event: Listener = ignore_event) -> CouncilResult:
+    async def hear(self, request: CouncilRequest, on_event: Listener = ignore_event) -> CouncilResult:
         """Hold a session. A QuorumError says who did not answer; a ClosedError that there is no session now."""
-        settings = self.settings(wish)
-        if self._sitting >= MOST_AT_ONCE:
+        settings = self.settings(request)
+        if self._open_sessions >= MOST_AT_ONCE:
             raise CouncilUnavailableError(f"{MOST_AT_ONCE} councils are in session already (try again in a minute)")
-        self._sitting += 1
+        self._open_sessions += 1
         try:
             members = await self._ready()
-            history = [ChatMessage(turn.role, turn.content) for turn in wish.history]
-            return await run(wish.question, settings, members, history=history, on_event=on_event)
+            history = [ChatMessage(turn.role, turn.content) for turn in request.history]
+            return await run(request.question, settings, members, history=history, on_event=on_event)
         finally:
-            self._sitting -= 1
+            self._open_sessions -= 1
 
     async def close(self) -> None:
         """Let go of every connection."""

@@ -104,7 +104,7 @@ class Attaching(BaseModel):
         read_only = AttachmentShown.model_fields.keys() - cls.model_fields.keys()
         return {k: v for k, v in data.items() if k not in read_only} if isinstance(data, dict) else data
 
-    def wish(self) -> AttachmentRequest:
+    def request(self) -> AttachmentRequest:
         return AttachmentRequest(self.evaluation_id, self.weight, self.dimension, self.config_overrides, self.version)
 
 

@@ -119,9 +119,9 @@ class Tools:
         with reporting_errors():
             if self.council_service is None:
                 raise InputError(NO_COUNCIL)
-            wish = CouncilRequest(question=question, models=None if models is None else tuple(models), tier=tier)
+            request = CouncilRequest(question=question, models=None if models is None else tuple(models), tier=tier)
             async with progress(ctx) as listener:
-                return advice_of(await self.council_service.hear(wish, listener))
+                return advice_of(await self.council_service.hear(request, listener))
 
     async def evaluate(
         self, rubric: RubricName, response: ResponseText, prompt: PromptText = "", context: Known = None

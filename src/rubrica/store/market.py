@@ -45,7 +45,7 @@ class MarketReview:
     updated_at: datetime  # when it was last replaced
 
 
-_STANDING = tuple(listings.c[name] for name in ListingStats.__dataclass_fields__)
+_STATS = tuple(listings.c[name] for name in ListingStats.__dataclass_fields__)
 
 
 def list_rubric(conn: Connection, rubric_id: UUID, listed: bool, now: datetime) -> None:
@@ -61,14 +61,14 @@ def lock_stats(conn: Connection, rubric_id: UUID) -> ListingStats | None:
     """How a rubric stands, which nobody else changes until the transaction ends; None if it was never public."""
     # Whoever changes a rubric locks it before its listing; in another order the two would wait for each other.
     conn.execute(select(rubrics.c.id).where(rubrics.c.id == rubric_id).with_for_update(read=True, key_share=True))
-    query = select(*_STANDING).where(listings.c.rubric_id == rubric_id).with_for_update()
+    query = select(*_STATS).where(listings.c.rubric_id == rubric_id).with_for_update()
     row = conn.execute(query).first()
     return None if row is None else ListingStats(*row)
 
 
-def keep_stats(conn: Connection, rubric_id: UUID, standing: ListingStats) -> None:
+def keep_stats(conn: Connection, rubric_id: UUID, stats: ListingStats) -> None:
     """Write down how a rubric stands; it must be on hold."""
-    values = {name: getattr(standing, name) for name in ListingStats.__dataclass_fields__}
+    values = {name: getattr(stats, name) for name in ListingStats.__dataclass_fields__}
     conn.execute(update(listings).where(listings.c.rubric_id == rubric_id).values(values))
 
 

@@ -74,6 +74,13 @@ def error_label(error: RubricaError) -> None:
     ui.label(error_text(error)).classes("fault").props('role="alert"')
 
 
+def show_error(holder: ui.element, error: RubricaError) -> None:
+    """An error in place of what could not be drawn."""
+    holder.clear()
+    with holder:
+        error_label(error)
+
+
 def error_text(error: RubricaError) -> str:
     """An error in the words that a person is told."""
     if isinstance(error, StoreError):

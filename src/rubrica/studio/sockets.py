@@ -79,12 +79,12 @@ class PageSockets:
 
     async def close_ended(self) -> None:
         """Close the pages of sessions that have ended: what they show is for nobody any more."""
-        standing: dict[str, bool] = {}
+        is_valid: dict[str, bool] = {}
         for sid, socket in list(self._open.items()):
             session = token_of(socket.scope) or owner_of(socket.scope)
-            if session not in standing:
-                standing[session] = await self._stands(socket.scope)
-            if not standing[session]:
+            if session not in is_valid:
+                is_valid[session] = await self._stands(socket.scope)
+            if not is_valid[session]:
                 self._open.pop(sid, None)
                 await self._server.emit("open", {"path": SIGN_IN, "new_tab": False}, to=sid)
                 await self._server.disconnect(sid)

@@ -57,28 +57,32 @@ def digest_of(secret: str) -> bytes:
     return hashlib.sha256(secret.encode()).digest()
 
 
-def issue(conn: Connection, wish: KeyRequest, now: datetime) -> IssuedKey:
+def issue(conn: Connection, request: KeyRequest, now: datetime) -> IssuedKey:
     """A new key for a user, who is made if there is none of that name. Asks nobody's leave."""
-    label, per_minute = _line(wish.label, "a label", least=0), wish.per_minute
+    label, per_minute = _line(request.label, "a label", least=0), request.per_minute
     if not 1 <= per_minute <= MOST_PER_MINUTE:
         raise InputError(f"a key makes 1 to {MOST_PER_MINUTE:,} requests a minute, not {per_minute:,}")
-    if wish.usd_per_day is not None and not 0 <= wish.usd_per_day <= MOST_USD:
-        raise InputError(f"a key may spend 0 to {MOST_USD:,} US dollars a day, not {wish.usd_per_day:,}")
+    if request.usd_per_day is not None and not 0 <= request.usd_per_day <= MOST_USD:
+        raise InputError(f"a key may spend 0 to {MOST_USD:,} US dollars a day, not {request.usd_per_day:,}")
     key_id = new_id(now)
-    name = _line(wish.user, "a user's name", least=1) if wish.user is not None else _default_user(wish.role, key_id)
+    name = (
+        _line(request.user, "a user's name", least=1)
+        if request.user is not None
+        else _default_user(request.role, key_id)
+    )
     user = ensure_user(conn, name, now)
     secret = PREFIX + secrets.token_urlsafe(24)
-    key = Key(key_id, user.id, user.name, wish.role, label, secret[:SHOWN], per_minute, now, wish.usd_per_day)
+    key = Key(key_id, user.id, user.name, request.role, label, secret[:SHOWN], per_minute, now, request.usd_per_day)
     add_key(conn, key, digest_of(secret))
     return IssuedKey(secret, key)
 
 
-def create_key(conn: Connection, caller: Caller, wish: KeyRequest, now: datetime) -> IssuedKey:
+def create_key(conn: Connection, caller: Caller, request: KeyRequest, now: datetime) -> IssuedKey:
     """A new key, if an admin asks. The first key of a server is an admin's: it ends the time when everybody is one."""
     require(caller, "admin", "making a key")
-    if caller.key_id is None and wish.role != "admin" and not any_key(conn):
+    if caller.key_id is None and request.role != "admin" and not any_key(conn):
         raise ConflictError("the first key has to be an admin's: from then on only keys can make keys")
-    return issue(conn, wish, now)
+    return issue(conn, request, now)
 
 
 def visible_keys(conn: Connection, caller: Caller, *, after: UUID | None, limit: int) -> Sequence[Key]:

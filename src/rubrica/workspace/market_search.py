@@ -83,13 +83,13 @@ class MarketPage:
 
 
 def search_market(
-    conn: Connection, caller: Caller, sought: MarketSearch, after: Any, limit: int, now: datetime
+    conn: Connection, caller: Caller, criteria: MarketSearch, after: Any, limit: int, now: datetime
 ) -> MarketPage:
     """One page of the marketplace, or of one's own rubrics; `after` is where the page before ended."""
-    if sought.view == "yours":
-        return _own(conn, caller, sought, after, limit, now)
-    sort: Sort = "trending" if sought.view == "trending" else sought.sort
-    found = marketplace.browse(conn, sought.filters(now), sort, limit, after)
+    if criteria.view == "yours":
+        return _own(conn, caller, criteria, after, limit, now)
+    sort: Sort = "trending" if criteria.view == "trending" else criteria.sort
+    found = marketplace.browse(conn, criteria.filters(now), sort, limit, after)
     return MarketPage(found.offers, after=found.after)
 
 
@@ -98,8 +98,8 @@ def recommended(conn: Connection, _caller: Caller) -> Sequence[MarketListing]:
     return marketplace.browse(conn, MarketFilters(featured=True), "trending", FEATURED).offers
 
 
-def _own(conn: Connection, caller: Caller, sought: MarketSearch, after: Any, limit: int, now: datetime) -> MarketPage:
-    filters = sought.filters(now)
+def _own(conn: Connection, caller: Caller, criteria: MarketSearch, after: Any, limit: int, now: datetime) -> MarketPage:
+    filters = criteria.filters(now)
     wanted = RubricQuery(filters.q, filters.category, filters.tags, mine=True, after=after)
     rows = catalogue.browse(conn, caller, wanted, limit + 1)
     last = rows[limit - 1] if len(rows) > limit else None

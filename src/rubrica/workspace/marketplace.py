@@ -72,13 +72,13 @@ def import_copy(conn: Connection, caller: Caller, reference: str, version: str |
     """Import: a private copy of the newest version, or of another one, that remembers where it comes from."""
     require(caller, "author", "importing a rubric")
     listing = _find_listed(conn, caller, reference)
-    standing = _lock_stats(conn, listing)
+    stats = _lock_stats(conn, listing)
     source = catalogue.version_of(conn, listing, version or reference.partition("@")[2] or None)
     counts = not caller.owns(listing.created_by) and not market.has_copy(conn, caller.user_id, listing.id)
     copied = catalogue.copy(conn, caller, source, now)
     if counts:
-        moved = trend.add_to(standing.trend, trend.IMPORT, now)
-        market.keep_stats(conn, listing.id, replace(standing, downloads=standing.downloads + 1, trend=moved))
+        moved = trend.add_to(stats.trend, trend.IMPORT, now)
+        market.keep_stats(conn, listing.id, replace(stats, downloads=stats.downloads + 1, trend=moved))
     return catalogue.entry(conn, caller, str(copied.id))
 
 
@@ -94,13 +94,13 @@ def rate(conn: Connection, caller: Caller, reference: str, rating: int, review: 
     listing = _find_listed(conn, caller, reference)
     if caller.owns(listing.created_by):
         raise DeniedError(f"{listing.slug} is yours: others rate it")
-    standing = _lock_stats(conn, listing)
+    stats = _lock_stats(conn, listing)
     first = market.put_review(conn, listing.id, caller.user_id, rating, text, now)
     mean, count = market.mean_rating(conn, listing.id)
-    moved = trend.add_to(standing.trend, trend.rating_weight(rating), now) if first else standing.trend
-    standing = replace(standing, rating=mean, reviews=count, trend=moved)
-    market.keep_stats(conn, listing.id, standing)
-    return standing
+    moved = trend.add_to(stats.trend, trend.rating_weight(rating), now) if first else stats.trend
+    stats = replace(stats, rating=mean, reviews=count, trend=moved)
+    market.keep_stats(conn, listing.id, stats)
+    return stats
 
 
 def feature(conn: Connection, caller: Caller, reference: str, featured: bool) -> MarketListing:
@@ -158,10 +158,10 @@ def _find_listed(conn: Connection, caller: Caller, reference: str) -> RubricList
 
 
 def _lock_stats(conn: Connection, listing: RubricListing) -> ListingStats:
-    standing = market.lock_stats(conn, listing.id)
-    if standing is None or not standing.listed:
+    stats = market.lock_stats(conn, listing.id)
+    if stats is None or not stats.listed:
         raise _unlisted(listing)
-    return standing
+    return stats
 
 
 def _unlisted(listing: RubricListing) -> MissingError:

@@ -44,14 +44,14 @@ class RubricPage:
     after: Any = None
 
 
-def search_rubrics(conn: Connection, caller: Caller, sought: RubricSearch, after: Any, limit: int) -> RubricPage:
+def search_rubrics(conn: Connection, caller: Caller, criteria: RubricSearch, after: Any, limit: int) -> RubricPage:
     """One page of the rubrics that somebody sees; `after` is where the page before ended."""
-    query = plain_text(sought.q, "the search", LONGEST_QUERY)
-    category = sought.category or None
-    if sought.view == "public":
-        found = marketplace.browse(conn, MarketFilters(query, category, sought.tags), sought.order, limit, after)
+    query = plain_text(criteria.q, "the search", LONGEST_QUERY)
+    category = criteria.category or None
+    if criteria.view == "public":
+        found = marketplace.browse(conn, MarketFilters(query, category, criteria.tags), criteria.order, limit, after)
         return RubricPage(tuple(offer.listing for offer in found.offers), found.after)
-    wanted = RubricQuery(query, category, sought.tags, None, sought.view == "mine", sought.order, after)
+    wanted = RubricQuery(query, category, criteria.tags, None, criteria.view == "mine", criteria.order, after)
     rows = catalogue.browse(conn, caller, wanted, limit + 1)
     last = rows[limit - 1] if len(rows) > limit else None
     return RubricPage(tuple(rows[:limit]), None if last is None else (last.slug, last.id))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Literal
 
 from pydantic import Field
 
@@ -13,7 +13,6 @@ from rubrica.model.evaluation import RuleHit
 from rubrica.model.rules import RuleDocument
 from rubrica.phrases import Code, Phrase, Strong, figure, phrase, signed
 from rubrica.scorers.namespace import Namespace
-from rubrica.scorers.rule_form import NAME, FormField, form_row
 from rubrica.scorers.rule_type import RuleReader, RuleType
 
 
@@ -21,8 +20,8 @@ class WordLimit(RuleDocument):
     """Points taken for each word of the response beyond a limit."""
 
     type: Literal["word_limit"]
-    at_most: Annotated[int, Field(ge=1, le=100_000, description="words that cost nothing")]
-    each: Annotated[float, Field(lt=0, ge=-1000, description="points for each further word, below 0")] = -0.1
+    at_most: int = Field(ge=1, le=100_000, title="Words that cost nothing", description="in the whole response")
+    each: float = Field(-0.1, lt=0, ge=-1000, title="Points for each", description="for each further word, below 0")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,13 +64,6 @@ WORD_LIMIT = RuleType(
     title="Points taken for length",
     says="points taken for each word beyond a limit",
     begins={"type": "word_limit", "at_most": 60, "each": -0.1},
-    form=(
-        form_row(NAME),
-        form_row(
-            FormField("at_most", "Words that cost nothing", "number"),
-            FormField("each", "Points for each", "number"),
-        ),
-    ),
     compile=_compile,
     phrases=_phrases,
     summary=lambda draft: f"beyond {draft.get('at_most', '')} words",

@@ -107,8 +107,8 @@ def comparison_table(found: Comparison, title: str) -> str:
     return _table(title, ("", "cases", "difference", "verdict"), rows) + "".join(f"- {_cell(n)}\n" for n in found.notes)
 
 
-def _table(title: str, heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    lines = [f"### {_cell(title)}", "", _line(heads), _line(["---"] * len(heads)), *map(_line, rows)]
+def _table(title: str, headers: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [f"### {_cell(title)}", "", _line(headers), _line(["---"] * len(headers)), *map(_line, rows)]
     return "\n".join(lines) + "\n\n"
 
 

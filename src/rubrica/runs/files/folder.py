@@ -70,6 +70,13 @@ def begin(folder: Path, manifest: Manifest, *, resume: bool = True) -> RunOpenin
     return RunOpening("restarted", manifest, changes, place)
 
 
+@contextmanager
+def open_run_folder(folder: Path, manifest: Manifest, *, resume: bool = True) -> Iterator[RunOpening]:
+    """A run's folder, for this process alone: gone on with, or begun anew."""
+    with locked(folder):
+        yield begin(folder, manifest, resume=resume)
+
+
 def drop_derived(folder: Path) -> None:
     """Remove what is made of the evaluations, because they are about to change."""
     for name in (COLUMNS, SUMMARY, PAGE):

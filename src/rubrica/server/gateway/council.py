@@ -54,16 +54,16 @@ class GatewayCouncil:
     name = COUNCIL
 
     def __init__(self, council_service: CouncilService, models: Sequence[str], tokens: int) -> None:
-        self._chamber, self.models, self.tokens = council_service, models, tokens
+        self._council_service, self.models, self.tokens = council_service, models, tokens
 
     async def __call__(self, chat: Chat) -> CouncilAnswer:
         """The council's answer to a request. A QuorumError says who did not take part."""
         started = time.perf_counter()
-        result = await self._chamber.hear(council_request_of(chat))
+        result = await self._council_service.hear(council_request_of(chat))
         return completion_of(result, (time.perf_counter() - started) * 1000)
 
     async def close(self) -> None:
-        await self._chamber.close()
+        await self._council_service.close()
 
 
 def council_request_of(chat: Chat) -> CouncilRequest:

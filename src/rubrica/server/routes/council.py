@@ -59,18 +59,18 @@ router = APIRouter(prefix="/v1/council", route_class=JsonRoute, tags=["council"]
     responses={200: {"content": {"application/json": {"schema": RESULT}, EVENTS: STREAM}}},
     openapi_extra={"requestBody": {"content": {"application/json": {"example": EXAMPLE}}}},
 )
-async def run_council(request: Request, wish: CouncilRequest, caller: Signed, service: Serving) -> Response:
+async def run_council(request: Request, council_request: CouncilRequest, caller: Signed, service: Serving) -> Response:
     """Authors. Every model answers, reviews the others' answers by rubric, and the chair writes the final answer; that
     takes up to three times the seconds of a tier. With `Accept: text/event-stream` each step is told as it happens.
     The session ends when the client goes away. With too few answers there is no result: 503, `dropped` says why."""
     council_service = _council_service(caller, service)
     if EVENTS in request.headers.get("accept", ""):
-        return _events(request, caller, service, wish)
+        return _events(request, caller, service, council_request)
     found: list[CouncilResult] = []
 
     async def session() -> None:
-        async with service.spending.paying(caller, await council_service.quote(wish)):
-            found.append(await council_service.hear(wish))
+        async with service.spending.paying(caller, await council_service.quote(council_request)):
+            found.append(await council_service.hear(council_request))
 
     try:
         if not await shared_instance(request.app, ClientPresence).attend(request.receive, session()):
@@ -108,10 +108,10 @@ async def stream_council(
     if "last-event-id" in request.headers:
         return Response(status_code=204)
     members = None if models is None else tuple(name for part in models.split(",") if (name := part.strip()))
-    wish = CouncilRequest(
+    council_request = CouncilRequest(
         question=question, models=members, chair=chair, tier=tier, scoring=scoring, pool=pool, seed=seed
     )
-    return _events(request, caller, service, wish)
+    return _events(request, caller, service, council_request)
 
 
 def _council_service(caller: Caller, service: Service) -> CouncilService:
@@ -121,13 +121,13 @@ def _council_service(caller: Caller, service: Service) -> CouncilService:
     return service.council
 
 
-def _events(request: Request, caller: Caller, service: Service, wish: CouncilRequest) -> Response:
+def _events(request: Request, caller: Caller, service: Service, council_request: CouncilRequest) -> Response:
     council_service = _council_service(caller, service)
-    council_service.settings(wish)  # what cannot be asked is told as a reply
+    council_service.settings(council_request)  # what cannot be asked is told as a reply
 
     async def session(listener: Listener) -> CouncilResult:
-        async with service.spending.paying(caller, await council_service.quote(wish)):
-            return await council_service.hear(wish, listener)
+        async with service.spending.paying(caller, await council_service.quote(council_request)):
+            return await council_service.hear(council_request, listener)
 
     scope = request.scope
     return CouncilEvents(session, lambda error: _refused(scope, error), shared_instance(request.app, ClientPresence))

@@ -79,9 +79,9 @@ async def create(request: Request, body: Definition, caller: Signed, service: Se
 
 
 @router.get("", response_model=EvaluationPage, summary="List rubrics")
-async def listed(caller: Signed, service: Serving, sought: Annotated[RubricListQuery, Query()]) -> Response:
+async def listed(caller: Signed, service: Serving, query: Annotated[RubricListQuery, Query()]) -> Response:
     """What is public, and your own. An admin sees everybody's."""
-    wanted, limit = sought.wanted(), sought.limit
+    wanted, limit = query.wanted(), query.limit
     found = await service.database.read(catalogue.browse, caller, wanted, limit + 1)
     last = found[limit - 1] if len(found) > limit else None
     following = None if last is None else encode_cursor([last.slug, last.id])

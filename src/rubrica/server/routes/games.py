@@ -161,8 +161,8 @@ async def _check_attachments(
     app: FastAPI, caller: Caller, game_id: UUID, wanted: Sequence[Attaching]
 ) -> list[NewAttachment]:
     service: Service = app.state.service
-    wishes = [item.wish() for item in wanted]
-    resolved = await service.database.read(attachments.resolve, caller, game_id, wishes)
+    requests = [item.request() for item in wanted]
+    resolved = await service.database.read(attachments.resolve, caller, game_id, requests)
     under = None if any(isinstance(item, AttachingOne) for item in wanted) else "evaluations"
     return await run_for_user(app, caller, attachments.check_attachments, resolved, under=under)
 

@@ -79,8 +79,8 @@ async def make(request: Request, body: NewKey, caller: Signed, service: Serving)
     cannot be kept."""
     if request.scope["state"].get("claim") is not None:
         raise InputError("a key is made without an Idempotency-Key: its reply holds a secret and is kept nowhere")
-    wish = KeyRequest(body.role, body.user, body.label, body.per_minute, body.usd_per_day)
-    issued = await service.database.write(create_key, caller, wish, service.clock())
+    key_request = KeyRequest(body.role, body.user, body.label, body.per_minute, body.usd_per_day)
+    issued = await service.database.write(create_key, caller, key_request, service.clock())
     headers = {"Location": f"/api/keys/{issued.key.id}", "Cache-Control": "no-store"}
     return render(RouteAnswer({**_key_dict(issued.key), "key": issued.secret}, 201, headers))
 

@@ -144,10 +144,10 @@ class MarketListQuery(BaseModel):
 
 
 @router.get("/evaluations", response_model=OfferPage, summary="Browse public rubrics")
-async def browse(service: Serving, sought: Annotated[MarketListQuery, Query()]) -> Response:
+async def browse(service: Serving, query: Annotated[MarketListQuery, Query()]) -> Response:
     """Every order is total, so pages neither repeat nor skip anything while others add to the list."""
-    after = _position(sought.cursor, sought.sort)
-    found = await service.database.read(marketplace.browse, sought.filters(), sought.sort, sought.limit, after)
+    after = _position(query.cursor, query.sort)
+    found = await service.database.read(marketplace.browse, query.filters(), query.sort, query.limit, after)
     return _page(found, service.clock())
 
 
@@ -240,8 +240,8 @@ def _imported(made: RubricEntry) -> RouteAnswer:
     return RouteAnswer(made.shown(), 201, {"Location": f"/api/evaluations/{made.listing.id}", "ETag": etag(made.tag)})
 
 
-def _rated(standing: ListingStats) -> RouteAnswer:
-    return RouteAnswer({"rating": standing.rating, "reviews": standing.reviews})
+def _rated(stats: ListingStats) -> RouteAnswer:
+    return RouteAnswer({"rating": stats.rating, "reviews": stats.reviews})
 
 
 def _review(review: MarketReview) -> dict[str, object]:

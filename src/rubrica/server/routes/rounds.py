@@ -75,14 +75,14 @@ async def evaluate(
             return [await service.database.read(open_turn, caller, game_id, submission, now)], True
         return await service.database.read(open_catch_up, caller, game_id, submission.player, now)
 
-    def bench(now: datetime) -> RoundJudging:
+    def session(now: datetime) -> RoundJudging:
         return RoundJudging(service.plans.of, caller, now, service.work.of(caller.user_id), service.spending)
 
     async def keep(judged: JudgedRounds, complete: bool) -> Response:
         return await write_once(request, partial(_rounds_answer, game_id, complete), rounds.keep_rounds, judged)
 
     async with shared_instance(request.app, KeyedLocks).of((game_id, what)):
-        return await judge_and_keep(opened, bench, keep, service.clock)
+        return await judge_and_keep(opened, session, keep, service.clock)
 
 
 @router.get("/{game_id}/rounds", response_model=RoundPage, summary="List rounds")

@@ -133,9 +133,9 @@ async def fork(
 ) -> Response:
     """Authors. A private copy of your own, with its examples, that remembers where it comes from. A name that you use
     already gets a number."""
-    wish = body or Fork(name=None, version=None)
-    name = None if wish.name is None else _name(wish.name)
-    return await write_once(request, created, catalogue.fork, caller, reference, wish.version, name, service.clock())
+    wanted = body or Fork(name=None, version=None)
+    name = None if wanted.name is None else _name(wanted.name)
+    return await write_once(request, created, catalogue.fork, caller, reference, wanted.version, name, service.clock())
 
 
 @router.get("/{reference}/lineage", response_model=LineageShown, summary="Read a lineage")

@@ -10,7 +10,6 @@ from nicegui import ui
 
 from rubrica.studio.builder.anchors import AnchorRow, anchors_of, coverage, rows_of, spread
 from rubrica.studio.builder.dimensions import (
-    KINDS,
     add_dimension,
     kind_of,
     move_dimension,
@@ -22,6 +21,7 @@ from rubrica.studio.builder.dimensions import (
     with_weights,
 )
 from rubrica.studio.builder.document import Path, append, at, list_at, mapping_at, put, remove
+from rubrica.studio.builder.form_schema import choices_of, field_at
 from rubrica.studio.builder.weights import normalise_weights, rebalance
 
 from .editor import DraftEditor, focus, keep_focus
@@ -38,12 +38,12 @@ from .fields import (
 )
 from .formula_field import FormulaField
 from .rule_forms import draw_rules
+from .schema_fields import other_fields
 
 SECTION = "dimensions"
 # The page's own copy of the value follows at once, so that drawing it anew does not throw the slider back.
 _MOVED = "(event) => { element.props.value = Number(event.target.value); emit(element.props.value) }"
 OFFLINE = {"": "nothing: it stays unscored", "formula": "one formula", "rules": "rules", "checks": "a checklist"}
-SCORING = {"cumulative": "add up", "proportional": "share of those possible", "binary": "all or nothing"}
 _BEGUN: dict[str, dict[str, Any]] = {
     "formula": {"formula": "min(word_count / 50, 1)", "confidence": 0.3},
     "rules": {"rules": [{"when": "word_count > 100", "add": -1, "because": ""}], "confidence": 0.3},
@@ -75,19 +75,19 @@ def draw_dimensions(editor: DraftEditor) -> None:
 def _folded(editor: DraftEditor, path: Path, redraw: Callable[[], None]) -> None:
     """A dimension, or a part of one, under its title."""
 
-    def heads() -> tuple[str, str]:
+    def headings() -> tuple[str, str]:
         axis = at(editor.document, path)
-        return str(at(axis, ("title",), "") or path[-1]), KINDS[kind_of(axis)]
+        return str(at(axis, ("title",), "") or path[-1]), choices_of("Dimension", "scorer")[kind_of(axis)]
 
-    retitle(editor, folded_section(editor, path, *heads(), partial(_axis, editor, path, redraw)), heads)
+    retitle(editor, folded_section(editor, path, *headings(), partial(_axis, editor, path, redraw)), headings)
 
 
 def _show_messages(label: ui.label, messages: Any) -> None:
     label.set_text("\n".join(messages))
 
 
-def _add(editor: DraftEditor, path: Path, wish: str) -> None:
-    document, name = add_dimension(editor.document, path, wish)
+def _add(editor: DraftEditor, path: Path, new_name: str) -> None:
+    document, name = add_dimension(editor.document, path, new_name)
     editor.opened.add((*path, name))
     editor.change(document, SECTION, "profiles", "sections")
     found = editor.nearest((*path, name, "name"))
@@ -171,19 +171,20 @@ def _axis(editor: DraftEditor, path: Path, redraw: Callable[[], None]) -> None:
     with ui.element("div").classes("row tools"):
         field = name_field(editor, "Name in formulas", path, partial(rename_thing, editor, path))
         editor.place((*path, "name"), field)
-        text_field(editor, (*path, "title"), "Title")
+        text_field(editor, (*path, "title"))
         icon_button("arrow_upward", "Move up", partial(_shift, editor, path, -1))
         icon_button("arrow_downward", "Move down", partial(_shift, editor, path, 1))
         icon_button("delete", "Remove the part" if is_part else "Remove the dimension", partial(_drop, editor, path))
-    text_field(editor, (*path, "asks"), "What a judge is asked about the response", area=True)
+    text_field(editor, (*path, "asks"), area=True)
     kind = kind_of(at(editor.document, path))
-    kinds = {name: title for name, title in KINDS.items() if not (is_part and name == "parts")}
+    scorer = field_at(editor.document, (*path, "scorer"))
+    kinds = {name: words for name, words in (scorer.choices or {}).items() if not (is_part and name == "parts")}
 
     def turn(event: Any) -> None:
         editor.change(with_scoring(editor.document, path, event.value), structural=True)
         redraw()
 
-    choice = ui.select(kinds, label="How it is scored", value=kind, on_change=turn)
+    choice = ui.select(kinds, label=scorer.title, value=kind, on_change=turn)
     keep_focus(choice.props("outlined dense options-dense").classes("medium"), (*path, "scorer"))
     if kind == "judge":
         draw_anchors(editor, path, str(path[1]))
@@ -192,10 +193,9 @@ def _axis(editor: DraftEditor, path: Path, redraw: Callable[[], None]) -> None:
         _parts(editor, (*path, "parts"), redraw)
     else:
         draw_recipe(editor, path, kind, redraw)
-    if not is_part:
-        folded_section(
-            editor, (*path, "more"), "More", "its own scale, when it applies, pictures", partial(_more, editor, path)
-        )
+    told = "pictures" if is_part else "its own scale, when it applies, pictures"
+    if not is_part or kind == "judge":
+        folded_section(editor, (*path, "more"), "More", told, partial(_more, editor, path))
 
 
 def _shift(editor: DraftEditor, path: Path, by: int) -> None:
@@ -294,38 +294,39 @@ def _offline(editor: DraftEditor, path: Path, redraw: Callable[[], None]) -> Non
     with ui.element("div").classes("row"):
         choice = ui.select(OFFLINE, label="Without a model, it is scored by", value=way, on_change=turn)
         keep_focus(choice.props("outlined dense options-dense").classes("medium"), (*place, "way"))
-        if way:
-            number_field(editor, (*place, "confidence"), "Confidence, 0 to 1", default=1)
     if way:
         with ui.element("div").classes("sub"):
             draw_recipe(editor, place, "check" if way == "checks" else way, redraw)
+            other_fields(editor, place)
 
 
 def draw_recipe(editor: DraftEditor, path: Path, kind: str, redraw: Callable[[], None]) -> None:
     """A way to score without a model: a formula, a checklist, or rules."""
     if kind == "formula":
-        FormulaField(editor, (*path, "formula"), "The score on the scale")
+        FormulaField(editor, (*path, "formula"))
     elif kind == "check":
         _checks(editor, (*path, "checks"), redraw)
     else:
         with ui.element("div").classes("row"):
-            number_field(editor, (*path, "start"), "Start", default=0)
-            choice_field(editor, (*path, "scoring"), "Points", SCORING, default="cumulative", then=redraw)
+            number_field(editor, (*path, "start"))
+            choice_field(editor, (*path, "scoring"), then=redraw)
             if at(editor.document, (*path, "scoring")) == "proportional":
-                number_field(editor, (*path, "possible"), "Possible")
+                number_field(editor, (*path, "possible"))
             if at(editor.document, (*path, "scoring")) == "binary":
-                number_field(editor, (*path, "win_at"), "Wins at")
+                number_field(editor, (*path, "win_at"))
         draw_rules(editor, (*path, "rules"), redraw)
+    number_field(editor, (*path, "confidence"))
 
 
 def _checks(editor: DraftEditor, path: Path, redraw: Callable[[], None]) -> None:
     for index in range(len(list_at(editor.document, path))):
         with ui.element("div").classes("row top sub-row"):
-            text_field(editor, (*path, index, "name"), "Name", wide=False)
-            FormulaField(editor, (*path, index, "that"), "Holds when")
-            number_field(editor, (*path, index, "weight"), "Weight", default=1)
+            text_field(editor, (*path, index, "name"), wide=False)
+            FormulaField(editor, (*path, index, "that"))
+            number_field(editor, (*path, index, "weight"))
             icon_button("delete", "Remove the check", partial(_cut, editor, (*path, index), redraw))
-            text_field(editor, (*path, index, "otherwise"), "Otherwise, say")
+            text_field(editor, (*path, index, "otherwise"))
+            other_fields(editor, (*path, index))
 
     def another() -> None:
         editor.change(append(editor.document, path, {"name": "", "that": "word_count > 0"}), structural=True)
@@ -347,10 +348,6 @@ def _parts(editor: DraftEditor, path: Path, redraw: Callable[[], None]) -> None:
 
 
 def _more(editor: DraftEditor, path: Path) -> None:
-    with ui.element("div").classes("row"):
-        number_field(editor, (*path, "scale", "min"), "Scale from")
-        number_field(editor, (*path, "scale", "max"), "Scale to")
-        ui.label("left empty, it has the rubric’s scale").classes("quiet")
-    FormulaField(editor, (*path, "applies"), "Applies when (left empty: always)")
     if kind_of(at(editor.document, path)) == "judge":
-        switch_field(editor, (*path, "looks"), "Judged by looking at the pictures")
+        switch_field(editor, (*path, "looks"))
+    other_fields(editor, path)

@@ -4,37 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, get_args
 
 from pydantic import ValidationError
 
-from rubrica.model.rubric import ScorerKind
+from rubrica.model.rubric import Profiles, Recipe, ScorerKind
 from rubrica.model.scale import Scale
 
 from .document import Data, Path, at, free_name, list_at, mapping_at, move, put, rename
+from .form_schema import formula_keys
 from .weights import add_weight, normalise_weights, remove_weight
 
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}", re.ASCII)
-KINDS: Mapping[ScorerKind, str] = {
-    "judge": "A judge answers a question",
-    "rules": "Rules give and take points",
-    "formula": "One formula",
-    "check": "A checklist",
-    "parts": "Parts, weighed together",
-}
-_BLOCKS = (
-    "rules",
-    "start",
-    "scoring",
-    "possible",
-    "win_at",
-    "formula",
-    "checks",
-    "parts",
-    "scorer",
-    "offline",
-    "looks",
-)
+BLOCKS: Mapping[ScorerKind, str] = {"parts": "parts", "rules": "rules", "formula": "formula", "check": "checks"}
+"""What holds each way of scoring that needs no judge."""
 _BEGUN: Mapping[str, Data] = {
     "judge": {"scorer": "judge"},
     "rules": {"rules": [{"when": "word_count > 100", "add": -1, "because": "too long"}]},
@@ -55,9 +38,9 @@ def with_weights(document: Data, path: Path, weights: Mapping[str, float]) -> Da
     return document
 
 
-def add_dimension(document: Data, path: Path, wish: str) -> tuple[Data, str]:
+def add_dimension(document: Data, path: Path, new_name: str) -> tuple[Data, str]:
     """The document with a further dimension (or part), which a judge answers, and its name."""
-    name = free_name(mapping_at(document, path), wish)
+    name = free_name(mapping_at(document, path), new_name)
     if path == ("dimensions",) and weighed_by_profiles(document):
         document = put(document, (*path, name), {"asks": "", "scorer": "judge"})
         return _profiles(document, lambda own: {**own, name: 0.0}), name
@@ -99,18 +82,12 @@ def rename_dimension(document: Data, path: Path, name: str) -> Data:
     return found
 
 
-FORMULAS = frozenset(
-    {"formula", "when", "that", "applies", "expression", "score_formula", "cap", "floor", "before", "add"}
-)
-"""Keys whose texts are formulas."""
-
-
 def _reworded(value: Any, old: str, new: str, key: str = "") -> Any:
     if isinstance(value, Mapping):
         return {inner: _reworded(kept, old, new, str(inner)) for inner, kept in value.items()}
     if isinstance(value, list):
         return [_reworded(item, old, new, key) for item in value]
-    if isinstance(value, str) and (key in FORMULAS or (key == "metric" and value == old)):
+    if isinstance(value, str) and (key in formula_keys() or (key == "metric" and value == old)):
         text = re.sub(rf"\b{re.escape(old)}\b", new, value)
         return re.sub(rf"\b{re.escape(old)}_share\b", f"{new}_share", text)
     return value
@@ -122,18 +99,18 @@ def with_scoring(document: Data, path: Path, kind: ScorerKind) -> Data:
     A recipe that a judged dimension had offline becomes its own, and the other way round, so that nothing is lost.
     """
     axis = mapping_at(document, path)
-    recipe = {key: value for key, value in axis.items() if key in _BLOCKS and key not in ("offline", "scorer", "looks")}
-    kept = {key: value for key, value in axis.items() if key not in _BLOCKS}
+    recipe = {key: value for key, value in axis.items() if key in (*Recipe.model_fields, "parts")}
+    kept = {key: value for key, value in axis.items() if key not in (*recipe, "offline", "scorer", "looks")}
     stand_in = axis.get("offline") if isinstance(axis.get("offline"), Mapping) else None
     if kind == "judge":
-        stand_in = stand_in or ({**recipe} if recipe and "parts" not in recipe else None)
+        is_whole = "parts" not in recipe and any(block in recipe for block in BLOCKS.values())
+        stand_in = stand_in or (recipe if is_whole else None)
         return put(document, path, {**kept, "scorer": "judge", **({"offline": stand_in} if stand_in else {})})
     if kind == "parts":
         part = {"weight": 1.0, "asks": axis.get("asks", ""), "scorer": "judge"}
         return put(document, path, {**kept, "parts": recipe.get("parts") or {free_name([], "first_part"): part}})
-    block = {"rules": "rules", "formula": "formula", "check": "checks"}[kind]
-    if stand_in and block in stand_in:  # how far it can be trusted in a judge's place is not said of it any more
-        own = {key: value for key, value in stand_in.items() if key != "reliability"}
+    if stand_in and BLOCKS[kind] in stand_in:
+        own = {key: value for key, value in stand_in.items() if key in Recipe.model_fields}
         return put(document, path, {**kept, **own})
     return put(document, path, {**kept, **_BEGUN[kind]})
 
@@ -146,11 +123,9 @@ def kind_of(axis: Any) -> ScorerKind:
     """
     if not isinstance(axis, Mapping):
         return "judge"
-    said = next((kind for kind in KINDS if kind == axis.get("scorer")), None)
-    if said is not None:
-        return said
-    blocks: dict[str, ScorerKind] = {"parts": "parts", "rules": "rules", "formula": "formula", "checks": "check"}
-    return next((kind for key, kind in blocks.items() if key in axis), "judge")
+    kinds: tuple[ScorerKind, ...] = get_args(ScorerKind)
+    said = [kind for kind in kinds if kind == axis.get("scorer")]
+    return [*said, *(kind for kind, block in BLOCKS.items() if block in axis), "judge"][0]
 
 
 def scale_of(document: Data, dimension: str | None = None) -> Scale:
@@ -164,7 +139,7 @@ def scale_of(document: Data, dimension: str | None = None) -> Scale:
 
 def profile_names(document: Data) -> list[str]:
     """The profiles, in their order."""
-    return [name for name in mapping_at(document, ("profiles",)) if name not in ("by", "default", "classify")]
+    return [name for name in mapping_at(document, ("profiles",)) if name not in Profiles.model_fields]
 
 
 def profile_weights(document: Data, profile: str) -> dict[str, float]:
@@ -183,15 +158,15 @@ def with_profile(document: Data, by: str, name: str) -> Data:
     return put(document, ("profiles", name), {**({} if threshold is None else {"threshold": threshold}), **profile})
 
 
-def with_profile_called(document: Data, name: str, wish: str) -> Data:
+def with_profile_called(document: Data, name: str, new_name: str) -> Data:
     """The document with a profile for another value.
 
     >>> with_profile_called({"profiles": {"by": "type", "default": "A", "A": {"threshold": 5}}}, "A", "B")
     {'profiles': {'by': 'type', 'default': 'B', 'B': {'threshold': 5}}}
     """
     is_default = at(document, ("profiles", "default")) == name
-    document = rename(document, ("profiles", name), wish)
-    return put(document, ("profiles", "default"), wish) if is_default else document
+    document = rename(document, ("profiles", name), new_name)
+    return put(document, ("profiles", "default"), new_name) if is_default else document
 
 
 def weighed_by_profiles(document: Data) -> bool:

@@ -127,16 +127,16 @@ def mapping_at(document: Any, path: Path) -> Data:
     return dict(found) if isinstance(found, Mapping) else {}
 
 
-def free_name(taken: Mapping[str, Any] | Sequence[str], wish: str) -> str:
-    """A name that is not taken: the wish itself, or with a number behind it.
+def free_name(taken: Mapping[str, Any] | Sequence[str], new_name: str) -> str:
+    """A name that is not taken: that itself, or with a number behind it.
 
     >>> free_name({"a": 1, "a_2": 1}, "a")
     'a_3'
     """
-    name, number = wish, 1
+    name, number = new_name, 1
     while name in taken:
         number += 1
-        name = f"{wish}_{number}"
+        name = f"{new_name}_{number}"
     return name
 
 

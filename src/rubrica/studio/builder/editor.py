@@ -59,7 +59,7 @@ class DraftEditor:
     sample: DraftSample = field(default_factory=DraftSample)
     unreadable: tuple[Problem, ...] = ()  # why the text is no document; the form shows what it was before
     examination: DraftCheck = field(default_factory=DraftCheck)
-    bench: FormulaSample = field(default_factory=FormulaSample)  # the sample, for formulas
+    formula_sample: FormulaSample = field(default_factory=FormulaSample)  # the sample, for formulas
     locked: set[Path] = field(default_factory=set)  # weights that stay
     opened: set[Path] = field(default_factory=set)  # what is unfolded
     undecided: bool = True  # whether earlier work in the browser is to be gone on with; until then it stays
@@ -196,6 +196,11 @@ class DraftEditor:
             keep_focus(element, path)
         self._places[path] = FormPlace(element, show or (lambda messages: show_problems(element, messages)))
 
+    def has_place(self, path: Path) -> bool:
+        """Whether a part of the document is edited somewhere on the page."""
+        place = self._places.get(path)
+        return place is not None and not place.element.is_deleted
+
     def live(self, element: ui.element, follow: Callable[[], object]) -> None:
         """Call something after every look at the draft, for as long as an element is there."""
         self._live.append((element, follow))
@@ -258,7 +263,7 @@ class DraftEditor:
             return
         self._text, self._size = text, max(1, len(text))
         self.examination = replace(found, problems=self.unreadable) if self.unreadable else found
-        self.bench = FormulaSample(found.context, found.evaluation or self.bench.evaluation)
+        self.formula_sample = FormulaSample(found.context, found.evaluation or self.formula_sample.evaluation)
         with self.client:
             self._tell()
             self.keep()

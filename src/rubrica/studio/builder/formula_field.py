@@ -11,6 +11,7 @@ from nicegui import ui
 
 from rubrica.engine.vocabulary import Scope
 from rubrica.studio.builder.document import Path
+from rubrica.studio.builder.form_schema import field_at
 from rubrica.studio.builder.formulas import (
     NameSuggestion,
     completed,
@@ -42,9 +43,9 @@ _FILL = """{
 class FormulaField:
     """One formula of the document."""
 
-    def __init__(self, editor: DraftEditor, path: Path, label: str, scope: Scope = "context") -> None:
+    def __init__(self, editor: DraftEditor, path: Path, scope: Scope = "context") -> None:
         self._draft, self._path, self._scope, self._caret = editor, path, scope, 0
-        self._label = label
+        label = field_at(editor.document, path).title
         with ui.element("div").classes("formula grow"):
             self.input = ui.input(label, value=text_at(editor.document, path), on_change=self._changed)
             self.input.props("outlined dense input-class=mono spellcheck=false autocomplete=off data-formula")
@@ -74,7 +75,7 @@ class FormulaField:
             )
         if self._messages:
             return Markup('<span class="wrong" role="alert">{}</span>').format(" ".join(self._messages))
-        value, why = value_of(text, document, self._scope, self._draft.bench)
+        value, why = value_of(text, document, self._scope, self._draft.formula_sample)
         if value is not None:
             return Markup('on the sample: <b class="mono">{}</b>').format(shown_value(value, text))
         return Markup("on the sample: no value ({})").format(why) if why else Markup("")

@@ -15,6 +15,7 @@ from rubrica.errors import FormulaError, FormulaFault, PatternError
 from rubrica.formula import FUNCTIONS, Formula, name_hint, never_a_name, parse
 from rubrica.model.context import Context, Metadata
 from rubrica.model.evaluation import Evaluation
+from rubrica.model.rubric import Profiles
 from rubrica.model.rules import Pattern
 from rubrica.scorers.namespace import CONTEXT_COUNTS, NameSources, Namespace
 from rubrica.scorers.pattern_table import PatternTable
@@ -22,7 +23,6 @@ from rubrica.scoring.decision_plan import share_name
 from rubrica.text import text_features
 from rubrica.text.texts import Texts
 
-from .dimensions import profile_names
 from .document import Data, at, mapping_at
 
 MOST_OFFERED = 8
@@ -77,7 +77,9 @@ class FormulaSample:
 def suggestions(document: Data, scope: Scope) -> list[NameSuggestion]:
     """Everything that a formula of the document may read, the document's own names first."""
     own: list[NameSuggestion] = []
-    if scope != "context":
+    if scope == "reliability":
+        own.append(NameSuggestion("offline_value", "the score that the rules gave"))
+    elif scope != "context":
         for name, dimension in mapping_at(document, ("dimensions",)).items():
             title = dimension.get("title") if isinstance(dimension, Mapping) else ""
             own.append(NameSuggestion(name, f"score of the dimension {title or name}"))
@@ -106,7 +108,9 @@ def suggestions(document: Data, scope: Scope) -> list[NameSuggestion]:
 
 def has_threshold(document: Data) -> bool:
     """Whether formulas may read `threshold`."""
-    profiles = [mapping_at(document, ("profiles",))[name] for name in profile_names(document)]
+    profiles = [
+        profile for key, profile in mapping_at(document, ("profiles",)).items() if key not in Profiles.model_fields
+    ]
     return at(document, ("threshold",)) is not None or (
         bool(profiles) and all(at(profile, ("threshold",)) is not None for profile in profiles)
     )
@@ -189,14 +193,14 @@ def pointed(text: str, column: int) -> tuple[str, str]:
     return ahead + shown + behind, " " * (column - 1 - start + len(ahead)) + "^"
 
 
-def value_of(text: str, document: Data, scope: Scope, bench: FormulaSample) -> tuple[float | None, str]:
+def value_of(text: str, document: Data, scope: Scope, formula_sample: FormulaSample) -> tuple[float | None, str]:
     """The value of a formula on the sample; without one, why there is none."""
     try:
         formula = parse(text)
     except FormulaError:
         return None, ""
     try:
-        return float(formula.value(_names(formula, document, scope, bench))), ""
+        return float(formula.value(_names(formula, document, scope, formula_sample))), ""
     except FormulaFault as fault:
         return None, str(fault)
 
@@ -217,7 +221,7 @@ def _is_condition(text: str) -> bool:
     return kind in ("Compare", "Logic", "Not")
 
 
-def _names(formula: Formula, document: Data, scope: Scope, bench: FormulaSample) -> Namespace:
+def _names(formula: Formula, document: Data, scope: Scope, formula_sample: FormulaSample) -> Namespace:
     """The sample as a formula reads it: what is half-written in the document is left out."""
     lexicon = PatternTable()
     for name, pattern in mapping_at(document, ("patterns",)).items():
@@ -227,10 +231,10 @@ def _names(formula: Formula, document: Data, scope: Scope, bench: FormulaSample)
             except (PatternError, ValidationError):
                 continue
     lexicon.build()
-    known: dict[str, Any] = {name: bench.feature(name) for name in formula.names if name in text_features()}
+    known: dict[str, Any] = {name: formula_sample.feature(name) for name in formula.names if name in text_features()}
     known |= mapping_at(document, ("settings",))
     threshold = at(document, ("threshold",))
-    judged = bench.evaluation
+    judged = formula_sample.evaluation
     if judged is not None and judged.threshold is not None:
         threshold = judged.threshold
     if threshold is not None:
@@ -246,4 +250,4 @@ def _names(formula: Formula, document: Data, scope: Scope, bench: FormulaSample)
         for name, given in mapping_at(document, ("context",)).items()
         if at(given, ("default",)) is not None or at(given, ("optional",))
     }
-    return Namespace(bench.context, NameSources(lexicon, tuple(sorted(formula.names)), defaults), known)
+    return Namespace(formula_sample.context, NameSources(lexicon, tuple(sorted(formula.names)), defaults), known)

@@ -12,11 +12,13 @@ from rubrica.studio.builder.anchors import ScaleStretch
 from rubrica.studio.builder.bands import Band
 from rubrica.studio.builder.dimensions import NAME
 from rubrica.studio.builder.document import Path, at, list_at, mapping_at, move, put, rename
+from rubrica.studio.builder.form_schema import field_at
 from rubrica.studio.builder.sections import ROOT, by_formula, members_of, summary_of, with_member, with_section
 
 from .editor import DraftEditor, focus, keep_focus
 from .fields import folded_section, icon_button, name_field, retitle, text_field
 from .formula_field import FormulaField
+from .schema_fields import other_fields
 from .verdict_forms import verdict_lines, write_verdict
 
 WAYS = {False: "the mean of its dimensions", True: "a formula"}
@@ -35,10 +37,10 @@ def draw_sections(editor: DraftEditor) -> None:
             _section(editor, name)
         ui.button("Add a section", icon="add", on_click=partial(_add_section, editor)).props("flat dense no-caps")
 
-    def heads() -> tuple[str, str]:
+    def headings() -> tuple[str, str]:
         return "Sections", summary_of(editor.document) or "groups of dimensions with a score of their own"
 
-    retitle(editor, folded_section(editor, ROOT, *heads(), body), heads)
+    retitle(editor, folded_section(editor, ROOT, *headings(), body), headings)
 
 
 def _add_section(editor: DraftEditor) -> None:
@@ -53,13 +55,13 @@ def _add_section(editor: DraftEditor) -> None:
 def _section(editor: DraftEditor, name: str) -> None:
     path: Path = (*ROOT, name)
 
-    async def called(wish: str) -> None:
-        if NAME.fullmatch(wish) is None:
+    async def called(new_name: str) -> None:
+        if NAME.fullmatch(new_name) is None:
             ui.notify("A name is a letter, then letters, digits and _.", type="warning")
-        elif wish in mapping_at(editor.document, ROOT):
-            ui.notify(f"There already is a section called {wish}.", type="warning")
+        elif new_name in mapping_at(editor.document, ROOT):
+            ui.notify(f"There already is a section called {new_name}.", type="warning")
         else:
-            await editor.move_path(path, (*ROOT, wish), lambda now: rename(now, path, wish))
+            await editor.move_path(path, (*ROOT, new_name), lambda now: rename(now, path, new_name))
 
     def drop() -> None:
         editor.change(put(editor.document, path, None), "sections")
@@ -67,7 +69,7 @@ def _section(editor: DraftEditor, name: str) -> None:
 
     def body() -> None:
         with ui.element("div").classes("row tools"):
-            text_field(editor, (*path, "title"), "Title of the section")
+            text_field(editor, (*path, "title"))
             name_field(editor, "Name in results", path, called)
             icon_button("arrow_upward", "Move the section up", partial(_shift, editor, path, -1))
             icon_button("arrow_downward", "Move the section down", partial(_shift, editor, path, 1))
@@ -75,12 +77,13 @@ def _section(editor: DraftEditor, name: str) -> None:
         _members(editor, name)
         _score(editor, name)
         _rulings(editor, path)
+        other_fields(editor, path, scope="section")
 
-    def heads() -> tuple[str, str]:
+    def headings() -> tuple[str, str]:
         members = ", ".join(members_of(editor.document, name)) or "no dimension yet"
         return str(at(editor.document, (*path, "title"), "") or name), members
 
-    retitle(editor, folded_section(editor, path, *heads(), body), heads)
+    retitle(editor, folded_section(editor, path, *headings(), body), headings)
 
 
 def _shift(editor: DraftEditor, path: Path, by: int) -> None:
@@ -103,7 +106,7 @@ def _members(editor: DraftEditor, name: str) -> None:
 
     members = members_of(editor.document, name)
     with ui.element("div").props('role="group" aria-label="Dimensions in the section"') as holder:
-        ui.label("Dimensions in it").classes("label")
+        ui.label(field_at(editor.document, path).title).classes("label")
         with ui.element("div").classes("members"):
             every = mapping_at(editor.document, ("dimensions",))
             for dimension in (*every, *(one for one in members if one not in every)):
@@ -125,7 +128,7 @@ def _score(editor: DraftEditor, name: str) -> None:
     choice = ui.select(WAYS, label="Its score is", value=is_formula, on_change=turn)
     keep_focus(choice.props("outlined dense options-dense").classes("medium"), (*path, "way"))
     if is_formula:
-        FormulaField(editor, path, "Score of the section", "score")
+        FormulaField(editor, path, "score")
 
 
 def _rulings(editor: DraftEditor, path: Path) -> None:
@@ -151,11 +154,11 @@ def draw_bands(editor: DraftEditor) -> None:
     def body() -> None:
         _Bands(editor)
 
-    def heads() -> tuple[str, str]:
+    def headings() -> tuple[str, str]:
         names = [row.name for row in bands.rows_of(at(editor.document, BANDS)) if row.name]
         return "Bands", ", ".join(names) or "names for levels of the score, such as good or poor"
 
-    retitle(editor, folded_section(editor, BANDS, *heads(), body), heads)
+    retitle(editor, folded_section(editor, BANDS, *headings(), body), headings)
 
 
 class _Bands:
@@ -190,7 +193,7 @@ class _Bands:
     def _row(self, number: int, row: Band) -> None:
         with ui.element("div").classes("band"):
             name = ui.input("Band", value=row.name, on_change=partial(self._named, number))
-            keep_focus(name.props("outlined dense maxlength=60"), (*BANDS, number, "name"))
+            keep_focus(name.props("outlined dense"), (*BANDS, number, "name"))
             start = ui.number("From, in percent", value=row.start, on_change=partial(self._begun, number))
             keep_focus(start.props("outlined dense step=any").on("change", self._sort), (*BANDS, number, "start"))
             icon_button("delete", f"Remove the band {row.name}".strip(), partial(self._drop, number))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from rubrica.model.rubric import Normalisation
@@ -16,33 +15,16 @@ EXAMPLE = (10.0, 15.0, 40.0)
 """Points of three players."""
 
 
-@dataclass(frozen=True, slots=True)
-class NormalisationMethod:
-    """One method: what it is called in a list, and what it does."""
-
-    title: str
-    says: str
-
-
-WAYS: Mapping[Method, NormalisationMethod] = {
-    "none": NormalisationMethod("As they are", "Scores are compared as they are."),
-    "percentage_of_max": NormalisationMethod(
-        "As a share of the most", "Each score becomes its share of the most points that can be had, or were."
-    ),
-    "min_max": NormalisationMethod(
-        "From lowest to highest", "The lowest score becomes 0, the highest 1, the others lie in between."
-    ),
-    "log": NormalisationMethod(
-        "From lowest to highest, large leads shrunk",
-        "Like from lowest to highest, but on logarithms: for points without an upper end, where one player may have "
-        "ten times as many as another.",
-    ),
-    "z_score": NormalisationMethod(
-        "By the distance from the mean",
-        "Each score becomes its distance from the mean, in standard deviations: 0 is average, above 0 is better. It "
-        "takes out how strict a judge is.",
-    ),
+WAYS: Mapping[Method, str] = {
+    "none": "Scores are compared as they are.",
+    "percentage_of_max": "Each score becomes its share of the most points that can be had, or were.",
+    "min_max": "The lowest score becomes 0, the highest 1, the others lie in between.",
+    "log": "Like from lowest to highest, but on logarithms: for points without an upper end, where one player may have "
+    "ten times as many as another.",
+    "z_score": "Each score becomes its distance from the mean, in standard deviations: 0 is average, above 0 is "
+    "better. It takes out how strict a judge is.",
 }
+"""What each method does."""
 
 
 def method_of(document: Mapping[str, Any], key: str) -> Method:

@@ -53,9 +53,9 @@ def write_note(document: Data, name: str, text: str, also: Sequence[str]) -> Dat
     return put(document, (*ROOT, name), note)
 
 
-def rename_note(document: Data, name: str, wish: str) -> Data:
+def rename_note(document: Data, name: str, new_name: str) -> Data:
     """The document with a note for another value."""
-    return rename(document, (*ROOT, name), wish)
+    return rename(document, (*ROOT, name), new_name)
 
 
 def remove_note(document: Data, name: str) -> Data:

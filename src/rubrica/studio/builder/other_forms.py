@@ -9,6 +9,7 @@ from typing import Any
 from nicegui import ui
 
 from rubrica.engine.expand import slug
+from rubrica.model.rubric import Profiles
 from rubrica.studio.builder.dimensions import (
     profile_names,
     profile_weights,
@@ -17,6 +18,8 @@ from rubrica.studio.builder.dimensions import (
     with_profile_called,
 )
 from rubrica.studio.builder.document import Path, at, free_name, is_short, mapping_at, put
+from rubrica.studio.builder.form_schema import field_at, fields_at
+from rubrica.studio.builder.hand_made import HAND_MADE
 
 from .dimension_forms import draw_weights
 from .editor import DraftEditor, keep_focus, typed_text
@@ -27,22 +30,12 @@ from .fields import (
     name_field,
     number_field,
     rename_thing,
-    switch_field,
     text_field,
     words_field,
 )
 from .formula_field import FormulaField
 from .rule_forms import draw_pattern, draw_rules
-
-FORM_KEYS = frozenset(
-    {"name", "version", "title", "description", "category", "tags", "scale", "score", "threshold", "dimensions"}
-    | {"profiles", "gates", "verdicts", "on_unscored", "judging", "settings", "patterns", "context"}
-    | {"sections", "bands", "notes", "normalization"}
-    | {"scoring_type", "rules", "max_score", "win_at", "normalization_config"}
-)
-UNSCORED = {"inconclusive": "assume nothing", "neutral": "count a neutral value", "skip": "share its weight out"}
-MODES = {"each": "one call for each dimension", "together": "one call for all", "listwise": "responses side by side"}
-POOLS = {"median": "median", "mean": "mean", "trimmed": "trimmed mean", "weighted": "weighted"}
+from .schema_fields import other_fields
 
 
 def draw_about(editor: DraftEditor) -> None:
@@ -51,32 +44,32 @@ def draw_about(editor: DraftEditor) -> None:
         ui.label("About")
     with ui.element("div").classes("row"):
         if is_short(editor.document):
-            text_field(editor, ("name",), "Name")
+            text_field(editor, ("name",))
         else:
-            title = text_field(editor, ("title",), "Title")
-            name = text_field(editor, ("name",), "Name", wide=False)
+            title = text_field(editor, ("title",))
+            name = text_field(editor, ("name",), wide=False)
             title.on_value_change(lambda event: _follow_title(editor, name, typed_text(event.value)))
             name.on("keydown", lambda: setattr(editor, "named", True))
-        text_field(editor, ("version",), "Version", wide=False)
-    text_field(editor, ("description",), "What good means here, in a sentence or two", area=True)
+        text_field(editor, ("version",), wide=False)
+    text_field(editor, ("description",), area=True)
     with ui.element("div").classes("row"):
-        text_field(editor, ("category",), "Category", wide=False)
-        words_field(editor, ("tags",), "Tags", hint="separated by commas")
+        text_field(editor, ("category",), wide=False)
+        words_field(editor, ("tags",), hint="separated by commas")
     if is_short(editor.document):
         _short_form(editor)
         return
     with ui.element("div").classes("row"):
-        number_field(editor, ("scale", "min"), "Scale from")
-        number_field(editor, ("scale", "max"), "Scale to")
-        number_field(editor, ("score", "out_of"), "Score out of")
-        number_field(editor, ("score", "round"), "Decimals")
+        other_fields(editor, ("scale",))
+        other_fields(editor, ("score",))
     by_formula = at(editor.document, ("score", "formula")) is not None
     choices = {False: "the weighted mean of the dimensions", True: "a formula"}
 
     def turn(event: Any) -> None:
         names = ", ".join(mapping_at(editor.document, ("dimensions",))) or "1"
         score = {
-            key: value for key, value in mapping_at(editor.document, ("score",)).items() if key in ("out_of", "round")
+            key: value
+            for key, value in mapping_at(editor.document, ("score",)).items()
+            if key not in HAND_MADE["ScoreSpec"]
         }
         score |= {"formula": f"mean({names})"} if event.value else {"weighted": True}
         editor.put(("score",), score, "about", "dimensions")
@@ -84,7 +77,7 @@ def draw_about(editor: DraftEditor) -> None:
     choice = ui.select(choices, label="The score is", value=by_formula, on_change=turn)
     keep_focus(choice.props("outlined dense options-dense").classes("medium"), ("score", "way"))
     if by_formula:
-        FormulaField(editor, ("score", "formula"), "Score", "score")
+        FormulaField(editor, ("score", "formula"), "score")
 
 
 def _follow_title(editor: DraftEditor, name: ui.input, title: str) -> None:
@@ -96,11 +89,10 @@ def _follow_title(editor: DraftEditor, name: ui.input, title: str) -> None:
 def _short_form(editor: DraftEditor) -> None:
     ui.label("The short form: one list of rules that give points.").classes("quiet")
     with ui.element("div").classes("row"):
-        kinds = {"cumulative": "points add up", "proportional": "a share of what is possible", "binary": "won or lost"}
-        choice_field(editor, ("scoring_type",), "Scoring", kinds, default=None, then=partial(editor.redraw, "about"))
-        number_field(editor, ("max_score",), "Most points")
+        choice_field(editor, ("scoring_type",), then=partial(editor.redraw, "about"))
         if at(editor.document, ("scoring_type",)) == "binary":
-            number_field(editor, ("win_at",), "Points that win")
+            number_field(editor, ("win_at",))
+        other_fields(editor, ())
     draw_rules(editor, ("rules",), partial(editor.redraw, "about"))
 
 
@@ -110,11 +102,10 @@ def draw_profiles(editor: DraftEditor) -> None:
     def body() -> None:
         if profile_names(editor.document):
             with ui.element("div").classes("row"):
-                text_field(editor, ("profiles", "by"), "Chosen by the context name", wide=False)
+                text_field(editor, ("profiles", "by"), wide=False)
                 names: dict[Any, str] = {None: "none", **{name: name for name in profile_names(editor.document)}}
-                choice_field(editor, ("profiles", "default"), "Otherwise", names, default=None)
-                found: dict[Any, str] = {None: "nobody", "question_type": "the classifier of question types"}
-                choice_field(editor, ("profiles", "classify"), "Found from the prompt by", found, default=None)
+                choice_field(editor, ("profiles", "default"), options=names)
+                other_fields(editor, ("profiles",))
         for name in profile_names(editor.document):
             _profile(editor, name)
         ui.button("Add a profile", icon="add", on_click=partial(_add_profile, editor)).props("flat dense no-caps")
@@ -133,11 +124,11 @@ def _add_profile(editor: DraftEditor) -> None:
 def _profile(editor: DraftEditor, name: str) -> None:
     path: Path = ("profiles", name)
 
-    async def called(wish: str) -> None:
-        if wish in ("by", "default", "classify"):
-            ui.notify(f"{wish} is a word of its own here: choose another name.", type="warning")
+    async def called(new_name: str) -> None:
+        if new_name in Profiles.model_fields:
+            ui.notify(f"{new_name} is a word of its own here: choose another name.", type="warning")
             return
-        await editor.move_path(path, (*path[:-1], wish), lambda now: with_profile_called(now, name, wish))
+        await editor.move_path(path, (*path[:-1], new_name), lambda now: with_profile_called(now, name, new_name))
 
     def drop() -> None:
         document = put(editor.document, path, None)
@@ -150,9 +141,10 @@ def _profile(editor: DraftEditor, name: str) -> None:
     with ui.element("div").classes("sub"):
         with ui.element("div").classes("row tools"):
             name_field(editor, "Value", path, called)
-            text_field(editor, (*path, "title"), "Title")
-            number_field(editor, (*path, "threshold"), "Threshold")
+            text_field(editor, (*path, "title"))
+            number_field(editor, (*path, "threshold"))
             icon_button("delete", "Remove the profile", drop)
+        other_fields(editor, path)
         weights = profile_weights(editor.document, name)
         draw_weights(editor, (*path, "weights"), weights, partial(editor.put, (*path, "weights")))
 
@@ -179,11 +171,11 @@ def _settings(editor: DraftEditor) -> None:
                 holder = ui.switch("on", value=value)
                 holder.on_value_change(lambda event, path=path: editor.put(path, bool(event.value)))
             else:
-                number_field(editor, path, "Value")
+                number_field(editor, path, label="Value")
             icon_button("delete", "Remove the setting", partial(editor.put, path, None, "names"))
     with ui.element("div").classes("row"):
-        for label, wish, value in (("Add a number", "setting", 0), ("Add a switch", "switch", True)):
-            add = partial(_add, editor, "settings", wish, value)
+        for label, new_name, value in (("Add a number", "setting", 0), ("Add a switch", "switch", True)):
+            add = partial(_add, editor, "settings", new_name, value)
             ui.button(label, icon="add", on_click=add).props("flat dense no-caps")
 
 
@@ -208,19 +200,18 @@ def _context(editor: DraftEditor) -> None:
         with ui.element("div").classes("row"):
             name_field(editor, "Context name", path, partial(rename_thing, editor, path))
             if isinstance(given, str):
-                text_field(editor, path, "What it means")
+                text_field(editor, path, label=field_at(editor.document, (*path, "says")).title)
             else:
-                text_field(editor, (*path, "says"), "What it means")
-                number_field(editor, (*path, "default"), "When missing")
-                switch_field(editor, (*path, "optional"), "May be absent")
+                text_field(editor, (*path, "says"))
+                other_fields(editor, path)
             icon_button("delete", "Remove the name", partial(editor.put, path, None, "names"))
     ui.button(
         "Add a context name", icon="add", on_click=partial(_add, editor, "context", "metric", {"says": " "})
     ).props("flat dense no-caps")
 
 
-def _add(editor: DraftEditor, key: str, wish: str, value: Any) -> None:
-    name = free_name({**mapping_at(editor.document, (key,)), **weights_of(editor.document, ("dimensions",))}, wish)
+def _add(editor: DraftEditor, key: str, new_name: str, value: Any) -> None:
+    name = free_name({**mapping_at(editor.document, (key,)), **weights_of(editor.document, ("dimensions",))}, new_name)
     editor.put((key, name), value, "names")
 
 
@@ -233,35 +224,30 @@ def draw_judging(editor: DraftEditor) -> None:
     def body() -> None:
         found = at(editor.document, ("on_unscored",), "inconclusive")
         now = found if isinstance(found, str) else at(found, ("policy",), "neutral")
+        said, neutral = (field_at(editor.document, ("on_unscored", key)) for key in ("policy", "neutral"))
+        choices = dict(said.choices or {})
         with ui.element("div").classes("row"):
-            ui.select(
-                UNSCORED, label="What cannot be scored", value=now if now in UNSCORED else None, on_change=policy
-            ).props("outlined dense options-dense").classes("medium")
+            ui.select(choices, label=said.title, value=now if now in choices else None, on_change=policy).props(
+                "outlined dense options-dense"
+            ).classes("medium")
             if not isinstance(found, str) or now == "neutral":
-                ui.number("Neutral value", value=at(found, ("neutral",)) if not isinstance(found, str) else None).props(
+                ui.number(neutral.title, value=at(found, ("neutral",)) if not isinstance(found, str) else None).props(
                     "outlined dense"
                 ).classes("short").on_value_change(
                     lambda event: editor.put(
                         ("on_unscored",), "neutral" if event.value is None else {"neutral": event.value}
                     )
                 )
-        with ui.element("div").classes("row"):
-            choice_field(editor, ("judging", "mode"), "Judges are asked by", MODES, default="each", size="medium")
-            number_field(editor, ("judging", "panel"), "Judges at least", default=1)
-            choice_field(editor, ("judging", "pool"), "Votes become", POOLS, default="median")
-            number_field(editor, ("judging", "repeats"), "Repeats", default=1)
-            number_field(editor, ("judging", "deadline"), "Deadline, seconds")
-            stops = {"never": "ask for everything", "decided": "stop once the verdict is decided"}
-            choice_field(editor, ("judging", "stop"), "Stop", stops, default="never", size="medium")
-            counts = {"point": "as their values", "bounds": "as all within their bounds"}
-            choice_field(editor, ("judging", "offline"), "Offline scores", counts, default="point", size="medium")
+        other_fields(editor, ("judging",))
 
     folded_section(editor, ("judging",), "Judging", "how judges are asked, and what cannot be scored", body)
 
 
 def draw_others(editor: DraftEditor) -> None:
-    """What has no form."""
-    others = [key for key in editor.document if key not in FORM_KEYS]
+    """What has no form of its own: by the schema, or by its name where only the document has it."""
+    other_fields(editor, ())
+    known = fields_at(editor.document, ())
+    others = [key for key in editor.document if key not in known or key == "calibration"]
     if others:
         ui.label(f"Edited in the Document tab: {', '.join(others)}.").classes("quiet")
 

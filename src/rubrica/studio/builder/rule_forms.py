@@ -12,12 +12,12 @@ from nicegui import ui
 from rubrica.scorers.rule_form import FormField, FormRow
 from rubrica.scorers.rule_table import rule_types
 from rubrica.studio.builder.document import Path, append, at, list_at, mapping_at, move, put, remove
+from rubrica.studio.builder.form_schema import field_at, fields_at
 from rubrica.studio.builder.matches import LONGEST_SAMPLE, find_matches, mark_matches
 from rubrica.studio.builder.rules import new_rule, type_of_draft
 
 from .editor import DraftEditor
 from .fields import (
-    amount_field,
     choice_field,
     folded_section,
     icon_button,
@@ -28,12 +28,9 @@ from .fields import (
     yaml_field,
 )
 from .formula_field import FormulaField
+from .schema_fields import other_fields, schema_field
 
 Redraw = Callable[[], None]
-FIELDS = {"response": "in the response", "prompt": "in the prompt", "history": "in earlier replies"}
-COUNTS = {"once": "once", "each": "for each match", "capped": "for each, up to"}
-MATCHES = {"word": "whole words", "prefix": "beginnings of words", "substring": "anywhere"}
-OPERATORS = ("<", "<=", ">", ">=", "==", "!=")
 
 
 def draw_rules(editor: DraftEditor, path: Path, redraw: Redraw) -> None:
@@ -70,9 +67,11 @@ def _rule(editor: DraftEditor, path: Path, rule: Any, redraw: Redraw) -> None:
             icon_button("arrow_downward", "Move the rule down", partial(_move, editor, path, 1, redraw))
             icon_button("delete", "Remove the rule", partial(_remove, editor, path, redraw))
         if kind is None:
-            yaml_field(editor, path, "Rule (YAML)")
-        for row in kind.form if kind is not None else ():
+            yaml_field(editor, path, "Rule (YAML)", (*path, "type"))  # that there is no such type is told here
+            return
+        for row in kind.form:
             _row(editor, path, row, redraw)
+        other_fields(editor, path)
 
     folded_section(editor, path, title, told, body).classes("rule")
 
@@ -83,7 +82,8 @@ def _row(editor: DraftEditor, path: Path, row: FormRow, redraw: Redraw) -> None:
     if len(row.fields) == 1:
         _field(editor, path, row.fields[0], redraw)
         return
-    with ui.element("div").classes("row top" if any(field.kind == "formula" for field in row.fields) else "row"):
+    kinds = {field.kind or field_at(editor.document, (*path, *field.path)).kind for field in row.fields}
+    with ui.element("div").classes("row top" if "formula" in kinds else "row"):
         for field in row.fields:
             _field(editor, path, field, redraw)
 
@@ -91,24 +91,26 @@ def _row(editor: DraftEditor, path: Path, row: FormRow, redraw: Redraw) -> None:
 def _field(editor: DraftEditor, path: Path, field: FormField, redraw: Redraw) -> None:
     place: Path = (*path, *field.path)
     match field.kind:
+        case None:
+            schema_field(editor, place)
         case "line" | "name":
-            text_field(editor, place, field.label, wide=field.kind == "line")
-        case "number":
-            number_field(editor, place, field.label, default=field.default)
+            text_field(editor, place, wide=field.kind == "line")
         case "formula":
-            FormulaField(editor, place, field.label)
-        case "amount":
-            amount_field(editor, place, field.label)
-        case "words":
-            words_field(editor, place, field.label)
-        case "switch":
-            switch_field(editor, place, field.label)
-        case "scored_patterns" | "penalised_patterns":
-            _patterns(editor, place, redraw, taken=field.kind == "penalised_patterns")
+            FormulaField(editor, place)
+        case "patterns":
+            _listed(editor, place, partial(_patterns, editor, place, redraw))
         case "thresholds":
-            _thresholds(editor, place, redraw)
+            _listed(editor, place, partial(_thresholds, editor, place, redraw))
         case _:
             assert_never(field.kind)
+
+
+def _listed(editor: DraftEditor, path: Path, draw: Callable[[], None]) -> None:
+    """A list with a form of its own, and what is wrong with it."""
+    with ui.element("div") as holder:
+        draw()
+        wrong = ui.label("").classes("wrong").props('role="alert"')
+    editor.place(path, holder, lambda messages: wrong.set_text("\n".join(messages)))
 
 
 def _move(editor: DraftEditor, path: Path, by: int, redraw: Redraw) -> None:
@@ -122,40 +124,38 @@ def _remove(editor: DraftEditor, path: Path, redraw: Redraw) -> None:
     redraw()
 
 
-def _patterns(editor: DraftEditor, patterns: Path, redraw: Redraw, *, taken: bool) -> None:
+def _patterns(editor: DraftEditor, patterns: Path, redraw: Redraw) -> None:
     for index in range(len(list_at(editor.document, patterns))):
         with ui.element("div").classes("sub"):
             draw_pattern(editor, (*patterns, index), redraw)
-            _worth(editor, (*patterns, index), redraw, taken=taken)
+            _worth(editor, (*patterns, index), redraw)
             if len(list_at(editor.document, patterns)) > 1:
                 icon_button("delete", "Remove the pattern", partial(_remove, editor, (*patterns, index), redraw))
 
     def another() -> None:
-        new = {"keywords": [], **({"penalty": -1, "reason": ""} if taken else {"score": 1})}
+        takes = "penalty" in fields_at(editor.document, (*patterns, 0))
+        new = {"keywords": [], **({"penalty": -1, "reason": ""} if takes else {"score": 1})}
         editor.change(append(editor.document, patterns, new), structural=True)
         redraw()
 
     ui.button("Add a pattern", icon="add", on_click=another).props("flat dense no-caps")
 
 
-def _worth(editor: DraftEditor, path: Path, redraw: Redraw, *, taken: bool) -> None:
+def _worth(editor: DraftEditor, path: Path, redraw: Redraw) -> None:
+    def counted() -> None:
+        capped = at(editor.document, (*path, "count")) == "capped"
+        most = at(editor.document, (*path, "at_most"), 3)
+        editor.change(put(editor.document, (*path, "at_most"), most if capped else None))
+        redraw()
+
     with ui.element("div").classes("row"):
-        if taken:
-            number_field(editor, (*path, "penalty"), "Points taken (below 0)")
-            text_field(editor, (*path, "reason"), "Reason that is shown")
-        else:
-            number_field(editor, (*path, "score"), "Points")
-            text_field(editor, (*path, "category"), "Category", wide=False)
-
-        def counted() -> None:
-            capped = at(editor.document, (*path, "count")) == "capped"
-            most = at(editor.document, (*path, "at_most"), 3)
-            editor.change(put(editor.document, (*path, "at_most"), most if capped else None))
-            redraw()
-
-        choice_field(editor, (*path, "count"), "Count", COUNTS, default="once", then=counted)
+        for key in ("score", "penalty", "reason"):
+            if key in fields_at(editor.document, path):
+                schema_field(editor, (*path, key))
+        choice_field(editor, (*path, "count"), then=counted)
         if at(editor.document, (*path, "count")) == "capped":
-            number_field(editor, (*path, "at_most"), "At most")
+            number_field(editor, (*path, "at_most"))
+    other_fields(editor, path)
 
 
 def draw_pattern(editor: DraftEditor, path: Path, redraw: Redraw) -> None:
@@ -178,17 +178,15 @@ def draw_pattern(editor: DraftEditor, path: Path, redraw: Redraw) -> None:
         ui.toggle(
             {"keywords": "Keywords", "regex": "Pattern"}, value="regex" if by_regex else "keywords", on_change=turn
         ).props("dense no-caps unelevated toggle-color=primary")
-        choice_field(editor, (*path, "field"), "Where", FIELDS, default="response")
+        choice_field(editor, (*path, "field"))
         if by_regex:
-            switch_field(editor, (*path, "ignore_case"), "Any case")
+            switch_field(editor, (*path, "ignore_case"))
         else:
-            choice_field(editor, (*path, "match"), "Match", MATCHES, default="word")
+            choice_field(editor, (*path, "match"))
     if by_regex:
-        looked = text_field(editor, (*path, "regex"), "Pattern (RE2, linear time)").props(
-            "input-class=mono spellcheck=false"
-        )
+        looked = text_field(editor, (*path, "regex")).props("input-class=mono spellcheck=false")
     else:
-        looked = words_field(editor, (*path, "keywords"), "Keywords")
+        looked = words_field(editor, (*path, "keywords"))
     tester = ui.html("", sanitize=False).classes("tester").props('aria-live="polite"')
 
     def follow() -> None:
@@ -220,12 +218,13 @@ def _thresholds(editor: DraftEditor, rows: Path, redraw: Redraw) -> None:
             if at(row, ("default",)):
                 ui.label("otherwise").classes("short word")
             else:
-                choice_field(editor, (*rows, index, "operator"), "If it is", OPERATORS, default=None)
-                number_field(editor, (*rows, index, "value"), "than / to")
+                choice_field(editor, (*rows, index, "operator"))
+                number_field(editor, (*rows, index, "value"))
             if at(row, ("score_formula",)) is not None:
-                FormulaField(editor, (*rows, index, "score_formula"), "Points by formula")
+                FormulaField(editor, (*rows, index, "score_formula"))
             else:
-                number_field(editor, (*rows, index, "score"), "Points")
+                number_field(editor, (*rows, index, "score"))
+            other_fields(editor, (*rows, index))
             by_formula = at(row, ("score_formula",)) is not None
             label = "Give a number of points" if by_formula else "Give points by a formula"
             icon_button("functions", label, partial(_turn_points, editor, (*rows, index), redraw))

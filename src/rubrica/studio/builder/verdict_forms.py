@@ -10,6 +10,7 @@ from nicegui import ui
 from rubrica.engine.vocabulary import Scope
 from rubrica.errors import InputError
 from rubrica.studio.builder.document import Path, append, at, free_name, list_at, mapping_at, move, put, remove
+from rubrica.studio.builder.form_schema import field_at
 from rubrica.studio.builder.sentences import (
     EFFECTS,
     effect_of,
@@ -22,6 +23,7 @@ from rubrica.studio.builder.sentences import (
 from .editor import DraftEditor, keep_focus, text_at
 from .fields import amount_field, icon_button, number_field, switch_field, text_field
 from .formula_field import FormulaField
+from .schema_fields import other_fields
 
 GATES: Path = ("gates",)
 VERDICTS: Path = ("verdicts",)
@@ -62,7 +64,7 @@ def draw_verdicts(editor: DraftEditor) -> None:
     holder = ui.element("div").classes("row")
     editor.place(VERDICTS, holder, lambda messages: wrong.set_text("\n".join(messages)))
     with holder:
-        number_field(editor, ("threshold",), "Threshold")
+        number_field(editor, ("threshold",))
         ui.label("named threshold in conditions").classes("quiet")
     verdict_lines(editor, VERDICTS)
     wrong = ui.label("").classes("wrong")
@@ -148,34 +150,35 @@ def _gate(editor: DraftEditor, path: Path) -> None:
         start: Any = {"cap": 40, "floor": 60, "verdict": labels[-1] if labels else "fail"}[event.value]
         editor.change(put(editor.document, path, {**kept, event.value: start}), "gates")
 
-    FormulaField(editor, (*path, "when"), "If", "context" if gate.get("before") is True else "gates")
+    FormulaField(editor, (*path, "when"), "context" if gate.get("before") is True else "gates")
     with ui.element("div").classes("row"):
         ui.select(dict(EFFECTS), label="then", value=effect, on_change=turn).props(
             "outlined dense options-dense"
         ).classes("short")
         if effect == "verdict":
             options = list(dict.fromkeys([label for label in (*labels, text_at(gate, ("verdict",))) if label]))
-            choice = ui.select(options, label="Verdict", value=text_at(gate, ("verdict",)) or None)
+            label = field_at(editor.document, (*path, "verdict")).title
+            choice = ui.select(options, label=label, value=text_at(gate, ("verdict",)) or None)
             choice.on_value_change(lambda event: editor.put((*path, "verdict"), event.value))
             choice.props("outlined dense options-dense").classes("short")
             editor.place((*path, "verdict"), choice)
         else:
-            amount_field(editor, (*path, effect), "Score (number or formula)")
-    text_field(editor, (*path, "because"), "Because")
+            amount_field(editor, (*path, effect))
+    text_field(editor, (*path, "because"))
     with ui.element("div").classes("row"):
-        text_field(editor, (*path, "name"), "Name", wide=False)
+        text_field(editor, (*path, "name"), wide=False)
         if not isinstance(gate.get("before"), str):
-            switch_field(
-                editor, (*path, "before"), "Checked before anything is scored", then=partial(editor.redraw, "gates")
-            )
+            switch_field(editor, (*path, "before"), then=partial(editor.redraw, "gates"))
+    other_fields(editor, path, scope="gates")
 
 
 def _verdict(editor: DraftEditor, path: Path) -> None:
     scope: Scope = "section" if path[0] == "sections" else "gates"
     with ui.element("div").classes("row top"):
-        text_field(editor, (*path, "label"), "Verdict", wide=False)
-        FormulaField(editor, (*path, "when"), "If (left empty: in every other case)", scope)
-    text_field(editor, (*path, "because"), "Because")
+        text_field(editor, (*path, "label"), wide=False)
+        FormulaField(editor, (*path, "when"), scope)
+    text_field(editor, (*path, "because"))
+    other_fields(editor, path, scope=scope)
 
 
 def _move(editor: DraftEditor, path: Path, by: int) -> None:

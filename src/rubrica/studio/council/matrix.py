@@ -91,19 +91,19 @@ def _mean(result: CouncilResult, label: str, lens: str) -> Markup:
     return Markup("<td>{}</td>").format(figure(mean))
 
 
-def place_of(standing: RankedAnswer, ranking: Ranking) -> str:
+def place_of(ranked: RankedAnswer, ranking: Ranking) -> str:
     """A place in words, with whom it is shared.
 
     >>> places = (("A", 1, 8.0), ("B", 1, 8.0), ("C", 3, 5.0))
     >>> ranking = Ranking("mean", tuple(RankedAnswer(*place, 2) for place in places))
-    >>> [place_of(standing, ranking) for standing in ranking.standings]
+    >>> [place_of(ranked, ranking) for ranked in ranking.standings]
     ['place 1, shared with B', 'place 1, shared with A', 'place 3']
     """
-    if standing.rank is None:
+    if ranked.rank is None:
         return "not ranked"
-    group = next((group for group in ranking.ties if standing.label in group), ())
-    others = [label for label in group if label != standing.label]
-    return f"place {standing.rank}" + (f", shared with {' and '.join(others)}" if others else "")
+    group = next((group for group in ranking.ties if ranked.label in group), ())
+    others = [label for label in group if label != ranked.label]
+    return f"place {ranked.rank}" + (f", shared with {' and '.join(others)}" if others else "")
 
 
 def reasons(result: CouncilResult, label: str) -> list[tuple[str, str]]:
@@ -131,12 +131,12 @@ def stages(result: CouncilResult) -> Markup:
     return table(STAGES, rows, "Cost and timings")
 
 
-def rank_text(standing: RankedAnswer, result: CouncilResult) -> str:
+def rank_text(ranked: RankedAnswer, result: CouncilResult) -> str:
     """What a place is by."""
-    if standing.value is None:
+    if ranked.value is None:
         return "nobody gave it a score"
     of = f" of {figure(result.out_of)}" if result.ranking.pool == "mean" else ""
-    return f"{POOLS[result.ranking.pool]} {figure(standing.value)}{of}, by {count_of(standing.reviews, 'reviewer')}"
+    return f"{POOLS[result.ranking.pool]} {figure(ranked.value)}{of}, by {count_of(ranked.reviews, 'reviewer')}"
 
 
 def answer_title(result: CouncilResult, label: str) -> str:

@@ -57,7 +57,7 @@ class CouncilPage:
         self.visitor = visitor
         self.council_service = council_service
         self.session: asyncio.Task[None] | None = None
-        self.course = SessionProgress()
+        self.session_progress = SessionProgress()
         self.began = 0.0  # the stage under way
 
     def draw(self) -> None:
@@ -92,7 +92,7 @@ class CouncilPage:
                 'rounded instant-feedback aria-label="Time used of this stage"'
             )
             self.progress.set_visibility(False)
-            self.stages = ui.html(str(progress_drawing(self.course)), sanitize=False)
+            self.stages = ui.html(str(progress_drawing(self.session_progress)), sanitize=False)
         self.result = ui.element("div").classes("pile")
         self.timer = ui.timer(0.5, self._tick, active=False)
         client = ui.context.client
@@ -105,20 +105,20 @@ class CouncilPage:
         self.fault.set_visibility(False)
         try:
             check_action(await self.visitor.still_here(), "asking the council")
-            wish = self._wish()
-            self.council_service.settings(wish)
+            council_request = self._council_request()
+            self.council_service.settings(council_request)
         except RubricaError as error:
             self._failed(error)
             return
         if self.session is not None:  # asked twice before the first could begin
             return
-        self.course = SessionProgress()
+        self.session_progress = SessionProgress()
         self.result.clear()
         self._draw_stages()
         self._busy(True)
-        self.session = background_tasks.create(self._hold(wish), name="council")
+        self.session = background_tasks.create(self._hold(council_request), name="council")
 
-    def _wish(self) -> CouncilRequest:
+    def _council_request(self) -> CouncilRequest:
         return CouncilRequest(
             question=self.question.value or "",
             models=tuple(self.members.value),
@@ -129,12 +129,12 @@ class CouncilPage:
             safety_gate=True if self.gate.value else None,
         )
 
-    async def _hold(self, wish: CouncilRequest) -> None:
+    async def _hold(self, council_request: CouncilRequest) -> None:
         """The session itself; it ends with the page, by its button, or with a result."""
         try:
-            quote = await self.council_service.quote(wish)
+            quote = await self.council_service.quote(council_request)
             async with self.visitor.service.spending.paying(self.visitor.caller, quote):
-                result = await self.council_service.hear(wish, self._heard)
+                result = await self.council_service.hear(council_request, self._heard)
             self.told.set_text("The council has answered.")
             with self.result:
                 draw_result(result)
@@ -151,18 +151,18 @@ class CouncilPage:
             self._busy(False)
 
     def _heard(self, event: Event) -> None:
-        stage = self.course.stage
-        self.course.hear(event)
-        if self.course.stage != stage:
+        stage = self.session_progress.stage
+        self.session_progress.hear(event)
+        if self.session_progress.stage != stage:
             self.began = time.monotonic()
         self._draw_stages()
 
     def _draw_stages(self) -> None:
-        self.stages.set_content(str(progress_drawing(self.course)))
+        self.stages.set_content(str(progress_drawing(self.session_progress)))
         self._tick()
 
     def _tick(self) -> None:
-        stage, deadline = self.course.stage, self.course.deadline
+        stage, deadline = self.session_progress.stage, self.session_progress.deadline
         if self.session is None or stage is None or deadline is None:
             return
         used = time.monotonic() - self.began

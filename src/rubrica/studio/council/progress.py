@@ -56,10 +56,10 @@ class StageState:
 class SessionProgress:
     """A session so far.
 
-    >>> course = SessionProgress()
-    >>> course.hear(StageStarted("answers", ("ann", "bo"), 20))
-    >>> course.hear(AnswerReceived("ann", 1.2, 40))
-    >>> [(name, seat.said) for name, seat in course.legs["answers"].seats.items()]
+    >>> progress = SessionProgress()
+    >>> progress.hear(StageStarted("answers", ("ann", "bo"), 20))
+    >>> progress.hear(AnswerReceived("ann", 1.2, 40))
+    >>> [(name, seat.said) for name, seat in progress.legs["answers"].seats.items()]
     [('ann', '40 words in 1.2 s'), ('bo', 'is asked')]
     """
 
@@ -102,10 +102,10 @@ class SessionProgress:
         self.legs[stage].seats[model] = MemberState(state, said)
 
 
-def progress_drawing(course: SessionProgress) -> Markup:
+def progress_drawing(progress: SessionProgress) -> Markup:
     """The three stages beside each other, with everybody in them."""
     return Markup('<ol class="legs">{}</ol>').format(
-        Markup("").join(_draw_stage(number, stage, course.legs.get(stage)) for number, stage in enumerate(TITLES, 1))
+        Markup("").join(_draw_stage(number, stage, progress.legs.get(stage)) for number, stage in enumerate(TITLES, 1))
     )
 
 

@@ -45,27 +45,27 @@ def _final(result: CouncilResult) -> None:
 def _ranking(result: CouncilResult) -> None:
     with card("Ranking", f"{result.rubric}, {SCORINGS[result.settings.scoring]}"):
         with ui.element("ol").classes("ranking"):
-            for standing in result.ranking.standings:
+            for ranked in result.ranking.standings:
                 with ui.element("li"):
-                    _draw_rank(result, standing)
+                    _draw_rank(result, ranked)
         if result.holistic is not None:
             ui.label(_other(result.holistic)).classes("quiet")
 
 
-def _draw_rank(result: CouncilResult, standing: RankedAnswer) -> None:
-    answer = next(one for one in result.answers if one.label == standing.label)
-    ui.label("—" if standing.rank is None else str(standing.rank)).classes("rank").props('aria-hidden="true"')
+def _draw_rank(result: CouncilResult, ranked: RankedAnswer) -> None:
+    answer = next(one for one in result.answers if one.label == ranked.label)
+    ui.label("—" if ranked.rank is None else str(ranked.rank)).classes("rank").props('aria-hidden="true"')
     with ui.element("div").classes("ranked"):
         with ui.element("div").classes("row"):
             with ui.element("h3"):
-                ui.label(answer_title(result, standing.label))
-            if standing.rank is None or any(standing.label in group for group in result.ranking.ties):
-                chip(place_of(standing, result.ranking))
-            if standing.label in result.safety.failed:
+                ui.label(answer_title(result, ranked.label))
+            if ranked.rank is None or any(ranked.label in group for group in result.ranking.ties):
+                chip(place_of(ranked, result.ranking))
+            if ranked.label in result.safety.failed:
                 ui.label("failed the safety gate").classes("badge is-bad")
-        ui.label(rank_text(standing, result)).classes("quiet")
+        ui.label(rank_text(ranked, result)).classes("quiet")
         with ui.element("ul").classes("said-by"):
-            for who, said in reasons(result, standing.label):
+            for who, said in reasons(result, ranked.label):
                 with ui.element("li"):
                     ui.label(who).classes("quiet")
                     ui.label(said).props('dir="auto"')

@@ -136,9 +136,9 @@ class AttachmentEditor:
         if not sums_to_one(self.lines):
             self._fault("The weights must sum to 100%: change them, or let all be scaled.")
             return
-        wishes = [line.wish() for line in self.lines]
+        requests = [line.request() for line in self.lines]
         try:
-            resolved = await self.visitor.read(attachments.resolve, self.game.id, wishes)
+            resolved = await self.visitor.read(attachments.resolve, self.game.id, requests)
             new = await asyncio.to_thread(attachments.check_attachments, resolved)
             now = self.visitor.service.clock()
             done = await self.visitor.write(attachments.replace, self.game.id, new, "exact", now)

@@ -13,7 +13,7 @@ from rubrica.games.leaderboard_access import Leaderboard
 from rubrica.report.charts import share_bar
 from rubrica.report.figures import figure, headline, percent
 from rubrica.studio.cursor_pager import CursorPager
-from rubrica.studio.parts import drawing, empty, error_label
+from rubrica.studio.parts import drawing, empty, show_error
 from rubrica.studio.rubrics.prose import table
 
 PAGE = 50
@@ -58,7 +58,7 @@ class Standings:
             self.by.props("outlined dense options-dense").classes("medium")
             self.by.on_value_change(self._other_dimension)
         self.body = ui.element("div").classes("stack")
-        self.leafing = CursorPager(PAGE, self.show)
+        self.pager = CursorPager(PAGE, self.show)
         with ui.element("details").classes("how"):
             with ui.element("summary"):
                 ui.label("How these figures come about")
@@ -70,14 +70,12 @@ class Standings:
         try:
             board = await self._ask(self.way, self.dimension or None)
         except RubricaError as error:
-            self.body.clear()
-            with self.body:
-                error_label(error)
+            show_error(self.body, error)
             return
         self.by.set_options(
             {OVERALL: "Overall"} | {name: headline(name) for name in board.dimensions}, value=self.dimension
         )
-        start = self.leafing.start or 0
+        start = self.pager.start or 0
         shown = board.items[start : start + PAGE]
         self.body.clear()
         with self.body:
@@ -85,7 +83,7 @@ class Standings:
                 drawing(board_table(shown, board.dimensions, self._link_of, games=self._games))
             else:
                 empty("Nobody has a score yet.")
-        self.leafing.tell(len(shown), start + PAGE if start + PAGE < board.total else None)
+        self.pager.tell(len(shown), start + PAGE if start + PAGE < board.total else None)
         self.how.clear()
         with self.how:
             for sentence in HOW[self.way]:
@@ -94,18 +92,18 @@ class Standings:
     def forget(self) -> None:
         """Go back to everything, from the first player: what there was may be gone."""
         self.dimension = OVERALL
-        self.leafing.reset()
+        self.pager.reset()
 
     async def _other_way(self, event: object) -> None:
         self.way = getattr(event, "value", self.way)
-        self.leafing.reset()
+        self.pager.reset()
         await self.show()
 
     async def _other_dimension(self, event: object) -> None:
         wanted = getattr(event, "value", None) or OVERALL
         if wanted != self.dimension:
             self.dimension = wanted
-            self.leafing.reset()
+            self.pager.reset()
             await self.show()
 
 

@@ -16,7 +16,7 @@ from rubrica.games.leaderboard_access import Leaderboard
 from rubrica.report.figures import percent
 from rubrica.studio.cursor_pager import CursorPager
 from rubrica.studio.frame import frame, page
-from rubrica.studio.parts import card, empty, error_label, heading
+from rubrica.studio.parts import card, empty, heading, show_error
 from rubrica.studio.studio import Studio, Visitor
 from rubrica.workspace.access import Caller
 
@@ -79,22 +79,20 @@ class _List:
             views = ui.toggle({False: "All", True: "Mine"}, value=False, on_change=self._other)
             views.props('no-caps unelevated toggle-color=primary aria-label="Which games"').classes("calm")
         self.body = ui.element("div").classes("stack")
-        self.leafing = CursorPager(PAGE, self.show)
+        self.pager = CursorPager(PAGE, self.show)
         await self.show()
 
     async def _other(self, event: Any) -> None:
         self.mine = bool(event.value)
-        self.leafing.reset()
+        self.pager.reset()
         await self.show()
 
     async def show(self) -> None:
         """Read and draw one page."""
         try:
-            found, after = await self.visitor.read(list_views, self.mine, self.leafing.start, PAGE)
+            found, after = await self.visitor.read(list_views, self.mine, self.pager.start, PAGE)
         except RubricaError as error:
-            self.body.clear()
-            with self.body:
-                error_label(error)
+            show_error(self.body, error)
             return
         self.body.clear()
         with self.body:
@@ -105,7 +103,7 @@ class _List:
                 empty("There are no games here yet.", "Make one", lambda: game_dialog(self.visitor))
             else:
                 empty("There are no games here yet.")
-        self.leafing.tell(len(found), after)
+        self.pager.tell(len(found), after)
 
 
 def _row(view: GameView, caller: Caller) -> Markup:

@@ -66,11 +66,11 @@ async def names_asked(visitor: Visitor, attachments: Sequence[Attachment]) -> tu
 async def _judge_and_keep(
     visitor: Visitor, opened: Callable[[datetime], Awaitable[Opened]]
 ) -> tuple[list[RoundReply], bool]:
-    def bench(now: datetime) -> RoundJudging:
+    def session(now: datetime) -> RoundJudging:
         service, caller = visitor.service, visitor.caller
         return RoundJudging(service.plans.of, caller, now, service.work.of(caller.user_id), service.spending)
 
     async def keep(judged: JudgedRounds, complete: bool) -> tuple[list[RoundReply], bool]:
         return await visitor.write(keep_judged, judged), complete
 
-    return await judge_and_keep(opened, bench, keep, visitor.service.clock)
+    return await judge_and_keep(opened, session, keep, visitor.service.clock)

@@ -10,7 +10,7 @@ from rubrica.games import players
 from rubrica.games.games import LONGEST_NAME
 from rubrica.store.players import Player
 from rubrica.studio.cursor_pager import CursorPager
-from rubrica.studio.parts import card, drawing, empty, error_label, error_text
+from rubrica.studio.parts import card, drawing, empty, error_text, show_error
 from rubrica.studio.rubrics.prose import table
 from rubrica.studio.studio import Visitor
 
@@ -29,7 +29,7 @@ class Players:
             if self.visitor.caller.may("player"):
                 self._draw_form()
             self.body = ui.element("div").classes("stack")
-            self.leafing = CursorPager(PAGE, self.show)
+            self.pager = CursorPager(PAGE, self.show)
         await self.show()
 
     def _draw_form(self) -> None:
@@ -57,17 +57,15 @@ class Players:
             return
         ui.notify(f"{made.name} may play now.", type="positive")
         self.name.set_value("")
-        self.leafing.reset()
+        self.pager.reset()
         await self.show()
 
     async def show(self) -> None:
         """Read and draw one page."""
         try:
-            found = await self.visitor.read(players.list_players, self.leafing.start, PAGE + 1)
+            found = await self.visitor.read(players.list_players, self.pager.start, PAGE + 1)
         except RubricaError as error:
-            self.body.clear()
-            with self.body:
-                error_label(error)
+            show_error(self.body, error)
             return
         shown = found[:PAGE]
         self.body.clear()
@@ -76,7 +74,7 @@ class Players:
                 drawing(table(("Player", "What", "Since"), ([p.name, self._what(p), _day(p)] for p in shown)))
             else:
                 empty("No players yet. Whoever submits a round becomes one.")
-        self.leafing.tell(len(shown), shown[-1].id if len(found) > PAGE else None)
+        self.pager.tell(len(shown), shown[-1].id if len(found) > PAGE else None)
 
     def _what(self, player: Player) -> str:
         if self.visitor.caller.owns(player.user_id):

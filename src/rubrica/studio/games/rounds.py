@@ -16,7 +16,7 @@ from rubrica.report.charts import share_bar
 from rubrica.report.excerpt import visible
 from rubrica.report.figures import count_of, figure, headline, percent
 from rubrica.studio.cursor_pager import CursorPager
-from rubrica.studio.parts import drawing, empty, error_label, notifying_errors
+from rubrica.studio.parts import drawing, empty, notifying_errors, show_error
 from rubrica.studio.rubrics.prose import table
 from rubrica.studio.studio import Visitor
 
@@ -38,18 +38,16 @@ class Rounds:
         self.top = ui.element("div").classes("row hollow")
         self.lacking = ui.element("div").classes("row hollow")
         self.body = ui.element("div").classes("stack")
-        self.leafing = CursorPager(PAGE, self.show)
+        self.pager = CursorPager(PAGE, self.show)
         await self.show()
 
     async def show(self) -> None:
         """Read and draw one page."""
         game_id = self.view.game.id
         try:
-            found = await self.visitor.read(rounds.list_rounds, game_id, self.player, self.leafing.start, PAGE + 1)
+            found = await self.visitor.read(rounds.list_rounds, game_id, self.player, self.pager.start, PAGE + 1)
         except RubricaError as error:
-            self.body.clear()
-            with self.body:
-                error_label(error)
+            show_error(self.body, error)
             return
         shown = found[:PAGE]
         self._draw_top(shown)
@@ -63,7 +61,7 @@ class Rounds:
             else:
                 empty("No round has been played yet, and nothing is attached that would judge one.")
         last = shown[-1] if len(found) > PAGE else None
-        self.leafing.tell(len(shown), None if last is None else (last.player_id, last.round_number))
+        self.pager.tell(len(shown), None if last is None else (last.player_id, last.round_number))
 
     def _draw_top(self, shown: list[RoundLine]) -> None:
         self.top.clear()
@@ -83,7 +81,7 @@ class Rounds:
     async def _everybody(self) -> None:
         self.player = None
         ui.navigate.history.replace(f"/games/{self.view.game.id}?tab=rounds")
-        self.leafing.reset()
+        self.pager.reset()
         await self.show()
 
     async def _catch_up(self) -> None:

@@ -39,7 +39,7 @@ class AttachmentLine:
             return self
         return replace(self, weight=round((percent or 0.0) / 100, NOISE_DIGITS))
 
-    def wish(self) -> AttachmentRequest:
+    def request(self) -> AttachmentRequest:
         """What is asked of the game."""
         return AttachmentRequest(str(self.rubric_id), self.weight, self.dimension, self.overrides, self.version)
 

@@ -76,7 +76,7 @@ class GatewayPage:
                     self.outcome = ui.toggle(OUTCOMES, value="all").props('unelevated no-caps aria-label="Which"')
                     self.outcome.classes("spans").on_value_change(self._leafed)
                 self.recent = _piece()
-                self.leafing = CursorPager(PAGE, self._leaf)
+                self.pager = CursorPager(PAGE, self._turn_page)
         self.board.set_visibility(False)
         self.empty.set_visibility(False)
         with ui.element("div").classes("row waiting") as self.waiting:  # figures of many requests take a moment
@@ -95,7 +95,7 @@ class GatewayPage:
 
     async def _chosen(self) -> None:
         self.span, self.kind = self.spans.value, self.type.value
-        self.leafing.reset()
+        self.pager.reset()
         await self._look()
 
     async def _again(self) -> None:
@@ -115,7 +115,7 @@ class GatewayPage:
             if wanted != (self.span, self.kind):
                 return
             self._show(found)
-            if self.leafing.first:
+            if self.pager.first:
                 await self._requests()
             self.fault.set_visibility(False)
         except RubricaError as error:
@@ -144,24 +144,24 @@ class GatewayPage:
             _put(self.mix, stack(drawn) + counts(drawn) + troubles(figures))
 
     async def _leafed(self) -> None:
-        self.leafing.reset()
-        await self._leaf()
+        self.pager.reset()
+        await self._turn_page()
 
-    async def _leaf(self) -> None:
+    async def _turn_page(self) -> None:
         with notifying_errors():
             await self._requests()
 
     async def _requests(self) -> None:
         window = SPANS[self.span].window(self.visitor.service.clock(), self.kind or None)
         outcome: Outcome = self.outcome.value
-        wanted = (self.span, self.kind, outcome, self.leafing.start)
-        found = await self.visitor.read(recent_requests, window, outcome, self.leafing.start, PAGE + 1)
-        if wanted != (self.span, self.kind, self.outcome.value, self.leafing.start):
+        wanted = (self.span, self.kind, outcome, self.pager.start)
+        found = await self.visitor.read(recent_requests, window, outcome, self.pager.start, PAGE + 1)
+        if wanted != (self.span, self.kind, self.outcome.value, self.pager.start):
             return  # somebody has leafed on meanwhile
         shown = found[:PAGE]
         none = Markup('<p class="quiet none">{}</p>').format("None in this time.")
         _put(self.recent, recently(shown) if shown else none)
-        self.leafing.tell(len(shown), shown[-1].spot if len(found) > PAGE else None)
+        self.pager.tell(len(shown), shown[-1].spot if len(found) > PAGE else None)
 
 
 def _piece() -> ui.html:

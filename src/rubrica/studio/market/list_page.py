@@ -11,7 +11,7 @@ from nicegui import ui
 from rubrica.errors import RubricaError
 from rubrica.studio.cursor_pager import CursorPager
 from rubrica.studio.frame import frame, page
-from rubrica.studio.parts import empty, error_label, heading, notifying_errors
+from rubrica.studio.parts import empty, error_label, heading, notifying_errors, show_error
 from rubrica.studio.rubrics.actions import publish_dialog
 from rubrica.studio.rubrics.facets import draw_chosen_tags, draw_facets
 from rubrica.studio.studio import Studio, Visitor
@@ -48,8 +48,8 @@ def install(studio: Studio) -> None:
 class _Market:
     """The shelves, what they are narrowed down to, and the way through their pages."""
 
-    def __init__(self, visitor: Visitor, sought: MarketSearch) -> None:
-        self.visitor, self.sought = visitor, sought
+    def __init__(self, visitor: Visitor, criteria: MarketSearch) -> None:
+        self.visitor, self.criteria = visitor, criteria
 
     async def draw(self) -> None:
         try:
@@ -58,33 +58,35 @@ class _Market:
             error_label(error)
             return
         with ui.element("div").classes("finder").props('role="search"'):
-            search = ui.input("Search", value=self.sought.q, placeholder="Name, description, category or tag")
+            search = ui.input("Search", value=self.criteria.q, placeholder="Name, description, category or tag")
             search.props(f"outlined dense clearable debounce=250 maxlength={LONGEST_QUERY} type=search").classes("grow")
             search.on_value_change(lambda event: self.narrow(q=event.value or ""))
-            self.views = ui.toggle(VIEWS, value=self.sought.view, on_change=lambda event: self.narrow(view=event.value))
+            self.views = ui.toggle(
+                VIEWS, value=self.criteria.view, on_change=lambda event: self.narrow(view=event.value)
+            )
             self.views.props('no-caps unelevated toggle-color=primary aria-label="What is shown"').classes("calm")
         with ui.element("div").classes("finder"):
             self.categories = {"": "Every category"} | {name: f"{name} ({count:,})" for name, count in known.items()}
             self.category = ui.select(self.categories, value="", label="Category")
             self.category.on_value_change(lambda event: self.narrow(category=event.value or ""))
-            self.rating = ui.select(dict(RATINGS), value=self.sought.least, label="Rating")
+            self.rating = ui.select(dict(RATINGS), value=self.criteria.least, label="Rating")
             self.rating.on_value_change(lambda event: self.narrow(least=event.value))
-            self.order = ui.select(SORTS, value=self.sought.sort, label="Order")
+            self.order = ui.select(SORTS, value=self.criteria.sort, label="Order")
             self.order.on_value_change(lambda event: self.narrow(sort=event.value))
             for choice in (self.category, self.rating, self.order):
                 choice.props("outlined dense options-dense").classes("medium")
             self.chips = ui.element("div").classes("row")
         self.body = ui.element("div").classes("shelves")
-        self.leafing = CursorPager(PAGE, self.show)
+        self.pager = CursorPager(PAGE, self.show)
         await self.show()
 
     async def narrow(self, **changes: Any) -> None:
         """Look for something else, from its first page."""
-        wanted = replace(self.sought, **changes)
-        if wanted == self.sought:
+        wanted = replace(self.criteria, **changes)
+        if wanted == self.criteria:
             return
-        self.sought = wanted
-        self.leafing.reset()
+        self.criteria = wanted
+        self.pager.reset()
         ui.navigate.history.replace(address_of(wanted))
         await self.show()
 
@@ -93,21 +95,19 @@ class _Market:
         self.views.set_value("yours")
 
     async def show(self) -> None:
-        asked, visitor = self.sought, self.visitor
+        asked, visitor = self.criteria, self.visitor
         self.order.set_visibility(asked.view in ("all", "featured"))
         self.rating.set_visibility(asked.view != "yours")
         self._choose_category(asked.category)
         self._draw_chips()
         try:
-            run_rubrics = await visitor.read(search_market, asked, self.leafing.start, PAGE, visitor.service.clock())
-            first = not asked.narrowed and self.leafing.first
+            run_rubrics = await visitor.read(search_market, asked, self.pager.start, PAGE, visitor.service.clock())
+            first = not asked.narrowed and self.pager.first
             chosen = await visitor.read(recommended) if first else ()
         except RubricaError as error:
-            self.body.clear()
-            with self.body:
-                error_label(error)
+            show_error(self.body, error)
             return
-        if asked is not self.sought:
+        if asked is not self.criteria:
             return  # something else was asked for meanwhile
         self.body.clear()
         with self.body:
@@ -121,7 +121,7 @@ class _Market:
                 self._draw_offers(run_rubrics.offers)
             else:
                 self._draw_nothing()
-        self.leafing.tell(len(run_rubrics.offers) + len(run_rubrics.own), run_rubrics.after)
+        self.pager.tell(len(run_rubrics.offers) + len(run_rubrics.own), run_rubrics.after)
 
     def _choose_category(self, name: str) -> None:
         if name not in self.categories:  # of many it is none of the fullest
@@ -133,7 +133,7 @@ class _Market:
     def _draw_chips(self) -> None:
         self.chips.clear()
         with self.chips:
-            draw_chosen_tags(self.sought.tags, self.narrow)
+            draw_chosen_tags(self.criteria.tags, self.narrow)
 
     def _draw_offers(self, offers: Any) -> None:
         now = self.visitor.service.clock()
@@ -141,7 +141,7 @@ class _Market:
             for offer in offers:
                 with ui.element("article").classes("card ware"):
                     ui.html(str(listing_card(offer, now)), sanitize=False).classes("ware-words")
-                    draw_facets(offer.listing, self.sought.tags, self.narrow)
+                    draw_facets(offer.listing, self.criteria.tags, self.narrow)
 
     def _draw_own(self, run_rubrics: MarketPage) -> None:
         if not run_rubrics.own:
@@ -171,8 +171,8 @@ class _Market:
         def all_offers() -> None:
             ui.navigate.to("/market")
 
-        match self.sought.view:
-            case "yours" if not (self.sought.q or self.sought.category or self.sought.tags):
+        match self.criteria.view:
+            case "yours" if not (self.criteria.q or self.criteria.category or self.criteria.tags):
                 if self.visitor.caller.may("author"):
                     empty("You have no rubrics yet.", "Build one", lambda: ui.navigate.to("/build/new"))
                 else:
@@ -181,7 +181,7 @@ class _Market:
                 empty("Nothing that fits was imported or liked lately.", "Show everything", all_offers)
             case "featured":
                 empty("Nothing that fits is featured.", "Show everything", all_offers)
-            case _ if self.sought.narrowed:
+            case _ if self.criteria.narrowed:
                 empty("Nothing fits.", "Show everything", all_offers)
             case _:
                 empty("Nothing is public yet.")

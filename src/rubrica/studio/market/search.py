@@ -23,18 +23,18 @@ RATINGS: Mapping[float, str] = {0.0: "Any rating", 3.0: "3 stars and more", 4.0:
 PAGE = 24
 
 
-def address_of(sought: MarketSearch) -> str:
+def address_of(criteria: MarketSearch) -> str:
     """The page's path with what it is narrowed down to; what is usual is left out.
 
     >>> address_of(MarketSearch("fluff", tags=("short",), sort="rating"))
     '/market?q=fluff&tag=short&sort=rating'
     """
-    said: list[tuple[str, str]] = [("q", sought.q)] if sought.q else []
-    said += [("view", sought.view)] if sought.view != "all" else []
-    said += [("category", sought.category)] if sought.category else []
-    said += [("tag", tag) for tag in sought.tags]
-    said += [("least", f"{sought.least:g}")] if sought.least else []
-    said += [("sort", sought.sort)] if sought.sort != "trending" else []
+    said: list[tuple[str, str]] = [("q", criteria.q)] if criteria.q else []
+    said += [("view", criteria.view)] if criteria.view != "all" else []
+    said += [("category", criteria.category)] if criteria.category else []
+    said += [("tag", tag) for tag in criteria.tags]
+    said += [("least", f"{criteria.least:g}")] if criteria.least else []
+    said += [("sort", criteria.sort)] if criteria.sort != "trending" else []
     return f"/market?{urlencode(said)}" if said else "/market"
 
 

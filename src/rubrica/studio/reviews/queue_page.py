@@ -13,7 +13,7 @@ from rubrica.report.figures import count_of
 from rubrica.store.review_queue import ItemSummary, Pile, QueueCounts, QueueCursor
 from rubrica.studio.frame import frame, page
 from rubrica.studio.html_tables import Cell, link, table
-from rubrica.studio.parts import card, drawing, empty, error_label, error_text, heading
+from rubrica.studio.parts import card, drawing, empty, error_label, error_text, heading, show_error
 from rubrica.studio.runs.jobs import RunJobs
 from rubrica.studio.runs.paths import run_link
 from rubrica.studio.runs.workspace import RunsWorkspace
@@ -96,7 +96,7 @@ class QueuePage:
                 own.run: f"{own.run} ({own.done:,} of {own.open + own.done:,} done)" for own in known
             }
             await self._queue_card(runs, piles)
-            self.standing = ui.element("div").classes("stacked-cards")
+            self.agreement_cards = ui.element("div").classes("stacked-cards")
             ui.timer(0.01, self._stand, once=True)
         if sample and dialog is not None:
             await dialog.open(sample)
@@ -142,9 +142,7 @@ class QueuePage:
         try:
             found = await self.visitor.read(list_items, self.pile.value, self.run or None, self.spots[-1], PAGE + 1)
         except RubricaError as error:
-            self.list.clear()
-            with self.list:
-                error_label(error)
+            show_error(self.list, error)
             return
         shown = found[:PAGE]
         self.list.clear()
@@ -200,18 +198,16 @@ class QueuePage:
     # --- how the judge stands -----------------------------------------------------------------------------
 
     async def _stand(self) -> None:
-        self.standing.clear()
-        with self.standing:
+        self.agreement_cards.clear()
+        with self.agreement_cards:
             ui.spinner(size="1.4em")
         try:
             found = await self._stood()
         except RubricaError as error:
-            self.standing.clear()
-            with self.standing:
-                error_label(error)
+            show_error(self.agreement_cards, error)
             return
-        self.standing.clear()
-        with self.standing:
+        self.agreement_cards.clear()
+        with self.agreement_cards:
             if not found.items:
                 ui.label("Agreement with the judge is shown here once somebody has scored something.").classes("quiet")
             else:

@@ -73,9 +73,9 @@ async def fork_dialog(visitor: Visitor, entry: RubricEntry) -> None:
 
         async def fork() -> None:
             try:
-                wish = plain_text(name.value or "", "the name", LONGEST_NAME)
+                wanted = plain_text(name.value or "", "the name", LONGEST_NAME)
                 now = visitor.service.clock()
-                label = None if wish == listing.name or not wish else wish
+                label = None if wanted == listing.name or not wanted else wanted
                 made = await visitor.write(catalogue.fork, str(listing.id), version.version, label, now)
             except RubricaError as error:
                 _show_error(problem, error)

@@ -14,7 +14,7 @@ from rubrica.errors import RubricaError
 from rubrica.store.rubrics import Order, RubricListing
 from rubrica.studio.cursor_pager import CursorPager
 from rubrica.studio.frame import frame, page
-from rubrica.studio.parts import empty, error_label, heading
+from rubrica.studio.parts import empty, heading, show_error
 from rubrica.studio.studio import Studio, Visitor
 from rubrica.workspace.access import Caller
 from rubrica.workspace.rubric_search import LONGEST_QUERY, RubricPage, RubricSearch, RubricView, search_rubrics
@@ -29,17 +29,17 @@ DESCRIPTION_SHOWN = 160
 """Characters of a description in a list."""
 
 
-def address_of(sought: RubricSearch) -> str:
+def address_of(criteria: RubricSearch) -> str:
     """The page's path with what it is narrowed down to; what is usual is left out.
 
     >>> address_of(RubricSearch("speed", view="mine", tags=("fast",)))
     '/rubrics?q=speed&view=mine&tag=fast'
     """
-    said: list[tuple[str, str]] = [("q", sought.q)] if sought.q else []
-    said += [("view", sought.view)] if sought.view != "all" else []
-    said += [("category", sought.category)] if sought.category else []
-    said += [("tag", tag) for tag in sought.tags]
-    said += [("sort", sought.order)] if sought.order != "newest" else []
+    said: list[tuple[str, str]] = [("q", criteria.q)] if criteria.q else []
+    said += [("view", criteria.view)] if criteria.view != "all" else []
+    said += [("category", criteria.category)] if criteria.category else []
+    said += [("tag", tag) for tag in criteria.tags]
+    said += [("sort", criteria.order)] if criteria.order != "newest" else []
     return f"/rubrics?{urlencode(said)}" if said else "/rubrics"
 
 
@@ -77,54 +77,52 @@ def install(studio: Studio) -> None:
 class _List:
     """The list with what it is narrowed down to, and the way through its pages."""
 
-    def __init__(self, visitor: Visitor, sought: RubricSearch) -> None:
-        self.visitor, self.sought = visitor, sought
+    def __init__(self, visitor: Visitor, criteria: RubricSearch) -> None:
+        self.visitor, self.criteria = visitor, criteria
 
     async def draw(self) -> None:
         with ui.element("div").classes("finder").props('role="search"'):
-            search = ui.input("Search", value=self.sought.q, placeholder="Name, description, category or tag")
+            search = ui.input("Search", value=self.criteria.q, placeholder="Name, description, category or tag")
             search.props(f"outlined dense clearable debounce=250 maxlength={LONGEST_QUERY} type=search").classes("grow")
             search.on_value_change(lambda event: self.narrow(q=event.value or ""))
-            views = ui.toggle(VIEWS, value=self.sought.view, on_change=lambda event: self.narrow(view=event.value))
+            views = ui.toggle(VIEWS, value=self.criteria.view, on_change=lambda event: self.narrow(view=event.value))
             views.props("no-caps unelevated toggle-color=primary").classes("calm").mark("views")
-            order = ui.select(ORDERS, value=self.sought.order, label="Order")
+            order = ui.select(ORDERS, value=self.criteria.order, label="Order")
             order.props("outlined dense options-dense").classes("medium")
             order.on_value_change(lambda event: self.narrow(order=event.value))
         self.chips = ui.element("div").classes("row")
         self.body = ui.element("div").classes("listing")
-        self.leafing = CursorPager(PAGE, self.show)
+        self.pager = CursorPager(PAGE, self.show)
         await self.show()
 
     async def narrow(self, **changes: Any) -> None:
         """Look for something else, from its first page."""
-        self.sought = replace(self.sought, **changes)
-        self.leafing.reset()
-        ui.navigate.history.replace(address_of(self.sought))
+        self.criteria = replace(self.criteria, **changes)
+        self.pager.reset()
+        ui.navigate.history.replace(address_of(self.criteria))
         await self.show()
 
     async def show(self) -> None:
-        asked = self.sought
+        asked = self.criteria
         try:
-            found = await self.visitor.read(search_rubrics, asked, self.leafing.start, PAGE)
+            found = await self.visitor.read(search_rubrics, asked, self.pager.start, PAGE)
         except RubricaError as error:
-            self.body.clear()
-            with self.body:
-                error_label(error)
+            show_error(self.body, error)
             return
-        if asked is not self.sought:
+        if asked is not self.criteria:
             return  # something else was typed meanwhile
         self._draw_chips()
         self.body.clear()
         with self.body:
             self._draw_rows(found)
-        self.leafing.tell(len(found.rows), found.after)
+        self.pager.tell(len(found.rows), found.after)
 
     def _draw_chips(self) -> None:
         self.chips.clear()
         with self.chips:
-            if self.sought.category:
-                draw_chosen_category(self.sought.category, self.narrow)
-            draw_chosen_tags(self.sought.tags, self.narrow)
+            if self.criteria.category:
+                draw_chosen_category(self.criteria.category, self.narrow)
+            draw_chosen_tags(self.criteria.tags, self.narrow)
 
     def _draw_rows(self, found: RubricPage) -> None:
         if not found.rows:
@@ -134,10 +132,10 @@ class _List:
             for listing in found.rows:
                 with ui.element("li"):
                     ui.html(str(_about(listing, self.visitor.caller)), sanitize=False)
-                    draw_facets(listing, self.sought.tags, self.narrow)
+                    draw_facets(listing, self.criteria.tags, self.narrow)
 
     def _draw_nothing(self) -> None:
-        if self.sought.narrowed:
+        if self.criteria.narrowed:
             empty("Nothing fits.", "Show all rubrics", lambda: ui.navigate.to("/rubrics"))
         elif self.visitor.caller.may("author"):
             empty("There are no rubrics yet.", "Build the first one", lambda: ui.navigate.to("/build/new"))

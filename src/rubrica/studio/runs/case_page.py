@@ -12,7 +12,7 @@ from rubrica.llm.public import public_name
 from rubrica.report.figures import figure, percent
 from rubrica.studio.frame import frame, page
 from rubrica.studio.html_tables import NUMBER, table
-from rubrica.studio.parts import card, drawing, error_label, heading
+from rubrica.studio.parts import card, drawing, error_label, heading, show_error
 from rubrica.studio.runs.explanation import Votes, explanation, votes_of
 from rubrica.studio.runs.filters import filter_from_query, query_from_filter, repeat_of
 from rubrica.studio.runs.paths import case_link, run_link
@@ -28,10 +28,10 @@ def install(studio: Studio, work: RunsWorkspace) -> None:
     async def one_case(request: Request, name: str, path: str) -> None:
         case = request.query_params.get("case", "") if path == "-" else path
         repeat = repeat_of(request.query_params)
-        wish = filter_from_query(request.query_params)
+        criteria = filter_from_query(request.query_params)
         visitor = studio.visitor(request)
         with frame(visitor, case or "Evaluation", "/runs"):
-            with heading(case or "(no id)", back=(name, run_link(name, **query_from_filter(wish)))):
+            with heading(case or "(no id)", back=(name, run_link(name, **query_from_filter(criteria)))):
                 beside = ui.element("div").classes("row")
             body = ui.element("div").classes("stacked-cards")
             try:
@@ -48,9 +48,7 @@ def install(studio: Studio, work: RunsWorkspace) -> None:
                 await check_readable(visitor, work, name)
                 evaluation, rubric = await asyncio.to_thread(work.evaluation, name, case, repeat)
             except RubricaError as error:
-                body.clear()
-                with body:
-                    error_label(error)
+                show_error(body, error)
                 return
             body.clear()
             with body:
@@ -59,14 +57,14 @@ def install(studio: Studio, work: RunsWorkspace) -> None:
                     _votes_card(votes)
             try:
                 index = await asyncio.to_thread(work.index, name)
-                around = await asyncio.to_thread(index.neighbours, case, repeat, wish)
+                around = await asyncio.to_thread(index.neighbours, case, repeat, criteria)
             except RubricaError:
                 return
             with beside:
                 for title, icon, key in zip(
                     ("Previous", "Next"), ("chevron_left", "chevron_right"), around, strict=True
                 ):
-                    target = case_link(name, *key, query_from_filter(wish)) if key is not None else ""
+                    target = case_link(name, *key, query_from_filter(criteria)) if key is not None else ""
                     ui.button(title, icon=icon, on_click=lambda target=target: ui.navigate.to(target)).props(
                         "flat" + ("" if key is not None else " disable")
                     ).classes("calm")

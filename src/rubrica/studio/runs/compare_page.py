@@ -16,7 +16,7 @@ from rubrica.runs.compare.comparison import Comparison, MovedCase
 from rubrica.runs.compare.measure_comparison import ComparisonTerms, MeasureComparison, Verdict
 from rubrica.studio.frame import frame, page
 from rubrica.studio.html_tables import NUMBER, Cell, badge, link, muted, table
-from rubrica.studio.parts import card, drawing, empty, error_label, heading
+from rubrica.studio.parts import card, drawing, empty, error_label, heading, show_error
 from rubrica.studio.runs.drawings import interval, reach_of
 from rubrica.studio.runs.paths import case_link, compare_link, run_link
 from rubrica.studio.runs.permissions import check_readable, permitted_lines
@@ -106,9 +106,7 @@ class ComparePage:
             await check_readable(self.visitor, self.work, a, b)
             found = await asyncio.to_thread(self.work.compared, a, b, ComparisonTerms(margin=self.margin.value))
         except RubricaError as error:
-            self.body.clear()
-            with self.body:
-                error_label(error)
+            show_error(self.body, error)
             return
         if (a, b) != (self.a.value, self.b.value):
             return  # others were chosen meanwhile, and are drawn by themselves

@@ -85,7 +85,7 @@ def extent_of(manifest: Manifest) -> Extent | None:
         return None
     sample, seed = options.get("sample"), _seed_of(manifest.terms, options)
     if sample is not None and seed is None:
-        return None  # drawn by a command that did not write down by which seed
+        return None  # drawn by an earlier version, which did not write down by which seed
     try:
         return read_extent("" if sample is None else str(sample), options.get("limit"), options.get("repeat"), seed)
     except InputError:

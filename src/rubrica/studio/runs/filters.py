@@ -39,18 +39,18 @@ def repeat_of(query: Mapping[str, str]) -> int:
     return int(said) if said.isascii() and said.isdigit() and len(said) < 10 else 0
 
 
-def query_from_filter(wish: EvaluationFilter) -> dict[str, object]:
+def query_from_filter(criteria: EvaluationFilter) -> dict[str, object]:
     """The same as parts of an address.
 
     >>> query_from_filter(EvaluationFilter("fail", below=0.0, dimension="tone"))
     {'verdict': 'fail', 'dimension': 'tone', 'below': '0'}
     """
-    below = f"{wish.below:g}" if wish.below is not None else None
+    below = f"{criteria.below:g}" if criteria.below is not None else None
     said = {
-        "verdict": wish.verdict,
-        "text": wish.text,
-        "unscored": "1" if wish.unscored else None,
-        "dimension": wish.dimension,
+        "verdict": criteria.verdict,
+        "text": criteria.text,
+        "unscored": "1" if criteria.unscored else None,
+        "dimension": criteria.dimension,
         "below": below,
     }
     return {name: value for name, value in said.items() if value}

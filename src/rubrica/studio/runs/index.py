@@ -92,16 +92,16 @@ class RunIndex:
         """The verdicts that occur."""
         return self._labels
 
-    def page(self, wish: EvaluationFilter, start: int, size: int) -> tuple[list[EvaluationLine], int]:
+    def page(self, criteria: EvaluationFilter, start: int, size: int) -> tuple[list[EvaluationLine], int]:
         """Some of the evaluations that fit, and how many fit in all."""
-        places = self._fitting(wish)
+        places = self._fitting(criteria)
         return [self._hit(place) for place in places[start : start + size]], len(places)
 
     def neighbours(
-        self, case: str, repeat: int, wish: EvaluationFilter
+        self, case: str, repeat: int, criteria: EvaluationFilter
     ) -> tuple[tuple[str, int] | None, tuple[str, int] | None]:
         """The evaluations before and after one, among those that fit."""
-        places = self._fitting(wish)
+        places = self._fitting(criteria)
         columns = self.columns
         at = next((n for n, p in enumerate(places) if columns.cases[p] == case and columns.repeats[p] == repeat), None)
         if at is None:
@@ -112,28 +112,28 @@ class RunIndex:
     def _key(self, place: int) -> tuple[str, int]:
         return self.columns.cases[place], self.columns.repeats[place]
 
-    def _fitting(self, wish: EvaluationFilter) -> array[int]:
-        """The places of what fits, in order. The last wish is remembered, for it is paged through."""
+    def _fitting(self, criteria: EvaluationFilter) -> array[int]:
+        """The places of what fits, in order. The last criteria are remembered, for it is paged through."""
         last = self._last
-        if last is not None and last[0] == wish:
+        if last is not None and last[0] == criteria:
             return last[1]
-        found = array("I", self._narrowed(wish))
-        self._last = wish, found
+        found = array("I", self._narrowed(criteria))
+        self._last = criteria, found
         return found
 
-    def _narrowed(self, wish: EvaluationFilter) -> Iterable[int]:
+    def _narrowed(self, criteria: EvaluationFilter) -> Iterable[int]:
         columns, places = self.columns, iter(self._order)
-        if wish.verdict is not None:
-            code, verdicts = columns.labels.get(wish.verdict, -1), columns.verdicts
+        if criteria.verdict is not None:
+            code, verdicts = columns.labels.get(criteria.verdict, -1), columns.verdicts
             places = (place for place in places if verdicts[place] == code)
-        if text := wish.text.strip().casefold():
+        if text := criteria.text.strip().casefold():
             cases = columns.cases
             places = (place for place in places if text in cases[place].casefold())
-        if wish.unscored:
+        if criteria.unscored:
             lacking = columns.lacking
             places = (place for place in places if lacking[place])
-        if wish.dimension is not None and wish.below is not None:
-            values, limit = columns.dimensions.get(wish.dimension, array("d")), wish.below
+        if criteria.dimension is not None and criteria.below is not None:
+            values, limit = columns.dimensions.get(criteria.dimension, array("d")), criteria.below
             places = (place for place in places if place < len(values) and values[place] < limit)
         return places
 

@@ -47,7 +47,6 @@ class RunJob:
             self.rubric,
             JudgeSettings(self.judges, jobs=AT_ONCE, seed=extent.seed, public=True),
             bulk=False,
-            options={"seed": extent.seed} if extent.sample else {},
             id=self.id,
         )
 
@@ -56,7 +55,7 @@ class RunJob:
 class RunProgress:
     """How far a run has come. It is written by the run's thread alone, but for `stopping`."""
 
-    orders: RunJob
+    job: RunJob
     expected: int | None = None
     done: int = 0  # with what was done before
     broken: int = 0
@@ -84,47 +83,47 @@ class RunJobs:
     def __init__(self, clock: Callable[[], datetime], most: int = 2) -> None:
         self._clock = clock
         self._most = most
-        self._courses: dict[str, RunProgress] = {}
+        self._started: dict[str, RunProgress] = {}
 
-    def course(self, name: str) -> RunProgress | None:
-        return self._courses.get(name)
+    def run_progress(self, name: str) -> RunProgress | None:
+        return self._started.get(name)
 
     @property
     def running(self) -> Sequence[RunProgress]:
-        return [course for course in self._courses.values() if course.state == "running"]
+        return [run_progress for run_progress in self._started.values() if run_progress.state == "running"]
 
     def check_room(self) -> None:
         """Refuse another run while as many as there may be are under way."""
         if len(self.running) >= self._most:
             raise ConflictError(f"{self._most} runs are under way; wait for one of them, or stop it")
 
-    def start(self, orders: RunJob) -> RunProgress:
+    def start(self, job: RunJob) -> RunProgress:
         """Begin a run, or go on with one that stopped. It goes on when the page that started it is closed."""
         self.check_room()
-        for name in [name for name, one in self._courses.items() if one.state != "running"][:-MOST_KEPT]:
-            del self._courses[name]
-        course = RunProgress(orders)
-        self._courses[orders.folder.name] = course
+        for name in [name for name, one in self._started.items() if one.state != "running"][:-MOST_KEPT]:
+            del self._started[name]
+        run_progress = RunProgress(job)
+        self._started[job.folder.name] = run_progress
         begun = copy_context()  # with the budget that its calls are paid from
-        name = f"run {orders.folder.name}"
-        threading.Thread(target=begun.run, args=(self._executed, course), name=name, daemon=True).start()
-        return course
+        name = f"run {job.folder.name}"
+        threading.Thread(target=begun.run, args=(self._executed, run_progress), name=name, daemon=True).start()
+        return run_progress
 
-    def _executed(self, course: RunProgress) -> None:
+    def _executed(self, run_progress: RunProgress) -> None:
         try:
-            outcome = execute_run(course.orders.request, course, course.stopping, self._clock)
+            outcome = execute_run(run_progress.job.request, run_progress, run_progress.stopping, self._clock)
         except RubricaError as error:
-            course.error, course.state = str(error), "failed"
+            run_progress.error, run_progress.state = str(error), "failed"
         except Exception:  # told on the page; what exactly went wrong is in the server's log
-            LOG.exception("the run in %s ended with an error", course.orders.folder)
-            course.error, course.state = "it ended with an error that the server's log tells of", "failed"
+            LOG.exception("the run in %s ended with an error", run_progress.job.folder)
+            run_progress.error, run_progress.state = "it ended with an error that the server's log tells of", "failed"
         else:
-            course.error = outcome.reason
-            course.state = "failed" if outcome.ending == "unanswered" else outcome.ending
+            run_progress.error = outcome.reason
+            run_progress.state = "failed" if outcome.ending == "unanswered" else outcome.ending
 
 
-def orders_of(folder: Path, manifest: Manifest, cases: Path) -> RunJob | None:
-    """The orders to go on with a run that stopped; None where its cases do not lie in the folder of cases."""
+def job_of(folder: Path, manifest: Manifest, cases: Path) -> RunJob | None:
+    """The job to go on with a run that stopped; None where its cases do not lie in the folder of cases."""
     source = Path(manifest.source)
     inside = source.resolve().is_relative_to(cases.resolve())
     if manifest.kind != "judged" or len(manifest.rubrics) != 1 or not inside:

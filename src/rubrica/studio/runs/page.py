@@ -20,7 +20,7 @@ from rubrica.studio.dialog_form import dialog_form
 from rubrica.studio.frame import frame, page
 from rubrica.studio.html_tables import NUMBER, Cell, badge, facts, link, muted, table
 from rubrica.studio.offset_pager import OffsetPager
-from rubrica.studio.parts import card, drawing, empty, error_label, heading, notifying_errors
+from rubrica.studio.parts import card, drawing, empty, error_label, heading, notifying_errors, show_error
 from rubrica.studio.runs.columns import MOST_ROWS
 from rubrica.studio.runs.filters import filter_from_query, query_from_filter
 from rubrica.studio.runs.index import EvaluationFilter, EvaluationLine, RunIndex
@@ -51,11 +51,11 @@ def install(studio: Studio, work: RunsWorkspace) -> None:
 class RunPage:
     """The page of one run."""
 
-    def __init__(self, visitor: Visitor, work: RunsWorkspace, name: str, wish: EvaluationFilter) -> None:
+    def __init__(self, visitor: Visitor, work: RunsWorkspace, name: str, criteria: EvaluationFilter) -> None:
         self.visitor = visitor
         self.work = work
         self.name = name
-        self.wish = wish
+        self.criteria = criteria
         self.may_change = False
 
     async def draw(self) -> None:
@@ -69,8 +69,8 @@ class RunPage:
         try:
             run = self.work.stored(self.name)
         except RubricaError as error:
-            course = self.work.conductor.course(self.name)
-            if course is not None:  # it has been started just now, or could not begin
+            run_progress = self.work.run_jobs.run_progress(self.name)
+            if run_progress is not None:  # it has been started just now, or could not begin
                 progress_card(self.visitor, self.work, self.name, may_change=self.may_change)
             else:
                 error_label(error)
@@ -150,9 +150,7 @@ class RunPage:
             index = await asyncio.to_thread(self.work.indexes.of, run)
             failures, failed = await asyncio.to_thread(failures_of, run.path)
         except RubricaError as error:
-            self.body.clear()
-            with self.body:
-                error_label(error)
+            show_error(self.body, error)
             return
         self.body.clear()
         with self.body:
@@ -182,38 +180,38 @@ class RunPage:
                 ).classes("quiet")
 
     def _filters(self, index: RunIndex) -> None:
-        if self.wish.verdict not in index.labels:  # an address may name anything
-            self.wish = replace(self.wish, verdict=None)
-        if self.wish.dimension not in index.columns.dimensions:
-            self.wish = replace(self.wish, dimension=None)
-        wish = self.wish
+        if self.criteria.verdict not in index.labels:  # an address may name anything
+            self.criteria = replace(self.criteria, verdict=None)
+        if self.criteria.dimension not in index.columns.dimensions:
+            self.criteria = replace(self.criteria, dimension=None)
+        criteria = self.criteria
         labels = {"": "any verdict"} | {label: label.replace("_", " ") for label in index.labels}
         names = {"": "any dimension"} | {name: headline(name) for name in index.columns.dimensions}
         with ui.element("div").classes("row filters"):
             self.verdict = (
-                ui.select(labels, label="Verdict", value=wish.verdict or "", on_change=self._narrow)
+                ui.select(labels, label="Verdict", value=criteria.verdict or "", on_change=self._narrow)
                 .props("outlined dense options-dense")
                 .classes("choice")
             )
             self.text = (
-                ui.input("Case", value=wish.text, on_change=self._narrow)
+                ui.input("Case", value=criteria.text, on_change=self._narrow)
                 .props("outlined dense clearable debounce=250")
                 .classes("grow")
             )
             self.dimension = (
-                ui.select(names, label="Dimension", value=wish.dimension or "", on_change=self._narrow)
+                ui.select(names, label="Dimension", value=criteria.dimension or "", on_change=self._narrow)
                 .props("outlined dense options-dense")
                 .classes("choice")
             )
             self.below = (
-                ui.number("below", value=wish.below, on_change=self._narrow)
+                ui.number("below", value=criteria.below, on_change=self._narrow)
                 .props("outlined dense debounce=250")
                 .classes("short")
             )
-            self.unscored = ui.checkbox("not scored", value=wish.unscored, on_change=self._narrow)
+            self.unscored = ui.checkbox("not scored", value=criteria.unscored, on_change=self._narrow)
 
     async def _narrow(self) -> None:
-        self.wish = EvaluationFilter(
+        self.criteria = EvaluationFilter(
             self.verdict.value or None,
             self.text.value or "",
             bool(self.unscored.value),
@@ -221,19 +219,17 @@ class RunPage:
             self.below.value,
         )
         self.paging.reset()
-        ui.navigate.history.replace(run_link(self.name, **query_from_filter(self.wish)))
+        ui.navigate.history.replace(run_link(self.name, **query_from_filter(self.criteria)))
         await self._show()
 
     async def _show(self) -> None:
         try:
             await check_readable(self.visitor, self.work, self.name)
         except RubricaError as error:
-            self.table.clear()
-            with self.table:
-                error_label(error)
+            show_error(self.table, error)
             return
-        hits, total = await asyncio.to_thread(self.index.page, self.wish, self.paging.start, PAGE)
-        query = query_from_filter(self.wish)
+        hits, total = await asyncio.to_thread(self.index.page, self.criteria, self.paging.start, PAGE)
+        query = query_from_filter(self.criteria)
         self.table.clear()
         with self.table:
             if hits:

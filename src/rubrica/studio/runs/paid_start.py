@@ -22,32 +22,32 @@ LOOKED_AT = 20
 """Cases that the price of all is worked out from: the dearest of them."""
 
 
-async def start_run(visitor: Visitor, conductor: RunJobs, orders: RunJob) -> RunProgress:
+async def start_run(visitor: Visitor, run_jobs: RunJobs, job: RunJob) -> RunProgress:
     """Begin a run, or go on with one; with judges only if it can be paid."""
     service = visitor.service
-    if not orders.judges:
-        return conductor.start(orders)
-    if service.jury is None or not set(orders.judges) <= set(service.settings.judges):
+    if not job.judges:
+        return run_jobs.start(job)
+    if service.jury is None or not set(job.judges) <= set(service.settings.judges):
         raise InputError("this server has not the judges of this run (rubrica run goes on with it, or serve --judge)")
-    quote = await _quote(service.jury, orders)
+    quote = await _quote(service.jury, job)
     return await service.spending.begin(
-        visitor.caller, quote, lambda: conductor.start(orders), lambda course: course.state == "running"
+        visitor.caller, quote, lambda: run_jobs.start(job), lambda run_progress: run_progress.state == "running"
     )
 
 
-async def _quote(jury: Jury, orders: RunJob) -> Quote:
-    contexts, cases = await asyncio.to_thread(_sample_contexts, orders)
-    evaluations = orders.extent.evaluations(cases) or 0
-    quotes = [await jury.quote(orders.rubric, context) for context in contexts]
+async def _quote(jury: Jury, job: RunJob) -> Quote:
+    contexts, cases = await asyncio.to_thread(_sample_contexts, job)
+    evaluations = job.extent.evaluations(cases) or 0
+    quotes = [await jury.quote(job.rubric, context) for context in contexts]
     dearest = max(quotes, key=lambda quote: quote.usd or 0.0)
     return dearest.times(evaluations)
 
 
-def _sample_contexts(orders: RunJob) -> tuple[list[Context], int]:
+def _sample_contexts(job: RunJob) -> tuple[list[Context], int]:
     """The contexts of the first cases, and how many cases there are."""
-    with cases_of(str(orders.cases)) as file:
+    with cases_of(str(job.cases)) as file:
         cases = (case for case in file.cases() if isinstance(case, Case))
         contexts = [case.context for case in islice(cases, LOOKED_AT)]
-        found = count_cases(str(orders.cases))
+        found = count_cases(str(job.cases))
         count = found if found is not None else len(contexts) + sum(1 for _ in cases)
     return contexts or [Context()], count

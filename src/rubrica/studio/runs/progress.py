@@ -11,7 +11,7 @@ from rubrica.report.figures import count_of
 from rubrica.runs.files.manifest import read_manifest
 from rubrica.studio.parts import card, notifying_errors
 from rubrica.studio.runs.case_files import folder_of
-from rubrica.studio.runs.jobs import RunProgress, orders_of
+from rubrica.studio.runs.jobs import RunProgress, job_of
 from rubrica.studio.runs.listing import done_so_far, is_running
 from rubrica.studio.runs.paid_start import start_run
 from rubrica.studio.runs.paths import run_link
@@ -26,9 +26,9 @@ EVERY_ELSEWHERE = 3.0
 
 def progress_card(visitor: Visitor, work: RunsWorkspace, name: str, *, may_change: bool) -> None:
     """How far an unfinished run is; the page is opened anew when it has ended."""
-    course = work.conductor.course(name)
-    if course is not None and course.state == "running":
-        _OwnRun(visitor, work, name, course).draw(may_change=may_change)
+    run_progress = work.run_jobs.run_progress(name)
+    if run_progress is not None and run_progress.state == "running":
+        _OwnRun(visitor, work, name, run_progress).draw(may_change=may_change)
     elif is_running(work.runs / name):
         _elsewhere(work, name)
     else:
@@ -38,8 +38,8 @@ def progress_card(visitor: Visitor, work: RunsWorkspace, name: str, *, may_chang
 class _OwnRun:
     """A run of this server."""
 
-    def __init__(self, visitor: Visitor, work: RunsWorkspace, name: str, course: RunProgress) -> None:
-        self.visitor, self.work, self.name, self.course = visitor, work, name, course
+    def __init__(self, visitor: Visitor, work: RunsWorkspace, name: str, run_progress: RunProgress) -> None:
+        self.visitor, self.work, self.name, self.run_progress = visitor, work, name, run_progress
 
     def draw(self, *, may_change: bool) -> None:
         with card("Under way", "this page can be left; the run goes on"):
@@ -53,19 +53,19 @@ class _OwnRun:
         self.timer = ui.timer(EVERY, self._look)
 
     def _look(self) -> None:
-        course = self.course
-        self.bar.set_value(course.share or 0)
-        of = f" of {course.expected:,}" if course.expected is not None else ""
-        broken = f", {count_of(course.broken, 'broken line')}" if course.broken else ""
-        self.told.set_text(f"{course.done:,}{of} judged{broken}")
-        if course.state != "running":
+        run_progress = self.run_progress
+        self.bar.set_value(run_progress.share or 0)
+        of = f" of {run_progress.expected:,}" if run_progress.expected is not None else ""
+        broken = f", {count_of(run_progress.broken, 'broken line')}" if run_progress.broken else ""
+        self.told.set_text(f"{run_progress.done:,}{of} judged{broken}")
+        if run_progress.state != "running":
             self.timer.deactivate()
             ui.navigate.to(run_link(self.name))
 
     async def _stop(self) -> None:
         with notifying_errors():
             await check_changeable(self.visitor, self.work, self.name, "stopping a run")
-            self.course.stopping.set()
+            self.run_progress.stopping.set()
 
 
 def _elsewhere(work: RunsWorkspace, name: str) -> None:
@@ -84,14 +84,14 @@ def _elsewhere(work: RunsWorkspace, name: str) -> None:
 
 
 def _stopped(visitor: Visitor, work: RunsWorkspace, name: str, *, may_change: bool) -> None:
-    course = work.conductor.course(name)
+    run_progress = work.run_jobs.run_progress(name)
     with card("Stopped before its end"):
-        if course is not None and course.error:
-            ui.label(course.error).classes("fault").props('role="alert"')
+        if run_progress is not None and run_progress.error:
+            ui.label(run_progress.error).classes("fault").props('role="alert"')
         folder = work.runs / name
         manifest = read_manifest(folder)
-        orders = None if manifest is None else orders_of(folder, manifest, folder_of(work.runs))
-        if orders is None:
+        job = None if manifest is None else job_of(folder, manifest, folder_of(work.runs))
+        if job is None:
             ui.label("The command that started it goes on where it stopped.").classes("quiet")
             return
         if not may_change:
@@ -103,7 +103,7 @@ def _stopped(visitor: Visitor, work: RunsWorkspace, name: str, *, may_change: bo
                 await check_changeable(visitor, work, name, "going on with a run")
                 if is_running(folder):
                     raise ConflictError(f"{name} is under way already")
-                await start_run(visitor, work.conductor, orders)
+                await start_run(visitor, work.run_jobs, job)
                 ui.navigate.to(run_link(name))
 
         with ui.element("div").classes("row"):

@@ -190,10 +190,10 @@ class StartDialog:
         judges = self.judges if self.ask is not None and self.ask.value else ()
         extent = self.extent.read()
         cases = await asyncio.to_thread(self._cases, entry)
-        orders = RunJob(folder, rubric_of(entry.document), cases, judges, extent)
-        self.work.conductor.check_room()
-        await self.visitor.write(claim_run, RunKey(folder.name, orders.id), self.visitor.service.clock())
-        await start_run(self.visitor, self.work.conductor, orders)
+        job = RunJob(folder, rubric_of(entry.document), cases, judges, extent)
+        self.work.run_jobs.check_room()
+        await self.visitor.write(claim_run, RunKey(folder.name, job.id), self.visitor.service.clock())
+        await start_run(self.visitor, self.work.run_jobs, job)
         return folder.name
 
     def _cases(self, entry: RubricEntry) -> Path:

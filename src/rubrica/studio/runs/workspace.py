@@ -29,7 +29,7 @@ class RunsWorkspace:
     """The runs of one folder."""
 
     runs: Path
-    conductor: RunJobs
+    run_jobs: RunJobs
     listings: Listings = field(default_factory=Listings)
     indexes: Indexes = field(default_factory=Indexes)
 
@@ -43,8 +43,8 @@ class RunsWorkspace:
 
     def key(self, name: str) -> RunKey:
         """Which run is meant by a name now; an error where there is none. One that cannot be read has no id."""
-        course = self.conductor.course(name)
-        begun = course.orders.id if course is not None else ""
+        run_progress = self.run_jobs.run_progress(name)
+        begun = run_progress.job.id if run_progress is not None else ""
         try:
             manifest = read_manifest(run_path(self.runs, name))
         except MissingError:
