@@ -18,7 +18,7 @@ from typer.testing import CliRunner, Result
 
 from rubrica.cli.review import app
 from rubrica.errors import InputError, RubricaError
-from rubrica.judges.calibration import read_labels
+from rubrica.judges.labels import read_labels
 from rubrica.model.evaluation import Evaluation, Vote
 from rubrica.model.rubric import Rubric
 from rubrica.runs.review.agreement import agreements, labels, verdict_agreement
@@ -288,7 +288,7 @@ def test_labels_are_what_calibration_reads_with_each_judge_as_it_was_before_corr
     filled = [fill(one, "ann", warmth=5, wit=4), fill(one, "bob", warmth=6)]
     lines = labels(read_reviews(filled, [one], {"tone": plan.rubric}), {"tone": plan.rubric})["tone@1.0.0"]
     scales = {name: plan.rubric.scale_of(name) for name in plan.rubric.dimensions}
-    read = read_labels(lines, scales)
+    read = read_labels(lines, scales).scores
     assert {(label.dimension, label.judge, label.score, label.human, label.group) for label in read} == {
         ("warmth", "a", 7.0, 5.5, "g1"),
         ("warmth", "b", 5.0, 5.5, "g1"),
@@ -342,7 +342,7 @@ def test_from_a_sample_to_labels(cli: Cli, tmp_path: Path) -> None:
     assert f"{2 * count} opinions kept in the database" in read.stdout
     assert "calibrate " + str(labelled) in " ".join(read.stdout.split())
     scales = {name: plan.rubric.scale_of(name) for name in plan.rubric.dimensions}
-    assert len(read_labels(labelled.read_text().splitlines(), scales)) == 2 * count
+    assert len(read_labels(labelled.read_text().splitlines(), scales).scores) == 2 * count
 
     kept = cli("import", "--run", run, "--database", database, "--json")
     told = json.loads(kept.stdout)

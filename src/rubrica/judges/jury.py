@@ -106,16 +106,12 @@ class Jury:
             self._aliases.get(name, name): [self._one(name, rubric, i, warm=warm) for i in turns]
             for name in self._models
         }
-        if len(judges) == 1 and repeats == 1:
+        learned = rubric.calibration.panels if rubric.calibration is not None else {}
+        if len(judges) == 1 and repeats == 1 and not learned:
             return next(iter(judges.values()))[0]
         scales = {name: rubric.scale_of(name) for name in rubric.dimensions}
         scales |= {part: scales[name] for name, spec in rubric.dimensions.items() for part in spec.parts}
-        learned = rubric.calibration.weights if rubric.calibration is not None else {}
-        weights = {
-            axis: {self._aliases.get(name, name): weight for name, weight in by_judge.items()}
-            for axis, by_judge in learned.items()
-        }
-        return Panel(judges, scales, Pooling(rubric.judging.pool, weights))
+        return Panel(judges, scales, Pooling.of(rubric, self._aliases))
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -1,0 +1,200 @@
+"""A panel that learns: judges' scores put together by weights from labels, which may be below 0.
+
+Few labels cannot tell many judges apart, so no single way of combining them is trusted. Each simple way (the mean of
+all, one judge alone, all with weights of their own) is fitted with shrinkage, tried on labels it was not fitted to, and
+counts by how well it did there. The mean of all is believed in beforehand more than the others, so that without
+evidence a panel stays a majority. All of them are straight lines, and so is what comes out.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from operator import mul
+from statistics import fmean
+
+BELIEF_IN_MEAN, BELIEF_IN_WEIGHTS, BELIEF_IN_ONE = 0.5, 0.05, 0.45
+"""How far each way is believed in before any label is seen."""
+
+PRIOR_OF_MEAN, PRIOR_OF_ONE, PRIOR_OF_WEIGHTS = 1.0, 4.0, 10.0
+"""Each slope is shrunk towards 0 as if so many labels (at the ends of the scale) had shown nothing."""
+
+COMMON_WEIGHT = 10.0
+"""How freely the weight that all judges share may move, when each also has one of its own."""
+
+NEGLIGIBLE = 1e-4
+_Columns = list[list[float]]  # by judge, then by item; 0 where a judge gave nothing
+
+
+@dataclass(frozen=True, slots=True)
+class LinearCombination:
+    """`level` plus, for every judge who gave a score, its weight times the distance of that score from its centre."""
+
+    level: float
+    weights: Mapping[str, float]
+    centres: Mapping[str, float]
+
+    def value(self, scores: Mapping[str, float]) -> float:
+        """What the scores come to. A judge who gave none moves nothing.
+
+        >>> LinearCombination(5, {"a": 0.9, "b": -0.2}, {"a": 6, "b": 7}).value({"a": 8, "b": 8})
+        6.6
+        """
+        known = [
+            (scores[judge], weight, self.centres[judge]) for judge, weight in self.weights.items() if judge in scores
+        ]
+        return self.level + math.fsum(weight * (score - centre) for score, weight, centre in known)
+
+    def share(self, judges: Sequence[str]) -> float:
+        """How much of all weight these judges hold, whatever its sign: 0 to 1."""
+        total = math.fsum(map(abs, self.weights.values()))
+        return math.fsum(abs(self.weights.get(judge, 0.0)) for judge in set(judges)) / total if total else 0.0
+
+
+def learn_combination(
+    rows: Sequence[Mapping[str, float]], truth: Sequence[float], folds: Sequence[Sequence[int]], *, centred: bool = True
+) -> LinearCombination:
+    """Weights for the judges of some labelled items.
+
+    Scores and labels are laid out from -1 to 1. `folds` are the items by number, each in one fold; what belongs
+    together stands in the same. Not `centred`, a judge that leans to one side is taken at its word: right for choices
+    whose sides mean nothing.
+
+    >>> said = [{"right": side, "fooled": -side if item % 3 else side} for item, side in enumerate([1, -1] * 30)]
+    >>> folds = [range(start, 60, 5) for start in range(5)]
+    >>> learned = learn_combination(said, [1, -1] * 30, folds, centred=False)
+    >>> learned.weights["right"] > 0.8, abs(learned.weights["fooled"]) < 0.1
+    (True, True)
+    """
+    judges = sorted({judge for row in rows for judge in row})
+    ways = _ways(len(judges))
+    left: list[float] = [0.0] * len(ways)  # squared errors
+    for fold in folds:
+        others = sorted(set(range(len(rows))) - set(fold))
+        layout = _Layout.of([rows[item] for item in others], [truth[item] for item in others], judges, centred=centred)
+        fitted = [way.fit(layout.columns, layout.truth) for way in ways]
+        tried = [_distances(rows[item], judges, layout.centres) for item in fold]
+        for place, weights in enumerate(fitted):
+            left[place] += math.fsum(
+                (layout.level + sum(map(mul, weights, given)) - truth[item]) ** 2
+                for item, given in zip(fold, tried, strict=True)
+            )
+    beliefs = _beliefs(ways, left, len(rows))
+    layout = _Layout.of(rows, truth, judges, centred=centred)
+    weights = [0.0] * len(judges)
+    for way, belief in zip(ways, beliefs, strict=True):
+        if belief > NEGLIGIBLE:
+            weights = [
+                sum + belief * own for sum, own in zip(weights, way.fit(layout.columns, layout.truth), strict=True)
+            ]
+    return LinearCombination(
+        layout.level, dict(zip(judges, weights, strict=True)), dict(zip(judges, layout.centres, strict=True))
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """One way to combine, and how far it is believed in beforehand."""
+
+    belief: float
+    fit: Callable[[_Columns, Sequence[float]], list[float]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Layout:
+    """Labelled items as columns of distances from each judge's centre, and labels as distances from the level."""
+
+    columns: _Columns
+    truth: list[float]
+    centres: list[float]
+    level: float
+
+    @classmethod
+    def of(
+        cls, rows: Sequence[Mapping[str, float]], truth: Sequence[float], judges: Sequence[str], *, centred: bool
+    ) -> _Layout:
+        given = [[row[judge] for row in rows if judge in row] for judge in judges]
+        centres = [fmean(own) if centred and own else 0.0 for own in given]
+        level = fmean(truth) if centred and truth else 0.0
+        distances = [_distances(row, judges, centres) for row in rows]
+        columns = [list(column) for column in zip(*distances, strict=True)] or [[] for _ in judges]
+        return cls(columns, [value - level for value in truth], centres, level)
+
+
+def _distances(row: Mapping[str, float], judges: Sequence[str], centres: Sequence[float]) -> list[float]:
+    return [row[judge] - centre if judge in row else 0.0 for judge, centre in zip(judges, centres, strict=True)]
+
+
+def _ways(judges: int) -> list[_Way]:
+    if judges == 1:
+        return [_Way(1.0, lambda columns, truth: _alone(0, columns, truth))]
+    alone = [
+        _Way(BELIEF_IN_ONE / judges, lambda columns, truth, place=place: _alone(place, columns, truth))  # type: ignore[misc]
+        for place in range(judges)
+    ]
+    return [_Way(BELIEF_IN_MEAN, _mean), _Way(BELIEF_IN_WEIGHTS, _weighed), *alone]
+
+
+def _beliefs(ways: Sequence[_Way], left: Sequence[float], items: int) -> list[float]:
+    """How far each way is believed in once its errors on left-out labels are known; they sum to 1."""
+    logs = [
+        math.log(way.belief) - items / 2 * math.log(max(error / items, 1e-9))
+        for way, error in zip(ways, left, strict=True)
+    ]
+    most = max(logs)
+    odds = [math.exp(log - most) for log in logs]
+    return [own / sum(odds) for own in odds]
+
+
+def _slope(given: Sequence[float], truth: Sequence[float], prior: float) -> float:
+    along: float = sum(map(mul, given, truth))
+    return along / (sum(map(mul, given, given)) + prior)
+
+
+def _mean(columns: _Columns, truth: Sequence[float]) -> list[float]:
+    """The same weight for every judge."""
+    means = [sum(values) / len(columns) for values in zip(*columns, strict=True)]
+    return [_slope(means, truth, PRIOR_OF_MEAN) / len(columns)] * len(columns)
+
+
+def _alone(place: int, columns: _Columns, truth: Sequence[float]) -> list[float]:
+    """All weight for one judge."""
+    weights = [0.0] * len(columns)
+    weights[place] = _slope(columns[place], truth, PRIOR_OF_ONE)
+    return weights
+
+
+def _weighed(columns: _Columns, truth: Sequence[float]) -> list[float]:
+    """Weights of their own for all judges at once, each shrunk towards one that they share (ridge regression)."""
+    count = len(columns)
+    shared = PRIOR_OF_WEIGHTS**2 * COMMON_WEIGHT / count**2 / (1 + PRIOR_OF_WEIGHTS * COMMON_WEIGHT / count)
+    matrix = [[0.0] * count for _ in range(count)]
+    for i, column in enumerate(columns):
+        for j in range(i + 1):
+            matrix[i][j] = matrix[j][i] = sum(map(mul, column, columns[j])) - shared
+        matrix[i][i] += PRIOR_OF_WEIGHTS
+    return solve(matrix, [sum(map(mul, column, truth)) for column in columns])
+
+
+def solve(matrix: list[list[float]], right: list[float]) -> list[float]:
+    """The solution of a system of linear equations whose matrix is symmetric and positive definite (Cholesky).
+
+    >>> solve([[4.0, 2.0], [2.0, 5.0]], [8.0, 12.0])
+    [1.0, 2.0]
+    """
+    size = len(right)
+    lower: list[list[float]] = []
+    for i in range(size):
+        row: list[float] = []
+        for j in range(i):
+            row.append((matrix[i][j] - sum(map(mul, row, lower[j]))) / lower[j][j])
+        row.append(math.sqrt(max(matrix[i][i] - sum(map(mul, row, row)), 1e-12)))
+        lower.append(row)
+    forward: list[float] = []
+    for i in range(size):
+        forward.append((right[i] - sum(map(mul, lower[i], forward))) / lower[i][i])
+    found = [0.0] * size
+    for i in reversed(range(size)):
+        found[i] = (forward[i] - sum(lower[k][i] * found[k] for k in range(i + 1, size))) / lower[i][i]
+    return found
