@@ -75,9 +75,10 @@ def read_labels(lines: Iterable[str], scales: Mapping[str, Scale], file: str = "
 
     A line is ``{"dimension": …, "score": …, "human": …}``, or ``{"scores": {…}, "human": {…}}`` by dimension, where
     null means: not given; or ``{"choice": …, "human": …}`` for a choice between two responses. `judge`, `id`, `group`
-    and `rater` (the person) are given if known. A file whose name ends in .csv or .tsv is a table with the same names
-    as columns; by dimension, a person's score stands under its name and the judge's under ``judge_`` and its name, as
-    in the tables that `rubrica review` writes.
+    and `rater` (the person) are given if known. What `rubrica prefer` writes is read too, vote by vote.
+
+    A file whose name ends in .csv or .tsv is a table with the same names as columns; by dimension, a person's score
+    stands under its name and the judge's under ``judge_`` and its name, as in the tables that `rubrica review` writes.
 
     >>> line = '{"scores": {"tone": 7, "wit": 3}, "human": {"tone": 6}, "id": 4, "rater": "ann"}'
     >>> read_labels([line], {"tone": Scale(min=1, max=9)}).scores
@@ -89,7 +90,9 @@ def read_labels(lines: Iterable[str], scales: Mapping[str, Scale], file: str = "
     for number, row in rows:
         try:
             data = decode_json(row) if isinstance(row, str) else row
-            if isinstance(data, dict) and "choice" in data:
+            if isinstance(data, dict) and isinstance(data.get("votes"), list):
+                found.choices.extend(_choice_of({**data, **vote}, number) for vote in _votes_of(data))
+            elif isinstance(data, dict) and "choice" in data:
                 found.choices.append(_choice_of(data, number))
             else:
                 found.scores.extend(_labels_of(data, scales, number))
@@ -151,6 +154,14 @@ def _named(row: Mapping[str, Any], *names: str) -> str | None:
         if (value := row.get(name)) is not None and str(value).strip():
             return f"{value:g}" if isinstance(value, float) else str(value)
     return None
+
+
+def _votes_of(row: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The votes in a line that `rubrica prefer` wrote; one that came to no choice is left out."""
+    votes = [vote for vote in row["votes"] if isinstance(vote, dict) and vote.get("ranks") is not None]
+    if any("judge" not in vote or "choice" not in vote for vote in votes):
+        raise ValueError("a vote has a `judge` and its `choice`")
+    return votes
 
 
 def _choice_of(row: Mapping[str, Any], number: int) -> ChoiceLabel:

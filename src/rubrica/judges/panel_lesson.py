@@ -118,7 +118,7 @@ def _layout(scale: Scale) -> tuple[float, float]:
 
 @dataclass(frozen=True, slots=True)
 class ChoiceLesson:
-    """What labelled choices teach; no weights where a majority does as well, and why."""
+    """What labelled choices teach; no weights where a majority does better, and why."""
 
     weights: ChoiceWeights | None
     reason: str = ""
@@ -129,7 +129,7 @@ class ChoiceLesson:
 def learn_choices(labels: Sequence[ChoiceLabel], seed: int = 0) -> ChoiceLesson:
     """What each judge's choice should count, by labels; without any, by how far judges agree (Dawid and Skene).
 
-    Kept only where it is right more often than a majority on labels it was not learned from.
+    Kept unless a majority is right more often on labels that were not learned from.
     """
     options = sorted({option for label in labels for option in (label.choice, label.human) if option is not None})
     if len(options) > 2:
@@ -154,7 +154,7 @@ def learn_choices(labels: Sequence[ChoiceLabel], seed: int = 0) -> ChoiceLesson:
         for fold in deal_folds([own[0] for own in items.values()], seed)
     ]
     right = _choice_trial(rows, truth, folds)
-    if right.learned <= right.mean:
+    if right.learned < right.mean:
         return ChoiceLesson(
             None,
             f"judges alike are right on {right.mean:.0%} of the labels, weighted ones on {right.learned:.0%}: "

@@ -343,8 +343,10 @@ class Judging(BaseModel):
 
     model_config = FROZEN
 
-    mode: Literal["each", "together", "listwise"] = Field(
-        "each", description="one call per dimension, one call for all, or several responses side by side"
+    mode: Literal["each", "together", "listwise", "yes_no"] = Field(
+        "each",
+        description="one call per dimension, one call for all, several responses side by side, or one question per "
+        "dimension that is answered yes or no",
     )
     panel: Annotated[int, Field(ge=1, le=MOST_JUDGES)] = Field(1, description="how many judges must be named at least")
     pool: Literal["mean", "median", "trimmed", "weighted"] = Field(
@@ -359,6 +361,11 @@ class Judging(BaseModel):
     stop: Literal["never", "decided"] = Field(
         "never", description="decided: do not pay for what cannot change the verdict"
     )
+
+    @property
+    def one_by_one(self) -> bool:
+        """Whether every dimension is a call of its own."""
+        return self.mode in ("each", "yes_no")
 
 
 class Normalisation(BaseModel):

@@ -1,9 +1,9 @@
 """A panel that learns: judges' scores put together by weights from labels, which may be below 0.
 
 Few labels cannot tell many judges apart, so no single way of combining them is trusted. Each simple way (the mean of
-all, one judge alone, all with weights of their own) is fitted with shrinkage, tried on labels it was not fitted to, and
-counts by how well it did there. The mean of all is believed in beforehand more than the others, so that without
-evidence a panel stays a majority. All of them are straight lines, and so is what comes out.
+all, all by their odds of being right, one judge alone, all with weights of their own) is fitted with shrinkage, tried
+on labels it was not fitted to, and counts by how well it did there. All of them are straight lines, and so is what
+comes out. Whether it is used at all is for the caller to try: a majority needs no labels.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from operator import mul
 from statistics import fmean
 
-BELIEF_IN_MEAN, BELIEF_IN_WEIGHTS, BELIEF_IN_ONE = 0.5, 0.05, 0.45
+BELIEF_IN_MEAN, BELIEF_IN_ODDS, BELIEF_IN_ONE, BELIEF_IN_WEIGHTS = 0.3, 0.45, 0.2, 0.05
 """How far each way is believed in before any label is seen."""
 
 PRIOR_OF_MEAN, PRIOR_OF_ONE, PRIOR_OF_WEIGHTS = 1.0, 4.0, 10.0
@@ -22,6 +22,13 @@ PRIOR_OF_MEAN, PRIOR_OF_ONE, PRIOR_OF_WEIGHTS = 1.0, 4.0, 10.0
 
 COMMON_WEIGHT = 10.0
 """How freely the weight that all judges share may move, when each also has one of its own."""
+
+PRIOR_ANSWERS = 4.0
+"""So many tosses of a coin are added to the record by which a judge's odds of being right are told."""
+
+SHARPNESS = 2.0
+"""The odds are raised to this power. Independent judges would want their logarithm; judges make the same mistakes, so
+three middling ones must not outvote a good one."""
 
 NEGLIGIBLE = 1e-4
 _Columns = list[list[float]]  # by judge, then by item; 0 where a judge gave nothing
@@ -133,7 +140,7 @@ def _ways(judges: int) -> list[_Way]:
         _Way(BELIEF_IN_ONE / judges, lambda columns, truth, place=place: _alone(place, columns, truth))  # type: ignore[misc]
         for place in range(judges)
     ]
-    return [_Way(BELIEF_IN_MEAN, _mean), _Way(BELIEF_IN_WEIGHTS, _weighed), *alone]
+    return [_Way(BELIEF_IN_MEAN, _mean), _Way(BELIEF_IN_ODDS, _by_odds), _Way(BELIEF_IN_WEIGHTS, _weighed), *alone]
 
 
 def _beliefs(ways: Sequence[_Way], left: Sequence[float], items: int) -> list[float]:
@@ -156,6 +163,21 @@ def _mean(columns: _Columns, truth: Sequence[float]) -> list[float]:
     """The same weight for every judge."""
     means = [sum(values) / len(columns) for values in zip(*columns, strict=True)]
     return [_slope(means, truth, PRIOR_OF_MEAN) / len(columns)] * len(columns)
+
+
+def _by_odds(columns: _Columns, truth: Sequence[float]) -> list[float]:
+    """Weights by the odds of being on the side of the label; none for a judge worse than a coin."""
+    odds = []
+    for column in columns:
+        right = sum((1 + max(-1.0, min(1.0, given * true))) / 2 for given, true in zip(column, truth, strict=True))
+        chance = (right + PRIOR_ANSWERS / 2) / (len(truth) + PRIOR_ANSWERS)
+        odds.append((chance / (1 - chance)) ** SHARPNESS if chance > 0.5 else 0.0)
+    if not any(odds):
+        return _mean(columns, truth)
+    weights = [own / sum(odds) for own in odds]
+    pooled = [sum(map(mul, weights, values)) for values in zip(*columns, strict=True)]
+    slope = _slope(pooled, truth, PRIOR_OF_MEAN)
+    return [slope * weight for weight in weights]
 
 
 def _alone(place: int, columns: _Columns, truth: Sequence[float]) -> list[float]:

@@ -41,7 +41,12 @@ FORM_KEYS = frozenset(
     | {"scoring_type", "rules", "max_score", "win_at", "normalization_config"}
 )
 UNSCORED = {"inconclusive": "assume nothing", "neutral": "count a neutral value", "skip": "share its weight out"}
-MODES = {"each": "one call for each dimension", "together": "one call for all", "listwise": "responses side by side"}
+MODES = {
+    "each": "one call for each dimension",
+    "together": "one call for all",
+    "listwise": "responses side by side",
+    "yes_no": "yes or no for each dimension",
+}
 POOLS = {"median": "median", "mean": "mean", "trimmed": "trimmed mean", "weighted": "weighted"}
 
 
