@@ -141,7 +141,8 @@ def measure_fooled(records: Records) -> Outcome:
     for _ in range(SPLITS):
         judges = {judge: every[judge] for judge in (chance.choice(strong), *chance.sample(weak, FOOLED))}
         others = [own for judge, own in judges.items() if judge in weak]
-        wrong, right = [], []
+        wrong: list[int] = []
+        right: list[int] = []
         for item, gold in enumerate(records.gold):
             votes = sum(records.side(own, item) for own in others)
             (wrong if votes * (2 * gold - 3) < 0 else right).append(item)

@@ -10,14 +10,15 @@ from typing import Any
 import pytest
 from cli_runs import Cli
 
-FAIR = [
+FAIR: list[dict[str, Any]] = [
     {"pattern": r"(?s)response A\nright", "reply": {"reason": "A is right", "choice": "A", "confidence": 0.9}},
     {"pattern": r"(?s)response B\nright", "reply": "Therefore, Response (B) is better."},
 ]
-FOOLED = [
+FOOLED: list[dict[str, Any]] = [
     {"pattern": r"(?s)response A\nright", "reply": "[[B]]"},
     {"pattern": r"(?s)response B\nright", "reply": "[[A]]"},
 ]
+MUTE: list[dict[str, Any]] = [{"reply": "Who knows."}]
 RUBRIC = """\
 name: answers
 dimensions:
@@ -34,7 +35,7 @@ def _here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
             monkeypatch.delenv(name)
     monkeypatch.setenv("RUBRICA_CACHE", "off")
     monkeypatch.chdir(tmp_path)
-    for name, lines in (("fair", FAIR), ("x", FOOLED), ("y", FOOLED), ("mute", [{"reply": "Who knows."}])):
+    for name, lines in (("fair", FAIR), ("x", FOOLED), ("y", FOOLED), ("mute", MUTE)):
         write(Path(f"{name}.jsonl"), lines)
     Path("answers.yaml").write_text(RUBRIC)
 

@@ -360,7 +360,7 @@ def _figures(measured: Sequence[QuestionAgreement]) -> Table:
 
 def _raters(measured: Sequence[QuestionAgreement]) -> list[RenderableType]:
     """How harsh each person is, where several scored."""
-    told = []
+    told: list[RenderableType] = []
     for one in measured:
         if one.raters:
             named = ", ".join(f"{short(name, 40)} {signed(round(offset, 2))}" for name, offset in one.raters.items())

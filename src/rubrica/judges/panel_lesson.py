@@ -162,7 +162,7 @@ def learn_choices(labels: Sequence[ChoiceLabel], seed: int = 0) -> ChoiceLesson:
             len(items),
             right,
         )
-    learned = learn_combination(rows, truth, folds, centred=False)
+    learned = learn_combination(rows, truth, folds, sides=True)
     judges = {judge: round(weight, DECIMALS) for judge, weight in learned.weights.items()}
     return ChoiceLesson(ChoiceWeights(judges=judges, labels=len(items), right=right), "", len(items), right)
 
@@ -213,7 +213,7 @@ def _choice_trial(
         places = {place: n for n, place in enumerate(others)}
         parts = [[places[place] for place in other] for other in folds if other is not fold]
         known, said = [rows[place] for place in others], [truth[place] for place in others]
-        combination = learn_combination(known, said, parts, centred=False)
+        combination = learn_combination(known, said, parts, sides=True)
         top = _best_judge(known, said)
         for place in fold:
             mean.append(_credit(sum(rows[place].values()), truth[place]))
