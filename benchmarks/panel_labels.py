@@ -38,7 +38,7 @@ from rubrica.judges.panel_lesson import learn_choices
 
 from .floor import Ratio
 
-LABELS, SPLITS, SEED = 40, 40, 20261115
+LABELS, SPLITS, SEED = 40, 20, 20261115
 STRONG = "GPT-4/"
 FOOLED = 9
 Answers = Mapping[str, Sequence[int | None]]  # by judge and order: the output each item's answer names, 0 or None: none

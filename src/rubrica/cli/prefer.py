@@ -16,7 +16,7 @@ from rubrica.errors import RubricaError
 from rubrica.judges.preference import LETTERS, Preference
 from rubrica.model.evaluation import Unscored
 from rubrica.report.figures import count_of, figure
-from rubrica.runs.comparison import ComparedCase, Comparison, named, read_comparisons
+from rubrica.runs.compared_responses import ComparedCase, PreferenceTerms, named, read_comparisons
 from rubrica.runs.files.case_source import lines_of
 from rubrica.runs.request import JudgeSettings
 
@@ -112,7 +112,7 @@ def prefer(
     if not names:
         raise typer.BadParameter("name a model that compares; `rubrica config` shows how", param_hint="--judge")
     refuse_same(output, pairs, rubric)
-    how = Comparison(
+    how = PreferenceTerms(
         rubric_of(rubric) if rubric is not None else None,
         graded,
         tuple(label.strip() for label in labels.split(",")) if labels is not None else LETTERS,

@@ -18,7 +18,7 @@ from rubrica.model.judge import Judge
 from rubrica.model.rubric import Rubric
 
 from .batch import CaseWork, Judged, judge_case
-from .comparison import ComparedCase, Comparison
+from .compared_responses import ComparedCase, PreferenceTerms
 from .concurrency import run_concurrently
 from .request import JudgeSettings
 
@@ -42,7 +42,7 @@ class JurySession:
         return run_concurrently(self.runner, work, judge_case, self._jobs)
 
     def rankings(
-        self, pairs: Iterable[ComparedCase], how: Comparison
+        self, pairs: Iterable[ComparedCase], how: PreferenceTerms
     ) -> Iterator[tuple[ComparedCase, Preference | Unscored]]:
         """Preferences as they are found, at most `jobs` comparisons under way."""
 

@@ -19,7 +19,7 @@ _KEPT = ("human", "group", "rater")
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class PreferenceTerms:
     """How responses are compared."""
 
     rubric: Rubric | None = None
