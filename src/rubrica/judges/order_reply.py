@@ -22,6 +22,9 @@ GRADES = Scale(min=1, max=7)
 """How far one of two is better: 1 the first by far, 4 neither, 7 the second by far."""
 
 TIE_WORDS = ("tie", "tied", "both", "equal", "equally", "neither", "draw", "same", "none")
+LONGEST_LIST, MOST_LISTS = 4_000, 50
+"""A list of ranks is looked for in so many characters at the end of a reply, at so many places that may open one."""
+
 AMBIGUOUS = NoScore("the reply names more than one winner")
 
 _CHOICE_KEYS = ("choice", "winner", "preference", "preferred", "better", "best", "verdict", "answer", "decision")
@@ -76,7 +79,7 @@ def read_order(text: str, labels: Sequence[str], quoted: JudgedTexts, *, graded:
         ranks = ranks or _from_object(found, names)
         if ranks is not None:
             return ReplyOrder(ranks, reason_of(found), confidence_in(found))
-    for source, rows in reversed(list(json_values(text))):
+    for source, rows in reversed(list(json_values(text[-LONGEST_LIST:], most=MOST_LISTS))):
         if isinstance(rows, list) and not quoted.says(source) and (ranks := _from_list(rows, names)):
             return ReplyOrder(ranks, reason_in(text))
     read = _graded(text, labels, quoted) if graded else _from_prose(text, names, quoted)
