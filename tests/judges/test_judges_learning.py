@@ -202,10 +202,12 @@ def test_harshness_of_people_is_learned_and_agreement_is_told_with_and_without_i
 
 def test_a_person_is_expected_to_rate_as_before_and_a_stranger_like_people_do() -> None:
     labels = [Label(x.dimension, min(x.score + 2, 10), x.human, x.item, x.judge, rater=x.rater) for x in rated()]
-    found = learn(labels).calibration
-    assert found is not None
-    assert expected_rating(found, "tone", "harsh", 6) < 5 < 7 < expected_rating(found, "tone", "kind", 6)
-    assert expected_rating(found, "tone", "nobody", 6) == 6
+    found = learn(labels)
+    people = found.people["tone"]
+    assert expected_rating(people, "harsh", 6) < 5 < 7 < expected_rating(people, "kind", 6)
+    assert expected_rating(people, "nobody", 6) == 6
+    assert found.calibration is not None
+    assert "harsh" not in found.calibration.model_dump_json()  # a rubric is read by others
 
 
 def test_labels_without_raters_have_no_people() -> None:

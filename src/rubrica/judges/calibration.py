@@ -73,15 +73,12 @@ class CalibratedJudge:
         return msgspec.structs.replace(given, value=value, reason=f"{given.reason} ({said})" if given.reason else said)
 
 
-def expected_rating(calibration: Calibration, dimension: str, rater: str, value: float) -> float:
+def expected_rating(people: DimensionRaters, rater: str, value: float) -> float:
     """What one person is expected to give where people give `value` on average; of a stranger, just that."""
-    known, correction = calibration.people.get(dimension), calibration.dimensions.get(dimension)
-    if known is None or rater not in known.raters:
+    if rater not in people.raters:
         return value
-    own = known.raters[rater]
-    effects = RaterEffects(known.level, {rater: own.offset}, {rater: own.spread})
-    given = effects.expected(rater, value)
-    return given if correction is None else correction.scale.clamp(given)
+    own = people.raters[rater]
+    return RaterEffects(people.level, {rater: own.offset}, {rater: own.spread}).expected(rater, value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +140,7 @@ def calibrate(
     calibration = None
     if kept or chosen.weights is not None:
         calibration = Calibration(
-            version=version, date=on, dimensions=kept, choices=chosen.weights, reliability=reliability, people=people
+            version=version, date=on, dimensions=kept, choices=chosen.weights, reliability=reliability
         )
     return CalibrationOutcome(calibration, refused, chosen, people, reliability)
 

@@ -93,7 +93,7 @@ class RaterFigures(BaseModel):
 
 
 class DimensionRaters(BaseModel):
-    """The people who gave the labels of one dimension."""
+    """The people who gave the labels of one dimension. Told, and kept in no rubric: others read those."""
 
     model_config = FROZEN
 
@@ -152,9 +152,6 @@ class Calibration(BaseModel):
     choices: ChoiceWeights | None = Field(None, description="for choices between responses (`rubrica prefer`)")
     reliability: Annotated[dict[Name, dict[Label, CalibrationFigures]], Field(max_length=1_000)] = Field(
         {}, description="by dimension and judge: each alone against people, corrected or not"
-    )
-    people: Annotated[dict[Name, DimensionRaters], Field(max_length=1_000)] = Field(
-        {}, description="by dimension: those who gave the labels, where they are named"
     )
 
     @property
