@@ -150,9 +150,9 @@ class Calibration(BaseModel):
         {}, description="by dimension or part"
     )
     choices: ChoiceWeights | None = Field(None, description="for choices between responses (`rubrica prefer`)")
-    reliability: Annotated[dict[Name, dict[Label, CalibrationFigures]], Field(max_length=1_000)] = Field(
-        {}, description="by dimension and judge: each alone against people, corrected or not"
-    )
+    reliability: Annotated[
+        dict[Name, Annotated[dict[Label, CalibrationFigures], Field(max_length=200)]], Field(max_length=1_000)
+    ] = Field({}, description="by dimension and judge: each alone against people, corrected or not")
 
     @property
     def weights(self) -> dict[str, dict[str, float]]:
