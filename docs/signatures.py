@@ -119,8 +119,8 @@ def _fields(value: Any) -> Iterator[tuple[str, str, str]]:
     elif issubclass(value, msgspec.Struct):
         names = [field.name for field in msgspec.structs.fields(value)]
     elif dataclasses.is_dataclass(value):
-        names = [field.name for field in dataclasses.fields(value)]
-        names = names if value.__name__ != "Plan" else ["rubric", "judge"]  # the others are the engine's own business
+        every = [field.name for field in dataclasses.fields(value)]
+        names = ["rubric", "judge"] if value is rubrica.Plan else every  # a plan's others are the engine's own business
     else:
         return
     comments = dict(re.findall(r"^    (\w+): .*?  # (.+)$", inspect.getsource(value), re.MULTILINE))
