@@ -11,10 +11,12 @@ from .bulk import bulk_path
 from .catalogue import lists_and_trending
 from .floor import Ratio
 from .gateway import flat_gateway_memory, held_streams, pass_through
-from .judges import calls_a_second, calls_saved, replies_read, share_of_the_ideal
+from .judge_replies import replies_read
+from .judges import calls_a_second, calls_saved, share_of_the_ideal
 from .panel_labels import pooled_accuracy
 from .question_types import classified
 from .questions import checked
+from .raters import people_told
 from .routing import routing
 from .rules import explained_evaluations, formulas
 from .runs import resuming, run_overhead
@@ -22,7 +24,7 @@ from .service import executions_a_second
 from .streaming import flat_memory, start_up
 
 RULES = (explained_evaluations, formulas, flat_memory, start_up)
-JUDGES = (calls_a_second, share_of_the_ideal, calls_saved, pooled_accuracy, replies_read)
+JUDGES = (calls_a_second, share_of_the_ideal, calls_saved, pooled_accuracy, replies_read, people_told)
 RUNS = (bulk_path, run_overhead, resuming, checked)
 SERVICE = (executions_a_second, lists_and_trending)
 GATEWAY = (classified, routing, pass_through, flat_gateway_memory, held_streams)

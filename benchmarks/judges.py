@@ -10,8 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import gzip
-import json
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from statistics import median
@@ -34,7 +32,6 @@ from rubrica.model.evaluation import DimensionResult, Evaluation
 from rubrica.model.rubric import Axis, Judging, Rubric
 from rubrica.packs.library import examples, load
 
-from . import judge_replies
 from .floor import Ratio
 from .provider import completion, provider
 from .texts import texts
@@ -95,23 +92,6 @@ def calls_saved() -> Ratio:
         asked, full, verdicts = asked + few, full + many, verdicts + len(own)
     detail = f"{asked} of {full} asked, {verdicts} verdicts all the same; {', '.join(parts)}"
     return Ratio("judge calls saved by stop: decided", "asking about everything", 1 - asked / full, 0.3, detail)
-
-
-def replies_read() -> list[Ratio]:
-    """Stored scores and choices of real judge replies that our reading recovers."""
-    path = judge_replies.folder() / judge_replies.FILE
-    if not path.exists():
-        print(f"judge replies: skipped, {path.name} is not here (set RUBRICA_DATA to its folder)")
-        return []
-    right = total = 0
-    with gzip.open(path, "rt", encoding="utf-8") as lines:
-        for record in map(json.loads, lines):
-            stored = record["score"] if record["score"] is not None else record["choice"]
-            if stored is not None and not record["ambiguous"]:
-                total += 1
-                right += judge_replies.read_back(record) == stored
-    detail = f"{right:,} of {total:,} replies"
-    return [Ratio("scores read out of judges' replies", "as stored", right / total, judge_replies.TARGET, detail)]
 
 
 # --- calls under load -------------------------------------------------------------------------------------

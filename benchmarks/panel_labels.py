@@ -1,18 +1,20 @@
-"""Pooled judges against the best single judge, with 40 labels per judge: ``python -m benchmarks.panel_labels``.
+"""Learned panels against a majority and the best single judge, with 40 labels: ``python -m benchmarks.panel_labels``.
 
 The data (100 pairs of outputs with a gold choice, judged by many models and prompts in both orders) are not part of
 the project: they are looked for in ``$RUBRICA_DATA``, else in ``../shared/data``. Without them nothing is measured.
 
-Each split draws 40 items as labels, the same for all judges, and tries the rest. Pooling is what Rubrica ships:
-both orders of a judge joined at half a vote each, weights from the 40 labels (`weights_from_answers`). Against it:
+Each split draws 40 items as labels, the same for all judges, and tries the rest. What is measured is what `rubrica
+calibrate` does with labelled choices and `rubrica prefer` with its weights: both orders of a judge joined, weights
+where they did better than a majority on labels left out of learning, else a majority. Against it:
 
-- *chosen*: the judge with the most right among the same 40 labels, ties averaged. This is what a user could do.
-- *twice the labels*: the judge chosen in the same way on 80 labels, tried on the other 20.
-- *hindsight*: the judge with the most right on all items, those it is tried on included. Nobody can choose it, and
-  among many judges it is partly luck; it is an upper bound for choosing.
+- *majority*: all judges alike.
+- *chosen*: the judge with the most right among the same 40 labels. This is what a user could do.
+- *no labels*: weights from how far judges agree (Dawid and Skene), on all items without their gold.
 
-The power in `weights_from_answers` was settled on these same data; powers from 1 to 4 all beat *chosen*, plain
-log-odds weights do too by less, and a bare majority does not for the panel of all judges.
+The panels are all judges, the models that were given the same prompt, the prompts of one model, and *fooled*: one
+strong judge among nine weaker ones, on items of which half are those the weaker ones' majority has wrong. The weaker
+ones are drawn anew for every split. Each judge's answers, and which items these are, come from the data; that they are
+half of all is the making of this benchmark.
 
 An undecided answer (a tie, an unread reply, two orders that differ) counts one half.
 """
@@ -23,19 +25,22 @@ import gzip
 import json
 import os
 import random
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean
 
 from rich.console import Console
 from rich.table import Table
 
-from rubrica.scoring.pooling import elect, weights_from_answers
+from rubrica.judges.labels import ChoiceLabel
+from rubrica.judges.panel_lesson import learn_choices
 
 from .floor import Ratio
 
-LABELS, SPLITS, SEED = 40, 300, 20261115
+LABELS, SPLITS, SEED = 40, 20, 20261115
+STRONG = "GPT-4/"
+FOOLED = 9
 Answers = Mapping[str, Sequence[int | None]]  # by judge and order: the output each item's answer names, 0 or None: none
 
 
@@ -46,9 +51,9 @@ class Records:
     gold: list[int]
     answers: Answers
 
-    def right(self, seats: Sequence[str]) -> list[float]:
-        """Per item how right a judge is, its orders joined: 1, 0, or between where it is undecided."""
-        return [fmean(_credit(self.answers[seat][item], gold) for seat in seats) for item, gold in enumerate(self.gold)]
+    def side(self, seats: Sequence[str], item: int) -> float:
+        """A judge's answer from -1 (the first output) to 1 (the second), its orders joined."""
+        return fmean({1: -1.0, 2: 1.0}.get(self.answers[seat][item] or 0, 0.0) for seat in seats)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,29 +62,32 @@ class Outcome:
 
     panel: str
     judges: int
-    pooled: list[float]
-    chosen: list[float]
-    hindsight: list[float]
-    twice: list[float]
+    learned: list[float] = field(default_factory=list)
+    majority: list[float] = field(default_factory=list)
+    chosen: list[float] = field(default_factory=list)
+    unlabelled: list[float] = field(default_factory=list)
 
 
 def pooled_accuracy() -> list[Ratio]:
-    """Rows for `make bench`: the panel of all judges, and the mean over smaller panels."""
+    """Rows for `make bench`: all judges, smaller panels, and one right judge among fooled ones."""
     records = load()
     if records is None:
         return []
     every, *smaller = [measure(name, seats, records) for name, seats in panels(records.answers).items()]
+    fooled = measure_fooled(records)
     return [
-        _row(f"accuracy of {every.judges} pooled judges", [every]),
-        _row(f"accuracy of {len(smaller)} smaller panels", smaller),
+        _row(f"accuracy of {every.judges} learned judges", [every]),
+        _row(f"accuracy of {len(smaller)} smaller learned panels", smaller),
+        _row("accuracy of a learned panel, most fooled", [fooled]),
     ]
 
 
 def _row(what: str, outcomes: Sequence[Outcome]) -> Ratio:
-    pooled, chosen = fmean(fmean(o.pooled) for o in outcomes), fmean(fmean(o.chosen) for o in outcomes)
-    hindsight = fmean(fmean(o.hindsight) for o in outcomes)
-    detail = f"{pooled:.3f} against {chosen:.3f}; the best in hindsight {hindsight:.3f}"
-    return Ratio(what, f"best judge by the same {LABELS} labels", pooled / chosen, 1.0, detail)
+    learned, majority, chosen = (
+        fmean(fmean(getattr(outcome, name)) for outcome in outcomes) for name in ("learned", "majority", "chosen")
+    )
+    detail = f"{learned:.3f} against {majority:.3f}; the best by the same {LABELS} labels {chosen:.3f}"
+    return Ratio(what, "majority", learned / majority, 1.0, detail)
 
 
 def load() -> Records | None:
@@ -114,45 +122,78 @@ def by_judge(seats: Sequence[str]) -> dict[str, list[str]]:
 
 def measure(panel: str, seats: Sequence[str], records: Records) -> Outcome:
     judges = by_judge(seats)
-    right = {judge: records.right(own) for judge, own in judges.items()}
-    alone = {seat: records.right([seat]) for seat in seats} | right  # single judges: in one order, and in both
-    luckiest = max(sorted(alone), key=lambda judge: sum(alone[judge]))
     chance = random.Random(SEED)  # noqa: S311 - seeded splits
-    outcome = Outcome(panel, len(judges), [], [], [], [])
+    outcome = Outcome(panel, len(judges))
     for _ in range(SPLITS):
-        order = list(range(len(records.gold)))
-        chance.shuffle(order)
-        labelled, tried = order[:LABELS], order[LABELS:]
-        weights = weights_from_answers({judge: [own[item] for item in labelled] for judge, own in right.items()})
-        elected = (_credit(_elected(item, judges, weights, records), records.gold[item]) for item in tried)
-        outcome.pooled.append(fmean(elected))
-        outcome.chosen.append(_best_judge(alone, labelled, tried))
-        outcome.twice.append(_best_judge(alone, order[: 2 * LABELS], order[2 * LABELS :]))
-        outcome.hindsight.append(fmean(alone[luckiest][item] for item in tried))
+        items = list(range(len(records.gold)))
+        chance.shuffle(items)
+        _try(outcome, judges, records, items[:LABELS], items[LABELS:])
     return outcome
 
 
-def _elected(
-    item: int, judges: Mapping[str, Sequence[str]], weights: Mapping[str, float], records: Records
-) -> int | None:
-    return elect(
-        (choice, weights[judge] / len(own))
-        for judge, own in judges.items()
-        for seat in own
-        if (choice := records.answers[seat][item])
-    )
+def measure_fooled(records: Records) -> Outcome:
+    """One strong judge among weaker ones, where half of the items are those that their majority has wrong."""
+    every = by_judge(sorted(records.answers))
+    strong = sorted(judge for judge in every if judge.startswith(STRONG))
+    weak = sorted(judge for judge in every if not judge.startswith(STRONG))
+    chance = random.Random(SEED)  # noqa: S311 - seeded splits
+    outcome = Outcome("fooled", FOOLED + 1)
+    for _ in range(SPLITS):
+        judges = {judge: every[judge] for judge in (chance.choice(strong), *chance.sample(weak, FOOLED))}
+        others = [own for judge, own in judges.items() if judge in weak]
+        wrong: list[int] = []
+        right: list[int] = []
+        for item, gold in enumerate(records.gold):
+            votes = sum(records.side(own, item) for own in others)
+            (wrong if votes * (2 * gold - 3) < 0 else right).append(item)
+        chance.shuffle(wrong)
+        items = wrong + chance.sample(right, len(wrong))
+        chance.shuffle(items)
+        cut = max(min(LABELS, round(0.65 * len(items))), 20)
+        if len(items) - cut >= 4:
+            _try(outcome, judges, records, items[:cut], items[cut:])
+    return outcome
 
 
-def _best_judge(right: Mapping[str, Sequence[float]], labelled: Sequence[int], tried: Sequence[int]) -> float:
-    """How right the judge with the most right labels is on other items; the mean of several where they tie."""
-    totals = {judge: sum(own[item] for item in labelled) for judge, own in right.items()}
-    top = max(totals.values())
-    best = [judge for judge, total in totals.items() if total == top]
-    return fmean(fmean(right[judge][item] for item in tried) for judge in best)
+def _try(
+    outcome: Outcome,
+    judges: Mapping[str, Sequence[str]],
+    records: Records,
+    labelled: Sequence[int],
+    tried: Sequence[int],
+) -> None:
+    alike = dict.fromkeys(judges, 1.0)
+    found = learn_choices(list(_labels(judges, records, labelled, told=True))).weights
+    alone = learn_choices(list(_labels(judges, records, [*labelled, *tried], told=False))).weights
+    right = {judge: [_credit(records.side(own, i), records.gold[i]) for i in labelled] for judge, own in judges.items()}
+    best = max(sorted(right), key=lambda judge: sum(right[judge]))
+    for kept, weights in (
+        (outcome.learned, alike if found is None else found.judges),
+        (outcome.majority, alike),
+        (outcome.chosen, {best: 1.0}),
+        (outcome.unlabelled, alike if alone is None else alone.judges),
+    ):
+        kept.append(fmean(_credit(_voted(weights, judges, records, i), records.gold[i]) for i in tried))
 
 
-def _credit(answer: int | None, gold: int) -> float:
-    return float(answer == gold) if answer else 0.5
+def _labels(
+    judges: Mapping[str, Sequence[str]], records: Records, items: Sequence[int], *, told: bool
+) -> Iterator[ChoiceLabel]:
+    names = {1: "first", 2: "second"}
+    for item in items:
+        human = names[records.gold[item]] if told else None
+        for judge, seats in judges.items():
+            for seat in seats:
+                yield ChoiceLabel(str(item), judge, names.get(records.answers[seat][item] or 0), human)
+
+
+def _voted(weights: Mapping[str, float], judges: Mapping[str, Sequence[str]], records: Records, item: int) -> float:
+    return sum(weights.get(judge, 0.0) * records.side(seats, item) for judge, seats in judges.items())
+
+
+def _credit(side: float, gold: int) -> float:
+    product = side * (2 * gold - 3)
+    return 1.0 if product > 1e-9 else 0.0 if product < -1e-9 else 0.5
 
 
 def _interval(values: Sequence[float]) -> str:
@@ -166,21 +207,14 @@ def main() -> None:
     records = load()
     if records is None:
         return
-    table = Table(title=f"Accuracy on the other items, {LABELS} labels per judge, {SPLITS} splits")
-    for name in ("panel", "judges", "pooled", "chosen", "twice the labels", "hindsight", "pooled - chosen"):
+    table = Table(title=f"Accuracy on the other items, {LABELS} labels, {SPLITS} splits")
+    for name in ("panel", "judges", "learned", "majority", "chosen", "no labels", "learned - majority"):
         table.add_column(name, justify="left" if name == "panel" else "right")
-    for name, seats in panels(records.answers).items():
-        found = measure(name, seats, records)
-        gains = [mine - other for mine, other in zip(found.pooled, found.chosen, strict=True)]
-        table.add_row(
-            found.panel,
-            str(found.judges),
-            f"{fmean(found.pooled):.3f}",
-            f"{fmean(found.chosen):.3f}",
-            f"{fmean(found.twice):.3f}",
-            f"{fmean(found.hindsight):.3f}",
-            _interval(gains),
-        )
+    measured = [measure(name, seats, records) for name, seats in panels(records.answers).items()]
+    for found in (*measured, measure_fooled(records)):
+        gains = [mine - other for mine, other in zip(found.learned, found.majority, strict=True)]
+        means = (fmean(own) for own in (found.learned, found.majority, found.chosen, found.unlabelled))
+        table.add_row(found.panel, str(found.judges), *(f"{mean:.3f}" for mean in means), _interval(gains))
     console = Console()
     console.print(table)
     console.print("In brackets: the middle 95 % of the splits. They share 100 items, so it is no confidence interval.")

@@ -18,8 +18,19 @@ from docs.tables import GENERATED, table
 from rubrica.cli.app import COMMANDS
 from rubrica.model import evaluation, evidence
 
-FUNCTIONS = ("load", "evaluate", "aevaluate", "compile", "decide", "rejudge", "assert_passes")
-CLASSES = ("Rubric", "Context", "Plan", "Evaluation", "Score", "Unscored", "Judge", "Jury")
+FUNCTIONS = (
+    "load",
+    "evaluate",
+    "aevaluate",
+    "prefer",
+    "rank",
+    "arank",
+    "compile",
+    "decide",
+    "rejudge",
+    "assert_passes",
+)
+CLASSES = ("Rubric", "Context", "Plan", "Evaluation", "Score", "Unscored", "Preference", "Judge", "Jury")
 OPENED = ("Jury",)
 """Classes that a reader makes by calling them with arguments that are not fields."""
 
@@ -108,7 +119,8 @@ def _fields(value: Any) -> Iterator[tuple[str, str, str]]:
     elif issubclass(value, msgspec.Struct):
         names = [field.name for field in msgspec.structs.fields(value)]
     elif dataclasses.is_dataclass(value):
-        names = ["rubric", "judge"]  # what the others hold is the engine's own business
+        every = [field.name for field in dataclasses.fields(value)]
+        names = ["rubric", "judge"] if value is rubrica.Plan else every  # a plan's others are the engine's own business
     else:
         return
     comments = dict(re.findall(r"^    (\w+): .*?  # (.+)$", inspect.getsource(value), re.MULTILINE))

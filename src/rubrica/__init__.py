@@ -10,10 +10,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from rubrica.api import aevaluate, compile, decide, evaluate, rejudge
+    from rubrica.api import aevaluate, arank, compile, decide, evaluate, prefer, rank, rejudge
     from rubrica.engine.plan import Plan
     from rubrica.errors import ContextError, RubricaError, RubricError
     from rubrica.judges.jury import Jury
+    from rubrica.judges.preference import Preference
     from rubrica.model.context import Context
     from rubrica.model.evaluation import Evaluation, Score, Unscored
     from rubrica.model.judge import Judge
@@ -30,6 +31,7 @@ __all__ = [
     "Judge",
     "Jury",
     "Plan",
+    "Preference",
     "Rubric",
     "RubricError",
     "RubricaError",
@@ -37,19 +39,23 @@ __all__ = [
     "Unscored",
     "__version__",
     "aevaluate",
+    "arank",
     "assert_passes",
     "compile",
     "decide",
     "evaluate",
     "load",
+    "prefer",
+    "rank",
     "rejudge",
 ]
 
 _HOMES = {
-    "rubrica.api": ("aevaluate", "compile", "decide", "evaluate", "rejudge"),
+    "rubrica.api": ("aevaluate", "arank", "compile", "decide", "evaluate", "prefer", "rank", "rejudge"),
     "rubrica.engine.plan": ("Plan",),
     "rubrica.errors": ("ContextError", "RubricError", "RubricaError"),
     "rubrica.judges.jury": ("Jury",),
+    "rubrica.judges.preference": ("Preference",),
     "rubrica.model.context": ("Context",),
     "rubrica.model.evaluation": ("Evaluation", "Score", "Unscored"),
     "rubrica.model.judge": ("Judge",),

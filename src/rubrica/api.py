@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,13 +13,14 @@ from rubrica.engine.compile import compile_rubric
 from rubrica.engine.plan import Plan
 from rubrica.extras import requires
 from rubrica.model.context import Context
-from rubrica.model.evaluation import Evaluation
+from rubrica.model.evaluation import Evaluation, Unscored
 from rubrica.model.judge import Judge
 from rubrica.model.rubric import Rubric
 from rubrica.packs.library import load
 
 if TYPE_CHECKING:
     from rubrica.judges.jury import Jury
+    from rubrica.judges.preference import Preference
 
 RubricLike = str | Path | Mapping[str, Any] | Rubric | Plan
 ContextLike = Mapping[str, Any] | Context | None
@@ -93,11 +94,55 @@ def rejudge(rubric: RubricLike, stored: Evaluation) -> Evaluation:
     return rulings.rejudge(compile(rubric), stored)
 
 
-def _jury(name: str) -> Jury:
-    """A jury of one model. Loaded only now: judging by code alone needs no HTTP client and no price list."""
-    with requires("judges", name):
+def prefer(
+    prompt: str,
+    first: str,
+    second: str,
+    *,
+    judge: str | Sequence[str],
+    rubric: RubricLike | None = None,
+    graded: bool = False,
+) -> Preference | Unscored:
+    """Which of two responses is better: ``first``, ``second``, or a tie where `choice` is None.
+
+    Every model is asked twice, with the responses in either order, so that a liking for the first place cancels out.
+    Where no reply could be read, the result is Unscored with the reason. By a rubric, its qualities decide, and models
+    count as its calibration weighs their choices.
+    """
+    return rank(prompt, {"first": first, "second": second}, judge=judge, rubric=rubric, graded=graded)
+
+
+def rank(
+    prompt: str,
+    responses: Mapping[str, str],
+    *,
+    judge: str | Sequence[str],
+    rubric: RubricLike | None = None,
+    graded: bool = False,
+) -> Preference | Unscored:
+    """How two or more responses, by name, stand to each other; `prefer` says how they are compared."""
+    return asyncio.run(arank(prompt, responses, judge=judge, rubric=rubric, graded=graded))
+
+
+async def arank(
+    prompt: str,
+    responses: Mapping[str, str],
+    *,
+    judge: str | Sequence[str],
+    rubric: RubricLike | None = None,
+    graded: bool = False,
+) -> Preference | Unscored:
+    """`rank` inside a running event loop."""
+    by = None if rubric is None else compile(rubric).rubric
+    async with _jury(*([judge] if isinstance(judge, str) else judge)) as jury:
+        return await jury.rank(prompt, responses, by, graded=graded)
+
+
+def _jury(*names: str) -> Jury:
+    """A jury of some models. Loaded only now: judging by code alone needs no HTTP client and no price list."""
+    with requires("judges", ", ".join(names)):
         from rubrica.judges.jury import Jury
-    return Jury([name])
+    return Jury(names)
 
 
 def _context(context: ContextLike, prompt: str, response: str) -> Context:

@@ -232,3 +232,24 @@ def test_levelling_needs_a_rubric_and_a_file(cli: Cli, results: MakeResults, rub
     assert cli("agreement", file, "-o", "out.jsonl").exit_code == 2
     assert cli("agreement", "-", "--level", "-r", rubric_file, input=file.read_bytes()).exit_code == 2
     assert cli("agreement", "-", input=file.read_bytes()).exit_code == 0
+
+
+def test_a_calibrated_rubric_tells_how_reliable_each_judge_is(
+    cli: Cli, results: MakeResults, rubric_file: Path, tmp_path: Path
+) -> None:
+    file = results(a=HARSH, b=KIND)
+    assert "no calibration" in cli("agreement", file, "-r", rubric_file).stdout
+    labels = [
+        {"id": n, "judge": judge, "dimension": "tone", "score": min(10, n % 6 + 1 + kinder), "human": n % 6 + 3}
+        for n in range(30)
+        for judge, kinder in (("a", 0), ("b", 3))
+    ]
+    (tmp_path / "labels.jsonl").write_text("".join(json.dumps(row) + "\n" for row in labels))
+    calibrated = tmp_path / "calibrated.yaml"
+    made = cli("calibrate", tmp_path / "labels.jsonl", "-r", rubric_file, "-o", calibrated)
+    assert made.exit_code == 0, made.stderr
+    printed = cli("agreement", file, "-r", calibrated).stdout
+    assert "against people: RMSE" in printed
+    told = json.loads(cli("agreement", file, "-r", calibrated, "--json").stdout)["reliability"]["tone"]
+    assert (told["a"]["bias"], told["b"]["bias"]) == (-2, 1)
+    assert told["a"]["rmse"] == 2

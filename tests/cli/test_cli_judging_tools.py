@@ -469,3 +469,90 @@ def test_labels_can_be_piped_into_the_command(judged: Path, make_labels: MakeLab
 def test_a_raised_version_differs_in_its_last_number_alone(numbers: list[int], suffix: str) -> None:
     expected = [*numbers[:-1], numbers[-1] + 1]
     assert next_version(".".join(map(str, numbers)) + suffix) == ".".join(map(str, expected)) + suffix
+
+
+# --- panels, choices and raters -----------------------------------------------------------------------------
+
+
+def fooled_rows(count: int, seed: int = 3) -> list[dict[str, Any]]:
+    """One judge who is mostly right, and three who share a view that is mostly wrong."""
+    chance = random.Random(seed)  # noqa: S311
+    rows = []
+    for number in range(count):
+        true = chance.random() < 0.5
+        surface = true if chance.random() < 0.3 else not true
+        says = {"right": true if chance.random() < 0.95 else not true}
+        says |= {name: surface if chance.random() < 0.9 else not surface for name in ("x", "y", "z")}
+        rows += [
+            {"id": number, "judge": f"scripted:{name}.jsonl", "said": said, "true": true} for name, said in says.items()
+        ]
+    return rows
+
+
+def written(path: Path, rows: list[dict[str, Any]]) -> Path:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def test_a_panel_learns_whom_to_hear_and_the_next_evaluation_hears_them(cli: Cli, judged: Path, tmp_path: Path) -> None:
+    rows = fooled_rows(40)
+    labels = written(
+        tmp_path / "labels.jsonl",
+        [
+            {
+                "id": row["id"],
+                "judge": row["judge"],
+                "dimension": "facts",
+                "score": 9 if row["said"] else 2,
+                "human": 9 if row["true"] else 2,
+            }
+            for row in rows
+        ],
+    )
+    result = cli("calibrate", labels, "-r", judged, "-o", "calibrated.yaml")
+    assert result.exit_code == 0, result.stderr
+    assert "learned" in result.stdout
+    for name, score in (("right", 9), ("x", 2), ("y", 2), ("z", 2)):
+        written(tmp_path / f"{name}.jsonl", [{"reply": {"reason": "so", "score": score, "confidence": 0.9}}])
+    panel = [word for name in ("right", "x", "y", "z") for word in ("-J", f"scripted:{name}.jsonl")]
+    for rubric, heard in (("reply.yaml", False), ("calibrated.yaml", True)):
+        found = json.loads(cli("eval", "-r", rubric, "--response", "Yes.", *panel, "--json").stdout)
+        facts = found["dimensions"]["facts"]
+        assert (facts["value"] > 5.5) is heard
+        assert ("learned panel" in facts["reason"]) is heard
+
+
+def test_choices_are_weighed_and_the_figures_told(cli: Cli, judged: Path, tmp_path: Path) -> None:
+    sides = {True: "first", False: "second"}
+    rows = [
+        {"id": row["id"], "judge": row["judge"], "choice": sides[row["said"]], "human": sides[row["true"]]}
+        for row in fooled_rows(40)
+    ]
+    result = cli("calibrate", written(tmp_path / "labels.jsonl", rows), "-r", judged, "-o", "calibrated.yaml")
+    assert result.exit_code == 0, result.stderr
+    assert "right on left-out labels" in result.stdout
+    calibration = load(tmp_path / "calibrated.yaml").calibration
+    assert calibration is not None
+    assert calibration.choices is not None
+    assert calibration.choices.judges["scripted:right.jsonl"] > 0.5
+    unlabelled = [{key: value for key, value in row.items() if key != "human"} for row in rows]
+    alone = cli("calibrate", written(tmp_path / "none.jsonl", unlabelled), "-r", judged)
+    assert alone.exit_code == 0
+    assert "Dawid and Skene" in " ".join(alone.stdout.split())
+
+
+def test_a_table_names_its_raters_and_their_harshness_is_told(cli: Cli, judged: Path, tmp_path: Path) -> None:
+    chance = random.Random(2)  # noqa: S311
+    lines = ["item,judge_tone,reviewer,tone"]
+    for number in range(40):
+        true = chance.uniform(4, 7)
+        for rater, kinder in (("ann", 2), ("bob", -2)):
+            lines.append(
+                f"{number},{true + chance.gauss(0, 0.4):.2f},{rater},{true + kinder + chance.gauss(0, 0.4):.2f}"
+            )
+    (tmp_path / "labels.csv").write_text("\n".join(lines))
+    found = json.loads(cli("calibrate", "labels.csv", "-r", judged, "--json").stdout)["people"]["tone"]
+    assert found["raters"]["bob"]["offset"] < -1 < 1 < found["raters"]["ann"]["offset"]
+    assert found["figures"]["adjusted"] > found["figures"]["spearman"]
+    printed = cli("calibrate", "labels.csv", "-r", judged).stdout
+    assert "harshness" in printed

@@ -23,8 +23,8 @@ from rubrica.gateway.feedback import read_feedback
 from rubrica.gateway.settings import settings_from_text
 from rubrica.gateway.thresholds import with_thresholds_in
 from rubrica.jsontext import decode_json, decode_json_at
-from rubrica.judges.calibration import read_labels
 from rubrica.judges.fence import JudgedTexts
+from rubrica.judges.labels import read_labels
 from rubrica.judges.reply import read_one
 from rubrica.llm.http import read_error_body
 from rubrica.model.evaluation import Evaluation

@@ -22,8 +22,9 @@ from rubrica.gateway.upstreams.relay import Relay
 from rubrica.gateway.upstreams.translated_stream import TranslatedStream
 from rubrica.gateway.upstreams.translation import translate
 from rubrica.judges.fence import JudgedTexts
+from rubrica.judges.order_reply import read_order
 from rubrica.judges.reply import ReplyScore, read_listwise, read_many, read_one, read_overall, read_wholes
-from rubrica.judges.scoreline import last_choice, last_pair
+from rubrica.judges.scoreline import last_pair
 from rubrica.llm.anthropic import AnthropicModel
 from rubrica.llm.http import HttpAnswer
 from rubrica.llm.model import ChatMessage, ModelError, Request
@@ -91,7 +92,9 @@ def _read_reply(example: tuple[str, str]) -> None:
             assert 0 <= found.confidence <= 1
         else:
             assert found.reason
-    last_choice(text)
+    for graded in (False, True):
+        read_order(text, "AB", JudgedTexts(), graded=graded)
+    read_order(text, "ABC", JudgedTexts())
     pair = last_pair(text)
     assert pair is None or all(map(math.isfinite, pair))
 

@@ -23,7 +23,7 @@ from rubrica.gateway.feedback import labels, read_feedback
 from rubrica.gateway.settings import GatewaySettings
 from rubrica.gateway.thresholds import fragment, with_thresholds_in
 from rubrica.gateway.tuning import FEWEST, MOST, Proposal, TuningTerms, changes, propose
-from rubrica.judges.calibration import read_labels
+from rubrica.judges.labels import read_labels
 from rubrica.model.scale import Scale
 from rubrica.store import gateway
 from rubrica.store.columns import new_id
@@ -281,7 +281,7 @@ def test_scores_by_dimension_become_labels_that_calibrate_reads(database: Opened
     found = exported(database)
     assert found.left_out == {}
     assert {"prompt": "Why?", "response": "Because."}.items() <= found.rows[0].items()
-    read = read_labels([json.dumps(row) for row in found.rows], SCALES)
+    read = read_labels([json.dumps(row) for row in found.rows], SCALES).scores
     assert sorted((label.dimension, label.score, label.human, label.judge, label.item) for label in read) == [
         ("accuracy", 7.0, 9.0, "openai:gpt-5-mini", trace),
         ("depth", 4.0, 6.0, "openai:gpt-5-mini", trace),

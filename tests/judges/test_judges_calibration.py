@@ -19,11 +19,10 @@ from rubrica.errors import ContextError
 from rubrica.judges.calibration import (
     CalibratedJudge,
     CalibrationOutcome,
-    Label,
     apply,
     calibrate,
-    read_labels,
 )
+from rubrica.judges.labels import Label, read_labels
 from rubrica.model.calibration import Calibration
 from rubrica.model.context import Context
 from rubrica.model.evaluation import Score, Unscored
@@ -260,7 +259,7 @@ def test_labels_are_read_in_both_forms() -> None:
         "",
         json.dumps({"scores": {"tone": 5, "facts": None}, "human": {"tone": 4.5, "facts": 1, "wit": 2}}),
     ]
-    assert read_labels(lines, SCALES) == [
+    assert read_labels(lines, SCALES).scores == [
         Label("tone", 7.0, 6.0, "12", "a", "g"),
         Label("tone", 5.0, 4.5, "line 3"),
     ]

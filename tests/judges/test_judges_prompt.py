@@ -14,13 +14,15 @@ import pytest
 from judges_samples import CELL, CONTEXT, TOGETHER, TOKEN, rubric, same_token, scripted
 
 from rubrica.judges.judge import ModelJudge
+from rubrica.judges.preference import PreferenceJudge
 from rubrica.judges.prompt import Material, Template, dimensions, shuffled, template
 from rubrica.llm.model import Request
+from rubrica.llm.scripted import ScriptedModel
 from rubrica.model.context import Context
 from rubrica.packs.library import load
 
 SNAPSHOTS = Path(__file__).parent / "prompts"
-KINDS = ("each", "together", "listwise", "holistic", "repair")
+KINDS = ("each", "together", "listwise", "holistic", "prefer", "yes_no", "repair")
 
 
 def asked(kind: str) -> Request:
@@ -28,6 +30,16 @@ def asked(kind: str) -> Request:
     model = scripted(*(["no idea", CELL] if kind == "repair" else [TOGETHER if kind == "together" else CELL] * 2))
     judge = ModelJudge(model, rubric("together" if kind == "together" else "each"), fence_source=same_token)
     axes = judge.judged
+    if kind == "prefer":
+        compare = PreferenceJudge(scripted("[[A]]", "[[B]]"), rubric(), fence_source=same_token)
+        asyncio.run(compare("Write to the landlord.", {"first": "The tap drips.", "second": "Mend the tap."}))
+        assert isinstance(compare.model, ScriptedModel)
+        return compare.model.requests[0]
+    if kind == "yes_no":
+        asked_model = scripted("yes")
+        one = ModelJudge(asked_model, rubric("yes_no"), fence_source=same_token)
+        asyncio.run(one({"accuracy": axes["accuracy"]}, CONTEXT))
+        return asked_model.requests[0]
     if kind == "listwise":
         asyncio.run(judge.review("Write to the landlord.", {"A": "The tap drips.", "B": "Mend the tap."}))
     elif kind == "holistic":

@@ -22,7 +22,7 @@ from rubrica.judges.reply import (
     read_one,
     value_of,
 )
-from rubrica.judges.scoreline import last_choice, last_pair, last_score
+from rubrica.judges.scoreline import last_pair, last_score
 from rubrica.model.evaluation import Remarks
 from rubrica.model.scale import Scale
 
@@ -280,19 +280,26 @@ def test_scores_of_two_answers_are_read_as_a_pair(reply: str, pair: tuple[float,
 
 
 @pytest.mark.parametrize(
-    ("reply", "choice"),
+    ("reply", "scores"),
     [
-        ("Output (a) is short. Therefore, Output (b) is better.", "b"),
-        ("Output (b)", "b"),
-        ("# Output (a)\n\nThe reason is that Output (b) rambles.", "a"),
-        ("Output (a) is better. Output (b) is not better.", "a"),
-        ("I would choose Output (b) as the better response.", "b"),
-        ("[[A]]", "a"),
-        ("Both are equally good.", None),
+        ("Warmth: 2 Relief: 8", (2, 8)),
+        ("Warmth: 7Relief: 6", (7, 6)),
+        ("**Warmth**: 2/10, **Relief**: 8/10.", (2, 8)),
+        ("Warmth (1-10): 2 | Relief (1-10): 8", (2, 8)),
+        ("- Warmth = 3; Relief = 4 and that is all", (3, 4)),
     ],
 )
-def test_a_choice_between_two_answers_is_the_last_one_stated(reply: str, choice: str | None) -> None:
-    assert last_choice(reply) == choice
+def test_several_labels_on_one_line_each_have_their_score(reply: str, scores: tuple[float, float]) -> None:
+    scales = dict.fromkeys(("warmth", "relief"), Scale(min=1, max=10))
+    marks, _ = read_many(reply, scales, JudgedTexts())
+    assert tuple(getattr(mark, "value", None) for mark in marks.values()) == scores
+    alone = read_one(reply, "relief", scales["relief"], JudgedTexts())
+    assert getattr(alone, "value", None) == scores[1]
+
+
+def test_a_number_in_prose_does_not_start_a_line_of_labels() -> None:
+    marks, _ = read_many("In 1789 warmth: 2", {"warmth": Scale(min=1, max=10)}, JudgedTexts())
+    assert not hasattr(marks["warmth"], "value")
 
 
 def test_scores_in_words_are_not_read() -> None:

@@ -18,7 +18,7 @@ from typer.testing import CliRunner, Result
 
 from rubrica.cli.review import app
 from rubrica.errors import InputError, RubricaError
-from rubrica.judges.calibration import read_labels
+from rubrica.judges.labels import read_labels
 from rubrica.model.evaluation import Evaluation, Vote
 from rubrica.model.rubric import Rubric
 from rubrica.runs.review.agreement import agreements, labels, verdict_agreement
@@ -288,12 +288,28 @@ def test_labels_are_what_calibration_reads_with_each_judge_as_it_was_before_corr
     filled = [fill(one, "ann", warmth=5, wit=4), fill(one, "bob", warmth=6)]
     lines = labels(read_reviews(filled, [one], {"tone": plan.rubric}), {"tone": plan.rubric})["tone@1.0.0"]
     scales = {name: plan.rubric.scale_of(name) for name in plan.rubric.dimensions}
-    read = read_labels(lines, scales)
-    assert {(label.dimension, label.judge, label.score, label.human, label.group) for label in read} == {
-        ("warmth", "a", 7.0, 5.5, "g1"),
-        ("warmth", "b", 5.0, 5.5, "g1"),
-        ("wit", JUDGE, 5.0, 4.0, "g1"),
+    read = read_labels(lines, scales).scores
+    assert {(label.dimension, label.judge, label.score, label.human, label.rater) for label in read} == {
+        ("warmth", "a", 7.0, 5.0, "ann"),
+        ("warmth", "a", 7.0, 6.0, "bob"),
+        ("warmth", "b", 5.0, 5.0, "ann"),
+        ("warmth", "b", 5.0, 6.0, "bob"),
+        ("wit", JUDGE, 5.0, 4.0, "ann"),
     }
+    assert {label.group for label in read} == {"g1"}
+
+
+def test_agreement_is_told_with_and_without_the_harshness_of_people(tmp_path: Path) -> None:
+    plan = plan_of(tmp_path)
+    some = [judged(plan, f"c{n}", {"warmth": 3.0 + n % 5, "wit": 5.0}) for n in range(20)]
+    filled = [fill(one, "kind", warmth=5 + n % 5) for n, one in enumerate(some)]
+    filled += [fill(one, "harsh", warmth=1 + n % 5) for n, one in enumerate(some)]
+    [warmth] = agreements(read_reviews(filled, some, {"tone": plan.rubric}), {"tone": plan.rubric})
+    assert warmth.raters["harsh"] < -1 < 1 < warmth.raters["kind"]
+    assert warmth.people.value is not None
+    assert warmth.people_levelled.value is not None
+    assert warmth.people_levelled.value > warmth.people.value + 0.5
+    assert warmth.plain["raters"].keys() == {"harsh", "kind"}
 
 
 def test_what_rules_scored_gives_no_labels(tmp_path: Path) -> None:
@@ -342,7 +358,7 @@ def test_from_a_sample_to_labels(cli: Cli, tmp_path: Path) -> None:
     assert f"{2 * count} opinions kept in the database" in read.stdout
     assert "calibrate " + str(labelled) in " ".join(read.stdout.split())
     scales = {name: plan.rubric.scale_of(name) for name in plan.rubric.dimensions}
-    assert len(read_labels(labelled.read_text().splitlines(), scales)) == 2 * count
+    assert len(read_labels(labelled.read_text().splitlines(), scales).scores) == 2 * 2 * count  # people, dimensions
 
     kept = cli("import", "--run", run, "--database", database, "--json")
     told = json.loads(kept.stdout)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from rubrica.model.scale import Scale
 from rubrica.scoring.isotonic import fit_rising, read_off
-from rubrica.scoring.pooling import Pool, elect, level_judges, pool, weights_from_answers, weights_from_errors
+from rubrica.scoring.pooling import Pool, level_judges, pool, weights_from_errors
 
 SCALE = Scale(min=1, max=10)
 on_scale = st.floats(1, 10)
@@ -113,24 +113,6 @@ def test_weights_follow_errors_but_few_labels_barely_move_them() -> None:
     assert fmean(many.values()) == pytest.approx(1, abs=1e-3)
     assert weights_from_errors({"a": [], "b": []}) == {"a": 1.0, "b": 1.0}
     assert weights_from_errors({"a": [0.0], "b": [0.0]}) == {"a": 1.0, "b": 1.0}
-
-
-def test_a_judge_no_better_than_a_coin_has_no_say_unless_all_are() -> None:
-    weights = weights_from_answers({"good": [1.0] * 36 + [0.0] * 4, "coin": [1.0, 0.0] * 20})
-    assert weights["good"] > 0 == weights["coin"]
-    assert weights_from_answers({"a": [0.0, 1.0], "b": [0.0, 0.0]}) == {"a": 1.0, "b": 1.0}
-
-
-def test_one_good_judge_outvotes_three_middling_ones_that_err_together() -> None:
-    record = {"good": [1.0] * 38 + [0.0] * 2} | {name: [1.0] * 30 + [0.0] * 10 for name in "abc"}
-    weights = weights_from_answers(record)
-    assert elect([("right", weights["good"]), *[("wrong", weights[name]) for name in "abc"]]) == "right"
-
-
-def test_a_preference_for_the_first_place_cancels_over_both_orders() -> None:
-    assert elect([("first", 0.5), ("second", 0.5)]) is None
-    assert elect([("first", 0.5), ("second", 0.5), ("second", 0.1)]) == "second"
-    assert elect([]) is None
 
 
 @given(points, on_scale, on_scale)

@@ -10,6 +10,7 @@ from typing import Any, cast
 import pytest
 from nicegui import Client, background_tasks, core, ui
 
+from rubrica.model import calibration
 from rubrica.model.json_schema import rubric_schema
 from rubrica.model.rubric import Rubric
 from rubrica.model.rules import rule_documents
@@ -20,7 +21,9 @@ from rubrica.studio.builder.form_schema import FieldSchema, field_at, fields_at,
 from rubrica.studio.builder.hand_made import HAND_MADE
 from rubrica.studio.builder.panels import Panels
 
-LEARNED = {"Calibration", "CalibrationFigures", "Correction", "JudgeCorrection"}  # by `rubrica calibrate`, not written
+LEARNED = {  # by `rubrica calibrate`, not written
+    name for name, kind in vars(calibration).items() if getattr(kind, "__module__", "") == calibration.__name__
+}
 PATTERN = {"keywords": ["sorry"], "count": "capped", "at_most": 2}
 RULES = [
     *({**kind.begins, "name": f"rule {name}"} for name, kind in rule_types().items()),

@@ -15,7 +15,9 @@ from rich.text import Text
 
 from rubrica.errors import RubricaError
 from rubrica.judges.panel import AxisAgreement, axis_agreement
+from rubrica.model.calibration import CalibrationFigures
 from rubrica.model.evaluation import Evaluation, Vote
+from rubrica.model.rubric import Rubric
 from rubrica.report.figures import count_of, figure, signed
 from rubrica.runs.files.case_source import STDIN, lines_of
 
@@ -33,10 +35,17 @@ Level = Annotated[
     bool, typer.Option("--level", help="Take each judge's harshness and spread out, pool again, and judge again.")
 ]
 RubricName = Annotated[
-    str | None, typer.Option("--rubric", "-r", metavar="NAME|FILE", help="The rubric to judge by again, for --level.")
+    str | None,
+    typer.Option(
+        "--rubric",
+        "-r",
+        metavar="NAME|FILE",
+        help="The rubric to judge by again, for --level; calibrated, it tells how reliable each judge is.",
+    ),
 ]
 EXAMPLES = """[bold]Examples[/bold]
   rubrica agreement results.jsonl
+  rubrica agreement results.jsonl -r calibrated.yaml
   rubrica agreement results.jsonl --level -r my-rubric.yaml -o levelled.jsonl
 
 Evaluations by several judges, or with repeats, carry votes:
@@ -58,8 +67,8 @@ def agreement(
     as_json: AsJson = False,
 ) -> None:
     """Show how far judges agree over stored evaluations."""
-    if level != (rubric is not None) or (output is not None and not level):
-        raise typer.BadParameter("--level needs a rubric to judge by again (-r); -r and -o go with it")
+    if (level and rubric is None) or (output is not None and not level):
+        raise typer.BadParameter("--level needs a rubric to judge by again (-r); -o goes with it")
     if level and stored == STDIN:
         raise typer.BadParameter("--level reads the evaluations twice; give a file, not standard input")
     refuse_same(output, stored, rubric)
@@ -70,18 +79,45 @@ def agreement(
     if not found:
         raise RubricaError(_no_votes(stored, poll.evaluations))
     levelled = None
-    if rubric is not None:
+    known = _reliability(rubric_of(rubric)) if rubric is not None else {}
+    if rubric is not None and level:
         levelled = levelled_votes(stored, rubric_of(rubric))
         with json_lines(output, force=force) if output is not None else nullcontext() as sink:
             judge_again(stored, levelled, sink, complaints)
     if as_json and output != STDOUT:
-        echo_json(_plain(poll, found, levelled, output))
+        echo_json(_plain(poll, found, levelled, output) | ({"reliability": _plain_reliability(known)} if known else {}))
     elif output == STDOUT and levelled is not None:
         note(levelled.said)
     else:
         out().print(_page(poll, found, levelled, output))
+        if rubric is not None and not level:
+            out().print(_reliability_table(known) if known else Text(NO_LABELS, "dim"))
     if complaints.count:
         raise typer.Exit(1)
+
+
+Reliability = Mapping[str, Mapping[str, CalibrationFigures]]
+NO_LABELS = "The rubric has no calibration, so how reliable each judge is is not known; `rubrica calibrate` tells."
+
+
+def _reliability(rubric: Rubric) -> Reliability:
+    """What calibration found of every judge alone, by dimension."""
+    return rubric.calibration.reliability if rubric.calibration is not None else {}
+
+
+def _plain_reliability(known: Reliability) -> dict[str, Any]:
+    return {axis: {judge: own.model_dump() for judge, own in judges.items()} for axis, judges in known.items()}
+
+
+def _reliability_table(known: Reliability) -> Table:
+    table = _table(("dimension", "judge"), ("against people: RMSE", "bias", "rank corr."))
+    for axis, judges in known.items():
+        shown = safe(axis)
+        for judge, own in judges.items():
+            rank = figure(None if own.spearman is None else round(own.spearman, 2))
+            table.add_row(shown, safe(judge), figure(round(own.rmse, 2)), signed(round(own.bias, 2)), rank)
+            shown = ""
+    return table
 
 
 def _no_votes(stored: str, evaluations: int) -> str:

@@ -40,6 +40,7 @@ COMMANDS: Mapping[str, CommandEntry] = {
     "demo": CommandEntry("Start here", "Judge the bundled examples, offline, and write a report."),
     "init": CommandEntry("Start here", "Write a commented starter rubric."),
     "eval": CommandEntry("Judge", "Judge one response, or a file of cases."),
+    "prefer": CommandEntry("Judge", "Say which of several responses to the same prompt is better.", "judges"),
     "run": CommandEntry("Judge", "Judge a whole dataset into a folder; goes on after any crash."),
     "explain": CommandEntry("Judge", "Show where every point came from."),
     "rejudge": CommandEntry("Judge", "Apply a changed rubric to stored scores; nothing is scored again."),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,7 +13,8 @@ from rich.table import Table
 from rich.text import Text
 
 from rubrica.errors import RubricaError
-from rubrica.model.calibration import Calibration, CalibrationFigures
+from rubrica.judges.panel_lesson import ChoiceLesson
+from rubrica.model.calibration import Calibration, CalibrationFigures, DimensionRaters
 from rubrica.packs.library import SUFFIXES, find
 from rubrica.report.figures import figure, signed
 from rubrica.runs.files.case_source import STDIN, LineSource, lines_of
@@ -27,7 +28,7 @@ from .sources import rubric_of
 app = typer.Typer(add_completion=False, rich_markup_mode="rich")
 
 LabelFile = Annotated[
-    str, typer.Argument(metavar="LABELS.jsonl", help="Judges' scores beside people's, a line each; - standard input.")
+    str, typer.Argument(metavar="LABELS.jsonl", help="Judges' scores beside people's, or .csv; - standard input.")
 ]
 RubricName = Annotated[
     str, typer.Option("--rubric", "-r", metavar="NAME|FILE", help="The rubric whose judges gave the scores.")
@@ -45,7 +46,11 @@ A line of labels holds scores as a judge gave them, and what people gave:
   {"id": "q1", "judge": "openai:gpt-5-mini",
    "scores": {"accuracy": 6, "depth": 4},
    "human": {"accuracy": 8, "depth": 5}}
-(all on one line; with a single judge its name may be left out).
+(all on one line; with a single judge its name may be left out). "rater" names
+the person: with several, how harsh each is gets learned, and taken out.
+Choices between two responses, as `rubrica prefer` makes them:
+  {"id": "q1", "judge": "openai:gpt-5-mini", "choice": "first", "human": "second"}
+A .csv has the same names as columns; `tone` is people's, `judge_tone` a judge's.
 
 A dimension is corrected only where that clearly helps on labels it was not
 learned from. Exits with 0 when at least one is corrected, else with 1."""
@@ -114,6 +119,16 @@ def _plain(lesson: CalibrationLesson, written: str | None) -> dict[str, Any]:
             }
             for name, refusal in found.refused.items()
         },
+        "choices": {
+            "pairs": found.choices.pairs,
+            "right": found.choices.right.model_dump() if found.choices.right is not None else None,
+            "weights": dict(found.choices.weights.judges) if found.choices.weights is not None else None,
+            "reason": found.choices.reason,
+        },
+        "people": {name: own.model_dump() for name, own in found.people.items()},
+        "reliability": {
+            name: {judge: alone.model_dump() for judge, alone in own.items()} for name, own in found.reliability.items()
+        },
         "unlabelled": list(lesson.unlabelled),
         "written": written,
     }
@@ -121,11 +136,15 @@ def _plain(lesson: CalibrationLesson, written: str | None) -> dict[str, Any]:
 
 def _page(lesson: CalibrationLesson, written: str | None) -> Group:
     calibration, refused = lesson.found.calibration, lesson.found.refused
-    parts: list[RenderableType] = [_figures(lesson), Text()]
-    if calibration is not None:
-        parts += [_judges(calibration), Text()]
+    parts: list[RenderableType] = [_figures(lesson), Text()] if lesson.items else []
+    if calibration is not None and calibration.dimensions:
+        parts += [_judges(calibration, lesson.found.reliability), Text()]
+    if lesson.found.people:
+        parts += [*_people(lesson.found.people), Text()]
+    if lesson.found.choices.pairs or lesson.found.choices.reason:
+        parts += [*_choices(lesson.found.choices), Text()]
     parts += [Text.assemble(("✕ ", "bold yellow"), safe(refusal.reason)) for refusal in refused.values()]
-    parts += [Text(line, "dim") for line in _notes(lesson)]
+    parts += [Text(line, "dim") for line in _notes(lesson)] if lesson.items else []
     if written is not None:
         version = next_version(lesson.rubric.version)
         said = f"{lesson.rubric.name}@{version} with {calibration}"
@@ -162,16 +181,65 @@ def _changes(before: CalibrationFigures | None, after: CalibrationFigures | None
     ]
 
 
-def _judges(calibration: Calibration) -> Table:
+def _judges(calibration: Calibration, reliability: Mapping[str, Mapping[str, CalibrationFigures]]) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
     for heading in ("dimension", "judge"):
         table.add_column(heading, no_wrap=True)
-    for heading in ("labels", "offset", "weight"):
+    for heading in ("labels", "offset", "weight", "alone: RMSE", "rank corr."):
         table.add_column(heading, justify="right", no_wrap=True)
     for name, correction in calibration.dimensions.items():
         for judge, known in correction.judges.items():
-            table.add_row(name, safe(judge), f"{known.labels:,}", signed(known.offset), figure(known.weight))
+            offset, weight = signed(known.offset), figure(known.weight)
+            if correction.panel is not None:
+                offset, weight = "learned", signed(round(correction.panel.judges[judge].weight, 3))
+            alone = reliability.get(name, {}).get(judge)
+            table.add_row(name, safe(judge), f"{known.labels:,}", offset, weight, *_alone(alone))
     return table
+
+
+def _alone(found: CalibrationFigures | None) -> tuple[str, str]:
+    if found is None:
+        return "–", "–"
+    return figure(round(found.rmse, 2)), figure(None if found.spearman is None else round(found.spearman, 2))
+
+
+def _people(people: Mapping[str, DimensionRaters]) -> Iterator[RenderableType]:
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    for heading in ("dimension", "person"):
+        table.add_column(heading, overflow="fold")
+    for heading in ("labels", "offset", "spread"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for name, own in people.items():
+        for rater, effect in own.raters.items():
+            offset, spread = signed(round(effect.offset, 2)), figure(round(effect.spread, 2))
+            table.add_row(name, safe(rater), f"{effect.labels:,}", offset, spread)
+    yield table
+    for name, own in people.items():
+        ranks = " → ".join(_rank(value) for value in (own.figures.spearman, own.figures.adjusted))
+        alphas = " → ".join(_rank(value) for value in (own.figures.alpha, own.figures.alpha_adjusted))
+        yield Text(f"{name}: rank correlation with single people {ranks}, alpha among people {alphas}", "dim")
+    yield Text("Without → with each person's harshness and spread; an offset above 0 is kinder than the others.", "dim")
+
+
+def _rank(value: float | None) -> str:
+    return figure(None if value is None else round(value, 2))
+
+
+def _choices(found: ChoiceLesson) -> Iterator[RenderableType]:
+    if found.weights is not None:
+        table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+        table.add_column("choices of", overflow="fold")
+        table.add_column("weight", justify="right")
+        for judge, weight in found.weights.judges.items():
+            table.add_row(safe(judge), signed(round(weight, 3)))
+        yield table
+    if found.right is not None:
+        yield Text(
+            f"right on left-out labels: {found.right.learned:.1%} weighted, {found.right.mean:.1%} by majority, "
+            f"{found.right.best:.1%} by the judge that looked best"
+        )
+    if found.reason:
+        yield Text.assemble(("✕ " if found.weights is None else "! ", "bold yellow"), safe(found.reason))
 
 
 def _notes(lesson: CalibrationLesson) -> Iterator[str]:

@@ -80,7 +80,7 @@ def levelled_votes(stored: str, rubric: Rubric) -> Levelling:
             if evaluation.rubric == rubric.name:
                 _collect_votes(scores, number, evaluation)
     levels, notes = _levels(scores, plan)
-    return Levelling(plan, Pooling(rubric.judging.pool, weights), levels, notes)
+    return Levelling(plan, Pooling.of(rubric), levels, notes)
 
 
 def judge_again(stored: str, levelling: Levelling, sink: JsonLines | None, complaints: BrokenLines) -> None:
@@ -144,5 +144,5 @@ def _levelled(name: str, result: DimensionResult, number: int, levelling: Levell
         return result
     pairs = zip(result.votes, votes, strict=True)
     moved = ", ".join(f"{old.judge} {old.value:.4g} → {new.value:.4g}" for old, new in pairs if old.value is not None)
-    reason = f"judges levelled: {moved}: {pooling.called(name)} {value:.4g}"
+    reason = f"judges levelled: {moved}: {pooling.called(name, {vote.judge for vote in votes})} {value:.4g}"
     return msgspec.structs.replace(result, value=value, reason=reason, votes=votes)

@@ -127,8 +127,10 @@ IMPORT_EXAMPLES = """[bold]Examples[/bold]
   rubrica review import --run runs/week12 --database rubrica.db
 
 Alpha is Krippendorff's: 1 is perfect agreement, 0 what chance gives. A
-difference above 0 means that the judge is kinder than people. A record that
-cannot be used is told, and the others are used; then the exit code is 1."""
+difference above 0 means that the judge is kinder than people. Levelled are
+both alphas, judge and people, without each person's harshness and spread. A
+record that cannot be used is told, and the others are used; then the exit
+code is 1."""
 
 
 # --- drawing a sample -------------------------------------------------------------------------------------
@@ -327,6 +329,7 @@ def _page(found: ReviewedRun, measured: Sequence[QuestionAgreement], verdicts: V
         parts.append(Text(f"the same verdict as the judge's: {verdicts.same:,} of {verdicts.count:,}"))
         most = sorted(verdicts.others.items(), key=lambda pair: (-pair[1], pair[0]))[:5]
         parts += [Text(f"  judge {safe(judge)}, people {safe(own)}: {count:,}", "dim") for (judge, own), count in most]
+    parts += _raters(measured)
     few = [one.question.name for one in measured if one.count < FEWEST]
     if few:
         parts.append(Text(f"fewer than {FEWEST} to calibrate by: {', '.join(few)}", "dim"))
@@ -343,15 +346,26 @@ def _figures(measured: Sequence[QuestionAgreement]) -> Table:
     if several:
         table.add_column("rubric", overflow="fold")
     table.add_column("dimension", overflow="fold")
-    for heading in ("n", "alpha", "judge − people", "same", "within", "people n", "people alpha"):
+    for heading in ("n", "alpha", "judge − people", "same", "within", "people n", "people alpha", "levelled"):
         table.add_column(heading, justify="right", no_wrap=True)
     for one in measured:
         near = f"{percent(one.near)} ({figure(one.step)})" if one.near is not None else "—"
         difference = signed(round(one.difference, 2)) if one.difference is not None else "—"
         cells = [f"{one.count:,}", _alpha(one.alpha.value), difference, percent(one.exact), near]
-        cells += [f"{one.pairs:,}", _alpha(one.people.value)]
+        levelled = f"{_alpha(one.levelled.value)}, {_alpha(one.people_levelled.value)}" if one.raters else "—"
+        cells += [f"{one.pairs:,}", _alpha(one.people.value), levelled]
         table.add_row(*([safe(one.rubric)] if several else []), safe(one.question.name), *cells)
     return table
+
+
+def _raters(measured: Sequence[QuestionAgreement]) -> list[RenderableType]:
+    """How harsh each person is, where several scored."""
+    told: list[RenderableType] = []
+    for one in measured:
+        if one.raters:
+            named = ", ".join(f"{short(name, 40)} {signed(round(offset, 2))}" for name, offset in one.raters.items())
+            told.append(Text(f"{safe(one.question.name)}, kinder (above 0) or harsher than the others: {named}", "dim"))
+    return told
 
 
 def _alpha(value: float | None) -> str:

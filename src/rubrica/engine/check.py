@@ -59,10 +59,10 @@ def _check_calls(rubric: Rubric, vocabulary: Vocabulary) -> None:
     judging = rubric.judging
     axes = [axis for dimension in rubric.dimensions.values() for axis in (dimension, *dimension.parts.values())]
     judged = sum(axis.kind == "judge" for axis in axes)
-    asked = min(judged, 1) if judging.mode != "each" else judged
+    asked = judged if judging.one_by_one else min(judged, 1)
     calls = asked * judging.repeats * judging.panel
     if calls > MOST_CALLS:
-        what = f"{judged} judged dimensions" if judging.mode == "each" else "one question"
+        what = f"{judged} judged dimensions" if judging.one_by_one else "one question"
         vocabulary.report(
             f"{what} × {judging.repeats} repeats × {judging.panel} judges make {calls:,} calls for one evaluation",
             ("judging",),

@@ -24,9 +24,7 @@ def repeat_verdicts(state: EvaluationState) -> dict[int, str]:
     if not any(vote.repeat for cast in votes.values() for vote in cast):
         return {}
     rubric = state.plan.rubric
-    weights = rubric.calibration.weights if rubric.calibration is not None else {}
-    pooling = Pooling(rubric.judging.pool, weights)
-    found = verdicts(votes, lambda values: _verdict(state, values), pooling=pooling)
+    found = verdicts(votes, lambda values: _verdict(state, values), pooling=Pooling.of(rubric))
     return {int(repeat): verdict for repeat, verdict in found.items()}
 
 

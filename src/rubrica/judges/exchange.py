@@ -17,6 +17,7 @@ from .fence import visible
 from .prompt import template
 from .reply import NoScore, ReplyScore
 from .shape import Shape, skeleton
+from .yes_no import MOST_ALTERNATIVES
 
 Cell = tuple[str, str]
 """Which response and which axis: ``("A", "accuracy")``. The label is empty where there is only one response."""
@@ -66,6 +67,7 @@ class JudgeQuestion(msgspec.Struct, frozen=True, gc=False):
     read: Callable[[str], ParsedReply]
     shape: Callable[[Collection[Cell]], Shape | None]  # None: a line of text, as `form` says
     form: str = ""
+    weigh: Callable[[Reply], ParsedReply] | None = None  # reads the chances of the first words, in place of `read`
     images: tuple[str, ...] = ()
     suspicions: Mapping[str, tuple[str, ...]] = {}  # by label
     sighted: tuple[Cell, ...] | None = None  # the cells that need to be seen; None: no rubric says, so all may
@@ -159,8 +161,13 @@ async def _answer(ask: JudgeQuestion, terms: AskingTerms, bill: ExchangeCost) ->
 async def _ask_model(ask: JudgeQuestion, terms: AskingTerms, bill: ExchangeCost) -> ParsedReply:
     messages = (ChatMessage("system", ask.system), ChatMessage("user", ask.user, ask.images))
     request = _request(messages, ask.shape(ask.cells), terms)
-    text = _text(await terms.model(request), request, terms, bill)
-    answer = ask.read(text)
+    if ask.weigh is not None:
+        request = msgspec.structs.replace(request, top_logprobs=MOST_ALTERNATIVES)
+    reply = await terms.model(request)
+    if ask.weigh is not None and reply.stop == "length":  # whatever comes after the answer is not looked at
+        reply = msgspec.structs.replace(reply, stop="end")
+    text = _text(reply, request, terms, bill)
+    answer = ask.read(text) if ask.weigh is None else ask.weigh(reply)
     return await _ask_again(ask, terms, bill, request, text, answer) if answer.unread else answer
 
 

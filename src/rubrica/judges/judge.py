@@ -12,7 +12,7 @@ from functools import partial
 import msgspec
 
 from rubrica.errors import ContextError
-from rubrica.llm.model import Model, Request
+from rubrica.llm.model import Model, Reply, Request, Usage
 from rubrica.model.context import Context
 from rubrica.model.evaluation import Remarks, Score, Unscored
 from rubrica.model.judge import Judgement
@@ -24,6 +24,7 @@ from .exchange import AskingTerms, Cell, JudgeQuestion, ParsedReply, Price, exch
 from .fence import Fence, TokenSource, random_token
 from .reply import MISSING, UNREADABLE, read_listwise, read_many, read_one, read_overall, read_wholes
 from .suspicion import suspicions
+from .yes_no import LONGEST_ANSWER, asks_of, question_of, read_yes_no
 
 ONE = ""
 """The label of a response that stands alone."""
@@ -88,7 +89,7 @@ class ModelJudge:
         """A Score or Unscored for every axis: one call each, or one for all, as the rubric's `judging.mode` says."""
         if not axes:
             return Judgement({})
-        if self.rubric.judging.mode == "each":
+        if self.rubric.judging.one_by_one:
             return Judgement(await self._each(axes, context))
         scores, remarks = await self.together(axes, context)
         return Judgement(scores, remarks)
@@ -151,8 +152,9 @@ class ModelJudge:
         material = prompt.Material.of(context, self.rubric)
         fence = material.fence(self.fence_source)
         shown = _Shown(material, fence, material.between(fence), _signs(context))
-        terms = self._terms(512, self.rubric.judging.deadline)  # a late axis is given up alone: the others keep theirs
-        first, *others = [self._one(name, axis, shown) for name, axis in axes.items()]
+        ask, tokens = (self._yes_no, LONGEST_ANSWER) if self.rubric.judging.mode == "yes_no" else (self._one, 512)
+        terms = self._terms(tokens, self.rubric.judging.deadline)  # a late axis is given up alone
+        first, *others = [ask(name, axis, shown) for name, axis in axes.items()]
         async with asyncio.TaskGroup() as group:  # cancelled, it waits until its calls have ended
             tasks = [group.create_task(exchange(ask, terms)) for ask in others]
             outcomes, _ = await exchange(first, terms)  # in this task, which would only wait for the others
@@ -171,6 +173,30 @@ class ModelJudge:
             cells=question.cells,
             read=partial(_read, question, name, shown),
             shape=question.shape,
+            images=shown.material.images,
+            suspicions=shown.signs,
+            sighted=self._sighted({name: axis}) if axis.looks or shown.material.images else None,
+        )
+
+    def _yes_no(self, name: str, axis: Axis, shown: _Shown) -> JudgeQuestion:
+        scale, cell = self._scale(name), (ONE, name)
+        system, user = prompt.template("yes_no").fill(
+            {
+                "rubric": prompt.about(self.rubric),
+                "question": question_of(name, axis),
+                "asks": asks_of(name, axis),
+                "shape": shape.skeleton(shape.yes_no_shape()),
+                "token": shown.fence.token,
+                "material": shown.text,
+            }
+        )
+        return JudgeQuestion(
+            system,
+            user,
+            cells=(cell,),
+            read=lambda text: ParsedReply({cell: read_yes_no(Reply(text, "", Usage()), scale)}),
+            weigh=lambda reply: ParsedReply({cell: read_yes_no(reply, scale)}),
+            shape=lambda _: shape.yes_no_shape(),
             images=shown.material.images,
             suspicions=shown.signs,
             sighted=self._sighted({name: axis}) if axis.looks or shown.material.images else None,

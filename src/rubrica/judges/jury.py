@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -22,6 +23,7 @@ from rubrica.llm.public import PublicModel, by_public_name, public_price
 from rubrica.llm.scripted import Recorder
 from rubrica.llm.settings import Settings, load_settings
 from rubrica.model.context import Context
+from rubrica.model.evaluation import Unscored
 from rubrica.model.judge import Judge
 from rubrica.model.rubric import Rubric
 
@@ -29,6 +31,7 @@ from .calibration import CalibratedJudge
 from .fence import TokenSource, keyed_token, random_token
 from .judge import ModelJudge
 from .panel import Panel, Pooling
+from .preference import LETTERS, Preference, PreferenceJudge, check_responses, pool_preferences
 from .quote import Quote, calls_of, quote_usages, usages_of
 
 REPEAT_TEMPERATURE = 0.7
@@ -107,16 +110,44 @@ class Jury:
             self._aliases.get(name, name): [self._one(name, rubric, i, warm=warm) for i in turns]
             for name in self._models
         }
-        if len(judges) == 1 and repeats == 1:
+        learned = rubric.calibration.panels if rubric.calibration is not None else {}
+        if len(judges) == 1 and repeats == 1 and not learned:
             return next(iter(judges.values()))[0]
         scales = {name: rubric.scale_of(name) for name in rubric.dimensions}
         scales |= {part: scales[name] for name, spec in rubric.dimensions.items() for part in spec.parts}
-        learned = rubric.calibration.weights if rubric.calibration is not None else {}
-        weights = {
-            axis: {self._aliases.get(name, name): weight for name, weight in by_judge.items()}
-            for axis, by_judge in learned.items()
-        }
-        return Panel(judges, scales, Pooling(rubric.judging.pool, weights))
+        return Panel(judges, scales, Pooling.of(rubric, self._aliases))
+
+    async def rank(
+        self,
+        question: str,
+        responses: Mapping[str, str],
+        rubric: Rubric | None = None,
+        *,
+        graded: bool = False,
+        labels: Sequence[str] = LETTERS,
+    ) -> Preference | Unscored:
+        """How several responses to one question stand to each other, by every model and in both orders.
+
+        Models count as the rubric's calibration weighs their choices, else alike.
+        """
+        judges = [
+            PreferenceJudge(
+                model,
+                rubric,
+                graded=graded,
+                labels=labels,
+                price=price,
+                fence_source=self._fence,
+                on_unreadable=self._forget.get(name),
+            )
+            for name, model in self._models.items()
+        ]
+        check_responses(responses, labels, graded=graded)
+        async with asyncio.TaskGroup() as group:
+            asked = [group.create_task(judge(question, responses)) for judge in judges]
+        learned = rubric.calibration.choices if rubric is not None and rubric.calibration is not None else None
+        given = [vote for task in asked for vote in task.result()]
+        return pool_preferences(tuple(responses), given, learned.judges if learned is not None else None)
 
     @property
     def names(self) -> tuple[str, ...]:

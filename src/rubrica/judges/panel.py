@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
 from typing import Literal
 
 from rubrica.errors import ContextError, RubricaError
+from rubrica.model.calibration import Correction
 from rubrica.model.context import Context
 from rubrica.model.evaluation import Remarks, Score, Unscored, Vote, total_cost
 from rubrica.model.judge import Judge, Judgement
-from rubrica.model.rubric import Axis
+from rubrica.model.rubric import Axis, Rubric
 from rubrica.model.scale import Scale
 from rubrica.scoring.agreement import Agreement, krippendorff_alpha, spread
 from rubrica.scoring.pooling import Pool, check_weights, pool
+
+from .panel_lesson import learned_value, weight_share
+
+FEWEST_WEIGHT = 0.5
+"""Of a learned panel's weight, what the judges that answered must hold; else their votes are pooled as usual."""
 
 NO_ANSWER = "the judge gave no answer for it"
 
@@ -32,6 +38,19 @@ class Pooling:
 
     how: Pool = "median"
     weights: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    learned: Mapping[str, Correction] = field(default_factory=dict)  # by axis, those with a panel that labels taught
+
+    @classmethod
+    def of(cls, rubric: Rubric, names: Mapping[str, str] | None = None) -> Pooling:
+        """As a rubric and its calibration say; `names` are what judges are called here, where that is otherwise."""
+        if rubric.calibration is None:
+            return cls(rubric.judging.pool)
+        called = names or {}
+        weights = {
+            axis: {called.get(judge, judge): weight for judge, weight in by_judge.items()}
+            for axis, by_judge in rubric.calibration.weights.items()
+        }
+        return cls(rubric.judging.pool, weights, _renamed(rubric.calibration.dimensions, called))
 
     def __post_init__(self) -> None:
         for axis, weights in self.weights.items():
@@ -40,8 +59,12 @@ class Pooling:
             except ValueError as error:
                 raise ContextError(f"judge weights of {axis}: {error}") from None
 
-    def called(self, axis: str) -> str:
+    def called(self, axis: str, judges: Collection[str]) -> str:
         """What the pooled value of an axis is, in words."""
+        if self._learned_by(axis, judges) is not None:
+            return "learned panel"
+        if axis in self.learned:
+            return f"{self.how} (too few judges of the learned panel)"
         return "mean (no weights for it)" if self.how == "weighted" and axis not in self.weights else self.how
 
     def value(self, axis: str, votes: Iterable[Vote]) -> float | None:
@@ -50,12 +73,24 @@ class Pooling:
         for vote in votes:
             if vote.value is not None:
                 by_judge.setdefault(vote.judge, []).append(vote.value)
+        learned = self._learned_by(axis, by_judge)
+        if learned is not None and learned.panel is not None:
+            means = {judge: fmean(own) for judge, own in by_judge.items()}
+            return learned_value(learned.panel, means, learned.scale)
         if self.how != "weighted":
             return pool([pool(own, self.how) for own in by_judge.values()], self.how) if by_judge else None
         given = self.weights.get(axis, {})
         counted = {judge: weight for judge in by_judge if (weight := given.get(judge, 1.0)) > 0}
-        means = [fmean(by_judge[judge]) for judge in counted]
-        return pool(means, "weighted", list(counted.values())) if counted else None
+        return (
+            pool([fmean(by_judge[judge]) for judge in counted], "weighted", list(counted.values())) if counted else None
+        )
+
+    def _learned_by(self, axis: str, judges: Collection[str]) -> Correction | None:
+        """The learned panel of an axis, where enough of its judges answered."""
+        known = self.learned.get(axis)
+        if known is None or known.panel is None or weight_share(known.panel, list(judges)) < FEWEST_WEIGHT:
+            return None
+        return known
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +142,7 @@ class Panel:
     def _polled(self, axis: str, outcomes: Mapping[tuple[str, int], Score | Unscored]) -> Score | Unscored:
         scale = self.scales[axis]
         votes = tuple(_vote(judge, repeat, given, scale) for (judge, repeat), given in outcomes.items())
-        if len(outcomes) == 1 and votes[0].value is not None:
+        if len(outcomes) == 1 and votes[0].value is not None and axis not in self.pooling.learned:
             return next(iter(outcomes.values()))
         cast = [vote for vote in votes if vote.value is not None]
         present = {vote.judge for vote in cast}
@@ -126,7 +161,9 @@ class Panel:
             reason = f"{lack}: {'; '.join(_in_words(votes))}"
             return Unscored(reason, "llm", cost=cost, duration_ms=slowest, votes=votes, judge=named)
         nearest = min(cast, key=lambda vote: (abs((vote.value or 0.0) - value), -vote.confidence))
-        reason = f"{', '.join(_in_words(votes))}: {self.pooling.called(axis)} {value:.4g}, spread {apart.range:.4g}"
+        reason = (
+            f"{', '.join(_in_words(votes))}: {self.pooling.called(axis, present)} {value:.4g}, spread {apart.range:.4g}"
+        )
         agreement = max(0.0, 1.0 - 2 * apart.std / (scale.max - scale.min))
         return Score(
             value=value,
@@ -139,6 +176,15 @@ class Panel:
             votes=votes,
             judge=named,
         )
+
+
+def _renamed(dimensions: Mapping[str, Correction], called: Mapping[str, str]) -> dict[str, Correction]:
+    found = {}
+    for axis, own in dimensions.items():
+        if own.panel is not None:
+            judges = {called.get(judge, judge): weight for judge, weight in own.panel.judges.items()}
+            found[axis] = own.model_copy(update={"panel": own.panel.model_copy(update={"judges": judges})})
+    return found
 
 
 async def _ask(judge: Judge, axes: Mapping[str, Axis], context: Context) -> Mapping[str, Score | Unscored]:

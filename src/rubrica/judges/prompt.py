@@ -22,7 +22,7 @@ from rubrica.model.scale import Scale
 
 from .fence import Fence, JudgedTexts, TokenSource
 
-Kind = Literal["each", "together", "listwise", "holistic", "repair"]
+Kind = Literal["each", "together", "listwise", "holistic", "prefer", "yes_no", "repair"]
 Item = TypeVar("Item")
 
 _USER = "<!-- user -->\n"

@@ -178,11 +178,12 @@ def _mark(found: Mapping[str, Any], scale: Scale) -> ReplyScore | NoScore:
             value = value_of(found[key], scale)
             if isinstance(value, NoScore):
                 return value
-            return ReplyScore(value, _reason(found), _confidence(found.get("confidence")))
+            return ReplyScore(value, reason_of(found), confidence_in(found))
     return MISSING
 
 
-def _reason(found: Mapping[str, Any]) -> str:
+def reason_of(found: Mapping[str, Any]) -> str:
+    """The reason that an object states."""
     for key in _REASON_KEYS:
         if isinstance(reason := found.get(key), str):
             return _text(reason)
@@ -238,8 +239,9 @@ def _on_scale(found: WrittenScore | None, scale: Scale) -> float | NoScore:
 _CONFIDENCE_SCALE = Scale(min=0, max=1)
 
 
-def _confidence(value: object) -> float:
-    given = value_of(value, _CONFIDENCE_SCALE)
+def confidence_in(found: Mapping[str, Any]) -> float:
+    """The judge's own confidence, where an object states one between 0 and 1."""
+    given = value_of(found.get("confidence"), _CONFIDENCE_SCALE)
     return UNSTATED_CONFIDENCE if isinstance(given, NoScore) else given
 
 

@@ -1,4 +1,4 @@
-"""Reads scores and choices out of a judge's prose: ``Score: 7``, ``**Rating**: 8/10``, ``[[7.5]]``, ``(a) is better``.
+"""Reads scores out of a judge's prose: ``Score: 7``, ``**Rating**: 8/10``, ``[[7.5]]``, ``Warmth: 2 Relief: 8``.
 
 Words for numbers are not read. What stands in quotation marks, or quotes the judged text, is not the judge's own.
 """
@@ -16,10 +16,16 @@ LABELS = ("score", "rating", "grade")
 NOTHING_QUOTED = JudgedTexts()
 
 _NUMBER = r"[-+−]?\d+(?:\.\d+)?"
-_END = r"(?![\d%]|[.,]\d|\w)"  # not in the middle of a longer number or a word
+_NEXT_LABEL = r"[A-Za-z][A-Za-z_ -]{0,30}[:=]\s?[-+−]?\d"
+_END = rf"(?![\d%]|[.,]\d|(?!{_NEXT_LABEL})\w)"  # not in the middle of a longer number or a word; ``7Depth: 6`` is 7
 _RANGE = r"(?!\s?(?:-|–|to)\s?\d)"  # 7-8 is no score
 _OUT_OF = r"(?:\s?(?:/|out of)\s?(?P<top>\d+(?:\.\d+)?)(?![\d.]*\d))?"
 _DECORATION = r"[\s#*_•|+-]{0,12}(?:\d{1,2}[.)]\s)?[*_`]{0,3}"
+_OTHER_SCORES = (
+    rf"(?:[*_`]{{0,3}}[A-Za-z][A-Za-z_ -]{{0,30}}[*_`]{{0,3}}(?: ?\([^()\n]{{1,30}}\))?[*_`]{{0,3}}\s?[:=][*_` ]{{0,4}}"
+    rf"{_NUMBER}(?:\s?/\s?\d+)?[*_`]{{0,3}}[ \t,;|&]{{0,3}}(?:and )?[*_`]{{0,3}}){{0,20}}"
+)
+"""Scores under other labels that stand before one on its line: ``Warmth: 2 Relief: 8``."""
 _BRACKETED = re.compile(rf"\[\[\s?(?P<value>{_NUMBER})\s?\]\]")
 _BARE = re.compile(rf"[\s*_`\"]*(?P<value>{_NUMBER}){_END}{_OUT_OF}[\s*_`\".]*")
 _PAIR_LINE = re.compile(rf"[\s*_`(]*({_NUMBER})(?:\s*,\s*|\s+)({_NUMBER})[\s*_`).]*")
@@ -94,22 +100,6 @@ def _pair_of(text: str, labels: tuple[str, str]) -> tuple[float, float] | None:
     return (_number(tuples[-1][0]), _number(tuples[-1][1])) if tuples else None
 
 
-def last_choice(text: str, options: Sequence[str] = ("a", "b")) -> str | None:
-    """Which of some lettered answers the reply calls better, by the last time it says so.
-
-    >>> last_choice("Output (a) is short. Therefore, Output (b) is better."), last_choice("Both are good.")
-    ('b', None)
-    """
-    letter = rf"[\[(]{{0,2}}(?P<letter>{'|'.join(map(re.escape, options))})[\])]{{0,2}}"
-    named = rf"\b(?:output|response|answer|assistant|option)\s?{letter}"
-    better = rf"{named}\s(?:is|as|was)\s(?!not\b)(?:\w+\s){{0,3}}?(?:better|best)\b"
-    verdicts = list(re.finditer(rf"{better}|\[\[(?P<only>{'|'.join(map(re.escape, options))})\]\]", text, re.I))
-    if verdicts:
-        return (verdicts[-1]["letter"] or verdicts[-1]["only"]).lower()
-    alone = re.match(rf"[\s#*_]*{named}[\s*_.]*(?:\n|$)", text, re.I)
-    return alone["letter"].lower() if alone else None
-
-
 def reason_in(text: str) -> str:
     """The reasons a reply states behind a label, or all of it.
 
@@ -124,7 +114,8 @@ def _labelled(labels: Sequence[str]) -> re.Pattern[str]:
     """``Final **score** (1-10): 7/10``: the label and its number at the start of a line or a sentence."""
     names = "|".join(re.escape(label) for label in labels)
     return re.compile(
-        rf"(?:^|(?<=[.!?;|]\s)){_DECORATION}(?P<stated>(?:(?:my|the|final|overall|total) ){{0,3}}(?:{names})"
+        rf"(?:^|(?<=[.!?;|]\s)){_DECORATION}{_OTHER_SCORES}"
+        rf"(?P<stated>(?:(?:my|the|final|overall|total) ){{0,3}}(?:{names})"
         rf"[*_`]{{0,3}}(?:\s?\([^()\n]{{1,30}}\))?[*_`]{{0,3}}\s?(?:[:=]|[-–—]\s|is\b)[\s*_`]{{0,5}}\[{{0,2}}"
         rf"(?P<value>{_NUMBER}){_END}(?P<range>{_RANGE})?){_OUT_OF}(?P<rest>[\s*_`\].]{{0,6}})",
         re.IGNORECASE | re.MULTILINE,
@@ -133,17 +124,17 @@ def _labelled(labels: Sequence[str]) -> re.Pattern[str]:
 
 def _lines(text: str, quoted: JudgedTexts, labels: Sequence[str]) -> Iterator[re.Match[str]]:
     for match in _labelled(labels).finditer(text):
-        if not _within_quotes(text, match.start("stated")) and not quoted.says(match["stated"]):
+        if not within_quotes(text, match.start("stated")) and not quoted.says(match["stated"]):
             yield match
 
 
 def _bracketed(text: str, quoted: JudgedTexts) -> Iterator[re.Match[str]]:
     for match in _BRACKETED.finditer(text):
-        if not _within_quotes(text, match.start()) and not quoted.spells(match[0]):
+        if not within_quotes(text, match.start()) and not quoted.spells(match[0]):
             yield match
 
 
-def _within_quotes(text: str, at: int) -> bool:
+def within_quotes(text: str, at: int) -> bool:
     """Whether a place is inside quotation marks or backticks opened on its line, or on a quoted line (``> …``).
 
     Judges that announce their own score may quote themselves: ``I would rate it as follows: "Rating: [[9]]"``.

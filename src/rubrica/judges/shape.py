@@ -6,7 +6,7 @@ Strings and lists are bounded, so that a small model that is held to the schema 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from rubrica.model.scale import Scale
@@ -45,6 +45,28 @@ def listwise_shape(labels: Iterable[str], scales: Mapping[str, Scale]) -> Shape:
     return _object({"evaluations": _object(dict.fromkeys(labels, row))})
 
 
+def yes_no_shape() -> Shape:
+    """The reply to one question about one axis. No reason: the chances of the first word are what counts."""
+    return _object({"answer": {"type": "string", "enum": ["yes", "no"]}})
+
+
+def choice_shape(labels: Iterable[str]) -> Shape:
+    """The reply about which of two responses is better."""
+    choice = {"type": "string", "enum": [*labels, "tie"]}
+    return _object({"reason": _text(REASON), "choice": choice, "confidence": _number(_CONFIDENCE)})
+
+
+def grade_shape(grades: Scale) -> Shape:
+    """The reply about how far one of two responses is better."""
+    return _object({"reason": _text(REASON), "preference": _number(grades), "confidence": _number(_CONFIDENCE)})
+
+
+def ranks_shape(labels: Sequence[str]) -> Shape:
+    """The reply about how several responses stand to each other."""
+    ranks = _object(dict.fromkeys(labels, _number(Scale(min=1, max=len(labels)))))
+    return _object({"reason": _text(REASON), "ranks": ranks, "confidence": _number(_CONFIDENCE)})
+
+
 def skeleton(shape: Shape) -> str:
     """A schema as the reply it describes.
 
@@ -66,7 +88,7 @@ def skeleton(shape: Shape) -> str:
         case "number":
             return f"<{shape['minimum']:g} to {shape['maximum']:g}>"
         case _:
-            return '"…"'
+            return " | ".join(json.dumps(option, ensure_ascii=False) for option in shape.get("enum", "…"))
 
 
 def _object(properties: Mapping[str, Shape]) -> Shape:

@@ -37,6 +37,71 @@ class JudgeCorrection(BaseModel):
     labels: Annotated[int, Field(ge=0, le=1_000_000_000)] = Field(0, description="labels of this judge")
 
 
+class JudgeWeight(BaseModel):
+    """What one judge of a learned panel counts."""
+
+    model_config = FROZEN
+
+    weight: Number = Field(description="below 0 where the judge is mostly wrong")
+    centre: Number = Field(0.0, description="its own mean: only the distance from it counts")
+
+
+class LearnedPanel(BaseModel):
+    """Judges put together as labels taught: the level, plus each weight times a score's distance from its centre."""
+
+    model_config = FROZEN
+
+    level: Number = Field(0.0, description="the value where every judge is at its centre")
+    judges: Annotated[dict[Label, JudgeWeight], Field(min_length=1, max_length=200)] = Field(
+        description="by the judge's name"
+    )
+
+
+class PanelTrial(BaseModel):
+    """How ways to put judges together did on labels they were not learned from."""
+
+    model_config = FROZEN
+
+    mean: Number = Field(description="of all judges alike")
+    best: Number = Field(description="of the one judge that looked best on the labels it was chosen by")
+    learned: Number = Field(description="of the learned panel")
+
+
+class RaterEffect(BaseModel):
+    """How one person rates, next to all others."""
+
+    model_config = FROZEN
+
+    offset: Number = Field(description="above 0 is kinder than the others about the same responses")
+    spread: Annotated[FiniteFloat, Field(gt=0, le=LARGEST_NUMBER)] = Field(
+        1.0, description="how far the person's ratings lie apart, next to those of the others"
+    )
+    labels: Annotated[int, Field(ge=0, le=1_000_000_000)] = Field(0, description="ratings of this person")
+
+
+class RaterFigures(BaseModel):
+    """How well scores tell what each single person gave: as they are, and with what is known of that person."""
+
+    model_config = FROZEN
+
+    spearman: Number | None = Field(None, description="with every person's own ratings")
+    adjusted: Number | None = Field(
+        None, description="the same with each person's harshness and spread, cross-validated"
+    )
+    alpha: Number | None = Field(None, description="Krippendorff's, of the people among each other")
+    alpha_adjusted: Number | None = Field(None, description="the same without their harshness and spread")
+
+
+class DimensionRaters(BaseModel):
+    """The people who gave the labels of one dimension. Told, and kept in no rubric: others read those."""
+
+    model_config = FROZEN
+
+    level: Number = Field(0.0, description="what people give on average")
+    raters: dict[Label, RaterEffect] = Field({}, max_length=2_000, description="by the name of the person")
+    figures: RaterFigures = Field(RaterFigures(), description="agreement with and without them")
+
+
 class Correction(BaseModel):
     """The correction of one dimension, and how it did on labels it was not learned from."""
 
@@ -50,6 +115,7 @@ class Correction(BaseModel):
     labels: Annotated[int, Field(ge=0, le=1_000_000_000)] = Field(description="labelled items it was learned from")
     before: CalibrationFigures = Field(description="how the judges' mean did")
     after: CalibrationFigures = Field(description="cross-validated")
+    panel: LearnedPanel | None = Field(None, description="used in place of `judging.pool` where it did better")
 
     @model_validator(mode="after")
     def _rising(self) -> Self:
@@ -61,6 +127,18 @@ class Correction(BaseModel):
         return self
 
 
+class ChoiceWeights(BaseModel):
+    """What each judge's choice between two responses counts."""
+
+    model_config = FROZEN
+
+    judges: Annotated[dict[Label, Number], Field(min_length=1, max_length=200)] = Field(
+        description="weight by the judge's name; below 0 where its choices are mostly wrong"
+    )
+    labels: Annotated[int, Field(ge=0, le=1_000_000_000)] = Field(description="labelled pairs it was learned from")
+    right: PanelTrial | None = Field(None, description="share of right choices; absent where nobody labelled any")
+
+
 class Calibration(BaseModel):
     """Corrections by dimension: the `calibration:` block of a rubric."""
 
@@ -68,9 +146,13 @@ class Calibration(BaseModel):
 
     version: Annotated[int, Field(ge=1, le=1_000_000)] = Field(description="counts up with each calibration")
     date: datetime.date = Field(description="when it was learned")
-    dimensions: Annotated[dict[Name, Correction], Field(min_length=1, max_length=1_000)] = Field(
-        description="by dimension or part"
+    dimensions: Annotated[dict[Name, Correction], Field(max_length=1_000)] = Field(
+        {}, description="by dimension or part"
     )
+    choices: ChoiceWeights | None = Field(None, description="for choices between responses (`rubrica prefer`)")
+    reliability: Annotated[
+        dict[Name, Annotated[dict[Label, CalibrationFigures], Field(max_length=200)]], Field(max_length=1_000)
+    ] = Field({}, description="by dimension and judge: each alone against people, corrected or not")
 
     @property
     def weights(self) -> dict[str, dict[str, float]]:
@@ -79,6 +161,17 @@ class Calibration(BaseModel):
             name: {judge: known.weight for judge, known in correction.judges.items()}
             for name, correction in self.dimensions.items()
         }
+
+    @property
+    def panels(self) -> dict[str, LearnedPanel]:
+        """The learned panels by dimension."""
+        return {name: own.panel for name, own in self.dimensions.items() if own.panel is not None}
+
+    @model_validator(mode="after")
+    def _something(self) -> Self:
+        if not self.dimensions and self.choices is None:
+            raise ValueError("a calibration corrects a dimension, or weighs choices; this one does neither")
+        return self
 
     def __str__(self) -> str:
         return f"calibration {self.version} of {self.date}"

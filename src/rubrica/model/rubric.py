@@ -408,11 +408,14 @@ class Judging(BaseModel):
 
     model_config = FROZEN
 
-    mode: Literal["each", "together", "listwise"] = Field(
+    mode: Literal["each", "together", "listwise", "yes_no"] = Field(
         "each",
         title="Judges are asked by",
-        description="one call per dimension, one call for all, or several responses side by side",
-        json_schema_extra=choice_words("one call for each dimension", "one call for all", "responses side by side"),
+        description="one call per dimension, one call for all, several responses side by side, or one question per "
+        "dimension that is answered yes or no",
+        json_schema_extra=choice_words(
+            "one call for each dimension", "one call for all", "responses side by side", "yes or no for each dimension"
+        ),
     )
     panel: Annotated[int, Field(ge=1, le=MOST_JUDGES)] = Field(
         1, title="Judges at least", description="how many judges must be named at least"
@@ -444,6 +447,11 @@ class Judging(BaseModel):
         "verdict stands only where no score within them could change it; point: its value alone. Left out: point, and "
         "bounds in the gateway",
     )
+
+    @property
+    def one_by_one(self) -> bool:
+        """Whether every dimension is a call of its own."""
+        return self.mode in ("each", "yes_no")
 
 
 class Normalisation(BaseModel):

@@ -242,6 +242,7 @@ def _judging_sentence(judging: Judging) -> str:
     asked = {
         "each": "A judge is asked about one dimension at a time",
         "together": "A judge is asked about all dimensions at once",
+        "yes_no": "A judge answers one question about each dimension with yes or no",
         "listwise": "A judge sees competing responses side by side, and a response alone in one question",
     }[judging.mode]
     panel = (

@@ -9,14 +9,16 @@ from contextlib import contextmanager
 from rubrica.engine.evaluate import aevaluate
 from rubrica.engine.plan import Plan
 from rubrica.judges.jury import Jury
+from rubrica.judges.preference import Preference
 from rubrica.llm.estimate import CostEstimate
 from rubrica.llm.settings import load_settings
 from rubrica.model.context import Context
-from rubrica.model.evaluation import Evaluation
+from rubrica.model.evaluation import Evaluation, Unscored
 from rubrica.model.judge import Judge
 from rubrica.model.rubric import Rubric
 
 from .batch import CaseWork, Judged, judge_case
+from .compared_responses import ComparedCase, PreferenceTerms
 from .concurrency import run_concurrently
 from .request import JudgeSettings
 
@@ -38,6 +40,17 @@ class JurySession:
     def evaluator(self, work: Iterable[CaseWork]) -> Iterator[Judged]:
         """Evaluations as they finish, at most `jobs` under way. Stopped early, none is left running."""
         return run_concurrently(self.runner, work, judge_case, self._jobs)
+
+    def rankings(
+        self, pairs: Iterable[ComparedCase], how: PreferenceTerms
+    ) -> Iterator[tuple[ComparedCase, Preference | Unscored]]:
+        """Preferences as they are found, at most `jobs` comparisons under way."""
+
+        async def one(case: ComparedCase) -> tuple[ComparedCase, Preference | Unscored]:
+            ranked = self._jury.rank(case.prompt, case.responses, how.rubric, graded=how.graded, labels=how.labels)
+            return case, await ranked
+
+        return run_concurrently(self.runner, pairs, one, self._jobs)
 
     @property
     def estimates(self) -> Sequence[CostEstimate]:

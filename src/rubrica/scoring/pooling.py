@@ -11,7 +11,6 @@ from typing import Generic, Literal, TypeVar, assert_never
 from rubrica.model.scale import Scale
 
 Pool = Literal["mean", "median", "trimmed", "weighted"]
-Choice = TypeVar("Choice", bound=Hashable)
 Item = TypeVar("Item", bound=Hashable)
 
 TRIM = 0.2
@@ -19,13 +18,6 @@ TRIM = 0.2
 
 PRIOR_LABELS = 10.0
 """A judge's own record counts like this many labels of an average judge were added to it."""
-
-PRIOR_ANSWERS = 4.0
-"""For answers that are right or wrong: this many coin tosses are added to a judge's record."""
-
-SHARPNESS = 2.0
-"""The odds of being right are raised to this power. Independent judges would want their logarithm; judges make the
-same mistakes, so three middling ones must not outvote a good one. See benchmarks/panel_labels.py."""
 
 
 def pool(values: Sequence[float], how: Pool, weights: Sequence[float] | None = None) -> float:
@@ -133,38 +125,6 @@ def weights_from_errors(off: Mapping[str, Sequence[float]]) -> dict[str, float]:
     prior = fmean(every)
     shrunk = {j: (math.fsum(own) + PRIOR_LABELS * prior) / (len(own) + PRIOR_LABELS) for j, own in squares.items()}
     return _mean_one({judge: 1 / error if error > 0 else 1.0 for judge, error in shrunk.items()})
-
-
-def weights_from_answers(right: Mapping[str, Sequence[float]]) -> dict[str, float]:
-    """How much each judge's choice should count: the odds of its being right, to the power SHARPNESS.
-
-    `right` holds per labelled item 1 for right, 0 for wrong and 0.5 for undecided. PRIOR_ANSWERS coin tosses are
-    added to each record. A judge that is right no more often than a coin has weight 0 (unless all are so).
-
-    >>> weights_from_answers({"good": [1] * 38 + [0] * 2, "fair": [1] * 32 + [0] * 8, "coin": [1, 0] * 20})
-    {'good': 2.6891, 'fair': 0.3109, 'coin': 0.0}
-    """
-    chance = {j: (math.fsum(own) + PRIOR_ANSWERS / 2) / (len(own) + PRIOR_ANSWERS) for j, own in right.items()}
-    if all(p <= 0.5 for p in chance.values()):
-        return dict.fromkeys(right, 1.0)
-    return _mean_one({j: (p / (1 - p)) ** SHARPNESS if p > 0.5 else 0.0 for j, p in chance.items()})
-
-
-def elect(ballots: Iterable[tuple[Choice, float]]) -> Choice | None:
-    """The choice with the most weight behind it; None for a tie, or where nobody voted.
-
-    A judge asked in both orders casts half its weight each time, so that a preference for the first place cancels.
-
-    >>> elect([("a", 1.0), ("b", 0.4), ("b", 0.5)]), elect([("a", 1), ("b", 1)])
-    ('a', None)
-    """
-    behind: dict[Choice, list[float]] = {}
-    for choice, weight in ballots:
-        behind.setdefault(choice, []).append(weight)
-    totals = sorted(((math.fsum(cast), choice) for choice, cast in behind.items()), key=lambda pair: -pair[0])
-    if not totals or (len(totals) > 1 and math.isclose(totals[0][0], totals[1][0], rel_tol=1e-12)):
-        return None
-    return totals[0][1]
 
 
 def _mean_one(weights: Mapping[str, float]) -> dict[str, float]:

@@ -130,6 +130,9 @@ class QuestionAgreementShown(BaseModel):
     step: float
     people_alpha: float | None
     people_count: int = Field(description="Evaluations that two people scored.")
+    alpha_levelled: float | None = Field(description="Alpha without each person's harshness and spread.")
+    people_alpha_levelled: float | None = Field(description="The same of people among each other.")
+    raters: dict[str, float] = Field(description="How much kinder each person is than the others; below 0, harsher.")
 
 
 class OtherVerdict(BaseModel):

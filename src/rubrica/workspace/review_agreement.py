@@ -49,7 +49,7 @@ class LabelledReviews:
     @property
     def lacking(self) -> str:
         """What there is too little of; empty where there is enough."""
-        judges = Counter(json.loads(line)["judge"] for line in self.lines)
+        judges = Counter(judge for judge, _ in {(row["judge"], row["id"]) for row in map(json.loads, self.lines)})
         missing = FEWEST_LABELS - min(judges.values(), default=0)
         each = " of each judge" if len(judges) > 1 else ""
         return f"{count_of(missing, 'more label')}{each} needed to calibrate by" if missing > 0 else ""

@@ -15,6 +15,7 @@ from rubrica.model.context import Context
 from rubrica.model.evaluation import Evaluation
 from rubrica.runs.files.rows import GROUP
 from rubrica.scoring.agreement import Agreement, krippendorff_alpha
+from rubrica.scoring.raters import RaterEffects, rater_effects
 
 from .opinions import Opinion, ReviewedRun
 from .questions import ReviewQuestion, Rubrics, questions_of, result_of, rubric_for
@@ -38,6 +39,9 @@ class QuestionAgreement:
     step: float
     people: Agreement  # of people among each other
     pairs: int  # evaluations that two people scored
+    levelled: Agreement  # of the judge and the people, each person's harshness and spread taken out
+    people_levelled: Agreement  # of people among each other, likewise
+    raters: Mapping[str, float]  # how much kinder each person is than the others about the same responses
 
     @property
     def plain(self) -> dict[str, Any]:
@@ -52,6 +56,9 @@ class QuestionAgreement:
             "step": self.step,
             "people_alpha": self.people.value,
             "people_count": self.pairs,
+            "alpha_levelled": self.levelled.value,
+            "people_alpha_levelled": self.people_levelled.value,
+            "raters": {rater: round(offset, 4) for rater, offset in self.raters.items()},
         }
 
 
@@ -66,23 +73,39 @@ class VerdictAgreement:
 
 def agreements(found: ReviewedRun, rubrics: Rubrics) -> list[QuestionAgreement]:
     """Agreement on every question of every rubric that somebody answered."""
-    by_question: dict[tuple[str, str], tuple[ReviewQuestion, list[tuple[float | None, list[float]]]]] = {}
-    for _, evaluation, opinions in _items(found):
+    by_question: dict[tuple[str, str], tuple[ReviewQuestion, list[_RatedItem]]] = {}
+    for item, evaluation, opinions in _items(found):
         rubric = rubric_for(evaluation, rubrics)
         for question in questions_of(rubric, evaluation):
-            given = [one.scores[question.name] for one in opinions if question.name in one.scores]
+            given = {one.reviewer: one.scores[question.name] for one in opinions if question.name in one.scores}
             result = result_of(evaluation, question.name)
             value = result.value if result is not None and result.status == "scored" else None
             if given:
-                by_question.setdefault((rubric.reference, question.name), (question, []))[1].append((value, given))
+                by_question.setdefault((rubric.reference, question.name), (question, []))[1].append(
+                    _RatedItem(item, value, given)
+                )
     return [_agreement(rubric, question, units) for (rubric, _), (question, units) in by_question.items()]
 
 
-def _agreement(
-    rubric: str, question: ReviewQuestion, units: Sequence[tuple[float | None, list[float]]]
-) -> QuestionAgreement:
-    both = [(value, fmean(given)) for value, given in units if value is not None]
-    gaps = [value - person for value, given in units if value is not None for person in given]
+@dataclass(frozen=True, slots=True)
+class _RatedItem:
+    """What the judge and each person gave one item."""
+
+    item: str
+    value: float | None
+    given: Mapping[str, float]  # by person
+
+    def levelled(self, effects: RaterEffects) -> list[float]:
+        return [effects.adjusted(rater, score) for rater, score in self.given.items()]
+
+
+def _agreement(rubric: str, question: ReviewQuestion, units: Sequence[_RatedItem]) -> QuestionAgreement:
+    both = [(one.value, fmean(one.given.values())) for one in units if one.value is not None]
+    gaps = [one.value - person for one in units if one.value is not None for person in one.given.values()]
+    ratings = [(one.item, rater, score) for one in units for rater, score in one.given.items()]
+    several = len({rater for _, rater, _ in ratings}) > 1
+    effects = rater_effects(ratings) if several else RaterEffects()
+    told = [(one.value, fmean(one.levelled(effects))) for one in units if one.value is not None]
     step = 1.0 if question.high - question.low >= WIDE else (question.high - question.low) / 10
     return QuestionAgreement(
         rubric,
@@ -93,8 +116,11 @@ def _agreement(
         fmean(abs(gap) < 1e-9 for gap in gaps) if gaps else None,
         fmean(abs(gap) <= step + 1e-9 for gap in gaps) if gaps else None,
         step,
-        krippendorff_alpha([given for _, given in units]),
-        sum(len(given) > 1 for _, given in units),
+        krippendorff_alpha([list(one.given.values()) for one in units]),
+        sum(len(one.given) > 1 for one in units),
+        krippendorff_alpha(told),
+        krippendorff_alpha([one.levelled(effects) for one in units]),
+        effects.offsets,
     )
 
 
@@ -116,25 +142,27 @@ def verdict_agreement(found: ReviewedRun, rubrics: Rubrics) -> VerdictAgreement:
 
 
 def labels(found: ReviewedRun, rubrics: Rubrics) -> dict[str, list[str]]:
-    """Lines for ``rubrica calibrate``, by rubric: what each judge gave before any correction, and the people's mean.
+    """Lines for ``rubrica calibrate``, by rubric: what each judge gave before any correction, and what each person did.
 
     Only what a judge scored is there: rules, formulas and offline stand-ins are not calibrated.
     """
     lines: dict[str, list[str]] = {}
     for item, evaluation, opinions in _items(found):
         rubric = rubric_for(evaluation, rubrics)
-        means = _means(opinions)
         by_judge: dict[str, dict[str, float]] = {}
         for question in questions_of(rubric, evaluation):
-            if question.judged and question.name in means:
+            if question.judged and any(question.name in opinion.scores for opinion in opinions):
                 for judge, value in _as_given(evaluation, question.name):
                     by_judge.setdefault(judge, {})[question.name] = value
         group = evaluation.context.lookup(GROUP) if evaluation.context is not None else None
         for judge, scores in by_judge.items():
-            label: dict[str, Any] = {"id": evaluation.case or item, "judge": judge, "scores": scores}
-            label["human"] = {name: means[name] for name in scores}
-            label |= {} if group is None else {"group": str(group)}
-            lines.setdefault(rubric.reference, []).append(json.dumps(label, ensure_ascii=False))
+            for opinion in opinions:
+                human = {name: opinion.scores[name] for name in scores if name in opinion.scores}
+                label: dict[str, Any] = {"id": evaluation.case or item, "judge": judge, "rater": opinion.reviewer}
+                label |= {"scores": {name: scores[name] for name in human}, "human": human}
+                label |= {} if group is None else {"group": str(group)}
+                if human:
+                    lines.setdefault(rubric.reference, []).append(json.dumps(label, ensure_ascii=False))
     return lines
 
 

@@ -14,7 +14,8 @@ import yaml
 from rubrica.engine.document import check_size, read_document
 from rubrica.engine.load import rubric_from_text
 from rubrica.errors import RubricaError, RubricError
-from rubrica.judges.calibration import CalibrationOutcome, UncorrectedDimension, calibrate, read_labels
+from rubrica.judges.calibration import CalibrationOutcome, UncorrectedDimension, calibrate
+from rubrica.judges.labels import read_labels
 from rubrica.model.calibration import Calibration
 from rubrica.model.rubric import Axis, Rubric
 from rubrica.model.scale import Scale
@@ -41,13 +42,14 @@ class CalibrationLesson:
 def learn_calibration(rubric: Rubric, lines: Iterable[str], *, file: str, seed: int, on: date) -> CalibrationLesson:
     """Read labels and learn from those of axes that a judge scores; the others are refused."""
     axes = dict(_axes(rubric))
-    labels = read_labels(lines, {name: scale for name, (_, scale) in axes.items()}, file)
-    if not labels:
+    read = read_labels(lines, {name: scale for name, (_, scale) in axes.items()}, file)
+    labels = read.scores
+    if not labels and not read.choices:
         raise RubricaError(f"{file}: there are no labels in it; `rubrica calibrate --help` shows a line of them")
     judged = {name: scale for name, (axis, scale) in axes.items() if axis.kind == "judge"}
     version = rubric.calibration.version + 1 if rubric.calibration is not None else 1
     usable = [label for label in labels if label.dimension in judged]
-    found = calibrate(usable, judged, version=version, on=on, seed=seed)
+    found = calibrate(usable, judged, version=version, on=on, seed=seed, choices=read.choices)
     items: dict[str, set[tuple[str, str]]] = {}
     for label in labels:
         items.setdefault(label.dimension, set()).add((label.unit, label.item))
@@ -56,7 +58,7 @@ def learn_calibration(rubric: Rubric, lines: Iterable[str], *, file: str, seed: 
         rubric,
         replace(found, refused={**found.refused, **refused}),
         {name: len(own) for name, own in items.items()},
-        [name for name in judged if name not in items],
+        [name for name in judged if name not in items] if labels else [],
     )
 
 
@@ -93,7 +95,7 @@ def document_with(calibration: Calibration, rubric: Rubric, text: str, *, as_jso
     It is read again before it is handed out: the rubric in it is the old one, but for these two.
     """
     version = next_version(rubric.version)
-    block = calibration.model_dump(mode="json", exclude_none=True)
+    block = calibration.model_dump(mode="json", exclude_none=True, exclude_defaults=True)
     check_size(text)
     root = yaml.compose(text, Loader=yaml.SafeLoader)
     if as_json or root.flow_style:  # JSON, which YAML readers take too

@@ -21,7 +21,7 @@ def agreement_card(found: AgreementReport) -> None:
         several = len({own.rubric for own in found.questions}) > 1
         head = (
             ("Dimension", ""), ("Scored", NUMBER), ("Alpha", NUMBER), ("Judge − people", NUMBER), ("Same", NUMBER),
-            ("Near", NUMBER), ("People's alpha", NUMBER),
+            ("Near", NUMBER), ("People's alpha", NUMBER), ("Levelled", NUMBER),
         )  # fmt: skip
         drawing(table(head, [_agreement_row(own, several) for own in found.questions], "Agreement"))
         verdicts = found.verdicts
@@ -29,7 +29,8 @@ def agreement_card(found: AgreementReport) -> None:
             ui.label(f"The same verdict as the judge's: {verdicts.same:,} of {verdicts.count:,}.")
         ui.label(
             "Alpha is Krippendorff's: 1 is perfect agreement, 0 what chance gives. Above 0, judge − people says that "
-            "the judge is kinder. Near: within one step of the scale."
+            "the judge is kinder. Near: within one step of the scale. Levelled: both alphas without each person's "
+            "harshness and spread."
         ).classes("quiet")
         for note in found.notes:
             ui.label(note).classes("quiet")
@@ -48,6 +49,7 @@ def _agreement_row(own: QuestionAgreement, several: bool) -> list[Cell]:
         percent(own.exact),
         "—" if own.near is None else f"{percent(own.near)} (±{figure(own.step)})",
         f"{alpha(own.people.value)} ({own.pairs:,})" if own.pairs else "—",
+        f"{alpha(own.levelled.value)}, {alpha(own.people_levelled.value)}" if own.raters else "—",
     ]
 
 
@@ -55,7 +57,7 @@ def labels_card(visitor: Visitor, found: AgreementReport) -> None:
     """What calibration learns from: calibrate here, or take the file and the command for it."""
     if not found.labels:
         return
-    with card("Labels for calibration", "what each judge gave, and the people's mean"):
+    with card("Labels for calibration", "what each judge gave, and each person"):
         ui.label(
             "Calibration learns from these labels how a judge is wrong, and corrects its scores from then on. A judge "
             "that gives a point too much, say, is taken a point lower."

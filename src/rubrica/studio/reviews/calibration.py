@@ -77,6 +77,8 @@ def curves(lesson: CalibrationLesson) -> list[Curve]:
         return []
     found = []
     for name, correction in calibration.dimensions.items():
+        if correction.panel is not None:
+            continue  # its judges are weighed against each other, not corrected one by one
         scores = values_of(correction.scale)
         alike: dict[tuple[float, ...], list[str]] = {}
         for judge in correction.judges:

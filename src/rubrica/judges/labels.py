@@ -1,0 +1,228 @@
+"""Labels: what judges gave beside what people gave, from JSON Lines or a table."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from itertools import chain
+from typing import Any
+
+from rubrica.errors import ContextError, Problem
+from rubrica.jsontext import decode_json
+from rubrica.model.context import LONGEST_TEXT
+from rubrica.model.scale import Scale
+
+ONE_JUDGE = "judge"
+"""What the judge is called where the labels do not name one."""
+
+TIES = frozenset({"tie", "both", "equal", "same", "neither", "none", "draw"})
+"""Words for a choice that is none."""
+
+MOST_TOLD = 20
+_OWN_COLUMNS = frozenset(
+    {"id", "item", "case", "judge", "rater", "reviewer", "group", "rubric", "about", "prompt", "note"}
+)
+_OWN_COLUMNS |= {"response", "judge_verdict", "judge_score"}
+_JUDGE = "judge_"
+_NUMBER = re.compile(r"\s*[-+]?\d+(?:[.,]\d+)?\s*")
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """What a judge and a person gave the same item on one dimension, on its scale."""
+
+    dimension: str
+    score: float
+    human: float
+    item: str  # labels with the same item are of the same text
+    judge: str = ONE_JUDGE
+    group: str | None = None  # items of a group are learned from together, or not at all; None: a group of its own
+    rater: str | None = None  # the person; None where the labels do not say
+
+    @property
+    def unit(self) -> str:
+        return self.item if self.group is None else self.group
+
+
+@dataclass(frozen=True, slots=True)
+class ChoiceLabel:
+    """Which of two responses a judge chose, and which a person did; None: neither, or nobody said."""
+
+    item: str
+    judge: str
+    choice: str | None
+    human: str | None
+    group: str | None = None
+
+    @property
+    def unit(self) -> str:
+        return self.item if self.group is None else self.group
+
+
+@dataclass(frozen=True, slots=True)
+class LabelFile:
+    """All labels of a file: scores, and choices between two responses."""
+
+    scores: list[Label] = field(default_factory=list)
+    choices: list[ChoiceLabel] = field(default_factory=list)
+
+
+def read_labels(lines: Iterable[str], scales: Mapping[str, Scale], file: str = "labels.jsonl") -> LabelFile:
+    """The labels of a file; a ContextError lists every line that cannot be used.
+
+    A line is ``{"dimension": …, "score": …, "human": …}``, or ``{"scores": {…}, "human": {…}}`` by dimension, where
+    null means: not given; or ``{"choice": …, "human": …}`` for a choice between two responses. `judge`, `id`, `group`
+    and `rater` (the person) are given if known. What `rubrica prefer` writes is read too, vote by vote.
+
+    A file whose name ends in .csv or .tsv is a table with the same names as columns; by dimension, a person's score
+    stands under its name and the judge's under ``judge_`` and its name, as in the tables that `rubrica review` writes.
+
+    >>> line = '{"scores": {"tone": 7, "wit": 3}, "human": {"tone": 6}, "id": 4, "rater": "ann"}'
+    >>> read_labels([line], {"tone": Scale(min=1, max=9)}).scores
+    [Label(dimension='tone', score=7.0, human=6.0, item='4', judge='judge', group=None, rater='ann')]
+    """
+    found = LabelFile()
+    problems: list[Problem] = []
+    rows = _table_rows(lines, file, problems) if file.lower().endswith((".csv", ".tsv")) else _json_rows(lines)
+    for number, row in rows:
+        try:
+            data = decode_json(row) if isinstance(row, str) else row
+            if isinstance(data, dict) and isinstance(data.get("votes"), list):
+                found.choices.extend(_choice_of({**data, **vote}, number) for vote in _votes_of(data))
+            elif isinstance(data, dict) and "choice" in data:
+                found.choices.append(_choice_of(data, number))
+            else:
+                found.scores.extend(_labels_of(data, scales, number))
+        except ValueError as error:
+            problems.append(Problem(str(error), line=number, file=file))
+    if problems:
+        shown = "\n".join(map(str, problems[:MOST_TOLD]))
+        more = len(problems) - MOST_TOLD
+        raise ContextError(shown + (f"\nand {more} more" if more > 0 else ""))
+    return found
+
+
+def _json_rows(lines: Iterable[str]) -> Iterator[tuple[int, str | dict[str, Any]]]:
+    for number, line in enumerate(lines, 1):
+        if line.strip():
+            yield number, line
+
+
+def _table_rows(lines: Iterable[str], file: str, problems: list[Problem]) -> Iterator[tuple[int, str | dict[str, Any]]]:
+    """The rows of a table as the objects that a line of JSON would hold."""
+    waiting = iter(lines)
+    head = next(waiting, "").removeprefix("\ufeff")
+    separator = max(",;\t", key=head.count)
+    csv.field_size_limit(LONGEST_TEXT)
+    whole = (line if line.endswith("\n") else f"{line}\n" for line in chain([head], waiting))
+    rows = csv.reader(whole, delimiter=separator)
+    names = [name.partition("(")[0].strip() for name in next(rows, [])]
+    try:
+        for row in rows:
+            if not any(cell.strip() for cell in row):
+                continue
+            if len(row) > len(names):
+                problems.append(Problem(f"{len(row)} cells under {len(names)} headings", line=rows.line_num, file=file))
+                continue
+            yield rows.line_num, _plain({name: cell.strip() for name, cell in zip(names, row, strict=False) if name})
+    except csv.Error as error:
+        problems.append(Problem(f"the table cannot be read on from here: {error}", line=rows.line_num, file=file))
+
+
+def _plain(cells: Mapping[str, str]) -> dict[str, Any]:
+    given: dict[str, Any] = {name: _cell(cell) for name, cell in cells.items()}
+    if "dimension" in cells or "choice" in cells:
+        return given
+    axes = [name for name in cells if name not in _OWN_COLUMNS and not name.startswith(_JUDGE)]
+    row = {name: value for name, value in given.items() if name in _OWN_COLUMNS}
+    scores = {name: given.get(_JUDGE + name) for name in axes}
+    return {**row, "scores": scores, "human": {name: given[name] for name in axes}}
+
+
+def _cell(text: str) -> object:
+    """A cell as a number where it is one, None where it says nothing."""
+    if text.lower() in ("", "-", "–", "—", "n/a", "na", "null", "?"):
+        return None
+    return float(text.replace(",", ".")) if _NUMBER.fullmatch(text) else text
+
+
+def _named(row: Mapping[str, Any], *names: str) -> str | None:
+    for name in names:
+        if (value := row.get(name)) is not None and str(value).strip():
+            return f"{value:g}" if isinstance(value, float) else str(value)
+    return None
+
+
+def _votes_of(row: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The votes in a line that `rubrica prefer` wrote; one that came to no choice is left out."""
+    votes = [vote for vote in row["votes"] if isinstance(vote, dict) and vote.get("ranks") is not None]
+    if any("judge" not in vote or "choice" not in vote for vote in votes):
+        raise ValueError("a vote has a `judge` and its `choice`")
+    return votes
+
+
+def _choice_of(row: Mapping[str, Any], number: int) -> ChoiceLabel:
+    item = _named(row, "id", "item", "case")
+    return ChoiceLabel(
+        item if item is not None else f"line {number}",
+        _named(row, "judge") or ONE_JUDGE,
+        _option(row["choice"]),
+        _option(row.get("human")),
+        _named(row, "group"),
+    )
+
+
+def _option(value: object) -> str | None:
+    """A choice as it is compared: ``A`` is ``a``; a tie is none."""
+    if value is None or isinstance(value, bool | dict | list):
+        if isinstance(value, dict | list):
+            raise ValueError(f"{value!r} is no choice; write what was chosen, such as first or second")
+        return None
+    text = (f"{value:g}" if isinstance(value, float) else str(value)).strip().lower()
+    return None if text in TIES or not text else text
+
+
+def _labels_of(row: Any, scales: Mapping[str, Scale], number: int) -> list[Label]:
+    if not isinstance(row, dict) or "human" not in row:
+        raise ValueError(
+            "a label is an object with `human`, and either `dimension` and `score`, or `scores`, or `choice`"
+        )
+    if "scores" in row:
+        scores, human = row["scores"], row["human"]
+        if not isinstance(scores, dict) or not isinstance(human, dict):
+            raise ValueError("with `scores`, both `scores` and `human` are objects by dimension")
+        pairs = {name: (scores[name], human[name]) for name in scores if human.get(name) is not None}
+        pairs = {name: pair for name, pair in pairs.items() if pair[0] is not None}
+        if not pairs:
+            raise ValueError("no dimension has both a score and a human label")
+    else:
+        if not isinstance(row.get("dimension"), str):
+            raise ValueError("it lacks the name of its `dimension`")
+        pairs = {row["dimension"]: (row.get("score"), row["human"])}
+    item = _named(row, "id", "item", "case")
+    judge, group = _named(row, "judge") or ONE_JUDGE, _named(row, "group")
+    return [
+        Label(
+            name,
+            _on_scale(score, name, scales),
+            _on_scale(given, name, scales),
+            item if item is not None else f"line {number}",
+            judge,
+            group,
+            _named(row, "rater", "reviewer"),
+        )
+        for name, (score, given) in pairs.items()
+    ]
+
+
+def _on_scale(value: object, dimension: str, scales: Mapping[str, Scale]) -> float:
+    if dimension not in scales:
+        near = get_close_matches(dimension, scales, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(scales)}"
+        raise ValueError(f"the rubric has no dimension {dimension!r}; {hint}")
+    if isinstance(value, bool) or not isinstance(value, int | float) or not scales[dimension].holds(value):
+        raise ValueError(f"{dimension}: {value!r} is not a number on its scale {scales[dimension]}")
+    return float(value)

@@ -1,0 +1,338 @@
+"""Reads which of several responses a judge calls better: JSON, ``[[A]]``, ``B > A``, ``Output (b) is better``, 1 to 7.
+
+What comes out is a rank for every response, 1 being best, equal where the judge calls them equal. Where a reply names
+different winners in the same binding way, or leaves responses out, it is not read: nobody guesses what was meant.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rubrica.jsontext import json_values
+from rubrica.model.scale import Scale
+
+from .fence import JudgedTexts
+from .reply import COPIED, LONGEST_REPLY, UNREADABLE, NoScore, ReplyScore, answers, confidence_in, reason_of
+from .scoreline import last_pair, last_score, reason_in, within_quotes
+
+GRADES = Scale(min=1, max=7)
+"""How far one of two is better: 1 the first by far, 4 neither, 7 the second by far."""
+
+TIE_WORDS = ("tie", "tied", "both", "equal", "equally", "neither", "draw", "same", "none")
+LONGEST_LIST, MOST_LISTS = 4_000, 50
+"""A list of ranks is looked for in so many characters at the end of a reply, at so many places that may open one."""
+
+AMBIGUOUS = NoScore("the reply names more than one winner")
+
+_CHOICE_KEYS = ("choice", "winner", "preference", "preferred", "better", "best", "verdict", "answer", "decision")
+_ORDER_KEYS = ("order", "ranking", "rankings", "ranks", "rank")
+_NAME_KEYS = ("model", "response", "label", "name", "output", "answer", "id")
+_NOUN = r"(?:output|response|answer|assistant|option|model|candidate|text|summary|reply)"
+_STATED = (
+    r"(?:final |overall |my )?(?:choice|winner|preference|preferred(?: response)?|better(?: response| output| answer)?|"
+    r"best(?: response| output| answer)?|verdict|decision|answer|ranking|order)"
+)
+_PYTHON_RANK = re.compile(
+    r"['\"](?:model|response|label|name)['\"]\s?:\s?['\"]([^'\"\n]{1,40})['\"]\s?,\s?['\"]rank['\"]\s?:\s?(\d+)"
+)
+_TIE = re.compile(
+    r"\b(?:it(?:'s| is) a (?:tie|draw)|both (?:\w+ )?(?:are|is) (?:equally|about as)\b|(?:are|is) equally \w+|"
+    r"neither (?:\w+ ){0,3}is better)\b",
+    re.I,
+)
+
+Ranks = Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyOrder:
+    """Every response's rank as a judge gave it, 1 being best."""
+
+    ranks: Ranks
+    reason: str = ""
+    confidence: float = 0.5
+
+    @property
+    def marks(self) -> dict[str, ReplyScore]:
+        return {label: ReplyScore(rank, self.reason, self.confidence) for label, rank in self.ranks.items()}
+
+
+def read_order(text: str, labels: Sequence[str], quoted: JudgedTexts, *, graded: bool = False) -> ReplyOrder | NoScore:
+    """The order a reply gives to the labelled responses. `graded`: two of them were to be compared by a grade, 1 to 7.
+
+    >>> read_order("(a) is short. Therefore, Output (b) is better.", "ab", JudgedTexts()).ranks
+    {'a': 2.0, 'b': 1.0}
+    >>> read_order("[[A=B]]", "AB", JudgedTexts()).ranks, read_order("C > A > B", "ABC", JudgedTexts()).ranks
+    ({'A': 1.5, 'B': 1.5}, {'A': 2.0, 'B': 3.0, 'C': 1.0})
+    >>> read_order("Both are fine.", "AB", JudgedTexts())
+    NoScore(reason='the reply could not be read', final=False)
+    """
+    text = text[-LONGEST_REPLY:]
+    names = _Names(labels)
+    if quoted.copies(text):
+        return COPIED
+    for found in answers(text, quoted):
+        ranks = _grade_ranks(found.get("preference"), labels) if graded else None
+        ranks = ranks or _from_object(found, names)
+        if ranks is not None:
+            return ReplyOrder(ranks, reason_of(found), confidence_in(found))
+    for source, rows in reversed(list(json_values(text[-LONGEST_LIST:], most=MOST_LISTS))):
+        if isinstance(rows, list) and not quoted.says(source) and (ranks := _from_list(rows, names)):
+            return ReplyOrder(ranks, reason_in(text))
+    read = _graded(text, labels, quoted) if graded else _from_prose(text, names, quoted)
+    return ReplyOrder(read, reason_in(text)) if isinstance(read, dict) else read
+
+
+class _Names:
+    """What the responses are called in a reply: ``B``, ``(b)``, ``Response B``, ``Output (b)``."""
+
+    def __init__(self, labels: Sequence[str]) -> None:
+        self.labels = tuple(labels)
+        self.exact = len({label.lower() for label in labels}) < len(labels)  # m and M differ by case alone
+        self.pattern = "|".join(re.escape(label) for label in sorted(labels, key=len, reverse=True))
+        self.flags = 0 if self.exact else re.IGNORECASE
+
+    def label(self, said: object) -> str | None:
+        """Which response is meant; None where it is none of them."""
+        if isinstance(said, int) and not isinstance(said, bool):
+            said = str(said)
+        if not isinstance(said, str):
+            return None
+        found = re.fullmatch(rf"\s*(?i:{_NOUN}\s?)?[\[(]{{0,2}}({self.pattern})[\])]{{0,2}}[\s.]*", said, self.flags)
+        return self.own(found[1]) if found else None
+
+    def own(self, said: str) -> str:
+        return said if self.exact else next(label for label in self.labels if label.lower() == said.lower())
+
+    def best(self, label: str | None) -> dict[str, float] | None:
+        """The ranks of two where one is better, or neither."""
+        if len(self.labels) != 2:
+            return None
+        if label is None:
+            return dict.fromkeys(self.labels, 1.5)
+        return {own: 1.0 if own == label else 2.0 for own in self.labels}
+
+    def ranked(self, groups: Sequence[Sequence[str]]) -> dict[str, float] | None:
+        """Ranks from groups of equals, best first; None unless each response is in one of them, once."""
+        said = [label for group in groups for label in group]
+        if sorted(said) != sorted(self.labels):
+            return None
+        ranks: dict[str, float] = {}
+        for group in groups:
+            place = len(ranks) + (len(group) + 1) / 2
+            ranks |= dict.fromkeys(group, place)
+        return {label: ranks[label] for label in self.labels}
+
+    def by_number(self, given: Mapping[str, float]) -> dict[str, float] | None:
+        """Ranks from places, which may be shared or left out."""
+        groups = [[label for label in given if given[label] == place] for place in sorted(set(given.values()))]
+        return self.ranked(groups)
+
+
+def _from_object(found: Mapping[str, Any], names: _Names) -> dict[str, float] | None:
+    for key in _ORDER_KEYS:
+        if key in found and (ranks := _from_value(found[key], names)):
+            return ranks
+    for key in _CHOICE_KEYS:
+        if key in found:
+            said = found[key]
+            if label := names.label(said):
+                return names.best(label)
+            if isinstance(said, str) and said.strip(" .!").lower() in TIE_WORDS:
+                return names.best(None)
+            if ranks := _from_value(said, names):
+                return ranks
+    return _by_label(found, names)
+
+
+def _from_value(value: object, names: _Names) -> dict[str, float] | None:
+    """An order as a list, as a mapping to places, or written out."""
+    match value:
+        case list():
+            return _from_list(value, names)
+        case dict():
+            return _by_label(value, names)
+        case str():
+            return _written_order(value, names)
+        case _:
+            return None
+
+
+def _from_list(rows: Sequence[object], names: _Names) -> dict[str, float] | None:
+    if rows and all(isinstance(row, dict) and "rank" in row for row in rows):
+        given: dict[str, float] = {}
+        for row in rows:
+            assert isinstance(row, dict)  # noqa: S101 - looked at a line above
+            label = next((found for key in _NAME_KEYS if (found := names.label(row.get(key)))), None)
+            place = row["rank"]
+            if label is None or isinstance(place, bool) or not isinstance(place, int | float):
+                return None
+            given[label] = float(place)
+        return names.by_number(given)
+    groups: list[list[str]] = []
+    for row in rows:
+        inner = [names.label(one) for one in (row if isinstance(row, list) else [row])]
+        if any(label is None for label in inner):
+            return None
+        groups.append([label for label in inner if label is not None])
+    return names.ranked(groups)
+
+
+def _by_label(found: Mapping[str, Any], names: _Names) -> dict[str, float] | None:
+    """``{"A": 1, "B": 2}``: places by label."""
+    given: dict[str, float] = {}
+    for key, place in found.items():
+        label = names.label(key)
+        if label is not None and isinstance(place, int | float) and not isinstance(place, bool):
+            given[label] = float(place)
+    return names.by_number(given)
+
+
+# --- prose ------------------------------------------------------------------------------------------------
+
+
+def _from_prose(text: str, names: _Names, quoted: JudgedTexts) -> dict[str, float] | NoScore:
+    binding = list(_bracketed(text, names, quoted))
+    if binding:
+        return binding[-1] if all(ranks == binding[0] for ranks in binding) else AMBIGUOUS
+    found = dict(_PYTHON_RANK.findall(text))
+    if found and (places := {names.label(name): float(place) for name, place in found.items()}):
+        known = {label: place for label, place in places.items() if label is not None}
+        if ranks := names.by_number(known):
+            return ranks
+    lines = [line for line in text.strip().split("\n") if line.strip()]
+    for read in (_orders, _better, _stated):
+        if ranks := _last(read(text, names, quoted)):
+            return ranks
+    for line in dict.fromkeys((text, *lines[:1], *lines[-1:])):
+        if label := names.label(line.strip(' \t\r\n#*_`."')):
+            return names.best(label) or UNREADABLE
+    if len(names.labels) == 2 and _TIE.search(text):
+        return names.best(None) or UNREADABLE
+    return _numbered(lines, names) or _from_scores(text, names) or UNREADABLE
+
+
+def _last(found: Iterator[dict[str, float]]) -> dict[str, float] | None:
+    ranks = None
+    for ranks in found:  # noqa: B007 - the last one counts
+        pass
+    return ranks
+
+
+def _bracketed(text: str, names: _Names, quoted: JudgedTexts) -> Iterator[dict[str, float]]:
+    """``[[A]]``, ``[[B>A]]``, ``[[A=B]]``, ``[[tie]]``; of two, ``[[C]]`` is a tie as MT-bench has it."""
+    for match in re.finditer(r"\[\[([^\[\]\n]{1,80})\]\]", text):
+        if within_quotes(text, match.start()) or quoted.spells(match[0]):
+            continue
+        said = match[1].strip()
+        if label := names.label(said):
+            ranks = names.best(label)
+        elif said.lower() in TIE_WORDS or (said == "C" and names.labels in (("A", "B"), ("a", "b"))):
+            ranks = names.best(None)
+        else:
+            ranks = _written_order(said, names)
+        if ranks:
+            yield ranks
+
+
+def _written_order(text: str, names: _Names) -> dict[str, float] | None:
+    """``B > A = C``, ``B, A, C``, ``B A C``."""
+    separator = ">" if ">" in text else "," if "," in text else "<" if "<" in text else None
+    if separator is None and "=" not in text:
+        parts = text.split()
+    else:
+        parts = re.split(r">+" if separator == ">" else re.escape(separator or "\0"), text)
+    groups = []
+    for part in reversed(parts) if separator == "<" else parts:
+        labels = [names.label(own.strip(" *_`")) for own in re.split("[=~]", part)]
+        if any(label is None for label in labels):
+            return None
+        groups.append([label for label in labels if label is not None])
+    return names.ranked(groups)
+
+
+def _orders(text: str, names: _Names, quoted: JudgedTexts) -> Iterator[dict[str, float]]:
+    """Orders written out on a line of their own, or behind a word for one."""
+    line = rf"^[ \t#*_-]{{0,6}}(?:{_STATED}[*_ ]{{0,4}}:[*_ ]{{0,4}})?([^\n:]{{3,200}})$"
+    for match in re.finditer(line, text, re.I | re.M):
+        own = re.search("[>,=<]", match[1]) and not quoted.says(match[1]) and not within_quotes(text, match.start(1))
+        if own and (ranks := _written_order(match[1].strip(" .*_`"), names)):
+            yield ranks
+
+
+def _better(text: str, names: _Names, quoted: JudgedTexts) -> Iterator[dict[str, float]]:
+    """``Output (b) is better``, ``I prefer Response A``."""
+    named = rf"\b(?i:{_NOUN})\s?[\[(]{{0,2}}(?P<label>{names.pattern})[\])]{{0,2}}"
+    better = rf"{named}\s(?i:is|as|was)\s(?i:(?!not\b)(?:\w+\s){{0,3}}?(?:better|best|preferred|superior)\b)"
+    prefer = (
+        rf"(?i:\bI (?:\w+ )?(?:prefer|choose|pick)|\bthe (?:better|best) \w+ is)\s(?:(?i:{_NOUN})\s)?"
+        rf"[\[(]{{0,2}}(?P<other>{names.pattern})\b"
+    )
+    for match in re.finditer(f"{better}|{prefer}", text, names.flags):
+        if not within_quotes(text, match.start()) and not quoted.says(match[0]):
+            ranks = names.best(names.own(match["label"] or match["other"]))
+            if ranks:
+                yield ranks
+
+
+def _stated(text: str, names: _Names, quoted: JudgedTexts) -> Iterator[dict[str, float]]:
+    """``Winner: B``, ``Preference: Response (a)``, ``Verdict: tie``."""
+    line = rf"^[ \t#*_-]{{0,6}}{_STATED}[*_ ]{{0,4}}[:=][*_ ]{{0,4}}([^\n]{{1,60}})$"
+    for match in re.finditer(line, text, re.I | re.M):
+        if within_quotes(text, match.start(1)) or quoted.says(match[0]):
+            continue
+        said = match[1].strip(" *_`\"'.")
+        label = names.label(said)
+        ranks = names.best(label) if label or said.lower() in TIE_WORDS else None
+        if ranks:
+            yield ranks
+
+
+def _numbered(lines: Sequence[str], names: _Names) -> dict[str, float] | None:
+    """A numbered list: ``1. Response B``."""
+    given: dict[str, float] = {}
+    for line in lines:
+        numbered = (
+            rf"\s*(?:#|rank )?(\d{{1,2}})\s?[.):-]\s*[*_\[(]{{0,3}}(?i:{_NOUN}\s?)?[*_\[(]{{0,3}}({names.pattern})\b"
+        )
+        match = re.match(numbered, line, names.flags)
+        if match and names.own(match[2]) not in given:
+            given[names.own(match[2])] = float(match[1])
+    return names.by_number(given) if len(given) == len(names.labels) else None
+
+
+def _from_scores(text: str, names: _Names) -> dict[str, float] | None:
+    """Two scores in place of a choice: ``9 8.5`` on the first line, or ``Assistant A: 4/10`` and ``Assistant B: 7``."""
+    if len(names.labels) != 2:
+        return None
+    for noun in ("Assistant ", "Response ", "Output ", ""):
+        pair = last_pair(text, (f"{noun}{names.labels[0]}", f"{noun}{names.labels[1]}"))
+        if pair is not None:
+            return names.by_number({label: -score for label, score in zip(names.labels, pair, strict=True)})
+    return None
+
+
+# --- grades -----------------------------------------------------------------------------------------------
+
+
+def _graded(text: str, labels: Sequence[str], quoted: JudgedTexts) -> dict[str, float] | NoScore:
+    found = last_score(text, quoted, ("preference", "score", "rating", "grade", "choice", "verdict", "answer"))
+    if found is None:
+        return UNREADABLE
+    if found.top not in (None, GRADES.max):
+        said = f"{found.value:g} out of {found.top:g}"
+        return NoScore(f"the judge gave {said}, which is not the scale {GRADES}", final=True)
+    return _grade_ranks(found.value, labels) or NoScore(
+        f"the judge gave {found.value:g}, which is off the scale {GRADES}", final=True
+    )
+
+
+def _grade_ranks(value: object, labels: Sequence[str]) -> dict[str, float] | None:
+    """A grade from 1 to 7 as ranks between 1 and 2: the nearer to 4, the nearer to each other."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not GRADES.holds(value) or len(labels) != 2:
+        return None
+    share = (value - GRADES.min) / (GRADES.max - GRADES.min)
+    return {labels[0]: 1.0 + share, labels[1]: 2.0 - share}

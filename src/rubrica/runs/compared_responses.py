@@ -1,0 +1,75 @@
+"""Responses to be compared: a line of a file, with what people chose where that is known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from rubrica.engine.cases import BadLine
+from rubrica.errors import JsonError
+from rubrica.jsontext import decode_json
+from rubrica.judges.preference import LETTERS
+from rubrica.model.rubric import Rubric
+
+ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth")
+"""What responses are called that have no names of their own."""
+
+_KEPT = ("human", "group", "rater")
+
+
+@dataclass(frozen=True, slots=True)
+class PreferenceTerms:
+    """How responses are compared."""
+
+    rubric: Rubric | None = None
+    graded: bool = False
+    labels: Sequence[str] = LETTERS
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedCase:
+    """Some responses to one prompt, by name."""
+
+    id: str
+    prompt: str
+    responses: dict[str, str]
+    kept: dict[str, Any] = field(default_factory=dict)  # what is written out again: human, group, rater
+
+
+def read_comparisons(lines: Iterable[bytes]) -> Iterator[ComparedCase | BadLine]:
+    """The comparisons of a JSON Lines file, and its broken lines.
+
+    >>> line = b'{"id": 1, "prompt": "2 + 2?", "responses": ["4", "5"], "human": "first"}'
+    >>> next(read_comparisons([line]))
+    ComparedCase(id='1', prompt='2 + 2?', responses={'first': '4', 'second': '5'}, kept={'human': 'first'})
+    """
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            yield _case_of(decode_json(line), number)
+        except (JsonError, ValueError) as error:
+            yield BadLine(number, str(error))
+
+
+def named(responses: Sequence[str]) -> dict[str, str]:
+    """Responses called first, second and so on."""
+    if not 2 <= len(responses) <= len(ORDINALS):
+        raise ValueError(f"{len(responses)} responses cannot be compared; give 2 to {len(ORDINALS)}")
+    return dict(zip(ORDINALS, responses, strict=False))
+
+
+def _case_of(row: Any, number: int) -> ComparedCase:
+    if not isinstance(row, dict) or not isinstance(row.get("responses"), list | dict):
+        raise ValueError("a line is an object with `prompt` and `responses`, a list or by name")
+    given = row["responses"]
+    texts = list(given.values()) if isinstance(given, dict) else given
+    if not all(isinstance(text, str) for text in texts) or not isinstance(row.get("prompt", ""), str):
+        raise ValueError("`prompt` and every response are texts")
+    responses = {str(name): text for name, text in given.items()} if isinstance(given, dict) else named(texts)
+    if not 2 <= len(responses) <= len(ORDINALS):
+        raise ValueError(f"{len(responses)} responses cannot be compared; give 2 to {len(ORDINALS)}")
+    name = row.get("id")
+    kept = {key: row[key] for key in _KEPT if row.get(key) is not None}
+    return ComparedCase(f"line {number}" if name is None else str(name), row.get("prompt", ""), responses, kept)

@@ -1,0 +1,97 @@
+"""Judges held against each other where nobody knows the right answers (Dawid and Skene, 1979)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+PRIOR_RIGHT, PRIOR_WRONG = 2.0, 1.0
+"""Answers added to each judge's record for every right answer, and for each wrong one: more right than wrong."""
+
+_ROUNDS, _STILL = 100, 1e-6
+
+
+@dataclass(frozen=True, slots=True)
+class LatentAnswers:
+    """What the answers of several judges say about the right ones, and about the judges."""
+
+    chances: tuple[Mapping[str, float], ...]  # by item: how likely each option is right
+    accuracy: Mapping[str, float]  # by judge: how often it is right, as far as the others tell
+
+    def weights(self) -> dict[str, float]:
+        """What each judge's choice counts: the log-odds of its being right, below 0 where it is mostly wrong."""
+        return {judge: math.log(right / (1 - right)) for judge, right in self.accuracy.items()}
+
+
+def dawid_skene(answers: Sequence[Mapping[str, str]], options: Sequence[str]) -> LatentAnswers:
+    """How likely each option is right for every item, and how often each judge is, by expectation-maximisation.
+
+    `answers` holds what each judge said of an item; one who said nothing is left out. It starts from the majority, and
+    takes judges to err independently: where most make the same mistake, they are believed.
+
+    >>> said = [{"a": side, "b": side, "c": "y" if n % 2 else side} for n, side in enumerate("xyxyxxyx")]
+    >>> found = dawid_skene(said, ("x", "y"))
+    >>> found.accuracy["a"] > found.accuracy["c"], round(found.chances[1]["y"], 2) > 0.9
+    (True, True)
+    """
+    judges = sorted({judge for row in answers for judge in row})
+    chances = [_majority(row, options) for row in answers]
+    records: dict[str, dict[str, dict[str, float]]] = {}
+    for _ in range(_ROUNDS):
+        prior = {
+            option: (math.fsum(own[option] for own in chances) + 1) / (len(chances) + len(options))
+            for option in options
+        }
+        records = {judge: _record(judge, answers, chances, options) for judge in judges}
+        updated = [_posterior(row, prior, records, options) for row in answers]
+        moved = max((abs(a[o] - b[o]) for a, b in zip(chances, updated, strict=True) for o in options), default=0.0)
+        chances = updated
+        if moved < _STILL:
+            break
+    accuracy = {judge: _accuracy(judge, answers, chances, len(options)) for judge in judges}
+    return LatentAnswers(tuple(chances), accuracy)
+
+
+def _majority(row: Mapping[str, str], options: Sequence[str]) -> dict[str, float]:
+    votes = [said for said in row.values() if said in options]
+    return {option: (votes.count(option) / len(votes)) if votes else 1 / len(options) for option in options}
+
+
+def _record(
+    judge: str, answers: Sequence[Mapping[str, str]], chances: Sequence[Mapping[str, float]], options: Sequence[str]
+) -> dict[str, dict[str, float]]:
+    """How often the judge says each thing, by what is right."""
+    record = {}
+    for true in options:
+        said = {option: PRIOR_RIGHT if option == true else PRIOR_WRONG for option in options}
+        for row, chance in zip(answers, chances, strict=True):
+            if row.get(judge) in said:
+                said[row[judge]] += chance[true]
+        total = sum(said.values())
+        record[true] = {option: count / total for option, count in said.items()}
+    return record
+
+
+def _posterior(
+    row: Mapping[str, str],
+    prior: Mapping[str, float],
+    records: Mapping[str, Mapping[str, Mapping[str, float]]],
+    options: Sequence[str],
+) -> dict[str, float]:
+    logs = {
+        true: math.log(prior[true])
+        + math.fsum(math.log(records[judge][true][said]) for judge, said in row.items() if said in options)
+        for true in options
+    }
+    most = max(logs.values())
+    odds = {option: math.exp(log - most) for option, log in logs.items()}
+    return {option: own / sum(odds.values()) for option, own in odds.items()}
+
+
+def _accuracy(
+    judge: str, answers: Sequence[Mapping[str, str]], chances: Sequence[Mapping[str, float]], options: int
+) -> float:
+    own = [chance[row[judge]] for row, chance in zip(answers, chances, strict=True) if row.get(judge) in chance]
+    wrong = PRIOR_WRONG * (options - 1)
+    return (math.fsum(own) + PRIOR_RIGHT) / (len(own) + PRIOR_RIGHT + wrong)

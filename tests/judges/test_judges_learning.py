@@ -1,0 +1,247 @@
+"""Panels, choices and raters: what is learned from labels, and what is done with it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+from collections.abc import Sequence
+from datetime import date
+from statistics import fmean
+
+import pytest
+
+from rubrica.errors import ContextError
+from rubrica.judges.calibration import CalibrationOutcome, calibrate, expected_rating
+from rubrica.judges.labels import ChoiceLabel, Label, read_labels
+from rubrica.judges.panel import Panel, Pooling
+from rubrica.judges.panel_lesson import learn_choices
+from rubrica.model.context import Context
+from rubrica.model.evaluation import Score, Vote
+from rubrica.model.rubric import Axis, Rubric
+from rubrica.model.scale import Scale
+
+SCALES = {"tone": Scale(min=1, max=10), "passes": Scale(min=0, max=1)}
+TODAY = date(2026, 11, 15)
+FOOLED = ("b", "c", "d", "e", "f")
+
+
+def learn(labels: Sequence[Label], choices: Sequence[ChoiceLabel] = ()) -> CalibrationOutcome:
+    return calibrate(labels, SCALES, version=1, on=TODAY, choices=choices)
+
+
+def one_right(count: int, seed: int = 3) -> list[Label]:
+    """Judge a is right nine times in ten; the others share a view that is wrong seven times in ten."""
+    chance = random.Random(seed)  # noqa: S311
+    labels = []
+    for number in range(count):
+        true = float(chance.random() < 0.5)
+        surface = true if chance.random() < 0.3 else 1 - true
+        said = {"a": true if chance.random() < 0.9 else 1 - true}
+        said |= {judge: surface if chance.random() < 0.9 else 1 - surface for judge in FOOLED}
+        labels += [Label("passes", value, true, f"i{number}", judge) for judge, value in said.items()]
+    return labels
+
+
+def rubric_with(found: CalibrationOutcome) -> Rubric:
+    assert found.calibration is not None
+    dimensions = {name: {"weight": 1, "asks": "?", "scale": SCALES[name].model_dump()} for name in SCALES}
+    document = {"name": "r", "dimensions": dimensions, "verdicts": [{"label": "done"}]}
+    return Rubric.model_validate({**document, "calibration": found.calibration.model_dump(mode="json")})
+
+
+def share_right(pooling: Pooling, labels: Sequence[Label]) -> float:
+    items: dict[str, list[Label]] = {}
+    for label in labels:
+        items.setdefault(label.item, []).append(label)
+    right = []
+    for own in items.values():
+        value = pooling.value("passes", [Vote(label.judge, label.score) for label in own])
+        right.append(value is not None and (value > 0.5) == (own[0].human > 0.5))
+    return fmean(right)
+
+
+def test_one_judge_who_is_right_is_heard_among_many_who_are_fooled() -> None:
+    found = learn(one_right(40))
+    pooling, new = Pooling.of(rubric_with(found)), one_right(400, seed=2)
+    assert share_right(Pooling("mean"), new) < 0.5
+    assert share_right(pooling, new) > 0.8
+    assert found.calibration is not None
+    panel = found.calibration.dimensions["passes"].panel
+    assert panel is not None
+    assert panel.judges["a"].weight > 0.5 > max(panel.judges[judge].weight for judge in FOOLED)
+
+
+def test_judges_alike_are_not_weighed_by_luck() -> None:
+    chance = random.Random(4)  # noqa: S311
+    labels = []
+    for number in range(40):
+        true = chance.uniform(2, 9)
+        labels += [
+            Label("tone", min(max(true + chance.gauss(0, 1), 1), 10), true, f"i{number}", judge) for judge in "abc"
+        ]
+    found = learn(labels)
+    assert found.calibration is None or found.calibration.dimensions["tone"].panel is None
+
+
+def test_judges_that_guess_are_refused_whatever_their_weights() -> None:
+    chance = random.Random(4)  # noqa: S311
+    labels = [
+        Label("tone", chance.uniform(1, 10), chance.uniform(1, 10), f"i{number}", judge)
+        for number in range(60)
+        for judge in "abcdef"
+    ]
+    assert learn(labels).calibration is None
+
+
+def test_a_panel_says_that_its_value_was_learned_and_keeps_its_votes_as_given() -> None:
+    rubric = rubric_with(learn(one_right(60)))
+
+    async def says(value: float) -> dict[str, Score]:
+        return {"passes": Score(value, source="llm")}
+
+    values = {"a": 1.0, **dict.fromkeys(FOOLED, 0.0)}
+    judges = {name: [lambda _axes, _context, value=value: says(value)] for name, value in values.items()}
+    panel = Panel(judges, {"passes": SCALES["passes"]}, Pooling.of(rubric))
+    polled = asyncio.run(panel({"passes": Axis()}, Context()))["passes"]
+    assert isinstance(polled, Score)
+    assert polled.value > 0.5
+    assert "learned panel" in polled.reason
+    assert {vote.judge: vote.value for vote in polled.votes} == values
+
+
+def test_without_the_judges_that_count_the_panel_pools_as_usual_and_says_so() -> None:
+    pooling = Pooling.of(rubric_with(learn(one_right(60))))
+    votes = [Vote("b", 0.0), Vote("new", 1.0)]
+    assert pooling.value("passes", votes) == 0.5
+    assert "too few judges of the learned panel" in pooling.called("passes", ["b", "new"])
+
+
+def test_every_judges_own_reliability_is_kept() -> None:
+    found = learn(one_right(60)).calibration
+    assert found is not None
+    alone = found.reliability["passes"]
+    assert (alone["a"].spearman or 0) > 0.6 > 0 > (alone["b"].spearman or 0)
+    assert alone["a"].rmse < alone["b"].rmse
+
+
+# --- choices ----------------------------------------------------------------------------------------------
+
+
+def chosen(labels: Sequence[Label], *, labelled: bool = True) -> list[ChoiceLabel]:
+    sides = ("first", "second")
+    return [
+        ChoiceLabel(x.item, x.judge, sides[int(x.score)], sides[int(x.human)] if labelled else None) for x in labels
+    ]
+
+
+def test_choices_are_weighed_by_labels_and_held_against_majority_and_best() -> None:
+    lesson = learn_choices(chosen(one_right(40)))
+    assert lesson.weights is not None
+    assert lesson.right is not None
+    assert lesson.right.learned > lesson.right.mean
+    assert lesson.weights.judges["a"] > 0.5
+    assert min(lesson.weights.judges[judge] for judge in FOOLED) < 0.05
+
+
+def test_without_labels_judges_are_held_against_each_other_and_it_is_said() -> None:
+    chance = random.Random(3)  # noqa: S311
+    labels = []
+    for number in range(60):
+        true = float(chance.random() < 0.5)
+        for judge, skill in (("good", 0.95), ("fair", 0.8), ("also", 0.8), ("coin", 0.5)):
+            labels.append(Label("passes", true if chance.random() < skill else 1 - true, true, f"{number}", judge))
+    lesson = learn_choices(chosen(labels, labelled=False))
+    assert lesson.weights is not None
+    weights = lesson.weights.judges
+    assert weights["good"] > weights["coin"]
+    assert abs(weights["coin"]) < 1
+    assert "Dawid and Skene" in lesson.reason
+    assert lesson.weights.labels == 0
+
+
+@pytest.mark.parametrize(
+    ("labels", "says"),
+    [
+        (chosen(one_right(10)), "20 in 5 groups are the fewest"),
+        (chosen([x for x in one_right(30) if x.judge in "ab"], labelled=False), "takes 3 judges"),
+        ([ChoiceLabel(str(n), "a", option, "x") for n, option in enumerate("xyz")], "between two: found x, y, z"),
+    ],
+)
+def test_choices_that_teach_nothing_are_refused_with_the_reason(labels: list[ChoiceLabel], says: str) -> None:
+    lesson = learn_choices(labels)
+    assert lesson.weights is None
+    assert says in lesson.reason
+
+
+# --- raters -----------------------------------------------------------------------------------------------
+
+
+def rated(count: int = 60) -> list[Label]:
+    """A fair judge, and three people of whom one is harsh and one kind; each rates two of three items."""
+    chance = random.Random(8)  # noqa: S311
+    people = {"harsh": -2.0, "even": 0.0, "kind": 2.0}
+    labels = []
+    for number in range(count):
+        true = chance.uniform(3, 8)
+        score = min(max(true + chance.gauss(0, 0.5), 1), 10)
+        for rater in chance.sample(sorted(people), 2):
+            human = min(max(true + people[rater] + chance.gauss(0, 0.5), 1), 10)
+            labels.append(Label("tone", score, human, f"i{number}", "j", rater=rater))
+    return labels
+
+
+def test_harshness_of_people_is_learned_and_agreement_is_told_with_and_without_it() -> None:
+    known = learn(rated()).people["tone"]
+    assert known.raters["harsh"].offset < -1 < 1 < known.raters["kind"].offset
+    assert abs(known.raters["even"].offset) < 0.5
+    figures = known.figures
+    assert (figures.adjusted or 0) > (figures.spearman or 1) + 0.1
+    assert (figures.alpha_adjusted or 0) > (figures.alpha or 1) + 0.2
+
+
+def test_a_person_is_expected_to_rate_as_before_and_a_stranger_like_people_do() -> None:
+    labels = [Label(x.dimension, min(x.score + 2, 10), x.human, x.item, x.judge, rater=x.rater) for x in rated()]
+    found = learn(labels)
+    people = found.people["tone"]
+    assert expected_rating(people, "harsh", 6) < 5 < 7 < expected_rating(people, "kind", 6)
+    assert expected_rating(people, "nobody", 6) == 6
+    assert found.calibration is not None
+    assert "harsh" not in found.calibration.model_dump_json()  # a rubric is read by others
+
+
+def test_labels_without_raters_have_no_people() -> None:
+    assert learn(one_right(30)).people == {}
+
+
+# --- reading ----------------------------------------------------------------------------------------------
+
+
+def test_a_table_of_reviews_is_read_as_labels_with_their_rater() -> None:
+    text = '\ufeffitem,case,judge,judge_tone,reviewer,tone (1–10),note\n1,q1,m,7,ann,"6,5",fine\n2,q2,m,8,bob,n/a,\n'
+    with pytest.raises(ContextError, match="no dimension has both a score and a human label"):
+        read_labels(text.splitlines(), SCALES, "l.csv")
+    found = read_labels(text.splitlines()[:2], SCALES, "l.csv").scores
+    assert found == [Label("tone", 7.0, 6.5, "1", "m", None, "ann")]
+
+
+def test_a_long_table_and_a_table_of_choices_are_read() -> None:
+    long = ["id;dimension;score;human;rater", "1;tone;7;6;ann"]
+    assert read_labels(long, SCALES, "l.csv").scores == [Label("tone", 7.0, 6.0, "1", rater="ann")]
+    choices = ["id,judge,choice,human", "1,m,A,B", "2,m,tie,a"]
+    assert read_labels(choices, SCALES, "l.csv").choices == [
+        ChoiceLabel("1", "m", "a", "b"),
+        ChoiceLabel("2", "m", None, "a"),
+    ]
+
+
+def test_choices_stand_beside_scores_in_one_file() -> None:
+    lines = [
+        json.dumps({"choice": 1, "human": 2, "judge": "m", "id": 3, "group": "g"}),
+        json.dumps({"dimension": "tone", "score": 5, "human": 4, "reviewer": "ann"}),
+    ]
+    found = read_labels(lines, SCALES)
+    assert found.choices == [ChoiceLabel("3", "m", "1", "2", "g")]
+    assert found.scores == [Label("tone", 5.0, 4.0, "line 2", rater="ann")]
+    with pytest.raises(ContextError, match="is no choice"):
+        read_labels(['{"choice": ["a"], "human": "a"}'], SCALES)
