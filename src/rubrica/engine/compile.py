@@ -103,10 +103,12 @@ def _dimension(name: str, dimension: Dimension, rubric: Rubric, recipes: RecipeC
 def _axis(name: str, axis: Axis, scale: Scale, path: Path, recipes: RecipeCompiler) -> AxisPlan:
     if axis.kind != "judge":
         return AxisPlan(name, axis, scale, scale.ends, axis.weight, recipes.scorer(axis, scale, path), judged=False)
-    stand_in = None
+    stand_in = asked_where = None
     if axis.offline is not None:
         stand_in = recipes.scorer(axis.offline, scale, (*path, "offline"), offline=True)
-    return AxisPlan(name, axis, scale, scale.ends, axis.weight, stand_in, judged=True)
+        if axis.offline.uncertain is not None:
+            asked_where = recipes.vocabulary.read(axis.offline.uncertain, (*path, "offline", "uncertain"))
+    return AxisPlan(name, axis, scale, scale.ends, axis.weight, stand_in, judged=True, asked_where=asked_where)
 
 
 def _ruling(rubric: Rubric, vocabulary: Vocabulary) -> DecisionPlan:

@@ -43,8 +43,8 @@ async def aevaluate(plan: Plan, context: Context, case: str | None = None) -> Ev
     state = _begin(plan, context)
     while (waiting := state.waiting) and not _decided(state):
         wave = _wave(state, waiting) if plan.rubric.judging.stop == "decided" else waiting
-        asked = {name: spec for axis in wave for name, spec in _judged_axes(axis).items()}
-        replies = await _ask(state, plan.judge, asked)
+        asked = {name: spec for axis in wave for name, spec in _judged_axes(state, axis).items()}
+        replies = await _ask(state, plan.judge, asked) if asked else {}
         if isinstance(replies, Judgement) and replies.remarks is not None:
             state.remarks = replies.remarks
         for axis in wave:
@@ -178,11 +178,17 @@ def _leave(state: EvaluationState, reason: str) -> None:
         state.outcomes[axis.name] = NotNeeded(reason)
 
 
-def _judged_axes(axis: AxisPlan) -> dict[str, Axis]:
-    """What a judge is asked about an axis: its judged parts, or the axis itself."""
-    if axis.parts:
-        return {part.name: part.spec for part in axis.parts if part.judged}
-    return {axis.name: axis.spec} if axis.judged else {}
+def _judged_axes(state: EvaluationState, axis: AxisPlan) -> dict[str, Axis]:
+    """What a judge is asked about an axis: its judged parts, or the axis itself, unless code alone is certain."""
+    return {part.name: part.spec for part in axis.parts or (axis,) if part.judged and _open_to_judge(state, part)}
+
+
+def _open_to_judge(state: EvaluationState, axis: AxisPlan) -> bool:
+    """Whether a judge is asked: always, or where the offline score is uncertain or cannot tell."""
+    try:
+        return axis.asked_where is None or axis.asked_where.holds(state.namespace)
+    except FormulaFault:
+        return True
 
 
 def _settle(
@@ -204,7 +210,7 @@ def _outcome(
         return _on_scale(replies[axis.name], axis)
     if not score_by_code:
         return Unscored("no score was given")
-    if axis.judged and state.plan.judge is not None:
+    if axis.judged and state.plan.judge is not None and _open_to_judge(state, axis):
         return Unscored("the judge gave no answer for it", "llm")
     return axis.scorer(state.namespace) if axis.scorer is not None else NO_JUDGE
 

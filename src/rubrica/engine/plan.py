@@ -29,6 +29,7 @@ class AxisPlan:
     judged: bool
     applies: Formula | None = None
     parts: tuple[AxisPlan, ...] = ()
+    asked_where: Formula | None = None  # where a judge is asked; None: everywhere
 
 
 @dataclass(frozen=True, slots=True)

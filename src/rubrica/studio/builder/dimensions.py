@@ -34,6 +34,7 @@ _BLOCKS = (
     "scorer",
     "offline",
     "looks",
+    "judge",
 )
 _BEGUN: Mapping[str, Data] = {
     "judge": {"scorer": "judge"},
@@ -122,9 +123,13 @@ def with_scoring(document: Data, path: Path, kind: ScorerKind) -> Data:
     A recipe that a judged dimension had offline becomes its own, and the other way round, so that nothing is lost.
     """
     axis = mapping_at(document, path)
-    recipe = {key: value for key, value in axis.items() if key in _BLOCKS and key not in ("offline", "scorer", "looks")}
+    of_judge = ("offline", "scorer", "looks", "judge")
+    recipe = {key: value for key, value in axis.items() if key in _BLOCKS and key not in of_judge}
     kept = {key: value for key, value in axis.items() if key not in _BLOCKS}
-    stand_in = axis.get("offline") if isinstance(axis.get("offline"), Mapping) else None
+    offline = axis.get("offline")
+    stand_in = (
+        {key: value for key, value in offline.items() if key != "uncertain"} if isinstance(offline, Mapping) else None
+    )
     if kind == "judge":
         stand_in = stand_in or ({**recipe} if recipe and "parts" not in recipe else None)
         return put(document, path, {**kept, "scorer": "judge", **({"offline": stand_in} if stand_in else {})})
