@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rich.console import Console
 
-from .safety import data, gate_table, harmless_table, pii_table, texts_table
+from .safety import data, gate_table, harmless_table, pii_table, risk_table, texts_table
 
 NEEDED = ("safety_responses", "moderation_texts", "pii_texts", "pandalm", "routing_gsm8k", "dialogue_usr_topical")
 
@@ -18,7 +18,7 @@ def main() -> None:
     if missing:
         console.print(f"skipped: {', '.join(missing)} not in {data()} (set RUBRICA_DATA to the folder that has them)")
         return
-    for table in (gate_table, texts_table, harmless_table, pii_table):
+    for table in (gate_table, risk_table, texts_table, harmless_table, pii_table):
         console.print(table())
 
 
