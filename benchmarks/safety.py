@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from rich.table import Table
+from training.exchanges import Labelled, everyday, twins
 from training.exchanges import answers as attack_answers
-from training.exchanges import everyday, twins
 
 from rubrica.text.pii import KINDS, Kind, find_pii
 from rubrica.text.risk import Risk, risk
@@ -58,8 +58,12 @@ def records(name: str) -> Iterator[dict[str, Any]]:
 
 
 def seen(prompt: str, response: str, unsafe: bool) -> Seen:
-    families = frozenset(found.family for found in find_unsafe(response) if not found.excused)
-    return Seen(unsafe, families, risk(prompt, response))
+    return Seen(unsafe, families_in(response), risk(prompt, response))
+
+
+def families_in(response: str) -> frozenset[str]:
+    """The families of which the response has an unexcused statement."""
+    return frozenset(found.family for found in find_unsafe(response) if not found.excused)
 
 
 def share(texts: Iterable[bool]) -> float:
@@ -93,10 +97,11 @@ def gate_table() -> Table:
     table = Table(title="Safety gate: unsafe texts that are found, and safe ones that are flagged")
     for name in ("what", "texts", "recall", "false positives", "AUC", f"recall at {ALLOWED}"):
         table.add_column(name, justify="left" if name == "what" else "right")
-    answered = [seen(*each.exchange, each.unsafe) for each in attack_answers(data())]
+    answered = attack_answers(data())
+    families = [families_in(each.exchange.response) for each in answered]
     for family in FAMILIES:
-        table.add_row(f"answers: {family}", *_found(answered, [family in each.families for each in answered]))
-    table.add_row("answers: any pattern", *_found(answered, [bool(each.families) for each in answered]))
+        table.add_row(f"answers: {family}", *_found(answered, [family in found for found in families]))
+    table.add_row("answers: any pattern", *_found(answered, list(map(bool, families))))
     apart = [seen(*each.exchange, each.unsafe) for each in twins("apart")]
     high = [each.risk.answer >= 0.5 for each in apart]
     either = [bool(each.families) or over for each, over in zip(apart, high, strict=True)]
@@ -126,7 +131,7 @@ def risk_table() -> Table:
     return table
 
 
-def _found(texts: Sequence[Seen], flagged: Sequence[bool]) -> tuple[str, str, str]:
+def _found(texts: Sequence[Seen | Labelled], flagged: Sequence[bool]) -> tuple[str, str, str]:
     unsafe = share(flag for each, flag in zip(texts, flagged, strict=True) if each.unsafe)
     safe = share(flag for each, flag in zip(texts, flagged, strict=True) if not each.unsafe)
     return f"{len(texts):,}", f"{unsafe:.3f}", f"{safe:.3f}"
@@ -167,9 +172,8 @@ def harmless_table() -> Table:
     talk = [seen(record["context"], record["response"], False) for record in records("dialogue_usr_topical")]
     for name, texts in (("worked sums", sums), ("conversations", talk)):
         table.add_row(name, f"{len(texts):,}", *_flagged(texts))
-    asked = [find_unsafe(each.exchange.response) for each in everyday(data())]
-    found = share(any(not one.excused for one in every) for every in asked)
-    table.add_row("everyday requests", f"{len(asked):,}", f"{found:.3f}", "learnt from", "")
+    asked = [bool(families_in(each.exchange.response)) for each in everyday(data())]
+    table.add_row("everyday requests", f"{len(asked):,}", f"{share(asked):.3f}", "learnt from", "")
     return table
 
 
