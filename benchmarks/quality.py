@@ -6,7 +6,7 @@ from rich.console import Console
 
 from .conversation import companion_table, conversation_table, empathy_table
 from .reliability import reliability_table
-from .safety import data, gate_table, harmless_table, pii_table, texts_table
+from .safety import data, gate_table, harmless_table, pii_table, risk_table, texts_table
 
 NEEDED = ("safety_responses", "moderation_texts", "pii_texts", "pandalm", "routing_gsm8k", "dialogue_usr_topical")
 
@@ -22,6 +22,7 @@ def main() -> None:
         return
     for table in (
         gate_table,
+        risk_table,
         texts_table,
         harmless_table,
         pii_table,

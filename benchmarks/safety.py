@@ -1,8 +1,9 @@
 """What the safety gate finds in public sets, and what it flags wrongly: part of ``python -m benchmarks.quality``.
 
-The sets are not part of the project: they are looked for in ``$RUBRICA_DATA``, else in ``../shared/data``. Risks are
-measured on the half that no weight has seen: half of the behaviours of the answers, and the conversations that the
-set's authors put into their own second part.
+The sets are not part of the project: they are looked for in ``$RUBRICA_DATA``, else in ``../shared/data``. The weights
+that ship have learnt from all labelled answers and replies, so the figures of risks on these are those of the
+cross-validation that is stored with the weights: goals, attacks and prompts that were not learnt from. On twins kept
+apart, on plain texts, sums and small talk the very weights that ship are measured.
 """
 
 from __future__ import annotations
@@ -17,16 +18,16 @@ from pathlib import Path
 from typing import Any
 
 from rich.table import Table
+from training.exchanges import Labelled, everyday, twins
 from training.exchanges import answers as attack_answers
-from training.exchanges import everyday
-from training.plain import plain_scores
 
 from rubrica.text.pii import KINDS, Kind, find_pii
 from rubrica.text.risk import Risk, risk
 from rubrica.text.safety import FAMILIES, find_unsafe
+from rubrica.text.sentence_risk import Head, reading, sentence_risk
 
 ALLOWED = 0.05  # false positives at which recall is told
-RECALL, AUC, PII, PHONE, ALARMS = 0.80, 0.83, 0.95, 0.85, 0.02
+RECALL, AUC, REPLY_AUC, PII, PHONE, ALARMS = 0.75, 0.94, 0.88, 0.95, 0.85, 0.02
 PII_TYPES: dict[str, Kind] = {
     "CREDIT_CARD": "card",
     "US_SSN": "ssn",
@@ -57,8 +58,12 @@ def records(name: str) -> Iterator[dict[str, Any]]:
 
 
 def seen(prompt: str, response: str, unsafe: bool) -> Seen:
-    families = frozenset(found.family for found in find_unsafe(response) if not found.excused)
-    return Seen(unsafe, families, risk(prompt, response))
+    return Seen(unsafe, families_in(response), risk(prompt, response))
+
+
+def families_in(response: str) -> frozenset[str]:
+    """The families of which the response has an unexcused statement."""
+    return frozenset(found.family for found in find_unsafe(response) if not found.excused)
 
 
 def share(texts: Iterable[bool]) -> float:
@@ -84,59 +89,49 @@ def recall_at(safe: Sequence[float], unsafe: Sequence[float], allowed: float) ->
     return share(each > limit for each in unsafe)
 
 
-def recall_of(scores: Iterable[tuple[float, bool]], allowed: float) -> float:
-    """The same of scores that come with whether the text is unsafe."""
-    found = list(scores)
-    safe, unsafe = ([score for score, is_unsafe in found if is_unsafe == wanted] for wanted in (False, True))
-    return recall_at(safe, unsafe, allowed)
-
-
 # --- the tables -----------------------------------------------------------------------------------------------
 
 
-def answers() -> list[Seen]:
-    """Answers to attacks whose behaviour no weight has met."""
-    return [seen(*each.exchange, each.unsafe) for each in attack_answers(data()) if each.half == "apart"]
-
-
-def replies() -> tuple[list[Seen], list[Seen]]:
-    """Replies of the set's second part; and those among them whose prompt does not occur in its first part."""
-    rows = [record for record in records("safety_responses") if record["source"].startswith("diasafety")]
-    met = {record["prompt"].strip().lower() for record in rows if record["source"] == "diasafety-train"}
-    second = [record for record in rows if record["source"] == "diasafety-val"]
-    found = [seen(record["prompt"], record["response"], record["unsafe"]) for record in second]
-    fresh = [each for record, each in zip(second, found, strict=True) if record["prompt"].strip().lower() not in met]
-    return found, fresh
-
-
 def gate_table() -> Table:
-    """Recall and false positives of patterns and risks."""
-    table = Table(title="Safety gate on texts that no weight has seen")
-    for name in ("what", "texts", "recall", "false positives", "AUC", "recall at 5 %", "target"):
+    """Answers to attacks and twins: what patterns and the risk find, and what they flag wrongly."""
+    table = Table(title="Safety gate: unsafe texts that are found, and safe ones that are flagged")
+    for name in ("what", "texts", "recall", "false positives", "AUC", f"recall at {ALLOWED}"):
         table.add_column(name, justify="left" if name == "what" else "right")
-    answered = answers()
-    whole, fresh = replies()
+    answered = attack_answers(data())
+    families = [families_in(each.exchange.response) for each in answered]
     for family in FAMILIES:
-        table.add_row(f"answers: {family}", *_found(answered, [family in each.families for each in answered]))
-    table.add_row("answers: any pattern", *_found(answered, [bool(each.families) for each in answered]))
-    at_half = [each.risk.answer >= 0.5 for each in answered]
-    table.add_row(
-        "answers: safety_risk ≥ 0.5",
-        *_found(answered, at_half),
-        *_ranked(answered, "answer"),
-        f"{RECALL} at {ALLOWED}",
-    )
-    plain = recall_of(plain_scores(attack_answers(data())), ALLOWED)
-    table.add_row("answers: a plain bag of words beside it", f"{len(answered):,}", "", "", "", f"{plain:.3f}")
-    either = [bool(each.families) or high for each, high in zip(answered, at_half, strict=True)]
-    table.add_row("answers: either", *_found(answered, either))
-    for name, texts, target in (("replies", whole, f"AUC {AUC}"), ("replies, prompt unseen", fresh, "")):
-        high = [each.risk.reply >= 0.5 for each in texts]
-        table.add_row(f"{name}: conversation_risk ≥ 0.5", *_found(texts, high), *_ranked(texts, "reply"), target)
+        table.add_row(f"answers: {family}", *_found(answered, [family in found for found in families]))
+    table.add_row("answers: any pattern", *_found(answered, list(map(bool, families))))
+    apart = [seen(*each.exchange, each.unsafe) for each in twins("apart")]
+    high = [each.risk.answer >= 0.5 for each in apart]
+    either = [bool(each.families) or over for each, over in zip(apart, high, strict=True)]
+    table.add_row("twins: any pattern", *_found(apart, [bool(each.families) for each in apart]))
+    table.add_row(f"twins: safety_risk ≥ 0.5, {reading()}", *_found(apart, high), *_ranked(apart, "answer"))
+    table.add_row("twins: either", *_found(apart, either))
     return table
 
 
-def _found(texts: Sequence[Seen], flagged: Sequence[bool]) -> tuple[str, str, str]:
+def risk_table() -> Table:
+    """The learnt risks by cross-validation, as stored with the weights."""
+    table = Table(title="Learnt risks on goals, attacks and prompts that were not learnt from (mean of folds, 95 %)")
+    for name in ("risk", "read by", "on", "texts", "AUC", f"recall at {ALLOWED}", "uncertain between", "target"):
+        table.add_column(name, justify="left" if name in {"risk", "read by", "on"} else "right")
+    heads: dict[Head, str] = {"answer": f"AUC {AUC}, recall {RECALL}", "reply": f"AUC {REPLY_AUC}"}
+    for read_by, found in sentence_risk().reliability.items():
+        for head, target in heads.items():
+            figures, limits = found[head].measured, f"{found[head].low:.2f} and {found[head].high:.2f}"
+            for source in ("", "attacks_", "twins_", "conversations_"):
+                if f"{source}auc" in figures:
+                    told = [
+                        f"{figures[source + name]:.3f} ± {figures[f'{source}{name}_error']:.3f}"
+                        for name in ("auc", "recall")
+                    ]
+                    on = source.rstrip("_") or "all"
+                    table.add_row(head, read_by, on, f"{figures[source + 'texts']:,.0f}", *told, limits, target)
+    return table
+
+
+def _found(texts: Sequence[Seen | Labelled], flagged: Sequence[bool]) -> tuple[str, str, str]:
     unsafe = share(flag for each, flag in zip(texts, flagged, strict=True) if each.unsafe)
     safe = share(flag for each, flag in zip(texts, flagged, strict=True) if not each.unsafe)
     return f"{len(texts):,}", f"{unsafe:.3f}", f"{safe:.3f}"
@@ -175,9 +170,10 @@ def harmless_table() -> Table:
         for key in ("weak_response", "strong_response")
     ]
     talk = [seen(record["context"], record["response"], False) for record in records("dialogue_usr_topical")]
-    asked = [seen(*each.exchange, False) for each in everyday(data()) if each.half == "apart"]
-    for name, texts in (("everyday requests", asked), ("worked sums", sums), ("conversations", talk)):
+    for name, texts in (("worked sums", sums), ("conversations", talk)):
         table.add_row(name, f"{len(texts):,}", *_flagged(texts))
+    asked = [bool(families_in(each.exchange.response)) for each in everyday(data())]
+    table.add_row("everyday requests", f"{len(asked):,}", f"{share(asked):.3f}", "learnt from", "")
     return table
 
 

@@ -20,12 +20,19 @@ from .examples import texts_of
 
 EXAMPLES = Path(__file__).parent / "examples" / "safety"
 BLANK = "{}"  # where a goal stands in an opening
-EVERYDAY = 0.1  # what a harmless answer counts: there are many, and they are easy
 TAIL = 0.5  # what the last part of an answer counts beside the whole one
 TAIL_FROM, TAIL_LEAST = 60, 16  # words before it, and words that it has at least
 REQUESTS = ("Write {}.", "How do I get {}?", "Give me {}", "I need {} for my work. Please help.")
+IN_TURN = 4  # openings that each goal is put into, in turn
+WILLING = (
+    "Sure, here is the answer:",
+    "Sure! Here is how it is done. Step 1:",
+    "Certainly! Here's what you asked for:",
+    "Of course. Below is a guide: 1.",
+)
+SAFE, UNSAFE = "+ ", "- "  # how the lines of a file of twins begin
 
-Half = Literal["learnt", "apart"]
+Source = Literal["own", "twins", "everyday", "sums", "attacks", "conversations"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +41,9 @@ class Labelled:
 
     exchange: Exchange
     unsafe: bool
+    source: Source = "own"
     group: str = ""
-    half: Half = "learnt"
+    attack: str = ""  # how the answer was got
     counts: float = 1.0  # how much it teaches
     part: bool = False  # of another one: it is learnt from with that one, and nothing is measured on it
 
@@ -61,10 +69,21 @@ def _texts(folder: Path, name: str) -> list[str]:
 
 
 def _filled(goals: Sequence[str], openings: Sequence[str], *, unsafe: bool) -> Iterator[Labelled]:
-    for goal in goals:
-        for number, opening in enumerate(openings):
+    for place, goal in enumerate(goals):
+        for number in range(place, place + min(IN_TURN, len(openings))):
             asked = REQUESTS[number % len(REQUESTS)].replace(BLANK, goal)
-            yield Labelled(Exchange(asked, opening.replace(BLANK, goal)), unsafe)
+            yield Labelled(Exchange(asked, openings[number % len(openings)].replace(BLANK, goal)), unsafe)
+
+
+def twins(name: Literal["learnt", "apart"], folder: Path = EXAMPLES) -> list[Labelled]:
+    """Near twins: much the same words, one harmless and one harmful. Those kept apart are never learnt from."""
+    lines = (folder / "twins" / f"{name}.txt").read_text(encoding="utf-8").splitlines()
+    found: list[Labelled] = []
+    for line in lines:
+        if line.startswith((SAFE, UNSAFE)):
+            prompt, _, response = line[len(SAFE) :].partition(" => ")
+            found.append(Labelled(Exchange(prompt, response), line.startswith(UNSAFE), "twins", str(len(found) // 2)))
+    return found
 
 
 # --- public sets --------------------------------------------------------------------------------------------
@@ -78,31 +97,17 @@ def records(folder: Path, name: str) -> list[dict[str, Any]]:
 
 def answers(folder: Path) -> list[Labelled]:
     """Answers to attacks. A behaviour is one goal, tried by many attacks on many models; its number ends the id."""
-    found = [record for record in records(folder, "safety_responses") if record["source"] == "jailbreakbench"]
-    behaviours = [int(record["id"].rpartition("-")[2]) for record in found]
-    half_of = halved(behaviours)
     return [
-        Labelled(_exchange(record), record["unsafe"], str(behaviour), half_of[behaviour])
-        for record, behaviour in zip(found, behaviours, strict=True)
+        Labelled(
+            _exchange(record),
+            record["unsafe"],
+            "attacks",
+            group=record["id"].rpartition("-")[2],
+            attack=record["id"].split("-")[1],
+        )
+        for record in records(folder, "safety_responses")
+        if record["source"] == "jailbreakbench"
     ]
-
-
-def halved(groups: Iterable[int]) -> dict[int, Half]:
-    """Two halves with as many texts each, no group in both.
-
-    The groups with the most texts come first, of equal ones the last, and each goes where there are fewer texts so
-    far: so does scikit-learn's ``GroupKFold(2)``, and what it gives first is kept apart.
-
-    >>> halved([1, 1, 1, 2, 2, 3])
-    {1: 'apart', 2: 'learnt', 3: 'learnt'}
-    """
-    sizes = Counter(groups)
-    texts: dict[Half, int] = {"apart": 0, "learnt": 0}
-    found: dict[int, Half] = {}
-    for group in sorted(sizes, key=lambda group: (sizes[group], group), reverse=True):
-        found[group] = min(texts, key=lambda half: texts[half])
-        texts[found[group]] += sizes[group]
-    return found
 
 
 def with_tails(texts: Sequence[Labelled]) -> list[Labelled]:
@@ -116,28 +121,33 @@ def with_tails(texts: Sequence[Labelled]) -> list[Labelled]:
     return [*texts, *tails]
 
 
+def with_openings(texts: Sequence[Labelled]) -> list[Labelled]:
+    """The texts, and each once more behind a willing opening: it is no sign of harm where none follows."""
+    opened = [
+        replace(each, exchange=each.exchange._replace(response=f"{opening} {each.exchange.response}"), part=True)
+        for number, each in enumerate(texts)
+        for opening in (WILLING[number % len(WILLING)],)
+    ]
+    return [*texts, *opened]
+
+
 def replies(folder: Path) -> list[Labelled]:
-    """Replies in conversations, in the halves that the set's authors made; a group is one prompt."""
+    """Replies in conversations; a group is one prompt."""
     return [
-        Labelled(
-            _exchange(record),
-            record["unsafe"],
-            record["prompt"].strip().lower(),
-            "apart" if record["source"] == "diasafety-val" else "learnt",
-        )
+        Labelled(_exchange(record), record["unsafe"], "conversations", record["prompt"].strip().lower())
         for record in records(folder, "safety_responses")
         if record["source"].startswith("diasafety")
     ]
 
 
 def everyday(folder: Path) -> list[Labelled]:
-    """Answers to everyday requests, two of each: nothing that harms. Every other request is kept apart."""
+    """Answers to everyday requests, two of each: nothing that harms. A group is one request."""
     return [
         Labelled(
             Exchange(f"{record['instruction']} {record['input'] or ''}".strip(), str(record[answer]).strip()),
             False,
-            half="apart" if number % 2 else "learnt",
-            counts=EVERYDAY,
+            "everyday",
+            str(number),
         )
         for number, record in enumerate(records(folder, "pandalm"))
         for answer in ("response_1", "response_2")
@@ -145,10 +155,10 @@ def everyday(folder: Path) -> list[Labelled]:
 
 
 def sums(folder: Path) -> list[Labelled]:
-    """Worked sums: what a conversation has little of, and what is never an offence."""
+    """Worked sums: what is never an offence, and too easy to be measured on."""
     return [
-        Labelled(Exchange(record["question"], re.sub(r"<<.*?>>", "", record["answer"])), False)
-        for record in records(folder, "gsm8k_train_sample")
+        Labelled(Exchange(record["question"], re.sub(r"<<.*?>>", "", record["answer"])), False, "sums")
+        for record in records(folder, "gsm8k_train_sample")[::4]
     ]
 
 
@@ -156,7 +166,7 @@ def _exchange(record: dict[str, Any]) -> Exchange:
     return Exchange(record["prompt"].strip(), record["response"].strip())
 
 
-# --- keeping halves apart -----------------------------------------------------------------------------------
+# --- keeping groups apart -----------------------------------------------------------------------------------
 
 _WORD = re.compile(r"[a-z]{4,}")
 

@@ -92,6 +92,23 @@ def descend(vectors: Sparse, wanted: NDArray[Any], labels: int, recipe: Recipe, 
     return now
 
 
+def descend_between_two(vectors: Sparse, second: NDArray[Any], recipe: Recipe, counts: Floats) -> Floats:
+    """What `descend` gives the second of two labels over the first, in less than half the time."""
+    touched = vectors.values != 0
+    used, columns = np.unique(vectors.columns[touched], return_inverse=True)
+    compact = Sparse(vectors.rows[touched], columns, vectors.values[touched], vectors.height, len(used))
+    step = 1 / (0.25 * counts.max() * _largest_stretch(compact) + recipe.shrink / 2)
+    now = before = np.zeros((len(used), 1))
+    for turn in range(recipe.steps):
+        ahead = now + turn / (turn + 3) * (now - before)
+        chances = 1 / (1 + np.exp(-compact.times(ahead)[:, 0]))
+        slope = compact.turned_times(((chances - second) * counts)[:, None])
+        now, before = ahead - step * (slope + recipe.shrink / 2 * ahead), now
+    found = np.zeros(vectors.width)
+    found[used] = now[:, 0]
+    return found
+
+
 def chances_of(scores: Floats) -> Floats:
     """Scores by label as chances that add up to 1."""
     raised = np.exp(scores - scores.max(axis=1, keepdims=True))

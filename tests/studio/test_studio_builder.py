@@ -158,6 +158,15 @@ def test_a_dimension_takes_its_weight_and_its_places_along() -> None:
     assert at(document, ("sections", "all", "dimensions")) == ["truth"]
 
 
+def test_scoring_without_a_judge_drops_what_says_when_a_judge_is_asked() -> None:
+    offline = {"formula": "word_count", "uncertain": "word_count > 5"}
+    document = put(
+        two_dimensions(), ("dimensions", "tone"), {"scorer": "judge", "judge": "uncertain", "offline": offline}
+    )
+    scored = with_scoring(document, ("dimensions", "tone"), "formula")
+    assert at(scored, ("dimensions", "tone")) == {"formula": "word_count"}
+
+
 def test_a_recipe_is_kept_when_a_judge_takes_over_and_when_it_leaves() -> None:
     document, _ = from_text(STARTERS["counted"].text)
     rules = at(document, ("dimensions", "tone", "rules"))

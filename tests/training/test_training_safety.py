@@ -4,16 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import msgspec
+import numpy as np
 import pytest
 from training.examples import texts_of
-from training.exchanges import EXAMPLES, Labelled, halved, not_near, own_examples, with_tails
-from training.plain import plain_scores
-from training.safety import WEIGHTS, train
+from training.exchanges import EXAMPLES, Labelled, not_near, own_examples, twins, with_openings, with_tails
+from training.fit import Recipe, Sparse, descend, descend_between_two
+from training.folds import ATTACKS, Scored, auc, folds, in_third
+from training.safety import SENTENCES, WEIGHTS, train
+from training.sentence_head import fit_head, head_scores
 
 from rubrica.text.exchange import Exchange
 from rubrica.text.linear import to_bytes
 from rubrica.text.risk import risk, scores, weights
 from rubrica.text.safety import find_unsafe
+from rubrica.text.sentence_model import sentence_model
+from rubrica.text.sentence_risk import sentence_risk
 
 HELD_OUT = EXAMPLES / "held_out"
 
@@ -32,8 +38,9 @@ def flagged(held_out: Sequence[Exchange]) -> list[Exchange]:
     ]
 
 
-def test_harmless_answers_refusals_and_defensive_explanations_pass() -> None:
-    assert flagged(exchanges("safe")) == []
+def test_nearly_all_harmless_answers_refusals_and_defensive_explanations_pass() -> None:
+    safe = exchanges("safe")
+    assert len(flagged(safe)) / len(safe) <= 0.1, flagged(safe)
 
 
 def test_answers_that_help_with_harm_are_flagged() -> None:
@@ -59,64 +66,148 @@ def test_the_weights_are_small_and_load() -> None:
 
 
 @pytest.fixture(scope="module")
-def few() -> tuple[list[Labelled], list[Labelled]]:
-    """Two small sets in groups, from own examples: enough to train on in a moment."""
-    some = own_examples()[::40]
-    groups = [Labelled(each.exchange, each.unsafe, str(number % 8)) for number, each in enumerate(some)]
-    return groups, groups[::-1]
+def few() -> list[Labelled]:
+    """A small set in groups, from own examples: enough to train on in a moment."""
+    some = own_examples()[::20]
+    return [Labelled(each.exchange, each.unsafe, "twins", str(number % 12)) for number, each in enumerate(some)]
 
 
-def test_training_again_gives_the_same_bytes(few: tuple[list[Labelled], list[Labelled]]) -> None:
-    answered, replied = few
-    assert to_bytes(train(answered, [], replied)) == to_bytes(train(answered, [], replied))
+def test_training_again_gives_the_same_bytes(few: list[Labelled]) -> None:
+    (once, figures), (again, same) = train(few, few[::-1], None), train(few, few[::-1], None)
+    assert to_bytes(once) == to_bytes(again)
+    assert figures == same
+
+
+def test_reliability_is_told_for_words_alone_and_with_the_sentence_model() -> None:
+    stored = sentence_risk()
+    assert msgspec.json.format(msgspec.json.encode(stored), indent=0) + b"\n" == SENTENCES.read_bytes()
+    assert stored.heads.keys() == stored.reliability["words"].keys() == stored.reliability["both"].keys()
+    for heads in stored.reliability.values():
+        for found in heads.values():
+            assert 0 < found.low < found.high < 1
+            alarms, misses = ([getattr(band, name) for band in found.bands] for name in ("false_alarms", "misses"))
+            assert alarms == sorted(alarms, reverse=True)
+            assert misses == sorted(misses)
+
+
+def right_order(name: str) -> float:
+    """The share of pairs of twins of which the harmful one has the higher risk."""
+    risks = [risk(*each.exchange).answer for each in twins(name)]  # type: ignore[arg-type]
+    return sum(harmful > harmless for harmless, harmful in zip(risks[::2], risks[1::2], strict=True)) * 2 / len(risks)
+
+
+def test_of_near_twins_that_were_kept_apart_the_harmful_one_has_the_higher_risk() -> None:
+    assert right_order("apart") >= 0.8
+
+
+def test_the_harmless_ones_of_near_twins_pass_the_patterns_and_nearly_all_the_risk() -> None:
+    harmless = [each.exchange for name in ("learnt", "apart") for each in twins(name) if not each.unsafe]
+    assert len(harmless) >= 150
+    assert [each for each in harmless if any(not found.excused for found in find_unsafe(each.response))] == []
+    assert sum(risk(*each).answer >= 0.5 for each in harmless) / len(harmless) <= 0.1
+
+
+def test_twins_come_in_pairs_and_none_is_both_learnt_and_kept_apart() -> None:
+    for name in ("learnt", "apart"):
+        assert [each.unsafe for each in twins(name)] == [False, True] * (len(twins(name)) // 2)
+    assert {each.exchange for each in twins("learnt")}.isdisjoint(each.exchange for each in twins("apart"))
 
 
 def test_an_own_example_that_names_a_measured_behaviour_is_left_out() -> None:
     behaviour = [
-        Labelled(Exchange("Explain how to smuggle parrots in suitcases", "No."), False, "7"),
-        Labelled(Exchange("You are a pilot. Smuggle parrots, now, in suitcases!", "No."), False, "7"),
-        *(Labelled(Exchange(f"Bake cake number {number}", "No."), False, f"other {number}") for number in range(20)),
+        Labelled(Exchange("Explain how to smuggle parrots in suitcases", "No."), False, "attacks", "7"),
+        Labelled(Exchange("You are a pilot. Smuggle parrots, now, in suitcases!", "No."), False, "attacks", "7"),
+        *(
+            Labelled(Exchange(f"Bake cake {number}", "No."), False, "attacks", f"other {number}")
+            for number in range(20)
+        ),
     ]
     near = Labelled(Exchange("a way to smuggle a parrot", "Sure"), True)
     far = Labelled(Exchange("a way to smuggle cigarettes", "Sure"), True)
     assert not_near([near, far], behaviour) == [far]
 
 
-def test_halves_have_as_many_texts_and_share_no_group() -> None:
-    sizes = {group: 14 + group % 5 for group in range(100)}
-    halves = halved(group for group, size in sizes.items() for _ in range(size))
-    texts = {half: sum(size for group, size in sizes.items() if halves[group] == half) for half in ("learnt", "apart")}
-    assert halves.keys() == sizes.keys()
-    assert abs(texts["learnt"] - texts["apart"]) <= 1
+def test_an_answer_is_measured_by_weights_that_met_neither_its_goal_nor_its_attack() -> None:
+    texts = [
+        Labelled(Exchange("Do it.", "No."), False, "attacks", str(goal), attack)
+        for goal in range(20)
+        for attack in ATTACKS
+    ]
+    seen = []
+    for learnt, apart in folds([*texts, Labelled(Exchange("", "Sure."), True)]):
+        goals, attacks = ({getattr(texts[row], name) for row in apart} for name in ("group", "attack"))
+        assert all(texts[row].group not in goals for row in learnt if row < len(texts))
+        assert all(texts[row].attack not in attacks for row in learnt if row < len(texts))
+        assert len(texts) in learnt
+        seen += apart.tolist()
+    assert sorted(seen) == list(range(len(texts)))
+
+
+def test_a_third_is_kept_by_group_and_own_examples_never() -> None:
+    kept = [in_third(Labelled(Exchange("", ""), False, "attacks", str(goal))) for goal in range(300)]
+    assert 60 < sum(kept) < 140
+    assert not any(map(in_third, [*own_examples(), *twins("learnt")]))
+
+
+def test_limits_leave_few_on_the_wrong_side_whatever_the_sizes_of_the_sources() -> None:
+    scores = np.concatenate([np.linspace(-9, 1, 900), np.linspace(-2, 2, 100), np.linspace(-1, 9, 200)])
+    sources = ("everyday",) * 900 + ("attacks",) * 300
+    scored = Scored(scores, np.arange(1200) >= 1000, sources)  # type: ignore[arg-type]
+    found = scored.reliability({})
+    risks = 1 / (1 + np.exp(-scores))
+    assert (risks[1000:] < found.low).mean() == pytest.approx(0.05, abs=0.01)
+    assert ((risks[:900] >= found.high).mean() + (risks[900:1000] >= found.high).mean()) / 2 <= 0.025
+    assert 0.9 < auc(scored) < 1
+
+
+def test_two_labels_are_fitted_as_several_are() -> None:
+    random = np.random.default_rng(0)
+    vectors = Sparse.of([dict(enumerate(random.normal(size=6))) for _ in range(40)], 7)
+    second, counts, recipe = random.integers(0, 2, 40), random.uniform(0.5, 1, 40), Recipe(0.1, 0, 50)
+    several = descend(vectors, second, 2, recipe, counts)
+    assert descend_between_two(vectors, second, recipe, counts) == pytest.approx(several[:, 1] - several[:, 0])
+
+
+def test_a_head_over_vectors_learns_what_tells_texts_apart() -> None:
+    vectors = np.eye(4, dtype=np.float32)[np.arange(80) % 4]
+    unsafe = (np.arange(80) % 4 == 2).astype(np.int64)
+    scores = head_scores(fit_head(vectors, unsafe), vectors)
+    assert scores[unsafe == 1].min() > 0 > scores[unsafe == 0].max()
+
+
+@pytest.mark.skipif(sentence_model() is None, reason="no sentence model is installed")
+def test_the_sentence_model_tells_what_words_alone_leave_open() -> None:
+    asked, told = (
+        "How do I get back at my ex?",
+        "Write to everybody she knows that she is ill, and let the rest happen.",
+    )
+    assert risk(asked, told).answer != risk("", told).answer
+
+
+def test_an_everyday_answer_is_learnt_from_behind_a_willing_opening_too() -> None:
+    text = Labelled(Exchange("Name a fruit.", "An apple."), False, "everyday", "3")
+    whole, opened = with_openings([text])
+    assert whole == text
+    assert opened.exchange.response.endswith(" An apple.")
+    assert (opened.group, opened.unsafe, opened.part) == ("3", False, True)
 
 
 def test_the_tail_of_a_long_answer_is_learnt_from_with_its_group_and_never_measured() -> None:
-    long = Labelled(Exchange("Tell me.", " ".join(f"word{number}" for number in range(100))), True, "7", "apart")
-    short = Labelled(Exchange("Tell me.", "word " * 70), False, "8")
+    long = Labelled(Exchange("Tell me.", " ".join(f"word{number}" for number in range(100))), True, "attacks", "7")
+    short = Labelled(Exchange("Tell me.", "word " * 70), False, "attacks", "8")
     whole, other, tail = with_tails([long, short])
     assert (whole, other) == (long, short)
     assert tail.exchange == Exchange("Tell me.", " ".join(f"word{number}" for number in range(60, 100)))
-    assert (tail.unsafe, tail.group, tail.half, tail.part) == (True, "7", "apart", True)
+    assert (tail.unsafe, tail.group, tail.part) == (True, "7", True)
     assert tail.counts < whole.counts
 
 
 def test_a_text_that_counts_for_little_teaches_little() -> None:
     def learnt(counts: float) -> float:
         against = [Labelled(Exchange("", "Bake a cake."), True, counts=counts)] * 4
-        texts = [Labelled(Exchange("", "Bake a cake."), False, str(number)) for number in range(8)]
-        model = train(texts, against, [*texts, *(Labelled(Exchange("", "You fool!"), True, str(n)) for n in range(8))])
+        texts = [Labelled(Exchange("", "Bake a cake."), False, "twins", str(number)) for number in range(8)]
+        rude = [Labelled(Exchange("", "You fool!"), True, "twins", str(number)) for number in range(8)]
+        model, _ = train([*texts, *rude, *against], [*texts, *rude], None)
         return scores(model, Exchange("", "Bake a cake."))[0] - model.bias[0]
 
     assert learnt(0.01) < learnt(1.0)
-
-
-def test_a_plain_bag_of_words_learns_from_one_half_and_scores_the_other() -> None:
-    said = {"a bomb and a fuse": True, "a cake and a candle": False}
-    texts = [Labelled(Exchange("", text), unsafe) for text, unsafe in said.items()] * 5
-    apart = [
-        Labelled(Exchange("", "the fuse"), True, half="apart"),
-        Labelled(Exchange("", "one cake"), False, half="apart"),
-    ]
-    (fuse, unsafe), (cake, safe) = plain_scores([*texts, *apart])
-    assert (unsafe, safe) == (True, False)
-    assert fuse > cake

@@ -106,17 +106,25 @@ def _axis(name: str, axis: Axis, scale: Scale, path: Path, recipes: RecipeCompil
         return AxisPlan(name, axis, scale, scale.ends, axis.weight, recipes.scorer(axis, scale, path), judged=False)
     if axis.offline is None:
         return AxisPlan(name, axis, scale, scale.ends, axis.weight, None, judged=True)
-    stand_in = recipes.scorer(axis.offline, scale, (*path, "offline"), offline=True)
+    within, read = (*path, "offline"), recipes.vocabulary.read
+    stand_in = recipes.scorer(axis.offline, scale, within, offline=True)
     measured = tuple(
-        (
-            spec,
-            None
-            if spec.when is None
-            else recipes.vocabulary.read(spec.when, (*path, "offline", "reliability", i, "when"), "reliability"),
-        )
+        (spec, None if spec.when is None else read(spec.when, (*within, "reliability", i, "when"), "reliability"))
         for i, spec in enumerate(axis.offline.reliability)
     )
-    return AxisPlan(name, axis, scale, scale.ends, axis.weight, stand_in, judged=True, measured=measured)
+    uncertain = axis.offline.uncertain
+    asked_where = None if uncertain is None else read(uncertain, (*within, "uncertain"))
+    return AxisPlan(
+        name,
+        axis,
+        scale,
+        scale.ends,
+        axis.weight,
+        stand_in,
+        judged=True,
+        measured=measured,
+        asked_where=asked_where,
+    )
 
 
 def _ruling(rubric: Rubric, vocabulary: Vocabulary) -> DecisionPlan:

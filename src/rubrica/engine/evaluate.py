@@ -53,8 +53,8 @@ async def ask_judge(state: EvaluationState, judge: Judge, case: str | None = Non
     plan = state.plan
     while (waiting := state.waiting) and not _decided(state):
         wave = _wave(state, waiting) if plan.rubric.judging.stop == "decided" else waiting
-        asked = {name: spec for axis in wave for name, spec in _judged_axes(axis).items()}
-        replies = await _ask(state, judge, asked)
+        asked = {name: spec for axis in wave for name, spec in _judged_axes(state, axis).items()}
+        replies = await _ask(state, judge, asked) if asked else {}
         if isinstance(replies, Judgement) and replies.remarks is not None:
             state.remarks = replies.remarks
         for axis in wave:
@@ -204,11 +204,17 @@ def _leave(state: EvaluationState, reason: str) -> None:
         state.outcomes[axis.name] = NotNeeded(reason)
 
 
-def _judged_axes(axis: AxisPlan) -> dict[str, Axis]:
-    """What a judge is asked about an axis: its judged parts, or the axis itself."""
-    if axis.parts:
-        return {part.name: part.spec for part in axis.parts if part.judged}
-    return {axis.name: axis.spec} if axis.judged else {}
+def _judged_axes(state: EvaluationState, axis: AxisPlan) -> dict[str, Axis]:
+    """What a judge is asked about an axis: its judged parts, or the axis itself, unless code alone is certain."""
+    return {part.name: part.spec for part in axis.parts or (axis,) if part.judged and _open_to_judge(state, part)}
+
+
+def _open_to_judge(state: EvaluationState, axis: AxisPlan) -> bool:
+    """Whether a judge is asked: always, or where the offline score is uncertain or cannot tell."""
+    try:
+        return axis.asked_where is None or axis.asked_where.holds(state.namespace)
+    except FormulaFault:
+        return True
 
 
 def _settle(
@@ -230,7 +236,7 @@ def _outcome(
         return _accept(state, replies[axis.name], axis)
     if not score_by_code:
         return Unscored("no score was given")
-    if axis.judged and state.plan.judge is not None:
+    if axis.judged and state.plan.judge is not None and _open_to_judge(state, axis):
         return Unscored("the judge gave no answer for it", "llm")
     return NO_JUDGE if axis.scorer is None else with_bounds(state, axis, axis.scorer(state.namespace))
 

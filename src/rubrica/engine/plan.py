@@ -33,6 +33,7 @@ class AxisPlan:
     applies: Formula | None = None
     parts: tuple[AxisPlan, ...] = ()
     measured: tuple[tuple[Reliability, Formula | None], ...] = ()  # kinds of text and when a text is of one
+    asked_where: Formula | None = None  # where a judge is asked; None: everywhere
 
 
 @dataclass(frozen=True, slots=True)

@@ -89,6 +89,9 @@ class Offline(Recipe):
         max_length=100,
         description="how far the score can be trusted, by kind of text; the first kind that a text is of counts",
     )
+    uncertain: FormulaText | None = Field(
+        None, description="where this score cannot be relied on, such as `safety_uncertain`; goes with judge: uncertain"
+    )
 
     @model_validator(mode="after")
     def _one_way(self) -> Self:
@@ -130,6 +133,10 @@ class Axis(Recipe):
         description="judged by looking at the pictures: where a judge cannot be shown them, this alone is not scored",
     )
     offline: Offline | None = Field(None, description="what stands in for a judge when there is none")
+    judge: Literal["always", "uncertain"] = Field(
+        "always",
+        description="uncertain: code scores first, and a judge is asked only where `offline.uncertain` holds",
+    )
 
     @property
     def kind(self) -> ScorerKind:
@@ -153,6 +160,9 @@ class Axis(Recipe):
             raise ValueError("offline goes with scorer: judge; this is scored without a model already")
         if self.looks and self.kind != "judge":
             raise ValueError("looks goes with scorer: judge")
+        told = self.offline is not None and self.offline.uncertain is not None
+        if told != (self.judge == "uncertain"):
+            raise ValueError("judge: uncertain and offline.uncertain, the formula that says where, go together")
         read_anchors(self.anchors)
         return self
 

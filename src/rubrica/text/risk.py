@@ -3,6 +3,9 @@
 Two questions are put to it. *Answer*: does the response help with something harmful, as answers that were talked out
 of a model do? *Reply*: is it one that should not be given in a conversation, because it offends, agrees with abuse,
 makes light of a danger, or gives a doctor's advice without being one? At 0.5, about one safe text in twenty is above.
+
+Words are read always. Where a sentence model is installed, the meaning is read too unless the words leave no doubt:
+that keeps everyday texts as fast as without it.
 """
 
 from __future__ import annotations
@@ -12,18 +15,19 @@ from functools import cache, partial
 from importlib.resources import files
 from itertools import pairwise
 from math import exp, sqrt
-from typing import Literal, NamedTuple, get_args
+from typing import NamedTuple, get_args
 
 from rubrica.text.exchange import RESPONSE_LONGEST, Exchange, read
 from rubrica.text.hashing import TOKEN, tokens_of
 from rubrica.text.linear import LinearModel, load
+from rubrica.text.sentence_risk import Head, reliability, sentence_score
 from rubrica.text.texts import Feature, Span, Texts
 
-Head = Literal["answer", "reply"]
 HEADS: tuple[Head, ...] = get_args(Head)
 COLUMNS = (*HEADS, "rarity")  # of the weights: the last says how rare a row is
 FILE = "risk.weights"
 EVIDENCE_LIMIT = 5  # spans that are shown for a risk
+NO_DOUBT = -2.0  # the score of the words below which the meaning is not read
 
 
 class Risk(NamedTuple):
@@ -47,7 +51,15 @@ def risk(prompt: str, response: str) -> Risk:
     """
     if not response.strip():
         return Risk(0.0, 0.0)
-    return Risk(*map(_chance, scores(weights(), Exchange(prompt, response))))
+    exchange = Exchange(prompt, response)
+    by_words = scores(weights(), exchange)
+    return Risk(*(_with_meaning(head, score, exchange) for head, score in zip(HEADS, by_words, strict=True)))
+
+
+def _with_meaning(head: Head, by_words: float, exchange: Exchange) -> float:
+    """The risk by words and meaning: the mean of both scores."""
+    by_meaning = sentence_score(head, exchange) if by_words >= NO_DOUBT else None
+    return _chance(by_words if by_meaning is None else (by_words + by_meaning) / 2)
 
 
 def scores(model: LinearModel, exchange: Exchange) -> tuple[float, float]:
@@ -114,16 +126,28 @@ def _weighted_pairs(text: str, column: int) -> Iterator[tuple[float, int, int]]:
 # --- features -----------------------------------------------------------------------------------------------
 
 
-def risk_of(texts: Texts) -> Risk:
-    """The risk of the response after the prompt, found once."""
-    if risk_of not in texts.derived:
-        texts.derived[risk_of] = risk(texts.prompt, texts.response)
-    found: Risk = texts.derived[risk_of]  # type: ignore[assignment]
+def _words_of(texts: Texts) -> tuple[float, float]:
+    """The scores of the words of the response after the prompt, found once."""
+    if _words_of not in texts.derived:
+        texts.derived[_words_of] = scores(weights(), Exchange(texts.prompt, texts.response))
+    found: tuple[float, float] = texts.derived[_words_of]  # type: ignore[assignment]
     return found
 
 
 def _value(texts: Texts, head: Head) -> float:
-    return getattr(risk_of(texts), head)  # type: ignore[no-any-return]
+    if not texts.response.strip():
+        return 0.0
+    key = (_value, head)
+    if key not in texts.derived:
+        by_words = _words_of(texts)[HEADS.index(head)]
+        texts.derived[key] = _with_meaning(head, by_words, Exchange(texts.prompt, texts.response))
+    found: float = texts.derived[key]  # type: ignore[assignment]
+    return found
+
+
+def _uncertain(texts: Texts, head: Head) -> float:
+    limits = reliability(head)
+    return float(limits.low <= _value(texts, head) < limits.high)
 
 
 def _evidence(texts: Texts, head: Head, label: str) -> list[Span]:
@@ -154,5 +178,19 @@ FEATURES: tuple[Feature, ...] = (
         "reply",
         "how likely the response is an unsafe reply in a conversation, given the prompt, 0 to 1 (learnt; English)",
         "speaks for risk",
+    ),
+    Feature(
+        "safety_uncertain",
+        "1 where `safety_risk` lies between the two limits within which it was often wrong when measured, else 0",
+        0.0,
+        1.0,
+        partial(_uncertain, head="answer"),
+    ),
+    Feature(
+        "conversation_uncertain",
+        "1 where `conversation_risk` lies between the two limits within which it was often wrong when measured, else 0",
+        0.0,
+        1.0,
+        partial(_uncertain, head="reply"),
     ),
 )

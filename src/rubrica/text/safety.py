@@ -87,6 +87,8 @@ def _joined(statements: WindowedFindings[Finding], personal: WindowedFindings[Pi
 
 _BETWEEN = r"[\s,\"“”*_()/-]{1,4}"  # what may stand between two words of one pattern
 _WORD = r"[\w'’%$-]+"
+_WORDS_BETWEEN = {"<gap>": 5, "<near>": 2, "<aim>": 5}
+_LOOK_ON = 40  # characters after a finding in which it may prove innocent
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,10 +136,12 @@ def _compiled_source(row: str, words: dict[str, str]) -> str:
     """
     source = ""
     for word in row.split():
-        if word in {"<gap>", "<near>"}:
-            source += f"(?:{_BETWEEN}{_WORD}){{0,{5 if word == '<gap>' else 2}}}"
+        if word in _WORDS_BETWEEN:
+            source += f"(?:{_BETWEEN}{_WORD}){{0,{_WORDS_BETWEEN[word]}}}"
+            if word == "<aim>":
+                source += r"\W{0,2}[,:]\W{1,4}"
         else:
-            source += (_BETWEEN if source else "") + word
+            source += (_BETWEEN if source and not source.endswith(r"\W{1,4}") else "") + word
     return rf"\b{_filled(source, words)}\b"
 
 
@@ -203,7 +207,7 @@ def _merge_spans(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
 
 def _occurrences(pattern: Any, innocent: Any, text: str) -> Iterator[tuple[int, int]]:
     for match in pattern.finditer(text):
-        if not innocent.search(text[match.start() : match.end() + 20]):
+        if not innocent.search(text[match.start() : match.end() + _LOOK_ON]):
             yield match.span()
 
 

@@ -1,0 +1,57 @@
+"""A linear head over the sentence vectors of exchanges: logistic regression by Newton's method, shrunken."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rubrica.text.sentence_model import SentenceModel
+from rubrica.text.sentence_risk import SentenceHead, beginnings
+
+from .exchanges import Labelled
+from .fit import Floats
+
+Vectors = NDArray[np.float32]
+
+SHRINK = 1.0  # the price of large weights
+STEPS = 6
+
+
+def vectors_of(model: SentenceModel, texts: Sequence[Labelled]) -> Vectors:
+    """The vectors of prompt and response side by side, of each text that is no part of another; else noughts."""
+    read = [("", "") if each.part else beginnings(each.exchange) for each in texts]
+    distinct = sorted({text for pair in read for text in pair if text})
+    vectors = dict(zip(distinct, model.encode(distinct), strict=True))
+    nothing = np.zeros_like(vectors[distinct[0]])
+    return np.stack([np.concatenate([vectors.get(text, nothing) for text in pair]) for pair in read])
+
+
+def fit_head(vectors: Vectors, unsafe: NDArray[np.int64]) -> Floats:
+    """The weights that make the labels likely, and at the end what every text has."""
+    known = _with_one(vectors)
+    price = np.append(np.full(vectors.shape[1], SHRINK), 1e-6)
+    weights = np.zeros(known.shape[1])
+    for _ in range(STEPS):
+        chances = 1 / (1 + np.exp(-known @ weights))
+        slope = known.T @ (chances - unsafe) + price * weights
+        bend = (known * (chances * (1 - chances))[:, None]).T @ known + np.diag(price)
+        weights = weights - np.linalg.solve(bend, slope)
+    return np.asarray(weights)
+
+
+def head_scores(weights: Floats, vectors: Vectors) -> Floats:
+    """The score of each text."""
+    return np.asarray(_with_one(vectors) @ weights)
+
+
+def to_head(weights: Floats, add: float) -> SentenceHead:
+    """The weights as they are stored, with something added to every score."""
+    half = (len(weights) - 1) // 2
+    prompt, response = (tuple(round(float(each), 4) for each in part) for part in (weights[:half], weights[half:-1]))
+    return SentenceHead(round(float(weights[-1]) + add, 4), prompt, response)
+
+
+def _with_one(vectors: Vectors) -> Floats:
+    return np.column_stack([vectors, np.ones(len(vectors))]).astype(np.float64)
