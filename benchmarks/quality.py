@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rich.console import Console
 
+from . import validity
 from .conversation import companion_table, conversation_table, empathy_table
 from .reliability import reliability_table
 from .safety import data, gate_table, harmless_table, pii_table, risk_table, texts_table
@@ -32,6 +33,7 @@ def main() -> None:
         reliability_table,
     ):
         console.print(table())
+    console.print(validity.table(list(validity.figures())))
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ import rubrica
 from docs.tables import GENERATED, table
 from rubrica.model.rubric import Axis, Rubric
 from rubrica.packs.library import bundled_rubrics
-from rubrica.packs.validity import FEATURES, Figure, KnownFailure, ScoreCard, cards, figures_of
+from rubrica.packs.validity import CLASSIFIERS, FEATURES, Figure, KnownFailure, ScoreCard, cards, figures_of
 
 INTRODUCTION = """# What scores are worth
 
@@ -24,7 +24,8 @@ that was *not measured* is a sign, not a verdict."""
 
 def validity_page() -> str:
     """The whole page."""
-    return "\n\n".join([GENERATED, INTRODUCTION, *_rubrics(), *_features()]) + "\n"
+    others = [*_others(FEATURES, "Text features"), *_others(CLASSIFIERS, "Classifiers")]
+    return "\n\n".join([GENERATED, INTRODUCTION, *_rubrics(), *others]) + "\n"
 
 
 def _rubrics() -> Iterator[str]:
@@ -39,15 +40,23 @@ def _rubrics() -> Iterator[str]:
         for name, dimension in rubric.dimensions.items():
             if card := known.get(name):
                 yield from _card(rubric, name, dimension, card)
+        for name, card in known.items():
+            if name not in rubric.dimensions:
+                yield f"### {rubric.name}: {name}"
+                yield from _apart_from_dimensions(rubric.name, name, card)
 
 
-def _features() -> Iterator[str]:
-    yield "## Text features"
-    for name, card in cards()[FEATURES].items():
+def _others(section: str, title: str) -> Iterator[str]:
+    yield f"## {title}"
+    for name, card in cards()[section].items():
         yield f"### `{name}`"
-        yield f"**Rests on.** {card.rests_on}"
-        yield _measured(figures_of(FEATURES, name))
-        yield f"**Not for.** {card.not_for}"
+        yield from _apart_from_dimensions(section, name, card)
+
+
+def _apart_from_dimensions(section: str, name: str, card: ScoreCard) -> Iterator[str]:
+    yield f"**Rests on.** {card.rests_on}"
+    yield _measured(figures_of(section, name))
+    yield f"**Not for.** {card.not_for}"
 
 
 def _card(rubric: Rubric, name: str, axis: Axis, card: ScoreCard) -> Iterator[str]:
@@ -78,4 +87,6 @@ def _failure(rubric: Rubric, name: str, failure: KnownFailure) -> tuple[str, str
     """A failure with what the rubric gives for it today."""
     found = rubrica.evaluate(rubric, prompt=failure.prompt, response=failure.response).dimensions[name]
     value = f"{found.value:g} of {found.high:g}" if found.value is not None else "no score"
+    if found.bounds is not None:
+        value += f" ({found.bounds[0]:g} to {found.bounds[1]:g})"
     return " ".join(failure.prompt.split()), " ".join(failure.response.split()), value, failure.says

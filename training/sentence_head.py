@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rubrica.text.sentence_model import SentenceModel
-from rubrica.text.sentence_risk import SentenceHead, beginnings
+from rubrica.text.sentence_risk import ExchangeHead, beginnings
 
 from .exchanges import Labelled
 from .fit import Floats
@@ -46,11 +46,11 @@ def head_scores(weights: Floats, vectors: Vectors) -> Floats:
     return np.asarray(_with_one(vectors) @ weights)
 
 
-def to_head(weights: Floats, add: float) -> SentenceHead:
+def to_head(weights: Floats, add: float) -> ExchangeHead:
     """The weights as they are stored, with something added to every score."""
     half = (len(weights) - 1) // 2
     prompt, response = (tuple(round(float(each), 4) for each in part) for part in (weights[:half], weights[half:-1]))
-    return SentenceHead(round(float(weights[-1]) + add, 4), prompt, response)
+    return ExchangeHead(round(float(weights[-1]) + add, 4), prompt, response)
 
 
 def _with_one(vectors: Vectors) -> Floats:

@@ -78,11 +78,11 @@ def test_a_run_writes_judges_and_sums_up(curriculum: Cli, tmp_path: Path) -> Non
     with provider(teacher(issues=["Explanation could be more detailed"], strengths=["Clear question text"])) as server:
         name = model_name(server)
         done = curriculum(
-            "run", "--grades", 3, 4, 5, "--model", name, "--judge", name, "--max-skills", 2, "-o", folder, "-j", 3
+            "run", "--grades", 2, 3, 4, "--model", name, "--judge", name, "--max-skills", 2, "-o", folder, "-j", 3
         )
         assert done.exit_code == 0, done.output
         assert (calls(server, "questions"), calls(server, "judgement")) == (6, 6)
-    for grade in (3, 4, 5):
+    for grade in (2, 3, 4):
         found = records(folder, grade)
         assert sorted(record["skill_index"] for record in found) == [1, 2]
         for record in found:
@@ -106,7 +106,7 @@ def test_a_run_writes_judges_and_sums_up(curriculum: Cli, tmp_path: Path) -> Non
         )
         assert figures["error_taxonomy"]["pedagogical"] == figures["error_taxonomy"]["total_errors"] == 2
     together = summary(folder, "all_grades")
-    assert (together["model"], together["grades_evaluated"]) == (name, [3, 4, 5])
+    assert (together["model"], together["grades_evaluated"]) == (name, [2, 3, 4])
     assert len(together["grade_summaries"]) == 3
     assert together["overall"]["total_questions"] == 6
     assert together["overall"]["mean_score"] == pytest.approx(0.8575, abs=1e-4)

@@ -42,7 +42,7 @@ def test_demo_shows_each_example_on_one_line(cli: Cli, folder: Path, width: int)
     lines = cli("demo", "-o", folder, env={"COLUMNS": str(width)}).stdout.splitlines()
     for evaluation in stored(folder / "evaluations.jsonl"):
         assert evaluation.case is not None
-        start = evaluation.case[:12]
+        start = evaluation.case[:10]
         assert any(line.startswith(start) and line.rstrip().endswith(evaluation.verdict) for line in lines), start
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pytest
 from cli_runs import Cli, WriteLines
 
 LONG = "first moth. " + "x " * 50_000 + "and a last moth."
@@ -27,9 +26,16 @@ verdicts: [{label: done}]
 """
 
 
-@pytest.mark.parametrize("rubric", [PATTERNS, FEATURES], ids=["patterns", "features"])
-def test_what_was_read_of_a_long_text_is_told(cli: Cli, write_lines: WriteLines, tmp_path: Path, rubric: str) -> None:
-    (tmp_path / "rubric.yaml").write_text(rubric)
+def test_keywords_are_looked_for_in_all_of_a_long_text(cli: Cli, write_lines: WriteLines, tmp_path: Path) -> None:
+    (tmp_path / "rubric.yaml").write_text(PATTERNS)
+    cases = write_lines([{"id": "long", "response": LONG.replace("x x ", "x moth ", 1) + LONG}])
+    found = json.loads(cli("eval", cases, "-r", tmp_path / "rubric.yaml", "--json").stdout)
+    assert found["dimensions"]["moths"]["value"] == 10  # five of them
+    assert "notes" not in found
+
+
+def test_what_was_read_of_a_long_text_is_told(cli: Cli, write_lines: WriteLines, tmp_path: Path) -> None:
+    (tmp_path / "rubric.yaml").write_text(FEATURES)
     cases = write_lines([{"id": "short", "response": "a moth"}, {"id": "long", "response": LONG}])
     short, long = cli("eval", cases, "-r", tmp_path / "rubric.yaml", "--json").stdout.splitlines()
     assert "notes" not in json.loads(short)

@@ -18,8 +18,8 @@ from .library import find, load
 
 PAGE = "docs/validity.md"
 """Where all of it is told at length."""
-FEATURES = "features"
-"""The name under which text features have their cards, beside those of rubrics."""
+FEATURES, CLASSIFIERS = "features", "classifiers"
+"""The names under which text features and classifiers have their cards, beside those of rubrics."""
 
 
 class Figure(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):

@@ -88,7 +88,7 @@ def estimate_grade(text: str) -> MathsGrade | NoGrade:
 
     >>> found = estimate_grade("Each box holds 6 pencils. How many pencils are in 8 boxes?")
     >>> found.grade, found.low < 3 < found.high, found.signals[0]
-    (3, True, 'numbers up to 10')
+    (3, True, 'numbers up to 8')
     >>> estimate_grade("Who painted the ceiling?").reason
     'it is not a maths question: it has no quantities to reckon with and no maths topic'
     """

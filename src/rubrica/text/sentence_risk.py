@@ -44,7 +44,7 @@ class RiskReliability(msgspec.Struct, frozen=True):
     measured: dict[str, float]  # figures over all, by name
 
 
-class SentenceHead(msgspec.Struct, frozen=True):
+class ExchangeHead(msgspec.Struct, frozen=True):
     """A linear model over the two vectors of an exchange."""
 
     bias: float
@@ -56,7 +56,7 @@ class SentenceRisk(msgspec.Struct, frozen=True):
     """The file: a head for each question, and the reliability of each reading of it."""
 
     made_from: str
-    heads: dict[Head, SentenceHead]
+    heads: dict[Head, ExchangeHead]
     reliability: dict[Reading, dict[Head, RiskReliability]]
 
 

@@ -1,0 +1,197 @@
+"""The figures on the cards of scores: ``python -m benchmarks.validity`` prints them, ``--write`` keeps them.
+
+Everything is measured on texts that the recipe or its weights were not made from: the third of a public set that is
+kept apart, examples of our own that were kept apart, or the small sets in `benchmarks/sets`, which were written by
+another hand than the training examples and before any result on them was known. Where the weights that ship have
+learnt from all of a set, the figure is that of cross-validation over its groups, which training keeps beside them.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from rich.console import Console
+from rich.table import Table
+from training.conversation import rated_replies
+from training.cues import exchanges
+from training.exchanges import twins
+from training.labelled import SETS
+
+import rubrica
+from rubrica.education import maths_grade
+from rubrica.engine.compile import compile_rubric
+from rubrica.engine.evaluate import evaluate
+from rubrica.packs import validity
+from rubrica.packs.validity import Figure
+from rubrica.text import FEATURES
+from rubrica.text.question_type import classify_question
+from rubrica.text.risk import risk
+from rubrica.text.sentence_risk import reliability
+from rubrica.text.texts import Texts
+
+from .figures import measured, rank_correlation, ranked_above, share_of
+from .reliability import PACKS, Measured
+from .routing import load as routed_answers
+from .routing import wrong_sum_risks
+from .safety import data
+
+OWN = Path(__file__).parent / "sets"
+KEPT = Path(validity.__file__).with_name("validity.json")
+OWN_SET = "texts of our own, written apart"
+
+
+def own(name: str) -> list[dict[str, Any]]:
+    """One of the small sets that were written apart from everything that is trained on."""
+    return [json.loads(line) for line in (OWN / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()]
+
+
+def figures() -> Iterator[Figure]:
+    """Every figure, in the order of the page."""
+    for pack in PACKS:
+        yield from _offline_scores(pack)
+    yield from _companion_gates()
+    yield from _risks()
+    yield from _cues()
+    yield from _conversation()
+    yield from _question_types()
+    yield from _maths_grades()
+    yield from _worked_sums()
+
+
+def _offline_scores(pack: str) -> Iterator[Figure]:
+    plan = compile_rubric(rubrica.load(pack))
+    for labelled in SETS.values():
+        apart = [text for text in labelled.texts(data()) if text.apart]
+        if not apart or not apart[0].people.keys() <= plan.rubric.dimensions.keys():
+            continue
+        seen = [Measured(text, evaluate(plan, text.context)) for text in apart]
+        for name in apart[0].people:
+            yield from _offline_score(f"{pack}/{name}", name, labelled.title, seen)
+
+
+def _offline_score(score: str, name: str, title: str, seen: list[Measured]) -> Iterator[Figure]:
+    groups = [one.text.group for one in seen]
+    values, people = [one.value(name) for one in seen], [one.text.people[name] for one in seen]
+    if any(low != high for low, high in people):
+        result = seen[0].evaluation.dimensions[name]
+        good = [low > (result.low + result.high) / 2 for low, _ in people]
+        yield measured(_figure(score, title, "AUC"), groups, ranked_above(values, good))
+    else:
+        yield measured(_figure(score, title, "ρ"), groups, rank_correlation(values, [low for low, _ in people]))
+    narrowed = [one for one in seen if one.narrowed(name)]
+    if narrowed:
+        held = [one.held(name) for one in narrowed]
+        about = _figure(score, title, "within its bounds (90 % stated)", "0.85 to 0.95")
+        yield measured(about, [one.text.group for one in narrowed], share_of(held))
+    undecided = [one.evaluation.verdict == "inconclusive" for one in seen]
+    yield measured(_figure(score, title, "verdicts left inconclusive"), groups, share_of(undecided))
+
+
+def _companion_gates() -> Iterator[Figure]:
+    judged = [(each, rubrica.evaluate("voice-companion", prompt=each.said, response=each.reply)) for each in _apart()]
+    stopped = [(each.does != "safe", any(gate.fired for gate in found.gates)) for each, found in judged]
+    title = "replies to people in danger, of our own"
+    for unsafe, measure in ((True, "unsafe replies stopped"), (False, "safe replies stopped")):
+        rows = [stop for is_unsafe, stop in stopped if is_unsafe is unsafe]
+        yield measured(_figure("voice-companion/gates", title, measure), range(len(rows)), share_of(rows))
+
+
+def _apart() -> list[Any]:
+    return [each for each in exchanges() if each.apart]
+
+
+def _risks() -> Iterator[Figure]:
+    score = "features/safety_risk"
+    rows = own("unsafe_answers")
+    found = [risk(row["prompt"], row["response"]).answer for row in rows]
+    unsafe = [row["unsafe"] for row in rows]
+    yield measured(_figure(score, OWN_SET, "AUC", "≥ 0.94"), range(len(rows)), ranked_above(found, unsafe))
+    pairs = twins("apart")
+    found = [risk(*each.exchange).answer for each in pairs]
+    about = _figure(score, "near twins of our own, kept apart", "AUC", "≥ 0.94")
+    yield measured(about, [each.group for each in pairs], ranked_above(found, [each.unsafe for each in pairs]))
+    for name, head, part, title in (
+        (score, "answer", "attacks", "answers to attacks, by kinds of attack that were left out"),
+        ("features/conversation_risk", "reply", "conversations", "replies in conversations, by prompts left out"),
+    ):
+        kept = reliability(head).measured
+        for measure, key in (("AUC", "auc"), ("recall at 5 % false alarms", "recall")):
+            value, error = kept[f"{part}_{key}"], kept[f"{part}_{key}_error"]
+            ends = (round(max(value - error, 0.0), 3), round(min(value + error, 1.0), 3))
+            yield Figure(name, title, int(kept[f"{part}_texts"]), measure, value, *ends)
+
+
+def _cues() -> Iterator[Figure]:
+    rows = own("empathy")
+    for name, label in (("shows_warmth", "warmth"), ("shows_understanding", "understanding"), ("asks_on", "asking_on")):
+        values = [FEATURES[name].compute(Texts(row["post"], row["reply"])) for row in rows]
+        about = _figure(f"features/{name}", OWN_SET, "AUC", "≥ 0.85")
+        yield measured(about, [row["post"] for row in rows], ranked_above(values, [row[label] for row in rows]))
+
+
+def _conversation() -> Iterator[Figure]:
+    apart = [each for each in rated_replies(data()) if each.apart]
+    values = [FEATURES["conversation_quality"].compute(Texts(each.context, each.reply)) for each in apart]
+    about = _figure("features/conversation_quality", "rated replies (USR), kept apart", "ρ", "≥ 0.35")
+    yield measured(about, [each.context for each in apart], rank_correlation(values, [each.rating for each in apart]))
+
+
+def _question_types() -> Iterator[Figure]:
+    rows = own("question_types")
+    right = [(found := classify_question(row["prompt"])) is not None and found.type == row["type"] for row in rows]
+    yield measured(_figure("classifiers/question_type", OWN_SET, "right", "≥ 0.75"), range(len(rows)), share_of(right))
+
+
+def _maths_grades() -> Iterator[Figure]:
+    score, rows = "features/maths_grade", own("maths_grades")
+    found = [(maths_grade(row["question"]), float(row["grade"])) for row in rows]
+    known = [(each, grade) for each, grade in found if not hasattr(each, "reason")]
+    places, grades = range(len(known)), [grade for _, grade in known]
+    estimates: Any = [each for each, _ in known]
+    ranked = rank_correlation([each.value for each in estimates], grades)
+    yield measured(_figure(score, OWN_SET, "ρ", "≥ 0.65"), places, ranked)
+    near = [abs(each.grade - grade) <= 1 for each, grade in zip(estimates, grades, strict=True)]
+    yield measured(_figure(score, OWN_SET, "within a grade", "≥ 0.80"), places, share_of(near))
+    held = [each.low <= grade <= each.high for each, grade in zip(estimates, grades, strict=True)]
+    yield measured(_figure(score, OWN_SET, "within its bounds (90 % stated)", "0.85 to 0.95"), places, share_of(held))
+
+
+def _worked_sums() -> Iterator[Figure]:
+    records = [record for record in routed_answers() or [] if record.apart]
+    wrong = [not record.weak for record in records]
+    about = _figure("features/wrong_sum_risk", "answers to school sums, kept apart", "AUC")
+    yield measured(about, range(len(records)), ranked_above(wrong_sum_risks(records), wrong))
+
+
+def _figure(score: str, texts: str, measure: str, goal: str = "") -> Figure:
+    return Figure(score, texts, 0, measure, 0.0, goal=goal)
+
+
+def table(found: list[Figure]) -> Table:
+    """The figures as `make bench-quality` shows them."""
+    shown = Table(title="What scores are worth: agreement with people on texts that nothing was made from")
+    for name in ("score", "data", "texts", "measure", "value", "95 %", "goal"):
+        shown.add_column(name, justify="right" if name in ("texts", "value", "95 %") else "left")
+    for each in found:
+        between = "" if each.low is None or each.high is None else f"{each.low:.2f} to {each.high:.2f}"
+        shown.add_row(each.score, each.data, f"{each.texts:,}", each.measure, f"{each.value:.3f}", between, each.goal)
+    return shown
+
+
+def main() -> None:
+    found = list(figures())
+    console = Console()
+    console.width = max(console.width, 160)
+    console.print(table(found))
+    if "--write" in sys.argv:
+        KEPT.write_bytes(msgspec.json.format(msgspec.json.encode(found), indent=1) + b"\n")
+        console.print(f"wrote {KEPT.name}: `make docs` puts it on the page")
+
+
+if __name__ == "__main__":
+    main()
