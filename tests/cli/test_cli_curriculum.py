@@ -75,14 +75,21 @@ def test_grades_are_written_as_people_like(args: list[str], grades: list[int]) -
 
 def test_a_run_writes_judges_and_sums_up(curriculum: Cli, tmp_path: Path) -> None:
     folder = tmp_path / "out"
-    with provider(teacher(issues=["Explanation could be more detailed"], strengths=["Clear question text"])) as server:
+    seats = question(  # fits all three grades
+        question="A hall has 24 equal rows of 36 seats. How many seats are there in all?",
+        options=["A) 60", "B) 764", "C) 864", "D) 8640"],
+        explanation="First, see that there are 24 equal rows with 36 seats in each. Next, think of 24 times 36. Then "
+        "check in parts, because equal rows can be counted on.",
+    )
+    remarks = {"issues": ["Explanation could be more detailed"], "strengths": ["Clear question text"]}
+    with provider(teacher(lambda _: json.dumps({"questions": [seats]}), **remarks)) as server:
         name = model_name(server)
         done = curriculum(
-            "run", "--grades", 2, 3, 4, "--model", name, "--judge", name, "--max-skills", 2, "-o", folder, "-j", 3
+            "run", "--grades", 3, 4, 5, "--model", name, "--judge", name, "--max-skills", 2, "-o", folder, "-j", 3
         )
         assert done.exit_code == 0, done.output
         assert (calls(server, "questions"), calls(server, "judgement")) == (6, 6)
-    for grade in (2, 3, 4):
+    for grade in (3, 4, 5):
         found = records(folder, grade)
         assert sorted(record["skill_index"] for record in found) == [1, 2]
         for record in found:
@@ -106,7 +113,7 @@ def test_a_run_writes_judges_and_sums_up(curriculum: Cli, tmp_path: Path) -> Non
         )
         assert figures["error_taxonomy"]["pedagogical"] == figures["error_taxonomy"]["total_errors"] == 2
     together = summary(folder, "all_grades")
-    assert (together["model"], together["grades_evaluated"]) == (name, [2, 3, 4])
+    assert (together["model"], together["grades_evaluated"]) == (name, [3, 4, 5])
     assert len(together["grade_summaries"]) == 3
     assert together["overall"]["total_questions"] == 6
     assert together["overall"]["mean_score"] == pytest.approx(0.8575, abs=1e-4)
