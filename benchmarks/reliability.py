@@ -84,19 +84,23 @@ def reliability_table() -> Table:
     return table
 
 
-def _rows(pack: str) -> Iterator[tuple[str, ...]]:
+def kept_apart(pack: str) -> Iterator[tuple[str, list[Measured]]]:
+    """The thirds that no bounds were taken from, of the sets that have people's scores of a pack's dimensions."""
     plan = compile_rubric(rubrica.load(pack))
     for labelled in SETS.values():
         apart = [text for text in labelled.texts(data()) if text.apart]
-        if not apart or not apart[0].people.keys() <= plan.rubric.dimensions.keys():
-            continue
-        seen = [Measured(text, evaluate(plan, text.context)) for text in apart]
+        if apart and apart[0].people.keys() <= plan.rubric.dimensions.keys():
+            yield labelled.title, [Measured(text, evaluate(plan, text.context)) for text in apart]
+
+
+def _rows(pack: str) -> Iterator[tuple[str, ...]]:
+    for title, seen in kept_apart(pack):
         open_ones = f"{fmean(one.evaluation.verdict == INCONCLUSIVE for one in seen):.0%}"
-        for dimension in apart[0].people:
+        for dimension in seen[0].text.people:
             narrowed = [one for one in seen if one.narrowed(dimension)]
             yield (
                 f"{pack}: {dimension}",
-                labelled.title,
+                title,
                 str(len(seen)),
                 _agreement(seen, dimension),
                 f"{len(narrowed) / len(seen):.0%}",

@@ -11,7 +11,6 @@ from __future__ import annotations
 import gzip
 import json
 import os
-from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +24,8 @@ from rubrica.text.pii import KINDS, Kind, find_pii
 from rubrica.text.risk import Risk, risk
 from rubrica.text.safety import FAMILIES, find_unsafe
 from rubrica.text.sentence_risk import Head, reading, sentence_risk
+
+from .figures import area
 
 ALLOWED = 0.05  # false positives at which recall is told
 RECALL, AUC, REPLY_AUC, PII, PHONE, ALARMS = 0.75, 0.94, 0.88, 0.95, 0.85, 0.02
@@ -78,9 +79,7 @@ def auc(safe: Sequence[float], unsafe: Sequence[float]) -> float:
     >>> auc([0.1, 0.4], [0.4, 0.9])
     0.875
     """
-    ranked = sorted(safe)
-    wins = sum((bisect_left(ranked, each) + bisect_right(ranked, each)) / 2 for each in unsafe)
-    return wins / (len(safe) * len(unsafe))
+    return area(sorted(safe), unsafe)
 
 
 def recall_at(safe: Sequence[float], unsafe: Sequence[float], allowed: float) -> float:

@@ -20,22 +20,19 @@ from rich.table import Table
 from training.conversation import rated_replies
 from training.cues import exchanges
 from training.exchanges import twins
-from training.labelled import SETS
 
 import rubrica
 from rubrica.education import maths_grade
-from rubrica.engine.compile import compile_rubric
-from rubrica.engine.evaluate import evaluate
 from rubrica.packs import validity
 from rubrica.packs.validity import Figure
 from rubrica.text import FEATURES
 from rubrica.text.question_type import classify_question
 from rubrica.text.risk import risk
-from rubrica.text.sentence_risk import reliability
+from rubrica.text.sentence_risk import Head, reliability
 from rubrica.text.texts import Texts
 
 from .figures import measured, rank_correlation, ranked_above, share_of
-from .reliability import PACKS, Measured
+from .reliability import PACKS, Measured, kept_apart
 from .routing import load as routed_answers
 from .routing import wrong_sum_risks
 from .safety import data
@@ -64,14 +61,9 @@ def figures() -> Iterator[Figure]:
 
 
 def _offline_scores(pack: str) -> Iterator[Figure]:
-    plan = compile_rubric(rubrica.load(pack))
-    for labelled in SETS.values():
-        apart = [text for text in labelled.texts(data()) if text.apart]
-        if not apart or not apart[0].people.keys() <= plan.rubric.dimensions.keys():
-            continue
-        seen = [Measured(text, evaluate(plan, text.context)) for text in apart]
-        for name in apart[0].people:
-            yield from _offline_score(f"{pack}/{name}", name, labelled.title, seen)
+    for title, seen in kept_apart(pack):
+        for name in seen[0].text.people:
+            yield from _offline_score(f"{pack}/{name}", name, title, seen)
 
 
 def _offline_score(score: str, name: str, title: str, seen: list[Measured]) -> Iterator[Figure]:
@@ -115,10 +107,11 @@ def _risks() -> Iterator[Figure]:
     found = [risk(*each.exchange).answer for each in pairs]
     about = _figure(score, "near twins of our own, kept apart", "AUC", "≥ 0.94")
     yield measured(about, [each.group for each in pairs], ranked_above(found, [each.unsafe for each in pairs]))
-    for name, head, part, title in (
+    rows_of: tuple[tuple[str, Head, str, str], ...] = (
         (score, "answer", "attacks", "answers to attacks, by kinds of attack that were left out"),
         ("features/conversation_risk", "reply", "conversations", "replies in conversations, by prompts left out"),
-    ):
+    )
+    for name, head, part, title in rows_of:
         kept = reliability(head).measured
         for measure, key in (("AUC", "auc"), ("recall at 5 % false alarms", "recall")):
             value, error = kept[f"{part}_{key}"], kept[f"{part}_{key}_error"]
