@@ -81,7 +81,7 @@ def test_a_run_writes_judges_and_sums_up(curriculum: Cli, tmp_path: Path) -> Non
         explanation="First, see that there are 24 equal rows with 36 seats in each. Next, think of 24 times 36. Then "
         "check in parts, because equal rows can be counted on.",
     )
-    remarks = {"issues": ["Explanation could be more detailed"], "strengths": ["Clear question text"]}
+    remarks: dict[str, Any] = {"issues": ["Explanation could be more detailed"], "strengths": ["Clear question text"]}
     with provider(teacher(lambda _: json.dumps({"questions": [seats]}), **remarks)) as server:
         name = model_name(server)
         done = curriculum(
