@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import ipaddress
+import os
 import socket
 from typing import Any
 
 import pytest
 from hypothesis import settings
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy is there: tests already run on every core
 
 pytest_plugins = ["databases"]  # the fixtures `database`, `database_url` and what they stand on
 

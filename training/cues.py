@@ -7,7 +7,7 @@ of the replies, and the second half of the companion's, is kept apart and only m
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -250,15 +250,27 @@ def fit_cue(name: str, examples: Sequence[CueExample], *, by_meaning: bool) -> C
     return CueWeights(tuple(rounded[lines.meaning : -1]), rounded[-1], tuple(rounded[: lines.meaning]))
 
 
+def learnt_examples() -> dict[Field, list[CueExample]]:
+    """What is not kept apart, by what it is said in."""
+    fields: tuple[Field, ...] = ("prompt", "response")
+    return {field: [each for each in examples_of(field) if not each.apart] for field in fields}
+
+
+def digest_of(learnt: Mapping[Field, Sequence[CueExample]]) -> str:
+    """What tells one set of examples from another."""
+    return digest(
+        [(each.text, sorted(each.has), sorted(each.has_not)) for several in learnt.values() for each in several]
+    )
+
+
 def train() -> CueModel:
     """All cues, from what is not kept apart."""
-    learnt = {field: [each for each in examples_of(field) if not each.apart] for field in ("prompt", "response")}
+    learnt = learnt_examples()
     by_meaning, by_phrase = (
         {name: fit_cue(name, learnt[each.field], by_meaning=meant) for name, each in cues().items()}
         for meant in (True, False)
     )
-    told = [(each.text, sorted(each.has), sorted(each.has_not)) for several in learnt.values() for each in several]
-    return CueModel(digest(told), by_meaning, by_phrase)
+    return CueModel(digest_of(learnt), by_meaning, by_phrase)
 
 
 def main() -> None:
