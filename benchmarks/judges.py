@@ -28,8 +28,10 @@ from rubrica.llm.connect import connect
 from rubrica.llm.http import HttpAnswer, HttpSession
 from rubrica.llm.provider import ProviderLimits
 from rubrica.llm.settings import Settings
+from rubrica.model.dimensions import Axis
 from rubrica.model.evaluation import DimensionResult, Evaluation
-from rubrica.model.rubric import Axis, Judging, Rubric
+from rubrica.model.judge_options import Judging
+from rubrica.model.rubric import Rubric
 from rubrica.packs.library import examples, load
 
 from .floor import Ratio

@@ -13,7 +13,7 @@ from pydantic.fields import FieldInfo
 from rubrica.cli.features import feature_markdown
 from rubrica.formula import FUNCTIONS
 from rubrica.llm.provider_table import PROVIDERS
-from rubrica.model import calibration, reliability, rubric, rules
+from rubrica.model import calibration, decisions, dimensions, judge_options, reliability, rubric, rules
 from rubrica.model.bounds import LARGEST_NUMBER
 from rubrica.model.context import Context, Image, Message, Metadata, Round
 from rubrica.model.scale import Scale
@@ -83,22 +83,22 @@ FEATURE_GROUPS: tuple[tuple[str, str, Sequence[Feature]], ...] = (
 PARTS: tuple[tuple[str, type[BaseModel]], ...] = (
     ("The rubric", rubric.Rubric),
     ("`scale`", Scale),
-    ("A dimension", rubric.Dimension),
-    ("`offline`", rubric.Offline),
+    ("A dimension", dimensions.Dimension),
+    ("`offline`", dimensions.Offline),
     ("A kind of text under `reliability`", reliability.Reliability),
-    ("A part of a dimension", rubric.Part),
-    ("A line of `checks`", rubric.Check),
-    ("A section", rubric.Section),
-    ("`profiles`", rubric.Profiles),
-    ("A profile", rubric.Profile),
-    ("`notes`", rubric.Notes),
-    ("A note", rubric.Note),
-    ("`score`", rubric.ScoreSpec),
-    ("A gate", rubric.Gate),
-    ("A verdict", rubric.Verdict),
-    ("`on_unscored`", rubric.OnUnscored),
-    ("`judging`", rubric.Judging),
-    ("`normalization`", rubric.Normalisation),
+    ("A part of a dimension", dimensions.Part),
+    ("A line of `checks`", dimensions.Check),
+    ("A section", decisions.Section),
+    ("`profiles`", decisions.Profiles),
+    ("A profile", decisions.Profile),
+    ("`notes`", judge_options.Notes),
+    ("A note", judge_options.Note),
+    ("`score`", decisions.ScoreSpec),
+    ("A gate", decisions.Gate),
+    ("A verdict", decisions.Verdict),
+    ("`on_unscored`", decisions.OnUnscored),
+    ("`judging`", judge_options.Judging),
+    ("`normalization`", judge_options.Normalisation),
     ("`calibration`", calibration.Calibration),
     ("A correction under `calibration`", calibration.Correction),
     ("A judge of a correction", calibration.JudgeCorrection),
@@ -108,7 +108,7 @@ PARTS: tuple[tuple[str, type[BaseModel]], ...] = (
     ("`choices` under `calibration`", calibration.ChoiceWeights),
     ("`right`", calibration.PanelTrial),
     ("A named pattern", rules.Pattern),
-    ("A context name", rubric.ContextName),
+    ("A context name", judge_options.ContextName),
     *(part for kind in RULE_TYPES for part in ((f"Rule: `{kind.name}`", kind.document), *(kind.parts or {}).items())),
     ("The short form", ShortForm),
     ("The context", Context),

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import rubrica
 from docs.tables import GENERATED, table
-from rubrica.model.rubric import Axis, Rubric
+from rubrica.model.dimensions import Axis
+from rubrica.model.rubric import Rubric
 from rubrica.packs.library import bundled_rubrics
 from rubrica.packs.validity import CLASSIFIERS, FEATURES, Figure, KnownFailure, ScoreCard, cards, figures_of
 

@@ -15,8 +15,9 @@ from rubrica.engine.compile import compile_rubric
 from rubrica.engine.evaluate import aevaluate
 from rubrica.judges.panel import Panel, Pooling
 from rubrica.model.context import Context
+from rubrica.model.dimensions import Axis
 from rubrica.model.evaluation import Evaluation, Score, Unscored
-from rubrica.model.rubric import Axis, Rubric
+from rubrica.model.rubric import Rubric
 from rubrica.packs.library import load
 
 RUBRIC = """\

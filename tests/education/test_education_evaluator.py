@@ -26,8 +26,8 @@ from rubrica.errors import InputError, RubricaError
 from rubrica.judges.judge import ModelJudge
 from rubrica.llm.scripted import ScriptedModel
 from rubrica.model.context import Context
+from rubrica.model.dimensions import Axis
 from rubrica.model.evaluation import Score
-from rubrica.model.rubric import Axis
 from rubrica.packs.library import load
 
 REQUEST = GenerateQuestionsRequest(grade=3, count=3, instructions="Equal groups: multiply to find how many in all")

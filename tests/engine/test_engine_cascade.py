@@ -12,8 +12,9 @@ from pydantic import ValidationError
 import rubrica
 from rubrica.engine.evaluate import aevaluate, evaluate
 from rubrica.model.context import Context
+from rubrica.model.dimensions import Axis
 from rubrica.model.evaluation import Evaluation, Score, Unscored
-from rubrica.model.rubric import Axis, Rubric
+from rubrica.model.rubric import Rubric
 
 DOCUMENT: dict[str, object] = {
     "name": "cascade",

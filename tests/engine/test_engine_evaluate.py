@@ -14,7 +14,7 @@ import rubrica
 from rubrica import Context, ContextError, Evaluation, Score, Unscored
 from rubrica.engine.cases import Case, read_case
 from rubrica.engine.evaluate import evaluate
-from rubrica.model.rubric import Axis
+from rubrica.model.dimensions import Axis
 
 
 def rubric(**changes: Any) -> dict[str, Any]:

@@ -15,7 +15,7 @@ import rubrica
 from rubrica import Context, Evaluation, Score, Unscored
 from rubrica.engine.rejudge import rejudge
 from rubrica.errors import RubricError
-from rubrica.model.rubric import Axis
+from rubrica.model.dimensions import Axis
 
 SHORT = {"kind": "a few words", "when": "word_count < 4", "below": 2, "above": 1, "texts": 40, "right": {"pass": 0.8}}
 CERTAIN = {"kind": "nothing to read", "when": "is_empty > 0", "below": 0, "above": 0}

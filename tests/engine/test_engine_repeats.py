@@ -17,8 +17,8 @@ from rubrica.judges.judge import ModelJudge
 from rubrica.judges.panel import Panel, Pooling
 from rubrica.llm.model import ModelError, Request
 from rubrica.llm.scripted import ScriptedModel
+from rubrica.model.dimensions import Axis
 from rubrica.model.judge import Judge
-from rubrica.model.rubric import Axis
 from rubrica.packs.library import PACKS, examples, load
 
 DOCUMENT: dict[str, Any] = {

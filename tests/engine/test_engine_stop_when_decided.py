@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import rubrica
 from rubrica import Context, Score, Unscored
-from rubrica.model.rubric import Axis
+from rubrica.model.dimensions import Axis
 
 NAMES = ("accuracy", "clarity", "depth", "tone", "care")
 

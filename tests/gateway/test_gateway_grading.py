@@ -22,8 +22,8 @@ from rubrica.gateway.settings import GatewaySettings
 from rubrica.gateway.variants import with_judging, with_thresholds
 from rubrica.llm.settings import Settings
 from rubrica.model.context import Context
+from rubrica.model.dimensions import Axis
 from rubrica.model.evaluation import Cost, Score, Unscored
-from rubrica.model.rubric import Axis
 
 GOOD = "The capital of France is Paris."
 

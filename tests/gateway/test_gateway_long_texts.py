@@ -18,9 +18,9 @@ from rubrica.gateway.chat import Chat, ChatTurn, read_chat
 from rubrica.gateway.grading import Grade, Grader, excerpt_of
 from rubrica.gateway.workers import GradingBusyError, Workers
 from rubrica.model.context import Context
+from rubrica.model.dimensions import Axis
 from rubrica.model.evaluation import Score
 from rubrica.model.judge import Judge
-from rubrica.model.rubric import Axis
 
 LONG = "The capital of France is Paris, and 2 + 2 = 4. " * 43_000  # two million characters
 

@@ -25,8 +25,8 @@ from rubrica.judges.calibration import (
 from rubrica.judges.labels import Label, read_labels
 from rubrica.model.calibration import Calibration
 from rubrica.model.context import Context
+from rubrica.model.dimensions import Axis
 from rubrica.model.evaluation import Score, Unscored
-from rubrica.model.rubric import Axis
 from rubrica.model.scale import Scale
 
 SCALES = {"tone": Scale(min=1, max=10), "facts": Scale(min=0, max=1)}

@@ -17,8 +17,9 @@ from rubrica.judges.labels import ChoiceLabel, Label, read_labels
 from rubrica.judges.panel import Panel, Pooling
 from rubrica.judges.panel_lesson import learn_choices
 from rubrica.model.context import Context
+from rubrica.model.dimensions import Axis
 from rubrica.model.evaluation import Score, Vote
-from rubrica.model.rubric import Axis, Rubric
+from rubrica.model.rubric import Rubric
 from rubrica.model.scale import Scale
 
 SCALES = {"tone": Scale(min=1, max=10), "passes": Scale(min=0, max=1)}

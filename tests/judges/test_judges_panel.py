@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from rubrica.errors import ContextError, RubricaError
 from rubrica.judges.panel import Panel, Pooling, axis_agreement, verdicts
 from rubrica.model.context import Context
+from rubrica.model.dimensions import Axis
 from rubrica.model.evaluation import Cost, Score, Unscored, Vote
 from rubrica.model.judge import Judge
-from rubrica.model.rubric import Axis
 from rubrica.model.scale import Scale
 from rubrica.scoring.agreement import NO_PAIRS
 from rubrica.scoring.pooling import Pool

@@ -13,8 +13,8 @@ from rubrica.judges.fence import JudgedTexts
 from rubrica.judges.judge import ModelJudge, ResponseReview
 from rubrica.judges.reply import read_wholes
 from rubrica.llm.model import Reply, Request, Usage
+from rubrica.model.dimensions import Axis
 from rubrica.model.evaluation import Unscored
-from rubrica.model.rubric import Axis
 from rubrica.model.scale import Scale
 
 TEN = Scale(min=1, max=10)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rubrica.errors import RubricError
-from rubrica.model.rubric import Normalisation
+from rubrica.model.judge_options import Normalisation
 from rubrica.studio.builder import bands, notes
 from rubrica.studio.builder.bands import USUAL, Band, bands_of, coverage, rows_of
 from rubrica.studio.builder.checking import DraftSample, check_draft, check_payload, payload

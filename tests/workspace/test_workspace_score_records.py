@@ -14,8 +14,8 @@ import pytest
 import rubrica
 from rubrica.engine.plan import Plan
 from rubrica.model.context import Context
+from rubrica.model.dimensions import Axis
 from rubrica.model.evaluation import Evaluation, Score
-from rubrica.model.rubric import Axis
 from rubrica.workspace import score_records
 from rubrica.workspace.score_records import judge, judge_all, outcome, record, snapshot
 

@@ -18,8 +18,9 @@ from rubrica.engine.rejudge import rejudge
 from rubrica.errors import RubricaError
 from rubrica.judges.panel import Pooling
 from rubrica.model.context import Context
+from rubrica.model.dimensions import Axis
 from rubrica.model.evaluation import DimensionResult, Evaluation, Score, Unscored
-from rubrica.model.rubric import Axis, Rubric
+from rubrica.model.rubric import Rubric
 from rubrica.report.figures import count_of
 from rubrica.runs.files.case_source import lines_of
 from rubrica.scoring.pooling import level_judges

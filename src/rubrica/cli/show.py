@@ -10,7 +10,10 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from rubrica.model.rubric import Axis, ContextName, Dimension, Gate, Profiles, Rubric, Verdict
+from rubrica.model.decisions import Gate, Profiles, Verdict
+from rubrica.model.dimensions import Axis, Dimension
+from rubrica.model.judge_options import ContextName
+from rubrica.model.rubric import Rubric
 from rubrica.packs.validity import PAGE, ScoreCard, agreement_of, cards_of
 from rubrica.report.figures import count_of, figure
 from rubrica.report.printable import printable_json

@@ -13,9 +13,11 @@ from rubrica.engine.plan import Plan
 from rubrica.engine.rejudge import rejudge
 from rubrica.errors import RubricaError
 from rubrica.judges.judge import ModelJudge
+from rubrica.model.decisions import OnUnscored, Profiles, ScoreSpec
+from rubrica.model.dimensions import Dimension
 from rubrica.model.evaluation import DimensionResult, Evaluation, Score, Unscored
 from rubrica.model.judge import Judge
-from rubrica.model.rubric import Dimension, OnUnscored, Profiles, Rubric, ScoreSpec
+from rubrica.model.rubric import Rubric
 from rubrica.runs.run import ask_outcome
 
 from .candidate import SpokenTurn

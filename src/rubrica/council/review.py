@@ -19,8 +19,8 @@ from rubrica.engine.plan import Plan
 from rubrica.judges.exchange import REFUSED
 from rubrica.judges.judge import ModelJudge, ResponseReview
 from rubrica.model.context import Context
+from rubrica.model.dimensions import Axis
 from rubrica.model.evaluation import Cost, Evaluation, Score, Unscored, Vote, total_cost
-from rubrica.model.rubric import Axis
 
 from .members import Members
 from .rubric import HOLISTIC, OVERALL, holistic_plan

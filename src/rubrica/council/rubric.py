@@ -7,7 +7,9 @@ from collections.abc import Mapping
 from rubrica.engine.compile import compile_rubric
 from rubrica.engine.plan import Plan
 from rubrica.errors import RubricaError
-from rubrica.model.rubric import Axis, Dimension, OnUnscored, Rubric, ScoreSpec, Verdict
+from rubrica.model.decisions import OnUnscored, ScoreSpec, Verdict
+from rubrica.model.dimensions import Axis, Dimension
+from rubrica.model.rubric import Rubric
 from rubrica.packs.library import load
 
 from .settings import CAP_VARIABLE, GATE_VARIABLE, CouncilSettings, whole_weights

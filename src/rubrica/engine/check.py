@@ -11,8 +11,9 @@ from rubrica.formula import Formula, Interval
 from rubrica.formula.nodes import Number, walk
 from rubrica.model.bounds import MOST_CALLS
 from rubrica.model.context import Metadata
+from rubrica.model.dimensions import Axis, coverage_problems
 from rubrica.model.evaluation import INCONCLUSIVE
-from rubrica.model.rubric import Axis, Rubric, coverage_problems
+from rubrica.model.rubric import Rubric
 from rubrica.scorers.namespace import CONTEXT_COUNTS
 from rubrica.scoring.decision_plan import DecisionPlan, ProfilePlan, VerdictRule, share_name
 from rubrica.text import text_features

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from rubrica.model.context import Context
+from rubrica.model.decisions import Profiles
 from rubrica.model.evaluation import ProfileChoice
-from rubrica.model.rubric import Profiles
 from rubrica.scoring.decision_plan import ProfilePlan
 from rubrica.text.question_type import classify_question, whole_question
 

@@ -7,8 +7,10 @@ from dataclasses import replace
 
 from rubrica.errors import PatternError, Problem, RubricError
 from rubrica.formula import Formula
+from rubrica.model.decisions import Verdict
+from rubrica.model.dimensions import Axis, Dimension
 from rubrica.model.judge import Judge
-from rubrica.model.rubric import Axis, Dimension, Rubric, Verdict
+from rubrica.model.rubric import Rubric
 from rubrica.model.scale import Scale
 from rubrica.scorers.namespace import NameSources
 from rubrica.scorers.pattern_table import PatternTable

@@ -12,9 +12,9 @@ import msgspec
 from rubrica.errors import FormulaFault
 from rubrica.formula import Formula, Interval
 from rubrica.model.context import Context
+from rubrica.model.dimensions import Axis
 from rubrica.model.evaluation import INCONCLUSIVE, Evaluation, Remarks, Score, Unscored, total_cost
 from rubrica.model.judge import Judge, Judgement
-from rubrica.model.rubric import Axis
 from rubrica.model.scale import Scale
 from rubrica.scorers.namespace import Namespace
 from rubrica.scoring.decision_plan import ProfilePlan, share_name

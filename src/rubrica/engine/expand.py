@@ -9,7 +9,10 @@ import unicodedata
 
 from rubrica.errors import Problem
 from rubrica.model.bounds import LARGEST_NUMBER
-from rubrica.model.rubric import Dimension, Normalisation, Rubric, ScoreSpec, Verdict
+from rubrica.model.decisions import ScoreSpec, Verdict
+from rubrica.model.dimensions import Dimension
+from rubrica.model.judge_options import Normalisation
+from rubrica.model.rubric import Rubric
 from rubrica.model.scale import Scale
 from rubrica.model.shortform import ShortForm
 from rubrica.scorers.pattern_table import PatternTable

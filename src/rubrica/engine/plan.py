@@ -7,9 +7,11 @@ from dataclasses import dataclass, replace
 from rubrica.errors import ContextError
 from rubrica.formula import Formula
 from rubrica.model.context import Context
+from rubrica.model.decisions import Profiles
+from rubrica.model.dimensions import Axis
 from rubrica.model.judge import Judge
 from rubrica.model.reliability import Reliability
-from rubrica.model.rubric import Axis, Profiles, Rubric
+from rubrica.model.rubric import Rubric
 from rubrica.model.scale import Scale
 from rubrica.scorers.namespace import NameSources
 from rubrica.scorers.recipe import Scorer

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from rubrica.formula import Formula
-from rubrica.model.rubric import Recipe
+from rubrica.model.dimensions import Recipe
 from rubrica.model.rules import RuleDocument
 from rubrica.model.scale import Scale
 from rubrica.scorers.pattern_table import PatternTable

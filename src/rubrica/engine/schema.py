@@ -13,6 +13,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from rubrica.errors import Problem
+from rubrica.model import decisions, dimensions, judge_options
 from rubrica.model import rubric as rubric_models
 from rubrica.model import rules as rule_models
 from rubrica.model.rubric import Rubric
@@ -177,6 +178,6 @@ def _short(text: str) -> str:
 def _known_keys() -> tuple[str, ...]:
     """Every key that some part of a rubric document has."""
     models: list[type[BaseModel]] = [Scale, ShortForm, *rule_documents().values()]
-    for module in (rubric_models, rule_models):
+    for module in (rubric_models, dimensions, decisions, judge_options, rule_models):
         models += [v for v in vars(module).values() if isinstance(v, type) and issubclass(v, BaseModel)]
     return tuple(sorted({key for model in models for key in model.model_fields}))

@@ -19,9 +19,10 @@ from rubrica.engine.plan_cache import PlanCache
 from rubrica.engine.state import EvaluationState
 from rubrica.errors import ContextError, InputError
 from rubrica.model.context import Context
+from rubrica.model.dimensions import Axis
 from rubrica.model.evaluation import INCONCLUSIVE, Cost, Evaluation, GateResult, Score, Unscored
 from rubrica.model.judge import Judge
-from rubrica.model.rubric import Axis, Rubric
+from rubrica.model.rubric import Rubric
 from rubrica.text.safety import search_unsafe
 from rubrica.text.truncation import Excerpt, excerpt
 

@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from rubrica.errors import InputError
-from rubrica.model.rubric import Judging, Profiles, Rubric
+from rubrica.model.decisions import Profiles
+from rubrica.model.judge_options import Judging
+from rubrica.model.rubric import Rubric
 
 
 def with_thresholds(rubric: Rubric, thresholds: Mapping[str, float]) -> Rubric:

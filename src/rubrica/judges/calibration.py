@@ -18,9 +18,9 @@ import msgspec
 
 from rubrica.model.calibration import Calibration, CalibrationFigures, Correction, DimensionRaters, JudgeCorrection
 from rubrica.model.context import Context
+from rubrica.model.dimensions import Axis
 from rubrica.model.evaluation import Score, Unscored
 from rubrica.model.judge import Judge, Judgement
-from rubrica.model.rubric import Axis
 from rubrica.model.scale import Scale
 from rubrica.scoring.raters import RaterEffects
 

@@ -14,9 +14,10 @@ import msgspec
 from rubrica.errors import ContextError
 from rubrica.llm.model import Model, Reply, Request, Usage
 from rubrica.model.context import Context
+from rubrica.model.dimensions import Axis
 from rubrica.model.evaluation import Remarks, Score, Unscored
 from rubrica.model.judge import Judgement
-from rubrica.model.rubric import Axis, Rubric
+from rubrica.model.rubric import Rubric
 from rubrica.model.scale import Scale
 
 from . import prompt, shape

@@ -11,9 +11,10 @@ from typing import Literal
 from rubrica.errors import ContextError, RubricaError
 from rubrica.model.calibration import Correction
 from rubrica.model.context import Context
+from rubrica.model.dimensions import Axis
 from rubrica.model.evaluation import Remarks, Score, Unscored, Vote, total_cost
 from rubrica.model.judge import Judge, Judgement
-from rubrica.model.rubric import Axis, Rubric
+from rubrica.model.rubric import Rubric
 from rubrica.model.scale import Scale
 from rubrica.scoring.agreement import Agreement, krippendorff_alpha, spread
 from rubrica.scoring.pooling import Pool, check_weights, pool

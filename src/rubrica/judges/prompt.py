@@ -17,7 +17,8 @@ from importlib import resources
 from typing import Literal, TypeVar
 
 from rubrica.model.context import Context
-from rubrica.model.rubric import Axis, Rubric
+from rubrica.model.dimensions import Axis
+from rubrica.model.rubric import Rubric
 from rubrica.model.scale import Scale
 
 from .fence import Fence, JudgedTexts, TokenSource

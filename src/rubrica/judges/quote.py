@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from rubrica.llm.budget import Price, most_usage
 from rubrica.llm.model import ModelError, Reply, Request, Usage
 from rubrica.model.context import Context
-from rubrica.model.rubric import Axis, Rubric
+from rubrica.model.dimensions import Axis
+from rubrica.model.rubric import Rubric
 
 from .judge import ModelJudge
 

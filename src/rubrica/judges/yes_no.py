@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from rubrica.jsontext import whole_json
 from rubrica.llm.model import Reply, TokenChance
-from rubrica.model.rubric import Axis
+from rubrica.model.dimensions import Axis
 from rubrica.model.scale import Scale
 
 from .reply import UNREADABLE, UNSTATED_CONFIDENCE, NoScore, ReplyScore

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from .context import Context
+from .dimensions import Axis
 from .evaluation import Remarks, Score, Unscored
-from .rubric import Axis
 
 
 class Judgement(dict[str, Score | Unscored]):

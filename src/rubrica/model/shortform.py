@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, Field
 
 from .bounds import Label, Number, PositiveNumber, Prose, choice_words
-from .rubric import Normalisation
+from .judge_options import Normalisation
 from .rules import HOLDS_RULES, Rule
 
 

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from rubrica.model.context import Context
+from rubrica.model.dimensions import Axis
 from rubrica.model.evaluation import DimensionResult, Evaluation, GateResult, RuleHit, Step
 from rubrica.model.evidence import Field, Span
-from rubrica.model.rubric import Axis, Rubric
+from rubrica.model.rubric import Rubric
 
 from .charts import bar, points_bar, radar, share_bar, waterfall
 from .excerpt import LONGEST, Highlight, TextRun, Tone, excerpt

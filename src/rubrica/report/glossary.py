@@ -6,7 +6,9 @@ from collections.abc import Iterator, Mapping
 
 from rubrica.errors import FormulaError
 from rubrica.formula import parse
-from rubrica.model.rubric import ContextName, Recipe, Rubric
+from rubrica.model.dimensions import Recipe
+from rubrica.model.judge_options import ContextName
+from rubrica.model.rubric import Rubric
 from rubrica.phrases import Code, Phrase
 from rubrica.scorers.patterns import pattern_phrase
 from rubrica.scorers.rule_table import type_of

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rubrica.model.rubric import Axis, Dimension, Judging, Recipe, Rubric
+from rubrica.model.dimensions import Axis, Dimension, Recipe
+from rubrica.model.judge_options import Judging
+from rubrica.model.rubric import Rubric
 from rubrica.model.scale import Scale
 from rubrica.phrases import Code, Phrase, Strong, listed, phrase
 

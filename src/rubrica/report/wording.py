@@ -8,8 +8,10 @@ from typing import assert_never
 
 from rubrica.errors import FormulaError
 from rubrica.formula import parse
+from rubrica.model.decisions import Gate, Verdict
+from rubrica.model.dimensions import Check, Offline, Recipe
 from rubrica.model.reliability import Reliability
-from rubrica.model.rubric import Check, Gate, Offline, Recipe, Rubric, Verdict
+from rubrica.model.rubric import Rubric
 from rubrica.model.scale import Scale
 from rubrica.phrases import Code, Phrase, Strong, figure, listed, phrase
 from rubrica.scorers.rule_table import type_of

@@ -8,8 +8,8 @@ from typing import Literal, assert_never
 
 from rubrica.errors import FormulaFault
 from rubrica.formula import Formula
+from rubrica.model.dimensions import Check
 from rubrica.model.evaluation import RuleHit, Score, Unscored
-from rubrica.model.rubric import Check
 
 from .namespace import Namespace
 from .rule import points_between

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from rubrica.formula import Formula
+from rubrica.model.decisions import Gate, OnUnscored
 from rubrica.model.evaluation import ProfileChoice
-from rubrica.model.rubric import Gate, OnUnscored
 from rubrica.model.scale import Scale
 
 NOISE_DIGITS = 9

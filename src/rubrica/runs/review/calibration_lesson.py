@@ -17,7 +17,8 @@ from rubrica.errors import RubricaError, RubricError
 from rubrica.judges.calibration import CalibrationOutcome, UncorrectedDimension, calibrate
 from rubrica.judges.labels import read_labels
 from rubrica.model.calibration import Calibration
-from rubrica.model.rubric import Axis, Rubric
+from rubrica.model.dimensions import Axis
+from rubrica.model.rubric import Rubric
 from rubrica.model.scale import Scale
 
 

@@ -10,8 +10,9 @@ from typing import Any, Literal, TextIO
 
 from rubrica.errors import RubricaError
 from rubrica.model.context import Context
+from rubrica.model.dimensions import Axis
 from rubrica.model.evaluation import DimensionResult, Evaluation
-from rubrica.model.rubric import Axis, Rubric
+from rubrica.model.rubric import Rubric
 from rubrica.model.scale import Scale
 from rubrica.phrases import Code, Strong, phrase
 from rubrica.report.figures import figure, headline

@@ -8,7 +8,8 @@ from typing import Any, get_args
 
 from pydantic import ValidationError
 
-from rubrica.model.rubric import Profiles, Recipe, ScorerKind
+from rubrica.model.decisions import Profiles
+from rubrica.model.dimensions import Recipe, ScorerKind
 from rubrica.model.scale import Scale
 
 from .document import Data, Path, at, free_name, list_at, mapping_at, move, put, rename

@@ -14,8 +14,8 @@ from rubrica.engine.vocabulary import Scope
 from rubrica.errors import FormulaError, FormulaFault, PatternError
 from rubrica.formula import FUNCTIONS, Formula, name_hint, never_a_name, parse
 from rubrica.model.context import Context, Metadata
+from rubrica.model.decisions import Profiles
 from rubrica.model.evaluation import Evaluation
-from rubrica.model.rubric import Profiles
 from rubrica.model.rules import Pattern
 from rubrica.scorers.namespace import CONTEXT_COUNTS, NameSources, Namespace
 from rubrica.scorers.pattern_table import PatternTable

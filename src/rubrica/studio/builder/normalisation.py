@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from rubrica.model.rubric import Normalisation
+from rubrica.model.judge_options import Normalisation
 from rubrica.report.figures import figure
 from rubrica.scoring.normalise import Method, over_set
 

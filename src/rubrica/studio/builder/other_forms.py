@@ -9,7 +9,7 @@ from typing import Any
 from nicegui import ui
 
 from rubrica.engine.expand import slug
-from rubrica.model.rubric import Profiles
+from rubrica.model.decisions import Profiles
 from rubrica.studio.builder.dimensions import (
     profile_names,
     profile_weights,

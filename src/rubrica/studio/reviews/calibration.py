@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from rubrica.judges.calibration import apply
 from rubrica.model.calibration import CalibrationFigures
-from rubrica.model.rubric import Axis, Rubric
+from rubrica.model.dimensions import Axis
+from rubrica.model.rubric import Rubric
 from rubrica.model.scale import Scale
 from rubrica.report.figures import figure, signed
 from rubrica.report.rubric_page import title_of

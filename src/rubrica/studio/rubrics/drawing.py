@@ -9,7 +9,9 @@ from markupsafe import Markup
 
 from rubrica.errors import FormulaError, FormulaFault
 from rubrica.formula import Formula, parse
-from rubrica.model.rubric import Axis, Dimension, Gate, Profile, Recipe, Rubric, Verdict
+from rubrica.model.decisions import Gate, Profile, Verdict
+from rubrica.model.dimensions import Axis, Dimension, Recipe
+from rubrica.model.rubric import Rubric
 from rubrica.model.scale import Scale
 from rubrica.packs.validity import agreement_of, cards_of
 from rubrica.report.figures import count_of, figure, headline, percent

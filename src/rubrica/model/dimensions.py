@@ -1,0 +1,184 @@
+"""Dimensions and parts of a rubric: what is asked, on what scale, and how it is scored, with a judge and without."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Annotated, Literal, Self
+
+from pydantic import BaseModel, Field, model_validator
+
+from .bounds import FormulaText, Label, Number, PositiveNumber, Prose, choice_words
+from .reliability import Reliability
+from .rules import FROZEN, HOLDS_RULES, Name, Rule
+from .scale import Anchor, Scale, anchor_gaps, read_anchors
+
+Weight = Annotated[float, Field(ge=0, le=1)]
+Share = Annotated[float, Field(ge=0, le=1)]
+ScorerKind = Literal["judge", "rules", "formula", "check", "parts"]
+
+
+class Check(BaseModel):
+    """One line of a checklist: a condition that should hold."""
+
+    model_config = FROZEN
+
+    name: Annotated[str, Field(min_length=1, max_length=500)] = Field(description="shown in the result")
+    that: FormulaText = Field(title="Holds when", description="the condition")
+    weight: PositiveNumber = Field(1.0, description="beside the other checks")
+    otherwise: Prose = Field("", title="Otherwise, say", description="what to say when it does not hold")
+
+
+class Recipe(BaseModel):
+    """A way to score without a model: by rules, by one formula, or by a checklist."""
+
+    model_config = HOLDS_RULES
+
+    rules: tuple[Rule, ...] = Field((), max_length=1_000, description="each gives or takes points")
+    start: Number = Field(0.0, description="points before any rule")
+    scoring: Literal["cumulative", "proportional", "binary"] = Field(
+        "cumulative",
+        title="Points",
+        description="cumulative: points add up on the scale; proportional: points as a share of those possible, "
+        "spread over the scale; binary: full marks when the points reach win_at, else the lowest",
+        json_schema_extra=choice_words("add up", "share of those possible", "all or nothing"),
+    )
+    possible: PositiveNumber | None = Field(None, description="proportional: points for full marks")
+    win_at: Number | None = Field(
+        None, title="Wins at", description="binary: points that win; left out, anything above 0 wins"
+    )
+    formula: FormulaText | None = Field(None, title="The score on the scale", description="the score on the scale")
+    checks: tuple[Check, ...] = Field(
+        (), max_length=500, description="conditions; the weighted share that holds is the score"
+    )
+    confidence: Share = Field(
+        1.0, title="Confidence, 0 to 1", description="how far this way of scoring can be trusted, 0 to 1"
+    )
+
+    @property
+    def kinds(self) -> list[ScorerKind]:
+        """Which ways of scoring are written down here."""
+        found: list[tuple[ScorerKind, bool]] = [
+            ("rules", bool(self.rules)),
+            ("formula", self.formula is not None),
+            ("check", bool(self.checks)),
+        ]
+        return [kind for kind, given in found if given]
+
+
+class Offline(Recipe):
+    """What stands in for a judge when no model is configured. Results that used it say so."""
+
+    reliability: tuple[Reliability, ...] = Field(
+        (),
+        max_length=100,
+        description="how far the score can be trusted, by kind of text; the first kind that a text is of counts",
+    )
+    uncertain: FormulaText | None = Field(
+        None, description="where this score cannot be relied on, such as `safety_uncertain`; goes with judge: uncertain"
+    )
+
+    @model_validator(mode="after")
+    def _one_way(self) -> Self:
+        if len(self.kinds) != 1:
+            raise ValueError("offline takes exactly one of rules, formula, checks")
+        return self
+
+
+class Axis(Recipe):
+    """Anything scored on a scale: a dimension, or a part of one."""
+
+    title: Label = Field("", description="shown in place of the name")
+    asks: Prose = Field(
+        "",
+        title="What a judge is asked about the response",
+        description="the question a judge answers about the response",
+    )
+    anchors: dict[Label, Prose] = Field(
+        {}, max_length=100, description="what each range of the scale looks like: {9-10: …, 7-8: …}"
+    )
+    weight: Weight | None = Field(
+        None, description="0 to 1; the weights of a rubric, or of a dimension's parts, sum to 1"
+    )
+    scorer: ScorerKind | None = Field(
+        None,
+        title="How it is scored",
+        description="left out, it follows from the other keys",
+        json_schema_extra=choice_words(
+            "A judge answers a question",
+            "Rules give and take points",
+            "One formula",
+            "A checklist",
+            "Parts, weighed together",
+        ),
+    )
+    looks: bool = Field(
+        False,
+        title="Judged by looking at the pictures",
+        description="judged by looking at the pictures: where a judge cannot be shown them, this alone is not scored",
+    )
+    offline: Offline | None = Field(None, description="what stands in for a judge when there is none")
+    judge: Literal["always", "uncertain"] = Field(
+        "always",
+        description="uncertain: code scores first, and a judge is asked only where `offline.uncertain` holds",
+    )
+
+    @property
+    def kind(self) -> ScorerKind:
+        """How this axis is scored; left out, it follows from what is written down, and is `judge` when nothing is."""
+        return self.scorer or (self.kinds[0] if self.kinds else "judge")
+
+    @cached_property
+    def anchor_list(self) -> tuple[Anchor, ...]:
+        return read_anchors(self.anchors)
+
+    @model_validator(mode="after")
+    def _one_way(self) -> Self:
+        if len(self.kinds) > 1:
+            raise ValueError(f"scored in {len(self.kinds)} ways ({', '.join(self.kinds)}); keep one")
+        if self.scorer in ("rules", "formula", "check") and self.kinds != [self.scorer]:
+            block = "checks" if self.scorer == "check" else self.scorer
+            raise ValueError(f"scorer: {self.scorer} needs a `{block}` block")
+        if self.scorer == "judge" and self.kinds:
+            raise ValueError(f"a judged dimension puts `{self.kinds[0]}` under `offline`")
+        if self.offline and self.kind != "judge":
+            raise ValueError("offline goes with scorer: judge; this is scored without a model already")
+        if self.looks and self.kind != "judge":
+            raise ValueError("looks goes with scorer: judge")
+        told = self.offline is not None and self.offline.uncertain is not None
+        if told != (self.judge == "uncertain"):
+            raise ValueError("judge: uncertain and offline.uncertain, the formula that says where, go together")
+        read_anchors(self.anchors)
+        return self
+
+
+class Part(Axis):
+    """A weighted part of a dimension, scored on the dimension's scale."""
+
+
+class Dimension(Axis):
+    """A weighted axis of quality."""
+
+    scale: Scale | None = Field(None, description="left out: the rubric's scale")
+    parts: dict[Name, Part] = Field(
+        {}, max_length=100, description="weighted parts, each scored on the dimension's scale"
+    )
+    applies: FormulaText | None = Field(
+        None,
+        title="Applies when (left empty: always)",
+        description="when false the dimension has nothing to judge and its weight is shared out",
+    )
+
+    @property
+    def kind(self) -> ScorerKind:
+        return self.scorer or ("parts" if self.parts else super().kind)
+
+    @model_validator(mode="after")
+    def _parts_stand_alone(self) -> Self:
+        if (self.scorer == "parts") != bool(self.parts) and (self.scorer == "parts" or self.kinds or self.scorer):
+            raise ValueError("scorer: parts goes with a `parts` block, and a `parts` block with nothing else")
+        return self
+
+
+def coverage_problems(axis: Axis, scale: Scale) -> list[str]:
+    """Holes and overlaps in an axis's anchors, in words."""
+    return anchor_gaps(axis.anchor_list, scale) if axis.anchors else []
