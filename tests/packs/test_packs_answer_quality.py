@@ -285,3 +285,16 @@ def test_any_text_gets_a_verdict_on_the_scale(response: str, prompt: str, questi
     assert evaluation.score is not None
     assert 10 <= evaluation.bounds[0] <= evaluation.score <= evaluation.bounds[1] <= 100
     assert all(result.status == "scored" for result in evaluation.dimensions.values())
+
+
+@pytest.mark.parametrize(
+    ("response", "verdict"),
+    [
+        ("As an AI, I can't travel, but the capital is Paris.", "inconclusive"),
+        ("I'm not able to browse the web. That said, it is Paris.", "inconclusive"),
+        ("I'm sorry, but I can't help with that.", "fail"),
+    ],
+)
+def test_a_refusing_word_with_an_answer_beside_it_is_no_refusal(response: str, verdict: str) -> None:
+    found = rubrica.evaluate("answer-quality", prompt="What is the capital of France?", response=response)
+    assert found.verdict == verdict, found.reason
