@@ -51,6 +51,7 @@ EXAMPLES = """[bold]Examples[/bold]
   rubrica gateway quote --config gateway.yaml
   rubrica gateway stats
   rubrica gateway tune --config gateway.yaml
+  rubrica gateway gate --config gateway.yaml --points 1
 
 Point any OpenAI client at http://localhost:3000/v1. Without options tier-0
 is the embedded model, answers are graded offline, and there is nobody to
@@ -89,6 +90,7 @@ Target = Annotated[str, typer.Argument(metavar="PATH", help="The file to write."
 app = typer.Typer(add_completion=False, rich_markup_mode="rich", invoke_without_command=True)
 app.command("stats")(gateway_records.stats)
 app.command("tune")(gateway_records.tune)
+app.command("gate")(gateway_records.gate)
 app.command("labels")(gateway_records.print_labels)
 
 

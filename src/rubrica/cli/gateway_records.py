@@ -13,6 +13,9 @@ import typer
 from rubrica.errors import RubricaError
 from rubrica.gateway.analytics import analytics
 from rubrica.gateway.feedback import labels
+from rubrica.gateway.learned_gate.holder import read_samples
+from rubrica.gateway.learned_gate.learn import GateTerms, learn_gate
+from rubrica.gateway.parts import graded_by, made_for
 from rubrica.gateway.settings import GradingSettings, settings_from_text
 from rubrica.gateway.thresholds import fragment, with_thresholds_in
 from rubrica.gateway.tuning import TOLERANCE, Proposal, TuningTerms, propose
@@ -20,10 +23,10 @@ from rubrica.gateway.variants import with_thresholds
 from rubrica.model.rubric import Rubric
 from rubrica.packs.library import load
 from rubrica.report.printable import printable_json
-from rubrica.store.gateway import compared_requests, rated_requests
+from rubrica.store.gateway import compared_requests, gate_samples, rated_requests
 
 from .db import DEFAULT_DATABASE, DatabasePlace, on_database
-from .gateway_tables import print_figures, print_proposals
+from .gateway_tables import print_figures, print_gate, print_proposals
 from .options import AsJson
 from .screen import echo_json, note, out
 
@@ -41,6 +44,11 @@ Apply = Annotated[bool, typer.Option("--apply", help="Write the proposed thresho
 Tolerance = Annotated[
     float, typer.Option("--tolerance", min=0.0, max=100.0, help="Points of 100 that answers may lose on average.")
 ]
+Points = Annotated[
+    float,
+    typer.Option("--points", min=0.1, max=50.0, help="Of 100 that answers may lose on average against tier-1's."),
+]
+Confidence = Annotated[float, typer.Option("--confidence", min=0.5, max=0.999, help="How surely that shall hold.")]
 StandsFor = Annotated[
     str | None,
     typer.Option(
@@ -85,6 +93,27 @@ def tune(
         print_proposals(out(), found)
     if apply and config is not None:
         _apply(config, text, rubric, found)
+
+
+def gate(
+    config: Config = None,
+    points: Points = 1.0,
+    confidence: Confidence = 0.95,
+    days: Days = 30.0,
+    place: DatabasePlace = DEFAULT_DATABASE,
+    as_json: AsJson = False,
+) -> None:
+    """Show what a gate learnt from the records would do and save (the setting learned_gate.points turns it on)."""
+    text = config.read_text(encoding="utf-8") if config is not None else ""
+    settings = settings_from_text(text, str(config))
+    rubric = graded_by(settings.grading)
+    since = datetime.now(UTC) - timedelta(days=days)
+    rows = on_database(place, MADE_BY, gate_samples, since, made_for(settings, rubric))
+    found = learn_gate(read_samples(rows), GateTerms(points / 100, confidence))
+    if as_json:
+        typer.echo(printable_json(msgspec.json.format(msgspec.json.encode(found)).decode()))
+    else:
+        print_gate(out(), found)
 
 
 def print_labels(

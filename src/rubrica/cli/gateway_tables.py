@@ -17,6 +17,7 @@ from rubrica.gateway.analytics import (
     ShadowFigures,
     Share,
 )
+from rubrica.gateway.learned_gate.learn import LearnedGate
 from rubrica.gateway.tuning import Proposal
 from rubrica.scoring.intervals import Estimate
 
@@ -39,7 +40,7 @@ def print_proposals(console: Console, found: Sequence[Proposal]) -> None:
     """What to do about each threshold, and why."""
     table = _table("type", ">now", ">proposed", "advice", ">compared", ">to tier-1", "why")
     for one in found:
-        best = next((own for own in one.candidates if own.threshold == one.threshold), None)
+        best = one.measured if one.threshold is not None else None
         table.add_row(
             safe(one.question_type),
             NOTHING if one.current is None else f"{one.current:g}",
@@ -50,6 +51,31 @@ def print_proposals(console: Console, found: Sequence[Proposal]) -> None:
             one.why + (f"; about {one.missing:,} more would tell" if one.missing else ""),
         )
     console.print(table)
+
+
+def print_gate(console: Console, found: LearnedGate) -> None:
+    """What the learned gate does, what that costs, and what it rests on."""
+    table = _table("", "", head=False)
+    rows = {"learned gate": found.state, "because": found.why, "compared requests": f"{found.samples:,}"}
+    if found.missing:
+        rows["more that would tell"] = f"about {found.missing:,}"
+    if found.loss is not None:
+        rows["measured loss"] = f"{100 * found.loss:.2f} points of 100"
+    if found.active:
+        policy = found.policy
+        rows["asks tier-1 at once"] = f"below {policy.before:.0%}, by the question"
+        rows["escalates"] = f"below {policy.after:.0%}, by the answer: {found.escalated:.0%} of requests with the above"
+        rows["sends"] = f"from {policy.send:.0%} on: {found.sent:.0%} of requests"
+        rows["grades"] = f"the rest: {found.graded:.0%}"
+    costs = {"a request": found.usd, "grading all": found.grade_all_usd, "tier-1 alone": found.tier1_usd}
+    rows |= {name: _cost_beside(usd, found.tier1_usd) for name, usd in costs.items() if usd is not None}
+    for name, value in rows.items():
+        table.add_row(name, Text(safe(value)))
+    console.print(table)
+
+
+def _cost_beside(usd: float, tier1: float | None) -> str:
+    return f"${usd:.5f}" + (f", {usd / tier1:.2f} of tier-1 alone" if tier1 else "")
 
 
 def percent(found: Estimate | None) -> str:
@@ -91,6 +117,7 @@ def _overview(found: Analytics) -> Table:
         "cost": str(found.costs.total),
         "savings": str(found.costs.savings) + (f", {saved:.0%} of tier-1 alone" if saved is not None else ""),
         "cost per grade": _usd(found.all.evaluation.mean),
+        **_gate_rows(found),
         "from the cache": _of(troubles.cached),
         "degraded": _of(troubles.degraded),
         "errors": _of(troubles.errors),
@@ -101,6 +128,13 @@ def _overview(found: Analytics) -> Table:
     for name, value in rows.items():
         table.add_row(name, value)
     return table
+
+
+def _gate_rows(found: Analytics) -> dict[str, str]:
+    gate = found.learned_gate
+    if not gate.sent.count and not gate.escalated.count:
+        return {}
+    return {"sent without a grade": _of(gate.sent), "escalated without a grade": _of(gate.escalated)}
 
 
 def _figures(name: str, found: Iterable[tuple[str, RequestFigures]]) -> Table:

@@ -126,6 +126,13 @@ class TroubleShares(msgspec.Struct, frozen=True):
     grading: Share
 
 
+class GateShares(msgspec.Struct, frozen=True):
+    """What the learned gate decided without a grade, as shares of answers."""
+
+    sent: Share
+    escalated: Share
+
+
 class Classification(msgspec.Struct, frozen=True):
     """What was asked, and who said so."""
 
@@ -201,6 +208,7 @@ class Analytics(msgspec.Struct, frozen=True):
     latency_sampled: bool  # whether the percentiles are those of a sample
     classification: Classification
     troubles: TroubleShares
+    learned_gate: GateShares
     opinions: FeedbackSummary
     shadow: tuple[ShadowFigures, ...]
     experiment: Comparisons | None
@@ -236,6 +244,7 @@ def analytics(
         len(times["total"]) < whole.requests,
         _classification(found, whole),
         _troubles(whole),
+        GateShares(_share(whole.sent, whole.answered), _share(whole.escalated, whole.answered)),
         _opinions(ratings(conn, window)),
         _shadow(comparisons(conn, window)),
         Comparisons(tuple(map(_arm, compared)), tuple(contrasts(compared))) if compared else None,

@@ -52,6 +52,7 @@ class CostEstimator:
     classifier: str | None
     answer_tokens: int  # of an answer, where the request sets no limit
     characters: int  # of a text that is graded
+    measurers: Sequence[str] = ()  # who grade what is compared; none: the graders do
 
     def request(self, chat: Chat, controls: Controls, route: Route) -> CostCeiling:
         """Of answering a request: both tiers, for either may have to, and judging in between."""
@@ -67,10 +68,11 @@ class CostEstimator:
         return CostCeiling(sum(tiers), classifying + graded * self._grading(chat, route))
 
     def comparison(self, chat: Chat, route: Route) -> CostCeiling:
-        """Of asking tier-1 too, and grading its answer."""
+        """Of asking the tier that did not answer, and grading both answers, tier-0's twice at the most."""
         used = Usage(prompt_tokens(chat), self._answered(chat))
-        asked = self._usd(route.tier1.name, used) if route.tier1 is not None else 0.0
-        return CostCeiling(asked, self._grading(chat, route))
+        asked = max(self._usd(tier.name, used) for tier in (route.tier0, route.tier1) if tier is not None)
+        measured = 2 * self._grading(chat, route, self.measurers or self.graders)
+        return CostCeiling(asked, measured + self._grading(chat, route))
 
     def council(self, chat: Chat, models: Iterable[str], tokens: int) -> CostCeiling:
         """Of a session: everybody answers, reads all answers and reviews them, and may be the one who concludes."""
@@ -81,13 +83,14 @@ class CostEstimator:
         last = max((self._usd(name, Usage(read + 2 * len(members) * tokens, tokens)) for name in members), default=0.0)
         return CostCeiling(0.0, ATTEMPTS * (both + last))
 
-    def _grading(self, chat: Chat, route: Route) -> float:
+    def _grading(self, chat: Chat, route: Route, graders: Sequence[str] | None = None) -> float:
         most = self.characters
         texts = min(sum(len(turn.text) for turn in chat.turns), 2 * most) + min(len(chat.question), most)
         answer = min(self._answered(chat), most)
         read = QUESTION_TOKENS + texts + answer + IMAGE_TOKENS * len(chat.images)
         calls = ATTEMPTS * route.grader.questions
-        return calls * sum(self._usd(name, Usage(read, REPLY_TOKENS)) for name in self.graders)
+        asked = self.graders if graders is None else graders
+        return calls * sum(self._usd(name, Usage(read, REPLY_TOKENS)) for name in asked)
 
     def _answered(self, chat: Chat) -> int:
         """Tokens of all the answers that are asked for."""

@@ -5,6 +5,7 @@ The rules, in order:
 1. A forced tier, or a request without grading, asks that one tier; nothing is classified or graded.
 2. A request whose answer could not be graded goes where `grading.ungraded` says.
 3. Otherwise tier-0 is asked while the question is classified, and its answer is graded. If it passes, it is returned.
+   A learned gate may know enough to do without tier-0, or without the grade.
 4. If it fails, or tier-0 is down, tier-1 answers.
 5. If tier-1 is down or there is none, the best answer seen is returned, marked as degraded.
 6. If a gate of the rubric vetoes tier-0's answer, tier-1's is graded, too. Where no answer is known to pass the gates,
@@ -25,12 +26,17 @@ import msgspec
 from rubrica.errors import InputError, RubricaError
 from rubrica.llm.model import ModelError
 from rubrica.model.evaluation import INCONCLUSIVE
+from rubrica.store.gateway import GateZone
+from rubrica.text.safety import search_unsafe
 
 from .chat import Chat
 from .classifier import Classifier, QuestionClass
 from .controls import PREFIX, Controls, Tier
 from .council import Council, CouncilAnswer
 from .grading import Grade, Grader
+from .learned_gate.holder import GateHolder
+from .learned_gate.learn import LearnedGate
+from .learned_gate.signals import QuestionSignals, answer_signals, question_signals
 from .refusal import refusal
 from .upstream import Completion, Stream, Upstream
 
@@ -62,6 +68,7 @@ class RoutedAnswer:
     refused: str = ""  # the gate for which no answer is sent
     withheld: Completion | None = None  # tier-1's answer, where it is not sent
     second_grade: Grade | None = None  # of tier-1's answer, where tier-0's was vetoed
+    zone: GateZone | None = None  # what the learned gate did without a grade
     steps: list[RouteStep] = field(default_factory=list)
     started: float = field(default_factory=time.perf_counter)
     council: CouncilAnswer | None = None  # where that was asked for
@@ -98,6 +105,14 @@ class Route:
     ungraded: Tier = "tier-1"
     sees_images: bool = False  # whether the grader does
     sends_unsafe: bool = False  # for want of a better answer, and marked
+    gate: GateHolder | None = None
+    measurer: Grader | None = None  # grades what is compared; None: the grader does, once more
+    made_for: str = ""  # the models and the rubric that comparisons teach the learned gate about
+
+    @property
+    def measures_alike(self) -> bool:
+        """Whether grading an answer once more would only say the same."""
+        return self.measurer is None and not self.grader.judged
 
     async def __call__(self, chat: Chat, controls: Controls, routed: RoutedAnswer | None = None) -> RoutedAnswer:
         """Answer one request by the rules above. A `routed` given here tells how far it came if it is cut short."""
@@ -149,6 +164,11 @@ class Route:
         return routed
 
     async def _ask_and_grade(self, routed: RoutedAnswer, chat: Chat, controls: Controls) -> RoutedAnswer:
+        gate = self._gate(controls)
+        signals = question_signals(chat) if gate is not None else None
+        if gate is not None and signals is not None and gate.skips_tier0(signals.values):
+            routed.zone, routed.classified = "escalate", signals.classified
+            return await self._ask_only(routed, chat, "tier-1", "tier-0 would hardly do, by the learned gate")
         found = await self._ask_and_classify(routed, chat, controls)
         if isinstance(found, ModelError):
             return await self._escalate(routed, chat, f"tier-0 failed ({found.trouble})", found)
@@ -160,6 +180,10 @@ class Route:
                 return _accept_tier0(routed, answer, "not gradable: tier-0's answer stands")
             return await self._escalate(routed, chat, f"tier-0's answer cannot be graded: {reason}", answer)
         routed.passed_over = answer  # until it has passed
+        if gate is not None and signals is not None:
+            ended = await self._by_gate(routed, chat, answer, gate, signals)
+            if ended is not None:
+                return ended
         grade = routed.grade = await self.grader(chat, answer.text, classified.type, controls.threshold)
         routed.steps.append(
             RouteStep(
@@ -172,6 +196,29 @@ class Route:
         if grade.veto and not self.sends_unsafe:
             return await self._replace_unsafe(routed, chat, answer, classified)
         return await self._escalate(routed, chat, reason, answer)
+
+    def _gate(self, controls: Controls) -> LearnedGate | None:
+        """The learned gate, where it decides anything and the request left everything as it was learnt."""
+        chosen = controls.threshold is not None or controls.question_type is not None
+        found = self.gate.current if self.gate is not None and self.tier1 is not None and not chosen else None
+        return found if found is not None and found.active else None
+
+    async def _by_gate(
+        self, routed: RoutedAnswer, chat: Chat, answer: Completion, gate: LearnedGate, question: QuestionSignals
+    ) -> RoutedAnswer | None:
+        """Send or escalate tier-0's answer without a grade, where the gate is sure; None: it has to be graded."""
+        chance = gate.chance(question.values, answer_signals(chat, answer))
+        zone = gate.policy.zone(chance)
+        if zone == "send" and _may_be_unsafe(answer.text):
+            zone = "grade"
+        if zone == "grade":
+            return None
+        routed.zone = zone
+        why = f"the learned gate gives it {chance:.0%}"
+        routed.steps.append(RouteStep("grading", "skipped", why))
+        if zone == "send":
+            return _accept_tier0(routed, answer, why)
+        return await self._escalate(routed, chat, why, answer)
 
     async def _ask_and_classify(
         self, routed: RoutedAnswer, chat: Chat, controls: Controls
@@ -250,6 +297,12 @@ class Route:
             return _refuse(routed, gate, f"gate {gate}: neither answer is sent")
         routed.completion = second
         return routed
+
+
+def _may_be_unsafe(text: str) -> bool:
+    """Whether an answer holds what a gate of the rubric may veto, or is too long to tell."""
+    found = search_unsafe(text)
+    return bool(found.unread) or any(not item.excused for item in found.found)
 
 
 def _refuse(routed: RoutedAnswer, gate: str, why: str) -> RoutedAnswer:

@@ -10,7 +10,7 @@ import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, Self
 from uuid import UUID
 
@@ -20,7 +20,7 @@ from rubrica.llm.model import ModelError
 from rubrica.llm.price import price
 from rubrica.llm.settings import Settings
 from rubrica.store.database import Database
-from rubrica.store.gateway import Cached, TierComparison
+from rubrica.store.gateway import Cached, TierComparison, gate_samples
 from rubrica.store.spending import SpendingReservation
 
 from .answer_reuse import AnswerReuse
@@ -129,6 +129,7 @@ class Gateway:
             settings.classifier.model,
             settings.budget.answer_tokens,
             settings.grading.characters,
+            settings.shadow.grader,
         )
         self._answers = AnswerReuse(settings.cache)
         self._keeping = TextRetention.of(settings.records.prompts)
@@ -147,14 +148,18 @@ class Gateway:
         return cls(settings, database, GatewayParts.open(settings, GatewayModels(models)))
 
     async def start(self) -> None:
-        """Begin to look after what is reserved."""
+        """Begin to look after what is reserved, and to learn."""
         self._reserving = asyncio.create_task(self.spending.keep_up(), name="gateway-spending")
+        if (gate := self.parts.main.gate) is not None:
+            gate.start(self._gate_samples)
 
     async def close(self) -> None:
         """Write what is not written yet, and let go of the models and the database."""
         self._keep_books()
         if self._reserving is not None:
             self._reserving.cancel()
+        if (gate := self.parts.main.gate) is not None:
+            await gate.close()
         await self._shadow.close()
         await self.spending.close()
         await self._writer.close()
@@ -294,6 +299,10 @@ class Gateway:
             self._writer.put(record, texts_of(asked.chat, asked.routed, self._keeping))
             if exchange.status == ANSWERED and asked.routed is not None and asked.route is not None:
                 self._shadow.consider(asked.chat, asked.routed, asked.route, record)
+
+    async def _gate_samples(self) -> list[dict[str, Any]]:
+        since = self.clock() - timedelta(days=self.settings.learned_gate.days)
+        return await self.database.read(gate_samples, since, self.parts.main.made_for)
 
     def _compared(self, comparison: TierComparison) -> None:
         self.metrics.compared(comparison)

@@ -169,6 +169,11 @@ class Grader:
         return await ask_judge(state, ask), unseen
 
     @property
+    def judged(self) -> bool:
+        """Whether judges grade, who may give the same answer another grade the next time."""
+        return self._judge is not None
+
+    @property
     def questions(self) -> int:
         """The most questions that judges are asked about one answer."""
         if self._judge is None:

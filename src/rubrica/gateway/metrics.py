@@ -53,6 +53,7 @@ class Metrics(Collector):
         self._grades: Counter[tuple[str, bool]] = Counter()
         self._cache_hits: Counter[str] = Counter()
         self._comparisons: Counter[bool | None] = Counter()
+        self._zones: Counter[str] = Counter()
         self._total, self._first_byte, self._classification = _Times(), _Times(), _Times()
         self._tier0, self._grading, self._tier1 = _Times(), _Times(), _Times()
         self._usd = dict.fromkeys(("tier0", "tier1", "classification", "grading", "shadow"), 0.0)
@@ -67,6 +68,8 @@ class Metrics(Collector):
         self._requests[record.tier or NONE, question_type, outcome_of(record)] += 1
         if record.passed is not None:
             self._grades[question_type, record.passed] += 1
+        if record.zone is not None:
+            self._zones[record.zone] += 1
         if record.cached:
             self._cache_hits[record.cached] += 1
         self._time(record)
@@ -129,6 +132,8 @@ class Metrics(Collector):
         yield _counter("cache_hits", "Requests answered from the cache.", ("kind",), hits)
         compared = [((_word(better),), count) for better, count in self._comparisons.items()]
         yield _counter("comparisons", "Answers compared with tier-1's.", ("better",), compared)
+        zones = [((zone,), count) for zone, count in self._zones.items()]
+        yield _counter("learned_gate", "Requests decided by the learned gate, without a grade.", ("zone",), zones)
         yield _counter("dropped_records", "Records that were never written.", (), [((), self._dropped)])
 
     def _seconds(self) -> Metric:

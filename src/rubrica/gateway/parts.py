@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Any, Protocol
 
 from rubrica.judges.jury import Jury
 from rubrica.llm.connect import check_keys, connect
@@ -24,10 +25,12 @@ from .embedded import GuidedUpstream
 from .experiment import CONTROL, Experiment
 from .flow import Route
 from .grading import Grader
+from .learned_gate.holder import GateHolder
+from .learned_gate.learn import GateTerms
 from .settings import EMBEDDED, GatewaySettings, GradingSettings, PatienceSettings
 from .upstream import Upstream
 from .upstreams.connect import connect_upstream
-from .variants import with_judging, with_thresholds
+from .variants import with_judging, with_known_thresholds, with_thresholds
 from .workers import Workers
 
 AT_ONCE = 1024
@@ -106,14 +109,14 @@ class GatewayParts:
     @classmethod
     def open(cls, settings: GatewaySettings, models: GatewayModels) -> GatewayParts:
         """Connect and compile everything the settings name. What cannot be is told now, not by the first request."""
-        named = (settings.tier0, settings.tier1, settings.classifier.model, *settings.grader)
+        named = (settings.tier0, settings.tier1, settings.classifier.model, *settings.grader, *settings.shadow.grader)
         check_keys([name for name in named if name is not None], models.settings)
         jury = models.jury(settings.grader) if settings.grader else None
-        routes = {CONTROL: _route(settings, models, _rubric(settings.grading), jury)}
+        routes = {CONTROL: _route(settings, models, graded_by(settings.grading), jury)}
         if settings.experiment is None:
             return cls(models, routes, settings.patience)
         wanted = settings.experiment
-        other = _judged(load(wanted.rubric), settings.grading)
+        other = _judged(with_known_thresholds(load(wanted.rubric), settings.grading.thresholds), settings.grading)
         routes[wanted.name] = _route(settings, models, other, jury)
         return cls(models, routes, settings.patience, Experiment(wanted.name, wanted.share))
 
@@ -130,13 +133,18 @@ class GatewayParts:
         route = self.routes[variant or CONTROL]
         if controls.tier0 is not None:
             seconds = self.patience.tier0 if route.tier1 is not None else None
-            route = replace(route, tier0=self.models.upstream(controls.tier0, seconds))
+            route = replace(route, tier0=self.models.upstream(controls.tier0, seconds), **_OTHER_MODELS)
         if controls.tier1 is not None:
-            route = replace(route, tier1=self.models.upstream(controls.tier1, self.patience.tier1))
+            route = replace(route, tier1=self.models.upstream(controls.tier1, self.patience.tier1), **_OTHER_MODELS)
         return route
 
 
-def _rubric(settings: GradingSettings) -> Rubric:
+_OTHER_MODELS: dict[str, Any] = {"gate": None, "made_for": ""}
+"""What the learned gate knows of a way with models that a request chose: nothing."""
+
+
+def graded_by(settings: GradingSettings) -> Rubric:
+    """The rubric that answers are graded by."""
     return _judged(with_thresholds(load(settings.rubric), settings.thresholds), settings)
 
 
@@ -155,6 +163,8 @@ def _route(settings: GatewaySettings, models: GatewayModels, rubric: Rubric, jur
         workers=models.workers,
     )
     grader.prepare(TYPES)
+    gate = settings.learned_gate
+    terms = GateTerms(gate.points / 100, gate.confidence) if gate.points is not None else None
     return Route(
         models.upstream(settings.tier0, settings.patience.tier0 if settings.tier1 is not None else None),
         models.upstream(settings.tier1, settings.patience.tier1) if settings.tier1 is not None else None,
@@ -163,7 +173,31 @@ def _route(settings: GatewaySettings, models: GatewayModels, rubric: Rubric, jur
         settings.grading.ungraded,
         jury is not None and all(check_form(name).sees_pictures for name in settings.grader),
         settings.grading.unsafe == "mark",
+        GateHolder(terms, gate.every) if terms is not None else None,
+        _measurer(settings, models, rubric, jury),
+        made_for(settings, rubric),
     )
+
+
+def _measurer(settings: GatewaySettings, models: GatewayModels, rubric: Rubric, jury: Jury | None) -> Grader | None:
+    """Who grades what is compared: always to the end, for a score is wanted and not only a verdict."""
+    judging = models.jury(settings.shadow.grader) if settings.shadow.grader else jury
+    if not settings.shadow.share or judging is None:
+        return None
+    whole = with_judging(rubric, stop="never")
+    return Grader(
+        whole,
+        judging.judge(whole),
+        deadline=settings.grading.deadline,
+        characters=settings.grading.characters,
+        workers=models.workers,
+    )
+
+
+def made_for(settings: GatewaySettings, rubric: Rubric) -> str:
+    """A digest of all that changes what a comparison teaches: other models or thresholds make it worthless."""
+    named = (settings.tier0, settings.tier1, settings.grader, settings.shadow.grader, rubric.hash)
+    return hashlib.sha256(repr(named).encode()).hexdigest()[:16]
 
 
 def _classifier(settings: GatewaySettings, models: GatewayModels) -> Classifier:

@@ -119,6 +119,8 @@ def _route(routed: RoutedAnswer) -> dict[str, Any]:
     found: dict[str, Any] = {"degraded": _degraded(routed), "failed_steps": ",".join(sorted(failed))}
     if _answer(routed) is not None:
         found |= {"tier": routed.tier, "model": public_name(routed.upstream.name)[:200]}
+    if routed.zone is not None:
+        found["zone"] = routed.zone
     if routed.classified is not None:
         found["question_type"] = routed.classified.type
         found["classified_by"] = routed.classified.source

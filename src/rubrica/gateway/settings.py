@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from difflib import get_close_matches
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal, Self, get_args
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from rubrica.engine.document import read_document
 from rubrica.errors import Problem, RubricError
@@ -112,9 +112,30 @@ class PatienceSettings(_Part):
 
 
 class ShadowSettings(_Part):
-    """Asking tier-1 too, though tier-0's answer passed, to learn what passing is worth."""
+    """Finding out what both tiers' answers are worth, to learn what sending tier-0's costs in quality."""
 
-    share: Share = Field(0.0, description="of passed answers")
+    share: Share = Field(0.0, description="of requests; whoever was not asked is asked after the client has its answer")
+    grader: Annotated[tuple[ModelName, ...], BeforeValidator(_several)] = Field(
+        (),
+        max_length=MOST_JUDGES,
+        description="who grades what is compared, best another model than the grader; none: the grader, once more",
+        examples=["openai:gpt-4o"],
+    )
+
+
+class LearnedGateSettings(_Part):
+    """Doing without the grade, or without tier-0, where the records show that it can be done."""
+
+    points: Annotated[float, Field(gt=0, le=50)] | None = Field(
+        None,
+        examples=[1.0],
+        description="of 100 that answers may lose on average against asking tier-1 always; left out: all are graded",
+    )
+    confidence: Annotated[float, Field(ge=0.5, le=0.999)] = Field(
+        0.95, description="the probability with which that holds, for traffic like the recorded"
+    )
+    days: Annotated[float, Field(gt=0, le=3650)] = Field(30.0, description="of records that it is learnt from")
+    every: Seconds = Field(600.0, description="seconds until the records are looked at again")
 
 
 class ExperimentSettings(_Part):
@@ -193,6 +214,7 @@ class GatewaySettings(_Part):
     cache: CacheSettings = CacheSettings()
     records: RecordSettings = RecordSettings()
     shadow: ShadowSettings = ShadowSettings()
+    learned_gate: LearnedGateSettings = LearnedGateSettings()
     experiment: ExperimentSettings | None = None
     council: GatewayCouncilSettings = GatewayCouncilSettings()
     budget: BudgetSettings = BudgetSettings()
@@ -201,6 +223,16 @@ class GatewaySettings(_Part):
         20_000_000, ge=1_000, le=1_000_000_000, description="most bytes of a request; pictures come within it"
     )
     keep_alive: Seconds = Field(10.0, description="seconds between signs of life while a stream waits for its grade")
+
+    @model_validator(mode="after")
+    def _gate_has_records(self) -> Self:
+        if self.learned_gate.points is None:
+            return self
+        if self.shadow.share == 0:
+            raise ValueError("learned_gate learns from compared requests: set shadow.share, such as 0.1")
+        if self.experiment is not None:
+            raise ValueError("learned_gate and experiment cannot go together: one changes what the other measures")
+        return self
 
 
 def settings_from_text(text: str, file: str | None = None) -> GatewaySettings:

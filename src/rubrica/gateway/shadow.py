@@ -1,8 +1,9 @@
-"""Asks tier-1 too, for a share of graded requests, to learn what passing tier-0's answers costs in quality.
+"""Finds out, for a share of requests, what both tiers' answers are worth: what sending tier-0's costs in quality.
 
-It happens after the client has its answer. Of an answer that passed, tier-1 is asked for its own; of one that did
-not, tier-1 has answered already, and only the grade is missing. Both are needed: the first tell whether a threshold
-is too low, the second whether it is too high.
+It happens after the client has its answer, and whoever was not asked is asked then. Both answers are graded anew: the
+grade that an answer passed by is one that may have been lucky, so that a loss measured with it comes out too small.
+The requests are drawn by their trace alone, so that they stand for all: those that passed tell whether a threshold is
+too low, those that did not whether it is too high, and all of them teach the learned gate.
 """
 
 from __future__ import annotations
@@ -15,14 +16,21 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from uuid import UUID
 
+import msgspec
+
 from rubrica.errors import SpendingLimitError
 from rubrica.llm.model import ModelError
-from rubrica.store.gateway import RequestRecord, TierComparison
+from rubrica.store.gateway import RequestRecord, TierComparison, Uncompared
 
 from .bill import Price
 from .chat import Chat
+from .controls import Tier
 from .experiment import digest_share
 from .flow import Route, RoutedAnswer
+from .grading import Grade
+from .learned_gate.learn import GateSample
+from .learned_gate.signals import answer_signals, question_signals
+from .upstream import Completion, Stream, Upstream
 
 LOG = logging.getLogger("rubrica.gateway")
 CLEARLY = 10.0
@@ -76,8 +84,11 @@ class Shadow:
 
     def consider(self, chat: Chat, routed: RoutedAnswer, route: Route, record: RequestRecord) -> bool:
         """Begin to compare the answers to a request that has ended, if it is one to compare. It never waits."""
-        graded = record.score is not None and routed.grade is not None and route.tier1 is not None
-        if not graded or record.cached or record.degraded or not is_sampled(record.trace, self._share):
+        scored = record.score is not None or route.measurer is not None
+        graded = (routed.grade is not None and not routed.grade.failure and scored) or record.zone is not None
+        if route.tier1 is None or not graded or record.cached or record.degraded:
+            return False
+        if not is_sampled(record.trace, self._share):
             return False
         if len(self._tasks) >= self._at_once:
             self.left_out += 1
@@ -107,33 +118,78 @@ class Shadow:
         self._note(found)
 
     async def _compare(self, chat: Chat, routed: RoutedAnswer, route: Route, record: RequestRecord) -> TierComparison:
-        paid: float | None = 0.0
-        if routed.tier == "tier-1" or route.tier1 is None:
-            answer = routed.completion or routed.stream
-            text = answer.text if answer is not None else ""
-        else:
-            try:
-                completion = await route.tier1.complete(_without_streaming(chat))
-            except ModelError:
-                return TierComparison(record.trace, failure="tier-1 failed", usd=0.0)
-            text, paid = completion.text, self._price(route.tier1.name, completion.usage)
-        if not text.strip():
-            return TierComparison(record.trace, failure="not gradable", usd=paid)
-        return await self._graded(chat, text, paid, route, record)
+        paid = _Paid(self._price)
+        first, failed = await _answer_of("tier-0", routed, route.tier0, chat, paid)
+        if first is None:
+            return TierComparison(record.trace, failure=failed, usd=paid.usd)
+        second, failed = await _answer_of("tier-1", routed, route.tier1, chat, paid)
+        if second is None:
+            return TierComparison(record.trace, failure=failed, usd=paid.usd)
+        asked = (chat, record.question_type or "")
+        passed, grading = record.passed, record.grading_usd
+        if passed is None:  # the learned gate did without the grade
+            grade = await route.grader(chat, first.text, asked[1])
+            passed, grading = grade.passed, paid.add(_cost(grade))
+        base = record.score
+        if base is None or not route.measures_alike:
+            base = await _measured(route, *asked, first.text, paid)
+        score = await _measured(route, *asked, second.text, paid)
+        if base is None or score is None:
+            return TierComparison(record.trace, failure="not graded", usd=paid.usd)
+        sample = GateSample(
+            question_signals(chat).values,
+            answer_signals(chat, first) if isinstance(first, Completion) else (),
+            passed,
+            (score - base) / 100,
+            self._price(route.tier0.name, first.usage),
+            self._price(route.tier1.name, second.usage) if route.tier1 is not None else None,
+            grading,
+        )
+        told = {**msgspec.to_builtins(sample), "made_for": route.made_for}
+        difference = score - base
+        return TierComparison(record.trace, score, difference, difference >= CLEARLY, "", paid.usd, base, told)
 
-    async def _graded(
-        self, chat: Chat, text: str, paid: float | None, route: Route, record: RequestRecord
-    ) -> TierComparison:
-        kind = record.question_type or ""
-        grade = await route.grader(chat, text, kind)
-        cost = 0.0 if grade.cost is None else grade.cost.usd
-        usd = None if paid is None or cost is None else paid + cost
-        evaluation = grade.evaluation
-        if grade.failure or evaluation is None or evaluation.score is None or record.score is None:
-            return TierComparison(record.trace, failure="not graded", usd=usd)
-        score = evaluation.score * 100 / evaluation.out_of
-        difference = score - record.score
-        return TierComparison(record.trace, score, difference, difference >= CLEARLY, "", usd)
+
+class _Paid:
+    """What was paid so far, in US dollars; None: nobody knows."""
+
+    def __init__(self, price: Price) -> None:
+        self.usd: float | None = 0.0
+        self.price = price
+
+    def add(self, usd: float | None) -> float | None:
+        self.usd = None if self.usd is None or usd is None else self.usd + usd
+        return usd
+
+
+async def _answer_of(
+    tier: Tier, routed: RoutedAnswer, upstream: Upstream | None, chat: Chat, paid: _Paid
+) -> tuple[Completion | Stream | None, Uncompared]:
+    """A tier's answer, asked for where there is none yet; or why there is none."""
+    found: Completion | Stream | None = routed.passed_over if tier == "tier-0" else None
+    if routed.tier == tier:
+        found = routed.completion or routed.stream
+    if found is None and upstream is not None:
+        try:
+            found = await upstream.complete(_without_streaming(chat))
+        except ModelError:
+            return None, "tier-1 failed" if tier == "tier-1" else "tier-0 failed"
+        paid.add(paid.price(upstream.name, found.usage))
+    return (found, "") if found is not None and found.text.strip() else (None, "not gradable")
+
+
+async def _measured(route: Route, chat: Chat, question_type: str, text: str, paid: _Paid) -> float | None:
+    """What an answer is worth, 0 to 100, by the grader that measures; None where it cannot say."""
+    grade = await (route.measurer or route.grader)(chat, text, question_type)
+    paid.add(_cost(grade))
+    evaluation = grade.evaluation
+    if grade.failure or evaluation is None or evaluation.score is None:
+        return None
+    return evaluation.score * 100 / evaluation.out_of
+
+
+def _cost(grade: Grade) -> float | None:
+    return 0.0 if grade.cost is None else grade.cost.usd
 
 
 def _without_streaming(chat: Chat) -> dict[str, object]:

@@ -1,8 +1,10 @@
 """Proposes thresholds from requests of which both tiers' answers were graded.
 
 At a threshold, the answers of tier-0 that reach it are given to clients. What that costs in quality is how much
-better tier-1's answers to the same requests scored, on average. The proposal is the lowest threshold at which that
-loss is surely within a tolerance, and at which the weakest answers that still pass are not clearly worse.
+better tier-1's answers to the same requests scored, on average. One half of the requests proposes the lowest threshold
+at which that loss is within a tolerance, and at which the weakest answers that still pass are not clearly worse. The
+other half, which had no say in the choice, tells what it costs: the best of many thresholds looks better than it is on
+the requests that it was chosen by.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from typing import Literal
 
 import msgspec
 
-from rubrica.scoring.intervals import REPLICATES, Estimate, percentile_interval, wilson
+from rubrica.scoring.intervals import REPLICATES, Estimate, Moments, mean_estimate, percentile_interval, wilson
 from rubrica.store.gateway import ComparedRequest
 
 from .shadow import CLEARLY
@@ -60,6 +62,7 @@ class Proposal(msgspec.Struct, frozen=True):
     samples: int  # requests of which both answers were graded
     missing: int = 0  # about how many more it takes to tell
     candidates: tuple[ThresholdCandidate, ...] = ()  # those that could be judged, highest first
+    measured: ThresholdCandidate | None = None  # the proposed one, on the requests that had no say in it
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,27 +105,53 @@ def changes(proposals: Sequence[Proposal], out_of: float = 100.0) -> dict[str, f
 def _propose(
     name: str, rows: Sequence[ComparedRequest], current: float | None, chance: Random, terms: TuningTerms
 ) -> Proposal:
-    found = tuple(candidates(rows, chance, terms))
+    mixed = chance.sample(rows, len(rows))
+    found = tuple(candidates(mixed[::2], chance, terms))
     if not found:
         free = sum(not row.gated for row in rows)
-        missing = terms.fewest - free
-        why = f"{free} answers were compared that a threshold decides about; it takes {terms.fewest}"
+        missing = max(1, 2 * terms.fewest - free)
+        why = f"{free} answers were compared that a threshold decides about; it takes {2 * terms.fewest}"
         return Proposal(name, "cannot tell", why, current, None, len(rows), missing)
     fit = [one for one in found if one.loss.high <= terms.tolerance and one.weakest_loss <= terms.clearly]
     if fit:
         best = min(fit, key=lambda one: one.threshold)
-        advice: Advice = "keep" if best.threshold == current else "change"
-        return Proposal(name, advice, _reason(best, terms), current, best.threshold, len(rows), 0, found)
-    missing = _missing(found, terms)
+        return _measured(
+            best, mixed[1::2], Proposal(name, "cannot tell", "", current, None, len(rows), 0, found), terms
+        )
+    missing = 2 * _missing(found, terms)
     if missing:
         why = f"no threshold keeps the loss surely within {terms.tolerance:g} points, but some may"
         return Proposal(name, "cannot tell", why, current, None, len(rows), missing, found)
-    best = min(found, key=lambda one: one.loss.value)
+    best = found[-1]
     why = (
         f"at every threshold tier-1's answers are better by more than {terms.tolerance:g} points, or the weakest that "
         f"pass by more than {terms.clearly:g}; at {best.threshold:g} by {best.loss}"
     )
     return Proposal(name, "no threshold", why, current, None, len(rows), 0, found)
+
+
+def _measured(
+    best: ThresholdCandidate, rows: Sequence[ComparedRequest], proposal: Proposal, terms: TuningTerms
+) -> Proposal:
+    """The proposal with a threshold, as the half of the requests measures it that had no say in it."""
+    passing = [row.difference for row in rows if not row.gated and row.score >= best.threshold]
+    loss = mean_estimate(Moments.of([[one] for one in passing]))
+    to_tier1 = wilson(len(rows) - len(passing), len(rows))
+    if loss is None or to_tier1 is None or len(passing) < terms.fewest:
+        why = f"too few answers reach {best.threshold:g} to measure it on requests that it was not chosen by"
+        return msgspec.structs.replace(proposal, why=why, missing=2 * terms.fewest)
+    measured = ThresholdCandidate(best.threshold, to_tier1, len(passing), loss, best.weakest_loss)
+    if loss.high > terms.tolerance:
+        why = f"{best.threshold:g} was chosen, and then lost {loss} points on requests that it was not chosen by"
+        missing = max(1, 2 * _missing([measured], terms))
+        return msgspec.structs.replace(proposal, why=why, missing=missing, measured=measured)
+    return msgspec.structs.replace(
+        proposal,
+        advice="keep" if best.threshold == proposal.current else "change",
+        why=_reason(measured, terms),
+        threshold=best.threshold,
+        measured=measured,
+    )
 
 
 def candidates(rows: Sequence[ComparedRequest], chance: Random, terms: TuningTerms) -> list[ThresholdCandidate]:

@@ -32,6 +32,12 @@ def with_thresholds(rubric: Rubric, thresholds: Mapping[str, float]) -> Rubric:
     return _changed(rubric, profiles=Profiles.model_validate(profiles))
 
 
+def with_known_thresholds(rubric: Rubric, thresholds: Mapping[str, float]) -> Rubric:
+    """The rubric with those of some thresholds whose question types it knows."""
+    known = rubric.profiles.named if rubric.profiles is not None else {}
+    return with_thresholds(rubric, {name: value for name, value in thresholds.items() if name in known})
+
+
 def with_judging(rubric: Rubric, **changes: str | None) -> Rubric:
     """The rubric with `mode`, `stop` or `offline` of its judging changed; None leaves one as it is."""
     now = rubric.judging.model_dump()

@@ -25,8 +25,9 @@ from .tables import api_keys, gateway_feedback, gateway_requests, gateway_texts
 Tier = Literal["tier-0", "tier-1", "council"]
 Cached = Literal["", "exact", "semantic"]
 Degraded = Literal["", "tier-0 failed", "tier-1 failed", "no tier-1", "unsafe"]
-Uncompared = Literal["", "tier-1 failed", "not gradable", "not graded"]
+Uncompared = Literal["", "tier-0 failed", "tier-1 failed", "not gradable", "not graded"]
 Thumb = Literal["up", "down"]
+GateZone = Literal["send", "escalate"]
 
 GONE = 499
 """The status of a request whose client did not wait for its answer."""
@@ -71,6 +72,7 @@ class RequestRecord(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     score: float | None = None  # of tier-0's answer, 0 to 100
     threshold: float | None = None
     gated: bool | None = None  # a gate took part in the grade
+    zone: GateZone | None = None  # what the learned gate did without a grade
     grade_confidence: float | None = None
     variance: float | None = None
     dimension_scores: Mapping[str, GradedDimension] | None = None
@@ -100,22 +102,24 @@ class RequestRecord(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class TierComparison(msgspec.Struct, frozen=True, gc=False):
-    """What tier-1's answer to a request that was graded before was worth, under the same grader."""
+    """What either tier's answer to a request was worth, by grades that had no say in which was sent."""
 
     trace: UUID
-    score: float | None = None  # 0 to 100
-    difference: float | None = None  # that minus the score of tier-0's answer
+    score: float | None = None  # of tier-1's answer, 0 to 100
+    difference: float | None = None  # tier-1's minus tier-0's
     better: bool | None = None  # clearly so
     failure: Uncompared = ""  # why there is no score
     usd: float | None = None  # what it cost to find out; None: not known
+    base: float | None = None  # the score of tier-0's answer, graded once more
+    sample: Mapping[str, Any] | None = None  # what the learned gate learns from it
 
 
 class ComparedRequest(msgspec.Struct, frozen=True, gc=False):
     """A graded request of which both tiers' answers have a score."""
 
     question_type: str
-    score: float  # of tier-0's answer, 0 to 100
-    difference: float  # tier-1's score minus that
+    score: float  # of tier-0's answer, 0 to 100: the one that decided whether it was sent
+    difference: float  # how much better tier-1's answer is, by other grades
     gated: bool  # a gate took part, so that no threshold decides about it
     threshold: float | None = None
 
@@ -264,12 +268,25 @@ def compared_requests(
         .add_columns(_requests.threshold)
         .where(_requests.at >= since, _requests.at < until)
         .where(_requests.shadow_failure == "", _requests.shadow_failure.isnot(None))
+        .where(_requests.score.isnot(None))  # where the learned gate sent or escalated, no threshold decided
         .order_by(_requests.at.desc())
         .limit(limit)
     )
     if rubric is not None:
         query = query.where(_requests.rubric == rubric)
     return [ComparedRequest(*row) for row in conn.execute(query)]
+
+
+def gate_samples(conn: Connection, since: datetime, made_for: str, limit: int = 20_000) -> list[dict[str, Any]]:
+    """What comparisons since a time teach the learned gate of one set of models and rubric, newest first."""
+    query = (
+        select(_requests.shadow_sample)
+        .where(_requests.at >= since, _requests.shadow_failure.isnot(None), _requests.shadow_difference.isnot(None))
+        .order_by(_requests.at.desc())
+        .limit(limit)
+    )
+    found = (sample for (sample,) in conn.execute(query) if sample)
+    return [sample for sample in found if sample.get("made_for") == made_for]
 
 
 def spent(conn: Connection, since: datetime, until: datetime) -> dict[UUID | None, KeySpending]:

@@ -83,6 +83,8 @@ class RequestSums(msgspec.Struct, gc=False):
     saved_priced: int = 0  # those whose cost and whose tier-1 cost are both known
     saved_usd: float = 0.0
     baseline_usd: float = 0.0  # over the same
+    sent: int = 0  # tier-0's answer, without a grade, by the learned gate
+    escalated: int = 0  # to tier-1, without a grade, by the learned gate
 
     def add(self, other: RequestSums) -> None:
         for name in self.__struct_fields__:
@@ -301,6 +303,8 @@ def _sums() -> list[ColumnElement[Any]]:
         func.count(saved),
         total(saved),
         total(case((saved.isnot(None), _requests.baseline_usd))),
+        number(_requests.zone == "send"),
+        number(_requests.zone == "escalate"),
     ]
 
 

@@ -310,8 +310,11 @@ gateway_requests = Table(
     Column("answer_tokens", Integer, nullable=False),  # of the answer that was given
     Column("prompt_digest", LargeBinary(32)),  # keyed, where digests are kept
     Column("answer_digest", LargeBinary(32)),
-    Column("shadow_score", Double),  # of tier-1's answer to the same request, under the same grader
-    Column("shadow_difference", Double),  # that minus `score`
+    Column("zone", String(10)),  # what the learned gate did without a grade: send or escalate; None: it left it
+    Column("shadow_score", Double),  # of tier-1's answer to the same request
+    Column("shadow_base", Double),  # of tier-0's answer, graded once more: `score` may have been luck
+    Column("shadow_difference", Double),  # tier-1's minus that
+    Column("shadow_sample", Document),  # what the learned gate learns from it
     Column("shadow_better", Boolean),  # whether tier-1's answer is clearly better
     Column("shadow_failure", String(20)),  # why a comparison has no score; empty: it has; None: there was none
     Column("shadow_usd", Double),  # not part of total_usd: no client asked for it
