@@ -8,6 +8,7 @@ from . import validity
 from .conversation import companion_table, conversation_table, empathy_table
 from .reliability import reliability_table
 from .safety import data, gate_table, harmless_table, pii_table, risk_table, texts_table
+from .savings import recorded_table, simulated_table
 
 NEEDED = ("safety_responses", "moderation_texts", "pii_texts", "pandalm", "routing_gsm8k", "dialogue_usr_topical")
 
@@ -33,6 +34,9 @@ def main() -> None:
         reliability_table,
     ):
         console.print(table())
+    for savings in (simulated_table, recorded_table):
+        if (made := savings()) is not None:
+            console.print(made)
     console.print(validity.table(list(validity.figures())))
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from rubrica.text.cut_off import cut_off
 from rubrica.text.overlap import prompt_overlap
-from rubrica.text.question_type import TYPES, classify_question
+from rubrica.text.question_type import TYPES, by_words
 from rubrica.text.style import reading_grade, refusal_spans, repeated_trigram_share
 from rubrica.text.texts import Texts
 from rubrica.text.worked_sum import is_worked_sum, wrong_sum_risk
@@ -73,8 +73,7 @@ def question_signals(chat: Chat) -> QuestionSignals:
     """The signals of a request, in the order of `QUESTION_SIGNALS`. Takes a millisecond."""
     asked = ChatQuestion.of(chat)
     text = asked.text[:READ]
-    found = classify_question(asked.whole)
-    chances = found.chances if found is not None else {}
+    chances = by_words(asked.whole[:READ]).chances if asked.text else {}
     body: dict[str, Any] = chat.body
     values = (
         math.log1p(len(asked.text)),
