@@ -19,8 +19,8 @@ import rubrica
 from rubrica.cli.progress import progress_text
 from rubrica.engine.audience import listen
 from rubrica.model.evaluation import Evaluation
-from rubrica.runs.bulk.choice import takes_bulk
 from rubrica.runs.bulk.run import LARGE
+from rubrica.runs.bulk_choice import takes_bulk
 from rubrica.runs.files.case_source import LineSource
 from rubrica.runs.files.folder import locked
 from rubrica.runs.progress import ProgressMeter
