@@ -13,8 +13,9 @@ from rich.table import Table
 from rubrica.errors import RubricaError
 from rubrica.llm.settings import load_settings
 from rubrica.model.rubric import Rubric
-from rubrica.report.figures import dollars
+from rubrica.report.figures import count_of, dollars
 from rubrica.runs.concurrency import reduced_garbage_collection
+from rubrica.runs.events import RunEstimate
 from rubrica.runs.judging import open_jury
 from rubrica.runs.request import JudgeSettings
 from rubrica.runs.rubrics import all_labels
@@ -121,11 +122,19 @@ def open_judging(judging: JudgeSettings) -> Iterator[JurySession]:
         yield jury
 
 
-def estimate_table(models: Iterable[CostEstimate]) -> Table:
-    """What a dry run counted."""
+def estimate_sentence(estimate: RunEstimate) -> str:
+    """How much a dry run would judge."""
+    said = count_of(estimate.evaluations, "evaluation")
+    done = f" ({estimate.skipped:,} done already)" if estimate.skipped else ""
+    return f"{said}{done}; nothing was asked. Repairs and retries come on top."
+
+
+def estimate_table(models: Iterable[CostEstimate], who: str = "judge") -> Table:
+    """What a dry run counted; on a narrow screen the models' names give way, not the figures."""
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
-    for name in ("judge", "calls", "tokens in (about)", "out (about)", "price (about)"):
-        table.add_column(name, justify="left" if name == "judge" else "right", no_wrap=True)
+    table.add_column(who, overflow="fold")
+    for name in ("calls", "tokens in (about)", "out (about)", "price (about)"):
+        table.add_column(name, justify="right", no_wrap=True)
     for row in models:
         counts = (f"{row.calls:,}", f"{row.input_tokens:,}", f"{row.output_tokens:,}")
         table.add_row(safe(row.model), *counts, dollars(row.usd))

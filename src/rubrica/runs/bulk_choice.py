@@ -8,7 +8,8 @@ from rubrica.engine.audience import listeners
 from rubrica.engine.plan import Plan
 from rubrica.errors import RubricaError
 from rubrica.extras import MissingExtraError, requires
-from rubrica.runs.request import EVERY_CASE, RunRequest
+
+from .request import EVERY_CASE, RunRequest
 
 SMALL = 1_000_000  # bytes
 
@@ -20,17 +21,17 @@ def takes_bulk(request: RunRequest, plan: Plan | None) -> bool:
     """
     cases, asked = request.cases, request.bulk
     source = Path(cases.source)
-    by_itself = asked is None and plan is not None and plan.judge is None and not listeners
+    by_itself = asked is None and plan is not None and plan.judge is None and not listeners and cases.material is None
     if not asked and (not by_itself or _is_small(source)):
         return False
     try:
         with requires("tables", "--bulk"):
-            from .run import LARGE, serves  # here, since polars takes half a second to load
+            from .bulk.run import LARGE, serves  # here, since polars takes half a second to load
     except MissingExtraError:
         if asked:
             raise
         return False
-    everything = cases.selection == EVERY_CASE and not cases.context and cases.repeat == 1
+    everything = cases.material is None and cases.selection == EVERY_CASE and not cases.context and cases.repeat == 1
     possible = plan is not None and everything and serves(plan, source)
     if asked and not possible:
         raise RubricaError(
