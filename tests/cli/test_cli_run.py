@@ -387,7 +387,7 @@ def test_no_folder_is_made_for_a_file_that_cannot_be_read(cli: Cli, tiny: Path, 
 def test_progress_tells_how_many_how_fast_what_it_cost_and_how_long_it_will_take(tmp_path: Path) -> None:
     with locked(tmp_path):
         run = Run(tmp_path)
-    run.skipped = 100
+    run.done.skipped = 100
     tally = RunTally(judged=300)
     tally.bills["tone"] = DimensionCost(0.5, 1_000, 100, 300)
     file = LineSource(io.BytesIO(), size=1_000)

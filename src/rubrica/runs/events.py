@@ -107,3 +107,4 @@ class RunEstimate:
 
     evaluations: int
     models: tuple[CostEstimate, ...]
+    skipped: int = 0  # evaluations that are there already

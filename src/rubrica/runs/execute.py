@@ -1,6 +1,6 @@
 """Executes a run: cases are judged into a folder, so that nothing is lost and the same request goes on.
 
-`rubrica run` and the studio both call it. It prints nothing: whoever calls it hears events, and shows them.
+`rubrica run`, the studio and the workflows call it. It prints nothing: whoever calls it hears events, and shows them.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from threading import Event
 import msgspec
 
 from rubrica.engine.cases import BadLine, Case
+from rubrica.report.figures import count_of
 
 from .batch import Batch, Evaluator
 from .bulk.choice import takes_bulk
@@ -32,14 +33,14 @@ from .events import (
 )
 from .files.case_source import STDIN, cases_of
 from .files.folder import RunOpening, open_run_folder
-from .files.manifest import Manifest, UsedRubric
+from .files.manifest import Manifest, UsedRubric, read_manifest
 from .finish import finish
 from .judging import open_jury
 from .loop import draw_results, loop_outcome
 from .progress import ProgressMeter
-from .request import RunRequest
+from .request import EVERY_CASE, RunRequest
 from .rubrics import RunRubrics
-from .run import Run
+from .run import DoneEvaluations, Run
 from .summary.tally import RunTally
 
 
@@ -64,7 +65,8 @@ def execute_run(
         manifest = request.manifest(clock())
         if takes_bulk(request, rubrics.plan(None) if request.rubric is not None else None):
             manifest = msgspec.structs.replace(manifest, kind="bulk")
-        _refuse_unreadable(cases.source)
+        if cases.material is None:
+            _refuse_unreadable(cases.source)
         opening = stack.enter_context(open_run_folder(request.folder, manifest, resume=request.resume))
         execution = _Execution(request, rubrics, opening, tell, stop)
         if opening.manifest.kind == "bulk":
@@ -73,8 +75,10 @@ def execute_run(
             outcome = execution.one_by_one(jury.evaluator if jury is not None else None)
         if outcome.ending != "finished":
             return outcome
-        whole, notes = finish(request.folder, clock())
-        for text in notes:
+        now = clock()
+        made = cases.material.conclude(request.folder, now) if cases.material is not None else ()
+        whole, notes = finish(request.folder, now)
+        for text in (*made, *notes):
             tell(RunNote(text))
         return replace(outcome, whole=whole)
 
@@ -83,13 +87,14 @@ def estimate_run(request: RunRequest, tell: Tell = unheard) -> RunEstimate:
     """What executing a run would ask of its judges: everything is prepared, nobody is asked, nothing is written."""
     cases, tally = request.cases, RunTally()
     with open_jury(replace(request.judging, dry=True), _noted(tell), warm=cases.repeat > 1) as jury:
-        rubrics = RunRubrics(request.rubric, jury.judge_of)
-        batch = Batch(rubrics, tally, _broken(tell), cases.context, jury.evaluator, cases.repeat)
+        rubrics, done = RunRubrics(request.rubric, jury.judge_of), _done_before(request)
+        wanted = done.wanted if done is not None else None
+        batch = Batch(rubrics, tally, _broken(tell), cases.context, jury.evaluator, cases.repeat, wanted)
         selection = cases.settled()
-        with cases_of(cases.source) as file:
+        with cases.opened() as file:
             for _ in batch.evaluations(selection.of(cases.distinct(file, _repeated(tell)))):
                 pass
-        return RunEstimate(tally.judged, tuple(jury.estimates))
+        return RunEstimate(tally.judged, tuple(jury.estimates), done.skipped if done is not None else 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,12 +109,15 @@ class _Execution:
 
     def one_by_one(self, evaluator: Evaluator | None) -> RunOutcome:
         """Judge case after case, and keep each evaluation as it is finished."""
-        request, tally = self.request, RunTally()
-        kept = Run(request.folder, retry_errors=request.retry_errors)
+        request, tally, material = self.request, RunTally(), self.request.cases.material
+        derived = material.derived if material is not None else ()
+        kept = Run(request.folder, retry_errors=request.retry_errors, derived=derived)
 
         def loop() -> bool:
             try:
-                self.tell(RunOpened(self.opening, kept.before, kept.unreadable))
+                self.tell(RunOpened(self.opening, kept.done.before, kept.done.unreadable))
+                if material is not None and not material.prepare(request.folder, self.tell, self.stop):
+                    return False
                 return self._judge_all(kept, tally, evaluator)
             finally:
                 kept.close()
@@ -121,13 +129,16 @@ class _Execution:
             tally.seconds,
             tally.cost,
             kept.failed,
-            kept.skipped,
-            kept.changed,
-            kept.retried,
+            kept.done.skipped,
+            kept.done.changed,
+            kept.done.retried,
             tally.broken,
         )
         if ending == "finished":
             kept.tidy()
+            if (gone := kept.done.unmet) and request.cases.selection == EVERY_CASE:
+                said = f"{count_of(gone, 'evaluation')} of cases that were judged before and are not among these"
+                self.tell(RunNote(f"the run keeps {said} (begin anew to leave them out)"))
         return RunOutcome(ending, counts, self.rubrics.rubrics, reason=reason)
 
     def _judge_all(self, kept: Run, tally: RunTally, evaluator: Evaluator | None) -> bool:
@@ -138,9 +149,9 @@ class _Execution:
             told(line)
             kept.broken(line)
 
-        batch = Batch(self.rubrics, tally, broken, cases.context, evaluator, cases.repeat, kept.wanted)
+        batch = Batch(self.rubrics, tally, broken, cases.context, evaluator, cases.repeat, kept.done.wanted)
         selection, expected = cases.settled(), cases.expected()
-        with cases_of(cases.source) as file:
+        with cases.opened() as file:
             evaluations = batch.evaluations(selection.of(cases.distinct(file, _repeated(self.tell))))
             results = kept.kept(evaluations, self.request.max_failures)
             return draw_results(results, ProgressMeter(file, kept, tally, expected).read, self.tell, self.stop)
@@ -158,6 +169,14 @@ class _Execution:
             return RunOutcome("stopped", RunCounts(seconds=time.monotonic() - started), rubrics, bulk=True)
         counts = RunCounts(done.rows, time.monotonic() - started, broken=done.errors, renamed=done.renamed)
         return RunOutcome("finished", counts, rubrics, bulk=True)
+
+
+def _done_before(request: RunRequest) -> DoneEvaluations | None:
+    """What need not be asked again, where the folder holds a run that would be gone on with."""
+    earlier = read_manifest(request.folder) if request.resume else None
+    if earlier is None or earlier.kind == "bulk" or request.manifest(utc_now()).differences(earlier):
+        return None
+    return DoneEvaluations(request.folder, retry_errors=request.retry_errors)
 
 
 def _noted(tell: Tell) -> Callable[[str], None]:

@@ -24,7 +24,7 @@ class ProgressMeter:
     started: float = field(default_factory=time.monotonic)
 
     def read(self) -> RunAdvanced:
-        file, tally, done = self.file, self.tally, self.run.skipped + self.tally.judged
+        file, tally, done = self.file, self.tally, self.run.done.skipped + self.tally.judged
         total = max(self.expected, done) if self.expected is not None else None
         if total is None and file.size and file.read:
             total = round(done * file.size / file.read)

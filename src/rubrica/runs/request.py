@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -15,6 +16,7 @@ from rubrica.model.rubric import Rubric
 
 from .files.case_source import STDIN, CaseSource, cases_of, count_cases
 from .files.manifest import Manifest, new_manifest, new_run_id, terms_of
+from .material import RunMaterial
 from .selection import Found, Selection, distinct, without_files
 
 EVERY_CASE = Selection()
@@ -42,22 +44,30 @@ NO_JUDGES = JudgeSettings()
 class CaseChoice:
     """Which cases are judged, and how often each."""
 
-    source: str  # a file, or - for standard input
+    source: str  # a file, or - for standard input; of other material, what the manifest says it is
     selection: Selection = EVERY_CASE
     context: Mapping[str, Any] = field(default_factory=dict)  # for cases that do not say
     repeat: int = 1
     from_others: bool = False  # a case that names a file of this machine is then a broken line
+    material: RunMaterial | None = None  # None: the source is a file of cases
+
+    def opened(self) -> AbstractContextManager[CaseSource]:
+        """The cases, to be read once."""
+        return cases_of(self.source) if self.material is None else self.material.opened()
 
     def expected(self) -> int | None:
         """How many evaluations there will be; None where only reading all cases would tell."""
-        chosen = None if self.selection.filters else self.selection.expected(count_cases(self.source))
+        if self.selection.filters:
+            return None
+        found = count_cases(self.source) if self.material is None else self.material.count()
+        chosen = self.selection.expected(found)
         return None if chosen is None else self.repeat * chosen
 
     def settled(self) -> Selection:
         """The selection, with a sample's size turned into a share of what is there."""
         if not self.selection.needs_two_passes:
             return self.selection
-        with cases_of(self.source) as file:
+        with self.opened() as file:
             return self.selection.settled(self.distinct(file, lambda _: None))
 
     def distinct(self, file: CaseSource, on_duplicate: Callable[[Case], None]) -> Iterator[Found]:
@@ -98,6 +108,7 @@ class RunRequest:
     retry_errors: bool = False  # judge cases again for which a model failed
     max_failures: int = 20  # stop after so many cases in a row that no model answers; 0: never
     bulk: bool | None = None  # figures only; None: for large files that no model judges
+    terms: Mapping[str, Any] = field(default_factory=dict)  # what else the scores depend on, such as who wrote
     id: str = field(default_factory=new_run_id)  # of the manifest, where the run is new
 
     def manifest(self, now: datetime) -> Manifest:
@@ -105,7 +116,8 @@ class RunRequest:
         cases, judging = self.cases, self.judging
         temperature = "of repeats" if cases.repeat > 1 else "as the rubric asks"
         asking = {"repeats": judging.repeats, "seed": judging.seed, "temperature": temperature}
-        source = cases.source if cases.source == STDIN else str(Path(cases.source).absolute())
-        terms = terms_of(self.rubric, judging.names, cases.context, asking)
+        is_file = cases.source != STDIN and (cases.material is None or Path(cases.source).exists())
+        source = str(Path(cases.source).absolute()) if is_file else cases.source
+        terms = {**terms_of(self.rubric, judging.names, cases.context, asking), **self.terms}
         begun = new_manifest(source, self.rubric, judging.names, terms, now)
         return msgspec.structs.replace(begun, id=self.id, options=cases.options)

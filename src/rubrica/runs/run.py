@@ -28,29 +28,40 @@ class ModelsDownError(RubricaError):
     """The models gave no answer to so many cases in a row that asking on is of no use."""
 
 
-class Run:
-    """The evaluations of a run's folder, as they are added to. Use it in a locked folder, and close it."""
+class DoneEvaluations:
+    """The evaluations that a run has, and which of the work at hand they leave to be done. Nothing is written."""
 
     def __init__(self, folder: Path, *, retry_errors: bool = False) -> None:
-        self.folder = folder
-        self.added = 0  # by this process
-        self.failed = 0  # of those, how many a model owes a score
         self.skipped = 0  # done before
         self.changed = 0  # judged anew, because the case is another one now
         self.retried = 0  # judged anew, because a model had failed
         self.unreadable = 0  # lines that are no evaluations any more
+        self.superseded = False  # whether some line is
         self._done = HashTable()  # what was judged, by case and repeat
         self._retry = HashTable()
-        self._untidy = False  # some lines are superseded or unreadable
-        self._lines = AppendOnlyFile(folder / EVALUATIONS)
-        self._load(retry_errors=retry_errors)
-        (folder / ERRORS).unlink(missing_ok=True)  # every pass meets them again
-        self._errors: AppendOnlyFile | None = None
+        failed = _model_failed if retry_errors else _never
+        for line in finished_lines(folder / EVALUATIONS):
+            try:
+                head = head_of(line)
+                retry = failed(line)
+            except StoredError:
+                self.unreadable += 1
+                continue
+            key = head.key
+            self.superseded |= self._done.get(key) is not None
+            self._done.put(key, head.content)
+            if retry or self._retry.get(key):
+                self._retry.put(key, int(retry))
 
     @property
     def before(self) -> int:
         """How many evaluations there were, not counting those that are to be made anew."""
         return len(self._done) - len(self._retry)
+
+    @property
+    def unmet(self) -> int:
+        """Of those that were there, how many are of cases that did not come up."""
+        return len(self._done) - self.skipped - self.changed - self.retried
 
     def wanted(self, work: CaseWork) -> bool:
         """Whether an evaluation is still to be made."""
@@ -66,6 +77,20 @@ class Run:
         else:
             self.changed += 1
         return True
+
+
+class Run:
+    """The evaluations of a run's folder, as they are added to. Use it in a locked folder, and close it."""
+
+    def __init__(self, folder: Path, *, retry_errors: bool = False, derived: Sequence[str] = ()) -> None:
+        self.folder = folder
+        self.added = 0  # by this process
+        self.failed = 0  # of those, how many a model owes a score
+        self._derived = derived  # files made of the evaluations, besides those of every run
+        self._lines = AppendOnlyFile(folder / EVALUATIONS)  # which mends what a crash left
+        self.done = DoneEvaluations(folder, retry_errors=retry_errors)
+        (folder / ERRORS).unlink(missing_ok=True)  # every pass meets them again
+        self._errors: AppendOnlyFile | None = None
 
     def kept(
         self, evaluations: Generator[Evaluation, None, None], most_failures: int = 0
@@ -89,7 +114,8 @@ class Run:
 
     def tidy(self) -> None:
         """Leave superseded lines out of the file, for good. Only after `close`."""
-        if not self._untidy and not self.changed and not self.retried:
+        done = self.done
+        if not (done.superseded or done.unreadable or done.changed or done.retried):
             return
         path = self.folder / EVALUATIONS
         torn = path.with_name(path.name + ".torn")
@@ -103,28 +129,11 @@ class Run:
 
     def _keep(self, evaluation: Evaluation, *, failed: bool) -> Evaluation:
         if not self.added:
-            drop_derived(self.folder)
+            drop_derived(self.folder, self._derived)
         self._lines.write(evaluation.to_json().encode())
         self.added += 1
         self.failed += failed
         return evaluation
-
-    def _load(self, *, retry_errors: bool) -> None:
-        failed = _model_failed if retry_errors else _never
-        for line in finished_lines(self._lines.path):
-            try:
-                head = head_of(line)
-                retry = failed(line)
-            except StoredError:
-                self.unreadable += 1
-                self._untidy = True
-                continue
-            key = head.key
-            if self._done.get(key) is not None:
-                self._untidy = True
-            self._done.put(key, head.content)
-            if retry or self._retry.get(key):
-                self._retry.put(key, int(retry))
 
 
 def encoded(context: Context) -> bytes:

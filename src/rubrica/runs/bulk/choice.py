@@ -20,7 +20,7 @@ def takes_bulk(request: RunRequest, plan: Plan | None) -> bool:
     """
     cases, asked = request.cases, request.bulk
     source = Path(cases.source)
-    by_itself = asked is None and plan is not None and plan.judge is None and not listeners
+    by_itself = asked is None and plan is not None and plan.judge is None and not listeners and cases.material is None
     if not asked and (not by_itself or _is_small(source)):
         return False
     try:
@@ -30,7 +30,7 @@ def takes_bulk(request: RunRequest, plan: Plan | None) -> bool:
         if asked:
             raise
         return False
-    everything = cases.selection == EVERY_CASE and not cases.context and cases.repeat == 1
+    everything = cases.material is None and cases.selection == EVERY_CASE and not cases.context and cases.repeat == 1
     possible = plan is not None and everything and serves(plan, source)
     if asked and not possible:
         raise RubricaError(

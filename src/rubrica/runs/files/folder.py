@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +18,7 @@ from .manifest import MANIFEST, Manifest, read_manifest
 
 LOCK, EARLIER = ".lock", "earlier"
 EVALUATIONS, COLUMNS, ERRORS = "evaluations.jsonl", "evaluations.parquet", "errors.jsonl"
-SUMMARY, PAGE = "summary.json", "report.html"
+SUMMARY, PAGE, TABLES = "summary.json", "report.html", "tables.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,10 +77,13 @@ def open_run_folder(folder: Path, manifest: Manifest, *, resume: bool = True) ->
         yield begin(folder, manifest, resume=resume)
 
 
-def drop_derived(folder: Path) -> None:
-    """Remove what is made of the evaluations, because they are about to change."""
-    for name in (COLUMNS, SUMMARY, PAGE):
+def drop_derived(folder: Path, patterns: Iterable[str] = ()) -> None:
+    """Remove what is made of the evaluations, because they are about to change; `patterns` name further files."""
+    for name in (COLUMNS, SUMMARY, PAGE, TABLES):
         (folder / name).unlink(missing_ok=True)
+    for pattern in patterns:
+        for path in folder.glob(pattern):
+            path.unlink(missing_ok=True)
 
 
 def _move_aside(folder: Path) -> Path:

@@ -25,6 +25,7 @@ from rubrica.runs.stored import StoredRun
 
 from .page_data import RunPageData, gather_page_data
 from .page_parts import outliers, rubric_part, time_and_cost
+from .page_tables import read_tables
 
 Key = tuple[str, str, int]
 """A row's rubric, case and repeat."""
@@ -64,6 +65,7 @@ def write_page(run: StoredRun, out: TextIO, *, title: str | None = None, cards: 
             outliers=list(islice(outliers(found), SHOWN_OUTLIERS)),
             failures=failures,
             failed=failed,
+            tables=read_tables(run.path),
         )
     )
     _write_cards(run, out, found, rubrics)
