@@ -121,11 +121,11 @@ def open_judging(judging: JudgeSettings) -> Iterator[JurySession]:
         yield jury
 
 
-def estimate_table(models: Iterable[CostEstimate]) -> Table:
+def estimate_table(models: Iterable[CostEstimate], who: str = "judge") -> Table:
     """What a dry run counted."""
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
-    for name in ("judge", "calls", "tokens in (about)", "out (about)", "price (about)"):
-        table.add_column(name, justify="left" if name == "judge" else "right", no_wrap=True)
+    for name in (who, "calls", "tokens in (about)", "out (about)", "price (about)"):
+        table.add_column(name, justify="left" if name == who else "right", no_wrap=True)
     for row in models:
         counts = (f"{row.calls:,}", f"{row.input_tokens:,}", f"{row.output_tokens:,}")
         table.add_row(safe(row.model), *counts, dollars(row.usd))

@@ -20,6 +20,10 @@ WORDS: Mapping[Label, str] = {
 }
 
 
+MOST_REASONS = 3
+"""Vetoes that a decision names; the others are counted."""
+
+
 @dataclass(frozen=True, slots=True)
 class DecisionTerms:
     """The numbers that decide, as shares of full marks: as the rubric sets them."""
@@ -126,9 +130,11 @@ def _veto_reason(vetoes: Mapping[str, Sequence[str]]) -> str:
     'the reply keeps a danger secret (support/giving-up and 1 more); one such reply is enough'
     """
     told = []
-    for reason, cases in vetoes.items():
+    for reason, cases in list(vetoes.items())[:MOST_REASONS]:
         more = f" and {len(cases) - 1} more" if len(cases) > 1 else ""
         told.append(f"{reason} ({cases[0]}{more})")
+    if len(vetoes) > MOST_REASONS:
+        told.append(f"{len(vetoes) - MOST_REASONS} more reasons")
     return f"{'; '.join(told)}; one such reply is enough"
 
 
