@@ -12,6 +12,8 @@ from hypothesis import settings
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy is there: tests already run on every core
 
+os.environ["RUBRICA_BASELINES"] = "off"  # runs of tests are added to no project's baselines, but where a test says so
+
 pytest_plugins = ["databases"]  # the fixtures `database`, `database_url` and what they stand on
 
 settings.register_profile("rubrica", deadline=None)

@@ -87,12 +87,12 @@ def calls(server: Loopback, kind: str) -> int:
 
 
 @contextmanager
-def provider(script: Any, **options: Any) -> Iterator[Loopback]:
+def provider(script: Any, key: str | None = None, **options: Any) -> Iterator[Loopback]:
     """A loopback provider on a loop of its own, for code that is not asynchronous or runs elsewhere."""
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, daemon=True)
     thread.start()
-    server = Loopback(script, key=None, **options)
+    server = Loopback(script, key=key, **options)
     asyncio.run_coroutine_threadsafe(server.__aenter__(), loop).result(30)
     try:
         yield server

@@ -12,12 +12,11 @@ from rich.text import Text
 from rubrica.errors import MissingError
 from rubrica.report.figures import count_of, percent, signed
 from rubrica.runs.compare.annotations import comparison_table, of_comparison
-from rubrica.runs.compare.baseline import DEFAULT_FILE, MOST_KEPT, Baselines, BaselineSource
+from rubrica.runs.compare.baseline import DEFAULT_FILE, MOST_KEPT, Baselines, BaselineSource, content_of_rows
 from rubrica.runs.compare.comparison import USUAL, compare
 from rubrica.runs.compare.measure_comparison import ComparisonTerms
 from rubrica.runs.compare.trend import Direction, Latest, Trend, trends
 from rubrica.runs.compare.trend_page import trend_page
-from rubrica.runs.files.manifest import commit_of
 from rubrica.runs.files.rows import GROUP
 from rubrica.runs.summary.grading import Grading
 from rubrica.runs.summary.measures import PASSED
@@ -57,7 +56,7 @@ app = typer.Typer(
 File = Annotated[Path, typer.Option("--file", "-f", metavar="FILE.json", help="Where baselines are kept.")]
 Against = Annotated[
     str | None,
-    typer.Option("--against", metavar="COMMIT|ID", help="Another baseline than the last of the same rubric."),
+    typer.Option("--against", metavar="COMMIT|ID", help="Another baseline than the last that was kept."),
 ]
 Note = Annotated[str, typer.Option("--note", help="A word on it, for whoever reads the list.")]
 OfRubric = Annotated[str | None, typer.Option("--rubric", "-r", metavar="NAME", help="Only baselines of this rubric.")]
@@ -68,14 +67,16 @@ ADD_EXAMPLES = """[bold]Examples[/bold]
   rubrica baseline add runs/monday
   rubrica baseline add results.jsonl --note 'before the new prompt'
 
-The last 100 are kept, with the git commit of the working directory. Keep the
+Finished runs are added by themselves; `add` keeps one that later ones are held
+against. The last 100 are kept, with the git commit of the working directory. Keep the
 file and the folder beside it under version control, or in your CI's cache."""
 CHECK_EXAMPLES = """[bold]Examples[/bold]
   rubrica baseline check runs/tuesday
   rubrica baseline check runs/tuesday --against 4f2a91c --github
 
-Exits with 100 if anything got worse beyond noise, with 0 if nothing did or it
-cannot be told."""
+It is held against the last baseline of its rubric that was kept with `add`; where
+there is none, against the last finished run. Exits with 100 if anything got worse
+beyond noise, with 0 if nothing did or it cannot be told."""
 TREND_EXAMPLES = """[bold]Examples[/bold]
   rubrica baseline trend
   rubrica baseline trend -r answer-quality --html trend.html
@@ -91,14 +92,7 @@ def add(
     """Keep a run as a baseline."""
     complaints = BrokenLines()
     stored = open_stored_run(run, complaints)
-    manifest = stored.manifest
-    source = BaselineSource(
-        run=manifest.id if manifest is not None else stored.name,
-        grading=Grading.of(stored.rubrics().values()),
-        commit=manifest.commit if manifest is not None and manifest.commit else commit_of(Path.cwd()),
-        judges=manifest.judges if manifest is not None else (),
-        note=note,
-    )
+    source = BaselineSource.of(stored, note=note)
     entry = Baselines(file).add(stored.rows(group), source, datetime.now(UTC))
     if as_json:
         plain = {"id": entry.id, "at": entry.at, "commit": entry.commit, "dirty": entry.dirty, "file": str(file)}
@@ -130,11 +124,13 @@ def check(
     complaints = BrokenLines()
     stored = open_stored_run(run, complaints)
     baselines = Baselines(file)
-    entry = baselines.find(against, {row.rubric for row in stored.rows()})
+    silent = reread_silently(stored)
+    rubrics = {row.rubric for row in stored.rows(group)}
+    entry = baselines.find(against, rubrics, content_of_rows(silent.rows(group)))
     name = f"baseline {entry.label}"
     found = compare(
         baselines.rows(entry),
-        reread_silently(stored).rows(group),
+        silent.rows(group),
         gradings=(entry.grading, Grading.of(stored.rubrics().values())),
         names=(name, run),
         terms=ComparisonTerms(level=level, margin=margin, grouped=not independent, seed=seed),

@@ -55,6 +55,7 @@ from .companion_work import (
     tell_estimate,
     trial_folder,
 )
+from .finished_runs import PROJECT_FILE, BaselinesFile, add_finished_run
 from .judge_options import VERDICT_FAILED, BudgetLimit, DryRun, NoCache
 from .options import AsJson, Force
 from .output_files import atomic_text_file, json_lines, refuse_same, refuse_taken
@@ -114,6 +115,7 @@ def evaluate(
     no_resume: NoResume = False,
     no_cache: NoCache = False,
     max_failures: MostFailures = MOST_FAILURES,
+    baseline: BaselinesFile = PROJECT_FILE,
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
@@ -157,6 +159,8 @@ def evaluate(
             raise
         note(f"{count_of(count, 'score')} sent to Langfuse as the run {run.name!r} of {langfuse!r}")
     _exit_where_missing([trial])
+    if not trial.missing and not trial.owed:
+        add_finished_run(folder, baseline)
     if trial.decision.label in ("revise", "inconclusive"):
         raise typer.Exit(VERDICT_FAILED)
 

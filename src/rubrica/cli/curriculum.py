@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
+import os
 import re
 import tempfile
 from collections.abc import Sequence
@@ -13,21 +13,46 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
-from rubrica.education.baseline import BASELINE, BaselineFile
-from rubrica.education.curriculum import HIGHEST_GRADE, bundled_curriculum, read_curriculum, select_skills
+from rubrica.education.baseline import BaselineFile
+from rubrica.education.curriculum import bundled_curriculum, read_curriculum, select_skills
+from rubrica.education.estimate import estimate_curriculum
 from rubrica.education.evaluator import RUBRIC
-from rubrica.education.execute import CurriculumRequest, CurriculumSession, Pieces, execute_curriculum
-from rubrica.education.questions import MOST_QUESTIONS, Difficulty, QuestionType
+from rubrica.education.execute import execute_curriculum
+from rubrica.education.material import QuestionMaterial
+from rubrica.education.questions import Difficulty, QuestionType
 from rubrica.education.records import read_records
-from rubrica.education.work import CurriculumTerms, CurriculumWork, RecordWork, SkillWork
-from rubrica.education.writing import Writer, template
+from rubrica.education.writing import template
+from rubrica.education.written import WritingTerms, WrittenMaterial
 from rubrica.errors import RubricaError
-from rubrica.runs.request import JudgeSettings
+from rubrica.runs.execute import estimate_run
+from rubrica.runs.request import EVERY_CASE, CaseChoice, JudgeSettings, RunRequest
+from rubrica.runs.selection import Selection, filter_of, sample_of
 
-from .curriculum_messages import CurriculumScreen, summary_of
-from .curriculum_tables import all_grades_table, grade_table, skills_table, trend_table
-from .judge_options import VERDICT_FAILED, Judges, Offline, judge_names
-from .options import HOW, MODELS, WHAT, WHERE, SettingPairs
+from .curriculum_messages import tell_estimate, tell_grades
+from .curriculum_options import (
+    DEFAULT_BASELINE,
+    BaselineOutput,
+    BaselinePath,
+    CurriculumFile,
+    DefaultGrade,
+    Grades,
+    Hardness,
+    KeptFolder,
+    Kind,
+    MaxSkills,
+    PerSkill,
+    QuestionRubric,
+    Questions,
+    RunFolder,
+    WriterName,
+    WritingJobs,
+)
+from .curriculum_tables import skills_table, trend_table
+from .finished_runs import OFF, PROJECT_FILE, add_finished_run
+from .judge_options import VERDICT_FAILED, BudgetLimit, DryRun, Judges, Limit, Offline, judge_names
+from .options import SettingPairs
+from .run_command_options import Filters, MostFailures, NoResume, RetryErrors, SampleSize
+from .run_messages import RunScreen, end_if_stopped
 from .screen import out
 from .sources import rubric_of, settings_of
 
@@ -45,84 +70,30 @@ app = typer.Typer(
 OUTPUT = "evaluation_results"
 _GRADES = re.compile(r"\d{1,2}(?:-\d{1,2})?(?:,\d{1,2}(?:-\d{1,2})?)*")
 
-Grades = Annotated[
-    list[str],
-    typer.Option(
-        "--grades", "-g", metavar="N …", help="Grades: 3 4 5, 3-5 or 3,5; kindergarten is 0.", rich_help_panel=WHAT
-    ),
-]
-WriterName = Annotated[
-    str,
-    typer.Option(
-        "--model", "-m", metavar="MODEL", help="The model that writes, such as openai:gpt-4o-mini or local:.",
-        rich_help_panel=MODELS,
-    ),
-]  # fmt: skip
-MaxSkills = Annotated[
-    int | None, typer.Option("--max-skills", min=1, help="At most so many skills of each grade.", rich_help_panel=WHAT)
-]
-PerSkill = Annotated[
-    int,
-    typer.Option(
-        "--questions-per-skill", "-n", min=1, max=MOST_QUESTIONS, help="Questions for each skill.", rich_help_panel=WHAT
-    ),
-]
-CurriculumFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--curriculum",
-        metavar="FILE",
-        help="Skills as .jsonl or .csv with grade and lesson_title; left out, the bundled ones.",
-        rich_help_panel=WHAT,
-    ),
-]
-Kind = Annotated[QuestionType, typer.Option("--type", help="The type of question.", rich_help_panel=WHAT)]
-Level = Annotated[Difficulty, typer.Option("--difficulty", help="How hard.", rich_help_panel=WHAT)]
-RubricName = Annotated[
-    str, typer.Option("--rubric", "-r", metavar="NAME|FILE", help="What they are judged by.", rich_help_panel=HOW)
-]
-Jobs = Annotated[
-    int,
-    typer.Option("--jobs", "-j", min=1, max=200, help="Skills or records under way at once.", rich_help_panel=MODELS),
-]
-NoResume = Annotated[
-    bool, typer.Option("--no-resume", help="Begin anew; the run that is there goes to earlier/.", rich_help_panel=WHERE)
-]
-Folder = Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="The run's folder.", rich_help_panel=WHERE)]
-KeptFolder = Annotated[
-    Path | None,
-    typer.Option(
-        "--output", "-o", metavar="DIR", help="Keep records and summaries here; left out, they are only told.",
-        rich_help_panel=WHERE,
-    ),
-]  # fmt: skip
-DefaultGrade = Annotated[
-    int | None,
-    typer.Option(
-        "--grade", min=0, max=HIGHEST_GRADE, help="The grade of records that name none.", rich_help_panel=WHAT
-    ),
-]
-Questions = Annotated[Path, typer.Argument(metavar="QUESTIONS", help="A .jsonl or .csv file, a question a record.")]
-BaselinePath = Annotated[Path, typer.Argument(metavar="FILE", help="A baseline file.")]
-
 RUN_EXAMPLES = """[bold]Examples[/bold]
   rubrica curriculum run --grades 3 4 5 --model openai:gpt-4o-mini --max-skills 10
   rubrica curriculum run --grades 3-8 -m anthropic:claude-haiku-4-5 -J openai:gpt-4o -n 5 -o results/haiku
   rubrica curriculum run -g 4 --curriculum skills.csv -m local: --offline
 
-Stopped by whatever, the same command goes on: no skill is done twice, none is
-missing, and skills that failed are tried again. Another model, judge or rubric
-begins a new run, and the old one goes to DIR/earlier. Exit code 1: a skill
-came to no questions."""
+Questions are written to DIR/questions.jsonl first, then judged. Stopped by
+whatever, the same command goes on: no skill is written twice, none is missing,
+skills that failed are tried again, and --retry-errors asks judges again that
+failed. Another model, judge or rubric begins a new run, and the old one goes
+to DIR/earlier. DIR is a run: summary, compare, explain, review and report read
+it. Exit code 1: a skill came to no questions, or a judge failed."""
 
 EVALUATE_EXAMPLES = """[bold]Examples[/bold]
   rubrica curriculum evaluate questions.jsonl
   rubrica curriculum evaluate questions.csv --grade 4 -J anthropic:claude-haiku-4-5 -o results/bank
+  rubrica curriculum evaluate questions.csv -J anthropic:claude-haiku-4-5 --dry-run
 
 A record has at least a question; options (a list, a map, or columns option_a,
 option_b, …), answer, explanation, type, difficulty, grade, subject and skill
-where there are any. What cannot be judged is told with its line, and the rest
-goes on; the exit code is then 1."""
+where there are any. A record is known by its id, or by what it says: another
+order is the same run, and with one line more one line is judged. DIR is a run:
+summary, compare, explain, review and report read it. What cannot be judged is
+told with its line, and the rest goes on; the exit code is then 1, and so it is
+where a judge failed."""
 
 
 class ManyGrades(TyperCommand):
@@ -178,72 +149,93 @@ def run(
     per_skill: PerSkill = 1,
     curriculum: CurriculumFile = None,
     kind: Kind = "mcq",
-    difficulty: Level = "medium",
-    rubric: RubricName = RUBRIC,
+    difficulty: Hardness = "medium",
+    rubric: QuestionRubric = RUBRIC,
     settings: SettingPairs = None,
     judge: Judges = None,
+    budget: BudgetLimit = None,
+    dry_run: DryRun = False,
     offline: Offline = False,
-    jobs: Jobs = 4,
+    jobs: WritingJobs = 4,
+    max_failures: MostFailures = 20,
+    retry_errors: RetryErrors = False,
     no_resume: NoResume = False,
-    output: Folder = Path(OUTPUT),
+    output: RunFolder = Path(OUTPUT),
+    baseline: BaselineOutput = DEFAULT_BASELINE,
 ) -> None:
     """Have a model write questions for every skill of some grades, and judge them."""
-    wanted = grades_of(grades)
     skills = select_skills(
-        bundled_curriculum() if curriculum is None else read_curriculum(curriculum), wanted, max_skills
+        bundled_curriculum() if curriculum is None else read_curriculum(curriculum), grades_of(grades), max_skills
     )
-    judged_by = rubric_of(rubric, settings_of(settings or []))
-    names = judge_names(judge, offline=offline)
-    asked = {"questions per skill": per_skill, "type": kind, "difficulty": difficulty}
-    request = CurriculumRequest(
-        str(curriculum) if curriculum is not None else "the bundled curriculum",
+    judged_by, names = rubric_of(rubric, settings_of(settings or [])), judge_names(judge, offline=offline)
+    options = int(judged_by.settings.get("option_count", 4))
+    terms = WritingTerms(model, per_skill, kind, difficulty, options, jobs, max_failures)
+    material = WrittenMaterial((), model, _baseline(output, baseline), skills=skills, writing=terms)
+    request = RunRequest(
+        CaseChoice(str(curriculum) if curriculum is not None else "the bundled curriculum", material=material),
         output,
         judged_by,
-        JudgeSettings(tuple(names), jobs=jobs, cached=False),
-        {"model": model, **asked, "prompt": template().hash[:12]},
-        wanted,
-        model,
+        JudgeSettings(tuple(names), budget=budget, jobs=jobs, cached=False),
         resume=not no_resume,
+        retry_errors=retry_errors,
+        max_failures=max_failures,
+        terms=_terms(model, per_skill, kind, difficulty),
     )
-    terms = CurriculumTerms(per_skill, kind, difficulty)
-
-    def work(session: CurriculumSession) -> list[CurriculumWork]:
-        writer = Writer(session.writing(), int(judged_by.settings.get("option_count", 4)))
-        return [SkillWork(skill, writer, session.evaluator, terms) for skill in skills]
-
-    _execute(request, work, "skill", output)
+    if dry_run:
+        with RunScreen(output) as screen:
+            estimate = estimate_curriculum(request, screen)
+        tell_estimate(estimate.judging, estimate.writing)
+        return
+    _execute(request, "skill", output, baseline)
 
 
 @app.command(epilog=EVALUATE_EXAMPLES)
 def evaluate(
     questions: Questions,
     grade: DefaultGrade = None,
-    rubric: RubricName = RUBRIC,
+    rubric: QuestionRubric = RUBRIC,
     settings: SettingPairs = None,
+    filters: Filters = None,
+    sample: SampleSize = None,
+    limit: Limit = None,
     judge: Judges = None,
+    budget: BudgetLimit = None,
+    dry_run: DryRun = False,
     offline: Offline = False,
-    jobs: Jobs = 16,
+    jobs: WritingJobs = 16,
+    max_failures: MostFailures = 20,
+    retry_errors: RetryErrors = False,
     no_resume: NoResume = False,
     output: KeptFolder = None,
+    baseline: BaselineOutput = DEFAULT_BASELINE,
 ) -> None:
     """Judge questions that exist already."""
     found = list(read_records(questions, grade))
     if not found:
         raise RubricaError(f"{questions} holds no records")
     names = judge_names(judge, offline=offline)
-    judged_by = rubric_of(rubric, settings_of(settings or []))
+    if not names and (budget is not None or dry_run):
+        raise typer.BadParameter("goes with --judge MODEL", param_hint="--budget, --dry-run")
+    chosen = Selection(
+        tuple(map(filter_of, filters or [])), sample_of(sample, seed=0) if sample is not None else None, limit
+    )
+    kept = _baseline(output, baseline) if chosen == EVERY_CASE else None
     with ExitStack() as stack:
-        request = CurriculumRequest(
-            str(questions),
+        request = RunRequest(
+            CaseChoice(str(questions), chosen, material=QuestionMaterial(found, ", ".join(names) or "offline", kept)),
             output or Path(stack.enter_context(tempfile.TemporaryDirectory())),
-            judged_by,
-            JudgeSettings(tuple(names), jobs=jobs, cached=False),
-            {"questions": _digest(questions)},
-            sorted({record.grade for record in found}, key=lambda grade: (grade is None, grade)),
+            rubric_of(rubric, settings_of(settings or [])),
+            JudgeSettings(tuple(names), budget=budget, jobs=jobs, cached=False),
             resume=not no_resume,
-            is_kept=output is not None,
+            retry_errors=retry_errors,
+            max_failures=max_failures,
         )
-        _execute(request, lambda session: [RecordWork(one, session.evaluator) for one in found], "record", output)
+        if dry_run:
+            with RunScreen(request.folder) as screen:
+                estimate = estimate_run(request, screen)
+            tell_estimate(estimate)
+            return
+        _execute(request, "record", output, baseline)
 
 
 @app.command()
@@ -256,7 +248,7 @@ def skills(grades: Annotated[list[str] | None, typer.Argument(metavar="N …", h
 
 
 @app.command()
-def trend(path: BaselinePath = Path(BASELINE)) -> None:
+def trend(path: BaselinePath = DEFAULT_BASELINE) -> None:
     """Show how kept evaluations moved; exit with 100 if the newest fell beyond noise."""
     file = BaselineFile(path)
     found = file.trends()
@@ -267,23 +259,23 @@ def trend(path: BaselinePath = Path(BASELINE)) -> None:
         raise typer.Exit(VERDICT_FAILED)
 
 
-def _execute(request: CurriculumRequest, work: Pieces, noun: str, folder: Path | None) -> None:
-    """Do the work, and tell the figures of each grade and of all; exit with 1 where a piece came to nothing."""
-    with CurriculumScreen(noun) as screen:
-        outcome = execute_curriculum(request, work, screen)
-    console, together = out(), summary_of(outcome)
-    for summary in together["grade_summaries"]:
-        console.print(grade_table(summary, f"{noun}s"))
-        console.print()
-    console.print(all_grades_table(together, f"{noun}s"))
-    if folder is not None:
-        console.print(f"\nresults in {folder}", markup=False, soft_wrap=True)
+def _execute(request: RunRequest, noun: str, folder: Path | None, baseline: Path) -> None:
+    """Do the work, and tell the figures of each grade and of all; exit with 1 where something came to nothing."""
+    with RunScreen(request.folder) as screen:
+        outcome = execute_curriculum(request, screen)
+    end_if_stopped(outcome.run)
+    tell_grades(outcome, noun, folder)
     if outcome.failed:
         raise typer.Exit(1)
+    if folder is not None and str(baseline) != OFF and request.cases.selection == EVERY_CASE:
+        add_finished_run(folder, os.environ.get("RUBRICA_BASELINES", PROJECT_FILE))
 
 
-def _digest(path: Path) -> str:
-    try:
-        return hashlib.sha256(path.read_bytes()).hexdigest()[:12]
-    except OSError as error:
-        raise RubricaError(f"{path} cannot be read: {error.strerror}") from None
+def _baseline(folder: Path | None, path: Path) -> BaselineFile | None:
+    """Where a finished run is added; what is not kept is not added either."""
+    return BaselineFile(path) if folder is not None and str(path) != OFF else None
+
+
+def _terms(model: str, per_skill: int, kind: QuestionType, difficulty: Difficulty) -> dict[str, Any]:
+    asked = {"questions per skill": per_skill, "type": kind, "difficulty": difficulty}
+    return {"model": model, **asked, "prompt": template().hash[:12]}

@@ -1,54 +1,56 @@
-"""What ``rubrica curriculum`` says while questions are written and judged, and how it ends."""
+"""What ``rubrica curriculum`` says when questions are judged, and what it would ask."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, assert_never
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-from rubrica.education.execute import CurriculumEvent, CurriculumOutcome, PieceFinished
-from rubrica.education.folder import FinishedWork
-from rubrica.errors import RubricaError
-from rubrica.report.figures import count_of
-from rubrica.runs.events import RunAdvanced, RunNote
+from rubrica.education.execute import CurriculumOutcome
+from rubrica.report.figures import count_of, dollars
+from rubrica.runs.events import RunEstimate
 
-from .judge_options import interrupted
-from .progress import ProgressScreen
-from .screen import note
+from .curriculum_tables import all_grades_table, grade_table
+from .judge_options import estimate_sentence, estimate_table
+from .run_messages import done_now, tell_next
+from .screen import note, out
 
-
-class CurriculumScreen(ProgressScreen):
-    """Shows the events of a run over a curriculum on standard error."""
-
-    def __init__(self, noun: str) -> None:
-        super().__init__()
-        self._noun = noun  # what a piece of work is: a skill, a record
-
-    def __call__(self, event: CurriculumEvent) -> None:
-        match event:
-            case RunNote(text):
-                note(text)
-            case RunAdvanced():
-                if event.done and not event.judged:
-                    said = f"{count_of(event.done, self._noun)} done already"
-                    note(f"going on: {said}, {(event.total or 0) - event.done} to go")
-                self.show(event)
-            case PieceFinished(piece):
-                if not piece.succeeded:
-                    note(self._complaint(piece), "yellow")
-            case _:
-                assert_never(event)
-
-    def _complaint(self, piece: FinishedWork) -> str:
-        first = piece.records[0]
-        skill = f"{self._noun} {first.get('substandard_id')} ({first.get('lesson_title')})"
-        where = f"line {first['line']}" if "line" in first else skill
-        return f"{where}: {first['error']}"
+if TYPE_CHECKING:
+    from rubrica.llm.estimate import CostEstimate
 
 
-def summary_of(outcome: CurriculumOutcome) -> Mapping[str, Any]:
-    """The figures of a run that is finished; one that was stopped ends the command."""
-    if outcome.summary is not None:
-        return outcome.summary
-    if outcome.ending == "unanswered":
-        raise RubricaError(f"{outcome.reason}; what is finished is kept. When they answer, the same command goes on")
-    raise interrupted("what is finished is kept, and the same command goes on from there")
+def tell_grades(outcome: CurriculumOutcome, noun: str, folder: Path | None) -> None:
+    """The figures of each grade and of all of them, what was done, and what to look at next."""
+    console, together = out(), outcome.summary
+    if together is None:
+        return
+    for summary in together["grade_summaries"]:
+        console.print(grade_table(summary, f"{noun}s"))
+        console.print()
+    console.print(all_grades_table(together, f"{noun}s"))
+    console.print()
+    console.print(done_now(outcome.run), markup=False, soft_wrap=True)
+    if outcome.writing_usd:
+        console.print(f"writing: {dollars(outcome.writing_usd)}", markup=False)
+    failed, unwritten = together["overall"]["failed_questions"], together["overall"]["failed_skills"]
+    if failed:
+        note(f"{count_of(failed, 'question')} got no score from the judge; --retry-errors asks again", "yellow")
+    if unwritten:
+        note(f"{count_of(unwritten, noun)} came to no question", "yellow")
+    if folder is not None:
+        console.print(f"results in {folder}", markup=False, soft_wrap=True)
+        tell_next(folder)
+
+
+def tell_estimate(judging: RunEstimate | None, writing: CostEstimate | None = None) -> None:
+    """What a dry run counted."""
+    models = [*([writing] if writing is not None else []), *(judging.models if judging is not None else ())]
+    console = out()
+    console.print(estimate_table(models))
+    if writing is not None:
+        console.print(f"{count_of(writing.calls, 'skill')} to write for.")
+    if judging is not None:
+        console.print(estimate_sentence(judging))
+    else:
+        console.print("No model judges: that asks nothing. Nothing was asked.")
+    if writing is not None and writing.calls and judging is not None:
+        console.print("Questions that are not written yet are counted at a usual length.")

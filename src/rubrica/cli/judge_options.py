@@ -13,8 +13,9 @@ from rich.table import Table
 from rubrica.errors import RubricaError
 from rubrica.llm.settings import load_settings
 from rubrica.model.rubric import Rubric
-from rubrica.report.figures import dollars
+from rubrica.report.figures import count_of, dollars
 from rubrica.runs.concurrency import reduced_garbage_collection
+from rubrica.runs.events import RunEstimate
 from rubrica.runs.judging import open_jury
 from rubrica.runs.request import JudgeSettings
 from rubrica.runs.rubrics import all_labels
@@ -119,6 +120,13 @@ def open_judging(judging: JudgeSettings) -> Iterator[JurySession]:
     """The jury of a command that does nothing else meanwhile."""
     with open_jury(judging, note) as jury, reduced_garbage_collection():
         yield jury
+
+
+def estimate_sentence(estimate: RunEstimate) -> str:
+    """How much a dry run would judge."""
+    said = count_of(estimate.evaluations, "evaluation")
+    done = f" ({estimate.skipped:,} done already)" if estimate.skipped else ""
+    return f"{said}{done}; nothing was asked. Repairs and retries come on top."
 
 
 def estimate_table(models: Iterable[CostEstimate], who: str = "judge") -> Table:

@@ -6,14 +6,13 @@ from pathlib import Path
 
 import typer
 
-from rubrica.errors import RubricaError
-from rubrica.report.figures import count_of
 from rubrica.runs.events import RunOutcome
 from rubrica.runs.execute import estimate_run, execute_run
 from rubrica.runs.files.case_source import STDIN
-from rubrica.runs.request import CaseChoice, JudgeSettings, RunRequest
+from rubrica.runs.request import EVERY_CASE, CaseChoice, JudgeSettings, RunRequest
 from rubrica.runs.selection import Selection, filter_of, sample_of
 
+from .finished_runs import PROJECT_FILE, BaselinesFile, add_finished_run
 from .judge_options import (
     VERDICT_FAILED,
     BudgetLimit,
@@ -25,8 +24,8 @@ from .judge_options import (
     Offline,
     Repeats,
     RubricName,
+    estimate_sentence,
     estimate_table,
-    interrupted,
     judge_names,
     refuse_unknown,
     split_list,
@@ -45,7 +44,7 @@ from .run_command_options import (
     SampleSize,
     Seed,
 )
-from .run_messages import RunScreen, done_now, tell_end
+from .run_messages import RunScreen, end_if_stopped, tell_end
 from .screen import out
 from .sources import context_of, rubric_of, settings_of
 
@@ -59,7 +58,8 @@ EXAMPLES = """[bold]Examples[/bold]
 
 Stopped by whatever, the same command goes on: no case is judged twice, none
 is missing. A changed rubric, model or setting starts a new run, and the old
-one goes to DIR/earlier. Exit codes: 100 for --fail-on, 1 where a line was
+one goes to DIR/earlier. A finished run is added to the project's baselines, which
+`rubrica baseline check` holds a later one against. Exit codes: 100 for --fail-on, 1 where a line was
 broken or the models stopped answering, 130 after Ctrl-C."""
 
 
@@ -87,6 +87,7 @@ def run(
     seed: Seed = 0,
     max_failures: MostFailures = 20,
     bulk: InBulk = None,
+    baseline: BaselinesFile = PROJECT_FILE,
 ) -> None:
     """Judge a whole dataset into a folder; goes on after any crash."""
     names = judge_names(judge, offline=offline)
@@ -118,11 +119,12 @@ def run(
         if dry_run:
             estimate = estimate_run(request, screen)
             out().print(estimate_table(estimate.models))
-            said = count_of(estimate.evaluations, "evaluation")
-            out().print(f"{said}; nothing was asked. Repairs and retries come on top.")
+            out().print(estimate_sentence(estimate))
             return
         outcome = execute_run(request, screen)
     _conclude(outcome, request.folder)
+    if outcome.whole is not None and outcome.whole.judged and not outcome.counts.failed and chosen == EVERY_CASE:
+        add_finished_run(request.folder, baseline)
     refuse_unknown(watched, outcome.rubrics.values())
     if outcome.counts.broken:
         raise typer.Exit(1)
@@ -132,10 +134,6 @@ def run(
 
 def _conclude(outcome: RunOutcome, folder: Path) -> None:
     """Tell what a run came to; one that was stopped ends the command."""
-    if outcome.ending == "unanswered":
-        raise RubricaError(f"{outcome.reason}; {done_now(outcome)}. When they answer again, the same command goes on")
-    if outcome.ending == "stopped":
-        said = f"{done_now(outcome)}; the same command goes on"
-        raise interrupted("the same command goes on with the pieces that are missing" if outcome.bulk else said)
+    end_if_stopped(outcome)
     if outcome.whole is not None:
         tell_end(folder, outcome, outcome.whole)

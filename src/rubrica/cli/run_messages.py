@@ -8,6 +8,7 @@ from typing import assert_never
 
 from rich.text import Text
 
+from rubrica.errors import RubricaError
 from rubrica.report.figures import count_of, dollars
 from rubrica.runs.bulk.progress import BulkProgress
 from rubrica.runs.concurrency import reduced_garbage_collection
@@ -24,6 +25,7 @@ from rubrica.runs.files.folder import ERRORS
 from rubrica.runs.summary.tally import RunTally
 
 from .broken_lines import BrokenLines
+from .judge_options import interrupted
 from .progress import ProgressScreen
 from .screen import note, out, program, safe
 from .tally_tables import tally_page as outcome_table
@@ -95,6 +97,15 @@ def done_now(outcome: RunOutcome) -> str:
     return ", ".join(facts)
 
 
+def end_if_stopped(outcome: RunOutcome) -> None:
+    """End the command where a run was stopped, or no model answered: what is done is kept, and the reason is told."""
+    if outcome.ending == "unanswered":
+        raise RubricaError(f"{outcome.reason}; {done_now(outcome)}. When they answer again, the same command goes on")
+    if outcome.ending == "stopped":
+        said = f"{done_now(outcome)}; the same command goes on"
+        raise interrupted("the same command goes on with the pieces that are missing" if outcome.bulk else said)
+
+
 def tell_end(folder: Path, outcome: RunOutcome, whole: RunTally) -> None:
     """What the whole run came to, and what to type next."""
     done, said = outcome.counts, done_now(outcome)
@@ -104,14 +115,21 @@ def tell_end(folder: Path, outcome: RunOutcome, whole: RunTally) -> None:
         if done.broken:
             note(f"{count_of(done.broken, 'record')} could not be judged: {folder}/{ERRORS} says why", "yellow")
         said = f"figures only, explanations on demand; {rate(done.added, done.seconds)}"
-    console, place = out(), safe(shlex.quote(str(folder)))
+    console = out()
     console.print(outcome_table(whole, f"{count_of(whole.judged, 'evaluation')} in {folder}; {said}"))
     if done.failed:
         note(f"{count_of(done.failed, 'case')} got no score from a model; --retry-errors asks again", "yellow")
     if not whole.judged:
         note("no case was judged: the file is empty, or no case fits", "yellow")
         return
-    console.print("\nLook at")
+    console.print()
+    tell_next(folder)
+
+
+def tell_next(folder: Path) -> None:
+    """Where to look at a run, and what to type next."""
+    console, place = out(), safe(shlex.quote(str(folder)))
+    console.print("Look at")
     console.print(f"  {place}/report.html  in a browser", soft_wrap=True)
     console.print("Type next")
     console.print(Text(f"  {safe(program())} summary {place}", "bold cyan"), soft_wrap=True)

@@ -9,7 +9,7 @@ from typing import Any
 
 from rubrica.report.figures import count_of
 
-from .questions import GenerateQuestionResponse, GenerateQuestionsRequest
+from .questions import GeneratedQuestion, GenerateQuestionResponse, GenerateQuestionsRequest
 from .results import DIMENSIONS, SECTIONS, VERDICTS, QuestionEvaluation, SectionAverage
 
 GOOD_ENOUGH = 0.7
@@ -59,15 +59,15 @@ def compliance_report(
         "count_compliance": {**count, "compliant": request.count == generated == response.claimed},
         "grade_compliance": {"requested": request.grade, "response_grade": grade, "compliant": request.grade == grade},
         "type_distribution": dict(Counter(question.kind for question in response.data)),
-        "difficulty_distribution": dict(Counter(_difficulty(question.difficulty) for question in response.data)),
+        "difficulty_distribution": dict(Counter(map(difficulty_of, response.data))),
         "quality_distribution": quality_distribution(item.recommendation for item in judged),
         "di_compliance": _direct_instruction(judged),
         "section_scores": {name: score.model_dump() for name, score in section_scores(judged).items()},
     }
 
 
-def _difficulty(said: str | None) -> str:
-    return (said or "").strip().lower() or "unknown"
+def difficulty_of(question: GeneratedQuestion) -> str:
+    return (question.difficulty or "").strip().lower() or "unknown"
 
 
 def _direct_instruction(judged: Sequence[QuestionEvaluation]) -> dict[str, Any]:
@@ -106,9 +106,10 @@ def recommendations(
         told.append(f"{count_of(count['generated'], 'question')} came where {count['requested']} were asked for.")
     if not grade["compliant"]:
         told.append(f"The response is for grade {grade['response_grade']}, not for grade {grade['requested']}.")
-    failures = report["di_compliance"]["hard_failures"]
-    if failures:
-        told.append(f"Against direct instruction altogether: {count_of(len(failures), 'question')}.")
+    direct = report["di_compliance"]
+    failed = direct.get("hard_failure_count", len(direct["hard_failures"]))
+    if failed:
+        told.append(f"Against direct instruction altogether: {count_of(failed, 'question')}.")
     weak = sorted((value, name) for name, value in means.items() if value is not None and value < WEAK)
     if weak:
         told.append(

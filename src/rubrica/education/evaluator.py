@@ -34,7 +34,7 @@ from .compliance import (
 from .inputs import GivenRequest, GivenResponse, request_of, response_of
 from .questions import GenerateQuestionResponse, GenerateQuestionsRequest, context_of
 from .results import ResponseEvaluation
-from .sections import question_evaluation
+from .sections import failure_of, question_evaluation
 from .taxonomy import count_errors
 
 RUBRIC = "education-question"
@@ -127,6 +127,7 @@ class ResponseEvaluator:
     ) -> ResponseEvaluation:
         """What the evaluations of a response's questions come to together. Pure but for the time."""
         judged = tuple(question_evaluation(evaluation, place) for place, evaluation in enumerate(evaluations))
+        failures = [why for evaluation in evaluations if (why := failure_of(evaluation))]
         overall, means = mean(item.overall_score for item in judged), dimension_means(judged)
         compliance = compliance_report(request, response, judged)
         return ResponseEvaluation(
@@ -144,6 +145,8 @@ class ResponseEvaluator:
             total_strengths=sum(len(item.strengths) for item in judged),
             question_count=len(judged),
             scored_count=sum(item.overall_score is not None for item in judged),
+            failed_count=len(failures),
+            error=failures[0] if failures else "",
         )
 
     def generate_report(self, evaluation: ResponseEvaluation) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -22,6 +24,9 @@ _OWN = {
     *("error", "question_evaluation", "overall_evaluation", *_ABOUT, *_SKILL),
 }
 """Keys of a record that are about the question, not of it."""
+
+_IDS = ("id", "record_id", "case")
+"""Keys that name a record: its own id, or what a run called it."""
 
 _LETTERED = re.compile(r"(?:option|choice|answer)?[ _-]?([a-hA-H])")
 _BETWEEN = re.compile(r"\s*[|\n]\s*")
@@ -63,7 +68,8 @@ def record_of(row: TableRow, grade: int | None = None) -> QuestionRecord | Refus
     {'A': '4', 'B': '5'}
     """
     data = row.data
-    own_id = str(data.get("id") or row.line)
+    given = next((str(data[name]) for name in _IDS if data.get(name) not in (None, "")), "")
+    own_id = given or f"line {row.line}"
     if row.fault:
         return RefusedRecord(row.line, own_id, row.fault, grade)
     said = next((data[name] for name in ("grade", "grade_level") if data.get(name) not in (None, "")), None)
@@ -75,8 +81,15 @@ def record_of(row: TableRow, grade: int | None = None) -> QuestionRecord | Refus
         request = _request(data, question, found)
     except (InputError, ValueError) as error:
         return RefusedRecord(row.line, own_id, str(error), found)
+    own_id = given or content_name(request, question)
     place = {name: data.get(name) for name in ("skill_index", "substandard_id", "lesson_title", "unit_name")}
     return QuestionRecord(row.line, own_id, found, request, question, {**place, "record_id": own_id})
+
+
+def content_name(request: GenerateQuestionsRequest, question: GeneratedQuestion) -> str:
+    """What a question is called that has no id: by what it says, so that it is found again wherever it stands."""
+    said = json.dumps([request.model_dump(mode="json"), question.plain], sort_keys=True)
+    return f"q-{hashlib.sha256(said.encode()).hexdigest()[:10]}"
 
 
 def _question(data: Mapping[str, Any]) -> dict[str, Any]:

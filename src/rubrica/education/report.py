@@ -29,6 +29,8 @@ def _head(evaluation: ResponseEvaluation) -> Iterator[str]:
     without = evaluation.question_count - evaluation.scored_count
     if without:
         yield f"Without score  {without} (a check decided before they were judged, or scores are missing)"
+    if evaluation.failed_count:
+        yield f"Judge failed   {count_of(evaluation.failed_count, 'question')}: {evaluation.error}"
     offline = sum(item.offline for item in evaluation.question_evaluations)
     if offline:
         yield f"By code alone  {offline} (offline; name a judge for more)"

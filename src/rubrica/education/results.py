@@ -104,6 +104,13 @@ class ResponseEvaluation(BaseModel):
     total_strengths: int
     question_count: int
     scored_count: int = Field(description="Questions that have an overall score.")
+    failed_count: int = Field(0, description="Questions that the judge left open because it failed.")
+    error: str = Field("", description="Why the judge failed; empty where it did not.")
+
+    @property
+    def success(self) -> bool:
+        """Whether every question was judged."""
+        return not self.failed_count
 
     @property
     def aggregate_scores(self) -> dict[str, float | None]:

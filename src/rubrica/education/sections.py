@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from rubrica.model.evaluation import DimensionResult, Evaluation, GateResult
+from rubrica.model.evaluation import INCONCLUSIVE, DimensionResult, Evaluation, GateResult
+from rubrica.runs.run import ask_outcome
 
 from .results import SECTIONS, Issue, QuestionEvaluation, SectionEvaluation
 from .taxonomy import Taxonomy, taxonomy
@@ -50,6 +51,14 @@ def question_evaluation(evaluation: Evaluation, question_id: int) -> QuestionEva
         offline=evaluation.offline,
         duration=round(evaluation.duration_ms / 1000, 6),
     )
+
+
+def failure_of(evaluation: Evaluation) -> str:
+    """Why a question came to no judgement: a judge that owes scores left it open. Empty where it is judged."""
+    asked = ask_outcome(evaluation)
+    if not asked.failed or evaluation.verdict != INCONCLUSIVE:
+        return ""
+    return f"no score from the judge: {asked.reason}" if asked.reason else "no score from the judge"
 
 
 def _is_counted(name: str) -> bool:

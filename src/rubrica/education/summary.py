@@ -10,11 +10,15 @@ from typing import Any
 
 from rubrica.scoring.spread import Spread, spread_of
 
+from .compliance import difficulty_of
+from .questions import GeneratedQuestion
 from .results import DIMENSIONS, SECTIONS, VERDICTS
-from .taxonomy import CATEGORIES, TOTAL, UNCLASSIFIED
+from .taxonomy import taxonomy_counts
 
 TIME_PERCENTS = (90, 95, 99)
 SCORE_PERCENTS = (25, 75)
+MOST_LISTED = 20
+"""Questions against direct instruction that are told one by one; all are counted."""
 Data = Mapping[str, Any]
 
 
@@ -30,16 +34,34 @@ class GradeFigures:
     sections: dict[str, list[float]] = field(default_factory=lambda: {name: [] for name in SECTIONS})
     verdicts: Counter[str] = field(default_factory=Counter)
     errors: Counter[str] = field(default_factory=Counter)
+    kinds: Counter[str] = field(default_factory=Counter)  # types of question
+    difficulties: Counter[str] = field(default_factory=Counter)
+    requested: int = 0  # questions that were asked for
     questions: int = 0
+    strengths: int = 0
     offline: int = 0
+    failed: int = 0  # questions that a judge left open
+    against_instruction: list[Data] = field(default_factory=list)  # questions that break direct instruction altogether
 
     def add(self, record: Data) -> None:
-        """Count one record; a failed skill's has no question."""
-        self.skills[str(record.get("skill_key"))] = bool(record.get("success"))
+        """Count one record; that of a skill without questions has no evaluation."""
+        key, request = str(record.get("skill_key")), record.get("request") or {}
         judged = record.get("question_evaluation")
+        if key not in self.skills:
+            self.requested += int(request.get("count") or 1)
+        self.skills[key] = isinstance(judged, Mapping)
         if not isinstance(judged, Mapping):
             return
         self.questions += 1
+        self.failed += not record.get("success")
+        question = GeneratedQuestion.of(record["question"])
+        self.kinds[question.kind] += 1
+        self.difficulties[difficulty_of(question)] += 1
+        self.strengths += len(judged.get("strengths", ()))
+        if judged.get("di_failure"):
+            score = judged.get("scores", {}).get("di_compliance")
+            told = {"question_id": record.get("case"), "score": score, "reason": judged["di_failure"]}
+            self.against_instruction.append(told)
         self.offline += bool(judged.get("offline"))
         self.durations.append(float(record.get("duration") or 0.0))
         self.verdicts[str(judged["recommendation"])] += 1
@@ -73,8 +95,9 @@ class GradeFigures:
                 for name, values in self.sections.items()
             },
             "quality_distribution": _distribution(self.verdicts, self.questions),
-            "error_taxonomy": _taxonomy(self.errors, TOTAL),
+            "error_taxonomy": taxonomy_counts(self.errors),
             "scored_questions": len(self.scores),
+            "failed_questions": self.failed,
             "offline_questions": self.offline,
         }
 
@@ -106,13 +129,44 @@ def all_grades(
             "total_questions": questions,
             "mean_duration": _mean(value for grade in figures for value in grade.durations),
             "mean_score": _mean(value for grade in figures for value in grade.scores),
+            "failed_skills": sum(not found for grade in figures for found in grade.skills.values()),
+            "failed_questions": sum(grade.failed for grade in figures),
         },
         "aggregated_dimension_scores": {
             name: _figures([value for value in values if value is not None], ("mean", "std", "min", "max"))
             for name, values in means.items()
         },
         "aggregated_quality_distribution": {name: value for name, value in distribution.items() if name != "total"},
-        "aggregated_error_taxonomy": _taxonomy(errors, "total"),
+        "aggregated_error_taxonomy": taxonomy_counts(errors, "total"),
+    }
+
+
+def run_compliance(figures: Sequence[GradeFigures]) -> dict[str, Any]:
+    """Whether a run's questions are as asked, as the report on a response has it."""
+    grades = [grade.grade for grade in figures]
+    requested, generated = sum(grade.requested for grade in figures), sum(grade.questions for grade in figures)
+    verdicts, kinds, levels = Counter[str](), Counter[str](), Counter[str]()
+    for grade in figures:
+        verdicts.update(grade.verdicts)
+        kinds.update(grade.kinds)
+        levels.update(grade.difficulties)
+    direct = [value for grade in figures for value in grade.dimensions.get("di_compliance", ())]
+    sections = {name: [value for grade in figures for value in grade.sections[name]] for name in SECTIONS}
+    failures = [failure for grade in figures for failure in grade.against_instruction]
+    return {
+        "count_compliance": {"requested": requested, "generated": generated, "compliant": requested == generated},
+        "grade_compliance": {"requested": grades, "response_grade": grades, "compliant": True},
+        "type_distribution": dict(kinds),
+        "difficulty_distribution": dict(levels),
+        "quality_distribution": {**dict.fromkeys(VERDICTS, 0), **verdicts},
+        "di_compliance": {
+            "average_score": _mean(direct),
+            "hard_failures": failures[:MOST_LISTED],
+            "hard_failure_count": len(failures),
+        },
+        "section_scores": {
+            name: {"average_score": _mean(values), "count": len(values)} for name, values in sections.items()
+        },
     }
 
 
@@ -136,8 +190,3 @@ def _distribution(verdicts: Mapping[str, int], total: int) -> dict[str, Any]:
     counts = {**dict.fromkeys(VERDICTS, 0), **verdicts}
     rates = {f"{name}_rate": round(counts[name] / total, 6) if total else None for name in ("accept", "reject")}
     return {**counts, "total": total, **rates}
-
-
-def _taxonomy(errors: Mapping[str, int], total: str) -> dict[str, int]:
-    counts = {**dict.fromkeys((*CATEGORIES, UNCLASSIFIED), 0), **errors}
-    return {**counts, total: sum(counts.values())}

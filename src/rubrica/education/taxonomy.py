@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -104,7 +105,10 @@ def count_errors(issues: Iterable[Issue]) -> dict[str, int]:
     >>> count_errors([Issue(text="grammar error", category="linguistic", section="question")])["total_errors"]
     1
     """
-    counts = dict.fromkeys((*CATEGORIES, UNCLASSIFIED), 0)
-    for issue in issues:
-        counts[issue.category] = counts.get(issue.category, 0) + 1
-    return {**counts, TOTAL: sum(counts.values())}
+    return taxonomy_counts(Counter(issue.category for issue in issues))
+
+
+def taxonomy_counts(errors: Mapping[str, int], total: str = TOTAL) -> dict[str, int]:
+    """Counts of classes of error with none left out, and their sum under the name `total`."""
+    counts = {**dict.fromkeys((*CATEGORIES, UNCLASSIFIED), 0), **errors}
+    return {**counts, total: sum(counts.values())}

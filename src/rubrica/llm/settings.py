@@ -31,7 +31,7 @@ from pydantic import (
 from rubrica.errors import RubricaError
 from rubrica.llm.provider_table import providers
 
-OPTION_VARIABLES = ("RUBRICA_CONFIG", "RUBRICA_DB", "RUBRICA_SERVER", "RUBRICA_API_KEY")
+OPTION_VARIABLES = ("RUBRICA_CONFIG", "RUBRICA_DB", "RUBRICA_SERVER", "RUBRICA_API_KEY", "RUBRICA_BASELINES")
 """Variables that are read elsewhere, by options of commands."""
 
 ADDRESS_KEY = "RUBRICA_HTTP_KEY_"

@@ -157,16 +157,15 @@ class AskOutcome(NamedTuple):
     reason: str = ""  # what was said of the first thing asked
 
 
-def ask_outcome(*evaluations: Evaluation) -> AskOutcome:
-    """How asking went in an evaluation, or in several of one piece of work together."""
+def ask_outcome(evaluation: Evaluation) -> AskOutcome:
+    """How asking went in an evaluation."""
     reached, failed, reason = None, False, ""
-    for evaluation in evaluations:
-        for result in asked_of(evaluation):
-            if reached is None:
-                reason = result.reason
-            scored = result.status == "scored"
-            failed |= not scored
-            reached = bool(reached) or scored or result.cost is not None
+    for result in asked_of(evaluation):
+        if reached is None:
+            reason = result.reason
+        scored = result.status == "scored"
+        failed |= not scored
+        reached = bool(reached) or scored or result.cost is not None
     return AskOutcome(reached, failed, reason)
 
 

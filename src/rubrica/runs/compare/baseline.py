@@ -1,7 +1,8 @@
 """Baselines: runs that later ones are held against, kept in one file with their commit; the cases' figures beside it.
 
 ``.rubrica/baselines.json`` lists the last 100, ``.rubrica/baselines/ID.jsonl.gz`` holds what each case got. Both are
-written whole or not at all, under a lock, and what cannot be read is never written over.
+written whole or not at all, under a lock, and what cannot be read is never written over. Finished runs are added by
+themselves: they show how figures move, and a later run is held against the last of them until somebody keeps one.
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ from rubrica.file_lock import alone_with
 from rubrica.files import make_private_folder
 from rubrica.jsontext import UNREADABLE
 from rubrica.runs.files.atomic import write_atomically
+from rubrica.runs.files.manifest import commit_of
 from rubrica.runs.files.rows import RunRow
+from rubrica.runs.stored import StoredRun
 from rubrica.runs.summary.figures import Summary
 from rubrica.runs.summary.grading import Grading, name_of
 from rubrica.runs.summary.measures import PASSED
@@ -30,6 +33,8 @@ from .trend import TrendPoint
 
 DEFAULT_FILE = Path(".rubrica/baselines.json")
 MOST_KEPT = 100
+MOST_AUTOMATIC = 10
+"""Runs added by themselves whose cases are kept too; of older ones only the figures are."""
 FORMAT = 1
 _KEPT = ("case", "rubric", "verdict", "score", "out_of", "dimensions", "sections", "group", "repeat")
 
@@ -50,6 +55,8 @@ class BaselineEntry(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=Tru
     verdicts: Mapping[str, int] = {}
     grading: Grading = Grading()
     note: str = ""
+    automatic: bool = False  # added when the run was finished; False: somebody chose to keep it
+    content: str = ""  # stands for what all cases got
 
     @property
     def label(self) -> str:
@@ -74,6 +81,20 @@ class BaselineSource(msgspec.Struct, frozen=True):
     commit: str | None = None  # with a + where files differ from it
     judges: tuple[str, ...] = ()
     note: str = ""
+    automatic: bool = False
+
+    @classmethod
+    def of(cls, run: StoredRun, *, note: str = "", automatic: bool = False) -> BaselineSource:
+        """As a stored run says it; a bare file of evaluations belongs to the commit of the working directory."""
+        manifest = run.manifest
+        return cls(
+            run=manifest.id if manifest is not None else run.name,
+            grading=Grading.of(run.rubrics().values()),
+            commit=manifest.commit if manifest is not None and manifest.commit else commit_of(Path.cwd()),
+            judges=manifest.judges if manifest is not None else (),
+            note=note,
+            automatic=automatic,
+        )
 
 
 class Baselines:
@@ -102,34 +123,50 @@ class Baselines:
         return book.entries
 
     def add(self, rows: Iterable[RunRow], source: BaselineSource, now: datetime) -> BaselineEntry:
-        """Keep a run; the oldest beyond the last 100 are dropped."""
+        """Keep a run; the oldest beyond the last 100 are dropped. What is there already is not added by itself again:
+        then that entry is returned, as it is."""
         with alone_with(self.path):
-            entries = self.entries()
+            entries = list(self.entries())
             gathering = SummaryBuilder()
-            data = gzip.compress(b"".join(_lines(rows, gathering)), mtime=0)
-            summary = gathering.summary()
+            lines = list(_lines(rows, gathering))
+            summary, content = gathering.summary(), _content(lines)
             if not summary.evaluations:
                 raise InputError(f"{source.run} holds no evaluation, so there is nothing to keep")
-            entry = _entry(summary, source, now, self._id(data, now, entries))
+            for known in reversed(entries):
+                if (known.run, known.content) == (source.run, content):
+                    if source.automatic:
+                        return known
+                    if known.automatic:  # what is kept on purpose takes its place
+                        entries.remove(known)
+                        self.cases_file(known.id).unlink(missing_ok=True)
+                        break
+            data = gzip.compress(b"".join(lines), mtime=0)
+            entry = _entry(summary, source, now, self._id(data, now, entries), content)
             make_private_folder(self.cases_file(entry.id).parent)
             with write_atomically(self.cases_file(entry.id)) as place:
                 place.write_bytes(data)
-            kept = (*entries, entry)[-MOST_KEPT:]
+            kept = [*entries, entry][-MOST_KEPT:]
             with write_atomically(self.path) as place:
-                place.write_bytes(msgspec.json.format(msgspec.json.encode(_Book(kept)), indent=1) + b"\n")
-            for dropped in entries[: len(entries) + 1 - len(kept)]:
+                place.write_bytes(msgspec.json.format(msgspec.json.encode(_Book(tuple(kept))), indent=1) + b"\n")
+            by_themselves = [own for own in kept if own.automatic]
+            for dropped in [*entries[: len(entries) + 1 - len(kept)], *by_themselves[:-MOST_AUTOMATIC]]:
                 self.cases_file(dropped.id).unlink(missing_ok=True)
         return entry
 
-    def find(self, wanted: str | None = None, rubrics: Iterable[str] = ()) -> BaselineEntry:
-        """The last baseline, or the last one with this id or commit; of these rubrics, where any are named."""
+    def find(self, wanted: str | None = None, rubrics: Iterable[str] = (), now: str = "") -> BaselineEntry:
+        """The last baseline that was kept on purpose, or else the last finished run; with `wanted`, the last one with
+        this id or commit. Of these rubrics, where any are named. A run is not held against itself: `now` is the
+        content of what is compared."""
         names = {name_of(rubric) for rubric in rubrics}
         entries = [e for e in self.entries() if not names or names & {name_of(rubric) for rubric in e.rubrics}]
         of_rubrics = f" of {', '.join(sorted(names))}" if names else ""
         if not entries:
             raise MissingError(f"{self.path} holds no baseline{of_rubrics}; `rubrica baseline add RUN` keeps one")
         if wanted is None:
-            return entries[-1]
+            others = [entry for entry in entries if not entry.automatic or not now or entry.content != now]
+            if not others:
+                raise MissingError(f"{self.path} holds only this run{of_rubrics}; later ones are held against it")
+            return next((entry for entry in reversed(others) if not entry.automatic), others[-1])
         for entry in reversed(entries):
             if entry.id == wanted or (len(wanted) >= 4 and (entry.commit or "").startswith(wanted)):
                 return entry
@@ -187,7 +224,19 @@ def figures_of(summary: Summary, grading: Grading) -> dict[str, float | None]:
     return figures
 
 
-def _entry(summary: Summary, source: BaselineSource, now: datetime, entry_id: str) -> BaselineEntry:
+def content_of_rows(rows: Iterable[RunRow]) -> str:
+    """Stands for what all cases of a run got, whatever their order."""
+    return _content(list(_lines(rows, SummaryBuilder())))
+
+
+def _content(lines: Sequence[bytes]) -> str:
+    digest = blake2b(digest_size=8)
+    for line in sorted(lines):
+        digest.update(line)
+    return digest.hexdigest()
+
+
+def _entry(summary: Summary, source: BaselineSource, now: datetime, entry_id: str, content: str) -> BaselineEntry:
     verdicts: dict[str, int] = {}
     for part in summary.parts.values():
         for label, own in part.verdicts.items():
@@ -206,6 +255,8 @@ def _entry(summary: Summary, source: BaselineSource, now: datetime, entry_id: st
         verdicts=verdicts,
         grading=source.grading,
         note=source.note,
+        automatic=source.automatic,
+        content=content,
     )
 
 

@@ -1,0 +1,82 @@
+"""What a curriculum run would ask and cost: calls for writing and for judging are counted, nobody is asked."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from rubrica.errors import RubricaError
+from rubrica.llm.estimate import CostEstimate, EstimatingModel
+from rubrica.llm.model import ModelError
+from rubrica.runs.events import RunEstimate, Tell, unheard
+from rubrica.runs.execute import estimate_run
+from rubrica.runs.files.manifest import read_manifest
+from rubrica.runs.request import RunRequest
+
+from .curriculum import Skill
+from .evaluator import utc_now
+from .material import QuestionMaterial
+from .questions import GeneratedQuestion, GenerateQuestionsRequest
+from .records import QuestionRecord
+from .writing import questions_request
+from .written import QUESTIONS, WrittenMaterial, whole_skills, written_records
+
+WORDS = 45
+"""Words that the text of a question and its explanation are each taken to have before it is written."""
+
+
+@dataclass(frozen=True, slots=True)
+class CurriculumEstimate:
+    """Calls, tokens and prices, by model; `judging` is None where no model judges."""
+
+    writing: CostEstimate
+    judging: RunEstimate | None
+
+
+def estimate_curriculum(request: RunRequest, tell: Tell = unheard) -> CurriculumEstimate:
+    """What executing a run that writes would ask. Judging is counted with a question of the usual length in place of
+    each that is not written yet."""
+    material = request.cases.material
+    if not isinstance(material, WrittenMaterial):
+        raise RubricaError("nothing is written in this run (estimate_run counts what judging asks)")
+    path = request.folder / QUESTIONS
+    earlier = read_manifest(request.folder) if request.resume else None
+    goes_on = earlier is not None and not request.manifest(utc_now()).differences(earlier)
+    written = [*written_records(path)] if goes_on else []
+    done = whole_skills(path) if goes_on else set()
+    todo = [skill for skill in material.skills if skill.key not in done]
+    counted = asyncio.run(_counted(material, todo))
+    if not request.judging.names:
+        return CurriculumEstimate(counted, None)
+    records = [record for record in written if record.place["skill_key"] in done]
+    records += [_stand_in(skill, place, material) for skill in todo for place in range(material.writing.count)]
+    cases = replace(request.cases, material=QuestionMaterial(records))
+    return CurriculumEstimate(counted, estimate_run(replace(request, cases=cases), tell))
+
+
+async def _counted(material: WrittenMaterial, todo: Sequence[Skill]) -> CostEstimate:
+    model = EstimatingModel(material.writing.model)
+    for skill in todo:
+        try:
+            await model(questions_request(material.writing.request(skill), material.writing.options))
+        except ModelError:
+            continue  # it only counts
+    return model.estimate
+
+
+def _stand_in(skill: Skill, place: int, material: WrittenMaterial) -> QuestionRecord:
+    request = material.writing.request(skill)
+    return QuestionRecord(place, f"{skill.key}/{place}", skill.grade, request, _usual_question(request), {})
+
+
+def _usual_question(request: GenerateQuestionsRequest) -> GeneratedQuestion:
+    text = " ".join(["word"] * WORDS)
+    return GeneratedQuestion(
+        type=request.question_type,
+        difficulty=request.difficulty,
+        question=text,
+        options=["a few words"] * 4 if request.question_type == "mcq" else None,
+        answer="A",
+        explanation=text,
+    )
