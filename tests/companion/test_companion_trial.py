@@ -223,6 +223,15 @@ def test_missing_replies_that_could_change_the_decision_make_it_inconclusive() -
     assert "missing" in trial.decision.reason
 
 
+def test_a_missing_reply_keeps_a_prompt_from_shipping_however_good_the_others_are() -> None:
+    talks = [scenario(f"Tell me about day {n}.").model_copy(update={"id": f"own/{n}"}) for n in range(20)]
+    script = {"day 7": ModelError("rejected", "no"), "": WARM}
+    judge = bench(judging("Score: 1.0 | Reasoning: flawless"), overall=True)
+    trial = held(lambda request: _fits(script, request), talks, judge)
+    assert trial.decision.label == "inconclusive"
+    assert trial.decision.reason == "1 of 20 replies is missing, and one that must not be given may be among them"
+
+
 def _fits(script: dict[str, Any], request: Request) -> Any:
     return next(reply for key, reply in script.items() if key in request.messages[-1].content)
 

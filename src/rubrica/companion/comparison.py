@@ -64,7 +64,9 @@ class TrialComparison:
             ],
             "comparison": self.against_first[0].to_dict(),  # of the first two
             "comparisons": [found.to_dict() for found in self.against_first],
-            "effects": [{"before": one.before, "after": one.after, **one.score.to_dict()} for one in self.effects],
+            "effects": [
+                {"in_place_of": one.before, "with": one.after, "score": one.score.to_dict()} for one in self.effects
+            ],
             "trials": [trial.to_dict() for trial in self.trials],
         }
 

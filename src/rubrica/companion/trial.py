@@ -255,7 +255,7 @@ def _decided(replies: Sequence[JudgedReply], absent: int, terms: DecisionTerms) 
     ends = _at_end(replies, 0), _at_end(replies, 1)
     decision = decide(scores, dimensions, missing, terms, chance, ends, vetoes)
     if absent and decision.label in ("deploy", "ab_test"):
-        short = f"{absent} of {len(replies) + absent} replies are missing"
+        short = f"{absent} of {len(replies) + absent} replies {'is' if absent == 1 else 'are'} missing"
         reason = f"{short}, and one that must not be given may be among them"
         return replace(decision, label="inconclusive", reason=reason)
     return decision
