@@ -9,7 +9,7 @@ from importlib.resources import files
 from jinja2 import Template
 
 from rubrica.report.charts import bar
-from rubrica.report.figures import headline, price
+from rubrica.report.figures import headline, price, signed
 from rubrica.report.rendering import TEMPLATES, stylesheet
 from rubrica.report.roles import SIGNS, Role
 from rubrica.runs.compare.measure_comparison import MeasureComparison, Verdict
@@ -79,8 +79,12 @@ def difference_words(line: MeasureComparison | None) -> tuple[str, str, str]:
     """A change of the score, its interval, and what it comes to."""
     if line is None:
         return "", "", ""
-    interval = "–" if line.difference is None else f"{line.difference.low:+.3f} to {line.difference.high:+.3f}"
-    return f"{line.mean:+.3f}", interval, WORDS[line.verdict]
+    interval = "–" if line.difference is None else f"{_signed(line.difference.low)} to {_signed(line.difference.high)}"
+    return _signed(line.mean), interval, WORDS[line.verdict]
+
+
+def _signed(value: float) -> str:
+    return signed(float(f"{value:.3f}"))
 
 
 def _row(letter: str, trial: Trial, line: MeasureComparison | None) -> _CandidateRow:

@@ -9,6 +9,7 @@ from statistics import fmean
 from typing import Literal
 
 from rubrica.model.rubric import Rubric
+from rubrica.report.figures import count_of
 from rubrica.scoring.intervals import Estimate, bootstrap
 
 Label = Literal["deploy", "ab_test", "revise", "inconclusive"]
@@ -134,7 +135,7 @@ def _veto_reason(vetoes: Mapping[str, Sequence[str]]) -> str:
         more = f" and {len(cases) - 1} more" if len(cases) > 1 else ""
         told.append(f"{reason} ({cases[0]}{more})")
     if len(vetoes) > MOST_REASONS:
-        told.append(f"{len(vetoes) - MOST_REASONS} more reasons")
+        told.append(count_of(len(vetoes) - MOST_REASONS, "more reason"))
     return f"{'; '.join(told)}; one such reply is enough"
 
 
