@@ -210,6 +210,21 @@ def test_two_prompts_and_two_models_are_one_comparison_with_a_page(cli: Cli, ser
     assert "regression" in cli("compare", runs[1], runs[0]).stdout + cli("compare", runs[0], runs[1]).stdout
 
 
+def test_a_reply_that_must_not_be_given_is_worse_whatever_the_means(cli: Cli, server: Loopback) -> None:
+    def forgets(seen: Seen) -> str:
+        brief = seen.body["messages"][0]["content"] == "Be brief."
+        return talk(seen).replace("Biscuit", "that") if brief and seen.protocol == "openai" else talk(seen)
+
+    server.script = forgets
+    how = ["-m", SPEAKS, "-s", "night.yaml", "--judge", JUDGES]
+    done = cli("companion", "compare", "Be kind.", "Be brief.", *how, "-o", "two")
+    assert done.exit_code == 100
+    told = "✕ Be brief.: 1 reply that must not be given, where the first gives none: night/dog#2"
+    assert told in " ".join(done.stdout.split())
+    assert "that must not be given" in Path("two/comparison.html").read_text()
+    assert cli("companion", "compare", "Be brief.", "Be kind.", *how).exit_code == 0
+
+
 def test_one_candidate_is_nothing_to_compare(cli: Cli, server: Loopback) -> None:
     alone = cli("companion", "compare", "Be kind.", "-m", SPEAKS, "-s", "night.yaml")
     assert alone.exit_code == 1

@@ -51,6 +51,7 @@ from .companion_work import (
     distinct_names,
     finished_trials,
     is_page,
+    refuse_both,
     systems_of,
     tell_estimate,
     trial_folder,
@@ -91,7 +92,8 @@ COMPARE_EXAMPLES = """[bold]Examples[/bold]
 Every prompt speaks with every model. Replies are paired by scenario and turn;
 the turns and repeats of one conversation count together. The same command goes
 on. Exit codes: 0 nothing is worse than the first beyond noise, 100 something
-is, 1 where replies or scores are missing, 130 after Ctrl-C."""
+is, or a reply must not be given that the first gives well, 1 where replies or
+scores are missing, 130 after Ctrl-C."""
 
 
 @app.command(epilog=EXAMPLES)
@@ -120,6 +122,7 @@ def evaluate(
     as_json: AsJson = False,
 ) -> None:
     """Let a model speak under a system prompt through every scenario, judge each reply, and say whether to ship it."""
+    refuse_both(no_resume=no_resume, retry_errors=retry_errors)
     how = TrialOptions(load_scenarios(scenarios or ()), rubric, judge, overall, repeat, temperature)
     page = output if output is not None and is_page(output) else None
     refuse_same(output, save)
@@ -187,6 +190,7 @@ def compare(
     as_json: AsJson = False,
 ) -> None:
     """Hold the same conversations with several prompts and models and tell what is better, worse, or cannot be told."""
+    refuse_both(no_resume=no_resume, retry_errors=retry_errors)
     how = TrialOptions(load_scenarios(scenarios or ()), rubric, judge, overall, repeat, temperature)
     page = output if output is not None and is_page(output) else None
     systems = distinct_names(asyncio.run(systems_of(prompts)), prompts)

@@ -10,6 +10,8 @@ from itertools import product
 from pathlib import Path
 from typing import Any, assert_never
 
+import typer
+
 from rubrica.companion.comparison import MOST_CANDIDATES
 from rubrica.companion.execute import TrialRequest, estimate_trial, execute_trials
 from rubrica.companion.trial import Trial
@@ -87,6 +89,11 @@ def distinct_names(systems: Sequence[SystemPrompt], given: Sequence[str]) -> lis
         if any(system.text == other.text for other in same[:at]):
             raise RubricaError(f"{system.name}: another prompt says the same; name two different ones")
     return same
+
+
+def refuse_both(*, no_resume: bool, retry_errors: bool) -> None:
+    if no_resume and retry_errors:
+        raise typer.BadParameter("choose one: beginning anew retries everything", param_hint="--retry-errors")
 
 
 def is_page(output: str) -> bool:

@@ -51,9 +51,21 @@ class TrialComparison:
         return [f"{trial.prompt} · {trial.model}" for trial in self.trials]
 
     @property
+    def newly_vetoed(self) -> dict[str, list[str]]:
+        """Replies that must not be given, by candidate, where the first gives one that may be."""
+        before = set(self.trials[0].vetoed)
+        found = {
+            name: [case for case in trial.vetoed if case not in before]
+            for name, trial in zip(self.names[1:], self.trials[1:], strict=True)
+        }
+        return {name: cases for name, cases in found.items() if cases}
+
+    @property
     def regressions(self) -> list[str]:
-        """Candidates that are worse than the first beyond noise, in any measure."""
-        return [name for name, found in zip(self.names[1:], self.against_first, strict=True) if found.regressions]
+        """Candidates that are worse than the first: beyond noise in any measure, or by a veto that it does not have."""
+        vetoed = self.newly_vetoed
+        pairs = zip(self.names[1:], self.against_first, strict=True)
+        return [name for name, found in pairs if found.regressions or name in vetoed]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, ready for JSON."""
@@ -64,6 +76,7 @@ class TrialComparison:
             ],
             "comparison": self.against_first[0].to_dict(),  # of the first two
             "comparisons": [found.to_dict() for found in self.against_first],
+            "newly_vetoed": self.newly_vetoed,
             "effects": [
                 {"in_place_of": one.before, "with": one.after, "score": one.score.to_dict()} for one in self.effects
             ],

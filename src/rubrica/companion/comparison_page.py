@@ -61,6 +61,7 @@ def comparison_html(found: TrialComparison) -> str:
         style=stylesheet(),
         rows=[_row(LETTERS[at], trial, line) for at, (trial, line) in enumerate(zip(found.trials, lines, strict=True))],
         effects=[(one.before, one.after, difference_words(one.score)) for one in found.effects],
+        vetoed=list(found.newly_vetoed.items()),
         means=[
             ("By scenario", [_means(found, group, group, OVERALL) for group in groups]),
             ("By dimension", [_means(found, titles[name], None, name) for name in names]),

@@ -93,12 +93,12 @@ def decide(
     """
     every = [score for several in scores.values() for score in several]
     means = {name: fmean(values) for name, values in dimensions.items() if values}
-    if not every:
-        return Decision("inconclusive", "no reply could be had", None, {}, (), missing)
-    mean = _interval(scores, chance)
+    mean = _interval(scores, chance) if every else None
     below = tuple(name for name, value in means.items() if value < terms.floor)
     if vetoes:
         return Decision("revise", _veto_reason(vetoes), mean, means, below, missing)
+    if mean is None:
+        return Decision("inconclusive", "no reply could be had, or none has a score", None, {}, (), missing)
     exact = ReplyScores(every, dimensions)
     labels = _labels((exact, exact), missing, terms)
     if len(labels) > 1:

@@ -19,7 +19,7 @@ from rubrica.llm.estimate import CostEstimate
 from rubrica.llm.price import price
 from rubrica.llm.provider_table import check_form
 from rubrica.llm.settings import load_settings
-from rubrica.runs.events import RunOutcome, Tell, unheard
+from rubrica.runs.events import RunNote, RunOutcome, Tell, unheard
 from rubrica.runs.execute import estimate_run, execute_run
 from rubrica.runs.request import NO_JUDGES, CaseChoice, JudgeSettings, RunRequest
 
@@ -100,6 +100,8 @@ def execute_trials(
                 if check_form(name).billed:
                     shared.check(name)
         for request in requests:
+            if len(requests) > 1:
+                tell(RunNote(f"{request.terms.name} with {request.terms.model}"))
             outcomes.append(execute_trial(request, tell, stop))
             if outcomes[-1].run.ending != "finished":
                 break

@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from threading import Event
@@ -31,11 +31,11 @@ from rubrica.runs.files.append_only import finished_lines
 from rubrica.runs.files.atomic import write_atomically
 from rubrica.runs.files.case_source import CaseSource
 from rubrica.runs.files.evaluation_head import head_of
-from rubrica.runs.files.folder import EVALUATIONS
+from rubrica.runs.files.folder import ERRORS, EVALUATIONS
 from rubrica.runs.loop import draw_results
 from rubrica.runs.material import RunMaterial
 from rubrica.runs.rubrics import JudgeOf
-from rubrica.runs.run import AskOutcome, hold_unanswered
+from rubrica.runs.run import AskOutcome, encoded, hold_unanswered
 from rubrica.runs.stored import StoredRun
 from rubrica.runs.summary.page_tables import write_tables
 
@@ -175,8 +175,10 @@ class Conversations(RunMaterial):
         return ()
 
     def _judged(self, spoken: SpokenTurn, kept: Evaluation | None) -> JudgedReply | SpokenTurn:
-        if spoken.context is None or kept is None:
+        if spoken.context is None:
             return spoken
+        if kept is None or kept.context is None or encoded(kept.context) != encoded(spoken.context):
+            return replace(spoken, context=None, failure=f"it could not be judged ({ERRORS} says why)")
         if not self.has_judge:
             return JudgedReply(spoken, kept)
         rules = compile_rubric(with_assertions(self.terms.rubric))

@@ -53,15 +53,13 @@ class Trial:
     terms: DecisionTerms = field(default_factory=DecisionTerms)
 
     @classmethod
-    def of(
-        cls, prompt: str, model: str, found: Iterable[JudgedReply | SpokenTurn], rubric: Rubric, judge: str = ""
-    ) -> Trial:
+    def of(cls, prompt: str, model: str, found: Iterable[JudgedReply | SpokenTurn], rubric: Rubric) -> Trial:
         """The trial that some replies come to; a turn that is no judged reply is missing."""
         turns = list(found)
         replies = tuple(turn for turn in turns if isinstance(turn, JudgedReply))
         missing = tuple(turn for turn in turns if isinstance(turn, SpokenTurn))
         terms = DecisionTerms.of(rubric)
-        asked = next((r.judge for e in replies if e.by_judge for r in e.by_judge.dimensions.values() if r.judge), judge)
+        asked = next((r.judge for e in replies if e.by_judge for r in e.by_judge.dimensions.values() if r.judge), "")
         return cls(prompt, model, asked, replies, missing, _decided(replies, len(missing), terms), rubric, terms)
 
     @property
@@ -69,6 +67,11 @@ class Trial:
         """How often each conversation was held."""
         turns = [*(reply.spoken for reply in self.replies), *self.missing]
         return max((spoken.repeat for spoken in turns), default=0) + 1
+
+    @property
+    def vetoed(self) -> list[str]:
+        """The replies that alone keep the prompt from being deployed."""
+        return [reply.spoken.case for reply in self.replies if reply.vetoes]
 
     @property
     def owed(self) -> list[JudgedReply]:
