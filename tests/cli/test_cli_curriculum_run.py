@@ -195,7 +195,8 @@ def test_a_dry_run_counts_writing_and_judging(cli: Cli) -> None:
         dry = cli(*args, "--dry-run")
         assert (dry.exit_code, server.requests) == (0, 0)
         assert not Path("out").exists()
-        assert "3 skills to write for" in dry.output
+        calls = [line.split()[1] for line in dry.output.splitlines() if line.startswith("http")]
+        assert calls == ["3", "6"]
         assert "6 evaluations; nothing was asked" in dry.output
 
 

@@ -13,13 +13,14 @@ from typing import Any
 import polars as pl
 import pytest
 from cli_runs import GOOD, LOUD, POOR, Cli, WriteLines, rows, stored
+from typer.testing import Result
 
 import rubrica
 from rubrica.cli.progress import progress_text
 from rubrica.engine.audience import listen
 from rubrica.model.evaluation import Evaluation
-from rubrica.runs.bulk.choice import takes_bulk
 from rubrica.runs.bulk.run import LARGE
+from rubrica.runs.bulk_choice import takes_bulk
 from rubrica.runs.files.case_source import LineSource
 from rubrica.runs.files.folder import locked
 from rubrica.runs.progress import ProgressMeter
@@ -425,3 +426,26 @@ def test_options_that_do_not_go_together_are_refused(
     assert cli(*told, "--no-resume", "--retry-errors").exit_code == 2
     assert "write how many cases" in cli(*told, "--sample", "many").stderr
     assert "for a text write name=value" in cli(*told, "--filter", "grade >").stderr
+
+
+def test_finished_runs_become_baselines_and_a_worse_one_in_another_order_fails(
+    cli: Cli, tiny: Path, tmp_path: Path, write_lines: WriteLines
+) -> None:
+    kept = tmp_path / "kept.json"
+    cases = [{"id": f"c{n}", "response": f"{GOOD} {n}"} for n in range(40)]
+
+    def run(name: str, found: list[dict[str, str]]) -> Result:
+        return cli("run", write_lines(found), "-r", tiny, "-o", tmp_path / name, "--baseline", kept)
+
+    assert f"added to {kept}" in run("monday", cases).stderr.replace("\n", "")
+    assert "added to" not in run("monday", cases).stderr
+    assert run("tuesday", cases[::-1]).exit_code == 0
+    same = cli("baseline", "check", tmp_path / "tuesday", "--file", kept, "--json")
+    assert (same.exit_code, json.loads(same.stdout)["cases"], json.loads(same.stdout)["verdict"]) == (0, 40, "same")
+    run("wednesday", [{**case, "response": POOR} for case in cases[::-1]])
+    worse = cli("baseline", "check", tmp_path / "wednesday", "--file", kept, "--json")
+    assert (worse.exit_code, json.loads(worse.stdout)["verdict"]) == (100, "regression")
+    before = len(json.loads(kept.read_text())["entries"])
+    cli("run", write_lines(cases), "-r", tiny, "-o", tmp_path / "few", "--limit", "3", "--baseline", kept)
+    cli("run", write_lines(cases), "-r", tiny, "-o", tmp_path / "off", "--baseline", "off")
+    assert len(json.loads(kept.read_text())["entries"]) == before

@@ -84,6 +84,16 @@ def test_a_fall_beyond_noise_is_a_regression_and_noise_is_none(tmp_path: Path) -
     assert [trend.name for trend in file.regressions()] == ["correctness"]
 
 
+def test_a_slow_decline_is_told_while_it_lasts(tmp_path: Path) -> None:
+    file = BaselineFile(tmp_path / "b.json")
+    for number in range(6):
+        file.add(entry(number, 0.85 - 0.01 * number))
+    assert [trend.name for trend in file.declines()] == ["overall"]
+    for number in range(6, 18):
+        file.add(entry(number, 0.80 + 0.002 * (number % 2)))
+    assert file.declines() == []
+
+
 def test_trends_tell_which_way_figures_move(tmp_path: Path) -> None:
     file = BaselineFile(tmp_path / "b.json")
     for number in range(10):

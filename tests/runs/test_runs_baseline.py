@@ -13,7 +13,13 @@ from run_rows import RUBRIC, row, seeded, twins
 
 from rubrica.errors import InputError, MissingError, RubricaError
 from rubrica.file_lock import alone_with
-from rubrica.runs.compare.baseline import MOST_KEPT, Baselines, BaselineSource
+from rubrica.runs.compare.baseline import (
+    MOST_AUTOMATIC,
+    MOST_KEPT,
+    Baselines,
+    BaselineSource,
+    content_of_rows,
+)
 from rubrica.runs.compare.comparison import compare
 from rubrica.runs.compare.trend import TrendPoint, trends
 from rubrica.runs.compare.trend_page import trend_page
@@ -129,6 +135,30 @@ def test_a_baseline_is_found_by_rubric_commit_and_id(baselines: Baselines) -> No
         baselines.find(rubrics=["poem@1.0.0"])
 
 
+def test_finished_runs_are_added_once_and_none_is_held_against_itself(baselines: Baselines) -> None:
+    monday, tuesday = [row("1", 80.0), row("2", 70.0)], [row("2", 60.0), row("1", 75.0)]
+    first = baselines.add(monday, BaselineSource("monday", automatic=True), DAY)
+    assert baselines.add(monday[::-1], BaselineSource("monday", automatic=True), DAY) == first
+    with pytest.raises(MissingError, match="holds only this run"):
+        baselines.find(now=("monday", content_of_rows(monday)))
+    second = baselines.add(tuesday, BaselineSource("tuesday", automatic=True), DAY)
+    assert baselines.find(now=("tuesday", content_of_rows(tuesday))) == first
+    assert baselines.find(now=("wednesday", content_of_rows(tuesday))) == second
+    assert baselines.find() == second
+    chosen = baselines.add(monday, BaselineSource("monday"), DAY)
+    assert [entry.id for entry in baselines.entries()] == [second.id, chosen.id]
+    baselines.add([row("1", 10.0)], BaselineSource("friday", automatic=True), DAY)
+    assert baselines.find(now=("sunday", content_of_rows([row("1", 9.0)]))) == chosen
+
+
+def test_of_runs_that_were_added_by_themselves_only_the_last_keep_their_cases(baselines: Baselines) -> None:
+    for n in range(MOST_AUTOMATIC + 2):
+        baselines.add([row("1", 50.0 + n)], BaselineSource(f"run-{n}", automatic=True), DAY + timedelta(days=n))
+    entries = baselines.entries()
+    assert len(entries) == MOST_AUTOMATIC + 2
+    assert [baselines.cases_file(entry.id).exists() for entry in entries] == [False, False, *[True] * MOST_AUTOMATIC]
+
+
 def points(*values: float | None) -> list[TrendPoint]:
     return [TrendPoint(f"2026-03-{n:02}", {"score": value}, f"c{n}") for n, value in enumerate(values, 1)]
 
@@ -142,6 +172,33 @@ def test_a_steady_rise_is_a_trend() -> None:
 def test_the_latest_far_below_all_before_it_is_a_regression() -> None:
     (found,) = trends(points(80, 82, 79, 81, 80, 82, 60))
     assert (found.latest, found.direction) == ("regression", "no clear trend")
+
+
+@pytest.mark.parametrize("scale", [1, 10, 100])
+@pytest.mark.parametrize("runs", [3, 5, 12])
+def test_a_fall_after_a_flat_history_is_a_regression(runs: int, scale: int) -> None:
+    (found,) = trends(points(*[0.85 * scale] * runs, 0.40 * scale))
+    assert found.latest == "regression"
+    (flat,) = trends(points(*[0.85 * scale] * (runs + 1)))
+    assert (flat.latest, flat.direction) == ("as before", "no clear trend")
+    (hardly,) = trends(points(*[0.85 * scale] * runs, 0.849 * scale))
+    assert hardly.latest != "regression"
+
+
+def test_a_fall_of_all_figures_together_is_told_for_all_of_them() -> None:
+    names = ("overall", *(f"dimension.d{n}" for n in range(10)))
+    history = [TrendPoint(str(n), dict.fromkeys(names, 0.85 if n < 4 else 0.40)) for n in range(5)]
+    assert {own.latest for own in trends(history)} == {"regression"}
+
+
+def test_a_small_drift_over_several_runs_is_a_trend_and_a_tiny_one_is_none() -> None:
+    names = ("overall", *(f"dimension.d{n}" for n in range(10)))
+    history = [TrendPoint(str(n), dict.fromkeys(names, 0.85 - 0.008 * n)) for n in range(6)]
+    assert {own.name: own.direction for own in trends(history)}["overall"] == "falling"
+    (tiny,) = trends(points(*(0.85 - 0.0005 * n for n in range(8))))
+    assert tiny.direction == "no clear trend"
+    (late,) = trends(points(*[0.85] * 6, 0.84, 0.83, 0.82, 0.81))
+    assert late.direction == "falling"
 
 
 def test_too_few_runs_cannot_tell() -> None:

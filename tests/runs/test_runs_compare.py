@@ -219,3 +219,30 @@ def test_a_comparison_is_plain_data() -> None:
     assert plain["groups"] == 5
     assert {own["verdict"] for own in plain["lines"]} <= {"improvement", "regression", "same", "cannot tell"}
     assert replace(found, lines=()).verdict == "cannot tell"
+
+
+def test_cases_are_paired_by_id_whatever_their_order() -> None:
+    before, after = moved(-10, count=60)
+    found = compare(before, after[::-1], terms=QUICK)
+    assert (found.cases, found.verdict) == (60, "regression")
+    assert found.to_dict() == compare(before, after, terms=QUICK).to_dict()
+
+
+def test_cases_that_share_an_id_are_averaged_and_told() -> None:
+    rest = [row(f"q{n}", 50.0 + n) for n in range(10)]
+    one, other = [row("x", 90.0), row("x#2", 10.0)], [row("x", 10.0), row("x#2", 90.0)]
+    found = compare([*one, *rest], [*rest, *other], terms=QUICK)
+    assert (found.cases, found.verdict, found.worse, found.better) == (11, "same", [], [])
+    assert not found.changes
+    told = [text for text in found.notes if "belongs to several cases (x)" in text]
+    assert len(told) == 2
+    lost = compare([*one, *rest], [*rest, row("x", 20.0)], terms=QUICK)
+    assert [(case.case, case.before, case.after) for case in lost.worse] == [("x", 50.0, 20.0)]
+    assert not any("several" in text for text in compare(rest, [*rest, row("y#2", 5.0)], terms=QUICK).notes)
+
+
+def test_numbers_that_may_be_lines_are_told() -> None:
+    numbered = [row(str(n), 50.0 + n) for n in range(1, 9)]
+    assert any("if those are lines" in text for text in compare(numbered, numbered, terms=QUICK).notes)
+    named = [row(f"q{n}", 50.0 + n) for n in range(1, 9)]
+    assert not any("lines" in text for text in compare(named, named, terms=QUICK).notes)

@@ -126,7 +126,8 @@ def check(
     baselines = Baselines(file)
     silent = reread_silently(stored)
     rubrics = {row.rubric for row in stored.rows(group)}
-    entry = baselines.find(against, rubrics, content_of_rows(silent.rows(group)))
+    itself = BaselineSource.of(silent).run, content_of_rows(silent.rows(group))
+    entry = baselines.find(against, rubrics, itself)
     name = f"baseline {entry.label}"
     found = compare(
         baselines.rows(entry),

@@ -53,7 +53,7 @@ from .judge_options import VERDICT_FAILED, BudgetLimit, DryRun, Judges, Limit, O
 from .options import SettingPairs
 from .run_command_options import Filters, MostFailures, NoResume, RetryErrors, SampleSize
 from .run_messages import RunScreen, end_if_stopped
-from .screen import out
+from .screen import note, out
 from .sources import rubric_of, settings_of
 
 app = typer.Typer(
@@ -249,13 +249,17 @@ def skills(grades: Annotated[list[str] | None, typer.Argument(metavar="N …", h
 
 @app.command()
 def trend(path: BaselinePath = DEFAULT_BASELINE) -> None:
-    """Show how kept evaluations moved; exit with 100 if the newest fell beyond noise."""
+    """Show how kept evaluations moved; exit with 100 if the newest fell beyond noise, or the last ten went down."""
     file = BaselineFile(path)
-    found = file.trends()
+    found, fallen, sinking = file.trends(), file.regressions(), file.declines()
     if not found:
-        raise RubricaError(f"{path} keeps no evaluations yet (evaluate_response adds one with update_baseline=True)")
+        adding = "finished runs are added, and `evaluate_response` adds with update_baseline=True"
+        raise RubricaError(f"{path} keeps no evaluations yet ({adding})")
     out().print(trend_table(found))
-    if file.regressions():
+    for said, trends in (("the newest fell beyond noise", fallen), ("falling over the last runs", sinking)):
+        if trends:
+            note(f"{said}: {', '.join(trend.name for trend in trends)}", "bold red")
+    if fallen or sinking:
         raise typer.Exit(VERDICT_FAILED)
 
 

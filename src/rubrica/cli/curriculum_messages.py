@@ -43,14 +43,13 @@ def tell_grades(outcome: CurriculumOutcome, noun: str, folder: Path | None) -> N
 
 def tell_estimate(judging: RunEstimate | None, writing: CostEstimate | None = None) -> None:
     """What a dry run counted."""
-    models = [*([writing] if writing is not None else []), *(judging.models if judging is not None else ())]
     console = out()
-    console.print(estimate_table(models))
     if writing is not None:
-        console.print(f"{count_of(writing.calls, 'skill')} to write for.")
+        console.print(estimate_table([writing], "writes"))
     if judging is not None:
+        console.print(estimate_table(judging.models, "judges"))
         console.print(estimate_sentence(judging))
     else:
-        console.print("No model judges: that asks nothing. Nothing was asked.")
+        console.print("No model judges; nothing was asked.")
     if writing is not None and writing.calls and judging is not None:
         console.print("Questions that are not written yet are counted at a usual length.")

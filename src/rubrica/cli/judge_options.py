@@ -130,10 +130,11 @@ def estimate_sentence(estimate: RunEstimate) -> str:
 
 
 def estimate_table(models: Iterable[CostEstimate], who: str = "judge") -> Table:
-    """What a dry run counted."""
+    """What a dry run counted; on a narrow screen the models' names give way, not the figures."""
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
-    for name in (who, "calls", "tokens in (about)", "out (about)", "price (about)"):
-        table.add_column(name, justify="left" if name == who else "right", no_wrap=True)
+    table.add_column(who, overflow="fold")
+    for name in ("calls", "tokens in (about)", "out (about)", "price (about)"):
+        table.add_column(name, justify="right", no_wrap=True)
     for row in models:
         counts = (f"{row.calls:,}", f"{row.input_tokens:,}", f"{row.output_tokens:,}")
         table.add_row(safe(row.model), *counts, dollars(row.usd))

@@ -12,7 +12,7 @@ import msgspec
 from rubrica.errors import JsonError, RubricaError
 from rubrica.file_lock import alone_with
 from rubrica.jsontext import decode_json
-from rubrica.runs.compare.trend import Trend, TrendPoint, trends
+from rubrica.runs.compare.trend import SURE, Trend, TrendPoint, is_headline, trends
 from rubrica.runs.files.atomic import write_atomically
 from rubrica.runs.files.manifest import Manifest
 
@@ -23,6 +23,8 @@ from .taxonomy import taxonomy_counts
 
 BASELINE = "baseline_evaluation.json"
 MOST_KEPT = 100
+RECENT = 10
+"""Evaluations over which a decline is looked for: what fell long ago is no news."""
 PATIENCE = 30.0
 """Seconds to wait for somebody else who writes the file."""
 
@@ -75,6 +77,11 @@ class BaselineFile:
     def regressions(self) -> list[Trend]:
         """What fell with the newest evaluation, beyond how the earlier ones varied."""
         return [trend for trend in self.trends() if trend.latest == "regression"]
+
+    def declines(self) -> list[Trend]:
+        """What of the whole has been falling over the last evaluations, step by small step."""
+        recent = trends(points_of(self.entries()[-RECENT:]), SURE)
+        return [trend for trend in recent if trend.direction == "falling" and is_headline(trend.name)]
 
     def _write(self, entries: Sequence[Entry]) -> None:
         data = msgspec.json.encode({"evaluations": entries[-self.most :]})

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from rubrica.errors import RubricaError
 from rubrica.llm.estimate import CostEstimate, EstimatingModel
 from rubrica.llm.model import ModelError
+from rubrica.llm.price import estimate_tokens
 from rubrica.runs.events import RunEstimate, Tell, unheard
 from rubrica.runs.execute import estimate_run
 from rubrica.runs.files.manifest import read_manifest
@@ -17,13 +18,10 @@ from rubrica.runs.request import RunRequest
 from .curriculum import Skill
 from .evaluator import utc_now
 from .material import QuestionMaterial
-from .questions import GeneratedQuestion, GenerateQuestionsRequest
+from .questions import GeneratedQuestion
 from .records import QuestionRecord
 from .writing import questions_request
 from .written import QUESTIONS, WrittenMaterial, whole_skills, written_records
-
-WORDS = 45
-"""Words that the text of a question and its explanation are each taken to have before it is written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,21 +60,29 @@ async def _counted(material: WrittenMaterial, todo: Sequence[Skill]) -> CostEsti
             await model(questions_request(material.writing.request(skill), material.writing.options))
         except ModelError:
             continue  # it only counts
-    return model.estimate
+    asked, terms = model.estimate, material.writing
+    each = estimate_tokens(usual_question(terms.options).model_dump_json(exclude_none=True))
+    return replace(asked, output_tokens=asked.calls * terms.count * each)
 
 
 def _stand_in(skill: Skill, place: int, material: WrittenMaterial) -> QuestionRecord:
-    request = material.writing.request(skill)
-    return QuestionRecord(place, f"{skill.key}/{place}", skill.grade, request, _usual_question(request), {})
+    terms = material.writing
+    question = usual_question(terms.options)
+    return QuestionRecord(place, f"{skill.key}/{place}", skill.grade, terms.request(skill), question, {})
 
 
-def _usual_question(request: GenerateQuestionsRequest) -> GeneratedQuestion:
-    text = " ".join(["word"] * WORDS)
+def usual_question(options: int = 4) -> GeneratedQuestion:
+    """A sound question of the usual length, whatever it is about: no check rejects it before a judge is asked."""
     return GeneratedQuestion(
-        type=request.question_type,
-        difficulty=request.difficulty,
-        question=text,
-        options=["a few words"] * 4 if request.question_type == "mcq" else None,
+        type="mcq",
+        difficulty="medium",
+        question="Mia and Ben walk home from school together. The library is on their way. Each of them takes a book, "
+        "and they read a page aloud in turn until supper. Which word tells where they were before the library?",
+        options=[f"{chr(65 + place)}) {word}" for place, word in enumerate(_PLACES[: min(options, len(_PLACES))])],
         answer="A",
-        explanation=text,
+        explanation="First, read the story once more from its beginning. Next, put the places into the order in which "
+        "Mia and Ben come to them. Then look for the one that stands before the library, because that is asked for.",
     )
+
+
+_PLACES = ("school", "park", "shop", "home", "pool", "farm", "lake", "hill", "road", "barn")

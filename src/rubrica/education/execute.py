@@ -13,6 +13,7 @@ from rubrica.errors import RubricaError
 from rubrica.llm.budget import Budget, spending_from
 from rubrica.llm.price import price
 from rubrica.llm.provider_table import check_form
+from rubrica.llm.settings import load_settings
 from rubrica.runs.events import RunOutcome, Tell, unheard
 from rubrica.runs.execute import execute_run
 from rubrica.runs.request import RunRequest
@@ -47,6 +48,7 @@ def execute_curriculum(
     A budget holds for writing and judging together.
     """
     material, limit = request.cases.material, request.judging.budget
+    limit = load_settings().budget if limit is None else limit
     if not isinstance(material, QuestionMaterial):
         raise RubricaError("the material of the run are no questions (execute_run takes any)")
     with ExitStack() as stack:

@@ -9,10 +9,14 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from rubrica.engine.cases import BadLine, Case
 from rubrica.errors import ContextError
 from rubrica.model.context import Context
+from rubrica.runs.files.append_only import finished_lines
 from rubrica.runs.files.case_source import CaseSource
+from rubrica.runs.files.folder import ERRORS
 from rubrica.runs.material import RunMaterial
 from rubrica.runs.selection import UniqueNames
 
@@ -58,19 +62,23 @@ class QuestionMaterial(RunMaterial):
 
     def conclude(self, folder: Path, now: datetime) -> Sequence[str]:
         """Write the records of every grade and their summaries, and add the outcome to the baseline file."""
-        terms = OutputTerms(self.model, now, self.failures(), line_by_case(self.records))
+        terms = OutputTerms(self.model, now, self.failures(folder), line_by_case(self.records))
         self.summary, entry = write_outputs(folder, terms)
         if self.baseline is not None and entry is not None and self.baseline.add_run(entry):
             return [f"added to {self.baseline.path}"]
         return ()
 
-    def failures(self) -> Sequence[FailedPiece]:
-        """What came to no question."""
-        return [
-            FailedPiece(record.id, record.grade, record.reason, {"record_id": record.id, "line": record.line})
-            for record in self.records
-            if isinstance(record, RefusedRecord)
-        ]
+    def failures(self, folder: Path) -> Sequence[FailedPiece]:
+        """What came to no evaluation: lines that are no questions, and questions that could not be judged at all."""
+        by_line = {record.line: record for record in self.records}
+        found = []
+        for line in finished_lines(folder / ERRORS):
+            told = msgspec.json.decode(line)
+            record = by_line.get(told["line"])
+            if record is not None:
+                place = {"record_id": record.id, "line": record.line}
+                found.append(FailedPiece(record.id, record.grade, str(told["error"]), place))
+        return found
 
 
 def case_of(record: FoundRecord) -> Case | BadLine:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -29,13 +29,12 @@ from rubrica.runs.concurrency import run_concurrently
 from rubrica.runs.events import RunAdvanced, RunNote, Tell
 from rubrica.runs.files.append_only import AppendOnlyFile, finished_lines
 from rubrica.runs.files.atomic import write_atomically
-from rubrica.runs.files.case_source import CaseSource
 from rubrica.runs.loop import draw_results
 from rubrica.runs.run import AskOutcome, hold_unanswered
 
 from .curriculum import Skill
 from .evaluator import utc_now
-from .material import QuestionMaterial, QuestionSource, plain_request
+from .material import QuestionMaterial, plain_request
 from .outputs import FailedPiece
 from .questions import Difficulty, GeneratedQuestion, GenerateQuestionsRequest, QuestionType
 from .records import QuestionRecord
@@ -97,12 +96,8 @@ class WrittenMaterial(QuestionMaterial):
             tell(RunNote(f"skill {failed.place['substandard_id']} ({failed.place['lesson_title']}): {failed.reason}"))
         return True
 
-    @contextmanager
-    def opened(self) -> Iterator[CaseSource]:
-        yield QuestionSource(self.records, len(self.records))
-
-    def failures(self) -> Sequence[FailedPiece]:
-        return self.unwritten
+    def failures(self, folder: Path) -> Sequence[FailedPiece]:
+        return [*self.unwritten, *super().failures(folder)]
 
     def _written(
         self, todo: Iterable[Skill], file: AppendOnlyFile, runner: asyncio.Runner, meter: _WritingMeter

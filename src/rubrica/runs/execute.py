@@ -19,7 +19,7 @@ from rubrica.engine.cases import BadLine, Case
 from rubrica.report.figures import count_of
 
 from .batch import Batch, Evaluator
-from .bulk.choice import takes_bulk
+from .bulk_choice import takes_bulk
 from .events import (
     IdRepeated,
     LineBroken,

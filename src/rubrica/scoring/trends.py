@@ -45,19 +45,22 @@ def trend_p(values: Sequence[float]) -> float:
     return min(1.0, 2 * NormalDist().cdf(-(rising - 1) / math.sqrt(variance)))
 
 
-def latest_p(values: Sequence[float]) -> float:
+def latest_p(values: Sequence[float], least: float = 0.0) -> float:
     """How often one more figure like those before would lie as far from them as the last does.
 
-    Where all before are the same, only the rank of the last one says anything.
+    They are taken to vary by `least` at the very least: a history that never moved says nothing about small steps, but
+    does not hide a fall. Without `least`, after such a history only the rank of the last one says anything.
 
     >>> round(latest_p([10, 11, 9, 10, 10, 14]), 4), latest_p([5, 5, 5, 4])
     (0.0067, 0.5)
+    >>> latest_p([0.85, 0.85, 0.85, 0.85, 0.40], least=0.01) < 0.001, latest_p([0.85, 0.85, 0.85, 0.85], least=0.01)
+    (True, 1.0)
     """
     earlier, last = values[:-1], values[-1]
     if len(earlier) < 2:
         return 1.0
     off = last - fmean(earlier)
-    spread = stdev(earlier)
+    spread = max(stdev(earlier), least)
     if not spread:
         return min(1.0, 2 / len(values)) if off else 1.0
     return student_tails(off / (spread * math.sqrt(1 + 1 / len(earlier))), len(earlier) - 1)

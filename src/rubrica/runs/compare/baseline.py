@@ -153,17 +153,19 @@ class Baselines:
                 self.cases_file(dropped.id).unlink(missing_ok=True)
         return entry
 
-    def find(self, wanted: str | None = None, rubrics: Iterable[str] = (), now: str = "") -> BaselineEntry:
+    def find(
+        self, wanted: str | None = None, rubrics: Iterable[str] = (), now: tuple[str, str] | None = None
+    ) -> BaselineEntry:
         """The last baseline that was kept on purpose, or else the last finished run; with `wanted`, the last one with
-        this id or commit. Of these rubrics, where any are named. A run is not held against itself: `now` is the
-        content of what is compared."""
+        this id or commit. Of these rubrics, where any are named. A run is not held against itself: `now` is
+        the id and the content of the one that is compared."""
         names = {name_of(rubric) for rubric in rubrics}
         entries = [e for e in self.entries() if not names or names & {name_of(rubric) for rubric in e.rubrics}]
         of_rubrics = f" of {', '.join(sorted(names))}" if names else ""
         if not entries:
             raise MissingError(f"{self.path} holds no baseline{of_rubrics}; `rubrica baseline add RUN` keeps one")
         if wanted is None:
-            others = [entry for entry in entries if not entry.automatic or not now or entry.content != now]
+            others = [entry for entry in entries if not entry.automatic or (entry.run, entry.content) != now]
             if not others:
                 raise MissingError(f"{self.path} holds only this run{of_rubrics}; later ones are held against it")
             return next((entry for entry in reversed(others) if not entry.automatic), others[-1])

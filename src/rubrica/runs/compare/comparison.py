@@ -210,7 +210,17 @@ def _notes(pairs: CasePairs, names: tuple[str, str]) -> list[str]:
     old, new = ", ".join(sorted(pairs.a.versions)), ", ".join(sorted(pairs.b.versions))
     if old != new:
         notes.append(f"the rubric changed from {old} to {new}; what both call the same is compared")
+    if pairs.a.counted and pairs.b.counted and len(pairs.cases) > 1:
+        notes.append("cases are called 1, 2, …: if those are lines, not ids, only the same order pairs the same cases")
     for sheet, other, name in ((pairs.a, pairs.b, names[0]), (pairs.b, pairs.a, names[1])):
+        if shared := sheet.shared_ids:
+            several = (
+                f"{count_of(len(shared), 'id')} of {name} {'belongs' if len(shared) == 1 else 'belong'} to several"
+            )
+            shown = ", ".join(shared[:3]) + (", …" if len(shared) > 3 else "")
+            notes.append(
+                f"{several} cases ({shown}): nothing tells which is which, so each such id counts once, averaged"
+            )
         only = [str(measure) for measure in sheet.columns if measure not in other.columns]
         if only:
             notes.append(f"only {name} has {', '.join(only)}")
@@ -229,10 +239,11 @@ def _moved_cases(pairs: Sequence[CasePairs], sign: int) -> list[MovedCase]:
     found = []
     for own in pairs:
         verdicts = {case: (old, new) for case, old, new in own.verdicts()}
+        several = ("several", "several")
         for place, before, after in own.values(Measure("score", "score")):
             if sign * (after - before) > 0:
                 case = own.cases[place]
-                found.append(MovedCase(case, before, after, verdicts[case]))
+                found.append(MovedCase(case, before, after, verdicts.get(case, several)))
     return sorted(found, key=lambda moved: (-abs(moved.after - moved.before), moved.case))[:MOST_MOVED]
 
 

@@ -1,7 +1,12 @@
-"""Two runs side by side: which cases both have, and what each measure gave them. Repeats of a case are averaged."""
+"""Two runs side by side: which cases both have, and what each measure gave them.
+
+Cases are paired by their ids, never by their order. Repeats of a case are averaged, and so are cases that share an id,
+which a run calls x, x#2 and so on in the order it met them: nothing tells which of them is which.
+"""
 
 from __future__ import annotations
 
+import re
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -13,6 +18,8 @@ from rubrica.report.roles import Role
 from rubrica.runs.files.rows import RunRow
 from rubrica.runs.summary.grading import Grading, name_of
 from rubrica.runs.summary.measures import PASSED, Measure, values_of
+
+_NUMBERED = re.compile(r"(.*)#\d+", re.DOTALL)
 
 
 @dataclass(slots=True)
@@ -30,10 +37,10 @@ class _Column:
         self.totals[place] += value
         self.counts[place] += 1
 
-    def mean(self, place: int) -> float | None:
-        if place >= len(self.counts) or not self.counts[place]:
-            return None
-        return self.totals[place] / self.counts[place]
+    def mean(self, places: Sequence[int]) -> float | None:
+        known = [place for place in places if place < len(self.counts)]
+        count = sum(self.counts[place] for place in known)
+        return sum(self.totals[place] for place in known) / count if count else None
 
 
 @dataclass(slots=True)
@@ -51,6 +58,7 @@ class RubricCases:
     inconclusive: int = 0
     repeated: bool = False
     _roles: dict[str, Role] = field(default_factory=dict)
+    _by_id: dict[str, list[int]] | None = None
 
     def add(self, row: RunRow) -> None:
         place = self.places.get(row.case)
@@ -90,10 +98,42 @@ class RubricCases:
             case "dimension":
                 return self.grading.scale(self.rubric, measure.name)
 
+    @property
+    def by_id(self) -> dict[str, list[int]]:
+        """The places of the cases by their ids: more than one where cases share an id."""
+        if self._by_id is None:
+            self._by_id = {}
+            for case, place in self.places.items():
+                self._by_id.setdefault(self._id_of(case), []).append(place)
+            self.repeated |= len(self._by_id) < len(self.places)
+        return self._by_id
+
+    def _id_of(self, case: str) -> str:
+        """What a case is called in its file: a run numbers those whose id another one has."""
+        numbered = _NUMBERED.fullmatch(case)
+        while numbered is not None and numbered[1] in self.places:
+            case = numbered[1]
+            numbered = _NUMBERED.fullmatch(case)
+        return case
+
+    @property
+    def shared_ids(self) -> list[str]:
+        """Ids that more than one case has."""
+        return sorted(case for case, places in self.by_id.items() if len(places) > 1)
+
+    @property
+    def counted(self) -> bool:
+        """Whether the ids are just numbers from 1 on, as those of cases without ids are."""
+        return self.places.keys() == {str(number) for number in range(1, len(self.places) + 1)}
+
     def value(self, measure: Measure, case: str) -> float | None:
-        """The mean over a case's repeats; None where it has no value."""
+        """The mean over the repeats of a case, and over all that share its id; None where there is no value."""
         column = self.columns.get(measure)
-        return column.mean(self.places[case]) if column is not None else None
+        return column.mean(self.by_id[case]) if column is not None else None
+
+    def first(self, case: str) -> int:
+        """The place of a case; of several with the same id, the first."""
+        return min(self.by_id[case])
 
 
 def sheets_of(rows: Iterable[RunRow], grading: Grading, name: str) -> dict[str, RubricCases]:
@@ -122,17 +162,17 @@ class CasePairs:
 
     @classmethod
     def of(cls, a: RubricCases, b: RubricCases, by_rubric: str = "", *, grouped: bool = True) -> CasePairs:
-        cases = sorted(a.places.keys() & b.places.keys())
-        groups = [(a.groups[a.places[case]] or b.groups[b.places[case]]) if grouped else None for case in cases]
+        cases = sorted(a.by_id.keys() & b.by_id.keys())
+        groups = [(a.groups[a.first(case)] or b.groups[b.first(case)]) if grouped else None for case in cases]
         return cls(a, b, cases, groups, by_rubric)
 
     @property
     def only_a(self) -> list[str]:
-        return sorted(self.a.places.keys() - self.b.places.keys())
+        return sorted(self.a.by_id.keys() - self.b.by_id.keys())
 
     @property
     def only_b(self) -> list[str]:
-        return sorted(self.b.places.keys() - self.a.places.keys())
+        return sorted(self.b.by_id.keys() - self.a.by_id.keys())
 
     @property
     def clustered(self) -> bool:
@@ -161,9 +201,11 @@ class CasePairs:
         return Counter((old, new) for _, old, new in self.verdicts() if old != new)
 
     def verdicts(self) -> Iterator[tuple[str, str, str]]:
-        """Each case with its verdict in both runs, of the first repeat."""
+        """Each case with its verdict in both runs, of the first repeat; cases that share an id are left out."""
         for case in self.cases:
-            yield case, self.a.verdicts[self.a.places[case]], self.b.verdicts[self.b.places[case]]
+            if len(self.a.by_id[case]) > 1 or len(self.b.by_id[case]) > 1:
+                continue
+            yield case, self.a.verdicts[self.a.first(case)], self.b.verdicts[self.b.first(case)]
 
 
 def match_rubrics(a: dict[str, RubricCases], b: dict[str, RubricCases]) -> list[tuple[str, RubricCases, RubricCases]]:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 from typing import Any, Literal
 
+from rubrica.runs.summary.measures import PASSED
 from rubrica.scoring.holm import holm
 from rubrica.scoring.intervals import LEVEL
 from rubrica.scoring.trends import latest_p, slope, trend_p
@@ -13,8 +16,15 @@ from rubrica.scoring.trends import latest_p, slope, trend_p
 Direction = Literal["rising", "falling", "no clear trend"]
 Latest = Literal["improvement", "regression", "cannot tell", "as before"]
 
-FEWEST_EARLIER = 4
+FEWEST_EARLIER = 3
 """Figures there must be before the latest, so that it can stand out from them."""
+MARGIN = 0.01
+"""Of a figure's scale: what it is taken to vary by at least, and what a drift over all runs must come to."""
+SURE = 0.99
+"""How sure it must be that the latest stands out: it is asked after every run, and false alarms are soon ignored."""
+HEADLINES = ("overall", "score", PASSED.key)
+"""Figures of a whole run. They are one family of tests, those of its parts another: a family that moves as one would
+otherwise hide itself."""
 _BLOCKS = "▁▂▃▄▅▆▇█"
 
 
@@ -77,8 +87,9 @@ class Trend:
 def trends(points: Sequence[TrendPoint], level: float = LEVEL) -> list[Trend]:
     """Every figure over the points, oldest first; those without any value are left out.
 
-    A run's figures alone do not say how sure they are: the latest is held against how those before it varied. Where
-    the cases are at hand, comparing them case by case (`compare`) tells much smaller differences.
+    A run's figures alone do not say how sure they are: the latest is held against how those before it varied, which is
+    taken to be a hundredth of their scale at least. Where the cases are at hand, comparing them case by case
+    (`compare`) tells much smaller differences.
 
     >>> found = trends([TrendPoint(f"2026-01-{day:02}", {"score": 70.0 + day}) for day in range(1, 9)])
     >>> found[0].direction, found[0].step
@@ -89,17 +100,47 @@ def trends(points: Sequence[TrendPoint], level: float = LEVEL) -> list[Trend]:
     known = {name: [value for value in values if value is not None] for name, values in series.items()}
     named = [name for name in series if known[name]]
     risk = 1 - level + 1e-12
-    moving = holm([trend_p(known[name]) for name in named])
-    newest = holm([latest_p(known[name]) if series[name][-1] is not None else 1.0 for name in named])
+    leasts = {name: MARGIN * scale_of(known[name]) for name in named}
+    moving, newest = dict[str, float](), dict[str, float]()
+    for whole in (True, False):
+        family = [name for name in named if is_headline(name) == whole]
+        moving |= zip(family, holm([trend_p(known[name]) for name in family]), strict=True)
+        last = [latest_p(known[name], leasts[name]) if series[name][-1] is not None else 1.0 for name in family]
+        newest |= zip(family, holm(last), strict=True)
     found = []
-    for name, p, last_p in zip(named, moving, newest, strict=True):
-        step = slope(known[name])
+    for name in named:
+        step, p, last_p = slope(known[name]), moving[name], newest[name]
         direction: Direction = "no clear trend"
-        if p <= risk and step:
-            direction = "rising" if step > 0 else "falling"
-        latest = _latest(series[name], known[name], last_p <= risk)
+        if p <= risk and _drift(known[name]) >= leasts[name]:
+            direction = "rising" if (step or known[name][-1] - known[name][0]) > 0 else "falling"
+        latest = _latest(series[name], known[name], last_p <= 1 - max(level, SURE) + 1e-12)
         found.append(Trend(name, series[name], step, p, last_p, direction, latest))
     return found
+
+
+def is_headline(name: str) -> bool:
+    """Whether a figure is of a whole run, not of one of its parts.
+
+    >>> [is_headline(name) for name in ("overall", "answer-quality/score", "dimension.correctness")]
+    [True, True, False]
+    """
+    return name.rpartition("/")[2] in HEADLINES
+
+
+def scale_of(values: Sequence[float]) -> float:
+    """What full marks are, as far as values tell: 1, 10, 100 and so on.
+
+    >>> scale_of([0.85, 0.4]), scale_of([8.2, 10]), scale_of([64.5])
+    (1.0, 10.0, 100.0)
+    """
+    highest = max(map(abs, values), default=0.0)
+    return 10.0 ** math.ceil(math.log10(highest) - 1e-9) if highest > 1 else 1.0
+
+
+def _drift(known: Sequence[float]) -> float:
+    """How far the later half of the figures lies from the earlier half."""
+    half = len(known) // 2
+    return abs(fmean(known[-half:]) - fmean(known[:half])) if half else 0.0
 
 
 def _latest(values: Sequence[float | None], known: Sequence[float], stands_out: bool) -> Latest:

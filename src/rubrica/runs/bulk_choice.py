@@ -8,7 +8,8 @@ from rubrica.engine.audience import listeners
 from rubrica.engine.plan import Plan
 from rubrica.errors import RubricaError
 from rubrica.extras import MissingExtraError, requires
-from rubrica.runs.request import EVERY_CASE, RunRequest
+
+from .request import EVERY_CASE, RunRequest
 
 SMALL = 1_000_000  # bytes
 
@@ -25,7 +26,7 @@ def takes_bulk(request: RunRequest, plan: Plan | None) -> bool:
         return False
     try:
         with requires("tables", "--bulk"):
-            from .run import LARGE, serves  # here, since polars takes half a second to load
+            from .bulk.run import LARGE, serves  # here, since polars takes half a second to load
     except MissingExtraError:
         if asked:
             raise
