@@ -225,6 +225,14 @@ def test_a_reply_that_must_not_be_given_is_worse_whatever_the_means(cli: Cli, se
     assert cli("companion", "compare", "Be brief.", "Be kind.", *how).exit_code == 0
 
 
+def test_a_judge_that_cannot_be_read_leaves_nothing_to_compare_and_is_told(cli: Cli, server: Loopback) -> None:
+    server.script = lambda seen: "Lovely." if seen.protocol == "anthropic" else talk(seen)
+    done = cli("companion", "compare", "Be kind.", "Be brief.", "-m", SPEAKS, "-s", "night.yaml", "--judge", JUDGES)
+    assert done.exit_code == 1
+    assert "the judge's scores of 3 replies missing, such as night/sleep: the reply could not be read" in done.stderr
+    assert "no reply has a score" in done.stderr
+
+
 def test_one_candidate_is_nothing_to_compare(cli: Cli, server: Loopback) -> None:
     alone = cli("companion", "compare", "Be kind.", "-m", SPEAKS, "-s", "night.yaml")
     assert alone.exit_code == 1

@@ -207,6 +207,9 @@ def compare(
         tell_estimate(requests)
         return
     trials = finished_trials(requests, budget)
+    for trial in trials:
+        if not trial.rows() and tell_missing(trial):
+            raise RubricaError(f"{trial.prompt} with {trial.model}: no reply has a score, so nothing can be compared")
     found = compare_trials(trials)
     place = page or str(folder / COMPARISON_PAGE)
     with atomic_text_file(place, force=True) as stream:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -14,6 +14,7 @@ from threading import Event
 from rubrica.engine.cases import BadLine, Case
 from rubrica.engine.compile import compile_rubric
 from rubrica.engine.evaluate import evaluate
+from rubrica.engine.plan import Plan
 from rubrica.errors import RubricaError
 from rubrica.judges.judge import ModelJudge
 from rubrica.llm.connect import connect
@@ -142,7 +143,7 @@ class Conversations(RunMaterial):
         async def hold(one: tuple[Scenario, int]) -> Talk:
             return await converse(candidate, *one, journal)
 
-        def held() -> Iterator[Talk]:
+        def held() -> Generator[Talk, None, None]:
             with closing(run_concurrently(runner, work, hold, self.jobs)) as found:
                 for talk, _ in hold_unanswered(found, _answered, self.max_failures):
                     talks[talk[0].scenario.id, talk[0].repeat] = talk
@@ -153,7 +154,7 @@ class Conversations(RunMaterial):
             cost = total_cost(costs) if costs else None
             return RunAdvanced(len(talks), len(talks), time.monotonic() - started, len(work), cost=cost)
 
-        done = draw_results((talk for talk in held()), progress, tell, stop)
+        done = draw_results(held(), progress, tell, stop)
         self.spoken = [turn for scenario, repeat in work for turn in talks.get((scenario.id, repeat), ())]
         return done
 
@@ -166,22 +167,21 @@ class Conversations(RunMaterial):
     def conclude(self, folder: Path, _now: datetime) -> Sequence[str]:
         """Decide about the prompt, and write the page of the trial."""
         kept = {found.case: found for found in StoredRun.open(folder).evaluations()}
-        terms = self.terms
-        found = [self._judged(turn, kept.get(turn.case)) for turn in self.spoken]
+        terms, rules = self.terms, compile_rubric(with_assertions(self.terms.rubric))
+        found = [self._judged(turn, kept.get(turn.case), rules) for turn in self.spoken]
         self.trial = Trial.of(terms.name, terms.model, found, terms.judged_by)
         write_tables(folder, trial_tables(self.trial))
         with write_atomically(folder / TRIAL_PAGE) as place:
             place.write_text(trial_html(self.trial), encoding="utf-8")
         return ()
 
-    def _judged(self, spoken: SpokenTurn, kept: Evaluation | None) -> JudgedReply | SpokenTurn:
+    def _judged(self, spoken: SpokenTurn, kept: Evaluation | None, rules: Plan) -> JudgedReply | SpokenTurn:
         if spoken.context is None:
             return spoken
         if kept is None or kept.context is None or encoded(kept.context) != encoded(spoken.context):
             return replace(spoken, context=None, failure=f"it could not be judged ({ERRORS} says why)")
         if not self.has_judge:
             return JudgedReply(spoken, kept)
-        rules = compile_rubric(with_assertions(self.terms.rubric))
         told = spoken.case not in self._judged_before  # whoever listens hears of each reply once
         return JudgedReply(spoken, evaluate(rules, spoken.context, spoken.case, told=told), kept)
 
