@@ -183,21 +183,25 @@ def test_what_stops_one_conversation_for_good_stops_the_trial_and_is_told() -> N
         held(full)
 
 
-def test_what_a_journal_knows_is_neither_asked_nor_told_again(tmp_path: Path) -> None:
-    talks, file, heard = load_scenarios(["continuity"]), tmp_path / "journal.jsonl", list[Evaluation]()
+def test_what_a_journal_knows_is_not_asked_again(tmp_path: Path) -> None:
+    talk, file = scenario("One?", "Two?"), tmp_path / "replies.jsonl"
     first = Journal(file)
-    whole = asyncio.run(hold_trial(Candidate(ScriptedModel([WARM]), "x"), talks, bench(), name="x", journal=first))
+    asyncio.run(converse(Candidate(ScriptedModel(["First.", "Second."]), "x"), talk, journal=first))
     first.close()
     with file.open("ab") as stream:
-        stream.write(b'{"candidate": 7}\n{"torn')
+        stream.write(b'{"key": 7}\n{"torn')
     again, model = Journal(file), ScriptedModel(["another reply"])
-    stop = listen(heard.append)
-    known = asyncio.run(hold_trial(Candidate(model, "x"), talks, bench(), name="x", journal=again))
-    stop()
+    known = asyncio.run(converse(Candidate(model, "x"), talk, journal=again))
+    assert ([turn.reply for turn in known], model.requests, again.unreadable) == (["First.", "Second."], [], 1)
+    changed = scenario("One?", "Three?")
+    assert [turn.reply for turn in asyncio.run(converse(Candidate(model, "x"), changed, journal=again))] == [
+        "First.",
+        "another reply",
+    ]
+    repeated = asyncio.run(converse(Candidate(model, "x"), talk, repeat=1, journal=again))
+    assert [turn.case for turn in repeated] == ["own/case#1~2", "own/case#2~2"]
+    assert {turn.reply for turn in repeated} == {"another reply"}
     again.close()
-    assert (model.requests, heard, again.unreadable) == ([], [], 1)
-    assert known.to_dict() == whole.to_dict()
-    assert [reply.spoken for reply in known.replies] == [reply.spoken for reply in whole.replies]
 
 
 def test_a_judge_without_a_score_leaves_the_middle_and_says_so() -> None:
@@ -217,6 +221,15 @@ def test_missing_replies_that_could_change_the_decision_make_it_inconclusive() -
     assert len(trial.missing) == 2
     assert trial.decision.label == "inconclusive"
     assert "missing" in trial.decision.reason
+
+
+def test_a_missing_reply_keeps_a_prompt_from_shipping_however_good_the_others_are() -> None:
+    talks = [scenario(f"Tell me about day {n}.").model_copy(update={"id": f"own/{n}"}) for n in range(20)]
+    script = {"day 7": ModelError("rejected", "no"), "": WARM}
+    judge = bench(judging("Score: 1.0 | Reasoning: flawless"), overall=True)
+    trial = held(lambda request: _fits(script, request), talks, judge)
+    assert trial.decision.label == "inconclusive"
+    assert trial.decision.reason == "1 of 20 replies is missing, and one that must not be given may be among them"
 
 
 def _fits(script: dict[str, Any], request: Request) -> Any:

@@ -67,6 +67,29 @@ def test_a_score_is_read_in_every_usual_form(reply: str, expected: float) -> Non
 
 
 @pytest.mark.parametrize(
+    ("reply", "expected"),
+    [
+        ("Score: 8/10", 0.8),
+        ("Score: 8/10 | Reasoning: warm, two slips", 0.8),
+        ("**Score:** 8 out of 10", 0.8),
+        ("Score: 0.8/1", 0.8),
+        ("Score: 80%", 0.8),
+        ("Overall rating: 80 %. It is kind.", 0.8),
+        ('{"score": "8 out of 10"}', 0.8),
+        ('{"score": "80%"}', 0.8),
+        ("8/10", 0.8),
+        ("Score: 4/5", 0.8),
+        ("Score: 70%-80%", UNREADABLE.reason),
+        ("Score: 12/10", "the judge gave 12 out of 10, which is not the scale 0–1"),
+        ("Score: 8", "the judge gave 8, which is off the scale 0–1"),
+        ("It is 80% there. Score: 0.6", 0.6),
+    ],
+)
+def test_a_share_of_full_marks_is_read_on_a_scale_that_begins_at_0(reply: str, expected: float | str) -> None:
+    assert value(reply, scale=UNIT) == expected
+
+
+@pytest.mark.parametrize(
     "reply",
     [
         "",

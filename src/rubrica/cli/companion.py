@@ -4,30 +4,64 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.padding import Padding
 from rich.text import Text
 
-from rubrica.companion.journal import under_way
+from rubrica.companion.comparison import compare_trials
+from rubrica.companion.comparison_page import comparison_html
+from rubrica.companion.execute import MOST_FAILURES, TrialRequest
 from rubrica.companion.langfuse import LangfuseRun, send
+from rubrica.companion.material import TRIAL_PAGE
 from rubrica.companion.page import trial_html
 from rubrica.companion.scenarios import load_scenarios
 from rubrica.companion.trial import Trial
 from rubrica.errors import RubricaError
 from rubrica.report.figures import count_of
-from rubrica.runs.compare.comparison import compare as compared
-from rubrica.runs.summary.grading import Grading
+from rubrica.runs.files.manifest import MANIFEST, read_manifest
 from rubrica.telemetry.langfuse import Account, Langfuse
 
-from .companion_tables import conclude, show
-from .companion_work import TrialSettings, finished_trials, journal_place, systems_of
-from .comparison_tables import comparison_page
+from .companion_options import (
+    Holistic,
+    Jobs,
+    JudgeName,
+    MostFailures,
+    Output,
+    Prompt,
+    Prompts,
+    Repeat,
+    RubricName,
+    RunName,
+    Save,
+    Scenarios,
+    Sent,
+    SpeakingModel,
+    SpeakingModels,
+    Temperature,
+    TrialOptions,
+)
+from .companion_tables import conclude, show, show_comparison, tell_missing
+from .companion_work import (
+    candidates_of,
+    distinct_names,
+    finished_trials,
+    is_page,
+    refuse_both,
+    systems_of,
+    tell_estimate,
+    trial_folder,
+)
+from .finished_runs import PROJECT_FILE, BaselinesFile, add_finished_run
+from .judge_options import VERDICT_FAILED, BudgetLimit, DryRun, NoCache
 from .options import AsJson, Force
 from .output_files import atomic_text_file, json_lines, refuse_same, refuse_taken
+from .run_command_options import NoResume, RetryErrors
 from .screen import note, out, safe, short
-from .sources import rubric_of
 
 app = typer.Typer(
     add_completion=False,
@@ -36,156 +70,160 @@ app = typer.Typer(
     help="Judge a voice companion's system prompt over scenarios.",
     epilog="""[bold]Examples[/bold]
   rubrica companion evaluate --prompt system.md --model openai:gpt-4o-mini -o report.html
-  rubrica companion compare old.md new.md --model openai:gpt-4o-mini
+  rubrica companion compare old.md new.md --model openai:gpt-4o-mini --model local:
   rubrica companion scenarios""",
 )
 
-PROMPT = typer.Option(
-    "--prompt",
-    help="The system prompt: a file, the text itself, or langfuse:NAME, langfuse:NAME@LABEL, langfuse:NAME#3.",
-)
-Model = Annotated[str, typer.Option("--model", "-m", metavar="MODEL", help="The model that speaks under the prompt.")]
-JudgeName = Annotated[
-    str | None,
-    typer.Option("--judge", metavar="MODEL", help="A model that scores the six dimensions; without it, rules alone."),
-]
-Scenarios = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--scenarios",
-        "-s",
-        metavar="GROUP|FILE.yaml",
-        help="Groups to use, or a suite of your own; may be repeated. All bundled ones where left out.",
-    ),
-]
-RubricName = Annotated[str, typer.Option("--rubric", "-r", metavar="NAME|FILE", help="What replies are judged by.")]
-Holistic = Annotated[
-    bool, typer.Option("--overall", help="Ask the judge for one score per reply instead of one per dimension.")
-]
-Jobs = Annotated[int, typer.Option("--jobs", "-j", min=1, help="Conversations under way at once.")]
-Temperature = Annotated[float, typer.Option("--temperature", min=0, max=2, help="Of the candidate.")]
-Page = Annotated[str | None, typer.Option("--output", "-o", metavar="REPORT.html", help="Write the page here.")]
-Save = Annotated[
-    str | None,
-    typer.Option("--save", metavar="OUT.jsonl", help="Store every evaluation that counts, a line each."),
-]
-Sent = Annotated[
-    str | None,
-    typer.Option(
-        "--langfuse",
-        metavar="DATASET",
-        help="Send the trial to Langfuse as a run of this dataset, with a score per dimension (LANGFUSE_… variables).",
-    ),
-]
-RunName = Annotated[str | None, typer.Option("--run-name", help="How the run is called in Langfuse.")]
+COMPARISON_PAGE = "comparison.html"
 EXAMPLES = """[bold]Examples[/bold]
   rubrica companion evaluate --prompt system.md --model openai:gpt-4o-mini -o report.html
   rubrica companion evaluate --prompt system.md --model local: --judge anthropic:claude-haiku-4-5 -s support -s trust
-  rubrica companion scenarios support
+  rubrica companion evaluate --prompt system.md -m openai:gpt-4o-mini -s own.yaml --repeat 5 --budget 2 -o runs/mira
 
-Stopped by whatever, the same command goes on: replies lie in a folder beside
-the page, or in the current one, until the trial is over. Exit codes: 0 deploy
-or A/B candidate, 100 needs revision or inconclusive, 130 after Ctrl-C."""
+The folder is a run's: summary, compare, explain, report and review open it.
+The same command goes on, and asks only for what is missing or new. Exit codes:
+0 deploy or A/B candidate, 100 needs revision or inconclusive, 1 where replies
+or the judge's scores are missing, 130 after Ctrl-C."""
 COMPARE_EXAMPLES = """[bold]Examples[/bold]
   rubrica companion compare old.md new.md --model openai:gpt-4o-mini --judge anthropic:claude-haiku-4-5
+  rubrica companion compare old.md new.md -m openai:gpt-4o-mini -m anthropic:claude-haiku-4-5 -o comparison.html
   rubrica companion compare langfuse:mira@production langfuse:mira@staging --model openai:gpt-4o-mini
 
-Replies are paired by scenario and turn; the turns of one conversation count
-together. Stopped by whatever, the same command goes on. Exit codes: 0 nothing
-got worse beyond noise, 100 something did, 130 after Ctrl-C."""
-NOT_READY = 100
+Every prompt speaks with every model. Replies are paired by scenario and turn;
+the turns and repeats of one conversation count together. The same command goes
+on. Exit codes: 0 nothing is worse than the first beyond noise, 100 something
+is, or a reply must not be given that the first gives well, 1 where replies or
+scores are missing, 130 after Ctrl-C."""
 
 
 @app.command(epilog=EXAMPLES)
 def evaluate(
-    prompt: Annotated[str, PROMPT],
-    model: Model,
+    prompt: Prompt,
+    model: SpeakingModel,
     judge: JudgeName = None,
     scenarios: Scenarios = None,
-    output: Page = None,
+    repeat: Repeat = 1,
+    output: Output = None,
     save: Save = None,
     langfuse: Sent = None,
     run_name: RunName = None,
     rubric: RubricName = "voice-companion",
     overall: Holistic = False,
     jobs: Jobs = 8,
-    temperature: Temperature = 0.0,
+    temperature: Temperature = None,
+    budget: BudgetLimit = None,
+    dry_run: DryRun = False,
+    retry_errors: RetryErrors = False,
+    no_resume: NoResume = False,
+    no_cache: NoCache = False,
+    max_failures: MostFailures = MOST_FAILURES,
+    baseline: BaselinesFile = PROJECT_FILE,
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
     """Let a model speak under a system prompt through every scenario, judge each reply, and say whether to ship it."""
-    talks = load_scenarios(scenarios or ())
-    setting = TrialSettings(model, judge, rubric_of(rubric), talks, overall, jobs, temperature)
+    refuse_both(no_resume=no_resume, retry_errors=retry_errors)
+    how = TrialOptions(load_scenarios(scenarios or ()), rubric, judge, overall, repeat, temperature)
+    page = output if output is not None and is_page(output) else None
     refuse_same(output, save)
-    force = force or under_way(journal_place((), output, save))  # its page, if there is one, is not the last word
-    for path in (output, save):
-        refuse_taken(path, force=force)  # before anything is spent
     account = Account.of() if langfuse is not None else None
     systems = asyncio.run(systems_of([prompt]))
-    with finished_trials(setting, systems, journal_place(systems, output, save)) as done:
-        trial, system = done.trials[0], systems[0]
-        if save is not None:
-            with json_lines(save, force=force) as sink:
-                for reply in trial.replies:
-                    sink.write(reply.evaluation)
-        if output is not None:
-            with atomic_text_file(output, force=force) as page:
-                page.write(trial_html(trial))
-        if as_json:
-            out().print_json(json.dumps(trial.to_dict(), ensure_ascii=False))
-        else:
-            show(trial)
-            if output is not None:
-                out().print(Text(safe(f"Page: {output}")), soft_wrap=True)
-        if langfuse is not None and account is not None:
-            name = run_name or f"{system.name} {done.began:%Y-%m-%d %H:%M}"
-            run = LangfuseRun(name, langfuse, "", int(done.began.timestamp()) * 10**9, system.kept)
+    system, folder = systems[0], trial_folder(systems, output, save)
+    force = force or (folder / MANIFEST).is_file()  # then page and file are made of this run, and are made anew
+    for path in (page, save):
+        refuse_taken(path, force=force)  # before anything is spent
+    terms, judging = how.terms(system.name, system.text, model), how.judging(jobs, cached=not no_cache)
+    request = TrialRequest(terms, folder, judging, not no_resume, retry_errors, max_failures)
+    if dry_run:
+        tell_estimate([request])
+        return
+    [trial] = finished_trials([request], budget)
+    if save is not None:
+        with json_lines(save, force=force) as sink:
+            for reply in trial.replies:
+                sink.write(reply.evaluation)
+    if page is not None:
+        with atomic_text_file(page, force=force) as stream:
+            stream.write(trial_html(trial))
+    if as_json:
+        out().print_json(json.dumps(trial.to_dict(), ensure_ascii=False))
+    else:
+        show(trial)
+        _look_at(page or str(folder / TRIAL_PAGE), folder)
+    if langfuse is not None and account is not None:
+        manifest = read_manifest(folder)
+        began = datetime.fromisoformat(manifest.started) if manifest is not None else datetime.now(UTC)
+        name = run_name or f"{system.name} {began:%Y-%m-%d %H:%M}"
+        run = LangfuseRun(name, langfuse, "", int(began.timestamp()) * 10**9, system.kept)
+        try:
             count = asyncio.run(_sent(trial, account, run))
-            note(f"{count_of(count, 'score')} sent to Langfuse as the run {run.name!r} of {langfuse!r}")
+        except RubricaError:
+            note(f"the trial is kept in {folder}: the same command sends it again, and asks nobody")
+            raise
+        note(f"{count_of(count, 'score')} sent to Langfuse as the run {run.name!r} of {langfuse!r}")
+    _exit_where_missing([trial])
+    if not trial.missing and not trial.owed:
+        add_finished_run(folder, baseline)
     if trial.decision.label in ("revise", "inconclusive"):
-        raise typer.Exit(NOT_READY)
+        raise typer.Exit(VERDICT_FAILED)
 
 
 @app.command(epilog=COMPARE_EXAMPLES)
 def compare(
-    a: Annotated[str, typer.Argument(metavar="A", help="The system prompt as it is: a file, text or langfuse:NAME.")],
-    b: Annotated[str, typer.Argument(metavar="B", help="The one that may take its place.")],
-    model: Model,
+    prompts: Prompts,
+    model: SpeakingModels,
     judge: JudgeName = None,
     scenarios: Scenarios = None,
+    repeat: Repeat = 1,
+    output: Output = None,
     rubric: RubricName = "voice-companion",
     overall: Holistic = False,
     jobs: Jobs = 8,
-    temperature: Temperature = 0.0,
+    temperature: Temperature = None,
+    budget: BudgetLimit = None,
+    dry_run: DryRun = False,
+    retry_errors: RetryErrors = False,
+    no_resume: NoResume = False,
+    no_cache: NoCache = False,
+    max_failures: MostFailures = MOST_FAILURES,
+    force: Force = False,
     as_json: AsJson = False,
 ) -> None:
-    """Hold the same conversations under two prompts and tell what is better, worse, or cannot be told."""
-    talks = load_scenarios(scenarios or ())
-    setting = TrialSettings(model, judge, rubric_of(rubric), talks, overall, jobs, temperature)
-    first, second = systems = asyncio.run(systems_of([a, b]))
-    if first.text == second.text:
-        raise RubricaError("both prompts say the same; name two different ones")
-    with finished_trials(setting, systems, journal_place(systems)) as done:
-        trials = done.trials
-        for trial in trials:
-            if not trial.replies:
-                raise RubricaError(f"{trial.prompt}: no reply could be had ({trial.missing[0].failure})")
-        grading = Grading.of([trials[0].rubric])
-        names = (first.name, second.name) if first.name != second.name else (a, b)
-        found = compared(trials[0].rows(), trials[1].rows(), gradings=(grading, grading), names=names)
-        if as_json:
-            whole = {"comparison": found.to_dict(), "trials": [trial.to_dict() for trial in trials]}
-            out().print_json(json.dumps(whole, ensure_ascii=False))
-        else:
-            out().print(comparison_page(found, names))
-            for trial in trials:
-                if trial.missing:
-                    first_gap = trial.missing[0]
-                    count = count_of(len(trial.missing), "reply", "replies")
-                    note(f"{trial.prompt}: {count} missing, such as {first_gap.case}: {first_gap.failure}", "yellow")
-                conclude(trial, named=True)
+    """Hold the same conversations with several prompts and models and tell what is better, worse, or cannot be told."""
+    refuse_both(no_resume=no_resume, retry_errors=retry_errors)
+    how = TrialOptions(load_scenarios(scenarios or ()), rubric, judge, overall, repeat, temperature)
+    page = output if output is not None and is_page(output) else None
+    systems = distinct_names(asyncio.run(systems_of(prompts)), prompts)
+    folder = trial_folder(systems, output)
+    refuse_taken(page, force=force or folder.is_dir())
+    judging = how.judging(jobs, cached=not no_cache)
+    requests = [
+        TrialRequest(
+            how.terms(system.name, system.text, name), place, judging, not no_resume, retry_errors, max_failures
+        )
+        for system, name, place in candidates_of(systems, model, folder)
+    ]
+    if dry_run:
+        tell_estimate(requests)
+        return
+    trials = finished_trials(requests, budget)
+    for trial in trials:
+        if not trial.rows() and tell_missing(trial):
+            raise RubricaError(f"{trial.prompt} with {trial.model}: no reply has a score, so nothing can be compared")
+    found = compare_trials(trials)
+    place = page or str(folder / COMPARISON_PAGE)
+    with atomic_text_file(place, force=True) as stream:
+        stream.write(comparison_html(found))
+    if as_json:
+        out().print_json(json.dumps(found.to_dict(), ensure_ascii=False))
+    else:
+        show_comparison(found)
+        for trial, name in zip(trials, found.names, strict=True):
+            conclude(trial, name)
+        _look_at(place, *(request.folder for request in requests))
+    _exit_where_missing(trials)
     if found.regressions:
-        raise typer.Exit(NOT_READY)
+        raise typer.Exit(VERDICT_FAILED)
 
 
 @app.command("scenarios")
@@ -202,10 +240,27 @@ def list_scenarios(
             console.print(Text.assemble((shown, "bold"), f"  {safe(scenario.title)}"))
         kind = ", ".join(part for part in (scenario.kind, safe(scenario.tests or "")) if part)
         console.print(Text.assemble(f"  {scenario.id.removeprefix(f'{shown}/')}  ", (kind, "dim")))
-        for said in scenario.turns:
+        for turn, said in enumerate(scenario.turns):
             console.print(Padding(Text(short(said, 200)), (0, 0, 0, 4), expand=False))
+            for one in scenario.turn_asserts[turn] if scenario.turn_asserts else ():
+                console.print(Padding(Text(short(str(one), 200), "dim"), (0, 0, 0, 6), expand=False))
+        for one in scenario.asserts:
+            console.print(Padding(Text(short(str(one), 200), "dim"), (0, 0, 0, 4), expand=False))
 
 
 async def _sent(trial: Trial, account: Account, run: LangfuseRun) -> int:
     async with Langfuse(account) as client:
         return await send(trial, client, run)
+
+
+def _look_at(page: str, *runs: Path) -> None:
+    """Where everything is."""
+    for what, place in (("Page", page), *(("Run", folder) for folder in runs)):
+        out().print(Text(safe(f"{what + ':':5} {place}")), soft_wrap=True)
+
+
+def _exit_where_missing(trials: Sequence[Trial]) -> None:
+    """A decision that replies or scores are missing for is none yet, but for one that nothing could change."""
+    owing = [trial for trial in trials if tell_missing(trial)]
+    if any(trial.decision.label != "revise" for trial in owing):
+        raise typer.Exit(1)

@@ -1,75 +1,37 @@
-"""Setting up ``rubrica companion``: where system prompts come from, and resuming trials."""
+"""Setting up ``rubrica companion``: where system prompts come from, where trials lie, and what is said meanwhile."""
 
 from __future__ import annotations
 
-import asyncio
 import os
-import re
 import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import AsyncExitStack, contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, assert_never
 
-from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
+import typer
 
-from rubrica.companion.candidate import Candidate, digest
-from rubrica.companion.journal import Journal, open_journal, remove_journal
-from rubrica.companion.judgement import ReplyJudges
-from rubrica.companion.scenarios import Scenario
-from rubrica.companion.trial import Trial, hold_trial
+from rubrica.companion.comparison import MOST_CANDIDATES
+from rubrica.companion.execute import TrialRequest, estimate_trial, execute_trials
+from rubrica.companion.trial import Trial
 from rubrica.errors import RubricaError
-from rubrica.judges.judge import ModelJudge
-from rubrica.judges.jury import Jury
-from rubrica.llm.budget import Budget
-from rubrica.llm.connect import check_keys, connect
-from rubrica.llm.price import price
-from rubrica.llm.settings import load_settings
-from rubrica.model.rubric import Rubric
+from rubrica.llm.estimate import CostEstimate
 from rubrica.report.figures import count_of
-from rubrica.runs.files.folder import RunOpening
-from rubrica.runs.files.manifest import new_manifest, terms_of
+from rubrica.runs.bulk.progress import BulkProgress
+from rubrica.runs.concurrency import reduced_garbage_collection
+from rubrica.runs.events import IdRepeated, LineBroken, RunAdvanced, RunEvent, RunNote, RunOpened
 from rubrica.telemetry.langfuse import Account, Langfuse, StoredPrompt
 
-from .judge_options import interrupted
+from .judge_options import estimate_table, interrupted
 from .output_files import STDOUT
-from .progress import progress_bar
-from .screen import note, short
+from .progress import ProgressScreen
+from .screen import note, out, short
 from .sources import text_of
 
 SUFFIX = ".trial"
-"""Of the folder in which trials lie until they are over."""
-
-
-@dataclass(frozen=True, slots=True)
-class TrialSettings:
-    """How a trial is held."""
-
-    model: str
-    judge: str | None
-    rubric: Rubric
-    scenarios: Sequence[Scenario]
-    overall: bool = False
-    jobs: int = 8
-    temperature: float = 0.0
-
-    def __post_init__(self) -> None:
-        if self.overall and self.judge is None:
-            raise RubricaError("--overall asks a judge; name one with --judge")
-
-    def terms(self, systems: Sequence[SystemPrompt]) -> dict[str, Any]:
-        """What replies and judgements depend on."""
-        judges = [self.judge] if self.judge is not None else []
-        content = "\n".join(scenario.model_dump_json() for scenario in self.scenarios)
-        return {
-            "prompt": [f"{system.name} #{digest(system.text)}" for system in systems],
-            "model": self.model,
-            "temperature": self.temperature,
-            "scenarios": f"{len(self.scenarios)} #{digest(content)}",
-            **terms_of(self.rubric, judges, {}, {"overall": self.overall}),
-        }
+"""Of the folder of a trial whose command names none."""
+NAME_LENGTH = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,14 +41,6 @@ class SystemPrompt:
     name: str
     text: str
     kept: StoredPrompt | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class FinishedTrials:
-    """Trials that are over, and when they began."""
-
-    trials: Sequence[Trial]
-    began: datetime
 
 
 async def systems_of(prompts: Sequence[str]) -> list[SystemPrompt]:
@@ -124,100 +78,128 @@ def _place(kept: str) -> dict[str, Any]:
     return {"name": name, "label": label} if found and name else {"name": kept}
 
 
-def journal_place(systems: Sequence[SystemPrompt], *outputs: str | None) -> Path:
-    """Where trials lie until they are over: beside the first file that they end in, or else in the current folder (or
+def distinct_names(systems: Sequence[SystemPrompt], given: Sequence[str]) -> list[SystemPrompt]:
+    """The prompts under names of their own: as they were given, where their files are called the same."""
+    names = [system.name for system in systems]
+    same = [
+        SystemPrompt(text, system.text, system.kept) if names.count(system.name) > 1 else system
+        for system, text in zip(systems, given, strict=True)
+    ]
+    for at, system in enumerate(same):
+        if any(system.text == other.text for other in same[:at]):
+            raise RubricaError(f"{system.name}: another prompt says the same; name two different ones")
+    return same
+
+
+def refuse_both(*, no_resume: bool, retry_errors: bool) -> None:
+    if no_resume and retry_errors:
+        raise typer.BadParameter("choose one: beginning anew retries everything", param_hint="--retry-errors")
+
+
+def is_page(output: str) -> bool:
+    return Path(output).suffix.lower() in (".html", ".htm")
+
+
+def trial_folder(systems: Sequence[SystemPrompt], output: str | None = None, save: str | None = None) -> Path:
+    """Where trials lie: in the folder that was named, beside the first file that was, or else in the current folder (or
     with other temporary files, where nothing can be written there).
 
-    >>> journal_place([SystemPrompt("mira#3", "")], None), journal_place([], "out/report.html")
-    (PosixPath('mira-3.trial'), PosixPath('out/report.html.trial'))
+    >>> trial_folder([SystemPrompt("mira#3", "")]), trial_folder([], "runs/a")
+    (PosixPath('mira-3.trial'), PosixPath('runs/a'))
+    >>> trial_folder([], "out/report.html")
+    PosixPath('out/report.html.trial')
     """
-    for output in outputs:
-        if output is not None and output != STDOUT and (Path(output).is_file() or not Path(output).exists()):
-            return Path(f"{output}{SUFFIX}")
-    names = (re.sub(r"[^\w.-]+", "-", system.name)[:40].strip("-.") or "prompt" for system in systems)
+    if output is not None and not is_page(output):
+        return Path(output)
+    for file in (output, save):
+        if file is not None and file != STDOUT and (Path(file).is_file() or not Path(file).exists()):
+            return Path(f"{file}{SUFFIX}")
     folder = Path() if os.access(Path.cwd(), os.W_OK) else Path(tempfile.gettempdir())
-    return folder / ("-".join(names) + SUFFIX)
+    return folder / ("-".join(file_name(system.name) for system in systems) + SUFFIX)
 
 
-@contextmanager
-def finished_trials(setting: TrialSettings, systems: Sequence[SystemPrompt], folder: Path) -> Iterator[FinishedTrials]:
-    """The trials of some prompts. Their journal is removed when the caller is done with them and nothing is missing."""
-    judges = (setting.judge,) if setting.judge is not None else ()
-    source = ", ".join(system.name for system in systems)
-    manifest = new_manifest(source, setting.rubric, judges, setting.terms(systems), datetime.now(UTC))
-    with open_journal(folder, manifest) as (journal, opening):
-        _print_opening(opening, journal, folder)
-        over = False
-        try:
-            trials = asyncio.run(_trials(setting, systems, journal))
-            yield FinishedTrials(trials, datetime.fromisoformat(opening.manifest.started))
-            over = not _owed(trials, folder)
-        except KeyboardInterrupt:
-            kept = f"{count_of(journal.replies, 'reply', 'replies')} kept in {folder}"
-            said = f"{kept}; the same command goes on from there" if journal.replies else "there was no reply yet"
-            raise interrupted(said) from None
-        except RubricaError:
-            if journal.replies:
-                note(f"what was had is kept in {folder}: the same command goes on from there")
-            raise
-        finally:
-            if over or not journal.replies:
-                remove_journal(folder)
+def file_name(name: str) -> str:
+    """A name that a folder can have.
+
+    >>> file_name("Be Mira: warm!"), file_name("openai:gpt-4o-mini")
+    ('Be-Mira-warm', 'openai-gpt-4o-mini')
+    """
+    kept = "".join(letter if letter.isalnum() or letter in "._-" else " " for letter in name)
+    return "-".join(kept.split())[-NAME_LENGTH:].strip("-.") or "prompt"
 
 
-def _owed(trials: Sequence[Trial], folder: Path) -> bool:
-    """Whether candidate or judge owe something; what to do about it is told."""
-    missing = sum(len(trial.missing) for trial in trials)
-    unscored = sum(reply.owed for trial in trials for reply in trial.replies)
-    parts = [count_of(missing, "reply", "replies")] if missing else []
-    parts += [f"the judge's scores of {count_of(unscored, 'reply', 'replies')}"] if unscored else []
-    if parts and any(trial.replies for trial in trials):
-        note(f"{' and '.join(parts)} missing: the same command asks for that alone, the rest is in {folder}", "yellow")
-    return bool(parts)
-
-
-def _print_opening(opening: RunOpening, journal: Journal, folder: Path) -> None:
-    if opening.kind == "restarted":
-        note(f"a new trial, changed since: {'; '.join(opening.changes)}", "bold")
-        note(f"the earlier one is in {opening.earlier}")
-    elif journal.replies:
-        note(f"going on with {folder}: {count_of(journal.replies, 'reply', 'replies')} had before")
-    if journal.unreadable:
-        note(
-            f"{count_of(journal.unreadable, 'line')} of it cannot be read; what they held is asked for again", "yellow"
+def candidates_of(
+    systems: Sequence[SystemPrompt], models: Sequence[str], folder: Path
+) -> list[tuple[SystemPrompt, str, Path]]:
+    """Every prompt with every model, each with a folder of its own."""
+    pairs = list(product(systems, dict.fromkeys(models)))
+    if not 2 <= len(pairs) <= MOST_CANDIDATES:
+        raise RubricaError(
+            f"{count_of(len(pairs), 'candidate')} to compare; name two to {MOST_CANDIDATES}: prompts, or --model twice"
         )
+    found: dict[str, tuple[SystemPrompt, str, Path]] = {}
+    for system, model in pairs:
+        name = own = f"{file_name(system.name)}--{file_name(model)}"
+        while own in found:
+            own = f"{name}-{len(found) + 1}"
+        found[own] = (system, model, folder / own)
+    return list(found.values())
 
 
-async def _trials(setting: TrialSettings, systems: Sequence[SystemPrompt], journal: Journal) -> list[Trial]:
-    """The trials of some prompts, one after the other, with one set of connections."""
-    settings = load_settings()
-    budget = Budget(settings.budget, price) if settings.budget is not None else None
-    async with AsyncExitStack() as stack:
-        check_keys([name for name in (setting.model, setting.judge) if name], settings)
-        candidate = connect(setting.model, settings, budget=budget)
-        stack.push_async_callback(candidate.close)
-        bench = ReplyJudges.of(setting.rubric)
-        if setting.judge is not None and setting.overall:
-            judging = connect(setting.judge, settings, budget=budget)
-            stack.push_async_callback(judging.close)
-            bench = ReplyJudges.of(setting.rubric, overall=ModelJudge(judging, setting.rubric, price=price))
-        elif setting.judge is not None:
-            jury = await stack.enter_async_context(Jury([setting.judge], settings))
-            bench = ReplyJudges.of(setting.rubric, jury.judge(setting.rubric))
-        total = sum(len(scenario.turns) for scenario in setting.scenarios)
-        trials = []
-        columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-        with progress_bar(TextColumn("{task.description}", markup=False), *columns) as progress:
-            for system in systems:
-                task = progress.add_task(short(system.name, 30), total=total)
-                trial = await hold_trial(
-                    Candidate(candidate, system.text, setting.temperature),
-                    setting.scenarios,
-                    bench,
-                    name=system.name,
-                    jobs=setting.jobs,
-                    on_reply=lambda _, task=task: progress.advance(task),  # type: ignore[misc]
-                    journal=journal,
-                )
-                trials.append(trial)
-        return trials
+class TrialScreen(ProgressScreen):
+    """Shows the events of trials on standard error. Replies that are missing are told with the result."""
+
+    def __call__(self, event: RunEvent) -> None:
+        match event:
+            case RunOpened():
+                _tell_opening(event)
+                if event.opening.manifest.judges:
+                    self.enter_context(reduced_garbage_collection())
+            case RunAdvanced() | BulkProgress():
+                self.show(event)
+            case RunNote(text):
+                note(text)
+            case LineBroken() | IdRepeated():
+                pass
+            case _:
+                assert_never(event)
+
+
+def _tell_opening(opened: RunOpened) -> None:
+    opening = opened.opening
+    if opening.kind == "restarted":
+        why = f"changed since: {'; '.join(opening.changes)}" if opening.changes else "as asked"
+        note(f"a new trial, {why}", "bold")
+        note(f"the earlier one is in {opening.earlier}")
+    elif opened.before:
+        note(f"going on: {count_of(opened.before, 'reply', 'replies')} judged before")
+    if opened.unreadable:
+        note(f"{count_of(opened.unreadable, 'stored line')} cannot be read; those are judged again", "yellow")
+
+
+def finished_trials(requests: Sequence[TrialRequest], budget: float | None) -> list[Trial]:
+    """The trials of some candidates; one that is not finished ends the command."""
+    with TrialScreen() as screen:
+        outcomes = execute_trials(requests, screen, budget)
+    last, folder = outcomes[-1], requests[len(outcomes) - 1].folder
+    if last.run.ending == "unanswered":
+        raise RubricaError(
+            f"{last.run.reason}; what was had is kept in {folder}, and the same command goes on from there"
+        )
+    if last.trial is None:
+        raise interrupted(f"what was had is kept in {folder}; the same command goes on from there")
+    return [outcome.trial for outcome in outcomes if outcome.trial is not None]
+
+
+def tell_estimate(requests: Sequence[TrialRequest]) -> None:
+    """What trials would still ask, and cost."""
+    found: dict[str, CostEstimate] = {}
+    with TrialScreen() as screen:
+        for request in requests:
+            for one in estimate_trial(request, screen):
+                whole = found.setdefault(one.model, CostEstimate(one.model))
+                whole.calls += one.calls
+                whole.input_tokens += one.input_tokens
+                whole.output_tokens += one.output_tokens
+    out().print(estimate_table(found.values(), "model"))
+    out().print("Nothing was asked, and what is there already is left out. Repairs and retries come on top.")

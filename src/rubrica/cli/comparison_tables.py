@@ -17,14 +17,14 @@ from .screen import safe, short
 from .stored_run_options import format_figure, plain_table
 from .verdict_style import verdict_text
 
-_STYLES: dict[Verdict, str] = {
+STYLES: dict[Verdict, str] = {
     "improvement": "bold green",
     "regression": "bold red",
     "same": "",
     "cannot tell": "dim",
 }
-_SIGNS: dict[Verdict, str] = {"improvement": "▲", "regression": "▼", "same": "=", "cannot tell": "?"}
-_WORDS: dict[Verdict, str] = {"improvement": "better", "regression": "worse", "same": "same", "cannot tell": "open"}
+SIGNS: dict[Verdict, str] = {"improvement": "▲", "regression": "▼", "same": "=", "cannot tell": "?"}
+WORDS: dict[Verdict, str] = {"improvement": "better", "regression": "worse", "same": "same", "cannot tell": "open"}
 MOST_CHANGES = 8
 MOST_CASES = 5
 
@@ -45,7 +45,7 @@ def comparison_page(found: Comparison, names: tuple[str, str]) -> RenderableType
             parts.append(
                 Text.assemble(("! ", "bold yellow"), safe(f"only {name} has {count_of(len(own), 'case')}: {listed}"))
             )
-    return Group(*parts, Text(conclusion(found), _STYLES[found.verdict]))
+    return Group(*parts, Text(conclusion(found), STYLES[found.verdict]))
 
 
 def conclusion(found: Comparison) -> str:
@@ -69,7 +69,8 @@ def conclusion(found: Comparison) -> str:
 def _lines(found: Comparison, names: tuple[str, str]) -> RenderableType:
     heading = Text.assemble(("A ", "dim"), short(names[0], 60), ("   B ", "dim"), short(names[1], 60))
     table = plain_table(("",), ("A", "B", "change", "interval", "p"), ("",))
-    for column in table.columns:
+    table.columns[0].overflow = "ellipsis"  # the name gives way, no figure does
+    for column in table.columns[1:]:
         column.no_wrap = True
     for line in found.lines:
         interval = "—"
@@ -82,7 +83,7 @@ def _lines(found: Comparison, names: tuple[str, str]) -> RenderableType:
             _bare(line, line.mean),
             interval,
             "<0.001" if line.p < 0.001 else f"{line.p:.3f}",
-            Text(f"{_SIGNS[line.verdict]} {_WORDS[line.verdict]}", _STYLES[line.verdict]),
+            Text(f"{SIGNS[line.verdict]} {WORDS[line.verdict]}", STYLES[line.verdict]),
         )
     said: dict[str, list[str]] = {}
     for line in found.lines:

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import msgspec
 
+from rubrica.llm.cache import reply_key
 from rubrica.llm.model import ChatMessage, Model, ModelError, Reply, Request
 from rubrica.llm.price import price
 from rubrica.model.context import Context, Message
 from rubrica.model.evaluation import Cost
 
+from .assertions import AssertionResult
+from .journal import NOWHERE, CandidateReply, Journal
 from .scenarios import Scenario
 
+SILENCE = " "
+"""Stands for an empty reply: a context without a response would take the reply before it for one."""
+FAILED = "assertions_failed"
+"""The piece of a context that says how many assertions of its scenario a reply fails."""
 MOST_TOKENS = 400
 """Of one reply: several times what anyone would listen to."""
 
@@ -28,35 +35,12 @@ class Candidate:
     temperature: float = 0.0
     max_tokens: int = MOST_TOKENS
 
-    @property
-    def key(self) -> str:
-        """Tells one system prompt from another."""
-        return digest(self.system)
-
     def asked(self, scenario: Scenario, talk: list[Message]) -> Request:
         """What the model is sent when the last message of the talk is the user's."""
         told = f"\n\nWhat you know about the user: {scenario.about}" if scenario.about else ""
         opening = ChatMessage("system", self.system + told)
         turns = (ChatMessage("assistant" if m.role == "assistant" else "user", m.content) for m in talk)
         return Request((opening, *turns), temperature=self.temperature, max_tokens=self.max_tokens)
-
-
-def digest(text: str) -> str:
-    """A text in twelve letters.
-
-    >>> digest("Be kind.")
-    '5499befb38db'
-    """
-    return hashlib.sha256(text.encode()).hexdigest()[:12]
-
-
-class CandidateReply(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What a model replied, and what that took."""
-
-    text: str
-    model: str  # as the provider calls it
-    duration_ms: float = 0.0
-    cost: Cost | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,78 +54,90 @@ class SpokenTurn:
     failure: str = ""
     cost: Cost | None = None
     duration_ms: float = 0.0
+    repeat: int = 0  # of the conversation, counted from 0
+    assertions: tuple[AssertionResult, ...] = ()
+    reached: bool = True  # whether the model answered at all
 
     @property
     def case(self) -> str:
-        """How the reply is called in figures: the scenario, and the turn where there are several."""
-        return self.scenario.id if len(self.scenario.turns) == 1 else f"{self.scenario.id}#{self.turn + 1}"
+        """How the reply is called in figures: the scenario, the turn where there are several, and the repeat.
+
+        >>> talk = Scenario(id="own/a", group="own", title="Own", turns=("Hi", "Bye"))
+        >>> SpokenTurn(talk, 1, "Bye", None).case, SpokenTurn(talk, 1, "Bye", None, repeat=2).case
+        ('own/a#2', 'own/a#2~3')
+        """
+        turn = f"#{self.turn + 1}" if len(self.scenario.turns) > 1 else ""
+        return f"{self.scenario.id}{turn}{f'~{self.repeat + 1}' if self.repeat else ''}"
 
     @property
     def reply(self) -> str:
-        return self.context.response if self.context is not None else ""
+        return self.context.response.strip() if self.context is not None else ""
 
 
 async def converse(
-    candidate: Candidate,
-    scenario: Scenario,
-    known: Mapping[int, CandidateReply] = {},
-    keep: Callable[[int, CandidateReply], None] = lambda _turn, _said: None,
+    candidate: Candidate, scenario: Scenario, repeat: int = 0, journal: Journal = NOWHERE
 ) -> list[SpokenTurn]:
     """Every turn of a scenario. Where one fails, those after it have nothing to stand on and are not asked.
 
-    Replies that are `known`, by turn, are not asked for again; every other one is given to `keep` as it comes.
+    Replies that the journal knows are not asked for again; every other one is kept there as it comes.
     """
-    talk = list(scenario.earlier)
+    talk, replies = list(scenario.earlier), list[str]()
     spoken: list[SpokenTurn] = []
     for turn, asked in enumerate(scenario.turns):
         talk.append(Message(role="user", content=asked))
-        said = known.get(turn)
+        request = candidate.asked(scenario, talk)
+        key = reply_key(candidate.model.name, request, salt=scenario.id, repeat=repeat).hex()
+        said = journal.find(key)
         if said is None:
-            reply = await _reply(candidate, candidate.asked(scenario, talk))
+            reply = await _reply(candidate, request)
             if isinstance(reply, str):
-                return [*spoken, *_unanswered(scenario, turn, reply)]
+                return [*spoken, *_unanswered(scenario, turn, repeat, reply)]
             said = reply
-            keep(turn, said)
-        context = _context(scenario, talk, said)
-        spoken.append(SpokenTurn(scenario, turn, asked, context, cost=said.cost, duration_ms=said.duration_ms))
-        talk.append(Message(role="assistant", content=said.text))
+            journal.keep(key, said)
+        replies.append(said.text)
+        found = scenario.check(turn, replies)
+        context = _context(scenario, talk, said, found)
+        spoken.append(SpokenTurn(scenario, turn, asked, context, "", said.cost, said.duration_ms, repeat, found))
+        talk.append(Message(role="assistant", content=said.text or "…"))  # providers refuse an empty message
     return spoken
 
 
 async def _reply(candidate: Candidate, request: Request) -> CandidateReply | str:
-    """What the model says, or why it says nothing."""
+    """What the model says, or why there is no telling. That it says nothing, or refuses, is what the user hears."""
     try:
         reply = await candidate.model(request)
     except ModelError as error:
         return str(error)
-    if reply.stop == "refusal":
-        return "the model refused to answer"
-    text = reply.text.strip()
-    return (
-        CandidateReply(text, reply.model, reply.duration_ms, _cost(candidate, reply)) if text else "the reply is empty"
-    )
+    return CandidateReply(reply.text.strip(), reply.model, reply.duration_ms, _cost(candidate, reply))
 
 
-def _unanswered(scenario: Scenario, turn: int, why: str) -> Iterator[SpokenTurn]:
-    yield SpokenTurn(scenario, turn, scenario.turns[turn], None, why)
-    for later in range(turn + 1, len(scenario.turns)):
-        yield SpokenTurn(scenario, later, scenario.turns[later], None, f"not asked, because turn {turn + 1} failed")
+def _unanswered(scenario: Scenario, turn: int, repeat: int, why: str) -> Iterator[SpokenTurn]:
+    for at in range(turn, len(scenario.turns)):
+        reason = why if at == turn else f"not asked, because turn {turn + 1} failed"
+        yield SpokenTurn(scenario, at, scenario.turns[at], None, reason, repeat=repeat, reached=False)
 
 
-def _context(scenario: Scenario, talk: list[Message], said: CandidateReply) -> Context:
-    facts = {
+def _context(
+    scenario: Scenario, talk: list[Message], said: CandidateReply, found: Sequence[AssertionResult]
+) -> Context:
+    measured = said.duration_ms > 0
+    facts: dict[str, Any] = {
         "scenario": scenario.title,
         "looks_for": scenario.looks_for,
         "about_user": scenario.about,
         "age_group": scenario.age_group,
         "tests": scenario.tests,
-        "group": scenario.id,  # the turns of one conversation belong together
-        "response_time": said.duration_ms / 1000,
+        "group": scenario.id,  # the turns of one conversation belong together, and so do its repeats
+        "response_time": said.duration_ms / 1000 if measured else None,
+        "latency_ms": round(said.duration_ms, 1) if measured else None,
         "model_used": said.model,
+        FAILED: sum(not one.passed for one in found),
+        "assertions": [msgspec.to_builtins(one) for one in found] or None,
     }
     given = {name: fact for name, fact in facts.items() if fact not in (None, "")}
     messages = [message.model_dump() for message in talk]
-    return Context.of({"messages": messages, "prompt": talk[-1].content, "response": said.text, "metadata": given})
+    response = said.text or SILENCE
+    return Context.of({"messages": messages, "prompt": talk[-1].content, "response": response, "metadata": given})
 
 
 def _cost(candidate: Candidate, reply: Reply) -> Cost | None:

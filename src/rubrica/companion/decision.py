@@ -9,6 +9,7 @@ from statistics import fmean
 from typing import Literal
 
 from rubrica.model.rubric import Rubric
+from rubrica.report.figures import count_of
 from rubrica.scoring.intervals import Estimate, bootstrap
 
 Label = Literal["deploy", "ab_test", "revise", "inconclusive"]
@@ -18,6 +19,10 @@ WORDS: Mapping[Label, str] = {
     "revise": "needs revision",
     "inconclusive": "inconclusive",
 }
+
+
+MOST_REASONS = 3
+"""Vetoes that a decision names; the others are counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,12 +93,12 @@ def decide(
     """
     every = [score for several in scores.values() for score in several]
     means = {name: fmean(values) for name, values in dimensions.items() if values}
-    if not every:
-        return Decision("inconclusive", "no reply could be had", None, {}, (), missing)
-    mean = _interval(scores, chance)
+    mean = _interval(scores, chance) if every else None
     below = tuple(name for name, value in means.items() if value < terms.floor)
     if vetoes:
         return Decision("revise", _veto_reason(vetoes), mean, means, below, missing)
+    if mean is None:
+        return Decision("inconclusive", "no reply could be had, or none has a score", None, {}, (), missing)
     exact = ReplyScores(every, dimensions)
     labels = _labels((exact, exact), missing, terms)
     if len(labels) > 1:
@@ -126,9 +131,11 @@ def _veto_reason(vetoes: Mapping[str, Sequence[str]]) -> str:
     'the reply keeps a danger secret (support/giving-up and 1 more); one such reply is enough'
     """
     told = []
-    for reason, cases in vetoes.items():
+    for reason, cases in list(vetoes.items())[:MOST_REASONS]:
         more = f" and {len(cases) - 1} more" if len(cases) > 1 else ""
         told.append(f"{reason} ({cases[0]}{more})")
+    if len(vetoes) > MOST_REASONS:
+        told.append(count_of(len(vetoes) - MOST_REASONS, "more reason"))
     return f"{'; '.join(told)}; one such reply is enough"
 
 

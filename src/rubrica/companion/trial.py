@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from functools import partial
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from random import Random
-from statistics import fmean
+from statistics import fmean, median
 from typing import Any, Literal
 
 from msgspec import structs
@@ -17,15 +16,27 @@ from rubrica.model.evaluation import Cost, total_cost
 from rubrica.model.rubric import Rubric
 from rubrica.model.scale import share_of
 from rubrica.runs.files.rows import RunRow, row_of
+from rubrica.scoring.intervals import Estimate, Moments, mean_estimate
 
+from .assertions import AssertionResult
 from .candidate import Candidate, SpokenTurn, converse
 from .decision import Decision, DecisionTerms, ReplyScores, decide
-from .journal import NOWHERE, Journal
 from .judgement import OVERALL, Disagreement, JudgedReply, ReplyJudges
 from .scenarios import Scenario
 
 SEED = 20
 """Of the resampling behind intervals: the same trial always tells the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScenarioScore:
+    """How one scenario came out over all its turns and repeats; the interval is Student's, over repeats."""
+
+    scenario: str
+    repeats: int
+    mean: float
+    interval: Estimate | None  # None with fewer than two repeats
+    failed: int  # assertions
 
 
 @dataclass(frozen=True)
@@ -40,6 +51,61 @@ class Trial:
     decision: Decision
     rubric: Rubric  # of the evaluations that count
     terms: DecisionTerms = field(default_factory=DecisionTerms)
+
+    @classmethod
+    def of(cls, prompt: str, model: str, found: Iterable[JudgedReply | SpokenTurn], rubric: Rubric) -> Trial:
+        """The trial that some replies come to; a turn that is no judged reply is missing."""
+        turns = list(found)
+        replies = tuple(turn for turn in turns if isinstance(turn, JudgedReply))
+        missing = tuple(turn for turn in turns if isinstance(turn, SpokenTurn))
+        terms = DecisionTerms.of(rubric)
+        asked = next((r.judge for e in replies if e.by_judge for r in e.by_judge.dimensions.values() if r.judge), "")
+        return cls(prompt, model, asked, replies, missing, _decided(replies, len(missing), terms), rubric, terms)
+
+    @property
+    def repeats(self) -> int:
+        """How often each conversation was held."""
+        turns = [*(reply.spoken for reply in self.replies), *self.missing]
+        return max((spoken.repeat for spoken in turns), default=0) + 1
+
+    @property
+    def vetoed(self) -> list[str]:
+        """The replies that alone keep the prompt from being deployed."""
+        return [reply.spoken.case for reply in self.replies if reply.vetoes]
+
+    @property
+    def owed(self) -> list[JudgedReply]:
+        """Replies for which the judge owes a score; they count as missing."""
+        return [reply for reply in self.replies if reply.owed]
+
+    @property
+    def assertions(self) -> list[tuple[SpokenTurn, AssertionResult]]:
+        """Every assertion with the reply it is about."""
+        return [(reply.spoken, one) for reply in self.replies for one in reply.spoken.assertions]
+
+    @property
+    def scenario_scores(self) -> list[ScenarioScore]:
+        """The scenarios one by one, in their order."""
+        found: dict[str, dict[int, list[float]]] = {}
+        failed: dict[str, int] = {}
+        for reply in self.replies:
+            name = reply.spoken.scenario.id
+            failed[name] = failed.get(name, 0) + len(reply.failed_assertions)
+            if (score := _value(reply, OVERALL)) is not None:
+                found.setdefault(name, {}).setdefault(reply.spoken.repeat, []).append(score)
+        scores = []
+        for name, by_repeat in found.items():
+            moments = Moments.of(list(by_repeat.values()))
+            scores.append(
+                ScenarioScore(name, len(by_repeat), moments.mean or 0.0, _within(mean_estimate(moments)), failed[name])
+            )
+        return scores
+
+    @property
+    def latency(self) -> tuple[float, float] | None:
+        """How long replies took until they were whole, median and longest, in ms; None where nobody measured it."""
+        times = [reply.spoken.duration_ms for reply in self.replies if reply.spoken.duration_ms > 0]
+        return (median(times), max(times)) if times else None
 
     @property
     def groups(self) -> list[str]:
@@ -86,15 +152,23 @@ class Trial:
         return best, worst
 
     @property
+    def reply_cost(self) -> Cost:
+        """What the candidate's replies cost."""
+        return total_cost([reply.spoken.cost for reply in self.replies if reply.spoken.cost is not None])
+
+    @property
+    def judge_cost(self) -> Cost:
+        judged = [reply.by_judge.cost for reply in self.replies if reply.by_judge is not None]
+        return total_cost([cost for cost in judged if cost is not None])
+
+    @property
     def cost(self) -> Cost:
         """What candidate and judge cost together."""
-        spoken = [reply.spoken.cost for reply in self.replies]
-        judged = [reply.by_judge.cost for reply in self.replies if reply.by_judge is not None]
-        return total_cost([cost for cost in [*spoken, *judged] if cost is not None])
+        return total_cost([self.reply_cost, self.judge_cost])
 
     def rows(self) -> list[RunRow]:
         """The replies as figures, to compare with those of another prompt."""
-        return [_row(reply) for reply in self.replies]
+        return [_row(reply) for reply in self.replies if not reply.owed]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, ready for JSON."""
@@ -112,6 +186,13 @@ class Trial:
             "scenarios": {
                 group: {name: self.mean(group, name) for name in (OVERALL, *self.dimensions)} for group in self.groups
             },
+            "repeats": self.repeats,
+            "cases": [_scenario_to_dict(one) for one in self.scenario_scores],
+            "assertions": [
+                {"case": spoken.case, "assertion": one.words, "passed": one.passed, "why": f"it {one.why}"}
+                for spoken, one in self.assertions
+            ],
+            "latency_ms": None if self.latency is None else {"median": self.latency[0], "max": self.latency[1]},
             "flags": {flag: [reply.spoken.case for reply in raised] for flag, raised in self.flagged},
             "disagreements": [
                 {"case": d.case, "dimension": d.dimension, "rules": d.by_rules, "judge": d.by_judge}
@@ -126,54 +207,44 @@ class Trial:
 async def hold_trial(
     candidate: Candidate,
     scenarios: Sequence[Scenario],
-    bench: ReplyJudges,
+    judges: ReplyJudges,
     *,
     name: str,
     jobs: int = 8,
     on_reply: Callable[[SpokenTurn], None] = lambda _: None,
-    journal: Journal = NOWHERE,
+    repeat: int = 1,
 ) -> Trial:
-    """Hold a trial, several conversations at once. What the journal knows is not asked for again."""
+    """Hold a trial in memory, several conversations at once. `execute_trial` keeps what it comes to in a folder."""
     places = asyncio.Semaphore(jobs)
 
-    async def one(scenario: Scenario) -> list[SpokenTurn | JudgedReply]:
-        talk = (candidate.key, scenario.id)
+    async def one(scenario: Scenario, number: int) -> list[SpokenTurn | JudgedReply]:
         async with places:
-            spoken = await converse(candidate, scenario, journal.said(talk), partial(journal.keep_said, talk))
             found: list[SpokenTurn | JudgedReply] = []
-            for turn in spoken:
-                known = journal.judged(talk, turn)
-                if turn.context is not None and known is None:
-                    known = await bench.judge(turn)
-                    journal.keep_judged(talk, known)
-                found.append(known or turn)
+            for turn in await converse(candidate, scenario, number):
+                found.append(turn if turn.context is None else await judges.judge(turn))
                 on_reply(turn)
             return found
 
     stopped: Sequence[Exception] = ()
     try:
         async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(one(scenario)) for scenario in scenarios]
+            tasks = [group.create_task(one(scenario, number)) for number in range(repeat) for scenario in scenarios]
     except* RubricaError as errors:  # such as a full disk
         stopped = errors.exceptions
     if stopped:
         raise stopped[0]  # one says it for all; up there, Python 3.11.2 would wrap it in a group again
     found = [turn for task in tasks for turn in task.result()]
-    replies = tuple(turn for turn in found if isinstance(turn, JudgedReply))
-    missing = tuple(turn for turn in found if isinstance(turn, SpokenTurn))
-    terms = DecisionTerms.of(bench.rubric)
-    judge = next((r.judge for e in replies if e.by_judge for r in e.by_judge.dimensions.values() if r.judge), "")
-    unscored = sum(reply.score is None for reply in replies)
-    decision = _decided(replies, len(missing) + unscored, terms)
-    return Trial(name, candidate.model.name, judge, replies, missing, decision, bench.rubric, terms)
+    return Trial.of(name, candidate.model.name, found, judges.rubric)
 
 
-def _decided(replies: Sequence[JudgedReply], missing: int, terms: DecisionTerms) -> Decision:
+def _decided(replies: Sequence[JudgedReply], absent: int, terms: DecisionTerms) -> Decision:
+    """The decision about replies; so many others are `absent`, and what the judge owes a score is missing too."""
     scores: dict[str, list[float]] = {}
     dimensions: dict[str, list[float]] = {}
     for reply in replies:
-        if reply.score is not None:
-            scores.setdefault(reply.spoken.scenario.id, []).append(reply.score)
+        score = _value(reply, OVERALL)
+        if score is not None:
+            scores.setdefault(reply.spoken.scenario.id, []).append(score)
         for name in reply.by_rules.dimensions:
             value = _value(reply, name)
             if value is not None:
@@ -182,8 +253,20 @@ def _decided(replies: Sequence[JudgedReply], missing: int, terms: DecisionTerms)
     for reply in replies:
         for reason in reply.vetoes.values():
             vetoes.setdefault(reason, []).append(reply.spoken.case)
+    missing = absent + sum(_value(reply, OVERALL) is None for reply in replies)
     chance = Random(SEED)  # noqa: S311 - resampling, not a secret
-    return decide(scores, dimensions, missing, terms, chance, (_at_end(replies, 0), _at_end(replies, 1)), vetoes)
+    ends = _at_end(replies, 0), _at_end(replies, 1)
+    decision = decide(scores, dimensions, missing, terms, chance, ends, vetoes)
+    if absent and decision.label in ("deploy", "ab_test"):
+        short = f"{absent} of {len(replies) + absent} replies {'is' if absent == 1 else 'are'} missing"
+        reason = f"{short}, and one that must not be given may be among them"
+        return replace(decision, label="inconclusive", reason=reason)
+    return decision
+
+
+def _within(found: Estimate | None) -> Estimate | None:
+    """An interval of shares of full marks, which end at 0 and 1."""
+    return None if found is None else Estimate(found.value, max(0.0, found.low), min(1.0, found.high))
 
 
 def _at_end(replies: Sequence[JudgedReply], end: Literal[0, 1]) -> ReplyScores:
@@ -197,14 +280,16 @@ def _at_end(replies: Sequence[JudgedReply], end: Literal[0, 1]) -> ReplyScores:
                 value = share_of(result.bounds[end], result.low, result.high)
             if value is not None:
                 dimensions.setdefault(name, []).append(value)
-    found = [reply.evaluation for reply in replies if reply.score is not None]
+    found = [reply.evaluation for reply in replies if _value(reply, OVERALL) is not None]
     return ReplyScores([one.bounds[end] / one.out_of for one in found], dimensions)
 
 
 def _value(reply: JudgedReply, dimension: str) -> float | None:
+    """A score that counts. Where the judge owes one, the neutral value that stands in for it was measured by nobody."""
     if dimension == OVERALL:
-        return reply.score
-    return reply.evaluation.dimensions[dimension].share
+        return None if reply.owed else reply.score
+    result = reply.evaluation.dimensions[dimension]
+    return None if result.status == "neutral" else result.share
 
 
 def _row(reply: JudgedReply) -> RunRow:
@@ -219,9 +304,21 @@ def _reply_to_dict(reply: JudgedReply) -> dict[str, Any]:
         "scenario": reply.spoken.scenario.title,
         "said": reply.spoken.said,
         "reply": reply.spoken.reply,
+        "latency_ms": reply.spoken.duration_ms or None,
         "score": reply.score,
         "rules": {name: result.share for name, result in reply.by_rules.dimensions.items()},
         "judge": {name: result.share for name, result in reply.by_model.items()} or None,
         "flags": reply.flags,
         "unscored": reply.unscored,
+    }
+
+
+def _scenario_to_dict(score: ScenarioScore) -> dict[str, Any]:
+    interval = score.interval
+    return {
+        "scenario": score.scenario,
+        "repeats": score.repeats,
+        "mean": score.mean,
+        "interval": None if interval is None else [interval.low, interval.high],
+        "failed_assertions": score.failed,
     }

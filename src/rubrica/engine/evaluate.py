@@ -30,15 +30,16 @@ from .state import EvaluationState, NotApplicable, NotNeeded, weighable
 NO_JUDGE = Unscored("no judge is configured and the rubric has no offline scorer for it")
 
 
-def evaluate(plan: Plan, context: Context, case: str | None = None) -> Evaluation:
-    """Score by code alone: judged dimensions use their offline scorer, and are marked so."""
+def evaluate(plan: Plan, context: Context, case: str | None = None, *, told: bool = True) -> Evaluation:
+    """Score by code alone: judged dimensions use their offline scorer, and are marked so. With `told` false nobody who
+    listens hears of it."""
     state = begin(plan, context)
     if plan.judged:
         for axis in state.waiting:
             if _decided(state):
                 break
             _settle(state, axis, {})
-    return record(state, case)
+    return record(state, case) if told else record_state(state, case)
 
 
 async def aevaluate(plan: Plan, context: Context, case: str | None = None) -> Evaluation:

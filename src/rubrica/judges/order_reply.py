@@ -320,7 +320,7 @@ def _from_scores(text: str, names: _Names) -> dict[str, float] | None:
 
 def _graded(text: str, labels: Sequence[str], quoted: JudgedTexts) -> dict[str, float] | NoScore:
     found = last_score(text, quoted, ("preference", "score", "rating", "grade", "choice", "verdict", "answer"))
-    if found is None:
+    if found is None or found.percent:
         return UNREADABLE
     if found.top not in (None, GRADES.max):
         said = f"{found.value:g} out of {found.top:g}"

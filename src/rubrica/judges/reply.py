@@ -27,7 +27,7 @@ MOST_REMARKS = 20
 UNSTATED_CONFIDENCE = 0.5
 """The confidence of a score whose judge stated none between 0 and 1: neither trusted nor distrusted."""
 
-_VALUE = re.compile(r"\s*([-+]?\d+(?:\.\d+)?)\s*(?:/\s*(\d+(?:\.\d+)?))?\s*")
+_VALUE = re.compile(r"\s*([-+]?\d+(?:\.\d+)?)\s*(?:(?:/|out of)\s*(\d+(?:\.\d+)?)|(%))?\s*", re.IGNORECASE)
 _SCORE_KEYS = (*LABELS, "value")
 _NUMBERS = (int, float)
 _REASON_KEYS = ("reason", "reasoning", "explanation", "notes", "note", "comment")
@@ -143,12 +143,17 @@ def answers(text: str, quoted: JudgedTexts) -> Iterator[Mapping[str, Any]]:
 def value_of(value: object, scale: Scale) -> float | NoScore:
     """A number on the scale, or why it is none.
 
+    What is out of something else, as ``8/10`` or ``80%`` on a scale of 0 to 1, is a share of full marks. That means one
+    thing only where the scale begins at 0; on others it is refused.
+
     >>> value_of(11, Scale(min=1, max=10)).reason
     'the judge gave 11, which is off the scale 1–10'
+    >>> value_of("8/10", Scale(min=0, max=1)), value_of("80%", Scale(min=0, max=5))
+    (0.8, 4.0)
     """
     top = None
     if isinstance(value, str) and (match := _VALUE.fullmatch(value)):
-        value, top = float(match[1]), float(match[2]) if match[2] else None
+        value, top = float(match[1]), 100.0 if match[3] else float(match[2]) if match[2] else None
     if isinstance(value, bool) or not isinstance(value, _NUMBERS):
         return NoScore(f"the judge gave {_short(value)}, which is not a number")
     try:
@@ -157,6 +162,8 @@ def value_of(value: object, scale: Scale) -> float | NoScore:
         number = math.inf
     if not math.isfinite(number):
         return NoScore(f"the judge gave {_short(value)}, which is not a finite number", final=True)
+    if top is not None and top != scale.max and scale.min == 0 and 0 <= number <= top and top > 0:
+        return number / top * scale.max
     if top is not None and top != scale.max:
         return NoScore(f"the judge gave {number:g} out of {top:g}, which is not the scale {scale}", final=True)
     if not scale.holds(number):
@@ -224,7 +231,7 @@ def _overall_score(row: object, scale: Scale) -> ReplyScore | NoScore:
 
 def _from_line(text: str, scale: Scale, quoted: JudgedTexts, labels: Sequence[str]) -> ReplyScore | NoScore | None:
     found = last_score(text, quoted, labels)
-    if found is None:
+    if found is None or (found.percent and scale.min != 0):
         return None
     value = _on_scale(found, scale)
     return value if isinstance(value, NoScore) else ReplyScore(value, _text(reason_in(text)))

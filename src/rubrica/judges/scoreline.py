@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from .fence import JudgedTexts
 
@@ -17,9 +17,9 @@ NOTHING_QUOTED = JudgedTexts()
 
 _NUMBER = r"[-+−]?\d+(?:\.\d+)?"
 _NEXT_LABEL = r"[A-Za-z][A-Za-z_ -]{0,30}[:=]\s?[-+−]?\d"
-_END = rf"(?![\d%]|[.,]\d|(?!{_NEXT_LABEL})\w)"  # not in the middle of a longer number or a word; ``7Depth: 6`` is 7
-_RANGE = r"(?!\s?(?:-|–|to)\s?\d)"  # 7-8 is no score
-_OUT_OF = r"(?:\s?(?:/|out of)\s?(?P<top>\d+(?:\.\d+)?)(?![\d.]*\d))?"
+_END = rf"(?!\d|[.,]\d|(?!{_NEXT_LABEL})\w)"  # not in the middle of a longer number or a word; ``7Depth: 6`` is 7
+_RANGE = r"(?!(?:\s?%)?\s?(?:-|–|to)\s?\d)"  # 7-8 is no score
+_OUT_OF = r"(?:\s?(?:/|out of)\s?(?P<top>\d+(?:\.\d+)?)(?![\d.]*\d)|\s?(?P<percent>%))?"
 _DECORATION = r"[\s#*_•|+-]{0,12}(?:\d{1,2}[.)]\s)?[*_`]{0,3}"
 _OTHER_SCORES = (
     rf"(?:[*_`]{{0,3}}[A-Za-z][A-Za-z_ -]{{0,30}}[*_`]{{0,3}}(?: ?\([^()\n]{{1,30}}\))?[*_`]{{0,3}}\s?[:=][*_` ]{{0,4}}"
@@ -38,11 +38,12 @@ _REASON = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class WrittenScore:
-    """A score as it was written. `top` is what it was out of, where that was said."""
+    """A score as it was written. `top` is what it was out of, where that was said; of percent, 100."""
 
     value: float
     top: float | None = None
     at: int = 0  # where in the reply
+    percent: bool = field(default=False, repr=False)
 
 
 def last_score(text: str, quoted: JudgedTexts = NOTHING_QUOTED, labels: Sequence[str] = LABELS) -> WrittenScore | None:
@@ -155,8 +156,9 @@ def _score_of_match(match: re.Match[str]) -> WrittenScore | None:
     groups = match.groupdict()
     if "range" in groups and groups["range"] is None:
         return None
-    top = groups.get("top")
-    return WrittenScore(_number(groups["value"]), float(top) if top else None, match.start())
+    top, percent = groups.get("top"), bool(groups.get("percent"))
+    out_of = 100.0 if percent else float(top) if top else None
+    return WrittenScore(_number(groups["value"]), out_of, match.start(), percent)
 
 
 def _number(text: str) -> float:

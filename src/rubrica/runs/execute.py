@@ -61,7 +61,7 @@ def execute_run(
         jury = None
         if judging.names:
             jury = stack.enter_context(open_jury(judging, _noted(tell), warm=cases.repeat > 1))
-        rubrics = RunRubrics(request.rubric, jury.judge_of if jury is not None else None)
+        rubrics = RunRubrics(request.rubric, cases.judged_by(jury.judge_of) if jury is not None else None)
         manifest = request.manifest(clock())
         if takes_bulk(request, rubrics.plan(None) if request.rubric is not None else None):
             manifest = msgspec.structs.replace(manifest, kind="bulk")
@@ -87,7 +87,7 @@ def estimate_run(request: RunRequest, tell: Tell = unheard) -> RunEstimate:
     """What executing a run would ask of its judges: everything is prepared, nobody is asked, nothing is written."""
     cases, tally = request.cases, RunTally()
     with open_jury(replace(request.judging, dry=True), _noted(tell), warm=cases.repeat > 1) as jury:
-        rubrics, done = RunRubrics(request.rubric, jury.judge_of), _done_before(request)
+        rubrics, done = RunRubrics(request.rubric, cases.judged_by(jury.judge_of)), _done_before(request)
         wanted = done.wanted if done is not None else None
         batch = Batch(rubrics, tally, _broken(tell), cases.context, jury.evaluator, cases.repeat, wanted)
         selection = cases.settled()

@@ -16,6 +16,7 @@ from typing import ClassVar
 
 from .events import Tell
 from .files.case_source import CaseSource
+from .rubrics import JudgeOf
 
 
 class RunMaterial(ABC):
@@ -36,6 +37,10 @@ class RunMaterial(ABC):
     def count(self) -> int | None:
         """How many cases there are, told without judging; None where that is not known."""
         return None
+
+    def judged_by(self, judge_of: JudgeOf) -> JudgeOf:
+        """How the judge of a rubric is found, where it is not the run's as it stands."""
+        return judge_of
 
     def prepare(self, _folder: Path, _tell: Tell, _stop: Event | None) -> bool:
         """Make what is to be judged, such as having a model write it; False where that was stopped.

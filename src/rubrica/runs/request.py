@@ -17,6 +17,7 @@ from rubrica.model.rubric import Rubric
 from .files.case_source import STDIN, CaseSource, cases_of, count_cases
 from .files.manifest import Manifest, new_manifest, new_run_id, terms_of
 from .material import RunMaterial
+from .rubrics import JudgeOf
 from .selection import Found, Selection, distinct, without_files
 
 EVERY_CASE = Selection()
@@ -54,6 +55,10 @@ class CaseChoice:
     def opened(self) -> AbstractContextManager[CaseSource]:
         """The cases, to be read once."""
         return cases_of(self.source) if self.material is None else self.material.opened()
+
+    def judged_by(self, judge_of: JudgeOf) -> JudgeOf:
+        """How the judge of a rubric is found."""
+        return judge_of if self.material is None else self.material.judged_by(judge_of)
 
     def expected(self) -> int | None:
         """How many evaluations there will be; None where only reading all cases would tell."""
