@@ -92,7 +92,7 @@ def _fitted(inputs: Floats, issues: Sequence[WrittenIssue]) -> Floats:
 
 
 def _labels(issues: Sequence[WrittenIssue]) -> NDArray[Any]:
-    return np.array([CATEGORIES.index(issue.label) for issue in issues])  # type: ignore[arg-type]
+    return np.array([CATEGORIES.index(issue.label) for issue in issues])
 
 
 def crossed(issues: Sequence[WrittenIssue], model: SentenceModel) -> float:
@@ -102,7 +102,7 @@ def crossed(issues: Sequence[WrittenIssue], model: SentenceModel) -> float:
     right = np.zeros(len(issues))
     for fold in range(FOLDS):
         learnt = np.flatnonzero(folds != fold)
-        weights = _fitted(inputs[learnt], [issues[at] for at in learnt])
+        weights = _fitted(inputs[learnt], [issues[int(at)] for at in learnt])
         right[folds == fold] = ((inputs @ weights).argmax(axis=1) == labels)[folds == fold]
     return float(np.average(right, weights=[issue.count for issue in issues]))
 
