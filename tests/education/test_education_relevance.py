@@ -62,6 +62,18 @@ def test_calculus_in_another_language_is_not_for_grade_three(stem: str) -> None:
     assert judged("Grupos iguales", question=stem, explanation=SPANISH["explanation"]).recommendation == "reject"
 
 
+@pytest.mark.parametrize(
+    "stem",
+    [
+        "Hay 4 bolsas con 6 panes integrales. ¿Cuántos panes hay en total? Son derivados del trigo.",
+        "Ein quadratisches Blatt hat 4 Seiten von 6 cm. Wie lang sind die Seiten zusammen?",
+        "O limite de velocidade é 24 km por hora. Quantos quilômetros faz o carro em uma hora?",
+    ],
+)
+def test_everyday_words_are_no_topics_of_the_upper_grades(stem: str) -> None:
+    assert judged("Grupos iguales", question=stem, explanation=SPANISH["explanation"]).recommendation != "reject"
+
+
 def test_an_offline_verdict_says_what_it_rests_on_in_result_and_report() -> None:
     found = ResponseEvaluator().evaluate_response({"grade": 3, "skill": SKILL}, {"data": [question()]})
     first = found.question_evaluations[0]
