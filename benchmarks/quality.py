@@ -10,7 +10,8 @@ from .reliability import reliability_table
 from .safety import data, gate_table, harmless_table, pii_table, risk_table, texts_table
 from .savings import recorded_table, simulated_table
 
-NEEDED = ("safety_responses", "moderation_texts", "pii_texts", "pandalm", "routing_gsm8k", "dialogue_usr_topical")
+NEEDED = ("safety_responses", "moderation_texts", "pii_texts", "pandalm", "routing_gsm8k", "dialogue_usr_topical",
+          "ccss_math", "svamp", "mcq_math")  # fmt: skip
 
 WIDTH = 120  # columns that the widest table needs: in a log of 80, names would be cut
 

@@ -31,6 +31,7 @@ from rubrica.text.risk import risk
 from rubrica.text.sentence_risk import Head, reliability
 from rubrica.text.texts import Texts
 
+from . import education
 from .figures import measured, rank_correlation, ranked_above, share_of
 from .reliability import PACKS, Measured, kept_apart
 from .routing import load as routed_answers
@@ -58,6 +59,7 @@ def figures() -> Iterator[Figure]:
     yield from _question_types()
     yield from _maths_grades()
     yield from _worked_sums()
+    yield from education.figures()
 
 
 def _offline_scores(pack: str) -> Iterator[Figure]:

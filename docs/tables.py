@@ -85,6 +85,7 @@ PARTS: tuple[tuple[str, type[BaseModel]], ...] = (
     ("`scale`", Scale),
     ("A dimension", dimensions.Dimension),
     ("`offline`", dimensions.Offline),
+    ("A line of `unscored`", dimensions.UnscoredWhen),
     ("A kind of text under `reliability`", reliability.Reliability),
     ("A part of a dimension", dimensions.Part),
     ("A line of `checks`", dimensions.Check),

@@ -92,6 +92,20 @@ def descend(vectors: Sparse, wanted: NDArray[Any], labels: int, recipe: Recipe, 
     return now
 
 
+def descend_dense(vectors: Floats, wanted: NDArray[Any], labels: int, recipe: Recipe, counts: Floats) -> Floats:
+    """As `descend`, for vectors without gaps."""
+    texts = np.bincount(wanted, minlength=labels)
+    importance = (counts * ((texts.sum() / texts / labels) ** recipe.balance)[wanted])[:, None]
+    target = np.eye(labels)[wanted]
+    step = 1 / (0.55 * importance.max() * np.linalg.norm(vectors.T @ vectors, 2) + recipe.shrink)
+    now = before = np.zeros((vectors.shape[1], labels))
+    for turn in range(recipe.steps):
+        ahead = now + turn / (turn + 3) * (now - before)
+        slope = vectors.T @ ((chances_of(vectors @ ahead) - target) * importance)
+        now, before = ahead - step * (slope + recipe.shrink * ahead), now
+    return np.asarray(now)
+
+
 def descend_between_two(vectors: Sparse, second: NDArray[Any], recipe: Recipe, counts: Floats) -> Floats:
     """What `descend` gives the second of two labels over the first, in less than half the time."""
     touched = vectors.values != 0

@@ -25,7 +25,7 @@ from rubrica.text.sentence_model import INSTALL, SentenceModel, sentence_model
 
 from .crossed import CrossedExample, Crossing
 from .examples import Example, digest, read_examples, read_groups
-from .fit import Floats, Recipe, Sparse, chances_of, descend, in_bytes
+from .fit import Floats, Recipe, Sparse, descend, descend_dense, in_bytes
 
 EXAMPLES = Path(__file__).parent / "examples" / "question_types"
 HELD_OUT = (EXAMPLES / "held_out", EXAMPLES / "held_out_crossed")
@@ -83,7 +83,7 @@ def train(lessons: Lessons) -> LinearModel:
 def train_head(lessons: Lessons, model: SentenceModel) -> SentenceHead:
     """The head on the sentence model, by the tasks of the texts."""
     vectors = np.column_stack([STRETCH * encoded(lessons.examples, model), np.ones(len(lessons.examples))])
-    weights = _descend_dense(vectors, lessons)
+    weights = descend_dense(vectors, lessons.labels, len(LABELS), HEAD_RECIPE, np.array(lessons.counts))
     weights -= weights.mean(axis=1, keepdims=True)
     rows = tuple(tuple(float(f"{STRETCH * value:.4f}") for value in column) for column in weights[:-1].T)
     return SentenceHead(tuple(LABELS), rows, tuple(float(value) for value in weights[-1]), digest(lessons, HEAD_RECIPE))
@@ -99,22 +99,6 @@ def encoded(examples: Sequence[Example], model: SentenceModel) -> Floats:
         for at, vector in zip(chosen, model.encode([tasks[at] for at in chosen]), strict=True):
             found[at] = np.asarray(vector, dtype=np.float64)
     return np.stack(found)
-
-
-def _descend_dense(vectors: Floats, lessons: Lessons) -> Floats:
-    """As `descend`, for vectors without gaps."""
-    wanted, recipe = lessons.labels, HEAD_RECIPE
-    texts = np.bincount(wanted, minlength=len(LABELS))
-    balance = (texts.sum() / texts / len(LABELS)) ** recipe.balance
-    importance = (np.array(lessons.counts) * balance[wanted])[:, None]
-    target = np.eye(len(LABELS))[wanted]
-    step = 1 / (0.55 * importance.max() * np.linalg.norm(vectors.T @ vectors, 2) + recipe.shrink)
-    now = before = np.zeros((vectors.shape[1], len(LABELS)))
-    for turn in range(recipe.steps):
-        ahead = now + turn / (turn + 3) * (now - before)
-        slope = vectors.T @ ((chances_of(vectors @ ahead) - target) * importance)
-        now, before = ahead - step * (slope + recipe.shrink * ahead), now
-    return np.asarray(now)
 
 
 def right_by_label(classify: Callable[[str], str], examples: Sequence[Example]) -> dict[str, float]:

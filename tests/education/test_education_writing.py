@@ -22,7 +22,9 @@ from rubrica.llm.settings import Settings
 
 ONE = question()
 TWO = question(question="There are 3 bags of 5 pears. How many pears are there?", answer="A")
-REQUEST = GenerateQuestionsRequest(grade=4, count=2, instructions="Equal groups", skill="Multiply equal groups.")
+REQUEST = GenerateQuestionsRequest(
+    grade=4, subject="mathematics", count=2, instructions="Equal groups", skill="Multiply equal groups."
+)
 
 
 @pytest.mark.parametrize(

@@ -175,7 +175,7 @@ def test_the_other_dimensions_never_reject_alone(dimension: str) -> None:
 
 
 def test_topic_drift_alone_is_revised() -> None:
-    result = judged(question(), "Ratio and proportion: scale a recipe, medium, multiple choice, with a digit")
+    result = judged(question(), "Ratio and proportion: scale a recipe, medium, multiple choice")
     assert 4 <= (result.dimensions["query_relevance"].value or 0) < 7
     assert result.verdict == "revise"
 

@@ -36,7 +36,8 @@ def grade_table(summary: Data, noun: str) -> Table:
     if weak:
         table.add_row("weakest", ", ".join(f"{name} {mean:.2f}" for mean, name in weak[:3]))
     if summary["offline_questions"]:
-        table.add_row("note", f"{count_of(summary['offline_questions'], 'question')} scored offline, by rules alone")
+        asked = f"{count_of(summary['offline_questions'], 'question')} scored offline, by rules alone"
+        table.add_row("note", f"{asked}: what a reader judges rests there on what code can count (`rests_on`)")
     return table
 
 

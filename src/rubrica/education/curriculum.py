@@ -18,7 +18,7 @@ from .row_files import read_rows
 BUNDLED = "curriculum.jsonl"
 MOST_PROBLEMS = 10
 HIGHEST_GRADE = 13
-SUBJECT, LANGUAGE = "mathematics", "english"
+LANGUAGE = "english"
 
 _NAMES = {
     "grade": ("grade", "grade_level", "year"),
@@ -40,7 +40,7 @@ class Skill:
     lesson_title: str
     unit_name: str = ""
     description: str = ""
-    subject: str = SUBJECT
+    subject: str = ""  # never assumed
     language: str = LANGUAGE
     index: int = 0  # its place among the skills of its grade, counted from 1
 
@@ -155,7 +155,7 @@ def _skill(data: Mapping[str, Any]) -> Skill | Problem:
         title[:4000],
         _text(data, "unit_name", "")[:400],
         _text(data, "description", "")[:4000],
-        _text(data, "subject", SUBJECT)[:100],
+        _text(data, "subject", "")[:100],
         _text(data, "language", LANGUAGE)[:60],
     )
 

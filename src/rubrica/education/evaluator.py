@@ -20,6 +20,7 @@ from rubrica.model.judge import Judge
 from rubrica.model.rubric import Rubric
 from rubrica.packs.library import load
 from rubrica.runs.files.manifest import commit_of
+from rubrica.text.language import ENGLISH, language_of
 
 from . import report as reports
 from .baseline import BASELINE, BaselineFile, entry_of
@@ -32,8 +33,8 @@ from .compliance import (
     section_scores,
 )
 from .inputs import GivenRequest, GivenResponse, request_of, response_of
-from .questions import GenerateQuestionResponse, GenerateQuestionsRequest, context_of
-from .results import ResponseEvaluation
+from .questions import GeneratedQuestion, GenerateQuestionResponse, GenerateQuestionsRequest, context_of
+from .results import QuestionEvaluation, ResponseEvaluation
 from .sections import failure_of, question_evaluation
 from .taxonomy import count_errors
 
@@ -126,7 +127,10 @@ class ResponseEvaluator:
         evaluations: Sequence[Evaluation],
     ) -> ResponseEvaluation:
         """What the evaluations of a response's questions come to together. Pure but for the time."""
-        judged = tuple(question_evaluation(evaluation, place) for place, evaluation in enumerate(evaluations))
+        judged = tuple(
+            _with_basis(question_evaluation(evaluation, place), request, response.data[place])
+            for place, evaluation in enumerate(evaluations)
+        )
         failures = [why for evaluation in evaluations if (why := failure_of(evaluation))]
         overall, means = mean(item.overall_score for item in judged), dimension_means(judged)
         compliance = compliance_report(request, response, judged)
@@ -177,6 +181,19 @@ class ResponseEvaluator:
             raise RubricaError("an event loop is running and the judge may belong to it (await aevaluate_response)")
         with ThreadPoolExecutor(1) as thread:  # a loop of its own, beside the one that is kept waiting
             return thread.submit(asyncio.run, work).result()
+
+
+def _with_basis(
+    found: QuestionEvaluation, request: GenerateQuestionsRequest, question: GeneratedQuestion
+) -> QuestionEvaluation:
+    """The evaluation with what the request left open, and what was not measured for the question's language."""
+    told: list[str] = []
+    language = language_of(f"{question.question}\n{question.explanation or ''}")
+    if found.offline and language not in ("", ENGLISH):
+        told.append(f"it is in {language}: readability is not measured for {language}, so its grade has no score")
+    if not request.subject:
+        told.append("no subject was named, so it was judged without the notes for one (give `subject`)")
+    return found.model_copy(update={"rests_on": (*told, *found.rests_on)}) if told else found
 
 
 def evaluate_api_response(

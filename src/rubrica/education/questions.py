@@ -48,7 +48,9 @@ class GenerateQuestionsRequest(BaseModel):
 
     grade: int | None = Field(ge=0, le=13, description="School grade; kindergarten is 0, null is not known.")
     count: int = Field(1, ge=1, le=MOST_QUESTIONS, description="How many questions.")
-    subject: Annotated[str, Field(max_length=100)] = "mathematics"
+    subject: Annotated[str, Field(max_length=100)] = Field(
+        "", description="School subject. It is never assumed: left out, the result says so."
+    )
     language: Annotated[str, Field(max_length=60)] = "english"
     question_type: QuestionType = "mcq"
     difficulty: Difficulty = "medium"

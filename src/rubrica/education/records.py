@@ -116,7 +116,7 @@ def _request(data: Mapping[str, Any], question: GeneratedQuestion, grade: int | 
     difficulty = (question.difficulty or "").strip().lower()
     return GenerateQuestionsRequest(
         grade=grade,
-        subject=_text(told, ("subject",))[:100] or "mathematics",
+        subject=_text(told, ("subject",))[:100],
         language=_text(told, ("language",))[:60] or "english",
         question_type=_one_of(_text(asked, ("question_type",)) or kind, get_args(QuestionType)),
         difficulty=_one_of(_text(asked, ("difficulty",)) or difficulty, get_args(Difficulty)),

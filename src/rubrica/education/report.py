@@ -80,6 +80,7 @@ def _question(item: QuestionEvaluation) -> Iterator[str]:
         yield from (f"    - {text}" for text in section.issues[:MOST_SHOWN])
         yield from (f"    + {text}" for text in section.strengths[:MOST_SHOWN])
     yield from (f"  > {text}" for text in item.suggestions[:MOST_SHOWN])
+    yield from (f"  ({text})" for text in item.rests_on)
     yield ""
 
 

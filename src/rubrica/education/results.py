@@ -69,6 +69,7 @@ class QuestionEvaluation(BaseModel):
     strengths: tuple[str, ...] = ()
     suggestions: tuple[str, ...] = ()
     offline: bool = Field(False, description="Scored by rules alone: no judge was asked.")
+    rests_on: tuple[str, ...] = Field((), description="What the verdict rests on and what was not known, in sentences.")
     duration: float = Field(0.0, description="Seconds.")
 
     def section(self, name: str) -> SectionEvaluation:

@@ -15,6 +15,9 @@ DI = "di_compliance"
 IMAGE = "image_"
 """How the names of dimensions about pictures begin."""
 
+LEAKAGE = "leakage"
+"""The gate that flags it: where it fired, a judge that says the same adds nothing."""
+
 PICTURE_ABSENT = "there is no picture, so this section does not apply"
 
 
@@ -49,6 +52,7 @@ def question_evaluation(evaluation: Evaluation, question_id: int) -> QuestionEva
         strengths=tuple(dict.fromkeys(remark.text for remark in strengths)),
         suggestions=remarks.suggestions if remarks is not None else (),
         offline=evaluation.offline,
+        rests_on=tuple(_basis(evaluation)),
         duration=round(evaluation.duration_ms / 1000, 6),
     )
 
@@ -59,6 +63,14 @@ def failure_of(evaluation: Evaluation) -> str:
     if not asked.failed or evaluation.verdict != INCONCLUSIVE:
         return ""
     return f"no score from the judge: {asked.reason}" if asked.reason else "no score from the judge"
+
+
+def _basis(evaluation: Evaluation) -> Iterator[str]:
+    """What the verdict rests on: what the engine notes, and each dimension that has no score, with the reason."""
+    yield from evaluation.notes
+    for name, result in evaluation.dimensions.items():
+        if result.status == "unscored":
+            yield f"{name.replace('_', ' ')} has no score: {result.reason}"
 
 
 def _is_counted(name: str) -> bool:
@@ -84,9 +96,10 @@ def _issues(evaluation: Evaluation, sorter: Taxonomy) -> Iterator[Issue]:
         category = sorter.category(text, gate=gate.name)
         yield Issue(text=text, category=category, section=sorter.section(text, category))
     if evaluation.remarks is not None:
-        for text in evaluation.remarks.issues:
-            if not sorter.says_nothing(text):
-                category = sorter.category(text)
+        flagged = any(gate.name == LEAKAGE for gate in _fired_gates(evaluation))
+        for said in evaluation.remarks.issues:
+            text, category = sorter.judged(said)
+            if not sorter.says_nothing(text) and not (flagged and LEAKAGE in text.lower()):
                 yield Issue(text=text, category=category, section=sorter.section(text, category))
     for dimension, text, points in _hits(evaluation):
         if points < 0:

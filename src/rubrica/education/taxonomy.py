@@ -1,7 +1,9 @@
-"""The classes of error: what kind of thing an issue is, decided by its words. The words are data (`taxonomy.yaml`)."""
+"""The classes of error: what kind of thing an issue is, as its judge says, or by its words, which are data
+(`taxonomy.yaml`), and its meaning."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,6 +15,7 @@ import yaml
 
 from rubrica.text.patterns import PatternSet, Regex, compile_keywords, compile_regex
 
+from .issue_class import class_by_meaning
 from .results import Issue
 
 Category = Literal["mathematical", "pedagogical", "linguistic", "format", "query_mismatch"]
@@ -20,6 +23,9 @@ CATEGORIES: tuple[Category, ...] = get_args(Category)
 UNCLASSIFIED = "unclassified"
 """An issue that nobody can place. It counts in the total, so that the total is the number of issues."""
 TOTAL = "total_errors"
+_CLASS = re.compile(
+    r"\s*[\[(*]{0,3}\s*(mathematical|pedagogical|linguistic|format|query[ _-]mismatch)\s*(?:[\])*]+:?|:)", re.I
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,15 +62,34 @@ class _Sorter:
 class Taxonomy:
     """The classes of error, and the sections of a question that remarks are about."""
 
-    rules: _Sorter
+    phrases: _Sorter  # that settle it
+    words: _Sorter  # that hint at it
     sections: _Sorter
     gates: Mapping[str, str]
     dimensions: Mapping[str, str]
     nothing: frozenset[str]
 
     def category(self, text: str, *, dimension: str = "", gate: str = "") -> str:
-        """The class of an issue: by its gate, by its words, by the dimension it was found under, or unclassified."""
-        return self.gates.get(gate) or self.rules.first(text) or self.dimensions.get(dimension) or UNCLASSIFIED
+        """The class of an issue: by its gate, by its words and meaning, by its dimension, or unclassified."""
+        if gate in self.gates:
+            return self.gates[gate]
+        settled, hinted = self.phrases.first(text), self.words.first(text)
+        meant = None if dimension else class_by_meaning(text, settled, hinted)
+        return meant or settled or hinted or self.dimensions.get(dimension) or UNCLASSIFIED
+
+    def judged(self, text: str) -> tuple[str, str]:
+        """A judge's issue and its class: the one that the judge put in front of it, or that of its words.
+
+        >>> taxonomy().judged("[format] option D is missing")
+        ('option D is missing', 'format')
+        """
+        given = _CLASS.match(text)
+        if given is not None:
+            name = given[1].lower().replace(" ", "_").replace("-", "_")
+            rest = text[given.end() :].strip()
+            if name in CATEGORIES and rest:
+                return rest, name
+        return text, self.category(text)
 
     def section(self, text: str, category: str = "") -> str:
         """The section that a remark is about."""
@@ -80,7 +105,8 @@ def taxonomy() -> Taxonomy:
     """The bundled one."""
     data: dict[str, Any] = yaml.safe_load((resources.files("rubrica.education") / "taxonomy.yaml").read_text("utf-8"))
     return Taxonomy(
-        _Sorter(_Rule.of(rule["category"], rule["words"], rule.get("regex", ())) for rule in data["rules"]),
+        _sorter(data["phrases"]),
+        _sorter(data["words"]),
         _Sorter(_Rule.of(name, words) for name, words in data["sections"].items()),
         data["gates"],
         data["dimensions"],
@@ -88,8 +114,12 @@ def taxonomy() -> Taxonomy:
     )
 
 
+def _sorter(rules: Iterable[Mapping[str, Any]]) -> _Sorter:
+    return _Sorter(_Rule.of(rule["category"], rule["words"], rule.get("regex", ())) for rule in rules)
+
+
 def classify(issue: str) -> str:
-    """The class of an issue by its words alone.
+    """The class of an issue by what it says alone.
 
     >>> classify("calculation error in step 2"), classify("DI format not followed"), classify("incorrect format")
     ('mathematical', 'pedagogical', 'format')

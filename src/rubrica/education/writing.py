@@ -77,6 +77,8 @@ class Writer:
 
 def questions_request(request: GenerateQuestionsRequest, options: int = 4) -> Request:
     """What a model is asked, as messages and as the shape of its reply."""
+    if not (request.topic or request.subject):
+        raise InputError("neither a topic nor a subject is named (give `instructions`, `skill` or `subject`)")
     form = shape(request.count)
     values = {
         "form": form_words(request.question_type, options),
@@ -84,7 +86,7 @@ def questions_request(request: GenerateQuestionsRequest, options: int = 4) -> Re
         "shape": skeleton(form),
         "count": count_of(request.count, "question"),
         "grade": _GRADES.get(request.grade, str(request.grade)),
-        "subject": request.subject,
+        "subject": visible(request.subject) or "as the topic says",
         "difficulty": request.difficulty if request.difficulty != "mixed" else "easy, medium and hard in turn",
         "topic": visible(request.topic) or request.subject,
         "skill": visible(request.skill) or "as the topic says",

@@ -109,7 +109,7 @@ def _axis(name: str, axis: Axis, scale: Scale, path: Path, recipes: RecipeCompil
     if axis.offline is None:
         return AxisPlan(name, axis, scale, scale.ends, axis.weight, None, judged=True)
     within, read = (*path, "offline"), recipes.vocabulary.read
-    stand_in = recipes.scorer(axis.offline, scale, within, offline=True)
+    stand_in = recipes.offline_scorer(axis.offline, scale, within)
     measured = tuple(
         (spec, None if spec.when is None else read(spec.when, (*within, "reliability", i, "when"), "reliability"))
         for i, spec in enumerate(axis.offline.reliability)

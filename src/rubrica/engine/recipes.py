@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from rubrica.formula import Formula
-from rubrica.model.dimensions import Recipe
+from rubrica.model.dimensions import Offline, Recipe
 from rubrica.model.rules import RuleDocument
 from rubrica.model.scale import Scale
 from rubrica.scorers.pattern_table import PatternTable
-from rubrica.scorers.recipe import Checklist, FormulaScorer, RuleScorer, Scorer
+from rubrica.scorers.recipe import Checklist, FormulaScorer, GuardedScorer, RuleScorer, Scorer
 from rubrica.scorers.rule import CompiledRule, Reach, total_reach
 from rubrica.scorers.rule_table import type_of
 
@@ -45,6 +45,15 @@ class RecipeCompiler:
             mark = recipe.possible if recipe.possible is not None else self._possible(recipe, rules, path)
         calls = tuple(rule.__call__ for rule in rules)
         return RuleScorer(calls, recipe.start, scale.ends, recipe.scoring, mark, recipe.confidence, offline).__call__
+
+    def offline_scorer(self, offline: Offline, scale: Scale, path: Path) -> Scorer:
+        """The recipe that stands in for a judge, silent where it says that it cannot tell."""
+        scorer = self.scorer(offline, scale, path, offline=True)
+        guards = tuple(
+            (guard, self.vocabulary.read(guard.when, (*path, "unscored", i, "when")))
+            for i, guard in enumerate(offline.unscored)
+        )
+        return GuardedScorer(guards, scorer).__call__ if guards else scorer
 
     def rules(self, rules: Iterable[RuleDocument], path: Path) -> tuple[CompiledRule, ...]:
         compiled = (

@@ -13,6 +13,9 @@ from .plan import AxisPlan
 from .state import EvaluationState
 from .vocabulary import OFFLINE_VALUE
 
+TRUSTED = 0.5
+"""The confidence from which on an offline score needs no word about what it rests on."""
+
 
 def with_bounds(state: EvaluationState, axis: AxisPlan, outcome: Score | Unscored) -> Score | Unscored:
     """An offline score with the kind of text it was given and, where the rubric wants them, its bounds.
@@ -44,8 +47,9 @@ def kind_of(axis: AxisPlan, value: float, namespace: Namespace) -> Reliability |
 
 
 def verdict_note(state: EvaluationState, verdict: str) -> str:
-    """How often such a verdict was right when measured, where offline scores decided as points; empty otherwise."""
-    if state.plan.bounded or verdict == INCONCLUSIVE:
+    """What a verdict rests on where offline scores decided as points: how often such a one was right when measured, or
+    which scores code can only guess at; empty where neither is so."""
+    if state.plan.bounded:
         return ""
     found = False
     for axis in state.plan.axes:
@@ -60,5 +64,26 @@ def verdict_note(state: EvaluationState, verdict: str) -> str:
                     f"offline scores decided: of measured texts of this kind ({spec.kind}) with the verdict {verdict}, "
                     f"people agreed on {spec.right[verdict]:.0%}"
                 )
-    unknown = "offline scores decided: how often such a verdict is right was not measured on texts like this"
-    return unknown if found else ""
+    if found:
+        unknown = "offline scores decided: how often such a verdict is right was not measured on texts like this"
+        return "" if verdict == INCONCLUSIVE else unknown
+    return _guessed_note(state)
+
+
+def _guessed_note(state: EvaluationState) -> str:
+    """Which scores stand in for a reader's, by rules that say of themselves that they can be trusted little."""
+    guessed = {
+        axis.name: outcome.confidence
+        for axis in state.plan.axes
+        if isinstance(outcome := state.outcomes.get(axis.name), Score)
+        and outcome.offline
+        and outcome.confidence < TRUSTED
+    }
+    if not guessed:
+        return ""
+    low, high = min(guessed.values()), max(guessed.values())
+    between = f"{low:g}" if low == high else f"{low:g} to {high:g}"
+    return (
+        f"no judge read this: {', '.join(guessed)} {'is' if len(guessed) == 1 else 'are'} for a reader to judge, and "
+        f"here {'rests' if len(guessed) == 1 else 'rest'} on what code can count (confidence {between} of 1)"
+    )

@@ -233,7 +233,7 @@ class ModelJudge:
             {
                 "rubric": prompt.about(self.rubric),
                 "dimensions": prompt.dimensions(shown, scales),
-                "sections": prompt.sections(self.rubric, sections),
+                "sections": prompt.sections(self.rubric, sections) + prompt.issue_classes(self.rubric),
                 "shape": shape.skeleton(form(cells)),
                 "names": ", ".join(shown),
                 "token": fence.token,

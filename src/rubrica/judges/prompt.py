@@ -135,6 +135,16 @@ def sections(rubric: Rubric, names: Iterable[str]) -> str:
     )
 
 
+def issue_classes(rubric: Rubric) -> str:
+    """How issues are to be sorted, where the rubric has classes for them."""
+    classes = rubric.judging.issue_classes
+    if not classes:
+        return ""
+    lines = [f"- [{name}] {' '.join(says.split())}" for name, says in classes.items()]
+    asks = "Begin each of `issues` with its class in brackets, as it stands here:"
+    return "\n".join(["", "## The classes of issues", "", asks, "", *lines, ""])
+
+
 def shuffled(items: Sequence[Item], seed: int) -> list[Item]:
     """The items in an order chosen by the seed; 0 leaves them as they are.
 

@@ -65,8 +65,21 @@ class Recipe(BaseModel):
         return [kind for kind, given in found if given]
 
 
+class UnscoredWhen(BaseModel):
+    """Where code cannot tell a score, and why: a reasoned absence rather than a number."""
+
+    model_config = FROZEN
+
+    when: FormulaText = Field(description="the condition")
+    because: Annotated[str, Field(min_length=1, max_length=2_000)] = Field(description="what the result says instead")
+
+
 class Offline(Recipe):
     """What stands in for a judge when no model is configured. Results that used it say so."""
+
+    unscored: tuple[UnscoredWhen, ...] = Field(
+        (), max_length=50, description="where this cannot tell; the first condition that holds leaves it unscored"
+    )
 
     reliability: tuple[Reliability, ...] = Field(
         (),

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, model_validator
 
 from .bounds import LONGEST_NOTE, MOST_JUDGES, MOST_NOTES, MOST_REPEATS, Label, Number, Prose, choice_words
-from .rules import FROZEN
+from .rules import FROZEN, Name
 
 
 class Note(BaseModel):
@@ -100,6 +100,12 @@ class Judging(BaseModel):
         "never",
         description="decided: do not pay for what cannot change the verdict",
         json_schema_extra=choice_words("ask for everything", "stop once the verdict is decided"),
+    )
+    issue_classes: dict[Name, Prose] = Field(
+        {},
+        max_length=20,
+        title="Classes of issues",
+        description="with `mode: together`: the judge begins each issue it reports with one of these, in brackets",
     )
     offline: Literal["bounds", "point"] | None = Field(
         None,

@@ -14,7 +14,15 @@ from .figures import count_of, figure, headline, percent
 from .glossary import glossary_blocks
 from .prose import Block, Bullets, Heading, Paragraph, TableBlock, markdown
 from .rendering import TEMPLATES, stylesheet
-from .wording import TRUST, gate_phrase, recipe_phrases, reliability_phrases, unscored_sentence, verdict_phrases
+from .wording import (
+    TRUST,
+    gate_phrase,
+    recipe_phrases,
+    reliability_phrases,
+    silence_phrases,
+    unscored_sentence,
+    verdict_phrases,
+)
 
 NUMBERS_OF_WEIGHTS = frozenset({1})
 
@@ -207,6 +215,8 @@ def _axis(axis: Axis, scale: Scale) -> Iterator[Block]:
         yield from _recipe(
             axis.offline, scale, "Without a model, rules stand in for the judge, and the result says so. "
         )
+        if axis.offline.unscored:
+            yield Bullets(silence_phrases(axis.offline))
         if axis.offline.reliability:
             yield Paragraph((f"{TRUST}. Of other texts nothing is known: anything on {scale}.",))
             yield Bullets(reliability_phrases(axis.offline, scale))

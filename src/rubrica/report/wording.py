@@ -62,6 +62,14 @@ def reliability_phrases(offline: Offline, scale: Scale, settings: Settings = NO_
     return tuple(_kind(kind, scale, settings) for kind in offline.reliability)
 
 
+def silence_phrases(offline: Offline, settings: Settings = NO_SETTINGS) -> tuple[Phrase, ...]:
+    """Where an offline recipe gives no score, and why."""
+    return tuple(
+        phrase("No score if ", condition(guard.when, settings), f": {' '.join(guard.because.split())}.")
+        for guard in offline.unscored
+    )
+
+
 def _kind(kind: Reliability, scale: Scale, settings: Settings) -> Phrase:
     """``worked sums (asks_for_number > 0): up to 4; measured on 54 texts (GSM8K).``"""
     when = phrase(" (", condition(kind.when, settings), ")") if kind.when is not None else ()

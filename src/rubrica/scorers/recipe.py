@@ -8,7 +8,7 @@ from typing import Literal, assert_never
 
 from rubrica.errors import FormulaFault
 from rubrica.formula import Formula
-from rubrica.model.dimensions import Check
+from rubrica.model.dimensions import Check, UnscoredWhen
 from rubrica.model.evaluation import RuleHit, Score, Unscored
 
 from .namespace import Namespace
@@ -150,6 +150,23 @@ class Checklist:
             return RuleHit(check.name, "check", check.weight, condition.text)
         spans = namespace.evidence(condition.names)
         return RuleHit(check.name, "check", 0.0, check.otherwise or f"not {condition.text}", spans=spans)
+
+
+@dataclass(frozen=True, slots=True)
+class GuardedScorer:
+    """A scorer that stays silent, with the reason, where one of some conditions holds."""
+
+    guards: tuple[tuple[UnscoredWhen, Formula], ...]
+    scorer: Scorer
+
+    def __call__(self, namespace: Namespace) -> Score | Unscored:
+        for guard, condition in self.guards:
+            try:
+                if namespace.holds(condition):
+                    return Unscored(guard.because)
+            except FormulaFault as fault:
+                return Unscored(f"{condition.text}: {fault}")
+        return self.scorer(namespace)
 
 
 def partly_read(namespace: Namespace, between: tuple[float, float], hits: tuple[RuleHit, ...] = ()) -> Unscored:

@@ -14,7 +14,15 @@ from functools import cache
 from importlib.resources import files
 from math import log2
 
-from rubrica.text.maths_signals import LONGEST, MathsSignals, found_topics, has_cue, is_english, read_signals
+from rubrica.text.maths_signals import (
+    LONGEST,
+    MathsSignals,
+    found_topics,
+    has_cue,
+    is_english,
+    read_signals,
+    topic_grade_abroad,
+)
 from rubrica.text.mcq import question_of
 from rubrica.text.texts import Feature, Span, Texts
 from rubrica.text.words import cached_reading
@@ -127,6 +135,12 @@ def maths_grade_of(texts: Texts) -> MathsGrade | NoGrade:
     return estimate_grade(texts.response if question is None else question.text)
 
 
+def _abroad(texts: Texts) -> float:
+    question = question_of(texts)
+    text = texts.response if question is None else question.text
+    return 0.0 if is_english(text) else topic_grade_abroad(text)
+
+
 def _topics(texts: Texts) -> list[Span]:
     """Where the response shows the topics behind its grade."""
     found = maths_grade_of(texts)
@@ -167,4 +181,12 @@ FEATURES: tuple[Feature, ...] = (
         lambda found: found.low,
     ),
     _feature("maths_grade_high", f"upper bound of that grade; {_ABSENT}", lambda found: found.high),
+    Feature(
+        "topic_grade_abroad",
+        "school grade of the hardest topic of the upper grades that a question names in Spanish, French, German, "
+        "Portuguese, Arabic or Chinese; 0 where it names none, and in English",
+        0,
+        HIGHEST,
+        _abroad,
+    ),
 )

@@ -101,6 +101,7 @@ class MathsWords:
     topics: tuple[MathsTopic, ...]  # hardest first
     cues: Mapping[str, re.Pattern[str]]
     english: frozenset[str]
+    abroad: tuple[tuple[float, re.Pattern[str]], ...]  # topics in other languages, with their grades
 
 
 @cache
@@ -112,6 +113,7 @@ def maths_words() -> MathsWords:
         tuple(sorted(topics, key=lambda topic: -topic.grade)),
         {name: _either(patterns) for name, patterns in written["cues"].items()},
         frozenset(written["english"].split()),
+        tuple((float(row["grade"]), _either(row["shows"])) for row in written["abroad"]),
     )
 
 
@@ -127,6 +129,15 @@ def has_cue(text: str, name: str) -> bool:
 def found_topics(text: str) -> list[tuple[MathsTopic, re.Match[str]]]:
     """The topics of a text and what first shows each, hardest first."""
     return [(topic, match) for topic in maths_words().topics if (match := topic.shows.search(text)) is not None]
+
+
+def topic_grade_abroad(text: str) -> float:
+    """The grade of the hardest topic of the upper grades that a text names in another language; 0 where there is none.
+
+    >>> topic_grade_abroad("¿Cuál es la derivada de x²?"), topic_grade_abroad("¿Cuánto es 3 + 4?")
+    (11.0, 0.0)
+    """
+    return max((grade for grade, shows in maths_words().abroad if shows.search(text[:LONGEST])), default=0.0)
 
 
 def is_english(text: str) -> bool:

@@ -17,6 +17,7 @@ from rubrica.text.answer_key import (
 )
 from rubrica.text.conclusion import stated_letter
 from rubrica.text.impossible import impossible_key
+from rubrica.text.language import HAN, STEP
 from rubrica.text.options import letter_of, normal, number_of
 from rubrica.text.question import Question, QuestionFault, read_question
 from rubrica.text.texts import Feature, Span, Texts
@@ -106,18 +107,14 @@ def _wrong_equations(question: Question) -> Iterator[QuestionFault]:
         yield QuestionFault("wrong equation", equation.text)
 
 
-_STEP = re.compile(
-    r"^\s*(?:[-*•]\s|\d{1,2}[.)]\s|step\s*\d)|(?:^|(?<=[.!?]\s))(?:first|second|third|next|then|finally|lastly)\b",
-    re.IGNORECASE | re.MULTILINE,
-)
-
-
 def _steps(question: Question) -> int:
-    return sum(1 for _ in _STEP.finditer(question.explanation))
+    return sum(1 for _ in STEP.finditer(question.explanation))
 
 
 def _words(text: str) -> int:
-    return sum(1 for _ in re.finditer(r"\w+(?:['’.,-]\w+)*", text))
+    """Words; where they are not set apart, as in Chinese, two signs count as one."""
+    signs = len(HAN.findall(text))
+    return sum(1 for _ in re.finditer(r"\w+(?:['’.,-]\w+)*", HAN.sub(" ", text))) + (signs + 1) // 2
 
 
 # --- features ---------------------------------------------------------------------------------------------
@@ -194,7 +191,12 @@ FEATURES: tuple[Feature, ...] = (
         lambda item: bool(re.search(r"\w", item.explanation)),
     ),
     _number("explanation_word_count", "words of the explanation", inf, lambda item: _words(item.explanation)),
-    _number("explanation_step_count", "steps the explanation marks: numbers, bullets, then, next", inf, _steps),
+    _number(
+        "explanation_step_count",
+        "steps the explanation marks: numbers, bullets, words such as next",
+        inf,
+        _steps,
+    ),
     _number("question_word_count", "words of the question's stem", inf, lambda item: _words(item.text)),
     _number("question_has_image", "1 if the question comes with an image", 1, lambda item: item.has_image),
 )
