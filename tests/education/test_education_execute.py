@@ -14,10 +14,10 @@ from rubrica.education.execute import (
     execute_curriculum,
 )
 from rubrica.education.records import record_of
-from rubrica.education.row_files import TableRow
 from rubrica.education.work import RecordWork
 from rubrica.packs.library import load
 from rubrica.runs.events import RunAdvanced
+from rubrica.runs.files.table_rows import TableRow
 from rubrica.runs.request import NO_JUDGES
 
 

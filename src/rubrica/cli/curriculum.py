@@ -14,21 +14,25 @@ import typer
 from typer.core import TyperCommand
 
 from rubrica.education.baseline import BASELINE, BaselineFile
-from rubrica.education.curriculum import HIGHEST_GRADE, bundled_curriculum, read_curriculum, select_skills
+from rubrica.education.curriculum import bundled_curriculum, read_curriculum, select_skills
 from rubrica.education.evaluator import RUBRIC
 from rubrica.education.execute import CurriculumRequest, CurriculumSession, Pieces, execute_curriculum
 from rubrica.education.questions import MOST_QUESTIONS, Difficulty, QuestionType
-from rubrica.education.records import read_records
+from rubrica.education.records import open_records
+from rubrica.education.school_grades import HIGHEST_GRADE
 from rubrica.education.work import CurriculumTerms, CurriculumWork, RecordWork, SkillWork
 from rubrica.education.writing import Writer, template
 from rubrica.errors import RubricaError
+from rubrica.report.figures import count_of
+from rubrica.runs.files.folder import ERRORS
 from rubrica.runs.request import JudgeSettings
 
 from .curriculum_messages import CurriculumScreen, summary_of
 from .curriculum_tables import all_grades_table, grade_table, skills_table, trend_table
 from .judge_options import VERDICT_FAILED, Judges, Offline, judge_names
+from .mapping_options import KeyBaseNumber, MapPairs, RecordsName, layout_of
 from .options import HOW, MODELS, WHAT, WHERE, SettingPairs
-from .screen import out
+from .screen import note, out
 from .sources import rubric_of, settings_of
 
 app = typer.Typer(
@@ -218,6 +222,9 @@ def run(
 def evaluate(
     questions: Questions,
     grade: DefaultGrade = None,
+    mapped: MapPairs = None,
+    where: RecordsName = None,
+    key_base: KeyBaseNumber = None,
     rubric: RubricName = RUBRIC,
     settings: SettingPairs = None,
     judge: Judges = None,
@@ -227,7 +234,10 @@ def evaluate(
     output: KeptFolder = None,
 ) -> None:
     """Judge questions that exist already."""
-    found = list(read_records(questions, grade))
+    file = open_records(questions, grade, layout_of(mapped, where, key_base))
+    for text in file.notes:
+        note(text)
+    found = list(file.records())
     if not found:
         raise RubricaError(f"{questions} holds no records")
     names = judge_names(judge, offline=offline)
@@ -238,7 +248,7 @@ def evaluate(
             output or Path(stack.enter_context(tempfile.TemporaryDirectory())),
             judged_by,
             JudgeSettings(tuple(names), jobs=jobs, cached=False),
-            {"questions": _digest(questions)},
+            {"questions": _digest(questions), **file.layout.options},
             sorted({record.grade for record in found}, key=lambda grade: (grade is None, grade)),
             resume=not no_resume,
             is_kept=output is not None,
@@ -279,6 +289,8 @@ def _execute(request: CurriculumRequest, work: Pieces, noun: str, folder: Path |
     if folder is not None:
         console.print(f"\nresults in {folder}", markup=False, soft_wrap=True)
     if outcome.failed:
+        where = f"{folder}/{ERRORS} lists them" if folder is not None else "-o DIR keeps a list of them"
+        note(f"{count_of(outcome.failed, noun)} came to nothing; {where}", "yellow")
         raise typer.Exit(1)
 
 

@@ -19,6 +19,7 @@ from rubrica.runs.judging import open_jury
 from rubrica.runs.request import JudgeSettings
 from rubrica.runs.rubrics import all_labels
 
+from .figures_table import FiguresTable
 from .options import HOW, MODELS, WHAT
 from .screen import note, safe
 
@@ -123,7 +124,7 @@ def open_judging(judging: JudgeSettings) -> Iterator[JurySession]:
 
 def estimate_table(models: Iterable[CostEstimate]) -> Table:
     """What a dry run counted."""
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    table = FiguresTable()
     for name in ("judge", "calls", "tokens in (about)", "out (about)", "price (about)"):
         table.add_column(name, justify="left" if name == "judge" else "right", no_wrap=True)
     for row in models:

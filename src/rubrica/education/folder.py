@@ -20,7 +20,7 @@ from rubrica.model.evaluation import Evaluation
 from rubrica.runs.files.append_only import AppendOnlyFile, finished_lines
 from rubrica.runs.files.atomic import write_atomically
 from rubrica.runs.files.evaluation_head import head_of
-from rubrica.runs.files.folder import EVALUATIONS, drop_derived, open_run_folder
+from rubrica.runs.files.folder import ERRORS, EVALUATIONS, drop_derived, open_run_folder
 from rubrica.runs.files.manifest import Manifest
 
 from .summary import GradeFigures, all_grades
@@ -66,6 +66,10 @@ class RunFolder:
             (self.path / SUMMARY.format(grade_name(piece.grade))).unlink(missing_ok=True)
             (self.path / ALL).unlink(missing_ok=True)
         self._lines(name).write(b"\n".join(lines))
+        if not piece.succeeded:
+            first = piece.records[0]
+            told = {"line": first.get("line"), "case": first.get("record_id", piece.key), "error": first["error"]}
+            self._lines(ERRORS).write(msgspec.json.encode(told))
         self.done.add(piece.key)
 
     def finish(self, grades: Sequence[int | None], model: str, timestamp: str) -> dict[str, Any]:
@@ -139,6 +143,7 @@ def open_folder(path: Path, manifest: Manifest, *, resume: bool = True) -> Itera
 def _repair(folder: RunFolder) -> None:
     """Take out what is there in part only, and what failed; note what is done."""
     kept_cases: set[str] = set()
+    (folder.path / ERRORS).unlink(missing_ok=True)  # what failed is done again
     for file in sorted(folder.path.glob(RECORDS.format("*"))):
         grade = file.stem.removeprefix(RECORDS.partition("{")[0])
         pieces: dict[str, list[dict[str, Any]]] = {}

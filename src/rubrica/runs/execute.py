@@ -37,7 +37,7 @@ from .finish import finish
 from .judging import open_jury
 from .loop import draw_results, loop_outcome
 from .progress import ProgressMeter
-from .request import RunRequest
+from .request import CaseChoice, RunRequest
 from .rubrics import RunRubrics
 from .run import Run
 from .summary.tally import RunTally
@@ -64,7 +64,7 @@ def execute_run(
         manifest = request.manifest(clock())
         if takes_bulk(request, rubrics.plan(None) if request.rubric is not None else None):
             manifest = msgspec.structs.replace(manifest, kind="bulk")
-        _refuse_unreadable(cases.source)
+        _look_at(cases, tell)
         opening = stack.enter_context(open_run_folder(request.folder, manifest, resume=request.resume))
         execution = _Execution(request, rubrics, opening, tell, stop)
         if opening.manifest.kind == "bulk":
@@ -86,7 +86,7 @@ def estimate_run(request: RunRequest, tell: Tell = unheard) -> RunEstimate:
         rubrics = RunRubrics(request.rubric, jury.judge_of)
         batch = Batch(rubrics, tally, _broken(tell), cases.context, jury.evaluator, cases.repeat)
         selection = cases.settled()
-        with cases_of(cases.source) as file:
+        with cases_of(cases.source, cases.layout) as file:
             for _ in batch.evaluations(selection.of(cases.distinct(file, _repeated(tell)))):
                 pass
         return RunEstimate(tally.judged, tuple(jury.estimates))
@@ -140,7 +140,7 @@ class _Execution:
 
         batch = Batch(self.rubrics, tally, broken, cases.context, evaluator, cases.repeat, kept.wanted)
         selection, expected = cases.settled(), cases.expected()
-        with cases_of(cases.source) as file:
+        with cases_of(cases.source, cases.layout) as file:
             evaluations = batch.evaluations(selection.of(cases.distinct(file, _repeated(self.tell))))
             results = kept.kept(evaluations, self.request.max_failures)
             return draw_results(results, ProgressMeter(file, kept, tally, expected).read, self.tell, self.stop)
@@ -172,11 +172,13 @@ def _repeated(tell: Tell) -> Callable[[Case], None]:
     return lambda case: tell(IdRepeated(case))
 
 
-def _refuse_unreadable(source: str) -> None:
-    """A folder is made only for a file that can be read. What can be read only once is not opened to find out."""
-    if source != STDIN and not Path(source).is_fifo():
-        with cases_of(source):
-            pass
+def _look_at(cases: CaseChoice, tell: Tell) -> None:
+    """A folder is made only for a file that can be read; how it is read is told where that is not plain. What can be
+    read only once is not opened to find out."""
+    if cases.source != STDIN and not Path(cases.source).is_fifo():
+        with cases_of(cases.source, cases.layout) as file:
+            for text in file.notes:
+                tell(RunNote(text))
 
 
 def _remember(folder: Path, manifest: Manifest, rubrics: RunRubrics) -> None:

@@ -14,6 +14,7 @@ from rubrica.engine.cases import Case
 from rubrica.model.rubric import Rubric
 
 from .files.case_source import STDIN, CaseSource, cases_of, count_cases
+from .files.layout import AS_IT_IS, FileLayout
 from .files.manifest import Manifest, new_manifest, new_run_id, terms_of
 from .selection import Found, Selection, distinct, without_files
 
@@ -47,17 +48,18 @@ class CaseChoice:
     context: Mapping[str, Any] = field(default_factory=dict)  # for cases that do not say
     repeat: int = 1
     from_others: bool = False  # a case that names a file of this machine is then a broken line
+    layout: FileLayout = AS_IT_IS  # which column is what
 
     def expected(self) -> int | None:
         """How many evaluations there will be; None where only reading all cases would tell."""
-        chosen = None if self.selection.filters else self.selection.expected(count_cases(self.source))
+        chosen = None if self.selection.filters else self.selection.expected(count_cases(self.source, self.layout))
         return None if chosen is None else self.repeat * chosen
 
     def settled(self) -> Selection:
         """The selection, with a sample's size turned into a share of what is there."""
         if not self.selection.needs_two_passes:
             return self.selection
-        with cases_of(self.source) as file:
+        with cases_of(self.source, self.layout) as file:
             return self.selection.settled(self.distinct(file, lambda _: None))
 
     def distinct(self, file: CaseSource, on_duplicate: Callable[[Case], None]) -> Iterator[Found]:
@@ -82,6 +84,7 @@ class CaseChoice:
             "sample": (chosen.sample.count or f"{chosen.sample.share:.4%}") if chosen.sample is not None else None,
             "seed": chosen.sample.seed if chosen.sample is not None else None,
             "repeat": self.repeat,
+            **self.layout.options,
         }
         return {name: value for name, value in options.items() if value not in (None, [])}
 
