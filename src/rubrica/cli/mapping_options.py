@@ -84,9 +84,9 @@ def offering_map(command: Sequence[str], rubric: Rubric | None) -> Iterator[None
             raise
         lines = [f"{error.said}.", "Say which column is which. This would be it, if the columns are what they say:"]
         typed = sys.argv[1:] if sys.argv[1:2] == [*command[:1]] else command  # with all its options, where it was typed
-        lines.append(f"  {shlex.join([program(), *typed, *map_arguments(columns)])}")
+        lines.append(f"  {program()} {shlex.join([*typed, *map_arguments(columns)])}")
         if asks:
             file = command[1]
             lines.append("A file of questions is read by itself, with its grades and keys, by")
-            lines.append(f"  {shlex.join([program(), 'curriculum', 'evaluate', file])}")
+            lines.append(f"  {program()} {shlex.join(['curriculum', 'evaluate', file])}")
         raise RubricaError("\n".join(lines)) from None

@@ -63,7 +63,8 @@ def read_grade(value: object) -> int | None:
     text = " ".join(str(value).split()).lower()
     if text in _UNTOLD:
         return None
-    found = _glued(text) or _AROUND.sub(" ", text).strip(" -_.:")
+    bare = _AROUND.sub(" ", text)
+    found = _glued(text) or (text if bare == text else bare.strip(" -_.:"))
     if found in _KINDERGARTEN:
         return 0
     if found in _NAMED:

@@ -91,7 +91,8 @@ class DocumentSource:
         self.size: int | None = len(found.records)
         self.read = 0
         self._found = found
-        place = f"{len(found.records):,} records are in {found.path}" if found.path else ""
+        count = f"{len(found.records):,} records are" if len(found.records) != 1 else "1 record is"
+        place = f"{count} in {found.path}" if found.path else ""
         self.notes = tuple(note for note in (encoding.note, place) if note)
 
     def rows(self) -> Iterator[TableRow]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import codecs
-import io
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
@@ -60,12 +59,18 @@ def utf8_lines(stream: BinaryIO, encoding: TextEncoding) -> Iterator[tuple[bytes
             yield line.removeprefix(BOM) if number == 0 else line, len(line)
         return
     width = {"utf-16": 2, "utf-32": 4}.get(encoding.name[:6], 1)
-    text = io.TextIOWrapper(stream, encoding.name, errors="replace", newline="\n")
-    try:
-        for number, read in enumerate(text):
-            yield (read.removeprefix("\ufeff") if number == 0 else read).encode("utf-8", "replace"), width * len(read)
-    finally:
-        text.detach()
+    decoder = codecs.getincrementaldecoder(encoding.name)("replace")
+    open_line: list[str] = []  # pieces of a line that has not ended
+    while chunk := stream.read(_CHUNK):
+        *ended, rest = decoder.decode(chunk).split("\n")
+        for text in ended:
+            whole = "".join([*open_line, text, "\n"])
+            open_line.clear()
+            yield whole.encode("utf-8", "replace"), width * len(whole)
+        open_line.append(rest)
+    whole = "".join([*open_line, decoder.decode(b"", final=True)])
+    if whole:
+        yield whole.encode("utf-8", "replace"), width * len(whole)
 
 
 def _marked(head: bytes) -> TextEncoding | None:
