@@ -115,6 +115,13 @@ def test_a_guess_that_is_not_safe_is_not_made(tmp_path: Path) -> None:
     assert keys(strange, columns={"question": "Frage", "answer": "Lösung"}) == [("2 + 2?", None)]
 
 
+def test_the_titles_of_lessons_stay_where_they_are(tmp_path: Path) -> None:
+    path = write(tmp_path / "t.csv", (["Question", "lesson_title"], [["2 + 2?", "Sums"]]))
+    (record,) = read_records(path)
+    assert isinstance(record, QuestionRecord)
+    assert (record.place["lesson_title"], record.request.skill) == ("Sums", "Sums")
+
+
 DOCUMENT_QUESTIONS = [{"question": q, "options": o, "answer": "ABCD"[k]} for q, o, k in ASKED]
 
 

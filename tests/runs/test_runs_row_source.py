@@ -167,7 +167,7 @@ def test_a_damaged_workbook_is_refused_or_read(tmp_path_factory: pytest.TempPath
 
 def test_columns_of_other_names_are_mapped_to_what_is_judged(tmp_path: Path) -> None:
     path = workbook(tmp_path / "t.xlsx", {"S": [["Nr", "Input", "Output", "Pace"], ["a7", "2 + 2?", 4, 0.5]]})
-    with pytest.raises(UnmappedError, match=r"it has Nr, Input, Output, Pace \(say which column.*--map response="):
+    with pytest.raises(UnmappedError, match=r"it has Nr, Input, Output, Pace \(rename one, or.*--map response="):
         list(cases(path))
     mapped = {"id": "Nr", "prompt": "Input", "response": "Output", "custom_metrics.pace": "Pace"}
     (case,) = cases(path, FileLayout(mapped))
@@ -201,7 +201,10 @@ def test_the_parts_of_a_question_become_a_response_with_its_key_as_a_letter(tmp_
 
 @pytest.mark.parametrize(
     ("keys", "base"),
-    [((0, 2), 0), (("1", "3"), 1), (("B", "C"), None), (("36", "48"), None), ((36, 48), None), (([0], [1]), 0)],
+    [
+        *(((0, 2), 0), (("1", "3"), 1), (("B", "C"), None), (("36", "48"), None), ((36, 48), None), (([0], [1]), 0)),
+        *(((36, 42, 32), None), ((36, 42, 2), None), ((36, 1, 3), 1)),
+    ],
 )
 def test_what_keys_count_from_is_told_by_all_keys_of_a_file(keys: tuple[Any, ...], base: int | None) -> None:
     asked = [{"options": ["36", "42", "48"], "answer": key} for key in keys]

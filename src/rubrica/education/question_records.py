@@ -15,14 +15,26 @@ from .school_grades import read_grade
 
 _ABOUT = ("instructions", "prompt", "query", "lesson_title", "topic", "skill", "standard")
 _SKILL = ("skill", "skill_description", "substandard_description", "lesson_title", "standard")
-_OWN = {
-    *("id", "grade", "grade_level", "subject", "language", "request", "timestamp", "skill_index", "substandard_id"),
-    *("unit_name", "question_index", "question_count", "skill_key", "case", "line", "record_id", "duration", "success"),
-    *("error", "question_evaluation", "overall_evaluation", *_ABOUT, *_SKILL),
-}
+ABOUT_NAMES = frozenset(
+    {
+        *("id", "grade", "grade_level", "subject", "language", "request", "timestamp", "skill_index", "substandard_id"),
+        *(
+            "unit_name",
+            "question_index",
+            "question_count",
+            "skill_key",
+            "case",
+            "line",
+            "record_id",
+            "duration",
+            "success",
+        ),
+        *("error", "question_evaluation", "overall_evaluation", *_ABOUT, *_SKILL),
+    }
+)
 """Keys of a record that are about the question, not of it."""
 
-KNOWN_NAMES = frozenset({*_OWN, *OTHER_NAMES, *(name for names in OTHER_NAMES.values() for name in names)})
+KNOWN_NAMES = frozenset({*ABOUT_NAMES, *OTHER_NAMES, *(name for names in OTHER_NAMES.values() for name in names)})
 """Keys that are read by their own names."""
 PLAIN_CELLS = QuestionCells()
 """Keys are letters or texts."""
@@ -84,7 +96,7 @@ def question_cells(data: Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(inner, Mapping):
         data, found = inner, dict(inner)
     else:
-        found = {name: value for name, value in data.items() if name not in _OWN}
+        found = {name: value for name, value in data.items() if name not in ABOUT_NAMES}
     for name in ("options", "answer"):
         if found.get(name) is None:
             other = next((other for other in OTHER_NAMES[name] if found.get(other) is not None), None)

@@ -18,6 +18,7 @@ from rubrica.runs.files.row_source import CsvLines, XlsxSource, open_rows
 from rubrica.runs.files.table_rows import TableRow
 
 from .question_records import (
+    ABOUT_NAMES,
     KNOWN_NAMES,
     PLAIN_CELLS,
     QuestionRecord,
@@ -97,7 +98,7 @@ def _guessed(path: Path, columns: list[str], layout: FileLayout) -> tuple[dict[s
             f"{path.name} has no column that looks like a question; it has {told_columns(columns)} "
             "(say which: --map question=COLUMN --map answer=COLUMN)"
         )
-    renamed = {name: column for name, column in found.items() if name != column}
+    renamed = {name: column for name, column in found.items() if name != column and column not in ABOUT_NAMES}
     if renamed:
         said = ", ".join(f"{name} ← {column}" for name, column in renamed.items())
         told.append(f"{said}; change with --map")
@@ -130,7 +131,8 @@ def _rows(path: Path, layout: FileLayout) -> Iterator[TableRow]:
 
 def _questions_of(row: TableRow) -> list[TableRow]:
     """The row itself, or those of the questions in a response that it holds."""
-    if not any(isinstance(value, dict | list) for value in row.data.values()) or _is_question(row.data):
+    asks = any(isinstance(row.data.get(name), str) for name in ("question", "stem", "question_text"))
+    if asks or not any(isinstance(value, dict | list) for value in row.data.values()) or _is_question(row.data):
         return [row]
     try:
         found = record_list(row.data)

@@ -23,12 +23,12 @@ _WORDS = [
 ]
 _NUMBERS = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
 _NAMED = {word: place for words in (_WORDS, _NUMBERS) for place, word in enumerate(words, 1)}
-_AROUND = re.compile(r"\b(?:grades?|gr|g|class|klasse|grado|level|lvl)\b[.:#]?|[#]", re.IGNORECASE)
+_AROUND = re.compile(r"\b(?:grades?|gr|g|class|klasse|grado)\b[.:#]?|[#]", re.IGNORECASE)
 _GLUED = re.compile(r"(?:grade|gr|g|class)\.?(\d{1,2})")
 _NUMBER = re.compile(r"(\d{1,2})(?:\.0*|st|nd|rd|th|º|ª)?")
 _RANGE = re.compile(r"(?:\d{1,2}|k)\s*(?:-|–|to|,|/|&|and)\s*\d{1,2}")
 _YEAR = re.compile(r"(?:year|yr|y)\s*(?:group)?\s*(\d{1,2})")
-_KINDERGARTEN = frozenset({"k", "kg", "kindergarten", "kinder", "reception"})
+_KINDERGARTEN = frozenset({"k", "kg", "kindergarten", "kinder"})
 _UNTOLD = frozenset({"", "n/a", "na", "none", "null", "nan", "-", "–", "?", "unknown", "not known"})
 
 

@@ -29,7 +29,7 @@ QUESTION_NAMES: Mapping[str, tuple[str, ...]] = {
 """Fields of a question."""
 
 CASE_NAMES: Mapping[str, tuple[str, ...]] = {
-    "id": ("id", "case_id", "example_id", "uid", "key"),
+    "id": ("id", "case_id", "example_id", "uid"),
     "prompt": ("prompt", "question", "input", "query", "instruction", "user_message", "problem"),
     "response": (
         *("response", "output", "completion", "answer", "reply", "model_output", "generation", "prediction"),

@@ -75,7 +75,7 @@ class UnmappedError(InputError):
 
     def __init__(self, file: str, columns: Sequence[str]) -> None:
         said = f"{file} has no column `response` or `messages`; it has {told_columns(columns)}"
-        super().__init__(f"{said} (say which column is which: --map response=COLUMN)")
+        super().__init__(f"{said} (rename one, or say which it is: --map response=COLUMN)")
         self.said, self.columns = said, tuple(columns)
 
 

@@ -77,6 +77,8 @@ class QuestionCells:
             return found  # the numbers are the options' own
         places = [key - self.base for key in keys]
         if any(not 0 <= place < len(labelled) for place in places):
+            if _are_texts(keys, labelled):
+                return found
             said = f"the key {found['answer']} is no option: there are {len(labelled)}, counted from {self.base}"
             raise InputError(said)
         letters = [labelled[place][0] for place in places]
@@ -91,8 +93,8 @@ class QuestionCells:
 class _Keys:
     """The keys of a file that are numbers, and what each of them rules out."""
 
-    numbers: int = 0
-    texts: int = 0  # of those, how many are the text of an option
+    texts: int = 0  # keys that are the text of an option
+    places: int = 0  # others that can be the place of one
     zero: str = ""  # a key that rules out counting from 1
     last: str = ""  # one that rules out counting from 0
     example: str = ""
@@ -102,24 +104,30 @@ class _Keys:
         keys = _numbers(question.get("answer"))
         if not options or not keys or any(label.isdigit() for label, _ in options):
             return
-        written = {normal(text) for _, text in options}
-        said = f"{keys[0]} with {len(options)} options"
-        self.numbers += 1
-        self.example = self.example or said
-        self.texts += all(normal(str(key)) in written for key in keys)
-        if 0 in keys:
-            self.zero = self.zero or said
-        if len(options) in keys:
-            self.last = self.last or f"{len(options)} with {len(options)} options"
+        if _are_texts(keys, options):
+            self.texts += 1
+        elif all(key <= len(options) for key in keys):
+            self.places += 1
+            self.example = self.example or f"{keys[0]} with {len(options)} options"
+            if 0 in keys:
+                self.zero = self.zero or f"0 with {len(options)} options"
+            if len(options) in keys:
+                self.last = self.last or f"{len(options)} with {len(options)} options"
 
     def base(self) -> KeyBase | None:
-        if not self.numbers or self.texts == self.numbers:
+        """What the numbers count from; None where they are mostly texts. A number that is neither is a wrong key."""
+        if self.places <= self.texts:
             return None
         if self.zero and self.last:
             raise InputError(f"the keys are numbers that no reading fits ({self.zero}; {self.last}): {_WAY_OUT}")
         if not self.zero and not self.last:
             raise InputError(f"the keys are numbers, and both readings fit ({self.example}): {_WAY_OUT}")
         return 0 if self.zero else 1
+
+
+def _are_texts(keys: Sequence[int], options: Sequence[tuple[str, str]]) -> bool:
+    written = {normal(text) for _, text in options}
+    return all(normal(str(key)) in written for key in keys)
 
 
 def with_options(cells: Mapping[str, Any]) -> dict[str, Any]:

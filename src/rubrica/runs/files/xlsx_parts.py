@@ -25,7 +25,7 @@ _UNREADABLE = (zipfile.BadZipFile, zlib.error, expat.ExpatError, EOFError, OSErr
 Attributes = dict[str, str]
 
 
-class Workbook:
+class XlsxWorkbook:
     """An open workbook."""
 
     def __init__(self, archive: zipfile.ZipFile, name: str) -> None:
@@ -79,7 +79,7 @@ class Workbook:
 
 
 @contextmanager
-def open_workbook(path: Path) -> Iterator[Workbook]:
+def open_workbook(path: Path) -> Iterator[XlsxWorkbook]:
     """A workbook; an InputError where it is none."""
     if path.suffix.lower() == ".xls":
         raise InputError(f"{path.name} is a workbook of the old kind; save it as .xlsx or .csv")
@@ -88,7 +88,7 @@ def open_workbook(path: Path) -> Iterator[Workbook]:
     with archive:
         if not archive.NameToInfo.keys() & {"xl/workbook.xml"}:
             raise InputError(f"{path.name} cannot be read as a workbook: it is a ZIP of something else")
-        yield Workbook(archive, path.name)
+        yield XlsxWorkbook(archive, path.name)
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from typing import Any
 from rubrica.errors import InputError
 
 from .table_rows import TableRow
-from .xlsx_parts import Attributes, Workbook, new_parser, open_workbook, reading_xlsx
+from .xlsx_parts import Attributes, XlsxWorkbook, new_parser, open_workbook, reading_xlsx
 
 MOST_CELLS = 20_000_000
 MOST_COLUMNS = 16_384
@@ -70,7 +70,7 @@ def sheet_note(path: Path, wanted: str | None = None) -> str:
     return f"the sheet {name!r} is read (others: {said}; change with --records)"
 
 
-def chosen_sheet(book: Workbook, wanted: str | None) -> str:
+def chosen_sheet(book: XlsxWorkbook, wanted: str | None) -> str:
     if wanted is not None:
         if wanted not in book.sheets:
             raise InputError(f"{book.name} has no sheet {wanted!r}; it has {', '.join(book.sheets)}")
@@ -102,7 +102,7 @@ class _Cell:
 class _Sheet:
     """Reads the XML of one sheet, a row at a time."""
 
-    def __init__(self, book: Workbook, part: str, strings: list[str], formats: dict[int, str]) -> None:
+    def __init__(self, book: XlsxWorkbook, part: str, strings: list[str], formats: dict[int, str]) -> None:
         self._book, self._part = book, part
         self._strings, self._formats = strings, formats
         self._done: deque[tuple[int, dict[int, Any]]] = deque()
@@ -192,7 +192,7 @@ def _number(text: str, shown: str) -> Any:
     return int(value) if value.is_integer() and abs(value) < 1e15 else value
 
 
-def _shared_strings(book: Workbook) -> list[str]:
+def _shared_strings(book: XlsxWorkbook) -> list[str]:
     """Texts that cells refer to by number; readings in small print above them are left out."""
     if not book.has(_SHARED):
         return []
@@ -227,7 +227,7 @@ def _shared_strings(book: Workbook) -> list[str]:
     return found
 
 
-def _formats(book: Workbook) -> dict[int, str]:
+def _formats(book: XlsxWorkbook) -> dict[int, str]:
     """Which styles of cells show a date or a percentage."""
     if not book.has(_STYLES):
         return {}
