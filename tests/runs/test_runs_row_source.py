@@ -73,7 +73,7 @@ def test_a_line_of_names_may_hold_line_breaks_and_stand_below_empty_lines(tmp_pa
         ([{"a": 1}, {"a": 2}], ""),
         ({"status": "ok", "data": [{"a": 1}, {"a": 2}]}, "data"),
         ({"result": {"page": {"items": [{"a": 1}, {"a": 2}]}, "tags": ["x"]}}, "result.page.items"),
-        ({"warnings": [{"code": 7}], "questions": [{"question": 1, "a": 1}, {"question": 2, "a": 2}]}, "questions"),
+        ({"warnings": [{"code": 7}], "bank": [{"Item Stem": 1, "a": 1}, {"Item Stem": 2, "a": 2}]}, "bank"),
     ],
 )
 @pytest.mark.parametrize(("name", "indent"), [("d.json", None), ("d.json", 2), ("d.jsonl", 2), ("d.jsonl", None)])
@@ -94,6 +94,9 @@ def test_which_of_several_lists_is_meant_is_asked_for(tmp_path: Path) -> None:
     assert rows(path, "y") == [{"a": 2}, {"a": 3}]
     with pytest.raises(InputError, match="no list of records called 'z'"):
         rows(path, "z")
+    path.write_text("7")
+    with pytest.raises(InputError, match="a list of records is wanted, or an object with one, not int"):
+        rows(path)
 
 
 def test_broken_lines_of_json_do_not_make_a_document(tmp_path: Path) -> None:

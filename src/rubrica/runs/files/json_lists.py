@@ -9,6 +9,8 @@ from typing import Any
 
 from rubrica.errors import InputError
 
+from .column_names import plain_name
+
 DEEPEST_LIST = 8
 """Levels of an object in which lists are looked for."""
 MOST_TOLD = 8
@@ -32,7 +34,7 @@ def record_list(data: object, wanted: str | None = None, keys: Collection[str] =
     """The list of records in a document; an InputError names all lists where it cannot be told which is meant.
 
     `wanted` names it. Otherwise it is the document, the only list of objects on the uppermost level that has one, or
-    the only one of those whose records have one of `keys`.
+    the only one of those whose records have one of `keys`, which are plain names.
 
     >>> found = record_list({"status": "ok", "result": {"grade": 3, "items": [{"question": "2 + 2?"}]}})
     >>> found.path, len(found.records), found.around
@@ -51,8 +53,10 @@ def record_list(data: object, wanted: str | None = None, keys: Collection[str] =
     upper = [one for one in fitting if one.path.count(".") == level]
     if len(upper) == 1:
         return upper[0]
-    if not upper and isinstance(data, Mapping):
-        return RecordList("", [data])
+    if not upper:
+        if isinstance(data, Mapping):
+            return RecordList("", [data])
+        raise InputError(f"a list of records is wanted, or an object with one, not {type(data).__name__}")
     raise InputError(f"it holds several lists of records: {_told(upper)} (name one: --records {upper[0].path})")
 
 
@@ -75,7 +79,8 @@ def _is_plain(name: str, value: object) -> bool:
 
 
 def _has_one(found: RecordList, keys: Collection[str]) -> bool:
-    return any(key in keys for record in found.records[:5] if isinstance(record, Mapping) for key in record)
+    first = (record for record in found.records[:5] if isinstance(record, Mapping))
+    return any(plain_name(str(key)) in keys for record in first for key in record)
 
 
 def _told(found: Sequence[RecordList]) -> str:

@@ -29,7 +29,18 @@ LARGEST_DOCUMENT = 200_000_000
 _DEEPEST = 200
 _OWN = frozenset({"prompt", "response", "messages", "round_history", "custom_metrics", "question", "stem"})
 """Keys of a record: an object that has one is no wrapping around a list."""
-_USUAL = frozenset(plain_name(name) for names in (CASE_NAMES, QUESTION_NAMES) for name in names) - {"id", "type"}
+_VAGUE = frozenset({"text", "key", "correct", "summary", "input", "output"})
+_USUAL = frozenset(
+    plain_name(name)
+    for name in (
+        *QUESTION_NAMES["question"],
+        *QUESTION_NAMES["options"],
+        *CASE_NAMES["prompt"],
+        *CASE_NAMES["response"],
+    )
+    if name not in _VAGUE
+)
+"""Names that tell a list of records from other lists of a document."""
 
 
 class RowSource(Protocol):
