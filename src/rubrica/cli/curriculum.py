@@ -106,7 +106,10 @@ DefaultGrade = Annotated[
         "--grade", min=0, max=HIGHEST_GRADE, help="The grade of records that name none.", rich_help_panel=WHAT
     ),
 ]
-Questions = Annotated[Path, typer.Argument(metavar="QUESTIONS", help="A .jsonl or .csv file, a question a record.")]
+Questions = Annotated[
+    Path,
+    typer.Argument(metavar="QUESTIONS", help="A .jsonl, .json, .csv, .xlsx or .parquet file, a question a record."),
+]
 BaselinePath = Annotated[Path, typer.Argument(metavar="FILE", help="A baseline file.")]
 
 RUN_EXAMPLES = """[bold]Examples[/bold]
@@ -122,6 +125,7 @@ came to no questions."""
 EVALUATE_EXAMPLES = """[bold]Examples[/bold]
   rubrica curriculum evaluate questions.jsonl
   rubrica curriculum evaluate questions.csv --grade 4 -J anthropic:claude-haiku-4-5 -o results/bank
+  rubrica curriculum evaluate bank.xlsx --map question=Stem --map answer='Correct Answer' --key-base 1
 
 A record has at least a question; options (a list, a map, or columns option_a,
 option_b, …), answer, explanation, type, difficulty, grade, subject and skill

@@ -72,7 +72,8 @@ Cases = Annotated[
     str | None,
     typer.Argument(
         metavar="CASES.jsonl",
-        help="One JSON object a line with prompt, response and context, or .csv or .parquet; - reads standard input.",
+        help="One JSON object a line with prompt, response and context; or .json, .csv, .xlsx, .parquet; - reads standard "
+        "input.",
     ),
 ]
 Report = Annotated[
