@@ -97,11 +97,11 @@ def _pass(run_rubrics: RunRubrics, file: Path, folder: Path, evaluator: object =
     with locked(folder), cases_of(str(file)) as source:
         begin(folder, Manifest(id="bench", started="", rubrics=tuple(map(UsedRubric.of, run_rubrics.rubrics.values()))))
         run = Run(folder)
-        batch = Batch(run_rubrics, RunTally(), lambda _: None, {}, evaluator, 1, run.wanted)  # type: ignore[arg-type]
+        batch = Batch(run_rubrics, RunTally(), lambda _: None, {}, evaluator, 1, run.done.wanted)  # type: ignore[arg-type]
         found = Selection().of(distinct(source.cases(), lambda _: None))
         for _ in run.kept(batch.evaluations(found), 20):
             pass
         run.close()
     spent = time.perf_counter() - started
-    assert run.added + run.skipped > 0, folder
+    assert run.added + run.done.skipped > 0, folder
     return spent

@@ -9,6 +9,7 @@ from rubrica.companion.judgement import FLAGS, OVERALL
 from rubrica.companion.trial import Trial
 from rubrica.report.figures import count_of, dollars, headline
 
+from .figures_table import FiguresTable
 from .screen import out, safe, short
 from .verdict_style import bar, share_style, verdict_text
 
@@ -54,7 +55,7 @@ def _means(trial: Trial) -> Table:
     """Means by dimension and scenario group: dimensions by row, since their names are long."""
     names = {reply.spoken.scenario.title: reply.spoken.scenario.group for reply in trial.replies}
     names |= {spoken.scenario.title: spoken.scenario.group for spoken in trial.missing}
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    table = FiguresTable()
     table.add_column("scenario", no_wrap=True)
     for group in trial.groups:
         table.add_column(Text(safe(names[group])), justify="right", overflow="fold")
