@@ -160,6 +160,7 @@ def test_what_a_judge_left_open_is_a_failure_and_retry_errors_asks_for_it_alone(
         assert all("no score from the judge" in reason for reason in failed.values())
         overall = json.loads(Path("graded/summary_all_grades.json").read_text())["overall"]
         assert (overall["failed_questions"], overall["total_questions"]) == (2, 8)
+        assert not Path("baseline_evaluation.json").exists()
         before = server.requests
         assert cli(*args).exit_code == 1
         assert server.requests == before

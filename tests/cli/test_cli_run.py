@@ -21,7 +21,7 @@ from rubrica.engine.audience import listen
 from rubrica.model.evaluation import Evaluation
 from rubrica.runs.bulk.run import LARGE
 from rubrica.runs.bulk_choice import takes_bulk
-from rubrica.runs.files.case_source import LineSource
+from rubrica.runs.files.case_source import JsonCases
 from rubrica.runs.files.folder import locked
 from rubrica.runs.progress import ProgressMeter
 from rubrica.runs.request import CaseChoice, RunRequest
@@ -391,7 +391,7 @@ def test_progress_tells_how_many_how_fast_what_it_cost_and_how_long_it_will_take
     run.done.skipped = 100
     tally = RunTally(judged=300)
     tally.bills["tone"] = DimensionCost(0.5, 1_000, 100, 300)
-    file = LineSource(io.BytesIO(), size=1_000)
+    file = JsonCases(io.BytesIO(), size=1_000)
     file.read = 400
     now: dict[str, Any] = {"clock": lambda: 60.0, "started": 0.0}
     assert (

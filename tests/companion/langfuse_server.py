@@ -20,6 +20,9 @@ class LangfuseServer:
     prompts: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)  # by name, and label or version
     faults: list[int] = field(default_factory=list)
     reject_scores: int = 0
+    forms: tuple[str, ...] = ("list",)  # in which scores are taken: list, single, events
+    unknown_form: int = 400  # the status of any other form
+    asked: list[str] = field(default_factory=list)  # the forms that scores came in
     datasets: dict[str, dict[str, Any]] = field(default_factory=dict)
     items: dict[str, dict[str, Any]] = field(default_factory=dict)
     spans: dict[str, dict[str, Any]] = field(default_factory=dict)  # by span id
@@ -33,6 +36,7 @@ class LangfuseServer:
         app.router.add_post("/api/public/dataset-items", self._item)
         app.router.add_post("/api/public/otel/v1/traces", self._traces)
         app.router.add_post("/api/public/scores", self._scores)
+        app.router.add_post("/api/public/ingestion", self._events)
         self._runner = web.AppRunner(app)
         await self._runner.setup()
         site = web.TCPSite(self._runner, "127.0.0.1", 0)
@@ -90,15 +94,38 @@ class LangfuseServer:
 
     async def _scores(self, request: web.Request) -> web.Response:
         body = await request.json()
-        if not isinstance(body, list) or len(await request.read()) > 2**20:
-            return web.json_response({"message": "a list of scores was expected"}, status=400)
+        form = "list" if isinstance(body, list) else "single"
+        self.asked.append(form)
+        if form not in self.forms or len(await request.read()) > 2**20:
+            return web.json_response({"message": f"scores as {form} are not taken"}, status=self.unknown_form)
+        if isinstance(body, dict):
+            self._keep(body)
+            return web.json_response({"id": body["id"]})
         for score in body:
-            assert isinstance(score["value"], str if score["dataType"] == CATEGORICAL else int | float), json.dumps(
-                score
-            )
-            self.scores[score["id"]] = score
+            self._keep(score)
         if self.reject_scores:
             fault = {"message": "configId is not known"}
             told = {"accepted": len(body) - self.reject_scores, "rejected": self.reject_scores, "errors": [fault]}
             return web.json_response(told, status=207)
         return web.json_response({"message": "Accepted"}, status=202)
+
+    async def _events(self, request: web.Request) -> web.Response:
+        """A batch is always answered with 207: what was taken, and what was not."""
+        self.asked.append("events")
+        if "events" not in self.forms:
+            return web.json_response({"message": "Not found"}, status=404)
+        batch = (await request.json())["batch"]
+        assert len({event["id"] for event in batch}) == len(batch)
+        refused = batch[: self.reject_scores]
+        for event in batch[self.reject_scores :]:
+            assert event["type"] == "score-create"
+            assert event["timestamp"].endswith("Z")
+            self._keep(event["body"])
+        faults = [{"id": event["id"], "status": 400, "message": "configId is not known"} for event in refused]
+        taken = [{"id": event["id"], "status": 201} for event in batch[self.reject_scores :]]
+        return web.json_response({"successes": taken, "errors": faults}, status=207)
+
+    def _keep(self, score: dict[str, Any]) -> None:
+        fits = isinstance(score["value"], str if score["dataType"] == CATEGORICAL else int | float)
+        assert fits, json.dumps(score)
+        self.scores[score["id"]] = score

@@ -131,6 +131,46 @@ def test_scores_that_were_not_taken_are_an_error() -> None:
         over(server, work)
 
 
+async def send_scores(client: Langfuse, count: int = 150) -> None:
+    scores = [{"id": str(n), "name": "tone", "value": n / count, "dataType": "NUMERIC"} for n in range(count)]
+    await client.scores(scores)
+
+
+@pytest.mark.parametrize("unknown", [400, 404, 405, 422])
+@pytest.mark.parametrize(
+    ("form", "asked"),
+    [
+        ("list", ["list", "list"]),
+        ("single", ["list", *["single"] * 150]),
+        ("events", ["list", "single", "events", "events"]),
+    ],
+)
+def test_scores_go_in_the_form_that_the_server_takes(form: str, asked: list[str], unknown: int) -> None:
+    server = LangfuseServer(forms=(form,), unknown_form=unknown)
+    over(server, send_scores)
+    assert len(server.scores) == 150
+    assert server.asked == asked
+
+
+def test_a_batch_of_events_that_was_taken_in_part_is_an_error_with_the_reason() -> None:
+    server = LangfuseServer(forms=("events",), reject_scores=2)
+    with pytest.raises(LangfuseError, match="refused 2 of its scores: configId is not known; configId is not known"):
+        over(server, send_scores)
+    assert len(server.scores) == 98
+
+
+def test_a_server_that_takes_no_form_is_told_by_its_answer_to_the_first() -> None:
+    with pytest.raises(LangfuseError, match="404 scores as list are not taken"):
+        over(LangfuseServer(forms=(), unknown_form=404), send_scores)
+
+
+def test_no_other_form_is_tried_where_the_keys_are_refused() -> None:
+    server = LangfuseServer(faults=[401])
+    with pytest.raises(LangfuseError, match="401"):
+        over(server, send_scores)
+    assert server.asked == []
+
+
 def test_a_dead_server_and_missing_keys_are_told() -> None:
     with pytest.raises(LangfuseError, match=r"LANGFUSE_PUBLIC_KEY and LANGFUSE_SECRET_KEY are not set"):
         Account.of({})

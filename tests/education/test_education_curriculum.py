@@ -102,7 +102,7 @@ def test_records_of_many_shapes_are_read(tmp_path: Path) -> None:
         ("[1]", "a JSON object is wanted"),
         ({"options": ["a"]}, "it has no text"),
         ({"question": "", "answer": "4"}, "it has no text"),
-        ({"question": "2 + 2?", "grade": "third"}, "no grade"),
+        ({"question": "2 + 2?", "grade": "banana"}, "no grade"),
         ({"question": "2 + 2?", "options": 7}, "options"),
         ({"question": None}, "it has no text"),
     ],

@@ -12,10 +12,10 @@ from rubrica.education.execute import execute_curriculum
 from rubrica.education.material import QuestionMaterial, case_of
 from rubrica.education.questions import GeneratedQuestion, GenerateQuestionResponse, GenerateQuestionsRequest
 from rubrica.education.records import record_of
-from rubrica.education.row_files import TableRow
 from rubrica.engine.cases import Case
 from rubrica.packs.library import load
 from rubrica.runs.events import RunAdvanced, RunEvent, RunOpened
+from rubrica.runs.files.table_rows import TableRow
 from rubrica.runs.request import CaseChoice, RunRequest
 
 

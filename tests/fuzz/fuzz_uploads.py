@@ -19,9 +19,11 @@ from fuzz_texts import as_bytes, broken, data, json_text, json_texts, scalars, t
 from hypothesis import strategies as st
 
 import rubrica
+from rubrica.education.records import read_records
 from rubrica.engine.cases import BadLine
 from rubrica.model.context import Context
 from rubrica.runs.files.case_source import cases_of, count_cases
+from rubrica.runs.files.xlsx_writer import XlsxWriter
 from rubrica.studio.runs.case_files import keep_upload
 
 CASE: dict[str, Any] = {
@@ -131,6 +133,7 @@ def _uploads() -> Iterator[Check]:
             path.write_bytes(content)
             refused(lambda: count_cases(str(path)))
             refused(lambda: _read_all(path))
+            refused(lambda: list(read_records(path)))
             kept = refused(lambda: keep_upload(place / "runs", f"../odd name{suffix}", content))
             assert kept is None or (place / "runs" / "cases" / kept.name).read_bytes() == content
             assert {one.name for one in place.iterdir()} <= {path.name, "runs"}
@@ -149,10 +152,31 @@ def _read_all(path: Path) -> None:
                 assert isinstance(found.id, str)
 
 
+def _sheet(rows: list[list[Any]], cuts: list[tuple[int, int]]) -> bytes:
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "t.xlsx"
+        with XlsxWriter(path, ["response", "grade", "Question"]) as book:
+            for row in rows:
+                book.write(row)
+        content = bytearray(path.read_bytes())
+    for at, byte in cuts:
+        content[at % len(content)] = byte
+    return bytes(content)
+
+
+_sheets = st.builds(
+    _sheet,
+    st.lists(st.lists(texts | scalars, max_size=4), max_size=4),
+    st.lists(st.tuples(st.integers(0, 5_000), st.integers(0, 255)), max_size=3),
+)
+
+
 _uploaded = st.one_of(
     st.tuples(st.just(".csv"), as_bytes(_csv | broken(_csv, _csv_pieces) | texts)),
     st.tuples(st.sampled_from([".jsonl", ".json"]), as_bytes(_lines | broken(_lines))),
     st.tuples(st.just(".parquet"), _parquets | st.binary(max_size=60)),
+    st.tuples(st.just(".json"), as_bytes(data().map(json_text))),
+    st.tuples(st.just(".xlsx"), _sheets | st.binary(max_size=60)),
 )
 
 TARGETS: tuple[Target, ...] = (

@@ -45,6 +45,7 @@ class Replies:
     texts: Mapping[str, str]
     size: int | None = None
     read: int = 0
+    notes: tuple[str, ...] = ()
 
     def cases(self) -> Iterator[Case | BadLine]:
         for line, (name, text) in enumerate(self.texts.items(), 1):

@@ -73,7 +73,7 @@ def test_other_delimiters_are_seen_from_the_names(tmp_path: Path, delimiter: str
     [
         ('id,response\n1,fine\n2,"never closed\n3,x\n', 3, "never closed"),
         ("id,response\n1,fine\n2,b,c\n", 3, "3 cells under 2 names"),
-        (b"id,response\n1,fine\n2,caf\xe9\n", 3, "not UTF-8"),
+        ("id,response\n1,Größe\n".encode() + b"2,caf\xe9\n", 3, "not UTF-8"),
         ('id,response\n1,fine\n2,"a"b\n4,good\n', 3, "not CSV"),
     ],
 )
@@ -122,10 +122,8 @@ def test_a_parquet_file_that_is_damaged_inside_is_refused(tmp_path: Path, at: in
 
 
 def test_a_csv_file_whose_line_of_names_is_no_csv_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "c.csv"
-    path.write_bytes("response,id\r\n".encode("utf-16"))
     with pytest.raises(RubricaError, match="line of names of the CSV file cannot be read"):
-        read(path)
+        read(table(tmp_path / "c.csv", "response,i\x00d\r1\n"))
 
 
 def test_a_file_that_is_no_parquet_or_has_no_responses_is_refused(tmp_path: Path) -> None:

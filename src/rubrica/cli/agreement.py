@@ -22,6 +22,7 @@ from rubrica.report.figures import count_of, figure, signed
 from rubrica.runs.files.case_source import STDIN, lines_of
 
 from .broken_lines import BrokenLines
+from .figures_table import FiguresTable
 from .levelling import Levelling, axes_of, judge_again, levelled_votes
 from .options import AsJson, ForceOutput, Output, StoredArgument
 from .output_files import STDOUT, json_lines, refuse_same
@@ -266,7 +267,7 @@ def _by_judge(poll: VoteCounts) -> Table:
 
 
 def _table(words: Iterable[str], numbers: Iterable[str]) -> Table:
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    table = FiguresTable()
     for name in words:
         table.add_column(name, overflow="fold")
     for name in numbers:

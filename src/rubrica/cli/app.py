@@ -47,6 +47,7 @@ COMMANDS: Mapping[str, CommandEntry] = {
     "report": CommandEntry("Judge", "Write stored evaluations, or a run with its plots, as one HTML page."),
     "agreement": CommandEntry("Judge", "Show how far judges agree over stored evaluations."),
     "summary": CommandEntry("Runs", "Show a stored run in figures: scores, verdicts, times, cost, outliers."),
+    "export": CommandEntry("Runs", "Write a stored run as a table: CSV, XLSX, Parquet or JSON lines."),
     "compare": CommandEntry("Runs", "Tell what got better or worse from one run to another, and what cannot be told."),
     "baseline": CommandEntry("Runs", "Keep runs as baselines, and fail where a later one got worse beyond noise."),
     "review": CommandEntry("Runs", "Let people score a sample of a run, and hold the judge against them."),

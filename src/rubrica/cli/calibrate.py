@@ -20,6 +20,7 @@ from rubrica.report.figures import figure, signed
 from rubrica.runs.files.case_source import STDIN, LineSource, lines_of
 from rubrica.runs.review.calibration_lesson import CalibrationLesson, document_with, learn_calibration, next_version
 
+from .figures_table import FiguresTable
 from .options import AsJson, Force
 from .output_files import atomic_text_file, refuse_same
 from .screen import echo_json, out, safe
@@ -155,7 +156,7 @@ def _page(lesson: CalibrationLesson, written: str | None) -> Group:
 
 
 def _figures(lesson: CalibrationLesson) -> Table:
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    table = FiguresTable()
     table.add_column("", no_wrap=True)
     table.add_column("dimension", overflow="fold")
     for heading in ("labels", "MAE", "RMSE", "bias", "rank corr."):
@@ -182,7 +183,7 @@ def _changes(before: CalibrationFigures | None, after: CalibrationFigures | None
 
 
 def _judges(calibration: Calibration, reliability: Mapping[str, Mapping[str, CalibrationFigures]]) -> Table:
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    table = FiguresTable()
     for heading in ("dimension", "judge"):
         table.add_column(heading, no_wrap=True)
     for heading in ("labels", "offset", "weight", "alone: RMSE", "rank corr."):
@@ -204,7 +205,7 @@ def _alone(found: CalibrationFigures | None) -> tuple[str, str]:
 
 
 def _people(people: Mapping[str, DimensionRaters]) -> Iterator[RenderableType]:
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    table = FiguresTable()
     for heading in ("dimension", "person"):
         table.add_column(heading, overflow="fold")
     for heading in ("labels", "offset", "spread"):
@@ -227,7 +228,7 @@ def _rank(value: float | None) -> str:
 
 def _choices(found: ChoiceLesson) -> Iterator[RenderableType]:
     if found.weights is not None:
-        table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+        table = FiguresTable()
         table.add_column("choices of", overflow="fold")
         table.add_column("weight", justify="right")
         for judge, weight in found.weights.judges.items():

@@ -14,6 +14,7 @@ from rubrica.runs.compare.measure_comparison import MeasureComparison
 from rubrica.scoring.intervals import Estimate
 
 from .comparison_tables import SIGNS, STYLES, WORDS, comparison_page
+from .figures_table import FiguresTable
 from .screen import note, out, safe, short
 from .stored_run_options import plain_table
 from .verdict_style import bar, share_style, verdict_text
@@ -64,7 +65,7 @@ def _means(trial: Trial) -> Table:
     """Means by dimension and scenario group: dimensions by row, since their names are long."""
     names = {reply.spoken.scenario.title: reply.spoken.scenario.group for reply in trial.replies}
     names |= {spoken.scenario.title: spoken.scenario.group for spoken in trial.missing}
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    table = FiguresTable()
     table.add_column("scenario", no_wrap=True)
     for group in trial.groups:
         table.add_column(Text(safe(names[group])), justify="right", overflow="fold")

@@ -31,6 +31,7 @@ from rubrica.council.result import CouncilResult, name_of
 from rubrica.council.review import AnswerReview
 from rubrica.report.figures import count_of, dollars, duration, figure, signed
 
+from .figures_table import FiguresTable
 from .screen import err, safe, short
 from .verdict_style import bar, share_style
 
@@ -284,7 +285,7 @@ def _rounded(value: float | None) -> str:
 
 
 def _table(words: Iterable[str], numbers: Iterable[str]) -> Table:
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    table = FiguresTable()
     for name in words:
         table.add_column(name, overflow="fold")
     for name in numbers:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import tempfile
 from collections.abc import Sequence
@@ -20,7 +19,7 @@ from rubrica.education.evaluator import RUBRIC
 from rubrica.education.execute import execute_curriculum
 from rubrica.education.material import QuestionMaterial
 from rubrica.education.questions import Difficulty, QuestionType
-from rubrica.education.records import read_records
+from rubrica.education.records import open_records
 from rubrica.education.writing import template
 from rubrica.education.written import WritingTerms, WrittenMaterial
 from rubrica.errors import RubricaError
@@ -48,8 +47,9 @@ from .curriculum_options import (
     WritingJobs,
 )
 from .curriculum_tables import skills_table, trend_table
-from .finished_runs import OFF, PROJECT_FILE, add_finished_run
+from .finished_runs import OFF, add_finished_run, project_file
 from .judge_options import VERDICT_FAILED, BudgetLimit, DryRun, Judges, Limit, Offline, judge_names
+from .mapping_options import KeyBaseNumber, MapPairs, RecordsName, layout_of
 from .options import SettingPairs
 from .run_command_options import Filters, MostFailures, NoResume, RetryErrors, SampleSize
 from .run_messages import RunScreen, end_if_stopped
@@ -86,6 +86,7 @@ EVALUATE_EXAMPLES = """[bold]Examples[/bold]
   rubrica curriculum evaluate questions.jsonl
   rubrica curriculum evaluate questions.csv --grade 4 -J anthropic:claude-haiku-4-5 -o results/bank
   rubrica curriculum evaluate questions.csv -J anthropic:claude-haiku-4-5 --dry-run
+  rubrica curriculum evaluate bank.xlsx --map question=Stem --map answer='Correct Answer' --key-base 1
 
 A record has at least a question; options (a list, a map, or columns option_a,
 option_b, …), answer, explanation, type, difficulty, grade, subject and skill
@@ -193,6 +194,9 @@ def run(
 def evaluate(
     questions: Questions,
     grade: DefaultGrade = None,
+    mapped: MapPairs = None,
+    where: RecordsName = None,
+    key_base: KeyBaseNumber = None,
     rubric: QuestionRubric = RUBRIC,
     settings: SettingPairs = None,
     filters: Filters = None,
@@ -210,7 +214,10 @@ def evaluate(
     baseline: BaselineOutput = DEFAULT_BASELINE,
 ) -> None:
     """Judge questions that exist already."""
-    found = list(read_records(questions, grade))
+    file = open_records(questions, grade, layout_of(mapped, where, key_base))
+    for text in file.notes:
+        note(text)
+    found = list(file.records())
     if not found:
         raise RubricaError(f"{questions} holds no records")
     names = judge_names(judge, offline=offline)
@@ -222,7 +229,12 @@ def evaluate(
     kept = _baseline(output, baseline) if chosen == EVERY_CASE else None
     with ExitStack() as stack:
         request = RunRequest(
-            CaseChoice(str(questions), chosen, material=QuestionMaterial(found, ", ".join(names) or "offline", kept)),
+            CaseChoice(
+                str(questions),
+                chosen,
+                layout=file.layout,
+                material=QuestionMaterial(found, ", ".join(names) or "offline", kept),
+            ),
             output or Path(stack.enter_context(tempfile.TemporaryDirectory())),
             rubric_of(rubric, settings_of(settings or [])),
             JudgeSettings(tuple(names), budget=budget, jobs=jobs, cached=False),
@@ -272,12 +284,13 @@ def _execute(request: RunRequest, noun: str, folder: Path | None, baseline: Path
     if outcome.failed:
         raise typer.Exit(1)
     if folder is not None and str(baseline) != OFF and request.cases.selection == EVERY_CASE:
-        add_finished_run(folder, os.environ.get("RUBRICA_BASELINES", PROJECT_FILE))
+        add_finished_run(folder, project_file())
 
 
 def _baseline(folder: Path | None, path: Path) -> BaselineFile | None:
     """Where a finished run is added; what is not kept is not added either."""
-    return BaselineFile(path) if folder is not None and str(path) != OFF else None
+    is_off = str(path) == OFF or (path == DEFAULT_BASELINE and project_file() == OFF)
+    return BaselineFile(path) if folder is not None and not is_off else None
 
 
 def _terms(model: str, per_skill: int, kind: QuestionType, difficulty: Difficulty) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from rubrica.education.execute import CurriculumOutcome
 from rubrica.report.figures import count_of, dollars
 from rubrica.runs.events import RunEstimate
+from rubrica.runs.files.folder import ERRORS
 
 from .curriculum_tables import all_grades_table, grade_table
 from .judge_options import estimate_sentence, estimate_table
@@ -35,7 +36,8 @@ def tell_grades(outcome: CurriculumOutcome, noun: str, folder: Path | None) -> N
     if failed:
         note(f"{count_of(failed, 'question')} got no score from the judge; --retry-errors asks again", "yellow")
     if unwritten:
-        note(f"{count_of(unwritten, noun)} came to no question", "yellow")
+        where = f"{folder}/{ERRORS} lists them" if folder is not None else "-o DIR keeps a list of them"
+        note(f"{count_of(unwritten, noun)} came to nothing; {where}", "yellow")
     if folder is not None:
         console.print(f"results in {folder}", markup=False, soft_wrap=True)
         tell_next(folder)

@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from rubrica.education.baseline import BASELINE
-from rubrica.education.curriculum import HIGHEST_GRADE
 from rubrica.education.questions import MOST_QUESTIONS, Difficulty, QuestionType
+from rubrica.education.school_grades import HIGHEST_GRADE
 
 from .options import HOW, MODELS, WHAT, WHERE
 
@@ -78,6 +78,9 @@ BaselineOutput = Annotated[
         rich_help_panel=WHERE,
     ),
 ]
-Questions = Annotated[Path, typer.Argument(metavar="QUESTIONS", help="A .jsonl or .csv file, a question a record.")]
+Questions = Annotated[
+    Path,
+    typer.Argument(metavar="QUESTIONS", help="A .jsonl, .json, .csv, .xlsx or .parquet file, a question a record."),
+]
 BaselinePath = Annotated[Path, typer.Argument(metavar="FILE", help="A baseline file.")]
 DEFAULT_BASELINE = Path(BASELINE)

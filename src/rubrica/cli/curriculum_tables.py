@@ -13,6 +13,7 @@ from rubrica.education.results import VERDICTS
 from rubrica.report.figures import count_of, duration
 from rubrica.runs.compare.trend import Trend
 
+from .figures_table import FiguresTable
 from .screen import safe, short
 from .verdict_style import bar, verdict_text
 
@@ -65,7 +66,7 @@ def all_grades_table(together: Data, noun: str) -> Table:
 
 def skills_table(skills: Sequence[Skill]) -> Table:
     """Skills with their grade and id."""
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    table = FiguresTable()
     for name in ("grade", "id", "skill", "unit", "subject"):
         table.add_column(name, justify="right" if name == "grade" else "left")
     for skill in skills:
@@ -76,7 +77,7 @@ def skills_table(skills: Sequence[Skill]) -> Table:
 
 def trend_table(trends: Sequence[Trend]) -> Table:
     """Figures over time, with what the newest is to those before."""
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    table = FiguresTable()
     for name in ("figure", "over time", "latest", "trend", "the latest is"):
         table.add_column(name, justify="right" if name == "latest" else "left")
     for trend in trends:

@@ -17,6 +17,7 @@ from rubrica.model.context import Context
 from rubrica.report.figures import count_of
 from rubrica.runs.batch import Batch
 from rubrica.runs.files.case_source import cases_of
+from rubrica.runs.files.layout import AS_IT_IS, FileLayout
 from rubrica.runs.request import JudgeSettings
 from rubrica.runs.rubrics import RunRubrics
 from rubrica.runs.summary.tally import RunTally
@@ -41,6 +42,7 @@ from .judge_options import (
     refuse_unknown,
     split_list,
 )
+from .mapping_options import KeyBaseNumber, MapPairs, RecordsName, layout_of, offering_map
 from .options import (
     HOW,
     MODELS,
@@ -54,7 +56,7 @@ from .options import (
     Response,
     SettingPairs,
 )
-from .output import Destinations, deliver, judge_file
+from .output import CaseFilePart, Destinations, deliver, judge_file
 from .output_files import refuse_same
 from .screen import out
 from .sources import context_of, gives_text, rubric_of, settings_of, single_context
@@ -70,7 +72,8 @@ Cases = Annotated[
     str | None,
     typer.Argument(
         metavar="CASES.jsonl",
-        help="One JSON object a line with prompt, response and context, or .csv or .parquet; - reads standard input.",
+        help="One JSON object a line with prompt, response and context; or .json, .csv, .xlsx, .parquet; - reads "
+        "standard input.",
     ),
 ]
 Report = Annotated[
@@ -126,6 +129,9 @@ def eval(
     prompt: Prompt = None,
     response: Response = None,
     context: ContextPairs = None,
+    mapped: MapPairs = None,
+    records: RecordsName = None,
+    key_base: KeyBaseNumber = None,
     limit: Limit = None,
     rubric: RubricName = None,
     settings: SettingPairs = None,
@@ -159,7 +165,7 @@ def eval(
         raise typer.BadParameter("goes with --server URL", param_hint="--keep")
     if not names and (repeats is not None or budget is not None or dry_run or record is not None):
         raise typer.BadParameter("goes with --judge MODEL", param_hint="--repeats, --budget, --dry-run, --record")
-    what = EvalInput(cases, prompt, response, context_of(context or []), limit)
+    what = EvalInput(cases, prompt, response, context_of(context or []), limit, layout_of(mapped, records, key_base))
     if what.single == (cases is not None):
         wanted = "give --response TEXT, or a file of cases" + (", not both" if what.single else "")
         raise typer.BadParameter(wanted, param_hint="CASES.jsonl")
@@ -195,6 +201,7 @@ class EvalInput:
     response: str | None
     extra: dict[str, Any]  # context of every case
     limit: int | None
+    layout: FileLayout = AS_IT_IS
 
     @property
     def single(self) -> bool:
@@ -244,7 +251,9 @@ def _judge(
                 out().print(card(evaluation))
         elif what.cases is not None:
             evaluator = asked.evaluator if asked is not None else None
-            judge_file(what.cases, Batch(run_rubrics, tally, BrokenLines(), what.extra, evaluator), to, what.limit)
+            with offering_map(["eval", what.cases, *(("-r", by.name) if by.name is not None else ())], given):
+                file = CaseFilePart(what.cases, what.layout, what.limit)
+                judge_file(file, Batch(run_rubrics, tally, BrokenLines(), what.extra, evaluator), to)
             refuse_unknown(watched, run_rubrics.rubrics.values())
 
 
@@ -269,7 +278,7 @@ def _count(jury: JurySession, run_rubrics: RunRubrics, what: EvalInput) -> None:
     if what.single:
         tally.add(jury.evaluate(run_rubrics.plan(None), what.context()))
     elif what.cases is not None:
-        with cases_of(what.cases) as file:
+        with cases_of(what.cases, what.layout) as file:
             batch = Batch(run_rubrics, tally, BrokenLines(), what.extra, jury.evaluator)
             for _ in batch.evaluations(islice(file.cases(), what.limit)):
                 pass

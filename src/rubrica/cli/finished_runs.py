@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
@@ -15,7 +16,7 @@ from rubrica.runs.stored import StoredRun
 from .options import WHERE
 from .screen import note
 
-OFF = "off"
+OFF, VARIABLE = "off", "RUBRICA_BASELINES"
 PROJECT_FILE = str(DEFAULT_FILE)
 
 BaselinesFile = Annotated[
@@ -23,12 +24,17 @@ BaselinesFile = Annotated[
     typer.Option(
         "--baseline",
         metavar="FILE.json|off",
-        envvar="RUBRICA_BASELINES",
+        envvar=VARIABLE,
         show_envvar=False,
         help="Where the finished run is added, for `rubrica baseline`; off: nowhere.",
         rich_help_panel=WHERE,
     ),
 ]
+
+
+def project_file() -> str:
+    """The file of the project, for commands that have another one of their own."""
+    return os.environ.get(VARIABLE) or PROJECT_FILE
 
 
 def add_finished_run(folder: Path, file: str) -> None:

@@ -8,7 +8,6 @@ from typing import Annotated
 
 import typer
 from rich.console import Group
-from rich.table import Table
 from rich.text import Text
 
 from rubrica.gateway.price_list import PASS_SHARE, PriceList, RequestPrice, price_list
@@ -16,6 +15,7 @@ from rubrica.gateway.settings import GatewaySettings
 from rubrica.llm.settings import Settings
 from rubrica.report.figures import count_of
 
+from .figures_table import FiguresTable
 from .options import AsJson
 from .screen import echo_json, out, program, safe
 
@@ -28,7 +28,7 @@ PassShare = Annotated[
 
 def print_quote(found: PriceList, settings: GatewaySettings) -> Group:
     """The prices as a table, and what follows from them."""
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    table = FiguresTable()
     for name in ("answer", "passed", "escalated", "tier-1 alone", "must pass", "saved on 1,000"):
         table.add_column(name, justify="right", no_wrap=True)
     for request in found.requests:

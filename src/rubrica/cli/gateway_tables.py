@@ -21,6 +21,7 @@ from rubrica.gateway.learned_gate.learn import LearnedGate
 from rubrica.gateway.tuning import Proposal
 from rubrica.scoring.intervals import Estimate
 
+from .figures_table import FiguresTable
 from .screen import safe
 
 NOTHING = "–"
@@ -225,7 +226,7 @@ def _experiment(found: Comparisons | None) -> Table:
 
 def _table(*columns: str, head: bool = True) -> Table:
     """A plain table; a column whose name begins with > holds numbers."""
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", show_header=head)
+    table = FiguresTable(show_header=head)
     for column in columns:
         table.add_column(column.removeprefix(">"), justify="right" if column.startswith(">") else "left")
     return table

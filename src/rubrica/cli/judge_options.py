@@ -20,6 +20,7 @@ from rubrica.runs.judging import open_jury
 from rubrica.runs.request import JudgeSettings
 from rubrica.runs.rubrics import all_labels
 
+from .figures_table import FiguresTable
 from .options import HOW, MODELS, WHAT
 from .screen import note, safe
 
@@ -131,8 +132,8 @@ def estimate_sentence(estimate: RunEstimate) -> str:
 
 def estimate_table(models: Iterable[CostEstimate], who: str = "judge") -> Table:
     """What a dry run counted; on a narrow screen the models' names give way, not the figures."""
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
-    table.add_column(who, overflow="fold")
+    table = FiguresTable()
+    table.add_column(who)
     for name in ("calls", "tokens in (about)", "out (about)", "price (about)"):
         table.add_column(name, justify="right", no_wrap=True)
     for row in models:

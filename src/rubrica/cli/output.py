@@ -14,6 +14,7 @@ from rubrica.model.evaluation import Evaluation
 from rubrica.report.page import write_report
 from rubrica.runs.batch import Batch
 from rubrica.runs.files.case_source import CaseSource, LineSource, cases_of
+from rubrica.runs.files.layout import AS_IT_IS, FileLayout
 from rubrica.runs.rubrics import RunRubrics
 from rubrica.runs.summary.tally import RunTally
 
@@ -39,13 +40,22 @@ class Destinations:
         return self.as_json or self.output == STDOUT
 
 
-def judge_file(source: str, batch: Batch, to: Destinations, limit: int | None) -> None:
-    """Judge the cases of a file, or its first ones, then tell what the run came to."""
+@dataclass(frozen=True, slots=True)
+class CaseFilePart:
+    """The cases of a file, or its first ones."""
+
+    source: str
+    layout: FileLayout = AS_IT_IS
+    limit: int | None = None
+
+
+def judge_file(what: CaseFilePart, batch: Batch, to: Destinations) -> None:
+    """Judge cases, then tell what the run came to."""
     tally = batch.tally
     try:
         with (
-            cases_of(source) as file,
-            closing(batch.evaluations(islice(file.cases(), limit))) as evaluations,  # stopped, none is left under way
+            _opened(what) as file,
+            closing(batch.evaluations(islice(file.cases(), what.limit))) as evaluations,  # none is left under way
             _progress(file, tally, quiet=to.printed and sys.stdout.isatty()) as watched,
         ):
             deliver(watched(evaluations), to, batch.run_rubrics)
@@ -59,6 +69,14 @@ def judge_file(source: str, batch: Batch, to: Destinations, limit: int | None) -
         note(tally_sentence(tally))
     else:
         out().print(tally_page(tally))
+
+
+@contextmanager
+def _opened(what: CaseFilePart) -> Iterator[CaseSource]:
+    with cases_of(what.source, what.layout) as file:
+        for text in file.notes:
+            note(text)
+        yield file
 
 
 def deliver(evaluations: Iterator[Evaluation], to: Destinations, run_rubrics: RunRubrics) -> None:

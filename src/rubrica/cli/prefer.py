@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.table import Table
 from rich.text import Text
 
 from rubrica.engine.cases import BadLine
@@ -21,6 +20,7 @@ from rubrica.runs.files.case_source import lines_of
 from rubrica.runs.request import JudgeSettings
 
 from .broken_lines import BrokenLines
+from .figures_table import FiguresTable
 from .judge_options import BudgetLimit, DryRun, Jobs, Judges, NoCache, estimate_table, judge_names, open_judging
 from .options import HOW, MODELS, WHAT, WHERE, ForceOutput, Prompt
 from .output_files import atomic_text_file, refuse_same
@@ -181,7 +181,7 @@ def _show(found: Found, written: str | None) -> None:
     if len(found) == 1:
         _show_one(*found[0])
     else:
-        table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+        table = FiguresTable()
         for name in ("id", "better"):
             table.add_column(name, overflow="fold")
         table.add_column("confidence", justify="right")

@@ -20,6 +20,7 @@ from rubrica.report.figures import count_of
 from rubrica.runs.files.case_source import LineSource, lines_of
 
 from .broken_lines import BrokenLines
+from .figures_table import FiguresTable
 from .options import ForceOutput, Output, PrintJson, SettingPairs, StoredArgument
 from .output_files import STDOUT, JsonLines, json_lines, refuse_same
 from .screen import note, out
@@ -85,7 +86,7 @@ def _rejudge_all(plan: Plan, lines: LineSource, sinks: list[JsonLines], complain
 
 
 def _table(changes: Changes, plan: Plan) -> Table:
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    table = FiguresTable()
     table.add_column("before", no_wrap=True)
     table.add_column("", no_wrap=True)
     table.add_column(f"under {plan.rubric.reference}", no_wrap=True)

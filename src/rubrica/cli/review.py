@@ -24,6 +24,7 @@ from rubrica.runs.review.questions import Form, sheet_html, sheet_markdown, writ
 from rubrica.runs.review.sampling import STRATA, DrawnEvaluation, draw
 from rubrica.runs.stored import StoredRun
 
+from .figures_table import FiguresTable
 from .options import AsJson, Force
 from .output_files import atomic_text_file, refuse_same
 from .screen import echo_json, note, out, program, safe, short
@@ -202,7 +203,7 @@ def _way_back(run: str, files: _Files | None, database: str | None) -> str:
 
 
 def _drawn_page(drawn: Sequence[DrawnEvaluation], files: _Files | None, added: int | None, back: str) -> Group:
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    table = FiguresTable()
     table.add_column("stratum", overflow="fold")
     table.add_column("drawn", justify="right", no_wrap=True)
     counts = Counter(one.stratum for one in drawn)
@@ -341,7 +342,7 @@ def _page(found: ReviewedRun, measured: Sequence[QuestionAgreement], verdicts: V
 
 
 def _figures(measured: Sequence[QuestionAgreement]) -> Table:
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    table = FiguresTable()
     several = len({one.rubric for one in measured}) > 1
     if several:
         table.add_column("rubric", overflow="fold")

@@ -30,6 +30,7 @@ from .judge_options import (
     refuse_unknown,
     split_list,
 )
+from .mapping_options import KeyBaseNumber, MapPairs, RecordsName, layout_of, offering_map
 from .options import ContextPairs, SettingPairs
 from .run_command_options import (
     CasesFile,
@@ -70,6 +71,9 @@ def run(
     rubric: RubricName = None,
     settings: SettingPairs = None,
     context: ContextPairs = None,
+    mapped: MapPairs = None,
+    records: RecordsName = None,
+    key_base: KeyBaseNumber = None,
     filters: Filters = None,
     sample: SampleSize = None,
     limit: Limit = None,
@@ -106,7 +110,7 @@ def run(
         raise typer.BadParameter("standard input is read only once; write a share such as 5%", param_hint="--sample")
     refuse_unknown(watched, [given] if given is not None else [])
     request = RunRequest(
-        CaseChoice(cases, chosen, context_of(context or []), repeat),
+        CaseChoice(cases, chosen, context_of(context or []), repeat, layout=layout_of(mapped, records, key_base)),
         Path(output),
         given,
         JudgeSettings(tuple(names), repeats, budget, jobs, cached=not no_cache, seed=seed),
@@ -115,7 +119,8 @@ def run(
         max_failures=max_failures,
         bulk=bulk,
     )
-    with RunScreen(request.folder) as screen:
+    command = ["run", cases, *(("-r", rubric) if rubric is not None else ()), "-o", output]
+    with RunScreen(request.folder) as screen, offering_map(command, given):
         if dry_run:
             estimate = estimate_run(request, screen)
             out().print(estimate_table(estimate.models))

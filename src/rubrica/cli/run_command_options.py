@@ -11,7 +11,8 @@ from .options import MODELS, WHAT, WHERE
 CasesFile = Annotated[
     str,
     typer.Argument(
-        metavar="CASES", help="A .jsonl, .csv or .parquet file with prompt, response and context; - reads JSON lines."
+        metavar="CASES",
+        help="A .jsonl, .json, .csv, .xlsx or .parquet file with prompt, response and context; - reads JSON lines.",
     ),
 ]
 Folder = Annotated[str, typer.Option("--output", "-o", metavar="DIR", help="The run's folder.", rich_help_panel=WHERE)]

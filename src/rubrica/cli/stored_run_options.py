@@ -14,6 +14,7 @@ from rubrica.report.figures import figure
 from rubrica.runs.stored import StoredRun
 
 from .broken_lines import BrokenLines
+from .figures_table import FiguresTable
 
 STEP_SUMMARY = "GITHUB_STEP_SUMMARY"
 RUN_HELP = "A run's folder, or a file of stored evaluations."
@@ -56,7 +57,7 @@ def format_figure(value: float | None) -> str:
 
 def plain_table(words: tuple[str, ...], numbers: tuple[str, ...], last: tuple[str, ...] = ()) -> Table:
     """A table without lines: words to the left, numbers to the right."""
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    table = FiguresTable()
     for name in words:
         table.add_column(name, overflow="fold")
     for name in numbers:

@@ -10,6 +10,7 @@ from rubrica.model.evaluation import Cost, total_cost
 from rubrica.report.figures import count_of, dollars, duration, figure
 from rubrica.runs.summary.tally import MISMATCHES_KEPT, RunningFigures, RunTally
 
+from .figures_table import FiguresTable
 from .screen import safe, short
 from .verdict_style import bar, verdict_text
 
@@ -32,7 +33,7 @@ def tally_page(tally: RunTally, said: str | None = None) -> Group:
 
 
 def _costs(tally: RunTally) -> Table:
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    table = FiguresTable()
     for name in ("judged dimension", "tokens in", "out", "cost", "mean time"):
         table.add_column(name, justify="left" if name == "judged dimension" else "right", no_wrap=True)
     for name, bill in tally.bills.items():
@@ -63,7 +64,7 @@ def tally_sentence(tally: RunTally) -> str:
 
 
 def _verdicts(tally: RunTally) -> Table:
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    table = FiguresTable()
     table.add_column("rubric", no_wrap=True)
     table.add_column("verdict", no_wrap=True)
     table.add_column("cases", justify="right", no_wrap=True)
@@ -96,7 +97,7 @@ def _spread(figures: RunningFigures) -> str:
 
 
 def _weakest(tally: RunTally) -> Table:
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    table = FiguresTable()
     table.add_column("lowest scores", no_wrap=True, max_width=28)
     table.add_column("score", justify="right", no_wrap=True)
     table.add_column("", no_wrap=True)

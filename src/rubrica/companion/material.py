@@ -193,6 +193,7 @@ class _Replies:
     spoken: Sequence[SpokenTurn]
     size: int | None = None
     read: int = 0
+    notes: tuple[str, ...] = ()
 
     def cases(self) -> Iterator[Case | BadLine]:
         for number, turn in enumerate(self.spoken, 1):

@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from rubrica.errors import Problem, RubricaError
+from rubrica.runs.files.row_source import open_rows
 
 from .questions import Difficulty, GenerateQuestionsRequest, QuestionType
-from .row_files import read_rows
+from .school_grades import HIGHEST_GRADE, grade_of
 
 BUNDLED = "curriculum.jsonl"
 MOST_PROBLEMS = 10
-HIGHEST_GRADE = 13
 LANGUAGE = "english"
 
 _NAMES = {
@@ -87,12 +87,13 @@ def read_curriculum(path: str | Path) -> tuple[Skill, ...]:
     path = Path(path)
     skills: list[Skill] = []
     problems: list[Problem] = []
-    for row in read_rows(path):
-        found = Problem(row.fault) if row.fault else _skill(row.data)
-        if isinstance(found, Problem):
-            problems.append(replace(found, line=row.line, file=str(path)))
-        else:
-            skills.append(found)
+    with open_rows(str(path)) as source:
+        for row in source.rows():
+            found = Problem(row.fault) if row.fault else _skill(row.data)
+            if isinstance(found, Problem):
+                problems.append(replace(found, line=row.line, file=str(path)))
+            else:
+                skills.append(found)
     if problems:
         told = [str(problem) for problem in problems[:MOST_PROBLEMS]]
         told += [f"… and {len(problems) - MOST_PROBLEMS} more"] if len(problems) > MOST_PROBLEMS else []
@@ -122,24 +123,6 @@ def select_skills(skills: Sequence[Skill], grades: Sequence[int], most: int | No
     return tuple(
         skill for grade in grades for skill in skills if skill.grade == grade and (most is None or skill.index <= most)
     )
-
-
-def grade_of(value: object) -> int | None:
-    """A grade as files write it: 3, "3", "Grade 3", "K"; None where it is none.
-
-    >>> [grade_of(value) for value in (3, "3", "Grade 3", "K", "4th", "", 99)]
-    [3, 3, 3, 0, 4, None, None]
-    """
-    if isinstance(value, bool) or value is None:
-        return None
-    text = str(value).strip().lower().removeprefix("grade").strip(" -_.")
-    if text in ("k", "kg", "kindergarten"):
-        return 0
-    text = text.removesuffix(".0")
-    digits = text.rstrip("stndrh") if text[:1].isdigit() else text
-    if not digits.isascii() or not digits.isdigit():
-        return None
-    return number if (number := int(digits[:6])) <= HIGHEST_GRADE else None
 
 
 def _skill(data: Mapping[str, Any]) -> Skill | Problem:

@@ -14,6 +14,7 @@ import msgspec
 from rubrica.engine.cases import BadLine, Case
 from rubrica.errors import ContextError
 from rubrica.model.context import Context
+from rubrica.runs.batch import BadCase
 from rubrica.runs.files.append_only import finished_lines
 from rubrica.runs.files.case_source import CaseSource
 from rubrica.runs.files.folder import ERRORS
@@ -35,6 +36,7 @@ class QuestionSource:
     records: Sequence[FoundRecord]
     size: int | None = None
     read: int = 0  # records
+    notes: tuple[str, ...] = ()
 
     def cases(self) -> Iterator[Case | BadLine]:
         for record in self.records:
@@ -64,20 +66,22 @@ class QuestionMaterial(RunMaterial):
         """Write the records of every grade and their summaries, and add the outcome to the baseline file."""
         terms = OutputTerms(self.model, now, self.failures(folder), line_by_case(self.records))
         self.summary, entry = write_outputs(folder, terms)
-        if self.baseline is not None and entry is not None and self.baseline.add_run(entry):
+        whole = not self.summary["overall"]["failed_questions"]  # what a judge left open would pass for a change
+        if self.baseline is not None and entry is not None and whole and self.baseline.add_run(entry):
             return [f"added to {self.baseline.path}"]
         return ()
 
     def failures(self, folder: Path) -> Sequence[FailedPiece]:
         """What came to no evaluation: lines that are no questions, and questions that could not be judged at all."""
-        by_line = {record.line: record for record in self.records}
+        errors = [msgspec.json.decode(line) for line in finished_lines(folder / ERRORS)]
+        lines = {told["line"] for told in errors if told["case"] is None}
+        cases = {told["case"]: str(told["error"]) for told in errors if told["case"] is not None}
         found = []
-        for line in finished_lines(folder / ERRORS):
-            told = msgspec.json.decode(line)
-            record = by_line.get(told["line"])
-            if record is not None:
+        for record in self.records:
+            reason = record.reason if isinstance(record, RefusedRecord) else cases.get(record.id)
+            if reason is not None and (isinstance(record, QuestionRecord) or record.line in lines):
                 place = {"record_id": record.id, "line": record.line}
-                found.append(FailedPiece(record.id, record.grade, str(told["error"]), place))
+                found.append(FailedPiece(record.id, record.grade, reason, place))
         return found
 
 
@@ -96,7 +100,7 @@ def case_of(record: FoundRecord) -> Case | BadLine:
         }
         return Case(record.id, record.line, Context.of(whole))
     except ContextError as error:
-        return BadLine(record.line, str(error))
+        return BadCase(record.line, str(error), record.id)
 
 
 def plain_request(request: GenerateQuestionsRequest) -> dict[str, Any]:

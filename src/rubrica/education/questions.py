@@ -28,13 +28,14 @@ TYPE_WORDS: Mapping[QuestionType, str] = {
     "mixed": "",
 }
 
-_OTHER_NAMES = {
+OTHER_NAMES = {
     "question": ("question_text", "stem", "text"),
     "options": ("choices", "answer_options", "alternatives"),
     "answer": ("correct_answer", "correct_option", "answer_key", "correct", "key"),
     "explanation": ("rationale", "solution"),
     "type": ("question_type",),
 }
+"""What others call the fields of a question."""
 _ALT_NAMES = ("alt", "alt_text", "image_alt", "image_description", "caption")
 _IMAGE_NAMES = ("image", "image_url", "images", "image_urls")
 
@@ -99,7 +100,7 @@ class GeneratedQuestion(BaseModel):
         if not isinstance(data, Mapping):
             return data
         named = _readable(dict(data))
-        for ours, others in _OTHER_NAMES.items():
+        for ours, others in OTHER_NAMES.items():
             if named.get(ours) is None:
                 found = next((name for name in others if named.get(name) is not None), None)
                 if found is not None:

@@ -1,134 +1,173 @@
-"""Questions that exist already: records of any usual shape, each a request and a question, or refused with a reason."""
+"""Files of questions as teachers have them: which column is what is guessed and told, and keys are read alike."""
 
 from __future__ import annotations
 
-import hashlib
-import json
-import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
+
+from pydantic_core import from_json
 
 from rubrica.errors import InputError
+from rubrica.runs.files.column_names import QUESTION_NAMES, guess_columns, option_columns
+from rubrica.runs.files.json_lists import record_list
+from rubrica.runs.files.layout import AS_IT_IS, LOOKED_AT, FileLayout, columns_of, told_columns
+from rubrica.runs.files.question_cells import QuestionCells
+from rubrica.runs.files.row_source import CsvLines, XlsxSource, open_rows
+from rubrica.runs.files.table_rows import TableRow
 
-from .curriculum import grade_of
-from .questions import Difficulty, GeneratedQuestion, GenerateQuestionsRequest, QuestionType
-from .row_files import TableRow, read_rows
+from .question_records import (
+    ABOUT_NAMES,
+    KNOWN_NAMES,
+    PLAIN_CELLS,
+    QuestionRecord,
+    RefusedRecord,
+    question_cells,
+    record_of,
+)
+from .questions import GeneratedQuestion
 
-_ABOUT = ("instructions", "prompt", "query", "lesson_title", "topic", "skill", "standard")
-_SKILL = ("skill", "skill_description", "substandard_description", "lesson_title", "standard")
-_OWN = {
-    *("id", "grade", "grade_level", "subject", "language", "request", "timestamp", "skill_index", "substandard_id"),
-    *("unit_name", "question_index", "question_count", "skill_key", "case", "line", "record_id", "duration", "success"),
-    *("error", "question_evaluation", "overall_evaluation", *_ABOUT, *_SKILL),
-}
-"""Keys of a record that are about the question, not of it."""
+__all__ = ["QuestionRecord", "RecordFile", "RefusedRecord", "open_records", "read_records", "record_of"]
 
-_IDS = ("id", "record_id", "case")
-"""Keys that name a record: its own id, or what a run called it."""
-
-_LETTERED = re.compile(r"(?:option|choice|answer)?[ _-]?([a-hA-H])")
-_BETWEEN = re.compile(r"\s*[|\n]\s*")
-_KINDS = {"multiple choice": "mcq", "multiple-choice": "mcq", "multiple_choice": "mcq", "fill in": "fill-in"}
-
-
-@dataclass(frozen=True, slots=True)
-class QuestionRecord:
-    """One question as a file holds it."""
-
-    line: int
-    id: str
-    grade: int | None  # None: the record does not say, and nobody else did
-    request: GenerateQuestionsRequest
-    question: GeneratedQuestion
-    place: Mapping[str, Any]
+_AROUND = ("grade", "grade_level", "subject", "language", "skill", "topic", "instructions", "request")
+"""What a document says of all its questions."""
+_NEEDED = ("question", "options", "answer")
 
 
 @dataclass(frozen=True, slots=True)
-class RefusedRecord:
-    """A record that cannot be judged, and why."""
+class RecordFile:
+    """A file of questions, and how it is read."""
 
-    line: int
-    id: str
-    reason: str
-    grade: int | None = None
+    path: Path
+    layout: FileLayout = AS_IT_IS  # as it was given, and what was guessed
+    cells: QuestionCells = PLAIN_CELLS
+    notes: tuple[str, ...] = ()  # what is worth telling before the work begins
+    grade: int | None = None  # of records that name none
+
+    def records(self) -> Iterator[QuestionRecord | RefusedRecord]:
+        """The records, one after the other."""
+        for row in _rows(self.path, self.layout):
+            yield record_of(row, self.grade, self.cells)
 
 
-def read_records(path: Path, grade: int | None = None) -> Iterator[QuestionRecord | RefusedRecord]:
-    """The records of a file, JSON lines or CSV. `grade` holds for those that name none."""
-    for row in read_rows(path):
-        yield record_of(row, grade)
+def open_records(path: Path, grade: int | None = None, layout: FileLayout = AS_IT_IS) -> RecordFile:
+    """Look at a file: which columns there are, what each of them is, and how keys count.
 
-
-def record_of(row: TableRow, grade: int | None = None) -> QuestionRecord | RefusedRecord:
-    """A record, or why it is none.
-
-    >>> record_of(TableRow(1, {"question": "2 + 2?", "option_a": "4", "option_b": "5", "answer": "A"})).question.options
-    {'A': '4', 'B': '5'}
+    An InputError says what cannot be told, and the way out.
     """
-    data = row.data
-    given = next((str(data[name]) for name in _IDS if data.get(name) not in (None, "")), "")
-    own_id = given or f"line {row.line}"
-    if row.fault:
-        return RefusedRecord(row.line, own_id, row.fault, grade)
-    said = next((data[name] for name in ("grade", "grade_level") if data.get(name) not in (None, "")), None)
-    found = grade_of(said) if said is not None else grade
-    if said is not None and found is None:
-        return RefusedRecord(row.line, own_id, f"grade {said!r} is no grade (write a number, or K)", grade)
-    try:
-        question = GeneratedQuestion.of(_question(data))
-        request = _request(data, question, found)
-    except (InputError, ValueError) as error:
-        return RefusedRecord(row.line, own_id, str(error), found)
-    own_id = given or content_name(request, question)
-    place = {name: data.get(name) for name in ("skill_index", "substandard_id", "lesson_title", "unit_name")}
-    return QuestionRecord(row.line, own_id, found, request, question, {**place, "record_id": own_id})
-
-
-def content_name(request: GenerateQuestionsRequest, question: GeneratedQuestion) -> str:
-    """What a question is called that has no id: by what it says, so that it is found again wherever it stands."""
-    said = json.dumps([request.model_dump(mode="json"), question.plain], sort_keys=True)
-    return f"q-{hashlib.sha256(said.encode()).hexdigest()[:10]}"
-
-
-def _question(data: Mapping[str, Any]) -> dict[str, Any]:
-    """What of a record is the question itself: the object under `question`, or what is not about it."""
-    inner = data.get("question")
-    if isinstance(inner, Mapping):
-        return dict(inner)
-    question = {name: value for name, value in data.items() if name not in _OWN}
-    options = question.get("options")
-    if isinstance(options, str):
-        question["options"] = [part for part in _BETWEEN.split(options.strip()) if part]
-    elif options is None:
-        lettered = {match[1].upper(): name for name in question if (match := _LETTERED.fullmatch(name))}
-        if len(lettered) > 1:
-            question["options"] = {letter: question.pop(lettered[letter]) for letter in sorted(lettered)}
-    return question
-
-
-def _request(data: Mapping[str, Any], question: GeneratedQuestion, grade: int | None) -> GenerateQuestionsRequest:
-    """What the question was written for, as far as the record tells."""
-    asked = data["request"] if isinstance(data.get("request"), Mapping) else {}
-    told = {**data, **asked}
-    kind = _KINDS.get(question.kind, question.kind)
-    difficulty = (question.difficulty or "").strip().lower()
-    return GenerateQuestionsRequest(
-        grade=grade,
-        subject=_text(told, ("subject",))[:100],
-        language=_text(told, ("language",))[:60] or "english",
-        question_type=_one_of(_text(asked, ("question_type",)) or kind, get_args(QuestionType)),
-        difficulty=_one_of(_text(asked, ("difficulty",)) or difficulty, get_args(Difficulty)),
-        instructions=_text(told, _ABOUT)[:4000],
-        skill=_text(told, _SKILL)[:4000],
+    with open_rows(str(path), layout.records) as source:
+        notes, named = list(source.notes), source.columns()
+    inside = [name for name in columns_of(_first(path, layout)) if name not in named]
+    columns = [*named, *inside]
+    layout.check(columns)
+    columns_read, told = _guessed(path, columns, layout)
+    settled = replace(layout, columns={**columns_read, **layout.columns})
+    cells = QuestionCells.of(
+        (question_cells(row.data) for row in _rows(path, settled) if not row.fault), layout.key_base
     )
+    if cells.base is not None and layout.key_base is None:
+        told.append(f"keys are numbers, and the first option is {cells.base}; change with --key-base")
+    return RecordFile(path, settled, cells, (*notes, *told), grade)
 
 
-def _one_of(said: str, known: tuple[Any, ...]) -> Any:
-    """A word of a closed set; anything else asks for nothing in particular."""
-    return said if said in known else "mixed"
+def read_records(
+    path: Path, grade: int | None = None, layout: FileLayout = AS_IT_IS
+) -> Iterator[QuestionRecord | RefusedRecord]:
+    """The records of a file. `grade` holds for those that name none."""
+    return open_records(path, grade, layout).records()
 
 
-def _text(data: Mapping[str, Any], names: tuple[str, ...]) -> str:
-    return next((str(data[name]).strip() for name in names if isinstance(data.get(name), str | int)), "")
+def _guessed(path: Path, columns: list[str], layout: FileLayout) -> tuple[dict[str, str], list[str]]:
+    """The columns of fields that are not mapped, and what to tell of them."""
+    guess = guess_columns(columns, QUESTION_NAMES, layout.columns)
+    told = []
+    for name, fitting in guess.unsure.items():
+        if any(column in KNOWN_NAMES for column in fitting):
+            continue  # they are read by their own names
+        said = f"{name} may be {' or '.join(fitting)} (say which: --map {name}={_quoted(fitting[0])})"
+        if name in _NEEDED:
+            raise InputError(f"{path.name}: {said}")
+        told.append(f"{said}; it is left out")
+    found = dict(guess.columns)
+    options = option_columns(columns)
+    if "options" not in layout.columns and "options" not in found and options:
+        found["options"] = ",".join(options.values())
+    if columns and "question" not in layout.columns and not _has_question(columns, found, guess.unsure):
+        raise InputError(
+            f"{path.name} has no column that looks like a question; it has {told_columns(columns)} "
+            "(say which: --map question=COLUMN --map answer=COLUMN)"
+        )
+    renamed = {name: column for name, column in found.items() if name != column and column not in ABOUT_NAMES}
+    if renamed:
+        said = ", ".join(f"{name} ← {column}" for name, column in renamed.items())
+        told.append(f"{said}; change with --map")
+    return renamed, told
+
+
+def _has_question(columns: list[str], found: Mapping[str, str], unsure: Mapping[str, Any]) -> bool:
+    return "question" in found or "question" in unsure or any(name.startswith("question.") for name in columns)
+
+
+def _first(path: Path, layout: FileLayout) -> list[TableRow]:
+    rows = _rows(path, FileLayout(records=layout.records))
+    return [row for row, _ in zip(rows, range(LOOKED_AT), strict=False) if not row.fault]
+
+
+def _rows(path: Path, layout: FileLayout) -> Iterator[TableRow]:
+    """The rows of a file under the names of fields. One that holds a response becomes a row for each question of it."""
+    with open_rows(str(path), layout.records) as source:
+        value: Callable[[Any], Any] = _cell_value if isinstance(source, CsvLines | XlsxSource) else lambda cell: cell
+        for row in source.rows():
+            if row.fault:
+                yield row
+                continue
+            for one in _questions_of(row):
+                data = {name: value(cell) for name, cell in layout.apply(one.data).items()}
+                kept = {name: found for name, found in data.items() if found not in (None, "")}
+                around = {name: one.around[name] for name in _AROUND if name in one.around}
+                yield replace(one, data={**around, **kept})
+
+
+def _questions_of(row: TableRow) -> list[TableRow]:
+    """The row itself, or those of the questions in a response that it holds."""
+    asks = any(isinstance(row.data.get(name), str) for name in ("question", "stem", "question_text"))
+    if asks or not any(isinstance(value, dict | list) for value in row.data.values()) or _is_question(row.data):
+        return [row]
+    try:
+        found = record_list(row.data)
+    except InputError:
+        return [row]
+    if not found.path or not all(isinstance(one, Mapping) and _is_question(one) for one in found.records):
+        return [row]
+    around = {**row.around, **found.around}
+    own = row.data.get("id") or row.data.get("request_id")  # without either, questions go by what they say
+    return [
+        TableRow(row.line, {**({"id": f"{own}/{place}"} if own else {}), **one}, around=around)
+        for place, one in enumerate(found.records)
+    ]
+
+
+def _is_question(data: Mapping[str, Any]) -> bool:
+    try:
+        GeneratedQuestion.of(question_cells(data))
+    except InputError:
+        return False
+    return True
+
+
+def _cell_value(cell: Any) -> Any:
+    """A cell without space around it; one that holds a list or an object is read as one."""
+    if not isinstance(cell, str):
+        return cell
+    text = cell.strip()
+    if text[:1] in ("[", "{"):
+        try:
+            return from_json(text, allow_inf_nan=False)
+        except ValueError:
+            return text  # a text that begins with a bracket
+    return text
+
+
+def _quoted(name: str) -> str:
+    return f'"{name}"' if " " in name else name

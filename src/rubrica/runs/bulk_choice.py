@@ -9,6 +9,8 @@ from rubrica.engine.plan import Plan
 from rubrica.errors import RubricaError
 from rubrica.extras import MissingExtraError, requires
 
+from .files.layout import AS_IT_IS
+from .files.row_source import is_plain
 from .request import EVERY_CASE, RunRequest
 
 SMALL = 1_000_000  # bytes
@@ -32,10 +34,11 @@ def takes_bulk(request: RunRequest, plan: Plan | None) -> bool:
             raise
         return False
     everything = cases.material is None and cases.selection == EVERY_CASE and not cases.context and cases.repeat == 1
+    everything = everything and cases.layout == AS_IT_IS and is_plain(cases.source)
     possible = plan is not None and everything and serves(plan, source)
     if asked and not possible:
         raise RubricaError(
-            "--bulk takes a JSONL or Parquet file and --rubric, without --judge, --context, --filter, --sample "
+            "--bulk takes a JSONL or Parquet file and --rubric, without --judge, --context, --map, --filter, --sample "
             "and --limit"
         )
     return possible and (bool(asked) or source.stat().st_size >= LARGE)

@@ -31,14 +31,14 @@ from .events import (
     Tell,
     unheard,
 )
-from .files.case_source import STDIN, cases_of
+from .files.case_source import STDIN
 from .files.folder import RunOpening, open_run_folder
 from .files.manifest import Manifest, UsedRubric, read_manifest
 from .finish import finish
 from .judging import open_jury
 from .loop import draw_results, loop_outcome
 from .progress import ProgressMeter
-from .request import EVERY_CASE, RunRequest
+from .request import EVERY_CASE, CaseChoice, RunRequest
 from .rubrics import RunRubrics
 from .run import DoneEvaluations, Run
 from .summary.tally import RunTally
@@ -66,7 +66,7 @@ def execute_run(
         if takes_bulk(request, rubrics.plan(None) if request.rubric is not None else None):
             manifest = msgspec.structs.replace(manifest, kind="bulk")
         if cases.material is None:
-            _refuse_unreadable(cases.source)
+            _look_at(cases, tell)
         opening = stack.enter_context(open_run_folder(request.folder, manifest, resume=request.resume))
         execution = _Execution(request, rubrics, opening, tell, stop)
         if opening.manifest.kind == "bulk":
@@ -191,11 +191,13 @@ def _repeated(tell: Tell) -> Callable[[Case], None]:
     return lambda case: tell(IdRepeated(case))
 
 
-def _refuse_unreadable(source: str) -> None:
-    """A folder is made only for a file that can be read. What can be read only once is not opened to find out."""
-    if source != STDIN and not Path(source).is_fifo():
-        with cases_of(source):
-            pass
+def _look_at(cases: CaseChoice, tell: Tell) -> None:
+    """A folder is made only for a file that can be read; how it is read is told where that is not plain. What can be
+    read only once is not opened to find out."""
+    if cases.source != STDIN and not Path(cases.source).is_fifo():
+        with cases.opened() as file:
+            for text in file.notes:
+                tell(RunNote(text))
 
 
 def _remember(folder: Path, manifest: Manifest, rubrics: RunRubrics) -> None:

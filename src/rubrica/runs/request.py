@@ -15,6 +15,7 @@ from rubrica.engine.cases import Case
 from rubrica.model.rubric import Rubric
 
 from .files.case_source import STDIN, CaseSource, cases_of, count_cases
+from .files.layout import AS_IT_IS, FileLayout
 from .files.manifest import Manifest, new_manifest, new_run_id, terms_of
 from .material import RunMaterial
 from .rubrics import JudgeOf
@@ -50,11 +51,12 @@ class CaseChoice:
     context: Mapping[str, Any] = field(default_factory=dict)  # for cases that do not say
     repeat: int = 1
     from_others: bool = False  # a case that names a file of this machine is then a broken line
+    layout: FileLayout = AS_IT_IS  # which column is what
     material: RunMaterial | None = None  # None: the source is a file of cases
 
     def opened(self) -> AbstractContextManager[CaseSource]:
         """The cases, to be read once."""
-        return cases_of(self.source) if self.material is None else self.material.opened()
+        return cases_of(self.source, self.layout) if self.material is None else self.material.opened()
 
     def judged_by(self, judge_of: JudgeOf) -> JudgeOf:
         """How the judge of a rubric is found."""
@@ -64,7 +66,7 @@ class CaseChoice:
         """How many evaluations there will be; None where only reading all cases would tell."""
         if self.selection.filters:
             return None
-        found = count_cases(self.source) if self.material is None else self.material.count()
+        found = count_cases(self.source, self.layout) if self.material is None else self.material.count()
         chosen = self.selection.expected(found)
         return None if chosen is None else self.repeat * chosen
 
@@ -97,6 +99,7 @@ class CaseChoice:
             "sample": (chosen.sample.count or f"{chosen.sample.share:.4%}") if chosen.sample is not None else None,
             "seed": chosen.sample.seed if chosen.sample is not None else None,
             "repeat": self.repeat,
+            **self.layout.options,
         }
         return {name: value for name, value in options.items() if value not in (None, [])}
 

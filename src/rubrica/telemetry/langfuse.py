@@ -12,9 +12,11 @@ import base64
 import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Literal, Self, assert_never
 from urllib.parse import quote, urlsplit
+from uuid import NAMESPACE_URL, uuid5
 
 import aiohttp
 import msgspec
@@ -32,7 +34,22 @@ LONGEST_WAIT = 30.0
 
 
 class LangfuseError(RubricaError):
-    """Langfuse could not be reached, or refused."""
+    """Langfuse could not be reached, or refused. `status` is what it answered with; 0 where it did not answer."""
+
+    def __init__(self, message: str, status: int = 0) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+ScoreForm = Literal["list", "single", "events"]
+"""How scores are sent: several at once, one by one, or as a batch of events. Which of them a server takes depends on
+its version, and it says so itself."""
+_FORMS: tuple[ScoreForm, ...] = ("list", "single", "events")
+_OTHER_FORM = frozenset({400, 404, 405, 415, 422, 501})
+"""What a server answers that does not know a form."""
+_SCORES, _EVENTS = "/api/public/scores", "/api/public/ingestion"
+MOST_FAULTS = 3
+"""Faults told of one batch."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -74,10 +91,16 @@ class StoredPrompt:
 class Langfuse:
     """The API of one project. Use it in ``async with``."""
 
-    def __init__(self, account: Account, sleep: Callable[[float], Awaitable[None]] = asyncio.sleep) -> None:
+    def __init__(
+        self,
+        account: Account,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
         self._account = account
-        self._sleep = sleep
+        self._sleep, self._clock = sleep, clock
         self._client: aiohttp.ClientSession | None = None
+        self._form: ScoreForm | None = None  # the one that was taken
 
     async def __aenter__(self) -> Self:
         self._client = aiohttp.ClientSession(
@@ -121,13 +144,53 @@ class Langfuse:
             await self._call("POST", "/api/public/otel/v1/traces", body)
 
     async def scores(self, scores: Sequence[Mapping[str, Any]]) -> None:
-        """Send scores; an error where it did not take all of them."""
+        """Send scores, in the form that the server takes; an error where it did not take all of them."""
         for start in range(0, len(scores), AT_ONCE):
-            data = await self._call("POST", "/api/public/scores", list(scores[start : start + AT_ONCE]))
-            if isinstance(data, dict) and data.get("rejected"):
-                faults = [fault for fault in data.get("errors") or () if isinstance(fault, dict)]
-                said = self._account.hidden("; ".join(str(fault.get("message", "")) for fault in faults[:3]))
-                raise LangfuseError(f"Langfuse refused {data['rejected']} of its scores: {said}")
+            await self._some_scores(list(scores[start : start + AT_ONCE]))
+
+    async def _some_scores(self, scores: list[Mapping[str, Any]]) -> None:
+        """Try one form after the other, and stay with the one that was taken. An id that comes twice counts once."""
+        first: LangfuseError | None = None
+        for form in _FORMS if self._form is None else (self._form,):
+            try:
+                await self._send_scores(form, scores)
+            except LangfuseError as error:
+                if self._form is not None or error.status not in _OTHER_FORM:
+                    raise
+                first = first or error
+            else:
+                self._form = form
+                return
+        assert first is not None  # noqa: S101 -- there is at least one form
+        raise first
+
+    async def _send_scores(self, form: ScoreForm, scores: list[Mapping[str, Any]]) -> None:
+        match form:
+            case "list":
+                self._refuse_faults(await self._call("POST", _SCORES, scores))
+            case "single":
+                for score in scores:
+                    await self._call("POST", _SCORES, score)
+            case "events":
+                now = self._clock().isoformat().replace("+00:00", "Z")
+                events = [
+                    {"id": _event_id(score), "type": "score-create", "timestamp": now, "body": score}
+                    for score in scores
+                ]
+                self._refuse_faults(await self._call("POST", _EVENTS, {"batch": events}))
+            case _:
+                assert_never(form)
+
+    def _refuse_faults(self, data: Any) -> None:
+        """Several things sent at once may be taken in part (207): what was not is an error."""
+        if not isinstance(data, dict):
+            return
+        faults = [fault for fault in data.get("errors") or () if isinstance(fault, dict)]
+        count = data.get("rejected") or len(faults)
+        if count:
+            told = [str(fault.get("message") or fault.get("error") or "") for fault in faults[:MOST_FAULTS]]
+            said = self._account.hidden("; ".join(text for text in told if text)) or "it does not say why"
+            raise LangfuseError(f"Langfuse refused {count} of its scores: {said}", 207)
 
     async def _call(self, method: str, path: str, body: Any = None, wanted: Mapping[str, str] | None = None) -> Any:
         """One request, tried again where that may help. Everything sent here can be sent twice."""
@@ -135,14 +198,14 @@ class Langfuse:
         url = self._account.base_url + path
         data = None if body is None else msgspec.json.encode(body)
         headers = {"Content-Type": "application/json", "x-langfuse-ingestion-version": "4"}
-        trouble = ""
+        trouble, status = "", 0
         for attempt in range(ATTEMPTS):
             wait = 0.5 * 2**attempt
             try:
                 async with self._client.request(
                     method, url, data=data, params=wanted, headers=headers, allow_redirects=False
                 ) as reply:
-                    content = await reply.read()
+                    content, status = await reply.read(), reply.status
                     if reply.status < 300:
                         return decode_json(content) if content.strip() else {}
                     trouble = f"{reply.status} {self._account.hidden(_error_message(content))}".strip()
@@ -150,12 +213,18 @@ class Langfuse:
                         break
                     wait = min(retry_after(reply.headers) or wait, LONGEST_WAIT)
             except (aiohttp.ClientError, TimeoutError, OSError) as error:
-                trouble = str(error) or type(error).__name__
+                trouble, status = str(error) or type(error).__name__, 0
             except JsonError as error:
                 trouble = f"the answer is no JSON that can be read: {error}"
             if attempt < ATTEMPTS - 1:
                 await self._sleep(wait)
-        raise LangfuseError(f"Langfuse at {self._account.base_url}: {method} {path}: {trouble}{_way_out(trouble)}")
+        said = f"Langfuse at {self._account.base_url}: {method} {path}: {trouble}{_way_out(trouble)}"
+        raise LangfuseError(said, status)
+
+
+def _event_id(score: Mapping[str, Any]) -> str:
+    """The same for the same score, so that an event that is sent twice counts once."""
+    return str(uuid5(NAMESPACE_URL, "rubrica:score:" + msgspec.json.encode(score).decode()))
 
 
 def _check_address(address: str) -> str:

@@ -1,157 +1,183 @@
-"""Where cases come from: JSON lines, CSV or Parquet, read one at a time so that memory stays flat."""
+"""Where cases come from: JSON, CSV, XLSX or Parquet, read one at a time so that memory stays flat."""
 
 from __future__ import annotations
 
-import csv
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Collection, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import BinaryIO, Protocol
+from typing import Protocol
 
-from rubrica.engine.cases import BadLine, Case, read_cases
-from rubrica.errors import RubricaError
-from rubrica.extras import requires
-from rubrica.model.context import LONGEST_TEXT
+from rubrica.engine.cases import BadLine, Case, case_from, read_cases
+from rubrica.errors import InputError
+from rubrica.model.context import Context
 
-from .cells import case_from_cells
+from .cells import TEXT_KEYS, case_from_cells
+from .column_names import CASE_NAMES, QUESTION_NAMES, guess_columns
+from .layout import AS_IT_IS, FileLayout, UnmappedError
+from .question_cells import QuestionCells
+from .row_source import (
+    STDIN,
+    CsvLines,
+    LineSource,
+    RowSource,
+    XlsxSource,
+    first_rows,
+    open_lines,
+    open_rows,
+)
+from .table_rows import TableRow, count_csv_rows
+from .text_encoding import BOM
 
-STDIN = "-"
-BOM = b"\xef\xbb\xbf"
-_DELIMITERS = ",;\t"
+__all__ = ["BOM", "STDIN", "CaseSource", "LineSource", "cases_of", "count_cases", "lines_of"]
+
+_JUDGED = frozenset({"response", "messages"})
+_ENOUGH = _JUDGED | set(Context.model_fields) - {"prompt"}
+"""Keys one of which a line of JSON has to have, to be a case as it is."""
+_RESPONSE = "response."
+
+
+def lines_of(source: str) -> AbstractContextManager[LineSource]:
+    """The lines of a file that Rubrica or its users wrote, in UTF-8."""
+    return open_lines(source, any_encoding=False)
 
 
 class CaseSource(Protocol):
     """A file of cases that is being read."""
 
-    size: int | None  # how much there is to read; None where that cannot be told
-    read: int  # how much of it has been read
+    @property
+    def size(self) -> int | None: ...  # how much there is to read; None where that cannot be told
+
+    @property
+    def read(self) -> int: ...  # how much of it has been read
+
+    @property
+    def notes(self) -> tuple[str, ...]: ...  # what is worth telling about how it is read
 
     def cases(self) -> Iterator[Case | BadLine]: ...
 
 
-class LineSource:
-    """The lines of a file, one at a time, and how far reading has come. As cases, each is a JSON object."""
-
-    def __init__(self, stream: BinaryIO, size: int | None) -> None:
-        self.stream, self.size = stream, size
-        self.read = 0  # bytes
-        self.number = 0  # of the line last read
-
-    def __iter__(self) -> Iterator[bytes]:
-        for line in self.stream:
-            first = self.number == 0
-            self.number += 1
-            self.read += len(line)
-            yield line.removeprefix(BOM) if first else line
+class JsonCases(LineSource):
+    """JSON lines, each a case."""
 
     def cases(self) -> Iterator[Case | BadLine]:
         return read_cases(self)
 
 
-class CsvSource(LineSource):
-    """A CSV file: a line of names, then a case a row. Cells may hold commas, quotes and newlines between quotes."""
+class TableCases:
+    """The rows of a table, each a case; its columns may have other names."""
+
+    def __init__(self, source: RowSource, layout: FileLayout, questions: QuestionCells | None) -> None:
+        self._source, self._layout, self._questions = source, layout, questions
+
+    @property
+    def size(self) -> int | None:
+        return self._source.size
+
+    @property
+    def read(self) -> int:
+        return self._source.read
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return self._source.notes
 
     def cases(self) -> Iterator[Case | BadLine]:
-        texts = (line.decode(errors="surrogateescape") for line in self)
-        header = next(texts, "")
-        names = _names(header)
-        rows = csv.reader(texts, delimiter=_delimiter(header), strict=True)
-        csv.field_size_limit(LONGEST_TEXT)
-        number = 0
-        while True:
-            first = self.number + 1
+        for number, row in enumerate(self._source.rows(), 1):
+            yield BadLine(row.line, row.fault) if row.fault else self._case(row, number)
+
+    def _case(self, row: TableRow, number: int) -> Case | BadLine:
+        cells = self._layout.apply(row.data)
+        inside = {name.removeprefix(_RESPONSE): cells.pop(name) for name in list(cells) if name.startswith(_RESPONSE)}
+        if inside and "response" not in cells:
             try:
-                cells = next(rows)
-            except StopIteration:
-                return
-            except csv.Error as error:
-                told = "a quote is opened and never closed" if "end of data" in str(error) else str(error)
-                yield BadLine(first, f"not CSV: {told}")
-                continue
-            if any(cells):
-                number += 1
-                yield _row(names, cells, number, first)
-
-
-def _delimiter(header: str) -> str:
-    return max(_DELIMITERS, key=header.count)
-
-
-def _names(header: str) -> list[str]:
-    try:
-        names = [name.strip() for name in next(csv.reader([header], delimiter=_delimiter(header)), [])]
-    except csv.Error as error:
-        raise RubricaError(f"the line of names of the CSV file cannot be read: {error} (save it as UTF-8)") from None
-    if not any(names):
-        raise RubricaError("the CSV file has no line of names, such as id,prompt,response")
-    for i, name in enumerate(names):
-        if name and name in names[:i]:
-            raise RubricaError(f"the CSV file has two columns called {name!r}; rename one")
-    if not {"response", "messages"} & set(names):
-        raise RubricaError(f"the CSV file has no column `response` or `messages`; it has {', '.join(names)}")
-    return names
-
-
-def _row(names: list[str], cells: list[str], number: int, line: int) -> Case | BadLine:
-    if len(cells) > len(names):
-        return BadLine(
-            line, f"{len(cells)} cells under {len(names)} names (put quotes around texts that hold a separator)"
-        )
-    if any("\udc80" <= char <= "\udcff" for cell in cells if not cell.isascii() for char in cell):
-        return BadLine(line, "not UTF-8 text (save the file as UTF-8)")
-    filled = {name: cell for name, cell in zip(names, cells, strict=False) if name and cell}
-    return replace(case_from_cells(filled, number), line=line)
+                cells["response"] = inside if self._questions is None else self._questions.question(inside)
+            except InputError as error:
+                return BadLine(row.line, str(error))
+        for name in TEXT_KEYS & cells.keys():
+            if isinstance(cells[name], int | float):
+                cells[name] = str(cells[name])
+        as_cells = isinstance(self._source, CsvLines | XlsxSource)  # others have more than texts of their own
+        return replace((case_from_cells if as_cells else case_from)(cells, number), line=row.line)
 
 
 @contextmanager
-def lines_of(source: str) -> Iterator[LineSource]:
-    """The lines of a file, or of standard input for ``-``. The size is known for regular files only."""
-    with _open_source(source) as (stream, size):
-        yield LineSource(stream, size)
+def cases_of(source: str, layout: FileLayout = AS_IT_IS) -> Iterator[CaseSource]:
+    """The cases of a file, by the end of its name and what is in it.
+
+    An UnmappedError names the columns of a file that has none for what is judged.
+    """
+    with open_rows(source, layout.records) as rows:
+        if type(rows) is LineSource and not layout.columns:
+            _refuse_unmapped_lines(source)
+            yield JsonCases(rows.stream, rows.size, rows.encoding)
+            return
+        if source != STDIN:
+            columns = _columns(source, rows)
+            layout.check(columns)
+            names = {*columns, *layout.columns, *(name.partition(".")[0] for name in layout.columns)}
+            if not _JUDGED & names:
+                raise UnmappedError(Path(source).name, columns)
+        yield TableCases(rows, layout, _questions(source, layout))
 
 
-@contextmanager
-def cases_of(source: str) -> Iterator[CaseSource]:
-    """The cases of a file, by the end of its name: .csv and .tsv, .parquet, and JSON lines for all others."""
-    suffix = Path(source).suffix.lower()
-    if suffix in (".parquet", ".pq"):
-        with requires("tables", source):
-            from .parquet_source import ParquetSource  # late: polars takes half a second to load
-        yield ParquetSource(Path(source))
-        return
-    with _open_source(source) as (stream, size):
-        yield CsvSource(stream, size) if suffix in (".csv", ".tsv") else LineSource(stream, size)
-
-
-def count_cases(source: str) -> int | None:
+def count_cases(source: str, layout: FileLayout = AS_IT_IS) -> int | None:
     """How many rows a file has, told without reading what is in them; None for standard input and pipes."""
     if source == STDIN or not Path(source).is_file():
         return None
-    with cases_of(source) as opened:
-        if isinstance(opened, CsvSource):
-            texts = (line.decode(errors="replace") for line in opened)
-            rows = csv.reader(texts, delimiter=_delimiter(next(texts, "")))
-            csv.field_size_limit(LONGEST_TEXT)
-            try:
-                return sum(1 for cells in rows if any(cells))
-            except csv.Error:
-                return None
+    with open_rows(source, layout.records) as opened:
+        if isinstance(opened, CsvLines):
+            return count_csv_rows(opened)
         if isinstance(opened, LineSource):
             return sum(1 for line in opened if not line.isspace())
         return opened.size
 
 
-@contextmanager
-def _open_source(source: str) -> Iterator[tuple[BinaryIO, int | None]]:
+def suggested_map(columns: Collection[str], *, question: bool) -> dict[str, str]:
+    """What a file without usable names could be mapped by: to a question that is judged, or to prompt and response.
+
+    >>> suggested_map(["Question", "Choices", "Key"], question=True)
+    {'response.question': 'Question', 'response.options': 'Choices', 'response.answer': 'Key'}
+    >>> suggested_map(["Input", "Output"], question=False)
+    {'prompt': 'Input', 'response': 'Output'}
+    """
+    names = [name for name in columns if "." not in name]
+    if not question:
+        return dict(guess_columns(names, CASE_NAMES).columns)
+    return QuestionCells.suggested(guess_columns(names, QUESTION_NAMES), names)
+
+
+def _columns(source: str, rows: RowSource) -> list[str]:
+    """The columns of a file. Lines are read once only, so their names are looked up in a file that is opened anew."""
+    if not isinstance(rows, LineSource):
+        return rows.columns()
+    with open_rows(source) as again:
+        return again.columns()
+
+
+def _questions(source: str, layout: FileLayout) -> QuestionCells | None:
+    """How questions are read from cells, where the response is mapped from the parts of one."""
+    if not any(name.startswith(_RESPONSE) for name in layout.columns):
+        return None
     if source == STDIN:
-        yield sys.stdin.buffer, None
+        return QuestionCells(layout.key_base)
+    with open_rows(source, layout.records) as rows:
+        applied = (layout.apply(row.data) for row in rows.rows() if not row.fault)
+        found = (
+            {name.removeprefix(_RESPONSE): cell for name, cell in cells.items() if name.startswith(_RESPONSE)}
+            for cells in applied
+        )
+        return QuestionCells.of(found, layout.key_base)
+
+
+def _refuse_unmapped_lines(source: str) -> None:
+    """Refuse JSON lines none of which says anything that is judged, but under names that others use for it."""
+    if source == STDIN or not Path(source).is_file():
         return
-    path = Path(source)
-    try:
-        stream = path.open("rb")
-    except OSError as error:
-        raise RubricaError(f"{source} cannot be read: {error.strerror}") from None
-    with stream:
-        yield stream, path.stat().st_size if path.is_file() else None
+    with open_rows(source) as rows:
+        first = first_rows(rows)
+    columns = list(dict.fromkeys(name for row in first for name in row.data))
+    if first and not any(_ENOUGH & row.data.keys() for row in first):
+        guess = guess_columns(columns, CASE_NAMES).columns
+        if "response" in guess or "question" in guess_columns(columns, QUESTION_NAMES).columns:
+            raise UnmappedError(Path(source).name, columns)

@@ -14,6 +14,7 @@ from rubrica.engine.cases import BadLine, Case, case_from
 from rubrica.errors import RubricaError
 
 from .cells import json_or_text, structured
+from .table_rows import TableRow
 
 BATCH = 10_000
 """Rows in memory at once."""
@@ -36,22 +37,35 @@ class ParquetSource:
 
     def __init__(self, path: Path) -> None:
         self.read = 0
+        self.notes: tuple[str, ...] = ()
         self._path = path
         with reading_parquet(path):
             self._frame = pl.scan_parquet(path)
-            names = self._frame.collect_schema().names()
+            self._frame.collect_schema()
             self.size: int | None = self._frame.select(pl.len()).collect().item()
-        if not {"response", "messages"} & set(names):
-            raise RubricaError(f"{path} has no column `response` or `messages`; it has {', '.join(names)}")
 
     def cases(self) -> Iterator[Case | BadLine]:
+        for row in self.rows():
+            yield case_from(row.data, row.line)
+
+    def rows(self) -> Iterator[TableRow]:
         for start in range(0, self.size or 0, BATCH):  # a query for all of them would read far ahead
             with reading_parquet(self._path):
                 rows = self._frame.slice(start, BATCH).collect()
             for row in rows.iter_rows(named=True):
                 self.read += 1
                 cells = {name: plain_cell(name, cell) for name, cell in row.items() if cell is not None}
-                yield case_from(cells, self.read)
+                yield TableRow(self.read, cells)
+
+    def columns(self) -> list[str]:
+        schema = self._frame.collect_schema()
+        inner = [
+            f"{name}.{field.name}"
+            for name, kind in schema.items()
+            if isinstance(kind, pl.Struct)
+            for field in kind.fields
+        ]
+        return [*schema.names(), *inner]
 
 
 def text_sizes(path: Path, rows: int) -> Iterator[int]:

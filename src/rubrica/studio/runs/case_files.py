@@ -25,7 +25,7 @@ from rubrica.runs.files.upload import check_upload
 from rubrica.runs.selection import without_files
 from rubrica.workspace.run_folders import CASES
 
-SUFFIXES = (".jsonl", ".csv", ".tsv", ".parquet")
+SUFFIXES = (".jsonl", ".json", ".csv", ".tsv", ".xlsx", ".parquet")
 LOOKED_AT = 20
 MOST_FILES = 500
 MOST_BYTES = 1_000_000_000

@@ -58,17 +58,17 @@ class StartDialog:
             most = visitor.service.settings.max_body - 10_000
             self.upload = (
                 ui.upload(
-                    label=f"or upload a .jsonl or .csv file (up to {most / 1e6:.1f} MB)",
+                    label=f"or upload a .jsonl, .json, .csv or .xlsx file (up to {most / 1e6:.1f} MB)",
                     auto_upload=True,
                     max_files=1,
                     max_file_size=most,
                     on_upload=self._uploaded,
                     on_rejected=lambda: self._say(
-                        f"that file is no .jsonl or .csv, or larger than {most / 1e6:.1f} MB; "
+                        f"that file is no .jsonl, .json, .csv or .xlsx, or larger than {most / 1e6:.1f} MB; "
                         f"larger ones go into {work.runs}/cases"
                     ),
                 )
-                .props('accept=".jsonl,.csv,.tsv" flat bordered')
+                .props('accept=".jsonl,.json,.csv,.tsv,.xlsx" flat bordered')
                 .classes("upload")
             )
             self.extent = ExtentFields(asks=bool(self.judges))

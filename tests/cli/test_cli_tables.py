@@ -1,0 +1,197 @@
+"""Files as people have them on the screen, runs as tables, and tables of a narrow terminal that lose no figure."""
+
+from __future__ import annotations
+
+import csv
+import fcntl
+import json
+import os
+import pty
+import re
+import shlex
+import struct
+import subprocess
+import sys
+import termios
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from cli_runs import Cli, WriteLines
+from rich.console import Console
+
+from rubrica.cli.figures_table import FiguresTable
+from rubrica.runs.files.row_source import open_rows
+
+STEERING = '=HYPERLINK("http://localhost")'
+FIGURE = re.compile(r"\d[\d.,]*")
+
+
+@pytest.fixture
+def questions(tmp_path: Path) -> Path:
+    file = tmp_path / "bank.csv"
+    rows = [
+        ["Item", "Choices", "Correct Answer", "Grade Level"],
+        ["What is 6 × 7?", "A) 36; B) 42; C) 48; D) 54", "B", "Grade 3"],
+        ["What is 8 × 4?", "A) 24; B) 28; C) 32; D) 36", "C", "banana"],
+    ]
+    with file.open("w", newline="", encoding="utf-16") as stream:
+        csv.writer(stream, delimiter="\t").writerows(rows)
+    return file
+
+
+def test_questions_are_judged_with_their_columns_told_and_a_bad_record_listed(
+    cli: Cli, questions: Path, tmp_path: Path
+) -> None:
+    refused = cli("curriculum", "evaluate", questions, "--offline")
+    assert refused.exit_code == 1
+    assert "bank.csv has no column that looks like a question; it has Item, Choices" in refused.stderr
+    result = cli("curriculum", "evaluate", questions, "--offline", "--map", "question=Item", "-o", tmp_path / "run")
+    assert result.exit_code == 1
+    assert "the file is UTF-16" in result.stderr
+    assert "options ← Choices, answer ← Correct Answer, grade ← Grade Level; change with --map" in result.stderr
+    assert "line 3: grade 'banana' is no grade" in result.stderr
+    assert f"1 record came to nothing; {tmp_path / 'run'}/errors.jsonl lists them" in result.stderr
+    (listed,) = map(json.loads, (tmp_path / "run" / "errors.jsonl").read_text().splitlines())
+    assert (listed["line"], "banana" in listed["error"]) == (3, True)
+    assert "Grade 3" in result.stdout
+
+
+def test_a_run_over_questions_says_how_to_map_them_and_the_command_works(
+    cli: Cli, questions: Path, tmp_path: Path
+) -> None:
+    text = questions.read_text("utf-16").replace("Item", "Question")
+    questions.write_text(text, "utf-16")
+    result = cli("run", questions, "-r", "education-question", "-o", tmp_path / "run", "--offline")
+    assert result.exit_code == 1
+    assert "it has Question, Choices, Correct Answer, Grade Level" in result.stderr
+    assert f"rubrica curriculum evaluate {questions}" in result.stderr
+    offered = next(line for line in result.stderr.splitlines() if " rubrica run " in line)
+    words = shlex.split(offered)
+    again = cli(*words[words.index("run") :], "--offline")
+    assert again.exit_code == 0, again.stderr
+    stored = [json.loads(line) for line in (tmp_path / "run" / "evaluations.jsonl").read_text().splitlines()]
+    first = json.loads(stored[0]["context"]["response"])
+    assert (first["answer"], first["options"]["B"]) == ("B", "42")
+    manifest = json.loads((tmp_path / "run" / "run.json").read_text())
+    assert manifest["options"]["map"]["response.question"] == "Question"
+
+
+def test_eval_maps_columns_too(cli: Cli, tiny: Path, tmp_path: Path) -> None:
+    file = tmp_path / "c.json"
+    file.write_text(json.dumps({"items": [{"Input": "Say hello", "Output": "Hello, please."}]}))
+    refused = cli("eval", file, "-r", tiny)
+    assert f"rubrica eval {file} -r {tiny} --map prompt=Input --map response=Output" in refused.stderr
+    result = cli("eval", file, "-r", tiny, "--map", "prompt=Input", "--map", "response=Output")
+    assert result.exit_code == 0
+    assert "1 records are in items" in result.stderr or "1 record" in result.stderr
+    assert cli("eval", file, "-r", tiny, "--map", "prompt").exit_code == 2
+    assert (
+        "no column 'Outpt'; there are Input, Output" in cli("eval", file, "-r", tiny, "--map", "response=Outpt").stderr
+    )
+
+
+@pytest.fixture
+def run(cli: Cli, tiny: Path, write_lines: WriteLines, tmp_path: Path) -> Path:
+    rows: list[Any] = [
+        {"id": STEERING, "response": "Thanks, please come in."},
+        {"id": "-7", "response": "HELP"},
+        {"id": "c", "response": "x"},
+        "{oops",
+    ]
+    cli("run", write_lines(rows), "-r", tiny, "-o", tmp_path / "run")
+    return tmp_path / "run"
+
+
+def exported(path: Path) -> list[dict[str, Any]]:
+    with open_rows(str(path)) as source:
+        return [dict(row.data) for row in source.rows()]
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv", "xlsx", "jsonl", "parquet"])
+def test_a_run_is_a_table_with_a_row_for_each_record(cli: Cli, run: Path, tmp_path: Path, ending: str) -> None:
+    path = tmp_path / f"t.{ending}"
+    result = cli("export", run, "-o", path, "--texts")
+    assert result.stdout == f"4 records in {path}\n"
+    first, second, _, refused = exported(path)
+    assert first["id"] == (f"'{STEERING}" if ending in ("csv", "tsv") else STEERING)
+    assert second["id"] == "-7"
+    assert first["response"] == "Thanks, please come in."
+    assert (first["verdict"], second["verdict"]) == ("pass", "fail")
+    assert float(first["politeness"]) == 7
+    assert "polite" in first["politeness reason"]
+    assert (refused["id"], refused.get("verdict")) == ("line 4", None)
+    assert refused["reason"].startswith("not judged: not JSON")
+    if ending == "xlsx":
+        assert isinstance(first["score"], int | float)
+    if ending == "parquet":
+        assert pl.read_parquet(path).schema["score"] == pl.Float64
+
+
+def test_a_table_is_not_written_over_another_or_in_an_unknown_form(cli: Cli, run: Path, tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("mine")
+    assert "t.csv exists; add --force" in cli("export", run, "-o", tmp_path / "t.csv").stderr
+    assert (tmp_path / "t.csv").read_text() == "mine"
+    assert "tables are written as .csv, .tsv, .xlsx" in cli("export", run, "-o", tmp_path / "t.doc").stderr
+
+
+def wide_table() -> FiguresTable:
+    table = FiguresTable()
+    for name in ("rubric of a long name", "verdict"):
+        table.add_column(name, no_wrap=True)
+    table.add_column("")
+    for number in range(7):
+        table.add_column(f"figure number {number}", justify="right", no_wrap=True)
+    table.add_row("education-question@1.2.0", "inconclusive", "█████░░░░░", *(f"1{n}.{n}345" for n in range(7)))
+    table.add_row("answer-quality@2.0.0", "pass", "███████░░░", *(f"1,{n}00 – 2,{n}11" for n in range(7)))
+    return table
+
+
+@pytest.mark.parametrize("width", [200, 120, 80, 60, 40, 25])
+def test_a_table_loses_no_figure_however_narrow(width: int) -> None:
+    console = Console(width=width, record=True, file=open(os.devnull, "w"))  # noqa: SIM115, PTH123
+    console.print(wide_table())
+    console.file.close()
+    shown = console.export_text()
+    assert max(map(len, shown.splitlines())) <= width
+    joined = re.sub(r"\s+", "", shown)
+    for column in wide_table().columns:
+        if column.justify == "right":
+            for cell in column.cells:
+                for part in FIGURE.findall(str(cell)):
+                    assert part in joined, (part, shown)
+    if width >= 60:
+        assert "…" not in shown
+
+
+@pytest.mark.parametrize(("command", "columns"), [(["summary", "run"], 80), (["compare", "run", "run"], 60)])
+def test_on_a_real_terminal_the_tables_of_a_run_keep_their_figures(
+    cli: Cli, run: Path, monkeypatch: pytest.MonkeyPatch, command: list[str], columns: int
+) -> None:
+    monkeypatch.chdir(run.parent)
+    wide = cli(*command, env={"COLUMNS": "99"}).stdout  # at 100, a summary has more percentiles
+    narrow = on_terminal(command, columns)
+    assert set(FIGURE.findall(wide)) <= set(FIGURE.findall(narrow))
+    assert max(map(len, narrow.splitlines())) <= columns
+    assert "…" not in narrow
+
+
+def on_terminal(command: list[str], columns: int) -> str:
+    """What a command prints on a terminal of that width."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
+    environment = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
+    arguments = [sys.executable, "-m", "rubrica", *command]
+    with subprocess.Popen(
+        arguments, stdout=theirs, stderr=theirs, stdin=theirs, env={**environment, "TERM": "xterm", "NO_COLOR": "1"}
+    ) as process:
+        os.close(theirs)
+        shown = b""
+        with suppress(OSError):  # the other end is closed
+            while read := os.read(ours, 65536):
+                shown += read
+        process.wait(60)
+    os.close(ours)
+    return re.sub(r"\x1b\[[\d;?]*[A-Za-z]", "", shown.decode()).replace("\r\n", "\n")
