@@ -9,16 +9,15 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from math import floor
 
 from rubrica.text.latex import plain_maths
 from rubrica.text.linear_equation import solve_linear
+from rubrica.text.number_tasks import worked_number
 from rubrica.text.plane_figures import figure_size
 from rubrica.text.units import UNIT_WORD, MeasuredAmount, converted, measured_amount, unit_of
 from rubrica.text.worked_words import worked_value
 
 LONGEST = 240  # characters of a question that is solved
-MOST_NUMBERS = 40  # of a list
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,14 +88,12 @@ def solve_stem(stem: str) -> StemSolution | None:
 _RATIO = re.compile(r"(\d{1,6})\s?(?::|to)\s?(\d{1,6})", re.IGNORECASE)
 _ASKS = r"(?:what\s+is|what's|how\s+much\s+is|calculate|compute|evaluate|find|work\s+out|determine|solve|simplify)"
 _END = r"\s*(?:=\s*)?(?:\?|_{2,})?\s*[.?!:]?\s*"
-_SUM = re.compile(rf"(?:{_ASKS}\b(?:\s+the\s+value\s+of|\s+each)?\s*:?)?\s*(?P<sum>\S.{{1,118}}?){_END}", re.IGNORECASE)
-_LIST = r"(?P<list>[-−]?\d[\d.,\s−-]*?(?:,?\s*(?:and|&)\s*[-−]?\d[\d.]*)?)"
-_AVERAGE = re.compile(
-    rf"(?:(?:what\s+is|find|calculate|determine|work\s+out)\s+)?the\s+(?P<which>mean|average|median|mode|range)\s+"
-    rf"(?:value\s+)?of\s+(?:(?:these|the(?:\s+following)?)\s+)?(?:five\s+|four\s+)?(?:numbers|values|data(?:\s+set)?|set)?\s*:?"
-    rf"\s*[{{(]?\s*{_LIST}\s*[)}}]?(?:\s+is)?{_END}",
+_SUM = re.compile(
+    rf"(?:{_ASKS}\b(?:\s+the\s+(?:value\s+of|sum:|difference:|product:|quotient:)|\s+each)?\s*:?)?\s*(?P<sum>\S.{{1,118}}?)"
+    rf"(?:,?\s+in\s+(?:its\s+)?(?:simplest|lowest)\s+(?:form|terms))?{_END}",
     re.IGNORECASE,
 )
+_MORE = re.compile(r"(?:what|which)\s+number\s+is\s+(?P<sum>[^?]{3,60}?)\s*\?", re.IGNORECASE)
 _EQUATIONS = tuple(
     re.compile(
         form.replace("EQ", r"(?P<equation>[^?=]{1,60}=[^?=]{1,60}?)").replace("X", r"(?P<unknown>[a-zA-Z])"), re.I
@@ -110,6 +107,17 @@ _EQUATIONS = tuple(
         r"EQ[.,;]?\s+X\s*=\s*(?:\?|_{2,})\s*\.?",
     )
 )
+_VALUE_AT = re.compile(
+    r"(?:evaluate|find\s+the\s+value\s+of|what\s+is(?:\s+the\s+value\s+of)?)\s+(?P<term>[^=?]{2,60}?)\s+(?:when|if|for)\s+"
+    r"(?P<unknown>[a-zA-Z])\s*=\s*(?P<value>[-−]?[\d./]{1,12}?)\s*[.?]?",
+    re.IGNORECASE,
+)
+_GAP = re.compile(r"_{2,}|□|\[\s*\]")
+_GAPPED = re.compile(
+    r"(?:(?:(?:what|which)\s+number\s+(?:makes?|completes?|goes|belongs)[^?:.=]{0,40}|(?:find|what\s+is)\s+the\s+missing\s+number"
+    r"|fill\s+in\s+the\s+(?:blank|gap)|complete(?:\s+the\s+equation)?)\s*[?:.]\s*)?(?P<equation>[^?=a-wyz]{1,60}=[^?=a-wyz]{1,60}?)\s*\.?",
+    re.IGNORECASE,
+)
 _AMOUNT = rf"(?P<amount>\d[\d.,/\s]*?\s?{UNIT_WORD}(?:\s(?:and\s)?\d[\d.,]*\s?{UNIT_WORD})?)"
 _CONVERSIONS = tuple(
     re.compile(form.replace("AMOUNT", _AMOUNT).replace("UNIT", rf"(?P<unit>{UNIT_WORD})"), re.IGNORECASE)
@@ -121,25 +129,6 @@ _CONVERSIONS = tuple(
         r"AMOUNT\s+(?:=|is|are|equals?)\s+(?:\?|_{2,})\s?UNIT\s*\.?",
     )
 )
-_ROUNDED = re.compile(
-    r"round\s+(?P<number>\d[\d,]*(?:\.\d+)?)\s+(?:off\s+)?to\s+(?:the\s+nearest\s+(?P<place>whole\s+number|one|ten|hundred|thousand|tenth|hundredth)"
-    r"|(?P<places>one|two|three|1|2|3)\s+decimal\s+places?)\s*\.?",
-    re.IGNORECASE,
-)
-_PERCENT = re.compile(
-    r"what\s+percent(?:age)?\s+of\s+(?P<whole>\d[\d,.]*)\s+is\s+(?P<part>\d[\d,.]*?)\s*\?", re.IGNORECASE
-)
-_OTHER_FORM = re.compile(
-    r"(?:write|convert|express|change|what\s+is)\s+(?:the\s+(?:fraction|decimal|percentage|mixed\s+number)\s+)?"
-    r"(?P<number>[\d(][\d\s.,/()]*[\d)]?\s?%?)\s+(?:as|to|into|in)\s+an?\s+(?:improper\s+)?"
-    r"(?P<form>decimal|fraction|mixed\s+number|percent(?:age)?)\s*[.?]?",
-    re.IGNORECASE,
-)
-_PLACES = {
-    "one": Fraction(1), "whole number": Fraction(1), "ten": Fraction(10), "hundred": Fraction(100),
-    "thousand": Fraction(1000), "tenth": Fraction(1, 10), "hundredth": Fraction(1, 100),
-}  # fmt: skip
-_COUNTED = {"one": 1, "two": 2, "three": 3, "1": 1, "2": 2, "3": 3}
 _SIMPLER = re.compile(
     r"(?:simplify|reduce)\s+(?:the\s+ratio\s+)?(\d{1,6})\s?(?::|to)\s?(\d{1,6})(?:\s+(?:to|in)\s+(?:its\s+)?(?:simplest|lowest)\s+(?:form|terms))?\s*\.?"
     r"|(?:what\s+is|write|express)\s+(?:the\s+ratio\s+)?(\d{1,6})\s?:\s?(\d{1,6})\s+in\s+(?:its\s+)?(?:simplest|lowest)\s+(?:form|terms)\s*[.?]",
@@ -147,66 +136,14 @@ _SIMPLER = re.compile(
 )
 
 
-def _percent(text: str) -> StemSolution | None:
-    found = _PERCENT.fullmatch(text)
-    if found is None:
-        return None
-    whole, part = worked_value(found["whole"]), worked_value(found["part"])
-    return StemSolution(100 * part / whole, "%", "the percentage") if whole and part is not None else None
-
-
-def _rewritten(text: str) -> StemSolution | None:
-    """A number in another form: its value stays what it is."""
-    found = _OTHER_FORM.fullmatch(text)
-    value = worked_value(found["number"]) if found else None
-    if found is None or value is None:
-        return None
-    percent = found["form"].lower().startswith("percent")
-    return StemSolution(value * 100 if percent else value, "%" if percent else "", "the number")
-
-
 def _sum(text: str) -> StemSolution | None:
-    found = _SUM.fullmatch(text)
+    found = _MORE.fullmatch(text) or _SUM.fullmatch(text)
     asked = found["sum"] if found else ""
     if not found or not re.search(r"\d", asked) or "=" in asked:
         return None
     alone = re.fullmatch(r"[\s\d.,/()%$]*", asked) is not None  # a number that nothing is done with
     value = None if alone else worked_value(asked)
     return None if value is None else StemSolution(value, how="the calculation")
-
-
-def _average(text: str) -> StemSolution | None:
-    found = _AVERAGE.fullmatch(text)
-    if found is None:
-        return None
-    parts = [part for part in re.split(r"\s*(?:,\s|,?\s*\band\b|&)\s*", found["list"].strip(" ,.")) if part]
-    amounts = [measured_amount(part) for part in parts]
-    numbers = [amount.value for amount in amounts if amount is not None and not amount.unit]
-    if not 2 <= len(numbers) == len(parts) <= MOST_NUMBERS:
-        return None
-    which = found["which"].lower()
-    value = _STATISTICS[which](sorted(numbers))
-    return None if value is None else StemSolution(value, how=f"the {which}")
-
-
-def _median(numbers: list[Fraction]) -> Fraction:
-    middle = len(numbers) // 2
-    return numbers[middle] if len(numbers) % 2 else (numbers[middle - 1] + numbers[middle]) / 2
-
-
-def _mode(numbers: list[Fraction]) -> Fraction | None:
-    counts = {number: numbers.count(number) for number in numbers}
-    most = [number for number, count in counts.items() if count == max(counts.values())]
-    return most[0] if len(most) == 1 else None
-
-
-_STATISTICS: dict[str, Callable[[list[Fraction]], Fraction | None]] = {
-    "mean": lambda numbers: sum(numbers, Fraction(0)) / len(numbers),
-    "average": lambda numbers: sum(numbers, Fraction(0)) / len(numbers),
-    "median": _median,
-    "mode": _mode,
-    "range": lambda numbers: numbers[-1] - numbers[0],
-}
 
 
 def _equation(text: str) -> StemSolution | None:
@@ -219,6 +156,27 @@ def _equation(text: str) -> StemSolution | None:
         if solved is not None and asked <= {solved.unknown}:
             return StemSolution(solved.solution, how="the equation", unknown=solved.unknown)
     return None
+
+
+def _gap(text: str) -> StemSolution | None:
+    """A gap in an equation, or the value of a term: both are an equation with one unknown."""
+    at = _VALUE_AT.fullmatch(text)
+    if at is not None:
+        letters = set(re.findall(r"[a-zA-Z]+", at["term"]))
+        value = _worth(at["term"], at["value"].replace("−", "-")) if letters == {at["unknown"]} else None
+        return None if value is None else StemSolution(value, how="the term")
+    found = _GAPPED.fullmatch(text)
+    if found is None or len(_GAP.findall(found["equation"])) != 1:
+        return None
+    solved = solve_linear(_GAP.sub("n", re.sub(r"(?<=[\d_\]])\s+[xX]\s+(?=[\d_\[])", " × ", found["equation"])))
+    return None if solved is None else StemSolution(solved.solution, how="the equation")
+
+
+def _worth(term: str, value: str) -> Fraction | None:
+    """The value of a term with a number for its letter: 4x + 9 with 5 for x."""
+    filled = re.sub(r"(?<=[\d)])(?=[a-zA-Z])", "*", term)
+    unclear = re.search(r"[a-zA-Z]\(|/\s*[\d.]+\*", filled)  # f(x), and 1/2x, which is read both ways
+    return None if unclear else worked_value(re.sub(r"[a-zA-Z]", f"({value})", filled))
 
 
 def _conversion(text: str) -> StemSolution | None:
@@ -239,22 +197,14 @@ def _conversion(text: str) -> StemSolution | None:
     return None
 
 
+def _number(text: str) -> StemSolution | None:
+    found = worked_number(text)
+    return None if found is None else StemSolution(found.value, found.unit, "the task")
+
+
 def _figure(text: str) -> StemSolution | None:
     found = figure_size(text)
     return None if found is None else StemSolution(found.value, found.unit, "the size of the figure")
-
-
-def _rounding(text: str) -> StemSolution | None:
-    found = _ROUNDED.fullmatch(text)
-    if found is None:
-        return None
-    step = (
-        Fraction(1, 10 ** _COUNTED[found["places"].lower()])
-        if found["places"]
-        else _PLACES[" ".join(found["place"].lower().split())]
-    )
-    number = Fraction(found["number"].replace(",", ""))
-    return StemSolution(floor(number / step + Fraction(1, 2)) * step, how="the rounding")
 
 
 def _ratio(text: str) -> StemSolution | None:
@@ -266,5 +216,5 @@ def _ratio(text: str) -> StemSolution | None:
 
 
 _FORMS: tuple[Callable[[str], StemSolution | None], ...] = (
-    _rounding, _ratio, _percent, _rewritten, _average, _conversion, _figure, _equation, _sum,
+    _ratio, _number, _conversion, _figure, _gap, _equation, _sum,
 )  # fmt: skip

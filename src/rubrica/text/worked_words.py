@@ -43,7 +43,7 @@ _PAIRS = (
 )
 _TIGHT = re.compile(r"(?<![\d/.)^])(?<!\d[ ])(\d{1,9})/(\d{1,9})(?![\d/.(^])")
 _TWO_WAYS = re.compile(  # 1.000, a chain of slashes, a bracket behind a divisor, a percentage that is added
-    r"[1-9]\d{0,2}\.000\b|/\s*[\d.]+\s*/|[/÷]\s*[\d.]+\s*\(|÷[^÷+()-]*/\s*\d|%\s*[-+−]|[-+−][^-+−]*%|\^[^^]*\^"
+    r"[1-9]\d{0,2}\.000\b|/\s*[\d.]+\s*/|[/÷]\s*[\d.]+\s*\(|÷[^÷+()-]*/\s*\d|%\s*[-+−]|[-+−][^-+−]*%|\^\s*\(?[\d.]+\)?\s*\^"
 )
 
 
