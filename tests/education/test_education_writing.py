@@ -6,7 +6,7 @@ import asyncio
 import json
 import os
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 import pytest
@@ -15,7 +15,7 @@ from education_samples import question
 from rubrica.education.curriculum import Skill
 from rubrica.education.evaluator import ResponseEvaluator
 from rubrica.education.folder import FinishedWork
-from rubrica.education.questions import GenerateQuestionsRequest
+from rubrica.education.questions import GenerateQuestionsRequest, QuestionType
 from rubrica.education.work import SkillWork
 from rubrica.education.writing import Writer, WritingError, form_words, questions_request, read_questions
 from rubrica.llm.connect import connect
@@ -105,7 +105,7 @@ def test_the_prompt_is_the_one_that_was_read_last() -> None:
 
 
 def test_every_type_of_question_has_its_form() -> None:
-    for kind in ("mcq", "fill-in", "true-false", "short-answer", "mixed"):
+    for kind in get_args(QuestionType):
         assert "answer" in form_words(kind, 4)
 
 

@@ -18,6 +18,7 @@ _COLUMNS = (
 )  # fmt: skip
 _SHARED = re.compile(r"more than once|may be used|can be used|reused|used again|several times", re.IGNORECASE)
 _PAIR = re.compile(r"\s*(?P<left>.+?)\s*(?:->|→|⇒|=>|=|:|\s[-–]\s)\s*(?P<right>.+?)\s*", re.DOTALL)
+_NUMBERED = re.compile(r"(?:^|(?<=\s))\(?(\d{1,2})[.)]\s+(?=\S)")
 _LABELS = re.compile(r"\s*\(?(?P<left>\d{1,2}|[A-Za-z])\)?\s*[-–:]?\s*\(?(?P<right>[A-Za-z]|\d{1,2})\)?\s*")
 
 Item = tuple[str, str]  # its label and its text
@@ -37,18 +38,33 @@ class MatchingParts:
         return [(option_index(one, self.left), option_index(two, self.right)) for one, two in self.pairs]
 
 
-def read_matching(found: Mapping[str, object], listed: object, answer: object) -> MatchingParts:
-    """The parts of a matching question, from its fields, its options and its answer.
+def read_matching(found: Mapping[str, object], stem: str, listed: object, answer: object) -> MatchingParts:
+    """The parts of a matching question, from its fields, its options and its answer; the left may stand in the stem.
 
-    >>> parts = read_matching({"left": ["cow", "hen"], "right": ["chick", "calf"]}, None, "1-B, 2-A")
+    >>> parts = read_matching({"left": ["cow", "hen"], "right": ["chick", "calf"]}, "", None, "1-B, 2-A")
     >>> parts.places
     [(0, 1), (1, 0)]
     """
     sides = next((pair for source in (found, listed) if (pair := _columns(source)) is not None), None)
     pairs = _pairs(answer) or _pairs(found.get("pairs")) or _pairs(listed if isinstance(listed, list) else None)
     if sides is None:
-        return MatchingParts(pairs=pairs)
+        left = numbered_items(stem)
+        right = read_options(listed) if left and isinstance(listed, list) and _pairs(answer) else ()
+        return MatchingParts(left if right else (), right, pairs)
     return MatchingParts(_items(sides[0], numbered=True), _items(sides[1]), pairs)
+
+
+def numbered_items(stem: str) -> tuple[Item, ...]:
+    """The items of a left column that stand in the question itself, numbered from 1.
+
+    >>> numbered_items("Match the young to their mothers. 1. cow 2. hen")
+    (('1', 'cow'), ('2', 'hen'))
+    """
+    marks = list(_NUMBERED.finditer(stem[:5000]))
+    if len(marks) < 2 or any(int(mark[1]) != place for place, mark in enumerate(marks, start=1)):
+        return ()
+    ends = [*(mark.start() for mark in marks[1:]), len(stem)]
+    return tuple((mark[1], stem[mark.end() : end].strip(" \n.,;")) for mark, end in zip(marks, ends, strict=True))
 
 
 def _columns(source: object) -> tuple[list[object], list[object]] | None:

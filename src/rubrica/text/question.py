@@ -187,7 +187,7 @@ def _of_pairs(found: Mapping[str, object], stem: str, listed: object, raw: objec
         kind="matching",
         images=tuple(_images(found)),
         hints=_joined(found, _HINTS),
-        matching=read_matching(found, listed, raw),
+        matching=read_matching(found, stem, listed, raw),
     )
 
 
