@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from fractions import Fraction
 from itertools import permutations
 
@@ -18,6 +19,7 @@ from rubrica.text.conclusion import Closing, calculates, closing, ends_on, resul
 from rubrica.text.later_results import later_results, ordinals
 from rubrica.text.options import letter_of, normal, number_of
 from rubrica.text.question import Question, QuestionFault, names_several
+from rubrica.text.remarks import without_remarks
 from rubrica.text.solution import find_wrong_steps
 
 _ROOM = 40  # characters of an option beside its numbers
@@ -40,6 +42,7 @@ def absent_key(question: Question) -> Iterator[QuestionFault]:
         if letter_of(question.answer) is None and len(question.answer) <= 200 and not names_several(question):
             yield QuestionFault("the answer is none of the options", question.answer)
         return
+    question = _focused(question)
     end, key = _conclusion(question), _numbers(question.key or "")
     if end is None or not key or not ends_on(end) or mentions(question.explanation, key):
         return
@@ -62,6 +65,7 @@ def contradicted_key(question: Question) -> Iterator[QuestionFault]:
         if len(value) == 1 and value[0].value not in {amount.value for amount in amounts_of(question.key or "")}:
             yield QuestionFault("the explanation gives the key another value", letter[1])
         return
+    question = _focused(question)
     end = _conclusion(question)
     key = _numbers(question.key or "")
     if end is None or _is_last(key, end) or (_is_named(key, end) and not _is_rounded(key, end)):
@@ -95,7 +99,14 @@ def unreached_key(question: Question) -> Iterator[QuestionFault]:
         yield QuestionFault("the explanation never comes to the key", question.key or "")
 
 
+def _focused(question: Question) -> Question:
+    """The question with an explanation that speaks of the way to the answer alone, not of other options."""
+    right = "" if question.answer_index is None else question.options[question.answer_index][0]
+    return replace(question, explanation=without_remarks(question.explanation, right))
+
+
 def _unreached(question: Question) -> bool:
+    question = _focused(question)
     key = _numbers(question.key or "")
     if not key:
         return _is_unwritten(question)
@@ -162,9 +173,14 @@ def _counts(key: tuple[Amount, ...], end: Closing | None) -> bool:
 def _is_unwritten(question: Question) -> bool:
     """Whether the key is a formula that an explanation full of equations never has."""
     key = _UNIT_POWER.sub("", question.key or "")
-    if len(key) > _ROOM or not _FORMULA.search(key) or "=" in key or "!" in key:
+    if len(key) > _ROOM or not _FORMULA.search(key) or "=" not in question.explanation:
         return False
-    return "=" in question.explanation and _squeezed(key) not in _squeezed(question.explanation)
+    squeezed = _squeezed(question.explanation)
+    if "!" in key:
+        return "!" in squeezed and any(part not in squeezed for part in re.findall(r"\d+!", key))
+    if "=" in key:  # it may be put together from what was found: then its numbers are there
+        return not all(mentions(question.explanation, (amount,)) for amount in amounts_of(key))
+    return _squeezed(key) not in squeezed
 
 
 def _squeezed(text: str) -> str:

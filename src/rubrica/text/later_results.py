@@ -57,8 +57,13 @@ def _last_named(named: Sequence[Amount], key: Sequence[Amount], reached: set[int
             if any(abs(value) == abs(amount.value) for value, _ in other.readings):
                 return place
             if other.start in reached and any(is_worth(amount, reading) for reading in other.readings):
-                return place
+                return place if _is_near(amount, other) else len(named) - 1  # in thousands: in doubt it is the last
     return None
+
+
+def _is_near(amount: Amount, other: Amount) -> bool:
+    """Whether one is the other rounded, rather than in hundreds, thousands or percent."""
+    return abs(abs(amount.value) - abs(other.value)) <= 1
 
 
 def _statement(text: str, amount: Amount) -> tuple[int, int]:
