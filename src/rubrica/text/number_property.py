@@ -25,23 +25,23 @@ _THINGS = (
 _NOT = r"(?P<not>\s*not\b|n['’]t\b)?"
 _WHICH = re.compile(
     rf"which\s+(?:one\s+)?(?:of\s+(?:these|the\s+following)\s*)?(?:{_THINGS}\s*)?(?:\(s\)\s*)?(?:is|are){_NOT}\s+"
-    rf"(?P<property>[^?.]{{3,80}}?)\s*\?(?P<several>\s*(?:choose|select|pick|mark|tick)\s+all\b[^.?]{{0,30}}\.?)?",
+    rf"(?P<property>(?:[^?.]|\.(?=\d)){{3,80}}?)\s*\?(?P<several>\s*(?:choose|select|pick|mark|tick)\s+all\b[^.?]{{0,30}}\.?)?",
     re.IGNORECASE,
 )
 _ALL_BUT = re.compile(
-    rf"all\s+(?:of\s+)?(?:these|the\s+following)\s+(?:{_THINGS}\s+)?are\s+(?P<property>[^?.,]{{3,80}}?),?\s+except\b\s*(?:for|which)?"
+    rf"all\s+(?:of\s+)?(?:these|the\s+following)\s+(?:{_THINGS}\s+)?are\s+(?P<property>(?:[^?.,]|\.(?=\d)){{3,80}}?),?\s+except\b\s*(?:for|which)?"
     r"\s*[:.?…_]*",
     re.IGNORECASE,
 )
 _SELECT = re.compile(
     rf"(?:select|choose|pick|mark|find|tick|circle)\s+(?:all\s+)?(?:of\s+)?(?:the\s+)?(?:"
-    rf"(?:{_THINGS}\s+)?(?:that|which)\s+are{_NOT}\s+(?P<property>[^?.]{{3,80}}?)"
+    rf"(?:{_THINGS}\s+)?(?:that|which)\s+are{_NOT}\s+(?P<property>(?:[^?.]|\.(?=\d)){{3,80}}?)"
     rf"|(?P<kind>prime|composite|even|odd|square)\s+numbers?)\s*[.:]?",
     re.IGNORECASE,
 )
 _CLAIM = re.compile(
     rf"(?:(?:is\s+(?:this|it)\s+)?true\s+or\s+false\b[\s:.?-]*)?(?P<number>[\d(√][^?=<>≠]{{0,60}}?)\s+(?:is{_NOT}\s+"
-    rf"(?P<property>[^?.]{{3,60}}?)|(?P<equals>equals)\s+(?P<other>[^?]{{1,40}}?))\s*[.?]?(?:\s*true\s+or\s+false\s*\??)?",
+    rf"(?P<property>(?:[^?.]|\.(?=\d)){{3,60}}?)|(?P<equals>equals)\s+(?P<other>[^?]{{1,40}}?))\s*[.?]?(?:\s*true\s+or\s+false\s*\??)?",
     re.IGNORECASE,
 )
 _MULTIPLE = re.compile(r"(?:an?\s+)?multiples?\s+of\s+(?:both\s+)?(\d{1,6})(?:\s+and\s+(?:of\s+)?(\d{1,6}))?")
