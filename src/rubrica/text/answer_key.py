@@ -101,8 +101,8 @@ def unreached_key(question: Question) -> Iterator[QuestionFault]:
 
 def _focused(question: Question) -> Question:
     """The question with an explanation that speaks of the way to the answer alone, not of other options."""
-    right = "" if question.answer_index is None else question.options[question.answer_index][0]
-    return replace(question, explanation=without_remarks(question.explanation, right))
+    plain = without_remarks(question.explanation, question.options, question.answer_index)
+    return replace(question, explanation=plain)
 
 
 def _unreached(question: Question) -> bool:

@@ -18,10 +18,10 @@ _WORD = re.compile(r"[\s-]?([a-zA-Z]{1,12})")
 
 
 def later_results(explanation: str, key: Sequence[Amount], stem: str, unit: str = "") -> list[Amount]:
-    """The results that are new after the last place where the explanation names one of the numbers of a key.
+    """The results that are new after the last place where the explanation uses one of the numbers of a key.
 
-    Empty where it names none of them; `unit` is the word beside the key: a result in another unit of the same kind says
-    nothing about it.
+    Empty where it names none of them, or comes to one of them there; `unit` is the word beside the key: a result in
+    another unit of the same kind says nothing about it.
 
     >>> late = lambda key: later_results("8 rows of 6 are 48 seats. 48 - 5 = 43.", amounts_of(key), "8 rows of 6.")
     >>> [[int(each.value) for each in late(key)] for key in ("48", "43", "99")]
@@ -30,18 +30,18 @@ def later_results(explanation: str, key: Sequence[Amount], stem: str, unit: str 
     text = without_checks(explanation)
     named = amounts_of(text)
     reached = {amount.start for amount in results(text)}
-    last = _last_named(named, key, reached)
+    last = _last_used(named, key, reached)
     if last is None:
         return []
     known = {amount.value for amount in (*amounts_of(stem), *named[: last + 1])}
-    statement = _statement(text, named[last])
-    found = []
-    for amount in named[last + 1 :]:
-        beside = named[last].start in reached and amount.start < statement[1]
-        new = amount.start in reached and amount.value not in known and not beside
-        if new and not _converts(text, amount, unit) and not is_remark(text[slice(*_statement(text, amount))]):
-            found.append(amount)
-    return found
+    return [
+        amount
+        for amount in named[last + 1 :]
+        if amount.start in reached
+        and amount.value not in known
+        and not _converts(text, amount, unit)
+        and not is_remark(_statement(text, amount))
+    ]
 
 
 def ordinals(text: str) -> list[str]:
@@ -49,33 +49,28 @@ def ordinals(text: str) -> list[str]:
     return [match[0].lower() for match in _ORDINAL.finditer(text)]
 
 
-def _last_named(named: Sequence[Amount], key: Sequence[Amount], reached: set[int]) -> int | None:
-    """The place of the last amount that is one of the key's: as it is written, or rounded where it is a result."""
+def _last_used(named: Sequence[Amount], key: Sequence[Amount], reached: set[int]) -> int | None:
+    """The place of the last amount that is one of the key's; None where it is a result there, be it rounded."""
     for place in range(len(named) - 1, -1, -1):
         other = named[place]
-        for amount in key:
-            if any(abs(value) == abs(amount.value) for value, _ in other.readings):
-                return place
-            if other.start in reached and any(is_worth(amount, reading) for reading in other.readings):
-                return place if _is_near(amount, other) else len(named) - 1  # in thousands: in doubt it is the last
+        is_result = other.start in reached
+        if is_result and any(is_worth(amount, reading) for amount in key for reading in other.readings):
+            return None
+        if any(abs(value) == abs(amount.value) for amount in key for value, _ in other.readings):
+            return place
     return None
 
 
-def _is_near(amount: Amount, other: Amount) -> bool:
-    """Whether one is the other rounded, rather than in hundreds, thousands or percent."""
-    return abs(abs(amount.value) - abs(other.value)) <= 1
-
-
-def _statement(text: str, amount: Amount) -> tuple[int, int]:
-    """Where the sentence or line with an amount begins and ends."""
+def _statement(text: str, amount: Amount) -> str:
+    """The sentence or line that an amount stands in."""
     start = text.rfind("\n", 0, amount.start) + 1
     end = text.find("\n", amount.end)
     end = len(text) if end < 0 else end
     for stop in SENTENCE.finditer(text, start, end):
         if stop.start() >= amount.end:
-            return start, stop.start()
+            return text[start : stop.start()]
         start = stop.end()
-    return start, end
+    return text[start:end]
 
 
 def _converts(text: str, amount: Amount, unit: str) -> bool:

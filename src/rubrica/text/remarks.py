@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 
+from rubrica.text.amounts import amounts_of
 from rubrica.text.conclusion import SENTENCE
 
 _HEADING = re.compile(  # from here on it is about the others
@@ -12,7 +14,9 @@ _HEADING = re.compile(  # from here on it is about the others
     re.IGNORECASE,
 )
 _ABOUT_OTHERS = re.compile(
-    r"\b(?:other|wrong|incorrect|remaining)\s+(?:options?|choices?|answers?)\b|\b(?:students?|learners?|those|anyone)\s+who\b"
+    r"\b(?:other|wrong|incorrect|remaining)\s+(?:options?|choices?|answers?)\b|"
+    r"\b(?:students?|learners?|those|anyone)\s+who\s+(?:(?:answer|pick|choose|chose|select|get|got)(?:ed)?\s+(?:[A-J]\b|[$€£]?\d)"
+    r"|(?:add|subtract|multipl|divid|forg[eo]t))"
     r"|\bdistractors?\b|\bif\s+(?:it|there|they)\s+(?:were|was|had)\b|^\W*compare\b",
     re.IGNORECASE,
 )
@@ -20,12 +24,14 @@ _LABEL = re.compile(r"\W*(?:(?:[Oo]ption|[Cc]hoice)\s+\(?([A-J])\b|\(?([A-J])(?:
 _NAMED = re.compile(r"\(([A-J])\)")
 
 
-def without_remarks(explanation: str, right: str) -> str:
+def without_remarks(explanation: str, options: Sequence[tuple[str, str]], right: int | None) -> str:
     """An explanation without what it says about other options than the right one, after its first sentence.
 
-    >>> without_remarks("6 × 7 = 42. C) is for 6 × 8 = 48. Students who add get 13.", "B")
+    >>> told = "6 × 7 = 42. C) is for 6 × 8 = 48. Students who add get 13."
+    >>> without_remarks(told, [("A", "13"), ("B", "42"), ("C", "48")], 1)
     '6 × 7 = 42.'
     """
+    others = {label: text for place, (label, text) in enumerate(options) if place != right}
     kept: list[str] = []
     begun = False
     for line in explanation.splitlines():
@@ -33,7 +39,7 @@ def without_remarks(explanation: str, right: str) -> str:
             break
         sentences: list[str] = []
         for sentence in SENTENCE.split(line):
-            if not begun or not _is_remark(sentence, right):
+            if not begun or not _is_remark(sentence, others):
                 sentences.append(sentence)
             begun = begun or bool(sentence.strip())
         if sentences:
@@ -41,12 +47,17 @@ def without_remarks(explanation: str, right: str) -> str:
     return "\n".join(kept)
 
 
-def _is_remark(sentence: str, right: str) -> bool:
-    label, named = _LABEL.match(sentence), set(_NAMED.findall(sentence))
-    if (
-        label
-        and right not in label.groups()
-        and not re.search(r"\b(?:correct|right|answer)\b", sentence, re.IGNORECASE)
-    ):
+def _is_remark(sentence: str, others: Mapping[str, str]) -> bool:
+    """Whether a sentence names other options by letter, with what they say, or speaks of them in words."""
+    if _ABOUT_OTHERS.search(sentence):
         return True
-    return (bool(named) and right not in named) or _ABOUT_OTHERS.search(sentence) is not None
+    label, named = _LABEL.match(sentence), set(_NAMED.findall(sentence))
+    named |= {letter for letter in (label.groups() if label else ()) if letter}
+    return bool(named) and all(letter in others and _has(sentence, others[letter]) for letter in named)
+
+
+def _has(sentence: str, option: str) -> bool:
+    values = [amount.value for amount in amounts_of(option)]
+    if not values:
+        return bool(option) and option.casefold() in sentence.casefold()
+    return set(values) <= {amount.value for amount in amounts_of(sentence)}
