@@ -33,6 +33,7 @@ def rejecting(**fields: object) -> list[str]:
         "6 × 7 = 42.\n\nWhy the others are wrong:\nA) 6 + 7 = 13\nC) 6 × 8 = 48\nD) 5 × 7 = 35",
         "Correct: B. 6 × 7 = 42.\nA: 6 + 7 = 13, which is too small.\nC: 6 × 8 = 48.",
         "First 6 × 5 = 30, then 6 × 2 = 12, and 30 + 12 = 42. If it were 8 in each, the total would be 48.",
+        "If there were 35, they would fill 35 ÷ 7 = 5 boxes.\nIf there are 42, they fill 42 ÷ 7 = 6 boxes.",
         "6 × 7 = 42. Another way: 5 × 7 = 35 and 35 + 7 = 42.",
     ],
 )

@@ -117,7 +117,7 @@ def _unreached(question: Question) -> bool:
         return not _counts(key, end) and (calculates(question.explanation) or (end is not None and end.concludes))
     wanted, named = ordinals(question.key or ""), ordinals(question.explanation)
     if wanted:  # beside ordinals, plain numbers say nothing: they count the lines
-        return bool(named) and named[-1] not in wanted and named[-1] not in ordinals(question.text)
+        return bool(named) and not set(wanted) <= set(named)
     if _is_overtaken(question, key):
         return True
     if end is None:

@@ -14,14 +14,15 @@ from rubrica.text.conclusion import SENTENCE, is_remark, results, without_checks
 from rubrica.text.equation_sides import MEASURES
 
 _ORDINAL = re.compile(r"\d{1,4}(?:st|nd|rd|th)\b")
+_TRIES = re.compile(r"\b(?:if|suppose|assume|try|trying|plug\w*|substitut\w+|options?|choices?)\b", re.IGNORECASE)
 _WORD = re.compile(r"[\s-]?([a-zA-Z]{1,12})")
 
 
 def later_results(explanation: str, key: Sequence[Amount], stem: str, unit: str = "") -> list[Amount]:
     """The results that are new after the last place where the explanation uses one of the numbers of a key.
 
-    Empty where it names none of them, or comes to one of them there; `unit` is the word beside the key: a result in
-    another unit of the same kind says nothing about it.
+    Empty where it names none of them, or comes to one or tries one out there; `unit` is the word beside the key: a
+    result in another unit of the same kind says nothing about it.
 
     >>> late = lambda key: later_results("8 rows of 6 are 48 seats. 48 - 5 = 43.", amounts_of(key), "8 rows of 6.")
     >>> [[int(each.value) for each in late(key)] for key in ("48", "43", "99")]
@@ -31,7 +32,7 @@ def later_results(explanation: str, key: Sequence[Amount], stem: str, unit: str 
     named = amounts_of(text)
     reached = {amount.start for amount in results(text)}
     last = _last_used(named, key, reached)
-    if last is None:
+    if last is None or _TRIES.search(_statement(text, named[last])):
         return []
     known = {amount.value for amount in (*amounts_of(stem), *named[: last + 1])}
     return [
