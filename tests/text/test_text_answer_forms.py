@@ -69,6 +69,7 @@ def test_the_type_is_what_is_declared_or_what_the_parts_show(fields: dict[str, A
             "explanation": "So it is not true.",
         },
         {"question": "A whale is a fish.", "options": ["True", "False"], "answer": "B"},
+        {"type": "true-false", "question": "Snow falls.", "options": ["True", "False", "Not given"], "answer": "A"},
         {**PRIMES, "answer": ["A", "C"], "explanation": "Options A and C are correct."},
         {**ORDER, "answer": ["B", "A", "C"]},
         {**ORDER, "answer": "2, 5, 9"},

@@ -69,7 +69,7 @@ def malformed_answer(question: Question) -> Iterator[QuestionFault]:
 def _half_truths(question: Question) -> Iterator[QuestionFault]:
     if question.answer and _truth(question) is None:
         yield QuestionFault("the answer is neither true nor false", question.answer)
-    elif question.options and {_truth_of(text) for _, text in question.options} != {True, False}:
+    elif question.options and not {True, False} <= {_truth_of(text) for _, text in question.options}:
         yield QuestionFault("the options are not true and false", question.text)
 
 
@@ -210,10 +210,13 @@ def _is_solved(texts: Texts) -> float:
     options = [text for _, text in question.options]
     solution = None if asks_for_misfit(question.text) else solve_stem(question.text)
     agrees = solution is not None and solution.agrees(question.key or question.answer) is not None
-    return float(agrees or claim_holds(question.text) is not None or _is_sorted(question, options))
+    return float(agrees or _is_tried(question, options))
 
 
-def _is_sorted(question: Question, options: Sequence[str]) -> bool:
+def _is_tried(question: Question, options: Sequence[str]) -> bool:
+    """Whether a statement, or the options, are about numbers and were tried."""
+    if question.kind == "true-false":
+        return claim_holds(question.text) is not None
     if question.kind == "ordering":
         return sorted_places(question.text, options) is not None
     return bool(options) and fitting_options(question.text, options) is not None
