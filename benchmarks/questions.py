@@ -1,13 +1,15 @@
 """What the checks of questions find in copies of real ones with one fault each: ``python -m benchmarks.questions``.
 
 The questions are not part of the project: they are looked for in ``$RUBRICA_DATA``, else in ``../shared/data``. Without
-them nothing is measured. Some of the originals have a wrong key or a wrong calculation of their own: those that are
-rejected are listed with the reason, to be read one by one.
+them nothing is measured but ``sets/question_checks.jsonl``: 120 questions of our own, half of them with one fault each.
+A third of the real ones, and of ours, is *apart*: nothing was written with it in view. Some of the originals have a
+wrong key or a wrong calculation of their own: those that are rejected are listed with the reason, to be read by hand.
 """
 
 from __future__ import annotations
 
 import gzip
+import hashlib
 import json
 import os
 import random
@@ -33,6 +35,10 @@ REJECTING = (
     "mcq_answer_unmapped", "mcq_key_absent", "mcq_key_duplicated", "mcq_key_mismatch", "mcq_key_unreached",
     "mcq_key_miscalculated", "answer_mismatch", "impossible_pattern",
 )  # fmt: skip
+MENDABLE = (
+    "mcq_duplicate_options", "mcq_empty_options", "mcq_answer_missing", "answer_malformed", "question_wrong_equations",
+)  # fmt: skip
+OWN = Path(__file__).parent / "sets" / "question_checks.jsonl"
 LETTERS = "ABCDE"
 STRUCTURE = ("letter out of range", "key removed", "key removed, answer as text", "key duplicated")
 _NUMBER = re.compile(r"\d{1,3}(?:,\d{3})+|\d+(?:\.\d+)?")
@@ -44,7 +50,13 @@ Row = Mapping[str, Any]
 def checked() -> list[Ratio]:
     """The rows for `make bench`."""
     choices, stories = _rows(CHOICES), _rows(STORIES)
-    found: list[Ratio] = []
+    own = told_faults()
+    faulty, sound = [told for fault, told in own if fault], [told for fault, told in own if not fault]
+    ours = f"{len(own)} of ours, kept apart"
+    found = [
+        Ratio("planted faults of questions told", "all of them", sum(faulty) / len(faulty), 0.85, ours),
+        Ratio("sound questions left alone", "all of them", 1 - sum(sound) / len(sound), 0.95, ours),
+    ]
     if choices is not None:
         tried, caught = mutated(choices)
         shares = {kind: caught[kind] / tried[kind] for kind in tried}
@@ -90,10 +102,22 @@ def mutated(rows: list[Row]) -> tuple[Counter[str], Counter[str]]:
     return tried, caught
 
 
-def rejected(question: Row) -> list[str]:
+def rejected(question: Row, names: tuple[str, ...] = REJECTING) -> list[str]:
     """The checks that reject a question."""
     texts = Texts(response=json.dumps(question, ensure_ascii=False))
-    return [name for name in REJECTING if FEATURES[name].compute(texts)]
+    return [name for name in names if FEATURES[name].compute(texts)]
+
+
+def told_faults(*, apart: bool = True) -> list[tuple[str, bool]]:
+    """Questions of our own: the fault that was planted, if any, and whether a check tells of one."""
+    rows = [json.loads(line) for line in OWN.read_text(encoding="utf-8").splitlines()]
+    chosen = [row for row in rows if row.get("apart", False) is apart]
+    return [(row["fault"] or "", bool(rejected(row["record"], (*REJECTING, *MENDABLE)))) for row in chosen]
+
+
+def is_apart(row: Row) -> bool:
+    """Whether a question belongs to the third that nothing was written with in view."""
+    return int.from_bytes(hashlib.sha256(f"third{row['id']}".encode()).digest()[:4], "big") % 3 == 0
 
 
 def copies(row: Row, rng: random.Random) -> Iterator[tuple[str, Row]]:
@@ -199,6 +223,10 @@ def main() -> None:
         tried, caught = mutated(choices)
         for kind, number in tried.items():
             table.add_row(kind, f"{number:,}", f"{caught[kind]:,}", f"{caught[kind] / number:.3f}")
+        tried, caught = mutated([row for row in choices if is_apart(row)])
+        for kind in ("as it is", "wrong key", "wrong value"):
+            shown = (f"{tried[kind]:,}", f"{caught[kind]:,}", f"{caught[kind] / tried[kind]:.3f}")
+            table.add_row(f"third apart: {kind}", *shown)
     if stories is not None:
         tried, caught = miscalculated(stories)
         for kind, number in tried.items():
@@ -207,6 +235,12 @@ def main() -> None:
         for kind in ("as it is", "wrong key", "wrong value"):
             shown = (f"{tried[kind]:,}", f"{caught[kind]:,}", f"{caught[kind] / tried[kind]:.3f}")
             table.add_row(f"answers in words: {kind}", *shown)
+    for apart in (False, True):
+        own = told_faults(apart=apart)
+        for kind in sorted({fault for fault, _ in own}):
+            tells = [told for fault, told in own if fault == kind]
+            counted = (f"{len(tells)}", f"{sum(tells)}", f"{sum(tells) / len(tells):.3f}")
+            table.add_row(f"ours{', apart' * apart}: {kind or 'sound'}", *counted)
     console.print(table)
     for name, share in measured(grade_model(), read_graded(HELD_OUT)).items():
         console.print(f"grades of maths questions that were kept apart: {share:.3f} {name}")

@@ -12,6 +12,7 @@ import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import msgspec
@@ -19,7 +20,7 @@ from rich.console import Console
 from rich.table import Table
 from training.conversation import rated_replies
 from training.cues import exchanges
-from training.exchanges import twins
+from training.exchanges import records, twins
 
 import rubrica
 from rubrica.education import maths_grade
@@ -33,6 +34,7 @@ from rubrica.text.texts import Texts
 
 from . import education
 from .figures import measured, rank_correlation, ranked_above, share_of
+from .questions import copies, is_apart, rejected, told_faults
 from .reliability import PACKS, Measured, kept_apart
 from .routing import load as routed_answers
 from .routing import wrong_sum_risks
@@ -60,6 +62,7 @@ def figures() -> Iterator[Figure]:
     yield from _maths_grades()
     yield from _worked_sums()
     yield from education.figures()
+    yield from _question_checks()
 
 
 def _offline_scores(pack: str) -> Iterator[Figure]:
@@ -161,6 +164,23 @@ def _worked_sums() -> Iterator[Figure]:
     wrong = [not record.weak for record in records]
     about = _figure("features/wrong_sum_risk", "answers to school sums, kept apart", "AUC")
     yield measured(about, range(len(records)), ranked_above(wrong_sum_risks(records), wrong))
+
+
+def _question_checks() -> Iterator[Figure]:
+    score, own_rows = "education-question/correctness", told_faults()
+    for planted, measure in ((True, "planted faults told"), (False, "sound questions told")):
+        rows = [told for fault, told in own_rows if bool(fault) is planted]
+        yield measured(_figure(score, "questions of our own, kept apart", measure), range(len(rows)), share_of(rows))
+    goals = {"wrong key": "≥ 0.99", "wrong value": "≥ 0.97", "as it is": "≤ 0.03"}
+    found: dict[str, list[tuple[str, bool]]] = {kind: [] for kind in goals}
+    for row in records(data(), "mcq_math"):
+        for kind, question in copies(row, Random(row["id"])) if is_apart(row) else ():  # noqa: S311 - a choice of faults
+            if kind in goals:
+                found[kind].append((row["id"], bool(rejected(question))))
+    for kind, goal in goals.items():
+        measure = "sound ones rejected" if kind == "as it is" else f"{kind} rejected"
+        about = _figure(score, "multiple-choice questions of algebra, kept apart", measure, goal)
+        yield measured(about, [group for group, _ in found[kind]], share_of([told for _, told in found[kind]]))
 
 
 def _figure(score: str, texts: str, measure: str, goal: str = "") -> Figure:

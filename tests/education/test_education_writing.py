@@ -6,14 +6,14 @@ import asyncio
 import json
 import os
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 import pytest
 
 from education_samples import question
 from rubrica.education.curriculum import Skill
-from rubrica.education.questions import GenerateQuestionsRequest
+from rubrica.education.questions import GenerateQuestionsRequest, QuestionType
 from rubrica.education.writing import Writer, WritingError, form_words, questions_request, read_questions
 from rubrica.llm.connect import connect
 from rubrica.llm.model import Model, Reply, Request
@@ -104,7 +104,7 @@ def test_the_prompt_is_the_one_that_was_read_last() -> None:
 
 
 def test_every_type_of_question_has_its_form() -> None:
-    for kind in ("mcq", "fill-in", "true-false", "short-answer", "mixed"):
+    for kind in get_args(QuestionType):
         assert "answer" in form_words(kind, 4)
 
 

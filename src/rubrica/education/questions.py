@@ -17,14 +17,21 @@ from rubrica.text.question import written_images
 
 from .results import ResponseEvaluation
 
-QuestionType = Literal["mcq", "fill-in", "true-false", "short-answer", "mixed"]
+QuestionType = Literal[
+    "mcq", "multi-select", "true-false", "fill-in", "numeric", "short-answer", "open", "matching", "ordering", "mixed"
+]
 Difficulty = Literal["easy", "medium", "hard", "mixed"]
 MOST_QUESTIONS = 50
 TYPE_WORDS: Mapping[QuestionType, str] = {
     "mcq": "multiple-choice",
-    "fill-in": "fill-in",
+    "multi-select": "multiple-select",
     "true-false": "true-or-false",
+    "fill-in": "fill-in",
+    "numeric": "numeric",
     "short-answer": "short-answer",
+    "open": "open-ended",
+    "matching": "matching",
+    "ordering": "ordering",
     "mixed": "",
 }
 
@@ -73,7 +80,7 @@ class GenerateQuestionsRequest(BaseModel):
         if not self.topic:
             return ""
         kind = f"{TYPE_WORDS[self.question_type]} question".strip()
-        how = ["a " + kind]
+        how = [f"{'an' if kind[0] in 'aeiou' else 'a'} {kind}"]
         how += [self.difficulty] if self.difficulty != "mixed" else []
         how += [f"in {self.language}"] if self.language.lower() not in ("english", "en") else []
         return f"{self.topic.rstrip('.:')}: {', '.join(how)}."

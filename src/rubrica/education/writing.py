@@ -23,6 +23,7 @@ from .questions import GeneratedQuestion, GenerateQuestionsRequest, QuestionType
 
 TOKENS_FOR_ALL, TOKENS_FOR_EACH = 400, 800
 TEMPERATURE = 0.7
+DEFAULT_OPTIONS = 4  # of a multiple-choice question, where any number of them will do
 """Questions that are always the same ones are of little use."""
 
 LONGEST_REPLY = 400_000
@@ -55,7 +56,7 @@ class Writer:
     """A model that writes questions."""
 
     model: Model
-    options: int = 4  # of a multiple-choice question
+    options: int = DEFAULT_OPTIONS  # of a multiple-choice question
     clock: Callable[[], float] = time.perf_counter
 
     async def write(self, request: GenerateQuestionsRequest) -> WrittenQuestions:
@@ -113,7 +114,7 @@ def template() -> Template:
 def form_words(kind: QuestionType, options: int) -> str:
     """How a type of question is to be written down."""
     parts = dict(re.findall(r"^## (\S+)\n\n(.*?)(?=\n\n##|\Z)", _prompt("forms.md").strip(), re.DOTALL | re.MULTILINE))
-    return " ".join(parts[kind].replace("{{options}}", str(options)).split())
+    return " ".join(parts[kind].replace("{{options}}", str(options or DEFAULT_OPTIONS)).split())
 
 
 def _prompt(name: str) -> str:
@@ -123,7 +124,7 @@ def _prompt(name: str) -> str:
 def shape(count: int) -> dict[str, Any]:
     """The reply's JSON schema. Texts and lists are bounded, so that a small model comes to an end."""
     fields: dict[str, Any] = {name: {"type": "string", "maxLength": most} for name, most in _TEXTS.items()}
-    fields["options"] = {"type": "array", "items": {"type": "string", "maxLength": 300}, "maxItems": 8}
+    fields["options"] = {"type": "array", "items": {"type": "string", "maxLength": 300}, "maxItems": 10}
     names = ("type", "difficulty", "question", "options", "answer", "explanation")
     question = {
         "type": "object",

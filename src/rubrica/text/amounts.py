@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Literal
 
 from rubrica.errors import FormulaError, FormulaFault
@@ -67,6 +68,11 @@ def amounts_of(text: str) -> list[Amount]:
     >>> [str(amount.value) for amount in amounts_of("Rs.20,000 at 60km/h for 2 1/2 hours, or -5 and two, as 6:4")]
     ['20000', '60', '5/2', '-5', '2', '3/2']
     """
+    return list(_read(text))
+
+
+@lru_cache(maxsize=64)  # the checks of one question read its explanation over and over
+def _read(text: str) -> tuple[Amount, ...]:
     found: list[Amount] = []
     for match in _AMOUNT.finditer(text):
         amount = _amount(text, match)
@@ -74,7 +80,7 @@ def amounts_of(text: str) -> list[Amount]:
             found.append(amount)
         if len(found) >= MOST:
             break
-    return found
+    return tuple(found)
 
 
 def _amount(text: str, match: re.Match[str]) -> Amount | None:

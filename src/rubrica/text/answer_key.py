@@ -7,21 +7,25 @@ words alone ("as the chart shows") prove nothing either way.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from fractions import Fraction
+from itertools import permutations
 
 from rubrica.text.amounts import Amount, amounts_of, is_worth, mentions
 from rubrica.text.arithmetic import Equation, find_equations
 from rubrica.text.asked import asked_unknown, asks_for_count, asks_for_misfit
 from rubrica.text.conclusion import Closing, calculates, closing, ends_on, results, stated_letter, stated_value
+from rubrica.text.later_results import later_results, ordinals
 from rubrica.text.options import letter_of, normal, number_of
 from rubrica.text.question import Question, QuestionFault, names_several
+from rubrica.text.remarks import without_remarks
 from rubrica.text.solution import find_wrong_steps
 
 _ROOM = 40  # characters of an option beside its numbers
 _FORMULA = re.compile(  # a power, a root, or a letter that stands for a number
     r"[=^√!²³<>≤≥|]|sqrt|(?:[\d)]\s?|[-+*/(]\s?)[abnpqrtuvwxyzkXYZNPQRKM](?![A-Za-z])|(?<![A-Za-z])[A-Za-z]\s?[-+*/]\s?\d"
 )
-_ORDINAL = re.compile(r"\d(?:st|nd|rd|th)\b")
 _UNIT_POWER = re.compile(  # 15 m², 8 cm^3: a unit, not a formula
     r"\b(?:[cdkm]?m|ft|in|yd|mi|feet|foot|inch(?:es)?|met(?:er|re)s?|units?|yards?|miles?)\s?(?:[²³]|\^\{?[23]\}?)"
 )
@@ -38,6 +42,7 @@ def absent_key(question: Question) -> Iterator[QuestionFault]:
         if letter_of(question.answer) is None and len(question.answer) <= 200 and not names_several(question):
             yield QuestionFault("the answer is none of the options", question.answer)
         return
+    question = _focused(question)
     end, key = _conclusion(question), _numbers(question.key or "")
     if end is None or not key or not ends_on(end) or mentions(question.explanation, key):
         return
@@ -60,6 +65,7 @@ def contradicted_key(question: Question) -> Iterator[QuestionFault]:
         if len(value) == 1 and value[0].value not in {amount.value for amount in amounts_of(question.key or "")}:
             yield QuestionFault("the explanation gives the key another value", letter[1])
         return
+    question = _focused(question)
     end = _conclusion(question)
     key = _numbers(question.key or "")
     if end is None or _is_last(key, end) or (_is_named(key, end) and not _is_rounded(key, end)):
@@ -93,7 +99,14 @@ def unreached_key(question: Question) -> Iterator[QuestionFault]:
         yield QuestionFault("the explanation never comes to the key", question.key or "")
 
 
+def _focused(question: Question) -> Question:
+    """The question with an explanation that speaks of the way to the answer alone, not of other options."""
+    plain = without_remarks(question.explanation, question.options, question.answer_index)
+    return replace(question, explanation=plain)
+
+
 def _unreached(question: Question) -> bool:
+    question = _focused(question)
     key = _numbers(question.key or "")
     if not key:
         return _is_unwritten(question)
@@ -102,8 +115,13 @@ def _unreached(question: Question) -> bool:
     end = _conclusion(question)
     if not mentions(question.explanation, key):
         return not _counts(key, end) and (calculates(question.explanation) or (end is not None and end.concludes))
-    if end is None or _ORDINAL.search(question.key or ""):
-        return False  # an ordinal counts lines
+    wanted, named = ordinals(question.key or ""), ordinals(question.explanation)
+    if wanted:  # beside ordinals, plain numbers say nothing: they count the lines
+        return bool(named) and not set(wanted) <= set(named)
+    if _is_overtaken(question, key):
+        return True
+    if end is None:
+        return False
     if len(key) > 1 and len(end.amounts) == len(key) and ":" not in end.text:
         return end.concludes and not _is_named(key, end)
     return ends_on(end) and _is_passed(key, end, question)
@@ -113,7 +131,8 @@ def _is_passed(key: tuple[Amount, ...], end: Closing, question: Question) -> boo
     """Whether the explanation names the key on its way, and comes to something else."""
     names_option = stated_letter(question.explanation) is not None
     states = names_option or "=" not in end.text
-    if states and end.last.value in {amount.value for amount in amounts_of(question.text)}:
+    given = {amount.value for amount in amounts_of(question.text)}
+    if end.last.value in given and (states or _is_tried(key, question.explanation, given)):
         return False  # a number of the question is where a check of the result ends
     if _are_worth(key, (*end.results, end.last)) or (asks_for_count(question.text) and _is_cut(key, end.last)):
         return False
@@ -122,6 +141,22 @@ def _is_passed(key: tuple[Amount, ...], end: Closing, question: Question) -> boo
         return True
     # A wrong equation is told elsewhere. Where an option is named at the end, what the key was may stand before.
     return holds and not (names_option and _are_worth(key, results(question.explanation)))
+
+
+def _is_overtaken(question: Question, key: tuple[Amount, ...]) -> bool:
+    """Whether the explanation goes on to results that are new after it has named the key for the last time."""
+    if _conclusion(question) is None and closing(question.explanation) is not None:
+        return False
+    unit = re.search(r"[a-zA-Z]{1,12}\W*$", (question.key or "")[key[-1].end :])
+    late = later_results(question.explanation, key, question.text, unit[0] if unit else "")
+    return bool(late) and not (asks_for_count(question.text) and _is_cut(key, late[-1]))
+
+
+def _is_tried(key: tuple[Amount, ...], explanation: str, given: set[Fraction]) -> bool:
+    """Whether the explanation only shows that the key leads to what is given: "7 × 7 = 49" for an area of 49."""
+    reached = results(explanation)
+    tried = {amount.value for amount in amounts_of(explanation)} - {amount.value for amount in reached}
+    return len(key) == 1 and key[0].value in tried and all(amount.value in given for amount in reached)
 
 
 def _is_cut(key: tuple[Amount, ...], last: Amount) -> bool:
@@ -138,9 +173,14 @@ def _counts(key: tuple[Amount, ...], end: Closing | None) -> bool:
 def _is_unwritten(question: Question) -> bool:
     """Whether the key is a formula that an explanation full of equations never has."""
     key = _UNIT_POWER.sub("", question.key or "")
-    if len(key) > _ROOM or not _FORMULA.search(key) or "=" in key or "!" in key:
+    if len(key) > _ROOM or not _FORMULA.search(key) or "=" not in question.explanation:
         return False
-    return "=" in question.explanation and _squeezed(key) not in _squeezed(question.explanation)
+    squeezed = _squeezed(question.explanation)
+    if "!" in key:
+        return "!" in squeezed and any(part not in squeezed for part in re.findall(r"\d+!", key))
+    if "=" in key:  # it may be put together from what was found: then its numbers are there
+        return not all(mentions(question.explanation, (amount,)) for amount in amounts_of(key))
+    return _squeezed(key) not in squeezed
 
 
 def _squeezed(text: str) -> str:
@@ -158,13 +198,25 @@ def _holds(end: Closing) -> bool | None:
     return None if not found or found[-1].holds is None else found[-1].holds
 
 
+_ABOUT_FORM = re.compile(
+    r"simplest|lowest|equivalent|equal to|form\b|decimal|fraction|convert|percent|express|notation|round|not equal",
+    re.IGNORECASE,
+)
+
+
+def told_apart_by(stem: str) -> Callable[[str], str]:
+    """What two options must share to be one: their value, or their text where the form of a number is the question."""
+    return (lambda text: " ".join(text.casefold().split())) if _ABOUT_FORM.search(stem) else normal
+
+
 def duplicated_key(question: Question) -> Iterator[QuestionFault]:
     """Another option says what the key says, so two options are right."""
     key = question.key
     if not key:
         return
+    same = told_apart_by(question.text)
     for place, (label, text) in enumerate(question.options):
-        if place != question.answer_index and normal(text) == normal(key):
+        if place != question.answer_index and same(text) == same(key):
             yield QuestionFault(f"option {label} says the same as the key", text)
 
 
@@ -201,7 +253,13 @@ def _numbers(option: str) -> tuple[Amount, ...]:
 def _is_named(option: tuple[Amount, ...], end: Closing) -> bool:
     """Whether the closing statement names an option: what goes into its last equation does not count."""
     named = (*end.results, end.last) if ends_on(end) and "=" in end.text else end.amounts
+    if len(option) > 1 and len(option) == len(named):  # each of them once
+        return any(all(map(_is_one, option, order)) for order in permutations(named))
     return bool(option) and all(_among(amount, named) for amount in option)
+
+
+def _is_one(amount: Amount, other: Amount) -> bool:
+    return _among(amount, (other,))
 
 
 def _among(amount: Amount, others: tuple[Amount, ...]) -> bool:

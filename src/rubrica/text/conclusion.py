@@ -24,7 +24,7 @@ _LABEL_LINE = re.compile(
     r"\b[^\n\d]{0,25}|\W{0,4}[A-H]\W{0,4}|\W*[A-H]\s+is\s+(?:the\s+)?(?:correct|right|answer|best)[^\n\d]{0,20}"
 )
 _ONLY_AMOUNT = re.compile(r"[^\w\n]{0,4}(?:Rs\.?\s?)?[-$£€]?\d[^\n]{0,25}")
-_SENTENCE = re.compile(r"(?<=[.!?;])\s+(?=[A-Z\"“(])|(?<=[a-z]{3}[.!?;])\s+(?=[\d$£€])")
+SENTENCE = re.compile(r"(?<=[.!?;])\s+(?=[A-Z\"“(])|(?<=[a-z]{3}[.!?;])\s+(?=[\d$£€])")
 _ASIDE = re.compile(
     r"\b(?:check|verif\w+|note|remember|wrong|incorrect\w*|mistake\w*|forg[eo]t\w*|instead|never|avoid|picked"
     r"|chose|chosen|distractors?|tempting|common|confus\w+|\d{1,3}(?:st|nd|rd|th)?\s+options?|what\s+(?:you|one)\s+gets?|not\s+\d+|if\s+(?:you|one|someone|an?\s+(?:student|learner)|students|learners))\b",
@@ -123,14 +123,13 @@ def closing(explanation: str) -> Closing | None:
     >>> closing("The shorter is 6, the longer 18. So the total length is 24.\\nAnswer: C").text
     'So the total length is 24.'
     """
-    checks = _CHECKS.search(explanation, 1)
-    explanation = explanation[: checks.start()] if checks else explanation
+    explanation = without_checks(explanation)
     lines = [line for line in explanation.strip().splitlines() if line.strip()]
     while lines and _LABEL_LINE.fullmatch(lines[-1].strip()):
         lines.pop()
     asides: list[str] = []
     for line in reversed(lines[-2:]):
-        for sentence in reversed(_SENTENCE.split(line[-_LONG:])):
+        for sentence in reversed(SENTENCE.split(line[-_LONG:])):
             if _LABEL_LINE.fullmatch(sentence.strip()):
                 continue
             amounts = tuple(amounts_of(sentence))
@@ -147,8 +146,19 @@ def closing(explanation: str) -> Closing | None:
     return None
 
 
+def without_checks(explanation: str) -> str:
+    """An explanation up to where the result that was found is tried out."""
+    checks = _CHECKS.search(explanation, 1)
+    return explanation[: checks.start()] if checks else explanation
+
+
+def is_remark(sentence: str) -> bool:
+    """Whether a sentence speaks of mistakes and other options rather than of the way to the answer."""
+    return _ASIDE.search(sentence) is not None
+
+
 def _is_aside(sentence: str, end: Closing | None) -> bool:
-    if _ASIDE.search(sentence):
+    if is_remark(sentence):
         return True
     return _SUPPOSES.search(sentence) is not None and not (end and ends_on(end) and calculates(sentence))
 

@@ -12,14 +12,17 @@ from rubrica.text.answer_key import (
     contradicted_key,
     duplicated_key,
     miscalculated_key,
+    told_apart_by,
     unreached_key,
     wrong_equations,
 )
 from rubrica.text.conclusion import stated_letter
 from rubrica.text.impossible import impossible_key
 from rubrica.text.language import HAN, STEP
-from rubrica.text.options import letter_of, normal, number_of
+from rubrica.text.linear_equation import other_solutions
+from rubrica.text.options import letter_of, number_of
 from rubrica.text.question import Question, QuestionFault, read_question
+from rubrica.text.stem_solution import solve_stem
 from rubrica.text.texts import Feature, Span, Texts
 
 __all__ = ["FEATURES", "Question", "QuestionFault", "read_question"]
@@ -55,15 +58,9 @@ def _empty(question: Question) -> Iterator[QuestionFault]:
             yield QuestionFault(f"option {letter} is empty", text or letter)
 
 
-_ABOUT_FORM = re.compile(
-    r"simplest|lowest|equivalent|equal to|form\b|decimal|fraction|convert|percent|express|notation|round|not equal",
-    re.IGNORECASE,
-)
-
-
 def _duplicates(question: Question) -> Iterator[QuestionFault]:
     """Options that repeat an earlier one; where the form of a number is the question, only exact repeats count."""
-    same = (lambda text: " ".join(text.casefold().split())) if _ABOUT_FORM.search(question.text) else normal
+    same = told_apart_by(question.text)
     seen: set[str] = set()
     for letter, text in question.options:
         if text and same(text) in seen:
@@ -105,6 +102,10 @@ def _impossible(question: Question) -> Iterator[QuestionFault]:
 def _wrong_equations(question: Question) -> Iterator[QuestionFault]:
     for equation in wrong_equations(question):
         yield QuestionFault("wrong equation", equation.text)
+    solution = solve_stem(question.text)
+    if solution is not None and solution.unknown:
+        for step in other_solutions(question.explanation, solution.unknown, solution.value):
+            yield QuestionFault("a step that changes the solution", step.text)
 
 
 def _steps(question: Question) -> int:

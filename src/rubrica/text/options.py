@@ -7,6 +7,8 @@ from fractions import Fraction
 
 from rubrica.errors import FormulaError, FormulaFault
 from rubrica.text.expression import tokens_of, value_of
+from rubrica.text.latex import plain_maths
+from rubrica.text.units import measured_amount
 
 PLAIN_REACH = 50_000  # characters of a text that are read as plain-text options
 
@@ -95,6 +97,9 @@ def option_index(raw: object, options: tuple[tuple[str, str], ...]) -> int | Non
     letter = letter_of(answer)
     if letter in labels:
         return labels.index(letter)
+    written = [" ".join(text.casefold().split()) for _, text in options]
+    if " ".join(answer.casefold().split()) in written:
+        return written.index(" ".join(answer.casefold().split()))
     texts = [normal(text) for _, text in options]
     if normal(answer) in texts:
         return texts.index(normal(answer))
@@ -109,14 +114,17 @@ def option_index(raw: object, options: tuple[tuple[str, str], ...]) -> int | Non
 
 
 def normal(text: str) -> str:
-    """A text without the differences that do not matter: case, space, a final stop, how a number is written.
+    """A text without the differences that do not matter: case, space, a final stop, how an amount is written.
 
-    >>> normal(" 1/2 ") == normal("0.50"), normal("1,000.") == normal("1000"), normal("a  B") == normal("A b")
+    >>> normal(" 1/2 ") == normal("0.50"), normal("1.2 km") == normal("1,200 metres"), normal("a  B") == normal("A b")
     (True, True, True)
     """
     value = number_of(text)
     if value is not None:
         return f"={value}"
+    amount = measured_amount(text) if re.search(r"\d", text) else None
+    if amount is not None and amount.kind:
+        return f"={amount.size} {amount.kind}"
     return " ".join(text.casefold().split()).rstrip(".")
 
 
@@ -124,7 +132,9 @@ def number_of(text: str) -> Fraction | None:
     """The value of a text that is one number, in any notation: 3,257, -0.5, 1/2, 2 1/2, $5, 50%."""
     if len(text) > 40:
         return None
-    tokens = tokens_of(text.strip().rstrip("."))
+    tokens = tokens_of(plain_maths(text).strip().rstrip("."))
+    if len(tokens) > 2 and tokens[0].kind == "open" and tokens[-1].kind == "close":
+        tokens = tokens[1:-1]
     kinds = [token.kind for token in tokens if token.kind != "money"]
     signs = kinds[1:] if kinds[:1] == ["operator"] and tokens[0].text in {"-", "+"} else kinds
     fraction = signs == ["number", "operator", "number"] and any(token.text == "/" for token in tokens)

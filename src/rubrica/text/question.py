@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from rubrica.jsontext import json_values
+from rubrica.text.matching import MatchingParts, read_matching
 from rubrica.text.options import (
     MARK,
     PLAIN_REACH,
@@ -53,6 +54,7 @@ class Question:
     kind: str = ""  # "mcq", one of OTHER_TYPES, or what the author called it
     images: tuple[tuple[str, str], ...] = ()  # (address, alternative text)
     hints: str = ""  # what a learner may read before answering
+    matching: MatchingParts | None = None  # the columns and pairs of a matching question
 
     @property
     def has_image(self) -> bool:
@@ -158,9 +160,10 @@ def _from_json(found: Mapping[str, object]) -> Question:
     raw = next((found[name] for name in _ANSWERS if found.get(name) not in (None, "", [], {})), "")
     if raw == "":
         raw = _marked(listed, options, found)
-    parts = [part for name in _EXPLANATIONS for part in _strings(found.get(name), _DEPTH)]
     declared = str(found.get("type") or found.get("question_type") or "").strip().lower()
     kind = _kind(declared, stem, raw, options)
+    if kind == "matching":
+        return _of_pairs(found, stem, listed, raw)
     unlisted = not kind and any(name in found for name in _OPTIONS) and letter_of(answer_text(raw)) is not None
     chooses = kind == "mcq" or ((bool(options) or unlisted) and kind not in OTHER_TYPES)
     return Question(
@@ -168,11 +171,33 @@ def _from_json(found: Mapping[str, object]) -> Question:
         options,
         answer_text(raw),
         option_index(raw, options),
-        "\n".join(parts)[:_LONG],
+        _joined(found, _EXPLANATIONS),
         "mcq" if chooses else kind[:40],
         tuple(_images(found)),
-        "\n".join(part for name in _HINTS for part in _strings(found.get(name), _DEPTH))[:_LONG],
+        _joined(found, _HINTS),
     )
+
+
+def _of_pairs(found: Mapping[str, object], stem: str, listed: object, raw: object) -> Question:
+    """A matching question: what would be options elsewhere are its columns."""
+    return Question(
+        stem.strip(),
+        answer=answer_text(raw),
+        explanation=_joined(found, _EXPLANATIONS),
+        kind="matching",
+        images=tuple(_images(found)),
+        hints=_joined(found, _HINTS),
+        matching=read_matching(found, stem, listed, raw),
+    )
+
+
+def _joined(found: Mapping[str, object], names: tuple[str, ...]) -> str:
+    return "\n".join(part for name in names for part in _strings(found.get(name), _DEPTH))[:_LONG]
+
+
+_SORTS = re.compile(
+    r"\b(?:in (?:the right |the correct )?order|order (?:these|the|from)|arrange|sequence|least to)\b", re.I
+)
 
 
 def _kind(declared: str, stem: str, raw: object, options: tuple[tuple[str, str], ...]) -> str:
@@ -180,8 +205,10 @@ def _kind(declared: str, stem: str, raw: object, options: tuple[tuple[str, str],
     named = next((kind for kind, names in _TYPES.items() if re.fullmatch(names, declared)), declared)
     if named and named != "mcq":
         return named
+    if not named and isinstance(raw, dict) and re.match(r"match\b", stem.strip(), re.IGNORECASE):
+        return "matching"
     if options and isinstance(raw, list) and len(raw) > 1:
-        return "multi-select"
+        return "ordering" if len(raw) == len(options) and _SORTS.search(stem) else "multi-select"
     if {text.lower() for _, text in options} == {"true", "false"} or (not options and isinstance(raw, bool)):
         return "true-false"
     if not options and not named and "__" in stem:
