@@ -16,16 +16,17 @@ SCORE_TOLERANCE = 0.005
 def mismatches(expect: Mapping[str, Any], evaluation: Evaluation) -> list[str]:
     """What came out differently, in words; empty when all is as expected.
 
-    ``verdict``, ``profile`` and ``band`` are compared as they stand, ``score`` to half a hundredth of full marks, and
-    ``gates`` are names that must have fired.
+    ``verdict``, ``profile`` and ``band`` are compared as they stand, or with each of a list of which one has to come out;
+    ``score`` to half a hundredth of full marks, and ``gates`` are names that must have fired.
     """
     found = []
     for key, wanted in expect.items():
         match key:
             case "verdict" | "profile" | "band":
                 got = getattr(evaluation, key)
-                if got != wanted:
-                    found.append(f"{key} {wanted} was expected, {got} came out")
+                allowed = wanted if isinstance(wanted, list) else [wanted]
+                if got not in allowed:
+                    found.append(f"{key} {' or '.join(map(str, allowed))} was expected, {got} came out")
             case "score":
                 if not _near(wanted, evaluation):
                     found.append(f"score {wanted} was expected, {figure(evaluation.score)} came out")
