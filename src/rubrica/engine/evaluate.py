@@ -82,12 +82,12 @@ def settle(
     case: str | None = None,
     remarks: Remarks | None = None,
     *,
-    told: bool = True,
+    heard: bool = True,
 ) -> Evaluation:
     """The pure way from given scores to an Evaluation: nothing is scored, everything is weighed.
 
-    Keys are names of dimensions or of parts; a dimension without a score is Unscored. With `told` false it is a step on
-    the way to another evaluation, of which nobody who listens hears.
+    Keys are names of dimensions or of parts; a dimension without a score is Unscored. With `heard` false it is a step
+    on the way to another evaluation, of which nobody who listens hears.
     """
     state = _open(plan, context)
     state.voted = any(outcome.votes for outcome in given.values())
@@ -98,13 +98,13 @@ def settle(
             state.parts[axis.name] = {p.name: _accept(state, given[p.name], p) for p in axis.parts if p.name in given}
         elif axis.name not in state.outcomes:
             _settle(state, axis, given, score_by_code=False)
-    return record(state, case) if told else record_state(state, case)
+    return record(state, case) if heard else record_state(state, case)
 
 
 def _stays_open(state: EvaluationState, axis: AxisPlan, given: Score | Unscored) -> bool:
     """Whether it is open if an axis applies, and it was not scored for that."""
-    told = state.outcomes.get(axis.name)
-    return isinstance(given, Unscored) and isinstance(told, Unscored) and told.may_not_apply
+    before = state.outcomes.get(axis.name)
+    return isinstance(given, Unscored) and isinstance(before, Unscored) and before.may_not_apply
 
 
 def begin(plan: Plan, context: Context) -> EvaluationState:

@@ -51,6 +51,7 @@ class Plan:
     conditions: tuple[tuple[str, Formula], ...]  # on which axes apply, by name
     sources: NameSources
     bounded: bool  # whether offline scores count as their bounds
+    judges_bounded: bool  # whether judges' scores do, where calibration measured them
     conclusions: dict[object, Conclusion]  # by scores, where nothing else has a say: scores repeat, explaining costs
     judge: Judge | None = None
 
