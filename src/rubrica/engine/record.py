@@ -82,6 +82,8 @@ def record_state(state: EvaluationState, case: str | None) -> Evaluation:
     costs: list[Cost] = []
     faults: list[str] = []
     offline = False
+    if terms.classified is not None and terms.classified.cost is not None:
+        costs.append(terms.classified.cost)
     for axis in plan.axes:
         result = dimensions[axis.name] = _result(state, axis, state.outcomes[axis.name])
         if result.value is not None:

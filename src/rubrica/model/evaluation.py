@@ -177,9 +177,10 @@ class SectionResult(msgspec.Struct, frozen=True, omit_defaults=True):
 class ProfileChoice(msgspec.Struct, frozen=True, omit_defaults=True):
     """How a profile was found that the context did not name."""
 
-    by: Literal["offline"]
-    confidence: float  # the classifier's own, 0 to 1
+    by: Literal["offline", "judge"]
+    confidence: float  # how likely it is the right one, 0 to 1
     plausible: Mapping[str, float]  # the profiles under which the verdict was tried, the likeliest first
+    cost: Cost | None = None  # of asking a judge; None: none was asked, or it had said so before
 
 
 class Evaluation(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
