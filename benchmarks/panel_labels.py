@@ -163,8 +163,8 @@ def _try(
     tried: Sequence[int],
 ) -> None:
     alike = dict.fromkeys(judges, 1.0)
-    found = learn_choices(list(_labels(judges, records, labelled, told=True))).weights
-    alone = learn_choices(list(_labels(judges, records, [*labelled, *tried], told=False))).weights
+    found = learn_choices(list(_labels(judges, records, labelled, labelled=True))).weights
+    alone = learn_choices(list(_labels(judges, records, [*labelled, *tried], labelled=False))).weights
     right = {judge: [_credit(records.side(own, i), records.gold[i]) for i in labelled] for judge, own in judges.items()}
     best = max(sorted(right), key=lambda judge: sum(right[judge]))
     for kept, weights in (
@@ -177,11 +177,11 @@ def _try(
 
 
 def _labels(
-    judges: Mapping[str, Sequence[str]], records: Records, items: Sequence[int], *, told: bool
+    judges: Mapping[str, Sequence[str]], records: Records, items: Sequence[int], *, labelled: bool
 ) -> Iterator[ChoiceLabel]:
     names = {1: "first", 2: "second"}
     for item in items:
-        human = names[records.gold[item]] if told else None
+        human = names[records.gold[item]] if labelled else None
         for judge, seats in judges.items():
             for seat in seats:
                 yield ChoiceLabel(str(item), judge, names.get(records.answers[seat][item] or 0), human)

@@ -9,11 +9,9 @@ from typing import Any
 from rubrica.engine.cases import BadLine
 from rubrica.errors import JsonError
 from rubrica.jsontext import decode_json
+from rubrica.judges.order_reply import ORDINALS
 from rubrica.judges.preference import LETTERS
 from rubrica.model.rubric import Rubric
-
-ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth")
-"""What responses are called that have no names of their own."""
 
 _KEPT = ("human", "group", "rater")
 
