@@ -35,7 +35,7 @@ from .judge import ModelJudge
 from .panel import Panel, Pooling
 from .preference import LETTERS, Preference, PreferenceJudge, check_responses, pool_preferences
 from .question_classifier import REMEMBERED, ClassifyingJudge, ModelClassifier
-from .quote import Quote, asks_type, calls_of, quote_usages, type_usages, usages_of
+from .quote import Quote, asks_type, calls_of, quote_usages, rank_usages, type_usages, usages_of
 
 REPEAT_TEMPERATURE = 0.7
 """Repeats at temperature 0 would only repeat themselves."""
@@ -145,24 +145,36 @@ class Jury:
 
         Models count as the rubric's calibration weighs their choices, else alike.
         """
-        judges = [
-            PreferenceJudge(
-                model,
-                rubric,
-                graded=graded,
-                labels=labels,
-                price=price,
-                fence_source=self._fence,
-                on_unreadable=self._forget.get(name),
-            )
-            for name, model in self._models.items()
-        ]
         check_responses(responses, labels, graded=graded)
+        judges = []
+        for name in self._models:
+            model, known = self._named(name)
+            judges.append(
+                PreferenceJudge(
+                    model,
+                    rubric,
+                    graded=graded,
+                    labels=labels,
+                    price=known,
+                    fence_source=self._fence,
+                    on_unreadable=self._forget.get(name),
+                )
+            )
         async with asyncio.TaskGroup() as group:
             asked = [group.create_task(judge(question, responses)) for judge in judges]
         learned = rubric.calibration.choices if rubric is not None and rubric.calibration is not None else None
         given = [vote for task in asked for vote in task.result()]
-        return pool_preferences(tuple(responses), given, learned.judges if learned is not None else None)
+        weights = None
+        if learned is not None:
+            weights = {self._aliases.get(judge, judge): weight for judge, weight in learned.judges.items()}
+        return pool_preferences(tuple(responses), given, weights)
+
+    async def quote_rank(
+        self, question: str, responses: Mapping[str, str], rubric: Rubric | None = None, *, graded: bool = False
+    ) -> Quote:
+        """What comparing some responses costs at most. Nobody is asked."""
+        usages = await rank_usages(question, responses, rubric, graded=graded)
+        return sum((quote_usages(name, usages, price) for name in self._models), Quote())
 
     @property
     def names(self) -> tuple[str, ...]:

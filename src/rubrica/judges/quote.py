@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from rubrica.llm.budget import Price, most_usage
@@ -13,6 +13,7 @@ from rubrica.model.rubric import Rubric
 from rubrica.text.question_type import question_before
 
 from .judge import ModelJudge
+from .preference import PreferenceJudge
 from .question_classifier import AskedQuestion, ModelClassifier
 
 
@@ -73,6 +74,15 @@ async def type_usages(rubric: Rubric, context: Context) -> Sequence[Usage]:
     unasked = _Unasked()
     if asks_type(rubric, context) and context.prompt.strip():
         await ModelClassifier(unasked)(AskedQuestion(context.prompt, question_before(context.prompt, context.asked)))
+    return unasked.usages
+
+
+async def rank_usages(
+    question: str, responses: Mapping[str, str], rubric: Rubric | None, *, graded: bool
+) -> Sequence[Usage]:
+    """The most tokens of each call that one judge takes to compare some responses."""
+    unasked = _Unasked()
+    await PreferenceJudge(unasked, rubric, graded=graded)(question, responses)
     return unasked.usages
 
 
