@@ -12,9 +12,9 @@ where they did better than a majority on labels left out of learning, else a maj
 - *no labels*: weights from how far judges agree (Dawid and Skene), on all items without their gold.
 
 The panels are all judges, the models that were given the same prompt, the prompts of one model, and *fooled*: one
-strong judge among nine weaker ones, on items of which half are those the weaker ones' majority has wrong. The weaker
-ones are drawn anew for every split. Each judge's answers, and which items these are, come from the data; that they are
-half of all is the making of this benchmark.
+strong judge among nine weaker ones, on items of which half are those the weaker ones' majority has wrong. The judges
+are drawn anew for each of 60 splits, until there are 24 such items, of which 20 are labels. Each judge's answers, and
+which items these are, come from the data; that they are half of all is the making of this benchmark.
 
 An undecided answer (a tie, an unread reply, two orders that differ) counts one half.
 """
@@ -40,7 +40,7 @@ from .floor import Ratio
 
 LABELS, SPLITS, SEED = 40, 20, 20261115
 STRONG = "GPT-4/"
-FOOLED = 9
+FOOLED, FOOLED_SPLITS = 9, 60
 Answers = Mapping[str, Sequence[int | None]]  # by judge and order: the output each item's answer names, 0 or None: none
 
 
@@ -138,7 +138,7 @@ def measure_fooled(records: Records) -> Outcome:
     weak = sorted(judge for judge in every if not judge.startswith(STRONG))
     chance = random.Random(SEED)  # noqa: S311 - seeded splits
     outcome = Outcome("fooled", FOOLED + 1)
-    for _ in range(SPLITS):
+    while len(outcome.learned) < FOOLED_SPLITS:  # most draws have too few such items
         judges = {judge: every[judge] for judge in (chance.choice(strong), *chance.sample(weak, FOOLED))}
         others = [own for judge, own in judges.items() if judge in weak]
         wrong: list[int] = []
@@ -163,8 +163,8 @@ def _try(
     tried: Sequence[int],
 ) -> None:
     alike = dict.fromkeys(judges, 1.0)
-    found = learn_choices(list(_labels(judges, records, labelled, told=True))).weights
-    alone = learn_choices(list(_labels(judges, records, [*labelled, *tried], told=False))).weights
+    found = learn_choices(list(_labels(judges, records, labelled, labelled=True))).weights
+    alone = learn_choices(list(_labels(judges, records, [*labelled, *tried], labelled=False))).weights
     right = {judge: [_credit(records.side(own, i), records.gold[i]) for i in labelled] for judge, own in judges.items()}
     best = max(sorted(right), key=lambda judge: sum(right[judge]))
     for kept, weights in (
@@ -177,11 +177,11 @@ def _try(
 
 
 def _labels(
-    judges: Mapping[str, Sequence[str]], records: Records, items: Sequence[int], *, told: bool
+    judges: Mapping[str, Sequence[str]], records: Records, items: Sequence[int], *, labelled: bool
 ) -> Iterator[ChoiceLabel]:
     names = {1: "first", 2: "second"}
     for item in items:
-        human = names[records.gold[item]] if told else None
+        human = names[records.gold[item]] if labelled else None
         for judge, seats in judges.items():
             for seat in seats:
                 yield ChoiceLabel(str(item), judge, names.get(records.answers[seat][item] or 0), human)

@@ -6,6 +6,7 @@ from rich.console import Console
 
 from . import validity
 from .conversation import companion_table, conversation_table, empathy_table
+from .judge_forms import forms_table
 from .reliability import reliability_table
 from .safety import data, gate_table, harmless_table, pii_table, risk_table, texts_table
 from .savings import recorded_table, simulated_table
@@ -39,6 +40,8 @@ def main() -> None:
         if (made := savings()) is not None:
             console.print(made)
     console.print(validity.table(list(validity.figures())))
+    if (forms := forms_table()) is not None:
+        console.print(forms)
 
 
 if __name__ == "__main__":

@@ -191,6 +191,7 @@ ROWS = [
     Row("DELETE", "/api/keys/{key_id}", {"key_id": "key"}, None, "401 404 404 204 404 204"),
     Row("GET", "/api/whoami", {}, None, READ_PUBLIC),
     Row("GET", "/api/usage", {}, None, READ_PUBLIC),
+    Row("POST", "/api/preferences", {}, {"responses": ["Yes.", "No."]}, "401 403 503 503 503 503"),
     Row("POST", "/v1/council/run", {}, {"question": "Why?"}, "401 403 403 503 503 503"),
     Row("GET", "/v1/council/stream", {}, None, "401 403 403 503 503 503"),
     Row("POST", "/v2/generate_questions", {}, {"grade": 3, "count": 1}, "401 403 403 503 503 503"),

@@ -26,6 +26,7 @@ from rubrica.engine.evaluate import evaluate
 from rubrica.engine.load import rubric_from_text
 from rubrica.engine.plan import Plan
 from rubrica.model.reliability import Reliability
+from rubrica.scoring.spread import upper_quantile
 
 from .labelled import SETS, LabelledText, Range
 
@@ -133,16 +134,6 @@ def _bounds(kind: MeasuredKind, seen: Sequence[Observation], scale: Range, below
     up = upper_quantile([one.people[1] - one.value for one in seen], 1 - miss * (1 - below))
     ends = {"below": max(down, 0.0), "above": max(up, 0.0)}
     return {name: math.ceil(end * 100) / 100 for name, end in ends.items() if math.isfinite(end)}
-
-
-def upper_quantile(values: Sequence[float], level: float) -> float:
-    """The least of the values that a further one stays below with this chance; infinite where they are too few.
-
-    >>> upper_quantile([1, 2, 3, 4], 0.8), upper_quantile([1, 2, 3, 4], 0.9)
-    (4, inf)
-    """
-    place = math.ceil(round(level * (len(values) + 1), 9))
-    return sorted(values)[place - 1] if place <= len(values) else math.inf
 
 
 def _width(found: Reliability, seen: Sequence[Observation], scale: Range) -> float:

@@ -365,12 +365,14 @@ def test_a_judge_that_guesses_is_refused_with_the_reason(
     assert "✕  tone" in result.stdout
     assert "say too little about what people think" in " ".join(result.stdout.split())
     assert "no dimension could be corrected" in result.stderr
-    assert "nothing was written" in result.stderr
-    assert not output.exists()
+    assert "how reliable each judge is was written" in result.stderr
+    measured = load(output).calibration
+    assert measured is not None
+    assert not measured.dimensions
     printed = cli("calibrate", make_labels("tone", guess=True), "-r", judged, "--json")
     assert printed.exit_code == 1
     found = json.loads(printed.stdout)
-    assert found["calibration"] is None
+    assert set(found["calibration"]["reliability"]) == {"tone"}
     assert found["refused"]["tone"]["labels"] == 60
     assert found["refused"]["tone"]["before"]["mae"] > 1
 

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Mapping
+
 import pytest
 
 import rubrica
 from rubrica.engine.compile import compile_rubric
-from rubrica.engine.evaluate import evaluate
+from rubrica.engine.evaluate import aevaluate, evaluate
+from rubrica.engine.rejudge import rejudge
 from rubrica.errors import RubricError
 from rubrica.model.context import Context
-from rubrica.model.evaluation import INCONCLUSIVE, Evaluation
+from rubrica.model.dimensions import Axis
+from rubrica.model.evaluation import INCONCLUSIVE, Cost, Evaluation, Score, Unscored
+from rubrica.model.judge import QuestionClass
 from rubrica.model.rubric import Rubric
 from rubrica.text.question_type import classify_question
 
@@ -124,3 +130,71 @@ def test_a_follow_up_is_read_with_what_it_follows() -> None:
 def test_profiles_that_the_classifier_does_not_know_are_refused() -> None:
     with pytest.raises(RubricError, match="no profile is called so"):
         rubric(profiles={"by": "kind", "classify": "question_type", "LONG": {"threshold": 3}})
+
+
+class Typist:
+    """A judge that scores everything the same and says of which type a question is."""
+
+    def __init__(self, answer: QuestionClass | Exception) -> None:
+        self.answer, self.asked = answer, 0
+
+    async def __call__(self, axes: Mapping[str, Axis], context: Context) -> Mapping[str, Score | Unscored]:
+        return {name: Score(1.0, source="llm", judge="typist") for name in axes}
+
+    async def question_type(self, context: Context) -> QuestionClass:
+        self.asked += 1
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return self.answer
+
+
+def judged_by(judge: Typist, prompt: str, response: str = "one two three four", **context: object) -> Evaluation:
+    plan = compile_rubric(rubric(), judge)
+    return asyncio.run(aevaluate(plan, Context.of({"prompt": prompt, "response": response, **context})))
+
+
+def test_where_the_type_is_unclear_the_judge_is_asked_and_its_cost_counts() -> None:
+    judge = Typist(QuestionClass("ANALYTICAL", 0.95, "model", cost=Cost(0.02, 100, 5)))
+    unclear = judged("one two three four", prompt=VAGUE)
+    assert unclear.verdict == INCONCLUSIVE
+    found = judged_by(judge, VAGUE)
+    assert (found.profile, found.verdict, judge.asked) == ("ANALYTICAL", "fail", 1)
+    assert found.classified is not None
+    assert (found.classified.by, found.classified.confidence > 0.9) == ("judge", True)
+    assert found.notes == (f"question_type: ANALYTICAL (classified by the judge, {found.classified.confidence:.2f})",)
+    assert found.cost == Cost(0.02, 100, 5)
+
+
+def test_a_judge_is_not_asked_for_a_type_that_is_given_clear_or_of_no_matter() -> None:
+    judge = Typist(QuestionClass("ANALYTICAL", 0.95, "model"))
+    assert judged_by(judge, VAGUE, question_type="FACTUAL").profile == "FACTUAL"
+    assert judged_by(judge, CLEAR).profile == "FACTUAL"
+    assert judged_by(judge, VAGUE, "word " * 60).verdict == "pass"  # by every type
+    assert judge.asked == 0
+
+
+def test_a_judge_that_is_unsure_of_the_type_leaves_the_verdict_open() -> None:
+    found = judged_by(Typist(QuestionClass("ANALYTICAL", 0.3, "model")), VAGUE)
+    assert found.classified is not None
+    assert len(found.classified.plausible) > 1
+    assert found.verdict == INCONCLUSIVE
+
+
+@pytest.mark.parametrize("failure", [QuestionClass("", 0.0, "fallback", "no budget is left"), OSError("no network")])
+def test_without_an_answer_the_type_stays_as_classified_offline_and_the_note_says_why(
+    failure: QuestionClass | Exception,
+) -> None:
+    found = judged_by(Typist(failure), VAGUE)
+    offline = judged("one two three four", prompt=VAGUE)
+    assert offline.classified is not None
+    assert found.classified is not None
+    assert (found.verdict, found.classified.by) == (INCONCLUSIVE, "offline")
+    assert found.classified.plausible == offline.classified.plausible
+    assert ("no budget is left" if isinstance(failure, QuestionClass) else "no network") in found.notes[0]
+
+
+def test_judged_again_the_type_stays_what_the_judge_said() -> None:
+    first = judged_by(Typist(QuestionClass("ANALYTICAL", 0.95, "model")), VAGUE)
+    again = rejudge(compile_rubric(rubric()), Evaluation.from_json(first.to_json()))
+    assert (again.profile, again.verdict) == (first.profile, first.verdict)
+    assert again.classified == first.classified

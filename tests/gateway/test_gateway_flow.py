@@ -14,7 +14,7 @@ from gateway_samples import trusting_rubric
 from rubrica.errors import InputError
 from rubrica.gateway.bill import bill
 from rubrica.gateway.chat import Chat, read_chat
-from rubrica.gateway.classifier import Classifier, QuestionClass
+from rubrica.gateway.classifier import Classifier
 from rubrica.gateway.controls import Controls
 from rubrica.gateway.flow import AllDownError, Route, RoutedAnswer
 from rubrica.gateway.grading import Grader
@@ -22,6 +22,7 @@ from rubrica.llm.model import ModelError
 from rubrica.llm.price import price
 from rubrica.model.context import Context
 from rubrica.model.evaluation import Score
+from rubrica.model.judge import QuestionClass
 
 DOWN = ModelError("unreachable", "10.0.0.7: no connection")
 BUSY = ModelError("overloaded", "HTTP 503", status=503, retry_after=7.0)

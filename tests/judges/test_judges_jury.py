@@ -697,3 +697,41 @@ def test_a_failing_evaluation_still_closes_the_jury(tmp_path: Path) -> None:
             await failing()
 
     served(Loopback(reply), work)
+
+
+def test_the_type_of_a_question_is_asked_once_however_often_it_is_judged(tmp_path: Path) -> None:
+    model = script(
+        tmp_path,
+        "typist",
+        {"match": "Which type is the question", "reply": {"type": "ETHICAL", "confidence": 0.9}},
+        {"match": "for words alone", "reply": {"score": 5, "reason": "so it is", "confidence": 0.8}},
+    )
+    profiles = {"by": "question_type", "classify": "question_type", "default": "ANALYTICAL"}
+    types = {name: {"threshold": 3} for name in ("FACTUAL", "ANALYTICAL", "TECHNICAL", "CREATIVE", "ETHICAL")}
+    subject = Rubric.model_validate(
+        {
+            "name": "typed",
+            "scale": {"min": 1, "max": 10},
+            "dimensions": {"words": {"asks": "Is it well put?", "weight": 1}},
+            "score": {"out_of": 10},
+            "profiles": {**profiles, **types},
+            "verdicts": [{"label": "pass", "when": "score >= threshold"}, {"label": "fail"}],
+        }
+    )
+    vague = Context(prompt="Sleep and money", response="Both are nice.")
+    typed = Context.of({"prompt": "Sleep and money", "response": "Both.", "question_type": "FACTUAL"})
+
+    async def twice() -> tuple[list[Evaluation], int]:
+        async with Jury([model], cached=False, repeats=2) as jury:
+            assert jury.calls(subject) == 3
+            found = [await judged(jury, subject, vague) for _ in range(2)]
+            quoted = await jury.quote(subject, vague)
+            given = await jury.quote(subject, typed)
+            return found, quoted.calls - given.calls
+
+    (first, second), calls = asyncio.run(twice())
+    assert (first.profile, second.profile, calls) == ("ETHICAL", "ETHICAL", 1)
+    assert first.classified is not None
+    assert second.classified is not None
+    assert first.classified.cost is not None
+    assert second.classified.cost is None

@@ -82,7 +82,8 @@ def test_judges_alike_are_not_weighed_by_luck() -> None:
             Label("tone", min(max(true + chance.gauss(0, 1), 1), 10), true, f"i{number}", judge) for judge in "abc"
         ]
     found = learn(labels)
-    assert found.calibration is None or found.calibration.dimensions["tone"].panel is None
+    assert found.calibration is not None
+    assert found.calibration.panels == {}
 
 
 def test_judges_that_guess_are_refused_whatever_their_weights() -> None:
@@ -92,7 +93,11 @@ def test_judges_that_guess_are_refused_whatever_their_weights() -> None:
         for number in range(60)
         for judge in "abcdef"
     ]
-    assert learn(labels).calibration is None
+    found = learn(labels)
+    assert not found.helps
+    assert found.calibration is not None
+    assert found.calibration.dimensions == {}
+    assert set(found.calibration.reliability["tone"]) == set("abcdef")  # how little they know is worth knowing
 
 
 def test_a_panel_says_that_its_value_was_learned_and_keeps_its_votes_as_given() -> None:

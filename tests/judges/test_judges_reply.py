@@ -320,6 +320,32 @@ def test_several_labels_on_one_line_each_have_their_score(reply: str, scores: tu
     assert getattr(alone, "value", None) == scores[1]
 
 
+@pytest.mark.parametrize(
+    ("reply", "scores"),
+    [
+        ("Warmth 2, Relief 8", (2, 8)),
+        ("Scores: Warmth: 2 | Relief: 8", (2, 8)),
+        ("Final scores → Warmth: 2, Relief: 8", (2, 8)),
+        ("(Warmth: 2, Relief: 8)", (2, 8)),
+        ("Warmth: 2 — Relief: 8", (2, 8)),
+        ("Warmth: [[2]] Relief: [[8]]", (2, 8)),
+        ("Warmth score: 2\nRelief score: 8", (2, 8)),
+        ("| Quality | Score |\n|---|---|\n| Warmth | 2 |\n| Relief | 8 |", (2, 8)),
+        ('{"Warmth": 2, "RELIEF": {"rating": "8/10"}}', (2, 8)),
+        ('[{"dimension": "warmth", "score": 2}, {"dimension": "relief", "score": 8}]', (2, 8)),
+        ('{"scores": [{"name": "Warmth", "score": 2}, {"name": "Relief", "score": 8}]}', (2, 8)),
+        ("7", (None, None)),  # whose?
+        ("[[7]]", (None, None)),
+        ("Warmth rose by 2, relief is not 8.", (None, None)),
+    ],
+)
+def test_several_scores_are_read_from_lists_and_tables_and_a_number_without_a_name_is_nobodys(
+    reply: str, scores: tuple[float | None, float | None]
+) -> None:
+    marks, _ = read_many(reply, dict.fromkeys(("warmth", "relief"), Scale(min=1, max=10)), JudgedTexts())
+    assert tuple(getattr(mark, "value", None) for mark in marks.values()) == scores
+
+
 def test_a_number_in_prose_does_not_start_a_line_of_labels() -> None:
     marks, _ = read_many("In 1789 warmth: 2", {"warmth": Scale(min=1, max=10)}, JudgedTexts())
     assert not hasattr(marks["warmth"], "value")

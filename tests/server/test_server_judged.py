@@ -118,3 +118,30 @@ def test_rules_alone_ask_nobody(tmp_path: Path) -> None:
         path = server.author.post("/api/evaluations", COUNTED).headers["Location"]
         for text, score in (("Paris.", 1), ("word " * 5_000, 0)):
             assert server.author.post(f"{path}/execute", {"response": text}).json["normalized_score"] == score
+
+
+def test_responses_are_compared_in_both_orders_by_the_servers_judge(tmp_path: Path) -> None:
+    script = tmp_path / "compares.jsonl"
+    replies = [
+        {
+            "pattern": f"(?s)response {label}\nIn 1889",
+            "reply": {"reason": "has the year", "choice": label, "confidence": 0.9},
+        }
+        for label in "AB"
+    ]
+    script.write_text("".join(json.dumps(line) + "\n" for line in replies))
+    jury = Jury([f"scripted:{script}"], Settings(), cached=False, public=True)
+    body = {"prompt": "When did it open?", "responses": {"vague": "Long ago.", "exact": "In 1889."}}
+    with serving(str(tmp_path / "rubrica.db"), jury=jury) as server:
+        found = server.author.post("/api/preferences", body)
+        assert (found.status, found.json["choice"], found.json["order"]) == (200, "exact", ["exact", "vague"])
+        assert [vote["shown"] for vote in found.json["votes"]] == [["vague", "exact"], ["exact", "vague"]]
+        assert str(tmp_path) not in found.text
+        server.author.post("/api/evaluations", RUBRIC)
+        assert server.author.post("/api/preferences", {**body, "evaluation": "short"}).json["choice"] == "exact"
+        assert server.author.post("/api/preferences", {**body, "evaluation": "nobody-has-it"}).status == 404
+        unread = server.author.post("/api/preferences", {"responses": ["x", "y"]}).json
+        assert unread["choice"] is None
+        assert unread["unscored"].startswith("no judge said which is better")
+        assert server.author.post("/api/preferences", {"responses": ["only one"]}).status == 422
+        assert server.author.post("/api/preferences", {"responses": ["a", "b", "c"], "graded": True}).status == 422

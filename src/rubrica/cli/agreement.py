@@ -18,7 +18,7 @@ from rubrica.judges.panel import AxisAgreement, axis_agreement
 from rubrica.model.calibration import CalibrationFigures
 from rubrica.model.evaluation import Evaluation, Vote
 from rubrica.model.rubric import Rubric
-from rubrica.report.figures import count_of, figure, signed
+from rubrica.report.figures import count_of, figure, people_around, signed
 from rubrica.runs.files.case_source import STDIN, lines_of
 
 from .broken_lines import BrokenLines
@@ -111,12 +111,13 @@ def _plain_reliability(known: Reliability) -> dict[str, Any]:
 
 
 def _reliability_table(known: Reliability) -> Table:
-    table = _table(("dimension", "judge"), ("against people: RMSE", "bias", "rank corr."))
+    table = _table(("dimension", "judge"), ("against people: RMSE", "bias", "rank corr.", "people’s lie"))
     for axis, judges in known.items():
         shown = safe(axis)
         for judge, own in judges.items():
             rank = figure(None if own.spearman is None else round(own.spearman, 2))
-            table.add_row(shown, safe(judge), figure(round(own.rmse, 2)), signed(round(own.bias, 2)), rank)
+            errors = figure(round(own.rmse, 2)), signed(round(own.bias, 2))
+            table.add_row(shown, safe(judge), *errors, rank, people_around(own))
             shown = ""
     return table
 
@@ -235,7 +236,7 @@ def _page(
         parts.append(Text(f"{poll.evaluations - poll.voted:,} of {poll.evaluations:,} evaluations have no votes"))
     parts.append(Text("An offset below 0 is harsher than the panel on the same responses.", "dim"))
     if levelled is not None:
-        parts += [Text(safe(told)) for told in levelled.notes]
+        parts += [Text(safe(line)) for line in levelled.notes]
         parts.append(Text(f"\n{levelled.said}" + (f"; written to {safe(written)}" if written is not None else "")))
     return Group(*parts)
 

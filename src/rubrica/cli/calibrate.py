@@ -14,9 +14,9 @@ from rich.text import Text
 
 from rubrica.errors import RubricaError
 from rubrica.judges.panel_lesson import ChoiceLesson
-from rubrica.model.calibration import Calibration, CalibrationFigures, DimensionRaters
+from rubrica.model.calibration import CalibrationFigures, Correction, DimensionRaters
 from rubrica.packs.library import SUFFIXES, find
-from rubrica.report.figures import figure, signed
+from rubrica.report.figures import figure, people_around, signed
 from rubrica.runs.files.case_source import STDIN, LineSource, lines_of
 from rubrica.runs.review.calibration_lesson import CalibrationLesson, document_with, learn_calibration, next_version
 
@@ -54,7 +54,8 @@ Choices between two responses, as `rubrica prefer` makes them:
 A .csv has the same names as columns; `tone` is people's, `judge_tone` a judge's.
 
 A dimension is corrected only where that clearly helps on labels it was not
-learned from. Exits with 0 when at least one is corrected, else with 1."""
+learned from. Exits with 0 when at least one is corrected, else with 1; how
+reliable each judge is is kept in either case."""
 
 
 @app.command("calibrate", epilog=EXAMPLES)
@@ -84,9 +85,11 @@ def calibrate_judges(
         echo_json(_plain(lesson, written))
     else:
         out().print(_page(lesson, written))
-    if calibration is None:
-        nothing = "; nothing was written" if output is not None else ""
-        raise RubricaError(f"no dimension could be corrected, for the reasons given{nothing}")
+    if not lesson.found.helps:
+        kept = "how reliable each judge is was written" if calibration is not None else "nothing was written"
+        raise RubricaError(
+            "no dimension could be corrected, for the reasons given" + (f"; {kept}" if output is not None else "")
+        )
 
 
 def _decoded(lines: LineSource, file: str) -> Iterator[str]:
@@ -138,8 +141,8 @@ def _plain(lesson: CalibrationLesson, written: str | None) -> dict[str, Any]:
 def _page(lesson: CalibrationLesson, written: str | None) -> Group:
     calibration, refused = lesson.found.calibration, lesson.found.refused
     parts: list[RenderableType] = [_figures(lesson), Text()] if lesson.items else []
-    if calibration is not None and calibration.dimensions:
-        parts += [_judges(calibration, lesson.found.reliability), Text()]
+    if lesson.found.reliability:
+        parts += [_judges(lesson), Text()]
     if lesson.found.people:
         parts += [*_people(lesson.found.people), Text()]
     if lesson.found.choices.pairs or lesson.found.choices.reason:
@@ -182,26 +185,36 @@ def _changes(before: CalibrationFigures | None, after: CalibrationFigures | None
     ]
 
 
-def _judges(calibration: Calibration, reliability: Mapping[str, Mapping[str, CalibrationFigures]]) -> Table:
+def _judges(lesson: CalibrationLesson) -> Table:
     table = FiguresTable()
     for heading in ("dimension", "judge"):
         table.add_column(heading, no_wrap=True)
-    for heading in ("labels", "offset", "weight", "alone: RMSE", "rank corr."):
+    for heading in ("labels", "offset", "weight", "RMSE", "rank", "people"):
         table.add_column(heading, justify="right", no_wrap=True)
-    for name, correction in calibration.dimensions.items():
-        for judge, known in correction.judges.items():
-            offset, weight = signed(known.offset), figure(known.weight)
-            if correction.panel is not None:
-                offset, weight = "learned", signed(round(correction.panel.judges[judge].weight, 3))
-            alone = reliability.get(name, {}).get(judge)
-            table.add_row(name, safe(judge), f"{known.labels:,}", offset, weight, *_alone(alone))
+    kept = lesson.found.calibration.dimensions if lesson.found.calibration is not None else {}
+    for name in dict.fromkeys((*kept, *lesson.found.reliability)):
+        alone = lesson.found.reliability.get(name, {})
+        correction = kept.get(name)
+        for judge in dict.fromkeys((*(correction.judges if correction is not None else ()), *alone)):
+            table.add_row(name, safe(judge), *_counts(correction, judge), *_alone(alone.get(judge)))
     return table
 
 
-def _alone(found: CalibrationFigures | None) -> tuple[str, str]:
+def _counts(correction: Correction | None, judge: str) -> tuple[str, str, str]:
+    """A judge's labels, offset and weight; dashes where its scores stay as they are."""
+    if correction is None:
+        return "–", "–", "–"
+    known = correction.judges[judge]
+    if correction.panel is not None:
+        return f"{known.labels:,}", "learned", signed(round(correction.panel.judges[judge].weight, 3))
+    return f"{known.labels:,}", signed(known.offset), figure(known.weight)
+
+
+def _alone(found: CalibrationFigures | None) -> tuple[str, str, str]:
     if found is None:
-        return "–", "–"
-    return figure(round(found.rmse, 2)), figure(None if found.spearman is None else round(found.spearman, 2))
+        return "–", "–", "–"
+    rank = figure(None if found.spearman is None else round(found.spearman, 2))
+    return figure(round(found.rmse, 2)), rank, people_around(found)
 
 
 def _people(people: Mapping[str, DimensionRaters]) -> Iterator[RenderableType]:
@@ -245,6 +258,9 @@ def _choices(found: ChoiceLesson) -> Iterator[RenderableType]:
 
 def _notes(lesson: CalibrationLesson) -> Iterator[str]:
     yield "Errors before → after, the latter on labels not learned from (cross-validated). Bias above 0 is too kind."
+    if lesson.found.reliability:
+        yield "Each judge alone: RMSE and rank correlation as it gave its scores; where nine in ten of people’s lie,"
+        yield "counted from its own as it counts."
     if lesson.unlabelled:
         yield f"Judged, but without labels here: {', '.join(lesson.unlabelled)}."
     earlier = lesson.rubric.calibration

@@ -34,6 +34,7 @@ from .judge_options import (
     Limit,
     NoCache,
     Offline,
+    Record,
     Repeats,
     RubricName,
     estimate_table,
@@ -83,15 +84,6 @@ Seed = Annotated[
     int,
     typer.Option(
         "--seed", min=0, help="Shuffle the order in which judges see dimensions; 0: as written.", rich_help_panel=MODELS
-    ),
-]
-Record = Annotated[
-    str | None,
-    typer.Option(
-        "--record",
-        metavar="FILE.jsonl",
-        help="Keep every reply, for --judge replay:FILE.jsonl.",
-        rich_help_panel=MODELS,
     ),
 ]
 CheckExpected = Annotated[

@@ -87,6 +87,15 @@ Jobs = Annotated[
 NoCache = Annotated[
     bool, typer.Option("--no-cache", help="Ask again, whatever was answered before.", rich_help_panel=MODELS)
 ]
+Record = Annotated[
+    str | None,
+    typer.Option(
+        "--record",
+        metavar="FILE.jsonl",
+        help="Keep every reply, for --judge replay:FILE.jsonl.",
+        rich_help_panel=MODELS,
+    ),
+]
 Offline = Annotated[
     bool, typer.Option("--offline", help="Ask no model, even where RUBRICA_JUDGE names one.", rich_help_panel=MODELS)
 ]

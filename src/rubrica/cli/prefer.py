@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,17 +14,30 @@ from rich.text import Text
 from rubrica.engine.cases import BadLine
 from rubrica.errors import RubricaError
 from rubrica.judges.preference import LETTERS, Preference
-from rubrica.model.evaluation import Unscored
+from rubrica.model.evaluation import Unscored, total_cost
 from rubrica.report.figures import count_of, figure
 from rubrica.runs.compared_responses import ComparedCase, PreferenceTerms, named, read_comparisons
+from rubrica.runs.events import RunAdvanced
 from rubrica.runs.files.case_source import lines_of
 from rubrica.runs.request import JudgeSettings
 
 from .broken_lines import BrokenLines
 from .figures_table import FiguresTable
-from .judge_options import BudgetLimit, DryRun, Jobs, Judges, NoCache, estimate_table, judge_names, open_judging
-from .options import HOW, MODELS, WHAT, WHERE, ForceOutput, Prompt
+from .judge_options import (
+    BudgetLimit,
+    DryRun,
+    Jobs,
+    Judges,
+    NoCache,
+    Record,
+    estimate_table,
+    interrupted,
+    judge_names,
+    open_judging,
+)
+from .options import HOW, WHAT, WHERE, ForceOutput, Prompt
 from .output_files import atomic_text_file, refuse_same
+from .progress import run_progress
 from .screen import echo_json, out, safe
 from .sources import rubric_of, text_of
 
@@ -66,15 +80,6 @@ Output = Annotated[
     typer.Option("--output", "-o", metavar="OUT.jsonl", help="Store preferences here.", rich_help_panel=WHERE),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print preferences as JSON lines.", rich_help_panel=WHERE)]
-Record = Annotated[
-    str | None,
-    typer.Option(
-        "--record",
-        metavar="FILE.jsonl",
-        help="Keep every reply, for --judge replay:FILE.jsonl.",
-        rich_help_panel=MODELS,
-    ),
-]
 EXAMPLES = """[bold]Examples[/bold]
   rubrica prefer -p 'What is 2 + 2?' --response '4' --response '5' -J MODEL
   rubrica prefer pairs.jsonl -J MODEL -J OTHER -o choices.jsonl
@@ -166,8 +171,21 @@ Found = list[tuple[ComparedCase, Preference | Unscored]]
 
 
 def _in_order(cases: list[ComparedCase], found: Iterable[tuple[ComparedCase, Preference | Unscored]]) -> Found:
+    """All that is found, as the cases stand; what is under way shows how far it has come."""
     places = {id(case): place for place, case in enumerate(cases)}
-    return sorted(found, key=lambda pair: places[id(pair[0])])
+    ready: Found = []
+    try:
+        with run_progress() as show:
+            began, spent = time.monotonic(), None
+            for case, preference in found:
+                ready.append((case, preference))
+                if preference.cost is not None:
+                    spent = preference.cost if spent is None else total_cost([spent, preference.cost])
+                done = len(ready)
+                show(RunAdvanced(done, done, time.monotonic() - began, len(cases), cost=spent))
+    except KeyboardInterrupt:
+        raise interrupted(f"{len(ready):,} of {count_of(len(cases), 'comparison')} made; nothing was written") from None
+    return sorted(ready, key=lambda pair: places[id(pair[0])])
 
 
 def _row(case: ComparedCase, found: Preference | Unscored) -> dict[str, Any]:

@@ -130,7 +130,7 @@ class ReviewSetup:
 
 def evaluate_gates(setup: ReviewSetup) -> dict[str, Evaluation]:
     """Each answer with no score yet: only gates that need none can have fired."""
-    return {label: settle(setup.plan, setup.context(label), {}, told=False) for label in setup.answers}
+    return {label: settle(setup.plan, setup.context(label), {}, heard=False) for label in setup.answers}
 
 
 def pool_reviews(setup: ReviewSetup, hearings: Sequence[ReviewerWork]) -> dict[str, Evaluation]:
@@ -249,7 +249,7 @@ def _pool_answer(setup: ReviewSetup, hearings: Sequence[ReviewerWork], label: st
         ]
         if votes:
             scores[axis.name] = _mean(votes)
-    return settle(setup.plan, setup.context(label), scores, f"Response {label}", told=setup.scoring != "holistic")
+    return settle(setup.plan, setup.context(label), scores, f"Response {label}", heard=setup.scoring != "holistic")
 
 
 def _mean(outcomes: Sequence[tuple[str, Score | Unscored]]) -> Score | Unscored:

@@ -228,7 +228,7 @@ class _Session:
     def _safety(self, final: FinalAnswer, failed: Mapping[str, tuple[str, ...]]) -> SafetyReport:
         enabled, passed = self.settings.safety_gate, None
         if enabled:
-            checked_final = settle(self.plan, Context(prompt=self.asked, response=final.text), {}, told=False)
+            checked_final = settle(self.plan, Context(prompt=self.asked, response=final.text), {}, heard=False)
             passed = not _unsafe(self.plan, checked_final)
         return SafetyReport(enabled, self.settings.safety_score_cap, failed, passed)
 

@@ -168,14 +168,14 @@ class _World:
         """The same world in parts: by single values of a name, and by the stretches between them."""
         if not all(self.effort.take(condition) for condition in conditions):
             return iter(())
-        whole = self._names.get(name, _ANYTHING)
+        full = self._names.get(name, _ANYTHING)
         threshold = self._names.get("threshold")
         numbers = {node.value for condition in conditions for node in walk(condition.root) if isinstance(node, Number)}
         numbers |= {threshold.lo} if threshold is not None else set()
-        cuts = sorted({whole.lo, whole.hi, *(number for number in numbers if whole.lo < number < whole.hi)})
-        parts = [Interval(at, at, optional=whole.optional) for at in cuts if math.isfinite(at)]
+        cuts = sorted({full.lo, full.hi, *(number for number in numbers if full.lo < number < full.hi)})
+        parts = [Interval(at, at, optional=full.optional) for at in cuts if math.isfinite(at)]
         between = ((math.nextafter(low, math.inf), math.nextafter(high, -math.inf)) for low, high in pairwise(cuts))
-        parts += [Interval(low, high, optional=whole.optional) for low, high in between if low <= high]
+        parts += [Interval(low, high, optional=full.optional) for low, high in between if low <= high]
         return (self._with(name, part) for part in parts)
 
     def _with(self, name: str, values: Interval) -> _World:

@@ -1,30 +1,64 @@
-"""The profile of a context that names none: found from its prompt, with what else it may be."""
+"""The profile of a context that names none: found from its prompt, by a judge where that is unclear."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from rubrica.model.context import Context
 from rubrica.model.decisions import Profiles
 from rubrica.model.evaluation import ProfileChoice
+from rubrica.model.judge import QuestionClass
 from rubrica.scoring.decision_plan import ProfilePlan
-from rubrica.text.question_type import classify_question, whole_question
+from rubrica.text.question_type import classify_question, question_before
 
 PLAUSIBLE = 0.9
 """The types of a question are tried in turn until their chances add up to this."""
 
 
+@dataclass(frozen=True, slots=True)
+class TypeAnswer:
+    """What a judge said of the type of a question, here or when the evaluation was stored."""
+
+    said: QuestionClass | None = None  # None: nothing was asked
+    stored: ProfileChoice | None = None  # of an evaluation that is judged again, where a judge had been asked
+
+    def chances(self, offline: Mapping[str, float]) -> Mapping[str, float]:
+        """How likely each type is once the judge has spoken: what it said, as surely as it said so, else as offline."""
+        if self.stored is not None:
+            return self.stored.plausible
+        if self.said is None or self.said.source == "fallback":
+            return offline
+        sure = self.said.confidence
+        both = {kind: (1 - sure) * chance for kind, chance in offline.items()}
+        both[self.said.type] = both.get(self.said.type, 0.0) + sure
+        return dict(sorted(both.items(), key=lambda pair: -pair[1]))
+
+    @property
+    def by_judge(self) -> bool:
+        return self.stored is not None or (self.said is not None and self.said.source != "fallback")
+
+    @property
+    def words(self) -> str:
+        """How the type was found, and what went wrong where the judge gave none."""
+        failed = f"; {self.said.reason}" if self.said is not None and self.said.source == "fallback" else ""
+        return f"classified {'by the judge' if self.by_judge else 'offline'}{failed}"
+
+
+UNASKED = TypeAnswer()
+
+
 def classified_terms(
-    profiles: Profiles, terms: Mapping[str | None, ProfilePlan], context: Context
+    profiles: Profiles, terms: Mapping[str | None, ProfilePlan], context: Context, answer: TypeAnswer = UNASKED
 ) -> ProfilePlan | None:
     """The terms under the likeliest profile, with the others that are plausible; None where nothing can be told."""
-    found = classify_question(whole_question(context.prompt, context.asked))
+    earlier = question_before(context.prompt, context.asked)
+    found = classify_question(f"{earlier}\n{context.prompt}" if earlier else context.prompt)
     if found is None:
         return None
     plausible: dict[str, float] = {}
     reached = 0.0
-    for kind, chance in found.chances.items():
+    for kind, chance in answer.chances(found.chances).items():
         name = kind if kind in terms else profiles.default
         if name is not None:
             plausible[name] = plausible.get(name, 0.0) + chance
@@ -34,11 +68,16 @@ def classified_terms(
     if not plausible:
         return None
     (first, confidence), *rest = sorted(plausible.items(), key=lambda pair: -pair[1])
-    note = f"{profiles.by}: {first} (classified offline, {confidence:.2f})"
+    note = f"{profiles.by}: {first} ({answer.words}, {confidence:.2f})"
     if rest:
         note += "".join(f", or {name} ({chance:.2f})" for name, chance in rest)
     wanted = context.lookup(profiles.by)
     if wanted is not None:
         note = f"{profiles.by} {wanted!r} is unknown; {note}"
-    choice = ProfileChoice("offline", confidence, {first: confidence, **dict(rest)})
+    choice = ProfileChoice(
+        "judge" if answer.by_judge else "offline",
+        confidence,
+        {first: confidence, **dict(rest)},
+        answer.said.cost if answer.said is not None else None,
+    )
     return replace(terms[first], note=note, classified=choice, others=tuple(terms[name] for name, _ in rest))

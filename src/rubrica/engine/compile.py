@@ -73,6 +73,7 @@ def try_compile(rubric: Rubric, dropped: frozenset[Path] = frozenset()) -> tuple
         conditions=tuple((axis.name, axis.applies) for axis in axes if axis.applies is not None),
         sources=NameSources(lexicon, vocabulary.metrics(), defaults),
         bounded=rubric.judging.offline == "bounds",
+        judges_bounded=rubric.judging.bounds_judges and rubric.calibration is not None,
         conclusions={},
     )
     return plan, vocabulary.problems

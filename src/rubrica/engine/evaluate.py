@@ -13,13 +13,14 @@ from rubrica.errors import FormulaFault
 from rubrica.formula import Formula, Interval
 from rubrica.model.context import Context
 from rubrica.model.dimensions import Axis
-from rubrica.model.evaluation import INCONCLUSIVE, Evaluation, Remarks, Score, Unscored, total_cost
-from rubrica.model.judge import Judge, Judgement
+from rubrica.model.evaluation import INCONCLUSIVE, Evaluation, Score, Unscored, total_cost
+from rubrica.model.judge import Judge, Judgement, QuestionClass, QuestionJudge
 from rubrica.model.scale import Scale
 from rubrica.scorers.namespace import Namespace
 from rubrica.scoring.decision_plan import ProfilePlan, share_name
 from rubrica.scoring.weigh import weigh
 
+from .classified_profile import UNASKED, TypeAnswer
 from .plan import AxisPlan, Plan
 from .profile_verdicts import verdicts_by_profile
 from .record import record, record_state
@@ -46,7 +47,11 @@ async def aevaluate(plan: Plan, context: Context, case: str | None = None) -> Ev
     """Score with the plan's judge where it has one."""
     if plan.judge is None:
         return evaluate(plan, context, case)
-    return await ask_judge(begin(plan, context), plan.judge, case)
+    state = begin(plan, context)
+    if isinstance(plan.judge, QuestionJudge) and _type_is_open(state):
+        answer = TypeAnswer(await _ask_type(state, plan.judge))
+        state = msgspec.structs.replace(begin(plan, context, answer), started=state.started)
+    return await ask_judge(state, plan.judge, case)
 
 
 async def ask_judge(state: EvaluationState, judge: Judge, case: str | None = None) -> Evaluation:
@@ -61,6 +66,24 @@ async def ask_judge(state: EvaluationState, judge: Judge, case: str | None = Non
         for axis in wave:
             _settle(state, axis, replies)
     return record(state, case)
+
+
+def _type_is_open(state: EvaluationState) -> bool:
+    """Whether another type of question is plausible, and the type still matters."""
+    if not state.terms.others or state.stopped:
+        return False
+    return bool(state.waiting) or len(set(verdicts_by_profile(state).values())) > 1
+
+
+async def _ask_type(state: EvaluationState, judge: QuestionJudge) -> QuestionClass:
+    """Ask a judge for the type of the question, for no longer than the rubric's deadline leaves."""
+    seconds = state.plan.rubric.judging.deadline
+    try:
+        async with asyncio.timeout(seconds):
+            return await judge.question_type(state.context)
+    except Exception as error:  # noqa: BLE001 - the boundary of a scorer, as below
+        said = f"the judge gave no type: {type(error).__name__}: {error}"
+        return QuestionClass("", 0.0, "fallback", said)
 
 
 async def _ask(state: EvaluationState, judge: Judge, axes: Mapping[str, Axis]) -> Mapping[str, Score | Unscored]:
@@ -81,36 +104,38 @@ def settle(
     context: Context,
     given: Mapping[str, Score | Unscored],
     case: str | None = None,
-    remarks: Remarks | None = None,
+    stored: Evaluation | None = None,
     *,
-    told: bool = True,
+    heard: bool = True,
 ) -> Evaluation:
     """The pure way from given scores to an Evaluation: nothing is scored, everything is weighed.
 
-    Keys are names of dimensions or of parts; a dimension without a score is Unscored. With `told` false it is a step on
-    the way to another evaluation, of which nobody who listens hears.
+    Keys are names of dimensions or of parts; a dimension without a score is Unscored. Of a `stored` evaluation the
+    judge's remarks are kept, and what it said of the type of question. With `heard` false it is a step on the way to
+    another evaluation, of which nobody who listens hears.
     """
-    state = _open(plan, context)
+    chosen = stored.classified if stored is not None else None
+    state = _open(plan, context, TypeAnswer(stored=chosen) if chosen is not None and chosen.by == "judge" else UNASKED)
     state.voted = any(outcome.votes for outcome in given.values())
-    state.remarks = remarks
+    state.remarks = stored.remarks if stored is not None else None
     for axis in plan.axes:
         if axis.name in given and not _stays_open(state, axis, given[axis.name]):
             state.outcomes[axis.name] = _accept(state, given[axis.name], axis)
             state.parts[axis.name] = {p.name: _accept(state, given[p.name], p) for p in axis.parts if p.name in given}
         elif axis.name not in state.outcomes:
             _settle(state, axis, given, score_by_code=False)
-    return record(state, case) if told else record_state(state, case)
+    return record(state, case) if heard else record_state(state, case)
 
 
 def _stays_open(state: EvaluationState, axis: AxisPlan, given: Score | Unscored) -> bool:
     """Whether it is open if an axis applies, and it was not scored for that."""
-    told = state.outcomes.get(axis.name)
-    return isinstance(given, Unscored) and isinstance(told, Unscored) and told.may_not_apply
+    before = state.outcomes.get(axis.name)
+    return isinstance(given, Unscored) and isinstance(before, Unscored) and before.may_not_apply
 
 
-def begin(plan: Plan, context: Context) -> EvaluationState:
+def begin(plan: Plan, context: Context, answer: TypeAnswer = UNASKED) -> EvaluationState:
     """A state with all scored that needs no judge, or with nothing left to score where a gate decides before."""
-    state = _open(plan, context)
+    state = _open(plan, context, answer)
     if plan.decision.vetoes and apply_vetoes(state):
         return state
     outcomes, namespace = state.outcomes, state.namespace
@@ -124,8 +149,8 @@ def begin(plan: Plan, context: Context) -> EvaluationState:
     return state
 
 
-def _open(plan: Plan, context: Context) -> EvaluationState:
-    terms = plan.terms(context)
+def _open(plan: Plan, context: Context, answer: TypeAnswer = UNASKED) -> EvaluationState:
+    terms = plan.terms(context, answer)
     return open_state(plan, terms, Namespace(context, plan.sources, terms.constants))
 
 

@@ -18,7 +18,7 @@ from rubrica.scorers.recipe import Scorer
 from rubrica.scoring.conclude import Conclusion
 from rubrica.scoring.decision_plan import DecisionPlan, ProfilePlan
 
-from .classified_profile import classified_terms
+from .classified_profile import UNASKED, TypeAnswer, classified_terms
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +51,7 @@ class Plan:
     conditions: tuple[tuple[str, Formula], ...]  # on which axes apply, by name
     sources: NameSources
     bounded: bool  # whether offline scores count as their bounds
+    judges_bounded: bool  # whether judges' scores do, where calibration measured them
     conclusions: dict[object, Conclusion]  # by scores, where nothing else has a say: scores repeat, explaining costs
     judge: Judge | None = None
 
@@ -59,10 +60,11 @@ class Plan:
         """How many patterns a text is compared with."""
         return sum(map(len, self.sources.lexicon.regexes.values()))
 
-    def terms(self, context: Context) -> ProfilePlan:
+    def terms(self, context: Context, answer: TypeAnswer = UNASKED) -> ProfilePlan:
         """The terms under the profile a context asks for, with a note where it asks for none or an unknown one.
 
-        Then the prompt is classified, where the rubric says so, or else its default is used.
+        Then the prompt is classified, where the rubric says so, or else its default is used. `answer` is what a judge
+        said of its type.
         """
         profiles, terms = self.profiles, self.decision.terms
         if profiles is None:
@@ -70,7 +72,7 @@ class Plan:
         wanted = context.lookup(profiles.by)
         if isinstance(wanted, str) and wanted in terms:
             return terms[wanted]
-        if profiles.classify is not None and (found := classified_terms(profiles, terms, context)) is not None:
+        if profiles.classify is not None and (found := classified_terms(profiles, terms, context, answer)):
             return found
         if profiles.default is None:
             raise ContextError(

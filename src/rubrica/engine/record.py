@@ -18,14 +18,14 @@ from rubrica.model.evaluation import (
     total_cost,
 )
 from rubrica.model.scale import share_of
-from rubrica.scoring.conclude import CERTAIN, Conclusion, Doubts, conclude
+from rubrica.scoring.conclude import CERTAIN, Conclusion, conclude
 
 from .audience import listeners
 from .plan import AxisPlan
 from .profile_verdicts import across_profiles
-from .reliability import verdict_note
+from .reliability import judges_notes, verdict_note
 from .repeats import split_verdicts
-from .state import EvaluationState, NotApplicable, Outcome, estimated, unread, weighable
+from .state import EvaluationState, NotApplicable, Outcome, doubts_of, weighable
 
 MOST_CONCLUSIONS_KEPT = 10_000
 
@@ -40,7 +40,7 @@ def _conclusion(state: EvaluationState) -> Conclusion:
         outcome = outcomes[axis.name]
         if isinstance(outcome, Unscored) and outcome.between is not None:  # which is told with its reason
             return _conclude(state)
-        key += (outcome.value, outcome.bounds) if isinstance(outcome, Score) else (type(outcome), None)
+        key += (outcome.value, outcome.bounds, outcome.offline) if isinstance(outcome, Score) else (type(outcome),)
     found = plan.conclusions.get(key)
     if found is None:
         found = _conclude(state)
@@ -53,7 +53,7 @@ def _conclusion(state: EvaluationState) -> Conclusion:
 def _conclude(state: EvaluationState) -> Conclusion:
     names, unknown = weighable(state)
     evidence = state.namespace.evidence
-    doubts = Doubts(estimated(state), unread(state)) if unknown else CERTAIN
+    doubts = doubts_of(state) if unknown else CERTAIN
     return conclude(state.plan.decision, state.terms, names, unknown, evidence, doubts)
 
 
@@ -82,6 +82,8 @@ def record_state(state: EvaluationState, case: str | None) -> Evaluation:
     costs: list[Cost] = []
     faults: list[str] = []
     offline = False
+    if terms.classified is not None and terms.classified.cost is not None:
+        costs.append(terms.classified.cost)
     for axis in plan.axes:
         result = dimensions[axis.name] = _result(state, axis, state.outcomes[axis.name])
         if result.value is not None:
@@ -102,6 +104,8 @@ def record_state(state: EvaluationState, case: str | None) -> Evaluation:
         notes += state.namespace.notes
     if offline and (note := verdict_note(state, verdict)):
         notes += (note,)
+    if plan.rubric.calibration is not None:
+        notes += judges_notes(state, verdict)
     cost = total_cost(costs) if costs else None
     duration_ms = (time.perf_counter() - state.started) * 1000
     # By place, for keywords take a seventh of the time of a whole evaluation by rules. Each argument is called as its

@@ -43,7 +43,7 @@ def rejudge(plan: Plan, stored: Evaluation) -> Evaluation:
         given |= parts
         if len(parts) < len(axis.parts) or not axis.parts:
             given[axis.name] = _stored_outcome(result)
-    return settle(plan, stored.context or Context(), given, stored.case, stored.remarks)
+    return settle(plan, stored.context or Context(), given, stored.case, stored)
 
 
 def _stored_outcome(result: DimensionResult) -> Score | Unscored:

@@ -1,13 +1,17 @@
-"""Bounds of offline scores: the kind of text that was judged, and how far people's scores of such texts lie apart."""
+"""Bounds of scores: how far people's lie from offline ones by the kind of text, and from a judge's by its labels."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 import msgspec
 
 from rubrica.errors import FormulaFault
+from rubrica.judges.judge_reliability import judged_bounds
 from rubrica.model.evaluation import INCONCLUSIVE, Score, Unscored
 from rubrica.model.reliability import Reliability
 from rubrica.scorers.namespace import Namespace
+from rubrica.scoring.conclude import MOST_NAMED
 
 from .plan import AxisPlan
 from .state import EvaluationState
@@ -18,12 +22,16 @@ TRUSTED = 0.5
 
 
 def with_bounds(state: EvaluationState, axis: AxisPlan, outcome: Score | Unscored) -> Score | Unscored:
-    """An offline score with the kind of text it was given and, where the rubric wants them, its bounds.
+    """A score with its bounds, where the rubric wants them: offline by the kind of text, a judge's by its labels.
 
     They follow from the rubric and the context alone, so that stored scores get those of the rubric they are judged
-    under. Scores of judges and of people stay as they are.
+    under. Scores of people stay as they are, and those of judges that nobody measured.
     """
-    if not isinstance(outcome, Score) or not outcome.offline:
+    if not isinstance(outcome, Score):
+        return outcome
+    if outcome.source == "llm":
+        return _judged_with_bounds(state, axis, outcome)
+    if not outcome.offline:
         return outcome
     if not (axis.measured or state.plan.bounded or outcome.bounds):
         return outcome
@@ -46,24 +54,63 @@ def kind_of(axis: AxisPlan, value: float, namespace: Namespace) -> Reliability |
     return None
 
 
+def _judged_with_bounds(state: EvaluationState, axis: AxisPlan, outcome: Score) -> Score:
+    calibration, bounds = state.plan.rubric.calibration, None
+    if calibration is not None and state.plan.judges_bounded:
+        bounds = judged_bounds(calibration, axis.name, outcome, axis.ends)
+    if bounds is None and outcome.bounds is None:
+        return outcome
+    return msgspec.structs.replace(outcome, bounds=bounds, kind="" if bounds is None else str(calibration))
+
+
+def judges_notes(state: EvaluationState, verdict: str) -> tuple[str, ...]:
+    """What is known of the judges and did not count: people's scores around theirs, or that nobody measured it."""
+    calibration, bounded = state.plan.rubric.calibration, state.plan.judges_bounded
+    if calibration is None or not calibration.reliability or verdict == INCONCLUSIVE:
+        return ()
+    within, unmeasured = [], []
+    for axis, score in _scored(state):
+        if score.source != "llm":
+            continue
+        ends = score.bounds or judged_bounds(calibration, axis.name, score, axis.ends)
+        if ends is None:
+            unmeasured.append(axis.name)
+        elif score.bounds is None:
+            within.append(f"{axis.name} {ends[0]:.4g} to {ends[1]:.4g}")
+    notes = []
+    if within and not bounded:
+        several = ", ".join(within[:MOST_NAMED]) + (", …" if len(within) > MOST_NAMED else "")
+        notes.append(f"judges' scores decided as they are; nine in ten people's lie within: {several} ({calibration})")
+    if unmeasured and bounded:
+        notes.append(f"how far people's scores lie from the judge's was not measured for {', '.join(unmeasured)}")
+    return tuple(notes)
+
+
+def _scored(state: EvaluationState) -> Iterator[tuple[AxisPlan, Score]]:
+    """Every axis and part that has a score."""
+    for axis in state.plan.axes:
+        for one in (axis, *axis.parts):
+            outcome = state.parts.get(axis.name, {}).get(one.name) if one is not axis else state.outcomes.get(one.name)
+            if isinstance(outcome, Score):
+                yield one, outcome
+
+
 def verdict_note(state: EvaluationState, verdict: str) -> str:
     """What a verdict rests on where offline scores decided as points: how often such a one was right when measured, or
     which scores code can only guess at; empty where neither is so."""
     if state.plan.bounded:
         return ""
     found = False
-    for axis in state.plan.axes:
-        for one in (axis, *axis.parts):
-            outcome = state.parts.get(axis.name, {}).get(one.name) if one is not axis else state.outcomes.get(one.name)
-            if not one.measured or not isinstance(outcome, Score) or not outcome.offline:
-                continue
-            found = True
-            spec = next((spec for spec, _ in one.measured if spec.kind == outcome.kind), None)
-            if spec is not None and verdict in spec.right:
-                return (
-                    f"offline scores decided: of measured texts of this kind ({spec.kind}) with the verdict {verdict}, "
-                    f"people agreed on {spec.right[verdict]:.0%}"
-                )
+    for axis, score in _scored(state):
+        if not axis.measured or not score.offline:
+            continue
+        found = True
+        spec = next((spec for spec, _ in axis.measured if spec.kind == score.kind), None)
+        if spec is not None and verdict in spec.right:
+            return (
+                f"offline scores decided: of measured texts of this kind ({spec.kind}) with the verdict {verdict}, "
+                f"people agreed on {spec.right[verdict]:.0%}"
+            )
     if found:
         unknown = "offline scores decided: how often such a verdict is right was not measured on texts like this"
         return "" if verdict == INCONCLUSIVE else unknown

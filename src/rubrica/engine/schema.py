@@ -77,8 +77,8 @@ def read_rubric(data: Any) -> SchemaReading:
         rest = copy.deepcopy(rest)
         gone = _drop(rest, found)
         dropped = reading.dropped | {reading.original(path) for path in gone}
-        told = [p for p in news if p.path not in reading.dropped and p.path not in above]
-        reading = SchemaReading(None, reading.problems + told, dropped)
+        new = [p for p in news if p.path not in reading.dropped and p.path not in above]
+        reading = SchemaReading(None, reading.problems + new, dropped)
         if not gone:
             break
         if ("name",) in gone:

@@ -11,6 +11,7 @@ from rubrica.formula import Interval
 from rubrica.model.context import Context
 from rubrica.model.evaluation import Remarks, Score, Unscored
 from rubrica.scorers.namespace import Namespace
+from rubrica.scoring.conclude import Doubts
 from rubrica.scoring.decision_plan import ProfilePlan, share_name
 
 from .plan import AxisPlan, Plan
@@ -54,13 +55,17 @@ class EvaluationState(msgspec.Struct, eq=False, gc=False):
         return sorted(left, key=lambda axis: -self.terms.weights.get(axis.name, 0.0))
 
 
-def estimated(state: EvaluationState) -> frozenset[str]:
-    """The names that formulas read of scores which are only known within bounds."""
+def doubts_of(state: EvaluationState) -> Doubts:
+    """Which names that formulas read are only known as an interval, and why."""
     every = [state.outcomes, *state.parts.values()]
-    names = {
-        name for found in every for name, outcome in found.items() if isinstance(outcome, Score) and outcome.bounds
+    bounded = {
+        name: outcome.offline
+        for found in every
+        for name, outcome in found.items()
+        if isinstance(outcome, Score) and outcome.bounds
     }
-    return frozenset(names | {share_name(name) for name in names})
+    names = frozenset(bounded) | {share_name(name) for name in bounded}
+    return Doubts(names, frozenset(name for name, offline in bounded.items() if offline), unread(state))
 
 
 def weighable(state: EvaluationState) -> tuple[dict[str, object], dict[str, Interval]]:

@@ -8,13 +8,13 @@ from typing import Any
 
 import msgspec
 
+from rubrica.judges.question_classifier import MAX_TOKENS as TYPE_TOKENS
+from rubrica.judges.question_classifier import SHOWN as TYPE_CHARACTERS
 from rubrica.llm.budget import IMAGE_TOKENS, most_tokens
 from rubrica.llm.model import Usage
 
 from .bill import Price
 from .chat import Chat
-from .classifier import MAX_TOKENS as TYPE_TOKENS
-from .classifier import SHOWN as TYPE_CHARACTERS
 from .controls import Controls
 from .flow import Route
 

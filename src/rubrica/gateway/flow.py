@@ -26,11 +26,12 @@ import msgspec
 from rubrica.errors import InputError, RubricaError
 from rubrica.llm.model import ModelError
 from rubrica.model.evaluation import INCONCLUSIVE
+from rubrica.model.judge import QuestionClass
 from rubrica.store.gateway import GateZone
 from rubrica.text.safety import search_unsafe
 
 from .chat import Chat
-from .classifier import Classifier, QuestionClass
+from .classifier import Classifier
 from .controls import PREFIX, Controls, Tier
 from .council import Council, CouncilAnswer
 from .grading import Grade, Grader

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from rubrica.judges.jury import Jury
+from rubrica.judges.question_classifier import ModelClassifier
 from rubrica.llm.connect import check_keys, connect
 from rubrica.llm.http import HttpSession
 from rubrica.llm.model import Model, Usage
@@ -19,7 +20,7 @@ from rubrica.packs.library import load
 from rubrica.text.question_type import TYPES
 
 from .chat import Chat
-from .classifier import Classifier, ModelClassifier, OfflineClassifier
+from .classifier import Classifier, OfflineClassifier
 from .controls import Controls
 from .embedded import GuidedUpstream
 from .experiment import CONTROL, Experiment

@@ -25,6 +25,7 @@ from rubrica.model.scale import Scale
 from rubrica.scoring.raters import RaterEffects
 
 from .curve_lesson import FOLDS, LearnedCurve, Pairs, deal_folds, figures_of, learn_curve, pooled_pairs
+from .judge_reliability import each_alone, with_spread
 from .labels import ChoiceLabel, Label
 from .panel_lesson import ChoiceLesson, learn_choices, learn_panel, try_panel
 from .rater_lesson import effects_of, rater_lesson, without_raters
@@ -92,13 +93,19 @@ class UncorrectedDimension:
 
 @dataclass(frozen=True, slots=True)
 class CalibrationOutcome:
-    """What came of a calibration: None where nothing could be improved."""
+    """What came of a calibration: None where nothing was learned, not even how reliable a judge is."""
 
     calibration: Calibration | None
     refused: Mapping[str, UncorrectedDimension] = field(default_factory=dict)
     choices: ChoiceLesson = NO_CHOICES
     people: Mapping[str, DimensionRaters] = field(default_factory=dict)
     reliability: Mapping[str, Mapping[str, CalibrationFigures]] = field(default_factory=dict)
+
+    @property
+    def helps(self) -> bool:
+        """Whether scores or choices come out otherwise than without it."""
+        found = self.calibration
+        return found is not None and (bool(found.dimensions) or found.choices is not None)
 
 
 def calibrate(
@@ -129,32 +136,22 @@ def calibrate(
         if known is not None:
             people[dimension] = known
         merged = without_raters(own, effects_of(own), scales[dimension])
-        if alone := _each_alone(merged):
-            reliability[dimension] = alone
         found = _calibrated(dimension, merged, scales[dimension], seed)
+        curve = isinstance(found, Correction) and found.panel is None
+        folds = deal_folds(merged, seed) if curve else None
+        if alone := each_alone(merged, scales[dimension], folds, FEWEST_LABELS):
+            reliability[dimension] = alone
         if isinstance(found, UncorrectedDimension):
             refused[dimension] = found
         else:
             kept[dimension] = found
     chosen = learn_choices(choices, seed) if choices else NO_CHOICES
     calibration = None
-    if kept or chosen.weights is not None:
+    if kept or chosen.weights is not None or reliability:
         calibration = Calibration(
             version=version, date=on, dimensions=kept, choices=chosen.weights, reliability=reliability
         )
     return CalibrationOutcome(calibration, refused, chosen, people, reliability)
-
-
-def _each_alone(labels: Sequence[Label]) -> dict[str, CalibrationFigures]:
-    """Every judge with labels enough against people, as it gave its scores."""
-    by_judge: dict[str, list[Label]] = {}
-    for label in labels:
-        by_judge.setdefault(label.judge, []).append(label)
-    return {
-        judge: figures_of([pooled_pairs(own, None)])
-        for judge, own in sorted(by_judge.items())
-        if len(own) >= FEWEST_LABELS
-    }
 
 
 def _calibrated(dimension: str, labels: Sequence[Label], scale: Scale, seed: int) -> Correction | UncorrectedDimension:
@@ -183,7 +180,7 @@ def _calibrated(dimension: str, labels: Sequence[Label], scale: Scale, seed: int
                 judges={judge: JudgeCorrection(labels=sum(x.judge == judge for x in labels)) for judge in judges},
                 labels=items,
                 before=before,
-                after=figures_of(weighed),
+                after=with_spread(figures_of(weighed), weighed),
                 panel=learn_panel(labels, scale, folds),
             )
     if reason:

@@ -100,11 +100,11 @@ class Fence:
     @classmethod
     def for_texts(cls, texts: Sequence[str], source: TokenSource = random_token) -> Fence:
         """A fence that none of the texts can close, even where one of them was told an earlier token."""
-        whole = "\0".join(texts).lower()
-        salt, token = 0, source(whole)
-        while token.lower() in whole:
+        joined = "\0".join(texts).lower()
+        salt, token = 0, source(joined)
+        while token.lower() in joined:
             salt += 1
-            token = source(f"{salt}\0{whole}") + f"{salt:x}"
+            token = source(f"{salt}\0{joined}") + f"{salt:x}"
         return cls(token)
 
     def around(self, label: str, text: str) -> str:

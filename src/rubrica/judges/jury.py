@@ -22,20 +22,26 @@ from rubrica.llm.provider_table import check_form
 from rubrica.llm.public import PublicModel, by_public_name, public_price
 from rubrica.llm.scripted import Recorder
 from rubrica.llm.settings import Settings, load_settings
+from rubrica.lru_cache import LruCache
 from rubrica.model.context import Context
 from rubrica.model.evaluation import Unscored
-from rubrica.model.judge import Judge
+from rubrica.model.judge import Judge, QuestionClass
 from rubrica.model.rubric import Rubric
 
 from .calibration import CalibratedJudge
+from .exchange import Price
 from .fence import TokenSource, keyed_token, random_token
 from .judge import ModelJudge
 from .panel import Panel, Pooling
 from .preference import LETTERS, Preference, PreferenceJudge, check_responses, pool_preferences
-from .quote import Quote, calls_of, quote_usages, usages_of
+from .question_classifier import REMEMBERED, ClassifyingJudge, ModelClassifier
+from .quote import Quote, asks_type, calls_of, quote_usages, rank_usages, type_usages, usages_of
 
 REPEAT_TEMPERATURE = 0.7
 """Repeats at temperature 0 would only repeat themselves."""
+
+TYPE_SECONDS = 60.0
+"""How long a model may take to tell the type of a question."""
 
 
 class Jury:
@@ -70,6 +76,7 @@ class Jury:
         self._models: dict[str, Model] = {}
         self._forget: dict[str, Callable[[Request], None]] = {}
         self._fence: TokenSource = random_token
+        self._types = LruCache[bytes, QuestionClass](REMEMBERED)
         if dry:
             counting = [EstimatingModel(name) for name in names]
             self._models = {model.name: model for model in counting}
@@ -112,10 +119,18 @@ class Jury:
         }
         learned = rubric.calibration.panels if rubric.calibration is not None else {}
         if len(judges) == 1 and repeats == 1 and not learned:
-            return next(iter(judges.values()))[0]
+            return self._with_types(next(iter(judges.values()))[0], rubric)
         scales = {name: rubric.scale_of(name) for name in rubric.dimensions}
         scales |= {part: scales[name] for name, spec in rubric.dimensions.items() for part in spec.parts}
-        return Panel(judges, scales, Pooling.of(rubric, self._aliases))
+        return self._with_types(Panel(judges, scales, Pooling.of(rubric, self._aliases)), rubric)
+
+    def _with_types(self, judge: Judge, rubric: Rubric) -> Judge:
+        """The judge; where the rubric goes by the type of a question, its first model can be asked for that too."""
+        if rubric.profiles is None or rubric.profiles.classify is None:
+            return judge
+        model, known = self._named(next(iter(self._models)))
+        asking = ModelClassifier(model, price=known, deadline=TYPE_SECONDS, token=self._fence)
+        return ClassifyingJudge(judge, asking, self._types)
 
     async def rank(
         self,
@@ -130,24 +145,36 @@ class Jury:
 
         Models count as the rubric's calibration weighs their choices, else alike.
         """
-        judges = [
-            PreferenceJudge(
-                model,
-                rubric,
-                graded=graded,
-                labels=labels,
-                price=price,
-                fence_source=self._fence,
-                on_unreadable=self._forget.get(name),
-            )
-            for name, model in self._models.items()
-        ]
         check_responses(responses, labels, graded=graded)
+        judges = []
+        for name in self._models:
+            model, known = self._named(name)
+            judges.append(
+                PreferenceJudge(
+                    model,
+                    rubric,
+                    graded=graded,
+                    labels=labels,
+                    price=known,
+                    fence_source=self._fence,
+                    on_unreadable=self._forget.get(name),
+                )
+            )
         async with asyncio.TaskGroup() as group:
             asked = [group.create_task(judge(question, responses)) for judge in judges]
         learned = rubric.calibration.choices if rubric is not None and rubric.calibration is not None else None
         given = [vote for task in asked for vote in task.result()]
-        return pool_preferences(tuple(responses), given, learned.judges if learned is not None else None)
+        weights = None
+        if learned is not None:
+            weights = {self._aliases.get(judge, judge): weight for judge, weight in learned.judges.items()}
+        return pool_preferences(tuple(responses), given, weights)
+
+    async def quote_rank(
+        self, question: str, responses: Mapping[str, str], rubric: Rubric | None = None, *, graded: bool = False
+    ) -> Quote:
+        """What comparing some responses costs at most. Nobody is asked."""
+        usages = await rank_usages(question, responses, rubric, graded=graded)
+        return sum((quote_usages(name, usages, price) for name in self._models), Quote())
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -156,26 +183,34 @@ class Jury:
 
     def calls(self, rubric: Rubric) -> int:
         """How many calls one evaluation takes at most."""
-        return calls_of(rubric, len(self._models), self._times(rubric))
+        return calls_of(rubric, len(self._models), self._times(rubric)) + asks_type(rubric)
 
     async def quote(self, rubric: Rubric, context: Context) -> Quote:
         """What judging a context costs at most. Nobody is asked."""
         usages = await usages_of(rubric, context)
         asked = [quote_usages(name, usages, price) for name in self._models]
-        return sum(asked, Quote()).times(self._times(rubric))
+        types = await type_usages(rubric, context)
+        return sum(asked, Quote()).times(self._times(rubric)) + quote_usages(self.names[0], types, price)
 
     def _times(self, rubric: Rubric) -> int:
         return self._repeats if self._repeats is not None else rubric.judging.repeats
 
-    def _one(self, name: str, rubric: Rubric, repeat: int, *, warm: bool) -> Judge:
+    def _named(self, name: str) -> tuple[Model, Price]:
+        """A model and its price, under the name that others may read."""
         model, alias = self._models[name], self._aliases.get(name)
+        if alias is None:
+            return model, price
+        return PublicModel(alias, model), public_price(price, {alias: name})
+
+    def _one(self, name: str, rubric: Rubric, repeat: int, *, warm: bool) -> Judge:
+        model, known = self._named(name)
         judge = ModelJudge(
-            model if alias is None else PublicModel(alias, model),
+            model,
             rubric,
             seed=self._seed,
             repeat=repeat,
             temperature=REPEAT_TEMPERATURE if warm else 0.0,
-            price=price if alias is None else public_price(price, {alias: name}),
+            price=known,
             fence_source=self._fence,
             on_unreadable=self._forget.get(name),
         )

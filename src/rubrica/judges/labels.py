@@ -117,8 +117,8 @@ def _table_rows(lines: Iterable[str], file: str, problems: list[Problem]) -> Ite
     head = next(waiting, "").removeprefix("\ufeff")
     separator = max(",;\t", key=head.count)
     csv.field_size_limit(LONGEST_TEXT)
-    whole = (line if line.endswith("\n") else f"{line}\n" for line in chain([head], waiting))
-    rows = csv.reader(whole, delimiter=separator)
+    ended = (line if line.endswith("\n") else f"{line}\n" for line in chain([head], waiting))
+    rows = csv.reader(ended, delimiter=separator)
     names = [name.partition("(")[0].strip() for name in next(rows, [])]
     try:
         for row in rows:

@@ -15,16 +15,24 @@ from rubrica.jsontext import json_values
 from rubrica.model.scale import Scale
 
 from .fence import JudgedTexts
-from .reply import COPIED, LONGEST_REPLY, UNREADABLE, NoScore, ReplyScore, answers, confidence_in, reason_of
-from .scoreline import last_pair, last_score, reason_in, within_quotes
+from .reply import (
+    COPIED,
+    LONGEST_REPLY,
+    MOST_LISTS,
+    UNREADABLE,
+    NoScore,
+    ReplyScore,
+    answers,
+    confidence_in,
+    reason_of,
+    value_of,
+)
+from .scoreline import LONGEST_LIST, last_pair, last_score, reason_in, within_quotes
 
 GRADES = Scale(min=1, max=7)
 """How far one of two is better: 1 the first by far, 4 neither, 7 the second by far."""
 
 TIE_WORDS = ("tie", "tied", "both", "equal", "equally", "neither", "draw", "same", "none")
-LONGEST_LIST, MOST_LISTS = 4_000, 50
-"""A list of ranks is looked for in so many characters at the end of a reply, at so many places that may open one."""
-
 AMBIGUOUS = NoScore("the reply names more than one winner")
 
 _CHOICE_KEYS = ("choice", "winner", "preference", "preferred", "better", "best", "verdict", "answer", "decision")
@@ -39,10 +47,17 @@ _PYTHON_RANK = re.compile(
     r"['\"](?:model|response|label|name)['\"]\s?:\s?['\"]([^'\"\n]{1,40})['\"]\s?,\s?['\"]rank['\"]\s?:\s?(\d+)"
 )
 _TIE = re.compile(
-    r"\b(?:it(?:'s| is) a (?:tie|draw)|both (?:\w+ )?(?:are|is) (?:equally|about as)\b|(?:are|is) equally \w+|"
+    r"\b(?:it(?:'s| is) a (?:tie|draw)|both (?:\w+ )?(?:are|is) (?:equal|equally|about as)\b|(?:are|is) equally \w+|"
     r"neither (?:\w+ ){0,3}is better)\b",
     re.I,
 )
+
+ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth")
+"""What responses are called by their place."""
+_GRADE_KEYS = ("preference", "grade", "score", "rating", "answer")
+_BETTER = r"(?:better|best|preferred|preferable|superior|stronger)"
+_NOT = r"(?:not|no|never|hardly|neither)\b"
+_ARROWS = re.compile(r"\s?(?:→|->|≻|\bthen\b|\bfollowed by\b)\s?", re.I)
 
 Ranks = Mapping[str, float]
 
@@ -75,7 +90,7 @@ def read_order(text: str, labels: Sequence[str], quoted: JudgedTexts, *, graded:
     if quoted.copies(text):
         return COPIED
     for found in answers(text, quoted):
-        ranks = _grade_ranks(found.get("preference"), labels) if graded else None
+        ranks = _grade_in(found, labels) if graded else None
         ranks = ranks or _from_object(found, names)
         if ranks is not None:
             return ReplyOrder(ranks, reason_of(found), confidence_in(found))
@@ -101,8 +116,20 @@ class _Names:
             said = str(said)
         if not isinstance(said, str):
             return None
-        found = re.fullmatch(rf"\s*(?i:{_NOUN}\s?)?[\[(]{{0,2}}({self.pattern})[\])]{{0,2}}[\s.]*", said, self.flags)
+        named = rf"\s*(?i:{_NOUN}[\s_-]?)?[\[(]{{0,2}}({self.pattern})[\])]{{0,2}}[\s.]*"
+        found = re.fullmatch(named, said, self.flags)
         return self.own(found[1]) if found else None
+
+    @property
+    def written(self) -> str:
+        """Labels that cannot be taken for words of a sentence: ``A``, and neither ``a`` nor ``first``."""
+        plain = [label for label in self.labels if label.isupper() or label.isdigit()]
+        return "|".join(map(re.escape, plain)) or "(?!)"
+
+    def at(self, ordinal: str) -> str | None:
+        """The response that was shown first, second and so on."""
+        place = ORDINALS.index(ordinal.lower())
+        return self.labels[place] if place < len(self.labels) else None
 
     def own(self, said: str) -> str:
         return said if self.exact else next(label for label in self.labels if label.lower() == said.lower())
@@ -210,7 +237,7 @@ def _from_prose(text: str, names: _Names, quoted: JudgedTexts) -> dict[str, floa
     for line in dict.fromkeys((text, *lines[:1], *lines[-1:])):
         if label := names.label(line.strip(' \t\r\n#*_`."')):
             return names.best(label) or UNREADABLE
-    if len(names.labels) == 2 and _TIE.search(text):
+    if len(names.labels) == 2 and (_TIE.search(text) or text.strip(" \n*_`.!").lower() in TIE_WORDS):
         return names.best(None) or UNREADABLE
     return _numbered(lines, names) or _from_scores(text, names) or UNREADABLE
 
@@ -223,11 +250,16 @@ def _last(found: Iterator[dict[str, float]]) -> dict[str, float] | None:
 
 
 def _bracketed(text: str, names: _Names, quoted: JudgedTexts) -> Iterator[dict[str, float]]:
-    """``[[A]]``, ``[[B>A]]``, ``[[A=B]]``, ``[[tie]]``; of two, ``[[C]]`` is a tie as MT-bench has it."""
-    for match in re.finditer(r"\[\[([^\[\]\n]{1,80})\]\]", text):
+    """``[[A]]``, ``[[B>A]]``, ``[[A=B]]``, ``[[tie]]``; of two, ``[[C]]`` is a tie as MT-bench has it.
+
+    ``<answer>A</answer>`` and a boxed answer bind as much.
+    """
+    for match in re.finditer(
+        r"\[\[([^\[\]\n]{1,80})\]\]|\\boxed\{([^{}\n]{1,80})\}|<(?:answer|verdict|choice)>([^<\n]{1,80})</", text, re.I
+    ):
         if within_quotes(text, match.start()) or quoted.spells(match[0]):
             continue
-        said = match[1].strip()
+        said = (match[1] or match[2] or match[3]).strip()
         if label := names.label(said):
             ranks = names.best(label)
         elif said.lower() in TIE_WORDS or (said == "C" and names.labels in (("A", "B"), ("a", "b"))):
@@ -239,7 +271,8 @@ def _bracketed(text: str, names: _Names, quoted: JudgedTexts) -> Iterator[dict[s
 
 
 def _written_order(text: str, names: _Names) -> dict[str, float] | None:
-    """``B > A = C``, ``B, A, C``, ``B A C``."""
+    """``B > A = C``, ``B, A, C``, ``B A C``, ``B, then A, then C``."""
+    text = _ARROWS.sub(">", re.sub(r",\s?(?=then\b|followed\b)", " ", text))
     separator = ">" if ">" in text else "," if "," in text else "<" if "<" in text else None
     if separator is None and "=" not in text:
         parts = text.split()
@@ -256,31 +289,41 @@ def _written_order(text: str, names: _Names) -> dict[str, float] | None:
 
 def _orders(text: str, names: _Names, quoted: JudgedTexts) -> Iterator[dict[str, float]]:
     """Orders written out on a line of their own, or behind a word for one."""
-    line = rf"^[ \t#*_-]{{0,6}}(?:{_STATED}[*_ ]{{0,4}}:[*_ ]{{0,4}})?([^\n:]{{3,200}})$"
+    leads = rf"{_STATED}|(?:the |my )?(?:ranking|order) is|(?:ranked )?(?:from )?best to worst"
+    line = rf"^[ \t#*_-]{{0,6}}(?:(?:{leads})[*_ ]{{0,4}}:?[*_ ]{{1,4}})?([^\n:]{{3,200}})$"
     for match in re.finditer(line, text, re.I | re.M):
-        own = re.search("[>,=<]", match[1]) and not quoted.says(match[1]) and not within_quotes(text, match.start(1))
+        ordered = re.search("[>,=<]", match[1]) or _ARROWS.search(match[1])
+        own = ordered and not quoted.says(match[1]) and not within_quotes(text, match.start(1))
         if own and (ranks := _written_order(match[1].strip(" .*_`"), names)):
             yield ranks
 
 
 def _better(text: str, names: _Names, quoted: JudgedTexts) -> Iterator[dict[str, float]]:
-    """``Output (b) is better``, ``I prefer Response A``."""
-    named = rf"\b(?i:{_NOUN})\s?[\[(]{{0,2}}(?P<label>{names.pattern})[\])]{{0,2}}"
-    better = rf"{named}\s(?i:is|as|was)\s(?i:(?!not\b)(?:\w+\s){{0,3}}?(?:better|best|preferred|superior)\b)"
+    """``Output (b) is better``, ``I prefer Response A``, ``A wins``, ``The first answer is better``, ``So, B.``"""
+    is_better = rf"(?i:(?:is|as|was)\s(?:(?!{_NOT})\w+\s){{0,3}}?{_BETTER}\b|wins\b|outperforms\b|beats\b)"
+    named = rf"\b(?i:{_NOUN})\s?[\[(]{{0,2}}(?P<label>{names.pattern})[\])]{{0,2}}(?:['’]s (?i:{_NOUN}))?\s{is_better}"
+    bare = rf"(?<![\w'’-])(?<!whether )(?<!if )(?P<bare>(?-i:{names.written}))\s{is_better}"
+    shown = rf"(?i:\bthe (?P<place>{'|'.join(ORDINALS)})(?: {_NOUN}| one)?\s{is_better})"
     prefer = (
-        rf"(?i:\bI (?:\w+ )?(?:prefer|choose|pick)|\bthe (?:better|best) \w+ is)\s(?:(?i:{_NOUN})\s)?"
-        rf"[\[(]{{0,2}}(?P<other>{names.pattern})\b"
+        r"(?i:\bI (?:\w+ )?(?:prefer|choose|pick)|\bthe (?:better|best) \w+ is"
+        r"|\b(?:the|my) (?:winner|choice|pick|answer) is:?)\s"
+        rf"(?:(?i:{_NOUN})\s)?[\[(]{{0,2}}(?P<other>{names.pattern})\b"
     )
-    for match in re.finditer(f"{better}|{prefer}", text, names.flags):
-        if not within_quotes(text, match.start()) and not quoted.says(match[0]):
-            ranks = names.best(names.own(match["label"] or match["other"]))
-            if ranks:
-                yield ranks
+    last = (
+        rf"\b(?i:therefore|thus|hence|so|overall),?\s(?:(?i:{_NOUN})\s)?(?P<last>(?-i:{names.written}))[\s.*!]{{0,4}}\Z"
+    )
+    for match in re.finditer(f"{named}|{bare}|{shown}|{prefer}|{last}", text, names.flags):
+        if within_quotes(text, match.start()) or quoted.says(match[0]):
+            continue
+        said = match["label"] or match["bare"] or match["other"] or match["last"]
+        label = names.own(said) if said else names.at(match["place"])
+        if label is not None and (ranks := names.best(label)):
+            yield ranks
 
 
 def _stated(text: str, names: _Names, quoted: JudgedTexts) -> Iterator[dict[str, float]]:
     """``Winner: B``, ``Preference: Response (a)``, ``Verdict: tie``."""
-    line = rf"^[ \t#*_-]{{0,6}}{_STATED}[*_ ]{{0,4}}[:=][*_ ]{{0,4}}([^\n]{{1,60}})$"
+    line = rf"^[ \t#*_-]{{0,6}}{_STATED}[*_ ]{{0,4}}[:=→][*_ ]{{0,4}}([^\n]{{1,60}})$"
     for match in re.finditer(line, text, re.I | re.M):
         if within_quotes(text, match.start(1)) or quoted.says(match[0]):
             continue
@@ -292,16 +335,26 @@ def _stated(text: str, names: _Names, quoted: JudgedTexts) -> Iterator[dict[str,
 
 
 def _numbered(lines: Sequence[str], names: _Names) -> dict[str, float] | None:
-    """A numbered list: ``1. Response B``."""
-    given: dict[str, float] = {}
-    for line in lines:
-        numbered = (
-            rf"\s*(?:#|rank )?(\d{{1,2}})\s?[.):-]\s*[*_\[(]{{0,3}}(?i:{_NOUN}\s?)?[*_\[(]{{0,3}}({names.pattern})\b"
-        )
-        match = re.match(numbered, line, names.flags)
-        if match and names.own(match[2]) not in given:
-            given[names.own(match[2])] = float(match[1])
-    return names.by_number(given) if len(given) == len(names.labels) else None
+    """A numbered list: ``1. Response B``, ``First: B``, ``1st: B, 2nd: A``, a table of places, ``B (1), A (2)``."""
+    ordinals = "|".join(ORDINALS)
+    place = rf"(?:\||#|rank )?\s?(?:(?P<number>\d{{1,2}})(?:st|nd|rd|th)?|(?P<word>{ordinals}))(?: place)?\s?[.):|-]"
+    named = rf"\s*[*_\[(]{{0,3}}(?i:{_NOUN}\s?)?[*_\[(]{{0,3}}(?P<label>{names.pattern})\b"
+    behind = rf"(?i:{_NOUN}\s?)?\b(?P<label>{names.pattern})\s?\((?:#|rank )?(?P<number>\d{{1,2}})\)"
+    for pattern, pieces in ((rf"\s*(?i:{place}){named}", _pieces(lines)), (behind, _pieces(lines))):
+        given: dict[str, float] = {}
+        for piece in pieces:
+            match = re.match(pattern, piece, names.flags)
+            if match and (label := names.own(match["label"])) not in given:
+                word = match.groupdict().get("word")
+                given[label] = float(ORDINALS.index(word.lower()) + 1 if word else match["number"])
+        if len(given) == len(names.labels):
+            return names.by_number(given)
+    return None
+
+
+def _pieces(lines: Sequence[str]) -> list[str]:
+    """The lines of a reply; of a single one, what stands between commas."""
+    return list(lines) if len(lines) > 1 else [piece.strip() for line in lines for piece in re.split("[,;]", line)]
 
 
 def _from_scores(text: str, names: _Names) -> dict[str, float] | None:
@@ -328,6 +381,14 @@ def _graded(text: str, labels: Sequence[str], quoted: JudgedTexts) -> dict[str, 
     return _grade_ranks(found.value, labels) or NoScore(
         f"the judge gave {found.value:g}, which is off the scale {GRADES}", final=True
     )
+
+
+def _grade_in(found: Mapping[str, Any], labels: Sequence[str]) -> dict[str, float] | None:
+    """The grade of an object, under the name that was asked for or another one for it."""
+    for key in _GRADE_KEYS:
+        if key in found and isinstance(grade := value_of(found[key], GRADES), float):
+            return _grade_ranks(grade, labels)
+    return None
 
 
 def _grade_ranks(value: object, labels: Sequence[str]) -> dict[str, float] | None:

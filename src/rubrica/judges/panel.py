@@ -19,10 +19,7 @@ from rubrica.model.scale import Scale
 from rubrica.scoring.agreement import Agreement, krippendorff_alpha, spread
 from rubrica.scoring.pooling import Pool, check_weights, pool
 
-from .panel_lesson import learned_value, weight_share
-
-FEWEST_WEIGHT = 0.5
-"""Of a learned panel's weight, what the judges that answered must hold; else their votes are pooled as usual."""
+from .panel_lesson import FEWEST_WEIGHT, learned_value, weight_share
 
 NO_ANSWER = "the judge gave no answer for it"
 

@@ -16,6 +16,8 @@ from .curve_lesson import FOLDS, Pairs, by_item, deal_folds
 from .labels import ChoiceLabel, Label
 
 FEWEST_CHOICES = 20
+FEWEST_WEIGHT = 0.5
+"""Of a learned panel's weight, what the judges that answered must hold; else their votes are pooled as usual."""
 FEWEST_JUDGES_ALONE = 3
 """Without labels, two judges who differ cannot tell who is right."""
 

@@ -179,8 +179,8 @@ def pool_preferences(
         if vote.ranks is not None:
             by_judge.setdefault(vote.judge, []).append(vote)
     if not by_judge:
-        told = "; ".join(dict.fromkeys(f"{vote.judge}: {vote.reason}" for vote in votes))
-        return Unscored(f"no judge said which is better: {told}", "llm", cost=cost)
+        reasons = "; ".join(dict.fromkeys(f"{vote.judge}: {vote.reason}" for vote in votes))
+        return Unscored(f"no judge said which is better: {reasons}", "llm", cost=cost)
     known = {judge: (weights or {}).get(judge, 0.0) for judge in by_judge}
     counted = known if any(known.values()) else dict.fromkeys(by_judge, 1.0)
     total = sum(map(abs, counted.values()))

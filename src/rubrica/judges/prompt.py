@@ -23,7 +23,7 @@ from rubrica.model.scale import Scale
 
 from .fence import Fence, JudgedTexts, TokenSource
 
-Kind = Literal["each", "together", "listwise", "holistic", "prefer", "yes_no", "repair"]
+Kind = Literal["each", "together", "listwise", "holistic", "prefer", "yes_no", "question_type", "repair"]
 Item = TypeVar("Item")
 
 _USER = "<!-- user -->\n"

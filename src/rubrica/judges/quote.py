@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from rubrica.llm.budget import Price, most_usage
@@ -10,8 +10,11 @@ from rubrica.llm.model import ModelError, Reply, Request, Usage
 from rubrica.model.context import Context
 from rubrica.model.dimensions import Axis
 from rubrica.model.rubric import Rubric
+from rubrica.text.question_type import question_before
 
 from .judge import ModelJudge
+from .preference import PreferenceJudge
+from .question_classifier import AskedQuestion, ModelClassifier
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +59,31 @@ def calls_of(rubric: Rubric, judges: int, repeats: int) -> int:
     axes = len(judged_axes(rubric))
     at_once = not rubric.judging.one_by_one and rubric.judging.stop != "decided"
     return min(axes, 1 if at_once else axes) * judges * repeats
+
+
+def asks_type(rubric: Rubric, context: Context | None = None) -> bool:
+    """Whether a judge may be asked for the type of a question: where the rubric goes by it, and nobody gives it."""
+    profiles = rubric.profiles
+    if profiles is None or profiles.classify is None:
+        return False
+    return context is None or context.lookup(profiles.by) not in profiles.named
+
+
+async def type_usages(rubric: Rubric, context: Context) -> Sequence[Usage]:
+    """The most tokens of asking for the type of a context's question; nothing where that is known."""
+    unasked = _Unasked()
+    if asks_type(rubric, context) and context.prompt.strip():
+        await ModelClassifier(unasked)(AskedQuestion(context.prompt, question_before(context.prompt, context.asked)))
+    return unasked.usages
+
+
+async def rank_usages(
+    question: str, responses: Mapping[str, str], rubric: Rubric | None, *, graded: bool
+) -> Sequence[Usage]:
+    """The most tokens of each call that one judge takes to compare some responses."""
+    unasked = _Unasked()
+    await PreferenceJudge(unasked, rubric, graded=graded)(question, responses)
+    return unasked.usages
 
 
 async def usages_of(rubric: Rubric, context: Context) -> Sequence[Usage]:

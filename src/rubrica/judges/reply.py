@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -19,17 +19,21 @@ from rubrica.model.evaluation import Remarks
 from rubrica.model.scale import Scale
 
 from .fence import JudgedTexts, visible
-from .scoreline import LABELS, WrittenScore, labelled_score, last_score, reason_in
+from .scoreline import LABELS, LONGEST_LIST, WrittenScore, labelled_score, last_score, reason_in
 
 LONGEST_REASON = 2000
 LONGEST_REPLY = 400_000
 MOST_REMARKS = 20
+MOST_LISTS = 50
+"""A list is looked for at so many places that may open one."""
 UNSTATED_CONFIDENCE = 0.5
 """The confidence of a score whose judge stated none between 0 and 1: neither trusted nor distrusted."""
 
 _VALUE = re.compile(r"\s*([-+]?\d+(?:\.\d+)?)\s*(?:(?:/|out of)\s*(\d+(?:\.\d+)?)|(%))?\s*", re.IGNORECASE)
 _SCORE_KEYS = (*LABELS, "value")
 _NUMBERS = (int, float)
+_NAME_KEYS = ("dimension", "name", "criterion", "quality", "axis", "aspect")
+_ABSENT = object()
 _REASON_KEYS = ("reason", "reasoning", "explanation", "notes", "note", "comment")
 
 
@@ -62,7 +66,7 @@ def read_one(text: str, name: str, scale: Scale, quoted: JudgedTexts) -> ReplySc
     """
     found: ReplyScore | NoScore = UNREADABLE
     for candidate in answers(text, quoted):
-        inner = candidate.get(name)
+        inner = named_alike(candidate, (name,)).get(name)
         found = _mark(inner if isinstance(inner, dict) else candidate, scale)
         if found is not MISSING:
             return found
@@ -73,15 +77,49 @@ def read_one(text: str, name: str, scale: Scale, quoted: JudgedTexts) -> ReplySc
 def read_many(text: str, scales: Mapping[str, Scale], quoted: JudgedTexts) -> tuple[Marks, Remarks]:
     """The scores of several axes from one reply, and the remarks that came with them."""
     for candidate in answers(text, quoted):
-        rows = next(
-            (row for key in ("dimensions", "scores") if isinstance(row := candidate.get(key), Mapping)), candidate
-        )
+        inner = next((row for key in ("dimensions", "scores") if (row := candidate.get(key))), candidate)
+        rows = named_alike(_by_name(inner) or candidate, scales)
         if any(name in rows for name in scales):
             return {name: _cell(rows, name, scale) for name, scale in scales.items()}, read_remarks(candidate)
     if quoted.copies(text):
         return dict.fromkeys(scales, COPIED), Remarks()
-    lines = {name: _from_line(text, scale, quoted, (name, name.replace("_", " "))) for name, scale in scales.items()}
-    return {name: line or UNREADABLE for name, line in lines.items()}, Remarks()
+    for source, listed in reversed(list(json_values(text[-LONGEST_LIST:], most=MOST_LISTS))):
+        rows = named_alike(_by_name(listed) if isinstance(listed, list) else {}, scales)
+        if rows and not quoted.says(source):
+            return {name: _cell(rows, name, scale) for name, scale in scales.items()}, Remarks()
+    return {name: _from_label(text, name, scale, quoted) for name, scale in scales.items()}, Remarks()
+
+
+def named_alike(found: Mapping[str, Any], names: Iterable[str]) -> Mapping[str, Any]:
+    """The entries of some names, also where a reply writes them in other letters: ``Warm tone`` for ``warm_tone``.
+
+    >>> named_alike({"Warm tone": 7, "depth": 3, "total": 10}, ["warm_tone", "depth"])
+    {'warm_tone': 7, 'depth': 3}
+    """
+    plain = {_plain_name(key): value for key, value in found.items()}
+    given = {name: found.get(name, plain.get(_plain_name(name), _ABSENT)) for name in names}
+    return {name: value for name, value in given.items() if value is not _ABSENT}
+
+
+def _plain_name(name: str) -> str:
+    return " ".join(name.replace("_", " ").replace("-", " ").casefold().split())
+
+
+def _by_name(found: object) -> Mapping[str, Any]:
+    """Scores by name: as they are, or of a list such as ``[{"dimension": "depth", "score": 7}, …]``."""
+    if isinstance(found, Mapping):
+        return found
+    rows = [row for row in found if isinstance(row, Mapping)] if isinstance(found, list) else []
+    named = [(next((row[key] for key in _NAME_KEYS if isinstance(row.get(key), str)), None), row) for row in rows]
+    return {name: row for name, row in named if name is not None}
+
+
+def _from_label(text: str, name: str, scale: Scale, quoted: JudgedTexts) -> ReplyScore | NoScore:
+    """The score that stands behind an axis's own name: of several axes, a number without one is nobody's."""
+    value = _on_scale(labelled_score(text, quoted, (name, name.replace("_", " "))), scale)
+    if value is MISSING:
+        return UNREADABLE
+    return value if isinstance(value, NoScore) else ReplyScore(value, _text(reason_in(text)))
 
 
 def read_listwise(
@@ -129,10 +167,10 @@ def read_overall(text: str, scale: Scale, quoted: JudgedTexts) -> ReplyScore | N
 def answers(text: str, quoted: JudgedTexts) -> Iterator[Mapping[str, Any]]:
     """The objects a judge may have meant: the whole reply, else those in it from last to first, quotations left out."""
     text = text[-LONGEST_REPLY:]
-    whole, parsed = whole_json(text)
+    source, parsed = whole_json(text)
     if isinstance(parsed, dict):
         # A copy of judged text has its keys from there: looking for them is much faster than comparing words.
-        if not quoted.has(parsed) or not quoted.copies(whole):
+        if not quoted.has(parsed) or not quoted.copies(source):
             yield parsed
         return
     for source, found in reversed(list(json_values(text, objects_only=True))):

@@ -14,6 +14,8 @@ from .fence import JudgedTexts
 
 LABELS = ("score", "rating", "grade")
 NOTHING_QUOTED = JudgedTexts()
+LONGEST_LIST = 4_000
+"""Characters at the end of a reply in which lists are looked for."""
 
 _NUMBER = r"[-+−]?\d+(?:\.\d+)?"
 _NEXT_LABEL = r"[A-Za-z][A-Za-z_ -]{0,30}[:=]\s?[-+−]?\d"
@@ -23,7 +25,7 @@ _OUT_OF = r"(?:\s?(?:/|out of)\s?(?P<top>\d+(?:\.\d+)?)(?![\d.]*\d)|\s?(?P<perce
 _DECORATION = r"[\s#*_•|+-]{0,12}(?:\d{1,2}[.)]\s)?[*_`]{0,3}"
 _OTHER_SCORES = (
     rf"(?:[*_`]{{0,3}}[A-Za-z][A-Za-z_ -]{{0,30}}[*_`]{{0,3}}(?: ?\([^()\n]{{1,30}}\))?[*_`]{{0,3}}\s?[:=][*_` ]{{0,4}}"
-    rf"{_NUMBER}(?:\s?/\s?\d+)?[*_`]{{0,3}}[ \t,;|&]{{0,3}}(?:and )?[*_`]{{0,3}}){{0,20}}"
+    rf"\[{{0,2}}{_NUMBER}(?:\s?/\s?\d+)?\]{{0,2}}[*_`]{{0,3}}[ \t,;|&]{{0,3}}(?:and )?[*_`]{{0,3}}){{0,20}}"
 )
 """Scores under other labels that stand before one on its line: ``Warmth: 2 Relief: 8``."""
 _BRACKETED = re.compile(rf"\[\[\s?(?P<value>{_NUMBER})\s?\]\]")
@@ -54,9 +56,9 @@ def last_score(text: str, quoted: JudgedTexts = NOTHING_QUOTED, labels: Sequence
     >>> last_score("Score: 7-8") is None
     True
     """
-    whole = _BARE.fullmatch(text) or _labelled(labels).fullmatch(text.strip())
-    if whole:
-        return _score_of_match(whole)
+    alone = _BARE.fullmatch(text) or _labelled(labels).fullmatch(text.strip())
+    if alone:
+        return _score_of_match(alone)
     stated = [*_bracketed(text, quoted), *_lines(text, quoted, labels)]
     if stated:
         last = max(stated, key=lambda match: match.end())
@@ -76,7 +78,7 @@ def labelled_score(text: str, quoted: JudgedTexts, labels: Sequence[str]) -> Wri
     >>> labelled_score("Response A: 7/10\\nResponse B: 4", JudgedTexts(), ("Response B",))
     WrittenScore(value=4.0, top=None, at=17)
     """
-    stated = list(_lines(text, quoted, labels))
+    stated = list(_lines(text, quoted, labels)) or list(_lines(text[-LONGEST_LIST:], quoted, labels, listed=True))
     return _score_of_match(stated[-1]) if stated else None
 
 
@@ -94,7 +96,7 @@ def _pair_of(text: str, labels: tuple[str, str]) -> tuple[float, float] | None:
     alone = _PAIR_LINE.fullmatch(text.strip().split("\n", 1)[0])
     if alone:
         return _number(alone[1]), _number(alone[2])
-    named = [last_score(text, labels=(label,)) for label in labels]
+    named = [labelled_score(text, NOTHING_QUOTED, (label,)) for label in labels]
     if named[0] and named[1]:
         return named[0].value, named[1].value
     tuples = _TUPLE.findall(text)
@@ -111,20 +113,26 @@ def reason_in(text: str) -> str:
     return (stated[1] if stated else text).strip()
 
 
-def _labelled(labels: Sequence[str]) -> re.Pattern[str]:
-    """``Final **score** (1-10): 7/10``: the label and its number at the start of a line or a sentence."""
+def _labelled(labels: Sequence[str], *, listed: bool = False) -> re.Pattern[str]:
+    """``Final **score** (1-10): 7/10``: the label and its number at the start of a line or a sentence.
+
+    `listed`: also in a list or a table, behind a lead-in or in brackets: ``Scores: (Warmth 2, Relief 8)``.
+    """
     names = "|".join(re.escape(label) for label in labels)
+    begins = r"^|(?<=[.!?;|,:→—–]\s)|(?<=[(,|])" if listed else r"^|(?<=[.!?;|]\s)"
+    noun = r"(?: (?:score|rating|grade))?" if listed else ""
+    joint = r"[:=]|[-–—]\s|is\b" + (rf"|\||(?=\s{_NUMBER}(?:\s?/\s?\d+)?\s?(?:[,;|)]|$))" if listed else "")
     return re.compile(
-        rf"(?:^|(?<=[.!?;|]\s)){_DECORATION}{_OTHER_SCORES}"
-        rf"(?P<stated>(?:(?:my|the|final|overall|total) ){{0,3}}(?:{names})"
-        rf"[*_`]{{0,3}}(?:\s?\([^()\n]{{1,30}}\))?[*_`]{{0,3}}\s?(?:[:=]|[-–—]\s|is\b)[\s*_`]{{0,5}}\[{{0,2}}"
+        rf"(?:{begins}){_DECORATION}{_OTHER_SCORES}"
+        rf"(?P<stated>(?:(?:my|the|final|overall|total) ){{0,3}}(?:{names}){noun}"
+        rf"[*_`]{{0,3}}(?:\s?\([^()\n]{{1,30}}\))?[*_`]{{0,3}}\s?(?:{joint})[\s*_`]{{0,5}}\[{{0,2}}"
         rf"(?P<value>{_NUMBER}){_END}(?P<range>{_RANGE})?){_OUT_OF}(?P<rest>[\s*_`\].]{{0,6}})",
         re.IGNORECASE | re.MULTILINE,
     )
 
 
-def _lines(text: str, quoted: JudgedTexts, labels: Sequence[str]) -> Iterator[re.Match[str]]:
-    for match in _labelled(labels).finditer(text):
+def _lines(text: str, quoted: JudgedTexts, labels: Sequence[str], *, listed: bool = False) -> Iterator[re.Match[str]]:
+    for match in _labelled(labels, listed=listed).finditer(text):
         if not within_quotes(text, match.start("stated")) and not quoted.says(match["stated"]):
             yield match
 

@@ -23,6 +23,10 @@ class CalibrationFigures(BaseModel):
     bias: Number = Field(description="mean of score minus label: above 0 is too kind")
     spearman: Number | None = Field(None, description="left out where scores or labels do not vary")
     kendall: Number | None = Field(None, description="the same by pairs (tau-b)")
+    below: Annotated[Number, Field(ge=0)] | None = Field(
+        None, description="how far people's scores lie below the score that counts; together with `above`, 90 % of them"
+    )
+    above: Annotated[Number, Field(ge=0)] | None = Field(None, description="how far they lie above it")
 
 
 class JudgeCorrection(BaseModel):
@@ -152,7 +156,7 @@ class Calibration(BaseModel):
     choices: ChoiceWeights | None = Field(None, description="for choices between responses (`rubrica prefer`)")
     reliability: Annotated[
         dict[Name, Annotated[dict[Label, CalibrationFigures], Field(max_length=200)]], Field(max_length=1_000)
-    ] = Field({}, description="by dimension and judge: each alone against people, corrected or not")
+    ] = Field({}, description="by dimension and judge: each alone against people, as it gave its scores")
 
     @property
     def weights(self) -> dict[str, dict[str, float]]:
@@ -169,8 +173,8 @@ class Calibration(BaseModel):
 
     @model_validator(mode="after")
     def _something(self) -> Self:
-        if not self.dimensions and self.choices is None:
-            raise ValueError("a calibration corrects a dimension, or weighs choices; this one does neither")
+        if not self.dimensions and self.choices is None and not self.reliability:
+            raise ValueError("a calibration corrects a dimension, weighs choices or says how reliable judges are")
         return self
 
     def __str__(self) -> str:

@@ -84,8 +84,8 @@ class Score(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     duration_ms: float = 0.0
     votes: tuple[Vote, ...] = ()  # of a panel, or of repeats
     judge: str = ""  # the model that was asked
-    bounds: tuple[float, float] | None = None  # offline: people's scores of such a text lie between these
-    kind: str = ""  # offline: the measured kind of text it is of
+    bounds: tuple[float, float] | None = None  # people's scores of such a text lie between these
+    kind: str = ""  # what was measured: of an offline score the kind of text, of a judge's the calibration
 
 
 class Unscored(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -123,8 +123,8 @@ class DimensionResult(msgspec.Struct, frozen=True, omit_defaults=True, gc=False)
     duration_ms: float = 0.0
     votes: tuple[Vote, ...] = ()  # of a panel, or of repeats
     judge: str = ""  # the model that was asked
-    bounds: tuple[float, float] | None = None  # offline: people's scores of such a text lie between these
-    kind: str = ""  # offline: the measured kind of text it is of
+    bounds: tuple[float, float] | None = None  # people's scores of such a text lie between these
+    kind: str = ""  # what was measured: of an offline score the kind of text, of a judge's the calibration
     between: tuple[float, float] | None = None  # what the value can be, where a text could not be read in full
 
     @property
@@ -177,9 +177,10 @@ class SectionResult(msgspec.Struct, frozen=True, omit_defaults=True):
 class ProfileChoice(msgspec.Struct, frozen=True, omit_defaults=True):
     """How a profile was found that the context did not name."""
 
-    by: Literal["offline"]
-    confidence: float  # the classifier's own, 0 to 1
+    by: Literal["offline", "judge"]
+    confidence: float  # how likely it is the right one, 0 to 1
     plausible: Mapping[str, float]  # the profiles under which the verdict was tried, the likeliest first
+    cost: Cost | None = None  # of asking a judge; None: none was asked, or it had said so before
 
 
 class Evaluation(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Protocol
+from dataclasses import dataclass
+from typing import Literal, Protocol, runtime_checkable
 
 from .context import Context
 from .dimensions import Axis
-from .evaluation import Remarks, Score, Unscored
+from .evaluation import Cost, Remarks, Score, Unscored
 
 
 class Judgement(dict[str, Score | Unscored]):
@@ -22,3 +23,22 @@ class Judge(Protocol):
     """Asked about some axes of one context, it answers each with a Score or Unscored; a Judgement adds remarks."""
 
     async def __call__(self, axes: Mapping[str, Axis], context: Context) -> Mapping[str, Score | Unscored]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionClass:
+    """The type of a question, and how it was found."""
+
+    type: str
+    confidence: float  # the classifier's own, 0 to 1; 0 for a fallback
+    source: Literal["offline", "model", "fallback", "given", "cache"]
+    reason: str = ""
+    cost: Cost | None = None  # None: nobody was asked
+    duration_ms: float = 0.0
+
+
+@runtime_checkable
+class QuestionJudge(Protocol):
+    """A judge that can be asked for the type of a question where nobody gave it."""
+
+    async def question_type(self, context: Context) -> QuestionClass: ...

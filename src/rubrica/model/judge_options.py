@@ -115,6 +115,18 @@ class Judging(BaseModel):
         "verdict stands only where no score within them could change it; point: its value alone. Left out: point, and "
         "bounds in the gateway",
     )
+    judged: Literal["bounds", "point"] | None = Field(
+        None,
+        title="Judged scores count",
+        json_schema_extra=choice_words("as all within their bounds", "as their values"),
+        description="what a judge's score counts, where `calibration.reliability` says how far people's lie from it. "
+        "bounds: all that lies so far from it; point: its value alone. Left out: as `offline` says",
+    )
+
+    @property
+    def bounds_judges(self) -> bool:
+        """Whether a judge's score counts as all that people may have given in its place."""
+        return (self.judged or self.offline) == "bounds"
 
     @property
     def one_by_one(self) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from rubrica.model.calibration import CalibrationFigures
 from rubrica.model.evaluation import Cost, Source, Status
 from rubrica.phrases import figure, percent, signed
 
@@ -15,6 +16,7 @@ __all__ = [
     "duration",
     "figure",
     "headline",
+    "people_around",
     "percent",
     "price",
     "signed",
@@ -38,6 +40,17 @@ def within(bounds: tuple[float, float] | None) -> str:
     ('1–10', '', '')
     """
     return "" if bounds is None or bounds[0] == bounds[1] else f"{figure(bounds[0])}–{figure(bounds[1])}"
+
+
+def people_around(found: CalibrationFigures) -> str:
+    """Where nine in ten of people's scores lie, counted from a judge's; a dash where it was not measured.
+
+    >>> people_around(CalibrationFigures(mae=1, rmse=1, bias=0, below=0.5, above=2))
+    '−0.5 to +2'
+    """
+    if found.below is None or found.above is None:
+        return "–"
+    return f"{signed(-round(found.below, 2))} to {signed(round(found.above, 2))}"
 
 
 def duration(milliseconds: float) -> str:

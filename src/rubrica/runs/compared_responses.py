@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from rubrica.engine.cases import BadLine
 from rubrica.errors import JsonError
 from rubrica.jsontext import decode_json
+from rubrica.judges.order_reply import ORDINALS
 from rubrica.judges.preference import LETTERS
 from rubrica.model.rubric import Rubric
-
-ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth")
-"""What responses are called that have no names of their own."""
 
 _KEPT = ("human", "group", "rater")
 
@@ -53,10 +51,12 @@ def read_comparisons(lines: Iterable[bytes]) -> Iterator[ComparedCase | BadLine]
             yield BadLine(number, str(error))
 
 
-def named(responses: Sequence[str]) -> dict[str, str]:
-    """Responses called first, second and so on."""
+def named(responses: Sequence[str] | Mapping[str, str]) -> dict[str, str]:
+    """Responses by name: their own, or first, second and so on."""
     if not 2 <= len(responses) <= len(ORDINALS):
         raise ValueError(f"{len(responses)} responses cannot be compared; give 2 to {len(ORDINALS)}")
+    if isinstance(responses, Mapping):
+        return {str(name): text for name, text in responses.items()}
     return dict(zip(ORDINALS, responses, strict=False))
 
 
@@ -67,9 +67,7 @@ def _case_of(row: Any, number: int) -> ComparedCase:
     texts = list(given.values()) if isinstance(given, dict) else given
     if not all(isinstance(text, str) for text in texts) or not isinstance(row.get("prompt", ""), str):
         raise ValueError("`prompt` and every response are texts")
-    responses = {str(name): text for name, text in given.items()} if isinstance(given, dict) else named(texts)
-    if not 2 <= len(responses) <= len(ORDINALS):
-        raise ValueError(f"{len(responses)} responses cannot be compared; give 2 to {len(ORDINALS)}")
+    responses = named(given)
     name = row.get("id")
     kept = {key: row[key] for key in _KEPT if row.get(key) is not None}
     return ComparedCase(f"line {number}" if name is None else str(name), row.get("prompt", ""), responses, kept)

@@ -83,5 +83,5 @@ def jury_session(judging: JudgeSettings, note: Callable[[str], None], *, warm: b
         finally:
             notes = jury.cache.notes if jury.cache is not None else []
             runner.run(jury.close())
-            for told in notes:
-                note(told)
+            for line in notes:
+                note(line)

@@ -153,7 +153,10 @@ def _ways(judges: int, *, sides: bool) -> list[_Way]:
     if judges == 1:
         return alone
     prior = PRIOR_OF_LOG_ODDS if sides else PRIOR_OF_POOL
-    pooled = [_Way(BELIEF_IN_MEAN, along(_alike, prior)), _Way(BELIEF_IN_ODDS, along(_by_odds, prior))]
+    pooled = [
+        _Way(BELIEF_IN_MEAN, along(_alike, prior)),
+        _Way(BELIEF_IN_ODDS, along(partial(_by_odds, sides=sides), prior)),
+    ]
     return [*pooled, *alone] if sides else [*pooled, _Way(BELIEF_IN_WEIGHTS, _weighed), *alone]
 
 
@@ -199,15 +202,20 @@ def _alike(layout: _Layout) -> list[float]:
     return [1 / len(layout.columns)] * len(layout.columns)
 
 
-def _by_odds(layout: _Layout) -> list[float]:
-    """Weights by the odds of being on the side of the label; none for a judge worse than a coin."""
+def _by_odds(layout: _Layout, *, sides: bool) -> list[float]:
+    """Weights by the odds of being on the side of the label: none for a coin.
+
+    A judge worse than a coin has a weight below 0 where there are two sides: then the other one is likely right. Of a
+    scale, being off says nothing of where to look instead.
+    """
     odds = []
     for column in layout.columns:
         sure = (max(-1.0, min(1.0, given * true)) for given, true in zip(column, layout.truth, strict=True))
         right = sum((1 + own) / 2 for own in sure)
         chance = (right + PRIOR_ANSWERS / 2) / (len(layout.truth) + PRIOR_ANSWERS)
-        odds.append((chance / (1 - chance)) ** SHARPNESS if chance > 0.5 else 0.0)
-    total = sum(odds)
+        lead = (chance / (1 - chance)) ** SHARPNESS
+        odds.append(lead - 1 if sides else lead if chance > 0.5 else 0.0)
+    total = sum(map(abs, odds))
     return [own / total for own in odds] if total else _alike(layout)
 
 

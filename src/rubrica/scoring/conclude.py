@@ -16,8 +16,9 @@ from .decision_plan import DecisionPlan, GateRule, ProfilePlan, SectionRule, Ver
 from .normalise import population_variance
 from .weigh import GateReading, Reader, Weighing, first_holding, weigh
 
-MOST_TOLD = 3
+MOST_NAMED = 3
 """Dimensions whose bounds are told in a reason; the result has those of all."""
+JUDGED_WITHIN_BOUNDS = ("judges' scores", "a person can tell, or judges that agree with people more closely")
 Evidence = Callable[[frozenset[str]], tuple[Span, ...]]
 """The stretches of text behind the names a formula reads."""
 
@@ -41,7 +42,8 @@ class Conclusion(msgspec.Struct, frozen=True):
 class Doubts:
     """Why some names are known as an interval only."""
 
-    estimated: frozenset[str] = frozenset()  # offline scores, of which people's lie within bounds
+    estimated: frozenset[str] = frozenset()  # scores of which people's lie within bounds
+    estimated_offline: frozenset[str] = frozenset()  # those of them that no judge gave
     unread: Mapping[str, str] = field(default_factory=dict)  # what hangs on text that was not read, and how much was
 
 
@@ -159,12 +161,11 @@ def _why(
     ]
     if not within:
         return f"{'; '.join(causes or weighing.faults)}: the verdict could be {possible}"
-    several = ", ".join(within[:MOST_TOLD]) + (", …" if len(within) > MOST_TOLD else "")
+    several = ", ".join(within[:MOST_NAMED]) + (", …" if len(within) > MOST_NAMED else "")
     before = "".join(f"{cause}; " for cause in causes)
-    return (
-        f"the verdict could be {possible}: {before}offline scores are only known within bounds ({several}); "
-        "a judge can tell (--judge)"
-    )
+    by_code = any(unknown[name].lo < unknown[name].hi for name in decision.scales if name in doubts.estimated_offline)
+    scores, help_from = ("offline scores", "a judge can tell (--judge)") if by_code else JUDGED_WITHIN_BOUNDS
+    return f"the verdict could be {possible}: {before}{scores} are only known within bounds ({several}); {help_from}"
 
 
 def _within(interval: Interval) -> str:

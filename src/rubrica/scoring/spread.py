@@ -161,3 +161,13 @@ def robust_range(values: Iterable[float] | SortedCounts) -> RobustRange | None:
         or _MEAN_DEVIATION_TO_SIGMA * away.mean
     )
     return RobustRange(median, sigma) if sigma else None
+
+
+def upper_quantile(values: Sequence[float], level: float) -> float:
+    """The least of the values that a further one stays below with this chance; infinite where they are too few.
+
+    >>> upper_quantile([1, 2, 3, 4], 0.8), upper_quantile([1, 2, 3, 4], 0.9)
+    (4, inf)
+    """
+    place = math.ceil(round(level * (len(values) + 1), 9))
+    return sorted(values)[place - 1] if place <= len(values) else math.inf

@@ -38,6 +38,7 @@ TAGS = [
     {"name": "players", "description": "Who plays."},
     {"name": "scores", "description": "What was given, with every point explained."},
     {"name": "reviews", "description": "People score a sample of a run, and the judge is held against them."},
+    {"name": "preferences", "description": "Which of several responses is better."},
     {"name": "council", "description": "Several models answer, review each other, and one has the last word."},
     {"name": "education", "description": "Questions for learners: written, and judged."},
     {"name": "keys", "description": "Who may call."},

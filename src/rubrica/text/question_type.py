@@ -100,17 +100,15 @@ def task_of(text: str) -> str:
     return f"{first}\n{last}"
 
 
-def whole_question(text: str, earlier: Sequence[str]) -> str:
-    r"""A question with what it leans on: a very short one ("and why?") comes with the last of the earlier that was not.
+def question_before(text: str, earlier: Sequence[str]) -> str:
+    """What a question leans on: of a very short one ("and why?") the last of the earlier that was not; else nothing.
 
-    >>> whole_question("And why?", ["Who won the battle?", "Really?"])
-    'Who won the battle?\nAnd why?'
+    >>> question_before("And why?", ["Who won the battle?", "Really?"])
+    'Who won the battle?'
     """
-    if not stands_alone(text):
-        for before in reversed(earlier):
-            if stands_alone(before):
-                return f"{before}\n{text}"
-    return text
+    if stands_alone(text):
+        return ""
+    return next((before for before in reversed(earlier) if stands_alone(before)), "")
 
 
 def stands_alone(text: str) -> bool:

@@ -11,6 +11,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+from rubrica.model.judge import QuestionClass
 from rubrica.text.cut_off import cut_off
 from rubrica.text.overlap import prompt_overlap
 from rubrica.text.question_type import TYPES, by_words
@@ -19,7 +20,7 @@ from rubrica.text.texts import Texts
 from rubrica.text.worked_sum import is_worked_sum, wrong_sum_risk
 
 from ..chat import Chat
-from ..classifier import ChatQuestion, QuestionClass
+from ..classifier import question_of
 from ..upstream import Completion
 
 READ = 4_000
@@ -71,9 +72,9 @@ class QuestionSignals:
 
 def question_signals(chat: Chat) -> QuestionSignals:
     """The signals of a request, in the order of `QUESTION_SIGNALS`. Takes a millisecond."""
-    asked = ChatQuestion.of(chat)
+    asked = question_of(chat)
     text = asked.text[:READ]
-    chances = by_words(asked.whole[:READ]).chances if asked.text else {}
+    chances = by_words(asked.in_full[:READ]).chances if asked.text else {}
     body: dict[str, Any] = chat.body
     values = (
         math.log1p(len(asked.text)),
