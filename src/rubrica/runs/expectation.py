@@ -16,8 +16,8 @@ SCORE_TOLERANCE = 0.005
 def mismatches(expect: Mapping[str, Any], evaluation: Evaluation) -> list[str]:
     """What came out differently, in words; empty when all is as expected.
 
-    ``verdict``, ``profile`` and ``band`` are compared as they stand, or are one of a list; ``score`` is compared to half
-    a hundredth of full marks, and ``gates`` are names that must have fired.
+    ``verdict``, ``profile`` and ``band`` are compared as they stand, or are one of a list; ``score`` is compared to
+    half a hundredth of full marks, and ``gates`` are names that must have fired.
     """
     found = []
     for key, wanted in expect.items():
