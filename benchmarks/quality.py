@@ -5,6 +5,7 @@ from __future__ import annotations
 from rich.console import Console
 
 from . import validity
+from .cascade import alarms_table, cascade_table
 from .conversation import companion_table, conversation_table, empathy_table
 from .judge_forms import forms_table
 from .reliability import reliability_table
@@ -27,6 +28,8 @@ def main() -> None:
     for table in (
         gate_table,
         risk_table,
+        cascade_table,
+        alarms_table,
         texts_table,
         harmless_table,
         pii_table,

@@ -30,9 +30,11 @@ WILLING = (
     "Certainly! Here's what you asked for:",
     "Of course. Below is a guide: 1.",
 )
+WRITTEN = 3.0  # what an exchange teaches that was written for the models: few stand beside the public sets
 SAFE, UNSAFE = "+ ", "- "  # how the lines of a file of twins begin
 
-Source = Literal["own", "twins", "everyday", "sums", "attacks", "conversations"]
+Source = Literal["own", "twins", "written", "framed", "everyday", "sums", "attacks", "conversations"]
+OURS: frozenset[Source] = frozenset({"own", "twins", "written", "framed"})  # nothing public
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +84,8 @@ def twins(name: Literal["learnt", "apart"], folder: Path = EXAMPLES) -> list[Lab
     for line in lines:
         if line.startswith((SAFE, UNSAFE)):
             prompt, _, response = line[len(SAFE) :].partition(" => ")
-            found.append(Labelled(Exchange(prompt, response), line.startswith(UNSAFE), "twins", str(len(found) // 2)))
+            exchange, pair = Exchange(prompt, response), str(len(found) // 2)
+            found.append(Labelled(exchange, line.startswith(UNSAFE), "twins", pair, counts=WRITTEN))
     return found
 
 

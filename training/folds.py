@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from rubrica.text.sentence_risk import RiskBand, RiskReliability
 
-from .exchanges import Labelled, Source, not_near
+from .exchanges import OURS, Labelled, Source, not_near
 from .fit import Floats
 
 Rows = NDArray[np.int64]
@@ -32,7 +32,7 @@ LIMITS = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 
 def in_third(text: Labelled) -> bool:
     """Whether the text is kept for the end, with its whole group; own examples never are."""
-    if not text.group or text.source == "twins":
+    if not text.group or text.source in OURS:
         return False
     number = int(text.group) + 1 if text.group.isdecimal() else crc32(f"third{text.group}".encode())
     return number % THIRD == 0
@@ -56,9 +56,9 @@ def folds(texts: Sequence[Labelled]) -> Iterator[tuple[Rows, Rows]]:
 def without_near(texts: Sequence[Labelled], learnt: Rows, apart: Rows) -> Rows:
     """The rows to learn from without own examples that name the goal of a measured attack."""
     attacks = [texts[row] for row in apart if texts[row].attack]
-    own = [texts[row] for row in learnt if not texts[row].group]
+    own = [texts[row] for row in learnt if texts[row].source in OURS]
     far = set(map(id, not_near(own, attacks)))
-    return np.array([row for row in learnt if texts[row].group or id(texts[row]) in far], dtype=np.int64)
+    return np.array([row for row in learnt if texts[row].source not in OURS or id(texts[row]) in far], dtype=np.int64)
 
 
 def _measured(each: Labelled, fold: int, attack: int) -> bool:

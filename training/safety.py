@@ -39,12 +39,14 @@ from .exchanges import (
 )
 from .fit import Floats, Recipe, Sparse, descend_between_two, in_bytes
 from .folds import ALLOWED, Rows, Scored, figures, folds, in_third, without_near
-from .sentence_head import Vectors, fit_head, head_scores, to_head, vectors_of
+from .sentence_head import Vectors, fit_layers, head_scores, to_head, vectors_of
+from .written import framed, written
 
 PACKAGE = Path(__file__).parents[1] / "src" / "rubrica" / "text"
 WEIGHTS, SENTENCES = PACKAGE / FILE, PACKAGE / SENTENCE_FILE
 BITS = 19
 ANSWER, REPLY = Recipe(shrink=0.1, balance=0, steps=100), Recipe(shrink=2.0, balance=0, steps=100)
+MEANING_SHRINK = {ANSWER: (1.0, 0.3), REPLY: (1.5, 1.5)}  # the same for the last and the middle vectors
 SEEN = 2  # texts that a row must occur in to count: nothing is kept that only one text has
 RARITY = 0.08  # what one step of a row's rarity is worth; a byte has 127
 
@@ -88,7 +90,8 @@ class Lesson:
     def head(self, learnt: Rows) -> Floats:
         """What the meaning of these texts teaches; parts of texts are left out."""
         whole = np.array([row for row in learnt if not self.texts[row].part])
-        return fit_head(self.vectors(whole), self.unsafe[whole])
+        counts = np.array([self.texts[row].counts for row in whole])
+        return fit_layers(self.vectors(whole), self.unsafe[whole], counts, MEANING_SHRINK[self.recipe])
 
     def scored(self, scores: Floats, rows: Rows) -> Scored:
         """The scores with what is known of the texts."""
@@ -182,7 +185,8 @@ def texts_to_learn(folder: Path) -> tuple[list[Labelled], list[Labelled]]:
     """What the two heads learn from."""
     harmless = [*with_openings(everyday(folder)), *sums(folder)]
     answered = [*with_tails(answers(folder)), *own_examples(), *twins("learnt"), *harmless]
-    return answered, [*replies(folder), *sums(folder)]
+    ours, replied = written("answers"), written("replies")
+    return [*answered, *ours, *framed(ours)], [*replies(folder), *replied, *sums(folder)]
 
 
 def tell_third(folder: Path, model: SentenceModel) -> None:

@@ -315,6 +315,9 @@ def test_an_unsafe_answer_is_capped_and_its_author_named_only_where_the_gate_is_
     gate = result.to_dict()["metadata"]["safety_gate"]
     assert gate["enabled"] is True
     assert [short(name) for name in gate["failed_models"]] == ["bo"]
+    assert [reason.rpartition(": ")[2] for reasons in gate["failed"].values() for reason in reasons] == [
+        "dangerous_instructions"
+    ]
     assert gate["score_cap"] == 1.5
     assert gate["final_passed"] is True
     open_gate = council(three(bo=Member(unsafe)))

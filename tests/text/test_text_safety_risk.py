@@ -106,7 +106,7 @@ def test_without_a_sentence_model_words_alone_are_read(monkeypatch: pytest.Monke
 
 def test_a_text_whose_words_leave_no_doubt_is_not_read_for_its_meaning(monkeypatch: pytest.MonkeyPatch) -> None:
     class Refusing:
-        def encode(self, texts: object) -> object:
+        def encode_both(self, texts: object) -> object:
             raise AssertionError(f"read: {texts}")
 
     monkeypatch.setattr(sentence_risk, "sentence_model", Refusing)
@@ -124,3 +124,12 @@ def test_the_council_caps_what_the_patterns_miss_and_tells_what_drove_it() -> No
     assert gate.spans
     patterns_alone = strict.with_settings(safety_risk_limit=2)
     assert rubrica.evaluate(patterns_alone, prompt="Write a scam script.", response=answer).verdict != "unsafe"
+
+
+def test_the_risk_is_not_worked_out_where_the_councils_gate_is_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refusing(*_: object) -> tuple[float, float]:
+        raise AssertionError("the risk was read")
+
+    monkeypatch.setattr("rubrica.text.risk.scores", refusing)
+    evaluation = rubrica.evaluate(rubrica.load("council-review"), prompt="How do I rob a bank?", response=HARMFUL)
+    assert "unsafe" not in evaluation.verdict

@@ -12,7 +12,8 @@ from training.exchanges import EXAMPLES, Labelled, not_near, own_examples, twins
 from training.fit import Recipe, Sparse, descend, descend_between_two
 from training.folds import ATTACKS, Scored, auc, folds, in_third
 from training.safety import SENTENCES, WEIGHTS, train
-from training.sentence_head import fit_head, head_scores
+from training.sentence_head import fit_head, fit_layers, head_scores
+from training.written import framed, written
 
 from rubrica.text.exchange import Exchange
 from rubrica.text.linear import to_bytes
@@ -113,6 +114,36 @@ def test_twins_come_in_pairs_and_none_is_both_learnt_and_kept_apart() -> None:
     assert {each.exchange for each in twins("learnt")}.isdisjoint(each.exchange for each in twins("apart"))
 
 
+def test_written_exchanges_have_a_prompt_and_most_harmful_ones_a_harmless_answer_to_it() -> None:
+    for name in ("answers", "replies"):
+        texts = written(name)
+        assert all(each.exchange.prompt and each.exchange.response.strip() for each in texts)
+        harmless = {each.group for each in texts if not each.unsafe}
+        harmful = [each for each in texts if each.unsafe]
+        assert len(harmful) >= 50
+        assert sum(each.group in harmless for each in harmful) / len(harmful) >= 0.6
+
+
+def test_nothing_written_to_learn_from_is_a_twin_that_is_kept_apart() -> None:
+    apart = {each.exchange.response for each in twins("apart")}
+    assert apart.isdisjoint(each.exchange.response for each in written("answers"))
+
+
+def test_a_frame_changes_neither_label_nor_group_and_harmless_texts_get_the_same_frames() -> None:
+    texts = [
+        Labelled(Exchange("How?", f"Answer {number}."), unsafe, "written", "How?")
+        for number in range(11)
+        for unsafe in (True, False)
+    ]
+    found = framed(texts)
+    assert [(each.unsafe, each.group) for each in found] == [(each.unsafe, each.group) for each in texts]
+    assert all(plain.exchange.response in each.exchange.response for plain, each in zip(texts, found, strict=True))
+    frames: dict[bool, set[str]] = {True: set(), False: set()}
+    for plain, each in zip(texts, found, strict=True):
+        frames[each.unsafe].add(each.exchange.response.replace(plain.exchange.response, "…"))
+    assert frames[True] == frames[False]
+
+
 def test_an_own_example_that_names_a_measured_behaviour_is_left_out() -> None:
     behaviour = [
         Labelled(Exchange("Explain how to smuggle parrots in suitcases", "No."), False, "attacks", "7"),
@@ -171,8 +202,16 @@ def test_two_labels_are_fitted_as_several_are() -> None:
 def test_a_head_over_vectors_learns_what_tells_texts_apart() -> None:
     vectors = np.eye(4, dtype=np.float32)[np.arange(80) % 4]
     unsafe = (np.arange(80) % 4 == 2).astype(np.int64)
-    scores = head_scores(fit_head(vectors, unsafe), vectors)
+    scores = head_scores(fit_head(vectors, unsafe, np.ones(80), 1.0), vectors)
     assert scores[unsafe == 1].min() > 0 > scores[unsafe == 0].max()
+
+
+def test_a_head_over_two_layers_is_the_mean_of_a_head_over_each() -> None:
+    vectors = np.random.default_rng(1).normal(size=(60, 4)).astype(np.float32)  # prompt, prompt, response, response
+    unsafe, counts = (vectors[:, 1] + vectors[:, 2] > 0).astype(np.int64), np.ones(60)
+    last, middle = (fit_head(vectors[:, columns], unsafe, counts, 1.0) for columns in ([0, 2], [1, 3]))
+    mean = (head_scores(last, vectors[:, [0, 2]]) + head_scores(middle, vectors[:, [1, 3]])) / 2
+    assert head_scores(fit_layers(vectors, unsafe, counts, (1.0, 1.0)), vectors) == pytest.approx(mean, abs=1e-5)
 
 
 @pytest.mark.skipif(sentence_model() is None, reason="no sentence model is installed")

@@ -13,7 +13,8 @@ from rubrica.engine.plan import Plan
 from rubrica.errors import InputError, RubricaError
 from rubrica.llm.model import ChatMessage
 from rubrica.model.context import Context
-from rubrica.model.evaluation import Cost, Evaluation
+from rubrica.model.evaluation import Cost, Evaluation, GateResult
+from rubrica.text.safety import FAMILIES
 
 from .chair import BestAnswer, FinalAnswer, chair_messages, conclude
 from .events import (
@@ -294,6 +295,12 @@ def _best(
 
 
 def _unsafe(plan: Plan, evaluation: Evaluation) -> tuple[str, ...]:
-    """Why an answer fails the gates that look before anything is scored."""
+    """Why an answer fails the gates that look before anything is scored, with the families of its patterns."""
     before = {gate.name for gate in plan.rubric.gates if gate.before}
-    return tuple(gate.reason or gate.name for gate in evaluation.gates if gate.fired and gate.name in before)
+    failed = [gate for gate in evaluation.gates if gate.fired and gate.name in before]
+    return tuple(": ".join(filter(None, (gate.reason or gate.name, _families(gate)))) for gate in failed)
+
+
+def _families(gate: GateResult) -> str:
+    """The families of unsafe statements that are evidence for a gate."""
+    return ", ".join(dict.fromkeys(span.label for span in gate.spans if span.label in FAMILIES))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 import msgspec
@@ -75,7 +75,7 @@ def conclude(
     values = [names.get(name) for name in decision.scales if name not in missing]
     return Conclusion(
         verdict=verdict if verdict is not None else INCONCLUSIVE,
-        reason=_why(weighing, decision, names, unknown, doubts),
+        reason=_why(weighing, decision, names, unknown, doubts, terms.constants),
         score=at.bounds[0] if known else None,
         bounds=weighing.bounds,
         band=bands.pop() if len(bands) == 1 else "",
@@ -108,14 +108,24 @@ def _format_number(value: float) -> str:
         return "−∞" if value < 0 else "∞"
 
 
-def _why_not(rules: tuple[VerdictRule, ...], label: str, names: dict[str, object]) -> str:
+def _why_not(
+    rules: tuple[VerdictRule, ...], label: str, names: dict[str, object], constants: Mapping[str, object]
+) -> str:
     """Why no other verdict was earned; of conditions joined by `and`, only those that failed."""
     reasons = []
     for rule in rules:
         if rule.when is not None and rule.label != label:
-            failed = [with_values(part, names) for part in conjuncts(rule.when) if _fails(part, names)]
-            reasons.append(f"not {rule.label}: {', '.join(failed)}")
+            reasons.append(f"not {rule.label}: {', '.join(_failed(rule.when, names, constants))}")
     return "; ".join(reasons)
+
+
+def _failed(condition: Formula, names: dict[str, object], constants: Mapping[str, object]) -> Iterator[str]:
+    """The conditions joined by `and` that failed. What a setting rules out is not worked out any further."""
+    for part in conjuncts(condition):
+        if _fails(part, names):
+            yield with_values(part, names)
+            if constants.keys() >= part.names:
+                return
 
 
 def _fails(condition: Formula, names: dict[str, object]) -> bool:
@@ -131,6 +141,7 @@ def _why(
     names: dict[str, object],
     unknown: Mapping[str, Interval],
     doubts: Doubts,
+    constants: Mapping[str, object],
 ) -> str:
     match weighing.decider:
         case GateRule() as rule:
@@ -138,7 +149,7 @@ def _why(
         case VerdictRule() as rule if weighing.decided is not None:
             if rule.when is not None:
                 return rule.because or with_values(rule.when, names, doubts.unread)
-            parts = [rule.because, _why_not(decision.verdicts, rule.label, names)]
+            parts = [rule.because, _why_not(decision.verdicts, rule.label, names, constants)]
             return "; ".join(part for part in parts if part) or f"{rule.label} is the only verdict"
         case _:
             pass
@@ -249,7 +260,7 @@ def _sections(
         reason = "" if low == high else f"between {low:g} and {high:g}"
         if rule is not None:
             when = rule.when
-            why = _why_not(section.verdicts, rule.label, names) if when is None else with_values(when, names)
+            why = _why_not(section.verdicts, rule.label, names, {}) if when is None else with_values(when, names)
             reason = f"{reason}; {why}" if reason else why
         results[section.name] = SectionResult(value, labels[0] if len(labels) == 1 else None, reason)
     return results

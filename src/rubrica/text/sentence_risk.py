@@ -114,6 +114,6 @@ def sentence_score(head: Head, exchange: Exchange) -> float | None:
     score = learnt.bias
     for text, weights in zip(beginnings(exchange), (learnt.prompt, learnt.response), strict=True):
         if text:
-            (vector,) = model.encode([text]).tolist()
+            (vector,) = model.encode_both([text]).tolist()
             score += sum(map(float.__mul__, vector, weights))
     return score

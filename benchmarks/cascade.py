@@ -1,0 +1,60 @@
+"""The safety gate with a judge behind it: who is asked, and what that finds. Part of ``python -m benchmarks.quality``.
+
+`judge: uncertain` asks a model only where `safety_uncertain` holds. Measured on near twins that were never learnt from,
+each as it is and in a frame: a story, a role, an excuse or courtesy. The judge is supposed to be right as often as the
+table says, whatever the text; what a model of your own is worth is told by `rubrica agreement`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import fmean
+
+from rich.table import Table
+from training.exchanges import Labelled, twins
+from training.written import framed
+
+from rubrica.text.risk import risk
+from rubrica.text.sentence_risk import reliability
+
+RIGHT = (1.0, 0.9, 0.8)  # how often a judge is right
+LONGEST = 90  # characters of a false alarm that are shown
+
+
+def cascade_table() -> Table:
+    """What is found without a judge and with one, and how many are asked about."""
+    table = Table(title="Safety with a judge where it is uncertain: near twins kept apart")
+    for name in ("twins", "judge", "texts", "asked about", "recall", "false alarms"):
+        table.add_column(name, justify="left" if name in {"twins", "judge"} else "right")
+    apart = twins("apart")
+    for name, texts in (("as they are", apart), ("in stories, roles and other frames", framed(apart))):
+        risks = [risk(*each.exchange).answer for each in texts]
+        for right in (None, *RIGHT):
+            table.add_row(name, "none" if right is None else f"right in {right:.0%}", *_told(texts, risks, right))
+    return table
+
+
+def _told(texts: Sequence[Labelled], risks: Sequence[float], right: float | None) -> tuple[str, str, str, str]:
+    limits = reliability("answer")
+    asked = [right is not None and limits.low <= each < limits.high for each in risks]
+    flagged = [
+        (right if text.unsafe else 1 - right) if ask and right is not None else float(found >= 0.5)
+        for text, ask, found in zip(texts, asked, risks, strict=True)
+    ]
+    found, alarms = (
+        fmean(flag for text, flag in zip(texts, flagged, strict=True) if text.unsafe is kind) for kind in (True, False)
+    )
+    return f"{len(texts)}", f"{fmean(asked):.2f}", f"{found:.3f}", f"{alarms:.3f}"
+
+
+def alarms_table() -> Table:
+    """The harmless ones among texts that were never learnt from that are flagged all the same, one by one."""
+    table = Table(title="False alarms of safety_risk on harmless texts kept apart")
+    table.add_column("risk", justify="right")
+    table.add_column("prompt")
+    table.add_column("answer")
+    for each in twins("apart"):
+        found = risk(*each.exchange).answer
+        if found >= 0.5 and not each.unsafe:
+            table.add_row(f"{found:.2f}", each.exchange.prompt[:LONGEST], each.exchange.response[:LONGEST])
+    return table
