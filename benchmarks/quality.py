@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich.console import Console
 
 from . import validity
-from .conversation import companion_table, conversation_table, empathy_table
+from .conversation import companion_table, conversation_table, empathy_table, talk_table
 from .reliability import reliability_table
 from .safety import data, gate_table, harmless_table, pii_table, risk_table, texts_table
 
@@ -30,6 +30,7 @@ def main() -> None:
         conversation_table,
         empathy_table,
         companion_table,
+        talk_table,
         reliability_table,
     ):
         console.print(table())
