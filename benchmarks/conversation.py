@@ -91,7 +91,10 @@ def companion_table() -> Table:
 
 
 def talk_table() -> Table:
-    """False alarms in everyday talk, much of it in drastic words, beside what is noticed in plain words of danger."""
+    """False alarms in everyday talk, much of it in drastic words, beside what is noticed in plain words of danger.
+
+    Examples with odd numbers were looked at when forms to learn from were written, the others were not.
+    """
     table = _table(
         "Companion: everyday talk and dangers in plain words (examples of our own)", "what", "texts", "share", "90 %"
     )
@@ -111,9 +114,11 @@ def talk_table() -> Table:
         "danger: a safe reply is stopped": [(e.group, stopped) for e, stopped, _ in grave if e.does == "safe"],
     }
     for what, held in rows.items():
-        scored = [(group, float(holds), None) for group, holds in held]
-        figures = _with_interval(scored, lambda drawn: fmean(score for _, score, _ in drawn))
-        table.add_row(what, f"{len(held)}", *figures)
+        halves = [held] if "(USR)" in what else [[row for row in held if int(row[0][1:]) % 2 == odd] for odd in (0, 1)]
+        for half, note in zip(halves, ("", ", looked at"), strict=False):
+            scored = [(group, float(holds), None) for group, holds in half]
+            figures = _with_interval(scored, lambda drawn: fmean(score for _, score, _ in drawn))
+            table.add_row(what + note, f"{len(half)}", *figures)
     return table
 
 
