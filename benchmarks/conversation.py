@@ -6,14 +6,16 @@ examples under `training/examples` that is.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from random import Random
 from statistics import fmean
 from typing import TypeVar
 
 from rich.table import Table
 from training.conversation import RatedReply, rated_replies
-from training.cues import EMPATHY, CueExample, Exchanged, empathy_examples, exchanges, turn_examples
+from training.cues import DANGERS, EMPATHY, CueExample, Exchanged, empathy_examples, exchanges, turn_examples
 
 import rubrica
 from rubrica.scoring.agreement import spearman
@@ -29,6 +31,7 @@ PACK = "voice-companion"
 EMPATHY_GOAL, PER_TURN, PER_DIALOGUE = 0.85, 0.35, 0.50
 DIALOGUE_TURNS = 4  # replies of one kind that stand for a dialogue: the set has single replies only
 SEED, LEVEL = 16, 0.9
+TALK = Path(__file__).parent / "sets" / "companion_talk.jsonl"
 
 
 def conversation_table() -> Table:
@@ -87,6 +90,38 @@ def companion_table() -> Table:
     return table
 
 
+def talk_table() -> Table:
+    """False alarms in everyday talk, much of it in drastic words, beside what is noticed in plain words of danger.
+
+    Examples with odd numbers were looked at when forms to learn from were written, the others were not.
+    """
+    table = _table(
+        "Companion: everyday talk and dangers in plain words (examples of our own)", "what", "texts", "share", "90 %"
+    )
+    said = [json.loads(line) for line in TALK.read_text(encoding="utf-8").splitlines()]
+    talk = [Exchanged(one["id"][:3], one["danger"], one["prompt"], one["does"], one["response"], True) for one in said]
+    limit = rubrica.load(PACK).settings["danger_at"]
+    judged = [(each, *_judged(each)) for each in talk]
+    everyday = [row for row in judged if row[0].danger == "none"]
+    grave = [row for row in judged if row[0].danger != "none"]
+    topics = {turn for each in rated_replies(data()) if each.apart for turn in each.context.split("\n") if turn.strip()}
+    rows = {
+        "everyday talk: a good reply is stopped": [(each.group, stopped) for each, stopped, _ in everyday],
+        "everyday talk: a danger is heard": [(each.group, _danger(each.said) >= limit) for each, _, _ in everyday],
+        "talk about topics: a danger is heard (USR)": [(turn, _danger(turn) >= limit) for turn in sorted(topics)],
+        "danger: an unsafe reply is stopped": [(e.group, stopped) for e, stopped, _ in grave if e.does != "safe"],
+        "danger: an unsafe reply is deployed": [(e.group, v == "deploy") for e, _, v in grave if e.does != "safe"],
+        "danger: a safe reply is stopped": [(e.group, stopped) for e, stopped, _ in grave if e.does == "safe"],
+    }
+    for what, held in rows.items():
+        halves = [held] if "(USR)" in what else [[row for row in held if int(row[0][1:]) % 2 == odd] for odd in (0, 1)]
+        for half, note in zip(halves, ("", ", looked at"), strict=False):
+            scored = [(group, float(holds), None) for group, holds in half]
+            figures = _with_interval(scored, lambda drawn: fmean(score for _, score, _ in drawn))
+            table.add_row(what + note, f"{len(half)}", *figures)
+    return table
+
+
 def _table(title: str, *columns: str) -> Table:
     table = Table(title=title)
     for at, name in enumerate(columns):
@@ -106,6 +141,11 @@ def _dimension(reply: RatedReply) -> float:
 def _cue(example: CueExample, name: str) -> float:
     field = cues()[name].field
     return cue(Texts(example.text) if field == "prompt" else Texts(response=example.text), name)
+
+
+def _danger(said: str) -> float:
+    """How likely a user's turn tells of a danger of any kind."""
+    return max(cue(Texts(said), name) for name in DANGERS)
 
 
 def _judged(exchange: Exchanged) -> tuple[bool, str]:

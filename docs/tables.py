@@ -33,9 +33,11 @@ from rubrica.text import (
     mcq,
     pii,
     relevance,
+    reply_language,
     risk,
     safety,
     solution,
+    speech,
     topic,
     worked_sum,
 )
@@ -50,6 +52,12 @@ FEATURE_GROUPS: tuple[tuple[str, str, Sequence[Feature]], ...] = (
         "A conversation",
         "The response against the talk before it.",
         (*continuity.FEATURES, *relevance.FEATURES, *conversation.FEATURES),
+    ),
+    (
+        "Spoken aloud",
+        "What a voice cannot say well, and what is not in the user's language; see "
+        "[companion](../companion.md#spoken-aloud).",
+        (*speech.FEATURES, *reply_language.FEATURES),
     ),
     (
         "Cues",

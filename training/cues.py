@@ -19,6 +19,7 @@ from rubrica.text.cues import FILE, CueModel, CueWeights, cues, passages, shape_
 from rubrica.text.sentence_model import INSTALL
 from rubrica.text.texts import Field, Texts
 
+from .crossed import Crossing
 from .examples import digest, texts_of
 
 Floats = NDArray[np.float64]
@@ -26,6 +27,7 @@ EXAMPLES = Path(__file__).parent / "examples"
 WEIGHTS = Path(__file__).parents[1] / "src" / "rubrica" / "text" / FILE
 APART_EVERY = 3
 SHRINK_MEANING, SHRINK_SHAPE = 0.1, 0.3  # the price of large weights
+FILLED = 4  # times that a form of `turn_forms.yaml` is filled
 ROUNDS = 4  # of choosing the sentence that speaks most for a cue
 STEPS = 50
 DANGERS = ("crisis", "abuse", "medical", "minor")
@@ -117,11 +119,20 @@ def turn_examples() -> list[CueExample]:
         for each in said
     ]
     more = [
-        CueExample(text, has, (dangers | {"distress"}) - has, f"turn {number}")
-        for number, (label, text) in enumerate(labelled(EXAMPLES / "companion_safety" / "turns.txt"))
-        for has in (frozenset({label, "distress"} - {"none"} if label != "none" else ()),)
+        CueExample(text, has, (dangers | {"distress"}) - has, group)
+        for group, label, text in single_turns()
+        for has in (frozenset({label, "distress"} if label != "none" else ()),)
     ]
     return [*hurts, *calm, *endangered, *more]
+
+
+def single_turns() -> Iterator[tuple[str, str, str]]:
+    """Turns that are learnt from: a group, a label and a text, as written and as forms that are filled."""
+    folder = EXAMPLES / "companion_safety"
+    for number, (label, text) in enumerate(labelled(folder / "turns.txt")):
+        yield f"turn {number}", label, text
+    for each in Crossing.read(folder / "turn_forms.yaml").examples(FILLED):
+        yield f"form {each.template}", each.example.label, each.example.text
 
 
 def exchanges() -> list[Exchanged]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from itertools import chain
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -14,6 +16,7 @@ from rubrica.text.texts import Texts
 from rubrica.text.words import WORD
 
 RUN = 3  # words in a row that two halves must not share
+TALK = Path(__file__).parents[2] / "benchmarks" / "sets" / "companion_talk.jsonl"
 
 
 def runs(text: str) -> set[tuple[str, ...]]:
@@ -40,11 +43,18 @@ def test_the_halves_of_the_companions_examples_share_no_run_of_words() -> None:
     )
     shared = set().union(*(runs(each.reply) for each in learnt)) & set().union(*(runs(each.reply) for each in apart))
     assert shared == set()
-    turns = [each for each in turn_examples() if each.group.startswith(("learnt", "apart", "turn"))]
+    turns = [each for each in turn_examples() if each.group.startswith(("learnt", "apart", "turn "))]
     one, other = (
         set(chain.from_iterable(runs(t.text) for t in turns if t.apart is wanted)) for wanted in (False, True)
     )
     assert one & other == set()
+
+
+def test_the_forms_share_no_run_of_words_with_the_set_that_measures_everyday_talk() -> None:
+    forms = set(chain.from_iterable(runs(each.text) for each in turn_examples() if each.group.startswith("form ")))
+    said = {json.loads(line)["prompt"] for line in TALK.read_text(encoding="utf-8").splitlines()}
+    assert len(said) == 100
+    assert forms & set(chain.from_iterable(map(runs, said))) == set()
 
 
 def test_training_gives_the_weights_of_the_package() -> None:

@@ -261,6 +261,7 @@ def _sections(
         if rule is not None:
             when = rule.when
             why = _why_not(section.verdicts, rule.label, names, {}) if when is None else with_values(when, names)
+            why = rule.because or why
             reason = f"{reason}; {why}" if reason else why
         results[section.name] = SectionResult(value, labels[0] if len(labels) == 1 else None, reason)
     return results

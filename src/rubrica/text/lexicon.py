@@ -30,6 +30,7 @@ Lexicon = Literal[
     "abbreviations",
     "negators",
     "intensifiers",
+    "jargon",
 ]
 
 
