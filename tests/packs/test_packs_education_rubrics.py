@@ -7,6 +7,7 @@ from collections import Counter
 import pytest
 
 import rubrica
+from education_samples import expected_verdict
 from rubrica.packs.library import examples
 
 PACK = "education-question"
@@ -15,7 +16,7 @@ OTHERS = ("education-solution", "education-hint", "education-misconception", "ed
 
 @pytest.mark.parametrize("name", OTHERS)
 def test_each_has_examples_of_every_verdict(name: str) -> None:
-    verdicts = Counter(case.expect["verdict"] for case in examples(PACK) if case.rubric == name and case.expect)
+    verdicts = Counter(expected_verdict(case) for case in examples(PACK) if case.rubric == name and case.expect)
     assert verdicts.total() >= 6
     assert set(verdicts) == {"accept", "revise", "reject"}
 
