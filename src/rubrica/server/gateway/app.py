@@ -1,4 +1,4 @@
-"""The gateway's application: OpenAI's paths, startup and shutdown."""
+"""The gateway's application: OpenAI's and Anthropic's paths, startup and shutdown."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from rubrica.errors import RubricaError
 from rubrica.gateway.gateway import Gateway
+from rubrica.gateway.model_names import ModelNames
 from rubrica.server.plans import ServicePlans
 from rubrica.server.service import Service, utc_now
 from rubrica.server.sign_in import Authenticator
@@ -24,6 +25,8 @@ from .admission import GatewaySignIn
 from .allowances import Allowances
 from .completions import Completions
 from .council import GatewayCouncil, council_of
+from .messages_out import MessagesProtocol, told_at
+from .protocol import ChatProtocol
 from .refusals import ErrorReply, refusal_of
 
 PREFIXES = ("/v1", "/api/v1")
@@ -36,14 +39,17 @@ def create_app(gateway: Gateway, *, clock: Callable[[], datetime] = utc_now) -> 
     """OpenAI's protocol over a gateway, which is started and closed with the application, and so is its council."""
     council = gateway.council = council_of(gateway)
     door = Authenticator(Service(gateway.database, ServicePlans(), clock=clock))
-    completions = Completions(gateway, Allowances(gateway.database, gateway.settings.allowance))
+    allowances = Allowances(gateway.database, gateway.settings.allowance)
+    names = ModelNames.of(gateway.parts.main, gateway.settings.aliases)
+    completions = Completions(gateway, allowances, ChatProtocol(), names)
+    messages = Completions(gateway, allowances, MessagesProtocol(), names)
     app = Starlette(
-        routes=_routes(completions),
+        routes=_routes(completions, messages),
         exception_handlers={RubricaError: _answer, HTTPException: _answer, Exception: _answer},
         lifespan=lambda _: _lifespan(gateway, door, council),
     )
     app.router.redirect_slashes = False
-    app.state.gateway = gateway
+    app.state.gateway, app.state.allowances, app.state.names = gateway, allowances, names
     return GatewaySignIn(CompletionsRouter(app, completions), door, clock)
 
 
@@ -61,12 +67,13 @@ class CompletionsRouter:
         await (self._completions if asked else self._app)(scope, receive, send)
 
 
-def _routes(completions: Completions) -> list[BaseRoute]:
+def _routes(completions: Completions, messages: Completions) -> list[BaseRoute]:
     both: list[BaseRoute] = [
         Route(prefix + path, endpoint, methods=methods)
         for prefix in PREFIXES
         for path, endpoint, methods in (
             ("/chat/completions", completions, ["POST"]),
+            ("/messages", messages, ["POST"]),
             ("/models", extras.list_models, ["GET"]),
             ("/models/{model:path}", extras.show_model, ["GET"]),
             ("/feedback", extras.give_feedback, ["POST"]),
@@ -94,10 +101,10 @@ async def _lifespan(gateway: Gateway, door: Authenticator, council: GatewayCounc
 
 
 async def _answer(request: Request, error: Exception) -> Response:
-    trace = str(request.scope["state"].get("trace", ""))
+    trace, path = str(request.scope["state"].get("trace", "")), request.url.path
     if isinstance(error, HTTPException) and error.status_code in (404, 405):
-        return _no_such_path(request, error).response(trace)
-    return refusal_of(error, trace).response(trace)
+        return told_at(path, _no_such_path(request, error), trace)
+    return told_at(path, refusal_of(error, trace), trace)
 
 
 def _no_such_path(request: Request, error: HTTPException) -> ErrorReply:
