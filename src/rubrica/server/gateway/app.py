@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from datetime import datetime
 
@@ -26,13 +26,21 @@ from .allowances import Allowances
 from .completions import Completions
 from .council import GatewayCouncil, council_of
 from .messages_out import MessagesProtocol, told_at
-from .protocol import ChatProtocol
+from .protocol import ChatProtocol, ClientProtocol
 from .refusals import ErrorReply, refusal_of
+from .responses_out import ResponsesProtocol
 
 PREFIXES = ("/v1", "/api/v1")
 """OpenAI's own, and the one that older clients of the gateway use."""
 
-COMPLETIONS = frozenset(f"{prefix}/chat/completions" for prefix in PREFIXES)
+CHAT = "/chat/completions"
+COMPLETIONS = frozenset(prefix + CHAT for prefix in PREFIXES)
+PROTOCOLS: Mapping[str, Callable[[], ClientProtocol]] = {
+    CHAT: ChatProtocol,
+    "/messages": MessagesProtocol,
+    "/responses": ResponsesProtocol,
+}
+"""How answers are asked for, by the path below each prefix."""
 
 
 def create_app(gateway: Gateway, *, clock: Callable[[], datetime] = utc_now) -> ASGIApp:
@@ -41,16 +49,15 @@ def create_app(gateway: Gateway, *, clock: Callable[[], datetime] = utc_now) -> 
     door = Authenticator(Service(gateway.database, ServicePlans(), clock=clock))
     allowances = Allowances(gateway.database, gateway.settings.allowance)
     names = ModelNames.of(gateway.parts.main, gateway.settings.aliases)
-    completions = Completions(gateway, allowances, ChatProtocol(), names)
-    messages = Completions(gateway, allowances, MessagesProtocol(), names)
+    answering = {path: Completions(gateway, allowances, kind(), names) for path, kind in PROTOCOLS.items()}
     app = Starlette(
-        routes=_routes(completions, messages),
+        routes=_routes(answering),
         exception_handlers={RubricaError: _answer, HTTPException: _answer, Exception: _answer},
         lifespan=lambda _: _lifespan(gateway, door, council),
     )
     app.router.redirect_slashes = False
     app.state.gateway, app.state.allowances, app.state.names = gateway, allowances, names
-    return GatewaySignIn(CompletionsRouter(app, completions), door, clock)
+    return GatewaySignIn(CompletionsRouter(app, answering[CHAT]), door, clock)
 
 
 class CompletionsRouter:
@@ -67,20 +74,17 @@ class CompletionsRouter:
         await (self._completions if asked else self._app)(scope, receive, send)
 
 
-def _routes(completions: Completions, messages: Completions) -> list[BaseRoute]:
-    both: list[BaseRoute] = [
-        Route(prefix + path, endpoint, methods=methods)
-        for prefix in PREFIXES
-        for path, endpoint, methods in (
-            ("/chat/completions", completions, ["POST"]),
-            ("/messages", messages, ["POST"]),
-            ("/models", extras.list_models, ["GET"]),
-            ("/models/{model:path}", extras.show_model, ["GET"]),
-            ("/feedback", extras.give_feedback, ["POST"]),
-        )
-    ]
+def _routes(answering: Mapping[str, ASGIApp]) -> list[BaseRoute]:
+    found: list[BaseRoute] = []
+    for prefix in PREFIXES:
+        found += [Route(prefix + path, endpoint, methods=["POST"]) for path, endpoint in answering.items()]
+        found += [
+            Route(f"{prefix}/models", extras.list_models),
+            Route(f"{prefix}/models/{{model:path}}", extras.show_model),
+            Route(f"{prefix}/feedback", extras.give_feedback, methods=["POST"]),
+        ]
     return [
-        *both,
+        *found,
         Route("/api/gateway/analytics", extras.show_analytics),
         Route("/metrics", extras.show_metrics),
         Route("/healthz", extras.show_health),
