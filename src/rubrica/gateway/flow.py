@@ -81,11 +81,11 @@ MALFORMED = (None, 400, 413, 415, 422)
 class AllDownError(RubricaError):
     """No model answered. `rejected` is the trouble of a request that every one refused: the client has to mend it."""
 
-    def __init__(self, troubles: Mapping[Tier, ModelError]) -> None:
+    def __init__(self, troubles: Mapping[str, ModelError]) -> None:
         self.troubles = dict(troubles)
         refused = [error for error in troubles.values() if error.trouble == "rejected" and error.status in MALFORMED]
         self.rejected = refused[-1] if len(refused) == len(troubles) else None
-        told = ", ".join(f"{tier} failed ({error.trouble})" for tier, error in troubles.items())
+        told = ", ".join(f"{asked} failed ({error.trouble})" for asked, error in troubles.items())
         super().__init__(f"no model could answer: {told}")  # what exactly is in the steps: it names our own machines
 
     @property

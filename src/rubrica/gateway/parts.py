@@ -30,6 +30,7 @@ from .learned_gate.learn import GateTerms
 from .settings import EMBEDDED, GatewaySettings, GradingSettings, PatienceSettings
 from .upstream import Upstream
 from .upstreams.connect import connect_upstream
+from .upstreams.embeddings import EmbeddingsUpstream, connect_embeddings
 from .variants import with_judging, with_known_thresholds, with_thresholds
 from .workers import Workers
 
@@ -78,6 +79,11 @@ class GatewayModels:
         limits = {"deadline": seconds, "timeout": min(seconds, self.settings.timeout)}
         return self.settings.model_copy(update=limits)
 
+    def embeddings(self, name: str) -> EmbeddingsUpstream:
+        """A model that turns texts into vectors."""
+        price(name, Usage())  # looks it up now, which takes a while
+        return connect_embeddings(name, self.settings, session=self._session, gates=self._gates)
+
     def jury(self, names: tuple[str, ...]) -> Jury:
         """Models that grade. Their replies are not kept: no two answers are the same."""
         jury = Jury(names, self.settings, cached=False)
@@ -110,6 +116,7 @@ class GatewayParts:
     def open(cls, settings: GatewaySettings, models: GatewayModels) -> GatewayParts:
         """Connect and compile everything the settings name. What cannot be is told now, not by the first request."""
         named = (settings.tier0, settings.tier1, settings.classifier.model, *settings.grader, *settings.shadow.grader)
+        named = (*named, settings.embeddings)
         check_keys([name for name in named if name is not None], models.settings)
         jury = models.jury(settings.grader) if settings.grader else None
         routes = {CONTROL: _route(settings, models, graded_by(settings.grading), jury)}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from datetime import datetime
 
@@ -25,6 +25,7 @@ from .admission import GatewaySignIn
 from .allowances import Allowances
 from .completions import Completions
 from .council import GatewayCouncil, council_of
+from .embeddings import EmbeddingsEndpoint
 from .messages_out import MessagesProtocol, told_at
 from .protocol import ChatProtocol, ClientProtocol
 from .refusals import ErrorReply, refusal_of
@@ -51,7 +52,7 @@ def create_app(gateway: Gateway, *, clock: Callable[[], datetime] = utc_now) -> 
     names = ModelNames.of(gateway.parts.main, gateway.settings.aliases)
     answering = {path: Completions(gateway, allowances, kind(), names) for path, kind in PROTOCOLS.items()}
     app = Starlette(
-        routes=_routes(answering),
+        routes=_routes(answering, EmbeddingsEndpoint(gateway, allowances).__call__),
         exception_handlers={RubricaError: _answer, HTTPException: _answer, Exception: _answer},
         lifespan=lambda _: _lifespan(gateway, door, council),
     )
@@ -74,11 +75,12 @@ class CompletionsRouter:
         await (self._completions if asked else self._app)(scope, receive, send)
 
 
-def _routes(answering: Mapping[str, ASGIApp]) -> list[BaseRoute]:
+def _routes(answering: Mapping[str, ASGIApp], embed: Callable[[Request], Awaitable[Response]]) -> list[BaseRoute]:
     found: list[BaseRoute] = []
     for prefix in PREFIXES:
         found += [Route(prefix + path, endpoint, methods=["POST"]) for path, endpoint in answering.items()]
         found += [
+            Route(f"{prefix}/embeddings", embed, methods=["POST"]),
             Route(f"{prefix}/models", extras.list_models),
             Route(f"{prefix}/models/{{model:path}}", extras.show_model),
             Route(f"{prefix}/feedback", extras.give_feedback, methods=["POST"]),
