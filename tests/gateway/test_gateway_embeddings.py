@@ -11,7 +11,7 @@ from gateway_stage import Scripted, provided, stage
 from loopback import Loopback
 
 from rubrica.errors import InputError, RubricaError
-from rubrica.gateway.embeddings import input_tokens
+from rubrica.gateway.vectors import input_tokens
 
 SMALL = "openai:text-embedding-3-small"
 PATH = "/v1/embeddings"

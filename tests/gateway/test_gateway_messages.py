@@ -216,6 +216,11 @@ def test_a_schema_for_the_answer_is_translated() -> None:
         ({"messages": [{"role": "user", "content": [{"type": "tool_result"}]}]}, "tool_use_id"),
         ({"tools": [{"type": "web_search_20250305", "name": "web_search"}]}, "web_search_20250305"),
         ({"tools": [WEATHER], "tool_choice": {"type": "maybe"}}, "tool_choice"),
+        (
+            {"messages": [{"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": 5}]}]},
+            "messages.0.content.0.content",
+        ),
+        ({"metadata": "none", "messages": [{"role": "user", "content": []}]}, "messages"),
         ({"stream": "yes"}, "stream"),
     ],
 )

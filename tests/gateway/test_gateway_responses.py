@@ -199,6 +199,7 @@ def test_items_that_cannot_be_passed_on_are_named(item: Any) -> None:
     ("change", "named"),
     [
         ({"input": None}, "input"),
+        ({"input": []}, "input"),
         ({"background": True}, "background"),
         ({"tools": [{"type": "web_search"}]}, "web_search"),
         ({"tools": [WEATHER], "tool_choice": "maybe"}, "tool_choice"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, Protocol
 
 from rubrica.judges.jury import Jury
@@ -36,6 +37,9 @@ from .workers import Workers
 
 AT_ONCE = 1024
 """Calls under way at once, per model and key, unless the settings say otherwise. The limit adapts below that."""
+
+TOOL_CALLS = Path(__file__).parent / "prompts" / "tool-call.yaml"
+"""The rubric that calls of tools are graded by."""
 
 PATIENCE = 300.0
 """Seconds for one attempt, unless the settings say otherwise: a long answer takes longer than a judge's."""
@@ -183,6 +187,22 @@ def _route(settings: GatewaySettings, models: GatewayModels, rubric: Rubric, jur
         GateHolder(terms, gate.every) if terms is not None else None,
         _measurer(settings, models, rubric, jury),
         made_for(settings, rubric),
+        _call_grader(settings, models, jury),
+    )
+
+
+def _call_grader(settings: GatewaySettings, models: GatewayModels, jury: Jury | None) -> Grader | None:
+    """Who is asked whether the right tool was called; nobody, where no model grades."""
+    if jury is None:
+        return None
+    rubric = load(TOOL_CALLS)
+    grading = settings.grading
+    return Grader(
+        rubric,
+        jury.judge(rubric),
+        deadline=grading.deadline,
+        characters=grading.characters,
+        workers=models.workers,
     )
 
 

@@ -67,7 +67,7 @@ class GradingSettings(_Part):
         description="what is sent where a gate vetoes every answer: a refusal, or tier-0's answer, marked as degraded",
     )
     ungraded: Literal["tier-0", "tier-1"] = Field(
-        "tier-1", description="who answers what cannot be graded: several answers at once, tool calls, sound"
+        "tier-1", description="who answers what cannot be graded: several answers at once, sound"
     )
 
 

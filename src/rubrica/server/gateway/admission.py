@@ -19,6 +19,7 @@ from .refusals import ErrorReply, from_problem, refusal_of
 
 OPEN_PATHS = frozenset({"/", "/healthz"})
 _OURS = b"rk_"
+_KEY_HEADERS = (b"authorization", b"x-api-key")
 _DRAWN = 256
 
 
@@ -73,14 +74,15 @@ def _with_our_keys_only(scope: Scope) -> Scope:
     OpenAI's and Anthropic's clients always send one. On a gateway without keys it stands for nothing; on one with keys
     it is as good as none.
     """
-    headers = [pair for pair in scope["headers"] if not _foreign_key(*pair)]
-    return scope if len(headers) == len(scope["headers"]) else {**scope, "headers": headers}
+    foreign = [name for name, value in scope["headers"] if name in _KEY_HEADERS and not _is_ours(name, value)]
+    if not foreign:
+        return scope
+    return {**scope, "headers": [pair for pair in scope["headers"] if pair[0] not in foreign]}
 
 
-def _foreign_key(name: bytes, value: bytes) -> bool:
-    if name == b"authorization":
-        return not value.partition(b" ")[2].strip().startswith(_OURS)
-    return name == b"x-api-key" and not value.strip().startswith(_OURS)
+def _is_ours(name: bytes, value: bytes) -> bool:
+    key = value.partition(b" ")[2] if name == b"authorization" else value
+    return key.strip().startswith(_OURS)
 
 
 UNKNOWN_PATH = ErrorReply(404, "there is no such path here; POST /v1/chat/completions answers", code="unknown_url")

@@ -9,8 +9,8 @@ from starlette.responses import Response
 
 from rubrica.errors import MissingError
 from rubrica.gateway.chat import read_body
-from rubrica.gateway.embeddings import Embeddings, EmbeddingsAnswer, EmbeddingsRequest
 from rubrica.gateway.gateway import Gateway
+from rubrica.gateway.vectors import Embeddings, EmbeddingsAnswer, EmbeddingsRequest
 from rubrica.workspace.access import Caller, check_action
 
 from .allowances import Allowances

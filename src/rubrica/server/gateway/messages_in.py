@@ -40,8 +40,9 @@ def read_messages(raw: bytes) -> Chat:
     body["max_completion_tokens"] = limit
     if asked.get("stop_sequences"):
         body["stop"] = asked["stop_sequences"]
-    if isinstance(user := (asked.get("metadata") or {}).get("user_id"), str):
-        body["user"] = user
+    match asked.get("metadata"):
+        case {"user_id": str(user)}:
+            body["user"] = user
     return chat_of(body | _tools(asked) | _form(asked), len(raw))
 
 
@@ -86,7 +87,9 @@ def _result(block: Mapping[str, Any], where: str) -> tuple[dict[str, Any], list[
     if not isinstance(name := block.get("tool_use_id"), str):
         raise InputError(f"{where}.tool_use_id: it says which call this answers")
     content = block.get("content") or ""
-    parts = [_part(one, where) for one in content] if isinstance(content, list) else [_text(str(content))]
+    if not isinstance(content, str | list):
+        raise InputError(f"{where}.content: a text or a list of blocks is required")
+    parts = [_text(content)] if isinstance(content, str) else [_part(one, where) for one in content]
     words = "\n".join(part["text"] for part in parts if part["type"] == "text")
     said = f"Error: {words}" if block.get("is_error") is True else words
     return {"role": "tool", "tool_call_id": name, "content": said}, [part for part in parts if part["type"] != "text"]

@@ -48,7 +48,7 @@ class MessagesProtocol:
 def told_at(path: str, refusal: ErrorReply, trace: str) -> Response:
     """The reply to a request that cannot be answered, as clients of this path understand it."""
     reply = refusal.response(trace)
-    if path in PATHS:
+    if path.startswith(PATHS):
         reply.body = MessagesProtocol().error(refusal)
         reply.headers["content-length"] = str(len(reply.body))
     return reply

@@ -44,6 +44,8 @@ class ResponsesProtocol:
                 raise InputError("`previous_response_id` is the id of a response")
             earlier = self._memory.find(owner, previous)
         messages = [*earlier, *messages_of(asked.get("input"))]
+        if not messages:
+            raise InputError("`input` is empty, and there is no earlier response to go on with")
         chat = chat_of(chat_body(asked, messages), len(raw))
         request = ResponseRequest(chat, asked)
         if asked.get("store") is not False:
