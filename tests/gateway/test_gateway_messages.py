@@ -12,6 +12,7 @@ from loopback import Loopback
 
 from rubrica.llm.model import ModelError
 from rubrica.server.gateway.messages_in import read_messages
+from rubrica.server.gateway.messages_out import MessageRequest
 
 MINI, BIG = "openai:gpt-4o-mini", "openai:gpt-4o"
 BETTER = "Paris has been the capital of France for most of its history."
@@ -273,3 +274,15 @@ def test_marks_for_anthropics_cache_do_not_reach_openai(tmp_path: Path) -> None:
     with provided(tmp_path, mini) as on:
         assert on.post(PATH, asked(system=system)).status == 200
     assert mini.seen[-1].body["messages"][0] == {"role": "system", "content": [{"type": "text", "text": "Be brief."}]}
+
+
+def test_calls_of_a_stream_without_places_are_told_apart() -> None:
+    """Some servers that speak OpenAI's protocol number no calls."""
+    request = MessageRequest(read_messages(json.dumps(asked(stream=True)).encode()))
+    block = b""
+    for name in ("a", "b"):
+        call = {"id": f"call_{name}", "type": "function", "function": {"name": name, "arguments": "{}"}}
+        block += b"data: " + json.dumps({"choices": [{"index": 0, "delta": {"tool_calls": [call]}}]}).encode() + b"\n\n"
+    told = request.part(block).decode()
+    opened = [line for line in told.splitlines() if '"content_block_start"' in line]
+    assert [json.loads(line.removeprefix("data: "))["content_block"]["name"] for line in opened] == ["a", "b"]

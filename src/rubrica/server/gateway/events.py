@@ -52,6 +52,16 @@ def one_chunk(raw: bytes) -> dict[str, Any]:
     return {**whole, "choices": changes}
 
 
+def place_of(call: Mapping[str, Any], current: object) -> object:
+    """Which call of a tool a piece belongs to: by its index or, of servers that send none, by its id.
+
+    >>> place_of({"index": 1}, 0), place_of({"id": "a"}, None), place_of({"function": {"arguments": "{}"}}, "a")
+    (1, 'a', 'a')
+    """
+    place = call.get("index")
+    return place if place is not None else call.get("id") or current
+
+
 def named_event(data: Mapping[str, Any]) -> bytes:
     """One event that is called as its data says.
 

@@ -15,7 +15,7 @@ from rubrica.gateway.upstreams.openai import text_of
 from rubrica.jsontext import decode_json
 from rubrica.llm.model import ModelError, Usage
 
-from .events import named_event, one_chunk, read_chunks
+from .events import named_event, one_chunk, place_of, read_chunks
 from .messages_in import read_messages
 from .protocol import ClientRequest, usage_of
 from .refusals import ErrorReply
@@ -65,7 +65,7 @@ class MessageRequest:
     def __init__(self, chat: Chat) -> None:
         self.chat = chat
         self._content: list[dict[str, Any]] = []  # the last block is open
-        self._call: int | None = None  # of the chunks, while a call is told
+        self._call: object = None  # which one of the chunks, while a call is told
         self._begun = self._refused = False
         self._finish: str | None = None
         self._about: dict[str, Any] = {}
@@ -124,8 +124,8 @@ class MessageRequest:
         yield self._delta({"type": "text_delta", "text": text})
 
     def _called(self, call: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-        function, place = call.get("function") or {}, call.get("index", 0)
-        if place != self._call:
+        function, place = call.get("function") or {}, place_of(call, self._call)
+        if place != self._call or place is None:
             yield from self._open(
                 {"type": "tool_use", "id": call.get("id") or "", "name": function.get("name") or "", "input": {}}
             )

@@ -15,7 +15,7 @@ from rubrica.gateway.gateway import GatewayAnswer
 from rubrica.gateway.upstreams.openai import text_of
 from rubrica.llm.model import Usage
 
-from .events import named_event, one_chunk, read_chunks
+from .events import named_event, one_chunk, place_of, read_chunks
 from .protocol import ClientRequest, usage_of
 from .refusals import ErrorReply
 from .response_memory import ResponseMemory
@@ -65,7 +65,7 @@ class ResponseRequest:
         self._asked, self._name = asked, f"resp_{uuid4().hex}"
         self._created, self._model = int(time.time()), ""
         self._output: list[dict[str, Any]] = []  # the last item is open
-        self._call: int | None = None  # of the chunks, while a call is told
+        self._call: object = None  # which one of the chunks, while a call is told
         self._count = 0  # of events
         self._finish: str | None = None
         self._reasoning = 0  # tokens
@@ -132,8 +132,8 @@ class ResponseRequest:
         yield {"type": f"response.{kind}.delta", **self._place(), "content_index": 0, "delta": text, **_chances(kind)}
 
     def _called(self, call: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-        function, place = call.get("function") or {}, call.get("index", 0)
-        if place != self._call:
+        function, place = call.get("function") or {}, place_of(call, self._call)
+        if place != self._call or place is None:
             yield from self._close()
             named = {"call_id": call.get("id") or "", "name": function.get("name") or "", "arguments": ""}
             yield from self._open({"id": f"fc_{uuid4().hex}", "type": "function_call", **named})
