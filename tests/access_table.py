@@ -307,6 +307,9 @@ GATEWAY = [
     for prefix in ("/v1", "/api/v1")
     for row in (
         Row("POST", f"{prefix}/chat/completions", {}, CHAT, "401 403 200 200 200 200"),
+        Row("POST", f"{prefix}/messages", {}, {**CHAT, "max_tokens": 100}, "401 403 200 200 200 200"),
+        Row("POST", f"{prefix}/responses", {}, {"input": "What is the capital of France?"}, "401 403 200 200 200 200"),
+        Row("POST", f"{prefix}/embeddings", {}, {"input": "Paris"}, "401 403 404 404 404 404"),
         Row("GET", f"{prefix}/models", {}, None, READ_PUBLIC),
         Row("GET", f"{prefix}/models/{{model:path}}", {"model:path": "rubrica"}, None, READ_PUBLIC),
         Row("POST", f"{prefix}/feedback", {}, {"trace": GONE, "rating": 4}, "401 403 404 404 404 404"),

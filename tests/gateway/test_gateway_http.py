@@ -129,7 +129,7 @@ def test_the_client_raises_its_own_errors(tmp_path: Path) -> None:
 
 def test_the_client_lists_models(tmp_path: Path) -> None:
     with stage(tmp_path, Scripted(MINI), Scripted("http://10.0.0.7/v1#llama")) as on, on.client() as client:
-        assert [model.id for model in client.models.list()] == ["rubrica", MINI, "llama"]
+        assert [model.id for model in client.models.list()] == ["auto", "rubrica", "tier-0", "tier-1", MINI, "llama"]
         assert client.models.retrieve(MINI).owned_by == "openai"
         with pytest.raises(openai.NotFoundError):
             client.models.retrieve("gpt-9")

@@ -130,6 +130,7 @@ class Loopback:
         app = web.Application(client_max_size=64_000_000)
         app.router.add_post("/v1/chat/completions", self._openai)
         app.router.add_post("/v1/messages", self._anthropic)
+        app.router.add_post("/v1/embeddings", self._embeddings)
         self._runner = web.AppRunner(app, handler_cancellation=True, access_log=None, shutdown_timeout=1.0)
         await self._runner.setup()
         site = web.TCPSite(self._runner, "127.0.0.1", self.port, backlog=1024)
@@ -161,6 +162,24 @@ class Loopback:
 
     async def _anthropic(self, request: web.Request) -> web.StreamResponse:
         return await self._answer(request, "anthropic")
+
+    async def _embeddings(self, request: web.Request) -> web.StreamResponse:
+        """A vector for every text: how long it is, and whether anybody asks."""
+        self.requests += 1
+        body = await request.json()
+        self.seen.append(Seen("openai", {name.lower(): value for name, value in request.headers.items()}, body))
+        if (fault := self._fault()) is not None:
+            try:
+                _fail(fault, self.retry_after)
+            except _Refusal as refusal:
+                return _refused(refusal, "openai")
+        texts = body["input"] if isinstance(body["input"], list) else [body["input"]]
+        vectors = [
+            {"object": "embedding", "index": place, "embedding": [float(len(text)), float("?" in text)]}
+            for place, text in enumerate(texts)
+        ]
+        counts = {"prompt_tokens": 10 * len(texts), "total_tokens": 10 * len(texts)}
+        return web.json_response({"object": "list", "data": vectors, "model": body["model"], "usage": counts})
 
     async def _answer(self, request: web.Request, protocol: Protocol) -> web.StreamResponse:
         self._under_way += 1

@@ -79,6 +79,11 @@ class Chat:
 
 def read_chat(raw: bytes) -> Chat:
     """A request from its body; an InputError says what a client has to mend."""
+    return chat_of(read_body(raw), len(raw))
+
+
+def read_body(raw: bytes) -> dict[str, Any]:
+    """The JSON object of a request, in any protocol; refused where it is none, or has too many values."""
     if len(raw) > MOST_VALUES and _values(raw) > MOST_VALUES:
         raise InputError(f"the body has more than {MOST_VALUES:,} values")
     try:
@@ -86,7 +91,12 @@ def read_chat(raw: bytes) -> Chat:
     except JsonError as error:
         raise InputError(f"the body is not JSON that can be read: {error}") from None
     if not isinstance(body, dict):
-        raise InputError("the body is a JSON object with `messages`")
+        raise InputError("the body is a JSON object")
+    return body
+
+
+def chat_of(body: dict[str, Any], size: int) -> Chat:
+    """A request from its data; `size` is that of its body in bytes."""
     messages = body.get("messages")
     if not isinstance(messages, list) or not messages:
         raise InputError("`messages` is a list of at least one message")
@@ -97,7 +107,7 @@ def read_chat(raw: bytes) -> Chat:
     images = tuple(_images(messages))
     if len(images) > MOST_IMAGES:
         raise InputError(f"there are {len(images):,} pictures; a request has {MOST_IMAGES:,} at most")
-    return Chat(body, turns, body.get("stream") is True, images, _ungradable(body, turns, images), len(raw))
+    return Chat(body, turns, body.get("stream") is True, images, _ungradable(body, turns, images), size)
 
 
 def _values(raw: bytes) -> int:

@@ -6,6 +6,7 @@ The rules, in order:
 2. A request whose answer could not be graded goes where `grading.ungraded` says.
 3. Otherwise tier-0 is asked while the question is classified, and its answer is graded. If it passes, it is returned.
    A learned gate may know enough to do without tier-0, or without the grade.
+   An answer that calls tools is held against their schemas, and graded as a call and not as a text.
 4. If it fails, or tier-0 is down, tier-1 answers.
 5. If tier-1 is down or there is none, the best answer seen is returned, marked as degraded.
 6. If a gate of the rubric vetoes tier-0's answer, tier-1's is graded, too. Where no answer is known to pass the gates,
@@ -39,6 +40,7 @@ from .learned_gate.holder import GateHolder
 from .learned_gate.learn import LearnedGate
 from .learned_gate.signals import QuestionSignals, answer_signals, question_signals
 from .refusal import refusal
+from .tool_calls import calls_of, check_calls, shown_calls
 from .upstream import Completion, Stream, Upstream
 
 StepName = Literal["classification", "tier-0", "grading", "decision", "tier-1", "council"]
@@ -82,11 +84,11 @@ MALFORMED = (None, 400, 413, 415, 422)
 class AllDownError(RubricaError):
     """No model answered. `rejected` is the trouble of a request that every one refused: the client has to mend it."""
 
-    def __init__(self, troubles: Mapping[Tier, ModelError]) -> None:
+    def __init__(self, troubles: Mapping[str, ModelError]) -> None:
         self.troubles = dict(troubles)
         refused = [error for error in troubles.values() if error.trouble == "rejected" and error.status in MALFORMED]
         self.rejected = refused[-1] if len(refused) == len(troubles) else None
-        told = ", ".join(f"{tier} failed ({error.trouble})" for tier, error in troubles.items())
+        told = ", ".join(f"{asked} failed ({error.trouble})" for asked, error in troubles.items())
         super().__init__(f"no model could answer: {told}")  # what exactly is in the steps: it names our own machines
 
     @property
@@ -109,6 +111,7 @@ class Route:
     gate: GateHolder | None = None
     measurer: Grader | None = None  # grades what is compared; None: the grader does, once more
     made_for: str = ""  # the models and the rubric that comparisons teach the learned gate about
+    call_grader: Grader | None = None  # asks a judge about calls of tools; None: code alone looks at them
 
     @property
     def measures_alike(self) -> bool:
@@ -174,6 +177,8 @@ class Route:
         if isinstance(found, ModelError):
             return await self._escalate(routed, chat, f"tier-0 failed ({found.trouble})", found)
         answer, classified = found
+        if answer.calls_tools and (called := await self._by_calls(routed, chat, answer, classified)) is not None:
+            return called
         if not answer.text.strip():
             reason = "it calls tools" if answer.calls_tools else "it is empty"
             routed.steps.append(RouteStep("grading", "skipped", f"not gradable: {reason}"))
@@ -185,18 +190,36 @@ class Route:
             ended = await self._by_gate(routed, chat, answer, gate, signals)
             if ended is not None:
                 return ended
-        grade = routed.grade = await self.grader(chat, answer.text, classified.type, controls.threshold)
-        routed.steps.append(
-            RouteStep(
-                "grading", "failed" if grade.failure else "complete", grade.failure or grade.note, grade.duration_ms
-            )
-        )
+        grade = await self.grader(chat, answer.text, classified.type, controls.threshold)
+        return await self._by_grade(routed, chat, answer, grade)
+
+    async def _by_calls(
+        self, routed: RoutedAnswer, chat: Chat, answer: Completion, classified: QuestionClass
+    ) -> RoutedAnswer | None:
+        """Send or escalate tier-0's calls of tools; None: they cannot be graded as such."""
+        calls = calls_of(answer)
+        checked = check_calls(chat, calls)
+        if checked is None or _may_be_unsafe("\n".join([answer.text, *(call.arguments for call in calls)])):
+            return None
+        routed.passed_over = answer  # until it has passed
+        if checked.fault or self.call_grader is None:
+            reason = checked.fault or checked.doubt
+            routed.steps.append(RouteStep("grading", "complete", reason or "tools are called as their schemas say"))
+            if not reason:
+                return _accept_tier0(routed, answer, "its calls of tools are valid")
+            return await self._escalate(routed, chat, f"a call of a tool: {reason}", answer)
+        grade = await self.call_grader(chat, shown_calls(chat, answer, calls), classified.type)
+        return await self._by_grade(routed, chat, answer, grade)
+
+    async def _by_grade(self, routed: RoutedAnswer, chat: Chat, answer: Completion, grade: Grade) -> RoutedAnswer:
+        """Send or escalate tier-0's answer, as its grade says."""
+        routed.grade, said = grade, grade.failure or grade.note
+        routed.steps.append(RouteStep("grading", "failed" if grade.failure else "complete", said, grade.duration_ms))
         if grade.passed:
             return _accept_tier0(routed, answer, f"{grade.score:g} reaches {grade.threshold:g}")
-        reason = grade.failure or _why_not(grade)
         if grade.veto and not self.sends_unsafe:
-            return await self._replace_unsafe(routed, chat, answer, classified)
-        return await self._escalate(routed, chat, reason, answer)
+            return await self._replace_unsafe(routed, chat, answer, grade)
+        return await self._escalate(routed, chat, grade.failure or _why_not(grade), answer)
 
     def _gate(self, controls: Controls) -> LearnedGate | None:
         """The learned gate, where it decides anything and the request left everything as it was learnt."""
@@ -276,12 +299,9 @@ class Route:
             return _accept_tier0(routed, first, f"tier-0's answer is the best there is: {missing}")
         raise AllDownError({"tier-0": first, **({"tier-1": trouble} if trouble is not None else {})})
 
-    async def _replace_unsafe(
-        self, routed: RoutedAnswer, chat: Chat, first: Completion, classified: QuestionClass
-    ) -> RoutedAnswer:
+    async def _replace_unsafe(self, routed: RoutedAnswer, chat: Chat, first: Completion, vetoed: Grade) -> RoutedAnswer:
         """Tier-1's answer where it is graded and no gate vetoes it, else a refusal."""
-        gate = routed.grade.veto if routed.grade is not None else ""
-        routed.passed_over = first
+        gate, routed.passed_over = vetoed.veto, first
         if self.tier1 is None:
             return _refuse(routed, gate, f"gate {gate}: tier-0's answer is not sent, and there is no tier-1")
         routed.tier, routed.upstream, started = "tier-1", self.tier1, time.perf_counter()
@@ -292,7 +312,7 @@ class Route:
             routed.steps.append(RouteStep("tier-1", "failed", str(error), _since(started)))
             return _refuse(routed, gate, f"gate {gate}: tier-0's answer is not sent, and tier-1 failed")
         routed.steps.append(RouteStep("tier-1", "complete", "", _since(started)))
-        routed.second_grade = await self.grader(chat, second.text, classified.type)
+        routed.second_grade = await self.grader(chat, second.text, vetoed.question_type)
         if gate := routed.second_grade.may_be_vetoed:
             routed.withheld = second
             return _refuse(routed, gate, f"gate {gate}: neither answer is sent")

@@ -20,7 +20,7 @@ from rubrica.llm.model import ModelError
 from rubrica.llm.price import price
 from rubrica.llm.settings import Settings
 from rubrica.store.database import Database
-from rubrica.store.gateway import Cached, TierComparison, gate_samples
+from rubrica.store.gateway import Cached, RequestRecord, TierComparison, gate_samples
 from rubrica.store.spending import SpendingReservation
 
 from .answer_reuse import AnswerReuse
@@ -256,7 +256,10 @@ class Gateway:
     def turn_away(self, trace: UUID, key_id: UUID | None, status: int) -> None:
         """Book a request that could not even be read."""
         exchange = HttpExchange(trace, self.clock(), status, 0.0, key_id)
-        record = record_of(exchange, None, Controls(), None, None, self._keeping)
+        self.note(record_of(exchange, None, Controls(), None, None, self._keeping))
+
+    def note(self, record: RequestRecord) -> None:
+        """Count and write down a request that went another way than answers do."""
         self.metrics.observe(record)
         self._writer.put(record)
 

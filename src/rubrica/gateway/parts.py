@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, Protocol
 
 from rubrica.judges.jury import Jury
@@ -31,11 +32,15 @@ from .learned_gate.learn import GateTerms
 from .settings import EMBEDDED, GatewaySettings, GradingSettings, PatienceSettings
 from .upstream import Upstream
 from .upstreams.connect import connect_upstream
+from .upstreams.embeddings import EmbeddingsUpstream, connect_embeddings
 from .variants import with_judging, with_known_thresholds, with_thresholds
 from .workers import Workers
 
 AT_ONCE = 1024
 """Calls under way at once, per model and key, unless the settings say otherwise. The limit adapts below that."""
+
+TOOL_CALLS = Path(__file__).parent / "prompts" / "tool-call.yaml"
+"""The rubric that calls of tools are graded by."""
 
 PATIENCE = 300.0
 """Seconds for one attempt, unless the settings say otherwise: a long answer takes longer than a judge's."""
@@ -79,6 +84,11 @@ class GatewayModels:
         limits = {"deadline": seconds, "timeout": min(seconds, self.settings.timeout)}
         return self.settings.model_copy(update=limits)
 
+    def embeddings(self, name: str) -> EmbeddingsUpstream:
+        """A model that turns texts into vectors."""
+        price(name, Usage())  # looks it up now, which takes a while
+        return connect_embeddings(name, self.settings, session=self._session, gates=self._gates)
+
     def jury(self, names: tuple[str, ...]) -> Jury:
         """Models that grade. Their replies are not kept: no two answers are the same."""
         jury = Jury(names, self.settings, cached=False)
@@ -111,6 +121,7 @@ class GatewayParts:
     def open(cls, settings: GatewaySettings, models: GatewayModels) -> GatewayParts:
         """Connect and compile everything the settings name. What cannot be is told now, not by the first request."""
         named = (settings.tier0, settings.tier1, settings.classifier.model, *settings.grader, *settings.shadow.grader)
+        named = (*named, settings.embeddings)
         check_keys([name for name in named if name is not None], models.settings)
         jury = models.jury(settings.grader) if settings.grader else None
         routes = {CONTROL: _route(settings, models, graded_by(settings.grading), jury)}
@@ -177,6 +188,22 @@ def _route(settings: GatewaySettings, models: GatewayModels, rubric: Rubric, jur
         GateHolder(terms, gate.every) if terms is not None else None,
         _measurer(settings, models, rubric, jury),
         made_for(settings, rubric),
+        _call_grader(settings, models, jury),
+    )
+
+
+def _call_grader(settings: GatewaySettings, models: GatewayModels, jury: Jury | None) -> Grader | None:
+    """Who is asked whether the right tool was called; nobody, where no model grades."""
+    if jury is None:
+        return None
+    rubric = load(TOOL_CALLS)
+    grading = settings.grading
+    return Grader(
+        rubric,
+        jury.judge(rubric),
+        deadline=grading.deadline,
+        characters=grading.characters,
+        workers=models.workers,
     )
 
 

@@ -16,6 +16,9 @@ from .controls import Allowance
 Seconds = Annotated[float, Field(gt=0, le=3600)]
 Share = Annotated[float, Field(ge=0, le=1)]
 EMBEDDED = "local:"
+NAMED = ("auto", "tier-0", "tier-1", "council")
+"""What an alias may stand for, beside a model."""
+
 ModelName = Annotated[str, Field(max_length=1_000)]
 """A model, a rubric or a file, as it is named in a setting."""
 
@@ -64,7 +67,7 @@ class GradingSettings(_Part):
         description="what is sent where a gate vetoes every answer: a refusal, or tier-0's answer, marked as degraded",
     )
     ungraded: Literal["tier-0", "tier-1"] = Field(
-        "tier-1", description="who answers what cannot be graded: several answers at once, tool calls, sound"
+        "tier-1", description="who answers what cannot be graded: several answers at once, sound"
     )
 
 
@@ -217,12 +220,31 @@ class GatewaySettings(_Part):
     learned_gate: LearnedGateSettings = LearnedGateSettings()
     experiment: ExperimentSettings | None = None
     council: GatewayCouncilSettings = GatewayCouncilSettings()
+    aliases: dict[Label, ModelName] = Field(
+        {},
+        max_length=1_000,
+        description="names to ask for, and what they stand for: auto, tier-0, tier-1, council, or a model",
+        examples=[{"gpt-4": "auto", "fast": "tier-0"}],
+    )
+    embeddings: ModelName | None = Field(
+        None,
+        description="who answers /v1/embeddings, by OpenAI's protocol; left out: nobody",
+        examples=["openai:text-embedding-3-small"],
+    )
     budget: BudgetSettings = BudgetSettings()
     allowance: Allowance = Field(Allowance(), description="of keys that have none of their own")
     max_body: int = Field(
         20_000_000, ge=1_000, le=1_000_000_000, description="most bytes of a request; pictures come within it"
     )
     keep_alive: Seconds = Field(10.0, description="seconds between signs of life while a stream waits for its grade")
+
+    @field_validator("aliases")
+    @classmethod
+    def _stand_for_something(cls, aliases: dict[str, str]) -> dict[str, str]:
+        unknown = [f"{name}: {meant}" for name, meant in aliases.items() if ":" not in meant and meant not in NAMED]
+        if unknown:
+            raise ValueError(f"{', '.join(unknown)}: an alias stands for {', '.join(NAMED)} or PROVIDER:MODEL")
+        return aliases
 
     @model_validator(mode="after")
     def _gate_has_records(self) -> Self:

@@ -86,7 +86,7 @@ class Shadow:
         """Begin to compare the answers to a request that has ended, if it is one to compare. It never waits."""
         scored = record.score is not None or route.measurer is not None
         graded = (routed.grade is not None and not routed.grade.failure and scored) or record.zone is not None
-        if route.tier1 is None or not graded or record.cached or record.degraded:
+        if route.tier1 is None or not graded or record.cached or record.degraded or _calls_tools(routed):
             return False
         if not is_sampled(record.trace, self._share):
             return False
@@ -186,6 +186,11 @@ async def _measured(route: Route, chat: Chat, question_type: str, text: str, pai
     if grade.failure or evaluation is None or evaluation.score is None:
         return None
     return evaluation.score * 100 / evaluation.out_of
+
+
+def _calls_tools(routed: RoutedAnswer) -> bool:
+    """Whether an answer is more than a text, so that two of them cannot be compared as texts."""
+    return any(answer is not None and answer.calls_tools for answer in (routed.completion, routed.passed_over))
 
 
 def _cost(grade: Grade) -> float | None:

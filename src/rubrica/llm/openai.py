@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Coroutine, Mapping
 from typing import Annotated, Any, ClassVar
 
 import msgspec
 from yarl import URL
 
 from rubrica.jsontext import UNREADABLE
+from rubrica.llm.http import HttpAnswer
 from rubrica.llm.http_model import HttpModel, OptionalField, address, schema_name
 from rubrica.llm.images import Picture
 from rubrica.llm.model import ChatMessage, Reply, Request, StopReason, TokenChance, Usage
@@ -64,6 +65,7 @@ _OPTIONAL = (
     OptionalField("temperature", ("temperature",)),
     OptionalField("seed", ("seed",)),
 )
+_CHAT = "/chat/completions"
 _completion = msgspec.json.Decoder(_Completion)
 _logprobs = msgspec.json.Decoder(_Logprobs | None)
 
@@ -88,7 +90,13 @@ class OpenAIModel(HttpModel):
     key_variable = "OPENAI_API_KEY"
 
     def _address(self, base_url: str) -> URL:
-        return address(base_url, "/chat/completions")
+        return address(base_url, _CHAT)
+
+    def embed(self, body: bytes) -> Coroutine[Any, Any, HttpAnswer]:
+        """One attempt to turn texts into vectors, with a body that is written already."""
+        path = self._url.path.removesuffix(_CHAT) + "/embeddings"
+        url = self._url.with_path(path).with_query(self._url.query)
+        return self._session.post(url, self._access.headers, body, self._timeout)
 
     def _secret(self, key: str | None) -> dict[str, str | None]:
         return {"Authorization": f"Bearer {key.strip()}" if key else None}

@@ -22,7 +22,7 @@ from rubrica.errors import MissingError
 from .columns import new_id
 from .tables import api_keys, gateway_feedback, gateway_requests, gateway_texts
 
-Tier = Literal["tier-0", "tier-1", "council"]
+Tier = Literal["tier-0", "tier-1", "council", "embeddings"]
 Cached = Literal["", "exact", "semantic"]
 Degraded = Literal["", "tier-0 failed", "tier-1 failed", "no tier-1", "unsafe"]
 Uncompared = Literal["", "tier-0 failed", "tier-1 failed", "not gradable", "not graded"]

@@ -23,6 +23,7 @@ from .errors import stream_error
 from .relay import EventSource, HttpSource, Relay, last_end
 
 _STREAM_OPTIONS = OptionalField("stream_options", ("stream_options", "include_usage"), any_fault=True)
+_MARK = "cache_control"
 _NOTHING = (b"", b"null", b"[]")
 _encode = msgspec.json.Encoder().encode
 
@@ -81,6 +82,7 @@ class OpenAIWire:
     def __init__(self, client: HttpModel) -> None:
         self._client = client
         self._counts_streams = True  # until the server says that it cannot
+        self._plain_parts = client.name.startswith("openai:")  # others may know more than OpenAI's own
 
     @property
     def name(self) -> str:
@@ -88,6 +90,8 @@ class OpenAIWire:
 
     def write(self, body: Mapping[str, Any], *, stream: bool) -> OpenAIRequest:
         sent = {**body, "model": self._client.model}
+        if self._plain_parts:
+            sent["messages"] = [_without_marks(message) for message in sent["messages"]]
         if not stream:
             if sent.get("stream"):
                 del sent["stream"]
@@ -194,6 +198,15 @@ def text_of(content: object) -> str:
     parts = content if isinstance(content, list) else ()
     texts = (part.get("text") for part in parts if isinstance(part, dict))
     return "".join(text for text in texts if isinstance(text, str))
+
+
+def _without_marks(message: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A message without marks for the cache of Anthropic's, which OpenAI refuses: it keeps one by itself."""
+    content = message.get("content")
+    if not isinstance(content, list) or not any(isinstance(part, dict) and _MARK in part for part in content):
+        return message
+    plain = [{key: part[key] for key in part if key != _MARK} if isinstance(part, dict) else part for part in content]
+    return {**message, "content": plain}
 
 
 def _before(block: bytes, line: bytes) -> bytes:

@@ -14,10 +14,12 @@ from rubrica.errors import StoreError
 from rubrica.server.sign_in import Authenticator
 from rubrica.store.columns import new_id
 
+from .messages_out import told_at
 from .refusals import ErrorReply, from_problem, refusal_of
 
 OPEN_PATHS = frozenset({"/", "/healthz"})
 _OURS = b"rk_"
+_KEY_HEADERS = (b"authorization", b"x-api-key")
 _DRAWN = 256
 
 
@@ -57,10 +59,10 @@ class GatewaySignIn:
             try:
                 admitted = await self._door.admit(_with_our_keys_only(scope))
             except StoreError as error:
-                await refusal_of(error, str(trace)).response(str(trace))(scope, receive, send)
+                await told_at(scope["path"], refusal_of(error, str(trace)), str(trace))(scope, receive, send)
                 return
             if isinstance(admitted, Response):
-                await from_problem(admitted).response(str(trace))(scope, receive, send)
+                await told_at(scope["path"], from_problem(admitted), str(trace))(scope, receive, send)
                 return
             state["caller"] = admitted
         await self._app(scope, receive, send)
@@ -69,14 +71,18 @@ class GatewaySignIn:
 def _with_our_keys_only(scope: Scope) -> Scope:
     """The request without a key that cannot be one of ours.
 
-    OpenAI's clients always send one. On a gateway without keys it stands for nothing; on one with keys it is as good
-    as none.
+    OpenAI's and Anthropic's clients always send one. On a gateway without keys it stands for nothing; on one with keys
+    it is as good as none.
     """
-    for name, value in scope["headers"]:
-        if name == b"authorization" and not value.partition(b" ")[2].strip().startswith(_OURS):
-            headers = [pair for pair in scope["headers"] if pair[0] != b"authorization"]
-            return {**scope, "headers": headers}
-    return scope
+    foreign = [name for name, value in scope["headers"] if name in _KEY_HEADERS and not _is_ours(name, value)]
+    if not foreign:
+        return scope
+    return {**scope, "headers": [pair for pair in scope["headers"] if pair[0] not in foreign]}
+
+
+def _is_ours(name: bytes, value: bytes) -> bool:
+    key = value.partition(b" ")[2] if name == b"authorization" else value
+    return key.strip().startswith(_OURS)
 
 
 UNKNOWN_PATH = ErrorReply(404, "there is no such path here; POST /v1/chat/completions answers", code="unknown_url")

@@ -1,8 +1,8 @@
-"""The gateway's application: OpenAI's paths, startup and shutdown."""
+"""The gateway's application: OpenAI's and Anthropic's paths, startup and shutdown."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from datetime import datetime
 
@@ -15,6 +15,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from rubrica.errors import RubricaError
 from rubrica.gateway.gateway import Gateway
+from rubrica.gateway.model_names import ModelNames
 from rubrica.server.plans import ServicePlans
 from rubrica.server.service import Service, utc_now
 from rubrica.server.sign_in import Authenticator
@@ -24,27 +25,40 @@ from .admission import GatewaySignIn
 from .allowances import Allowances
 from .completions import Completions
 from .council import GatewayCouncil, council_of
+from .embeddings import EmbeddingsEndpoint
+from .messages_out import MessagesProtocol, told_at
+from .protocol import ChatProtocol, ClientProtocol
 from .refusals import ErrorReply, refusal_of
+from .responses_out import ResponsesProtocol
 
 PREFIXES = ("/v1", "/api/v1")
 """OpenAI's own, and the one that older clients of the gateway use."""
 
-COMPLETIONS = frozenset(f"{prefix}/chat/completions" for prefix in PREFIXES)
+CHAT = "/chat/completions"
+COMPLETIONS = frozenset(prefix + CHAT for prefix in PREFIXES)
+PROTOCOLS: Mapping[str, Callable[[], ClientProtocol]] = {
+    CHAT: ChatProtocol,
+    "/messages": MessagesProtocol,
+    "/responses": ResponsesProtocol,
+}
+"""How answers are asked for, by the path below each prefix."""
 
 
 def create_app(gateway: Gateway, *, clock: Callable[[], datetime] = utc_now) -> ASGIApp:
     """OpenAI's protocol over a gateway, which is started and closed with the application, and so is its council."""
     council = gateway.council = council_of(gateway)
     door = Authenticator(Service(gateway.database, ServicePlans(), clock=clock))
-    completions = Completions(gateway, Allowances(gateway.database, gateway.settings.allowance))
+    allowances = Allowances(gateway.database, gateway.settings.allowance)
+    names = ModelNames.of(gateway.parts.main, gateway.settings.aliases)
+    answering = {path: Completions(gateway, allowances, kind(), names) for path, kind in PROTOCOLS.items()}
     app = Starlette(
-        routes=_routes(completions),
+        routes=_routes(answering, EmbeddingsEndpoint(gateway, allowances).__call__),
         exception_handlers={RubricaError: _answer, HTTPException: _answer, Exception: _answer},
         lifespan=lambda _: _lifespan(gateway, door, council),
     )
     app.router.redirect_slashes = False
-    app.state.gateway = gateway
-    return GatewaySignIn(CompletionsRouter(app, completions), door, clock)
+    app.state.gateway, app.state.allowances, app.state.names = gateway, allowances, names
+    return GatewaySignIn(CompletionsRouter(app, answering[CHAT]), door, clock)
 
 
 class CompletionsRouter:
@@ -61,19 +75,18 @@ class CompletionsRouter:
         await (self._completions if asked else self._app)(scope, receive, send)
 
 
-def _routes(completions: Completions) -> list[BaseRoute]:
-    both: list[BaseRoute] = [
-        Route(prefix + path, endpoint, methods=methods)
-        for prefix in PREFIXES
-        for path, endpoint, methods in (
-            ("/chat/completions", completions, ["POST"]),
-            ("/models", extras.list_models, ["GET"]),
-            ("/models/{model:path}", extras.show_model, ["GET"]),
-            ("/feedback", extras.give_feedback, ["POST"]),
-        )
-    ]
+def _routes(answering: Mapping[str, ASGIApp], embed: Callable[[Request], Awaitable[Response]]) -> list[BaseRoute]:
+    found: list[BaseRoute] = []
+    for prefix in PREFIXES:
+        found += [Route(prefix + path, endpoint, methods=["POST"]) for path, endpoint in answering.items()]
+        found += [
+            Route(f"{prefix}/embeddings", embed, methods=["POST"]),
+            Route(f"{prefix}/models", extras.list_models),
+            Route(f"{prefix}/models/{{model:path}}", extras.show_model),
+            Route(f"{prefix}/feedback", extras.give_feedback, methods=["POST"]),
+        ]
     return [
-        *both,
+        *found,
         Route("/api/gateway/analytics", extras.show_analytics),
         Route("/metrics", extras.show_metrics),
         Route("/healthz", extras.show_health),
@@ -94,10 +107,10 @@ async def _lifespan(gateway: Gateway, door: Authenticator, council: GatewayCounc
 
 
 async def _answer(request: Request, error: Exception) -> Response:
-    trace = str(request.scope["state"].get("trace", ""))
+    trace, path = str(request.scope["state"].get("trace", "")), request.url.path
     if isinstance(error, HTTPException) and error.status_code in (404, 405):
-        return _no_such_path(request, error).response(trace)
-    return refusal_of(error, trace).response(trace)
+        return told_at(path, _no_such_path(request, error), trace)
+    return told_at(path, refusal_of(error, trace), trace)
 
 
 def _no_such_path(request: Request, error: HTTPException) -> ErrorReply:

@@ -1,26 +1,28 @@
-"""``POST /v1/chat/completions``: read, let the gateway answer, and send the answer whole or as a stream."""
+"""Requests for an answer, in any protocol: read, let the gateway answer, and send the answer whole or as a stream."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
+from uuid import UUID
 
 from starlette.requests import ClientDisconnect
 from starlette.types import Message, Receive, Scope, Send
 
-from rubrica.gateway.chat import read_chat
 from rubrica.gateway.controls import read_controls
 from rubrica.gateway.gateway import GONE, Gateway, GatewayAnswer, GatewayRequest
+from rubrica.gateway.model_names import ModelNames
 from rubrica.gateway.upstream import DONE
 from rubrica.workspace.access import Caller, check_action
 
 from .allowances import Allowances
-from .events import KEEP_ALIVE, LAST, chunks, debug_event, with_debug
+from .events import KEEP_ALIVE, LAST, chunks
 from .headers import Headers, headers_of, traced
 from .intake import BodyMemory, BodyShare, meant_for_us, query_of, whole_body
 from .presence import ClientPresence
-from .refusals import refusal_of
+from .protocol import ClientProtocol, ClientRequest
+from .refusals import ErrorReply, refusal_of
 
 JSON = (b"content-type", b"application/json")
 EVENTS: Headers = [
@@ -32,10 +34,11 @@ END: Message = {"type": "http.response.body", "body": b""}
 
 
 class Completions:
-    """The endpoint. Whatever goes wrong is told in OpenAI's shape: as a reply, or within a stream that has begun."""
+    """An endpoint that answers. Whatever goes wrong is told as the protocol tells it, also within a stream that has
+    begun."""
 
-    def __init__(self, gateway: Gateway, allowances: Allowances) -> None:
-        self._gateway, self._allowances = gateway, allowances
+    def __init__(self, gateway: Gateway, allowances: Allowances, protocol: ClientProtocol, names: ModelNames) -> None:
+        self._gateway, self._allowances, self._protocol, self._names = gateway, allowances, protocol, names
         self._presence, self._memory = ClientPresence(), BodyMemory()
         self._most, self._keep_alive = gateway.settings.max_body, gateway.settings.keep_alive
 
@@ -44,40 +47,44 @@ class Completions:
         share = BodyShare(self._memory)
         try:
             try:
-                asked = await self._read(caller, scope, receive, share)
+                request, asked = await self._read(caller, scope, receive, share)
             except ClientDisconnect:
                 return
             except Exception as error:  # noqa: BLE001 - the boundary of a request
                 refusal = refusal_of(error, str(scope["state"]["trace"]))
                 self._gateway.turn_away(scope["state"]["trace"], caller.key_id, refusal.status)
-                await refusal.response(str(scope["state"]["trace"]))(scope, receive, send)
+                await self._tell(refusal, scope["state"]["trace"], send)
                 return
-            work = self._stream(asked, send) if asked.chat.stream else self._whole(asked, send)
+            work = self._stream(request, asked, send) if asked.chat.stream else self._whole(request, asked, send)
             await self._presence.attend(receive, work)
         finally:
             share.release()
 
-    async def _read(self, caller: Caller, scope: Scope, receive: Receive, share: BodyShare) -> GatewayRequest:
+    async def _read(
+        self, caller: Caller, scope: Scope, receive: Receive, share: BodyShare
+    ) -> tuple[ClientRequest, GatewayRequest]:
         at, trace = self._gateway.clock(), scope["state"]["trace"]
         check_action(caller, "asking for a completion")
         allowance = await self._allowances.of(caller.key_id)
-        controls = read_controls(meant_for_us(scope), query_of(scope), allowance)
-        chat = read_chat(await whole_body(scope, receive, self._most, share))
-        return GatewayRequest(chat, controls, allowance, caller.key_id, trace, at)
+        headers, query = meant_for_us(scope), query_of(scope)
+        controls = read_controls(headers, query, allowance)
+        request = self._protocol.read(await whole_body(scope, receive, self._most, share), str(caller.key_id))
+        chat, chosen = self._names.resolve(request.chat, allowance)
+        if chosen:
+            controls = read_controls({**chosen, **headers}, query, allowance)
+        return request, GatewayRequest(chat, controls, allowance, caller.key_id, trace, at)
 
-    async def _whole(self, asked: GatewayRequest, send: Send) -> None:
+    async def _whole(self, request: ClientRequest, asked: GatewayRequest, send: Send) -> None:
         try:
             answered = await self._gateway.answer(asked)
-            body, block = answered.completion.raw, answered.debug()
-            if block is not None:
-                body = with_debug(body, block)
+            body = request.whole(answered)
         except Exception as error:  # noqa: BLE001 - the boundary of a request
             await self._refuse(asked, error, send)
             return
         await send(_start([JSON, (b"content-length", b"%d" % len(body)), *headers_of(answered)]))
         await send({"type": "http.response.body", "body": body})
 
-    async def _stream(self, asked: GatewayRequest, send: Send) -> None:
+    async def _stream(self, request: ClientRequest, asked: GatewayRequest, send: Send) -> None:
         """Events as soon as there are any; signs of life until then, once the client has waited for a while."""
         work = asyncio.ensure_future(self._gateway.answer(asked))
         begun = False
@@ -91,41 +98,46 @@ class Completions:
             if not begun:
                 await send(_start([*EVENTS, *headers_of(answered)]))
                 begun = True
-            async with aclosing(self._events(answered)) as events:
+            async with aclosing(self._events(request, answered)) as events:
                 async for event in events:
                     await send(_part(event))
             await send(END)
         except Exception as error:  # noqa: BLE001 - the boundary of a request
-            await self._refuse(asked, error, send, begun=begun)
+            await self._refuse(asked, error, send, request if begun else None)
         finally:
             await self._leave(asked, work)
 
-    async def _events(self, answered: GatewayAnswer) -> AsyncGenerator[bytes, None]:
-        """All events of an answer. A debug block stands just before the last."""
+    async def _events(self, request: ClientRequest, answered: GatewayAnswer) -> AsyncGenerator[bytes, None]:
+        """All events of an answer."""
         last = LAST
         if answered.live:
             async with aclosing(self._gateway.follow(answered)) as events:
                 async for event in events:
                     if event.startswith(DONE):
                         last = event
-                    else:
-                        yield event
+                    elif told := request.part(event):
+                        yield told
         else:
-            yield b"".join(chunks(answered.completion, usage=answered.asked.chat.wants_usage))
-        block = answered.debug()
-        yield last if block is None else debug_event(str(answered.trace), answered.model, block) + last
+            yield request.part(b"".join(chunks(answered.completion, usage=answered.asked.chat.wants_usage)))
+        yield request.end(answered, last)
 
-    async def _refuse(self, asked: GatewayRequest, error: Exception, send: Send, *, begun: bool = False) -> None:
+    async def _refuse(
+        self, asked: GatewayRequest, error: Exception, send: Send, begun: ClientRequest | None = None
+    ) -> None:
         refusal = refusal_of(error, str(asked.trace))
         self._gateway.fail(asked, refusal.status)
-        if begun:
-            await send(_part(refusal.event))
+        if begun is not None:
+            await send(_part(begun.broken(refusal)))
             await send(END)
             return
+        await self._tell(refusal, asked.trace, send)
+
+    async def _tell(self, refusal: ErrorReply, trace: UUID, send: Send) -> None:
+        body = self._protocol.error(refusal)
         headers = [JSON, *((name.encode(), value.encode()) for name, value in refusal.headers.items())]
-        headers += [(b"content-length", b"%d" % len(refusal.body)), *traced(asked.trace)]
+        headers += [(b"content-length", b"%d" % len(body)), *traced(trace)]
         await send(_start(headers, refusal.status))
-        await send({"type": "http.response.body", "body": refusal.body})
+        await send({"type": "http.response.body", "body": body})
 
     async def _leave(self, asked: GatewayRequest, work: asyncio.Future[GatewayAnswer]) -> None:
         """Let nothing go on for a client that has gone, and leave nothing unbooked."""

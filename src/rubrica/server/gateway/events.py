@@ -1,4 +1,4 @@
-"""Server-sent events of OpenAI's protocol: a whole answer as chunks, and what the gateway itself has to say."""
+"""Server-sent events: a whole answer as chunks of a chat completion, chunks read again, and what the gateway says."""
 
 from __future__ import annotations
 
@@ -27,6 +27,48 @@ def event(data: Mapping[str, Any]) -> bytes:
     b'data: {"ok":true}\\n\\n'
     """
     return b"data: " + _encode(data) + b"\n\n"
+
+
+def read_chunks(block: bytes) -> Iterator[dict[str, Any]]:
+    """The chunks that some events of a stream hold.
+
+    >>> list(read_chunks(b'data: {"choices": []}\\n\\n: a comment\\n\\n'))
+    [{'choices': []}]
+    """
+    for line in block.split(b"\n"):
+        if line.startswith(b"data:") and line[5:].strip() != b"[DONE]":
+            yield msgspec.json.decode(line[5:])
+
+
+def one_chunk(raw: bytes) -> dict[str, Any]:
+    """A whole answer as the only chunk of a stream."""
+    whole = msgspec.json.decode(raw)
+    changes = []
+    for choice in whole["choices"][:1]:
+        message = dict(choice.get("message") or {})
+        calls = [{"index": place, **call} for place, call in enumerate(message.get("tool_calls") or ())]
+        finish = choice.get("finish_reason")
+        changes.append({"index": 0, "delta": {**message, "tool_calls": calls}, "finish_reason": finish})
+    return {**whole, "choices": changes}
+
+
+def place_of(call: Mapping[str, Any], current: object) -> object:
+    """Which call of a tool a piece belongs to: by its index or, of servers that send none, by its id.
+
+    >>> place_of({"index": 1}, 0), place_of({"id": "a"}, None), place_of({"function": {"arguments": "{}"}}, "a")
+    (1, 'a', 'a')
+    """
+    place = call.get("index")
+    return place if place is not None else call.get("id") or current
+
+
+def named_event(data: Mapping[str, Any]) -> bytes:
+    """One event that is called as its data says.
+
+    >>> named_event({"type": "ping"})
+    b'event: ping\\ndata: {"type":"ping"}\\n\\n'
+    """
+    return b"event: " + str(data["type"]).encode() + b"\n" + event(data)
 
 
 def chunks(answer: Completion, *, usage: bool) -> Iterator[bytes]:

@@ -15,14 +15,12 @@ from rubrica.errors import InputError, MissingError
 from rubrica.gateway.analytics import LENGTHS, analytics
 from rubrica.gateway.feedback import read_feedback
 from rubrica.gateway.gateway import Gateway
-from rubrica.gateway.names import public_name
+from rubrica.gateway.model_names import AUTO, ITSELF, ModelNames
 from rubrica.store.gateway import add_feedback
 from rubrica.workspace.access import Caller, Role, require
 
+from .allowances import Allowances
 from .intake import whole_body
-
-ITSELF = "rubrica"
-"""The model that stands for the gateway's own choice."""
 
 LONGEST_BODY = 100_000
 RECENT = timedelta(days=7)
@@ -31,17 +29,17 @@ PATIENCE = 2.0
 
 
 async def list_models(request: Request) -> Response:
-    """The models that answer, in OpenAI's shape."""
-    _signed(request, "viewer", "listing models")
-    return _json({"object": "list", "data": [_model(name) for name in _names(_gateway(request))]})
+    """The models that can be asked for, in OpenAI's shape."""
+    names = await _names(request, _signed(request, "viewer", "listing models"))
+    return _json({"object": "list", "data": [_model(name) for name in names]})
 
 
 async def show_model(request: Request) -> Response:
     """One of them."""
-    _signed(request, "viewer", "showing a model")
+    names = await _names(request, _signed(request, "viewer", "showing a model"))
     name = request.path_params["model"]
-    if name not in _names(_gateway(request)):
-        raise MissingError(f"there is no model {name!r} here; any name may be asked for, and {ITSELF!r} answers")
+    if name not in names:
+        raise MissingError(f"there is no model {name!r} here; any name may be asked for, and {AUTO!r} answers")
     return _json(_model(name))
 
 
@@ -93,11 +91,10 @@ def _gateway(request: Request) -> Gateway:
     return cast("Gateway", request.app.state.gateway)
 
 
-def _names(gateway: Gateway) -> Sequence[str]:
-    route = gateway.parts.main
-    tiers = [route.tier0.name, *([route.tier1.name] if route.tier1 is not None else [])]
-    council = [gateway.council.name] if gateway.council is not None else []
-    return list(dict.fromkeys([ITSELF, *map(public_name, tiers), *council]))
+async def _names(request: Request, caller: Caller) -> Sequence[str]:
+    state, gateway = request.app.state, _gateway(request)
+    names = cast("ModelNames", state.names).listed(await cast("Allowances", state.allowances).of(caller.key_id))
+    return [*names, gateway.council.name] if gateway.council is not None else names
 
 
 def _model(name: str) -> dict[str, Any]:

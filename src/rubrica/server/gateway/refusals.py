@@ -26,6 +26,8 @@ from rubrica.server.council_service import CouncilUnavailableError
 from rubrica.server.problems import retry_after
 from rubrica.store.spending import SOON
 
+from .response_memory import UnknownResponseError
+
 LOG = logging.getLogger("rubrica.gateway")
 INTERNAL = "something went wrong here, not with the request; the gateway's log has it under this trace"
 NO_RETRY = {"x-should-retry": "false"}
@@ -56,10 +58,11 @@ class ErrorReply:
     type: str = "invalid_request_error"
     code: str | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
+    param: str | None = None
 
     @property
     def body(self) -> bytes:
-        error = {"message": self.message, "type": self.type, "param": None, "code": self.code}
+        error = {"message": self.message, "type": self.type, "param": self.param, "code": self.code}
         return msgspec.json.encode({"error": error})
 
     @property
@@ -104,6 +107,8 @@ def refusal_of(error: Exception, trace: str = "") -> ErrorReply:
         case StoreError():
             LOG.error("%s: %s", trace, error)
             return ErrorReply(503, "the database cannot be used now (try again)", "server_error", None, retry_after(1))
+        case UnknownResponseError():
+            return ErrorReply(400, str(error), code="previous_response_not_found", param="previous_response_id")
         case InputError() | RubricaError():
             return ErrorReply(400, str(error))
         case HTTPException():

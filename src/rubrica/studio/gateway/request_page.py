@@ -115,7 +115,7 @@ def _grade(found: RequestRecord) -> None:
 def _costs(found: RequestRecord) -> list[list[Cell]]:
     parts: list[tuple[str, float | None, float | None]] = [
         ("Classification", found.classification_usd, found.classification_ms),
-        ("Tier-0", found.tier0_usd, found.tier0_ms),
+        ("Tier-0" if found.tier != "embeddings" else "Embeddings", found.tier0_usd, found.tier0_ms),
         ("Grading", found.grading_usd, found.grading_ms),
         ("Tier-1" if found.tier != "council" else "Council", found.tier1_usd, found.tier1_ms),
     ]

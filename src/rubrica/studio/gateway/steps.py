@@ -33,6 +33,8 @@ def steps_of(record: RequestRecord) -> list[FlowStep]:
     if record.tier == "council" or "council" in failed:
         said = "several models answered and reviewed each other" if "council" not in failed else "gave no answer"
         return [FlowStep("Council", said, _state("council", failed), record.tier1_ms, record.tier1_usd)]
+    if record.tier == "embeddings":
+        return [FlowStep("Embeddings", f"{_model_name(record)} answered", "done", record.total_ms, record.total_usd)]
     found = [
         *_classified(record, failed),
         *_tier_steps(record, "tier-0", failed, record.tier0_ms, record.tier0_usd),
