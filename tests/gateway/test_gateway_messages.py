@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import anthropic
 import pytest
 from gateway_stage import CAPITAL, GOOD, POOR, Reply, Scripted, provided, stage
 from loopback import Loopback
@@ -143,17 +144,16 @@ def test_a_claude_model_behind_it_is_asked_the_same(tmp_path: Path) -> None:
 
 
 def test_the_official_client_drives_it(tmp_path: Path) -> None:
-    anthropic: Any = pytest.importorskip("anthropic")
     with provided(tmp_path, Loopback(GOOD), Loopback(BETTER)) as on:
         client = anthropic.Anthropic(base_url=on.url, api_key="anything", max_retries=0)
-        message = client.messages.create(**asked())
+        message = client.messages.create(**asked(model="auto"))
         assert message.content[0].text == GOOD
         assert message.usage.output_tokens == 5
         with client.messages.stream(**asked(model="tier-1")) as stream:
             assert "".join(stream.text_stream) == BETTER
             assert stream.get_final_message().stop_reason == "end_turn"
         with pytest.raises(anthropic.BadRequestError, match="max_tokens"):
-            client.messages.create(**asked(max_tokens=0))
+            client.messages.create(**asked(model="auto", max_tokens=0))
 
 
 # --- requests ---------------------------------------------------------------------------------------------
