@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
 
 import msgspec
 
 from rubrica.llm.model import Usage
 
+from .deployments import asked_model
 from .flow import Route, RoutedAnswer
 from .grading import Grade
+from .names import public_name, public_names
+from .upstream import Completion, Stream
 
 Price = Callable[[str, Usage], float | None]
 """US dollars for a call to a model by name; None where the price is not known."""
 
 ANY_USAGE = Usage(1000, 1000)
+CLASSIFIER, GRADERS = "classifier", "graders"
+"""In place of models that nobody named."""
 
 
 class RequestBill(msgspec.Struct, frozen=True):
@@ -25,6 +31,7 @@ class RequestBill(msgspec.Struct, frozen=True):
     classification: float | None
     grading: float | None
     baseline: float | None  # tier-1 alone: measured where it answered, else by the tokens of tier-0's answer
+    models: dict[str, float | None] = {}  # what each model was paid
 
     @property
     def total(self) -> float | None:
@@ -45,24 +52,62 @@ class RequestBill(msgspec.Struct, frozen=True):
 
 def bill(routed: RoutedAnswer, route: Route, price: Price) -> RequestBill:
     """The bill of a request whose answer is complete."""
-    used: dict[str, Usage] = {}
+    answers: dict[str, Completion | Stream] = {}
     if routed.passed_over is not None:
-        used["tier-0"] = routed.passed_over.usage
+        answers["tier-0"] = routed.passed_over
     answer = routed.withheld if routed.refused else routed.completion or routed.stream
     if answer is not None:
-        used[routed.tier] = answer.usage
-    tier1 = route.tier1
-    first = _paid(route.tier0.name, used["tier-0"], price) if "tier-0" in used else 0.0
-    second = _paid(tier1.name, used["tier-1"], price) if tier1 is not None and "tier-1" in used else 0.0
-    measured = used.get("tier-1") or used.get("tier-0")
+        answers[routed.tier] = answer
+    parts: list[tuple[str, float | None]] = []
+    paid: dict[str, float | None] = {}
+    for tier, upstream in (("tier-0", route.tier0), ("tier-1", route.tier1)):
+        if upstream is not None and tier in answers:
+            model = asked_model(answers[tier], upstream)
+            paid[tier] = _paid(model, answers[tier].usage, price)
+            parts.append((public_name(model), paid[tier]))
     classified = routed.classified.cost if routed.classified is not None else None
+    classification = 0.0 if classified is None else classified.usd
+    grading = _together(_grading(routed.grade), _grading(routed.second_grade))
+    if classified is not None:
+        parts.append((CLASSIFIER, classification))
+    if judges := _judges(routed.grade, routed.second_grade):
+        parts.append((judges, grading))
     return RequestBill(
-        first,
-        second,
-        0.0 if classified is None else classified.usd,
-        _together(_grading(routed.grade), _grading(routed.second_grade)),
-        None if tier1 is None else 0.0 if measured is None else _paid(tier1.name, measured, price),
+        paid.get("tier-0", 0.0),
+        paid.get("tier-1", 0.0),
+        classification,
+        grading,
+        _baseline(route, answers, price),
+        _by_model(parts),
     )
+
+
+def _baseline(route: Route, answers: Mapping[str, Completion | Stream], price: Price) -> float | None:
+    if route.tier1 is None:
+        return None
+    if "tier-1" in answers:
+        return _paid(asked_model(answers["tier-1"], route.tier1), answers["tier-1"].usage, price)
+    return _paid(route.tier1.name, answers["tier-0"].usage, price) if "tier-0" in answers else 0.0
+
+
+def _by_model(parts: Iterable[tuple[str, float | None]]) -> dict[str, float | None]:
+    """Sums by model; None where one of its parts is not known."""
+    found: dict[str, list[float | None]] = defaultdict(list)
+    for model, usd in parts:
+        found[model].append(usd)
+    return {model: None if None in sums else sum(filter(None, sums)) for model, sums in found.items()}
+
+
+def _judges(*grades: Grade | None) -> str:
+    """Who graded, as one name; empty where no model did, which costs nothing."""
+    names: set[str] = set()
+    for grade in grades:
+        if grade is not None and grade.evaluation is None:
+            names.add(GRADERS)
+        elif grade is not None and grade.evaluation is not None:
+            found = grade.evaluation.dimensions.values()
+            names |= {public_names(result.judge or GRADERS) for result in found if result.source == "llm"}
+    return ", ".join(sorted(names))
 
 
 def _paid(model: str, usage: Usage, price: Price) -> float | None:

@@ -8,16 +8,18 @@ from difflib import get_close_matches
 from typing import Literal, TypeVar, get_args
 
 import msgspec
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import Field, field_validator
 
 from rubrica.errors import DeniedError, InputError
-from rubrica.model.bounds import Label, PositiveNumber
+from rubrica.model.bounds import Label
+
+from .limits import TeamName, UsageLimits
 
 Tier = Literal["tier-0", "tier-1"]
 Debug = Literal["off", "flow", "timing", "full"]
 Control = Literal["debug", "force", "type", "threshold", "grading", "cache", "tiers"]
 PREFIX = "x-sleipner-"
-TOLD = ("trace", "tier", "model", "cost", "savings", "question-type", "score", "degraded", "refused")
+TOLD = ("trace", "tier", "model", "cost", "savings", "question-type", "score", "degraded", "refused", "deployment")
 """What answers tell under the same prefix."""
 
 TIERS: tuple[Tier, ...] = get_args(Tier)
@@ -25,10 +27,8 @@ DEBUGS: tuple[Debug, ...] = get_args(Debug)
 W = TypeVar("W", bound=str)
 
 
-class Allowance(BaseModel):
-    """What the requests of one key may choose, and spend."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
+class Allowance(UsageLimits):
+    """What the requests of one key may choose, spend and use."""
 
     controls: frozenset[Control] = Field(
         frozenset(get_args(Control)) - {"tiers"},
@@ -42,8 +42,8 @@ class Allowance(BaseModel):
         description="what holds where a request says nothing, by the names of the x-sleipner- headers",
         examples=[{"threshold": "90"}],
     )
-    usd_per_day: PositiveNumber | None = Field(
-        None, description="most US dollars a day (UTC); later requests are refused", examples=[5]
+    team: TeamName | None = Field(
+        None, description="whose limits hold too, for all its keys together; one of `teams`", examples=["research"]
     )
 
     @field_validator("choices")

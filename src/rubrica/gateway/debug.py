@@ -9,6 +9,7 @@ from rubrica.model.evaluation import DimensionResult, Evaluation
 
 from .bill import RequestBill
 from .controls import Debug
+from .deployments import asked_model
 from .flow import RoutedAnswer, RouteStep, StepName
 from .grading import Grade
 from .names import public_name
@@ -111,7 +112,7 @@ def _metrics(routed: RoutedAnswer, cost: RequestBill, *, timed: bool) -> dict[st
         "quality_score": round(grade.score, 1) if grade is not None else None,
         "tier_used": routed.tier,
         "question_type": classified.type if classified is not None else None,
-        "model": public_name(routed.upstream.name),
+        "model": public_name(asked_model(routed.completion or routed.stream, routed.upstream)),
         "degraded": routed.degraded or None,
         "cost": _usd(cost.total),
         "cost_by_part": {

@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Self
 
 from rubrica.errors import RubricaError
-from rubrica.llm.budget import Budget
+from rubrica.llm.budget import Budget, Price
 from rubrica.llm.cache import Cached, ReplyCache
 from rubrica.llm.connect import check_keys, connect
 from rubrica.llm.estimate import CostEstimate, EstimatingModel
@@ -43,7 +43,8 @@ class Jury:
 
     With several models, or with repeats, the votes are pooled as the rubric's `judging.pool` says. `warm` asks at the
     temperature of repeats in any case, for a caller that repeats whole evaluations. With `public`, scores name models
-    without where they run, and tell the kinds of their troubles only: for evaluations that others read.
+    without where they run, and tell the kinds of their troubles only: for evaluations that others read. `prices` take
+    the place of the list that comes with Rubrica.
     """
 
     def __init__(
@@ -58,10 +59,11 @@ class Jury:
         seed: int = 0,
         dry: bool = False,
         public: bool = False,
+        prices: Price | None = None,
     ) -> None:
         _check_names(names, record)
         settings = load_settings() if settings is None else settings
-        self._repeats = repeats
+        self._repeats, self._price = repeats, price if prices is None else prices
         self._warm = warm
         self._aliases = {name: alias for alias, name in by_public_name(names).items()} if public else {}
         self._seed = seed  # of the order in which a judge is shown dimensions; 0: as written
@@ -85,7 +87,7 @@ class Jury:
     def _connect(self, names: Sequence[str], settings: Settings, record: Path | None) -> None:
         check_keys(names, settings)
         gates = ProviderLimits()
-        budget = Budget(settings.budget, price) if settings.budget is not None else None
+        budget = Budget(settings.budget, self._price) if settings.budget is not None else None
         for name in names:
             model = connect(name, settings, cache=self.cache, gates=gates, budget=budget)
             if isinstance(model, Cached):
@@ -136,7 +138,7 @@ class Jury:
                 rubric,
                 graded=graded,
                 labels=labels,
-                price=price,
+                price=self._price,
                 fence_source=self._fence,
                 on_unreadable=self._forget.get(name),
             )
@@ -161,7 +163,7 @@ class Jury:
     async def quote(self, rubric: Rubric, context: Context) -> Quote:
         """What judging a context costs at most. Nobody is asked."""
         usages = await usages_of(rubric, context)
-        asked = [quote_usages(name, usages, price) for name in self._models]
+        asked = [quote_usages(name, usages, self._price) for name in self._models]
         return sum(asked, Quote()).times(self._times(rubric))
 
     def _times(self, rubric: Rubric) -> int:
@@ -175,7 +177,7 @@ class Jury:
             seed=self._seed,
             repeat=repeat,
             temperature=REPEAT_TEMPERATURE if warm else 0.0,
-            price=price if alias is None else public_price(price, {alias: name}),
+            price=self._price if alias is None else public_price(self._price, {alias: name}),
             fence_source=self._fence,
             on_unreadable=self._forget.get(name),
         )

@@ -75,6 +75,7 @@ def _routes(completions: Completions) -> list[BaseRoute]:
     return [
         *both,
         Route("/api/gateway/analytics", extras.show_analytics),
+        Route("/api/gateway/spending", extras.show_spending),
         Route("/metrics", extras.show_metrics),
         Route("/healthz", extras.show_health),
         Route("/", extras.show_health),

@@ -13,9 +13,11 @@ from starlette.responses import Response
 from rubrica import __version__
 from rubrica.errors import InputError, MissingError
 from rubrica.gateway.analytics import LENGTHS, analytics
+from rubrica.gateway.deployments import models_of
 from rubrica.gateway.feedback import read_feedback
 from rubrica.gateway.gateway import Gateway
 from rubrica.gateway.names import public_name
+from rubrica.gateway.spend_report import spend_report
 from rubrica.store.gateway import add_feedback
 from rubrica.workspace.access import Caller, Role, require
 
@@ -72,6 +74,15 @@ async def show_analytics(request: Request) -> Response:
     return _json(found)
 
 
+async def show_spending(request: Request) -> Response:
+    """What was spent, by day, key, team and model: in the last week, unless `since` and `until` say otherwise."""
+    caller, gateway = _signed(request, "viewer", "reading what was spent"), _gateway(request)
+    until = _moment(request.query_params.get("until"), "until") or gateway.clock()
+    since = _moment(request.query_params.get("since"), "since") or until - RECENT
+    await gateway.written(PATIENCE)
+    return _json(await gateway.database.read(spend_report, since, until, caller))
+
+
 async def show_metrics(request: Request) -> Response:
     """The counters, for Prometheus."""
     _signed(request, "viewer", "reading metrics")
@@ -95,7 +106,7 @@ def _gateway(request: Request) -> Gateway:
 
 def _names(gateway: Gateway) -> Sequence[str]:
     route = gateway.parts.main
-    tiers = [route.tier0.name, *([route.tier1.name] if route.tier1 is not None else [])]
+    tiers = models_of(route.tier0, route.tier1)
     council = [gateway.council.name] if gateway.council is not None else []
     return list(dict.fromkeys([ITSELF, *map(public_name, tiers), *council]))
 
