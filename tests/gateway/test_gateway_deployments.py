@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -265,3 +266,17 @@ def test_a_deployment_that_cannot_be_read_is_named_with_its_place() -> None:
     assert "did you mean weight?" in str(told.value)
     with pytest.raises(RubricaError, match="tier1"):
         settings_from_text("tier1: []")
+
+
+# --- graders by question type -----------------------------------------------------------------------------
+
+
+def test_a_question_type_has_a_grader_of_its_own(tmp_path: Path) -> None:
+    for name in ("usual", "own"):
+        line = {"error": "rejected", "message": f"the {name} grader refuses"}
+        (tmp_path / f"{name}.jsonl").write_text(json.dumps(line) + "\n")
+    usual, own = (f"scripted:{tmp_path}/{name}.jsonl" for name in ("usual", "own"))
+    with stage(tmp_path, Scripted(MINI), Scripted(BIG), grader=[usual], grading={"graders": {"TECHNICAL": own}}) as on:
+        for kind, name in (("FACTUAL", "usual"), ("TECHNICAL", "own")):
+            told = json.dumps(on.ask(**{"x-sleipner-type": kind, "x-sleipner-debug": "full"}).debug)
+            assert [f"the {one} grader refuses" in told for one in ("usual", "own")] == [name == "usual", name == "own"]

@@ -207,6 +207,7 @@ def _banner(url: str, settings: GatewaySettings, models: Settings, place: str, *
         "serving": f"{url}/v1 (and /api/v1), for any OpenAI client",
         "tier-0": shown_tier(settings.tier0) + (" (the embedded model)" if settings.tier0 == "local:" else ""),
         "tier-1": shown_tier(settings.tier1 or "none: what does not pass is marked as degraded (--tier1 MODEL)"),
+        **({"between": "; ".join(map(shown_tier, settings.middle))} if settings.middle else {}),
         "grader": ", ".join(settings.grader) or "none: graded offline, by what can be counted (--grader MODEL)",
         "classifier": f"offline, then {settings.classifier.model}" if settings.classifier.model else "offline",
         "council": _council(settings.council),

@@ -87,7 +87,7 @@ class AnswerReuse:
 
     def _chosen(self, chat: Chat, controls: Controls, route: Route, owner: str) -> str:
         """Whatever else an answer depends on: models, rubric, and what the request chose."""
-        models = [*models_of(route.tier0), "", *models_of(route.tier1)]
+        models = [*models_of(route.tier0), "", *models_of(*route.middle.upstreams), "", *models_of(route.tier1)]
         parts = [*models, route.grader.rubric.hash, *map(str, _choices(controls))]
         if not self._shared:
             parts.append(owner)  # that an answer is there would tell one key what another asked

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
@@ -13,7 +13,7 @@ from .deployments import asked_model
 from .flow import Route, RoutedAnswer
 from .grading import Grade
 from .names import public_name, public_names
-from .upstream import Completion, Stream
+from .upstream import Completion, Stream, Upstream
 
 Price = Callable[[str, Usage], float | None]
 """US dollars for a call to a model by name; None where the price is not known."""
@@ -52,42 +52,58 @@ class RequestBill(msgspec.Struct, frozen=True):
 
 def bill(routed: RoutedAnswer, route: Route, price: Price) -> RequestBill:
     """The bill of a request whose answer is complete."""
-    answers: dict[str, Completion | Stream] = {}
-    if routed.passed_over is not None:
-        answers["tier-0"] = routed.passed_over
-    answer = routed.withheld if routed.refused else routed.completion or routed.stream
-    if answer is not None:
-        answers[routed.tier] = answer
+    asked = _asked(routed, route)
     parts: list[tuple[str, float | None]] = []
-    paid: dict[str, float | None] = {}
-    for tier, upstream in (("tier-0", route.tier0), ("tier-1", route.tier1)):
-        if upstream is not None and tier in answers:
-            model = asked_model(answers[tier], upstream)
-            paid[tier] = _paid(model, answers[tier].usage, price)
-            parts.append((public_name(model), paid[tier]))
+    first: float | None = 0.0
+    above: float | None = 0.0
+    for tier, upstream, answer in asked:
+        model = asked_model(answer, upstream)
+        usd = _paid(model, answer.usage, price)
+        parts.append((public_name(model), usd))
+        if tier == "tier-0":
+            first = _together(first, usd)
+        else:
+            above = _together(above, usd)
     classified = routed.classified.cost if routed.classified is not None else None
     classification = 0.0 if classified is None else classified.usd
-    grading = _together(_grading(routed.grade), _grading(routed.second_grade))
+    grades = [routed.grade, routed.second_grade, *(one.grade for one in routed.tries)]
+    grading: float | None = 0.0
+    for grade in grades:
+        grading = _together(grading, _grading(grade))
     if classified is not None:
         parts.append((CLASSIFIER, classification))
-    if judges := _judges(routed.grade, routed.second_grade):
+    if judges := _judges(*grades):
         parts.append((judges, grading))
     return RequestBill(
-        paid.get("tier-0", 0.0),
-        paid.get("tier-1", 0.0),
+        first,
+        above,
         classification,
         grading,
-        _baseline(route, answers, price),
+        _baseline(route, asked, price),
         _by_model(parts),
     )
 
 
-def _baseline(route: Route, answers: Mapping[str, Completion | Stream], price: Price) -> float | None:
+def _asked(routed: RoutedAnswer, route: Route) -> list[tuple[str, Upstream, Completion | Stream]]:
+    """Every answer that was paid for, with its tier, in the order they were asked for."""
+    found: list[tuple[str, Upstream, Completion | Stream]] = []
+    if routed.passed_over is not None:
+        found.append(("tier-0", route.tier0, routed.passed_over))
+    found += [(one.tier, one.upstream, one.answer) for one in routed.tries if one.answer is not None]
+    answer = routed.withheld if routed.refused else routed.completion or routed.stream
+    upstream = route.tier(routed.tier)
+    if answer is not None and upstream is not None and all(answer is not one for _, _, one in found):
+        found.append((routed.tier, upstream, answer))
+    return found
+
+
+def _baseline(route: Route, asked: Sequence[tuple[str, Upstream, Completion | Stream]], price: Price) -> float | None:
     if route.tier1 is None:
         return None
-    if "tier-1" in answers:
-        return _paid(asked_model(answers["tier-1"], route.tier1), answers["tier-1"].usage, price)
-    return _paid(route.tier1.name, answers["tier-0"].usage, price) if "tier-0" in answers else 0.0
+    if not asked:
+        return 0.0
+    tier, _, answer = asked[-1]
+    return _paid(asked_model(answer, route.tier1) if tier == route.last else route.tier1.name, answer.usage, price)
 
 
 def _by_model(parts: Iterable[tuple[str, float | None]]) -> dict[str, float | None]:

@@ -23,7 +23,7 @@ def check_settings(settings: GatewaySettings, models: Settings, prices: Price, r
 
 
 def _problems(settings: GatewaySettings, models: Settings, prices: Price, rubric: Rubric) -> Iterator[str]:
-    for tier in (settings.tier0, settings.tier1):
+    for tier in (settings.tier0, *settings.middle, settings.tier1):
         for one in tier if isinstance(tier, tuple) else ():
             try:
                 deployed_settings(one, models)
@@ -47,7 +47,8 @@ def _problems(settings: GatewaySettings, models: Settings, prices: Price, rubric
 
 def _with_shared_keys(settings: GatewaySettings) -> list[str]:
     """The models that are asked with the key of their provider."""
-    tiers = [one for tier in (settings.tier0, settings.tier1) if isinstance(tier, tuple) for one in tier]
+    every = (settings.tier0, *settings.middle, settings.tier1)
+    tiers = [one for tier in every if isinstance(tier, tuple) for one in tier]
     apart = {one.model for one in tiers if _has_own_key(one)} - {one.model for one in tiers if not _has_own_key(one)}
     return [name for name in settings.models if name not in apart]
 

@@ -15,7 +15,7 @@ from rubrica.model.bounds import Label
 
 from .limits import TeamName, UsageLimits
 
-Tier = Literal["tier-0", "tier-1"]
+Tier = Literal["tier-0", "tier-1", "tier-2", "tier-3", "tier-4", "tier-5", "tier-6", "tier-7"]
 Debug = Literal["off", "flow", "timing", "full"]
 Control = Literal["debug", "force", "type", "threshold", "grading", "cache", "tiers"]
 PREFIX = "x-sleipner-"
@@ -87,10 +87,10 @@ def read_controls(headers: Mapping[str, str], query: Mapping[str, str], allowanc
 
     >>> read_controls({"x-sleipner-debug": "full"}, {}, Allowance()).debug
     'full'
-    >>> read_controls({"x-sleipner-force": "tier-2"}, {}, Allowance())
+    >>> read_controls({"x-sleipner-grading": "maybe"}, {}, Allowance())
     Traceback (most recent call last):
         ...
-    rubrica.errors.InputError: x-sleipner-force: 'tier-2' is none of tier-0, tier-1
+    rubrica.errors.InputError: x-sleipner-grading: 'maybe' is none of on, off
     """
     asked = {name[len(PREFIX) :]: value for name, value in headers.items() if name.startswith(PREFIX)}
     if not asked.keys() <= _KEYS.keys():

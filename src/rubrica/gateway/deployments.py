@@ -28,6 +28,9 @@ PROBE = {"messages": [{"role": "user", "content": "Say yes."}], "max_tokens": 1}
 PROBED = 20.0
 """Seconds within which a deployment that is back has answered the small request."""
 
+EARLY = 0.02
+"""Seconds before the end of its rest that a deployment is asked: before anybody else does."""
+
 FIRST_PAUSE = 0.25
 """Seconds before all are asked once more; then twice as long."""
 
@@ -96,15 +99,16 @@ class DeploymentPool:
 
     async def _ask(self, ask: Callable[[Upstream], Awaitable[T]]) -> tuple[Deployment, T]:
         """The first answer there is, and who gave it: it counts as in flight until the caller says otherwise."""
-        left: list[Deployment] = []
+        left = list(self.deployments)
         last = ModelError("timeout", f"{self.name}: no deployment answered within {self._seconds or 0:g} s")
         try:
             async with asyncio.timeout(self._seconds):
                 for number in range(self._attempts):
                     if not left:
-                        if number:
-                            await asyncio.sleep(FIRST_PAUSE * 2 ** (number // len(self.deployments) - 1))
-                        left = list(self.deployments)
+                        await asyncio.sleep(FIRST_PAUSE * 2 ** (number // len(self.deployments) - 1))
+                        left = self._awake(self.deployments)
+                    if not left:
+                        break  # all have to rest
                     one = self.choose(left)
                     left.remove(one)
                     try:
@@ -131,10 +135,13 @@ class DeploymentPool:
         one.failed, one.resting_until = 0, 0.0
         return answer
 
+    def _awake(self, among: Sequence[Deployment]) -> list[Deployment]:
+        now = self._clock()
+        return [one for one in among if one.resting_until <= now]
+
     def choose(self, among: Sequence[Deployment]) -> Deployment:
         """Who is asked next. Where all are resting, whoever has rested longest."""
-        now = self._clock()
-        awake = [one for one in among if one.resting_until <= now]
+        awake = self._awake(among)
         if not awake:
             return min(among, key=lambda one: one.resting_until)
         first = min(one.order for one in awake)
@@ -169,7 +176,7 @@ class DeploymentPool:
         """Ask each deployment that rests, once it has rested, until all are back."""
         while resting := [one for one in self.deployments if one.resting_until > self._clock()]:
             one = min(resting, key=lambda one: one.resting_until)
-            await asyncio.sleep(max(0.0, one.resting_until - self._clock() - PROBED / 1000))
+            await asyncio.sleep(max(0.0, one.resting_until - self._clock() - EARLY))
             one.resting_until += PROBED + 1  # nobody else asks it meanwhile
             try:
                 async with asyncio.timeout(PROBED):

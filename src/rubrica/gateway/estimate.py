@@ -60,7 +60,8 @@ class CostEstimator:
     def request(self, chat: Chat, controls: Controls, route: Route) -> CostCeiling:
         """Of answering a request: both tiers, for either may have to, and judging in between."""
         used = Usage(prompt_tokens(chat), self._answered(chat))
-        tiers = [self._tier(tier, used) for tier in (route.tier0, route.tier1) if tier is not None]
+        every = (route.tier0, *route.middle.upstreams, route.tier1)
+        tiers = [self._tier(tier, used) for tier in every if tier is not None]
         if controls.force is not None or not controls.grading or chat.ungradable:
             return CostCeiling(max(tiers), 0.0)
         classifying = 0.0
@@ -68,6 +69,7 @@ class CostEstimator:
             shown = Usage(2 * TYPE_CHARACTERS + QUESTION_TOKENS, TYPE_TOKENS)
             classifying = ATTEMPTS * self._usd(self.classifier, shown)
         graded = 2 if route.tier1 is not None and not route.sends_unsafe else 1  # where a gate vetoes the first answer
+        graded += len(route.middle.upstreams)
         return CostCeiling(sum(tiers), classifying + graded * self._grading(chat, route))
 
     def comparison(self, chat: Chat, route: Route) -> CostCeiling:

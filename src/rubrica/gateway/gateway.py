@@ -218,7 +218,7 @@ class Gateway:
             asked.routed = RoutedAnswer("tier-0", route.tier0)
             return await route(chat, controls, asked.routed)
         judges = self.settings.judges if controls.grading and controls.force is None else ()
-        self._check_priced([*models_of(route.tier0, route.tier1), *judges])
+        self._check_priced([*models_of(route.tier0, *route.middle.upstreams, route.tier1), *judges])
         most = self._estimator.request(chat, controls, route)
         asked.reservation = await self.spending.reserve(asked.key_id, asked.allowance, most.total)
         asked.routed = RoutedAnswer("tier-0", route.tier0)
@@ -366,9 +366,10 @@ def _tokens_used(asked: GatewayRequest, exchange: HttpExchange) -> int:
     if asked.routed is None or exchange.cached:
         return 0
     answer = asked.routed.withheld or asked.routed.completion or asked.routed.stream
-    if answer is None or exchange.status == GONE:
-        return asked.counted.tokens if asked.counted is not None else 0
-    return answer.usage.input_tokens + answer.usage.output_tokens
+    if answer is None and exchange.status != GONE:
+        return 0
+    used = answer.usage.input_tokens + answer.usage.output_tokens if answer is not None else 0
+    return used or (asked.counted.tokens if asked.counted is not None else 0)
 
 
 def _exchange(

@@ -31,6 +31,7 @@ from .flow import Route
 from .grading import Grader
 from .learned_gate.holder import GateHolder
 from .learned_gate.learn import GateTerms
+from .middle_tiers import MiddleTiers
 from .prices import prices_of
 from .settings import EMBEDDED, GatewaySettings, GradingSettings, PatienceSettings
 from .type_judges import GraderJuries
@@ -210,6 +211,9 @@ def _route(settings: GatewaySettings, models: GatewayModels, rubric: Rubric, gra
         GateHolder(terms, gate.every) if terms is not None else None,
         _measurer(settings, models, rubric, graders),
         made_for(settings, rubric),
+        MiddleTiers(
+            tuple(models.tier(one, settings.patience.tier0, settings.cooldown) for one in settings.middle),
+        ),
     )
 
 
@@ -233,6 +237,8 @@ def _measurer(settings: GatewaySettings, models: GatewayModels, rubric: Rubric, 
 def made_for(settings: GatewaySettings, rubric: Rubric) -> str:
     """A digest of all that changes what a comparison teaches: other models or thresholds make it worthless."""
     named: tuple[object, ...] = (settings.tier0, settings.tier1, settings.grader, settings.shadow.grader, rubric.hash)
+    if settings.middle:
+        named = (*named, settings.middle)
     if settings.grading.graders:
         named = (*named, sorted(settings.grading.graders.items()))
     return hashlib.sha256(repr(named).encode()).hexdigest()[:16]

@@ -6,7 +6,7 @@ import asyncio
 import logging
 import math
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 from rubrica.errors import StoreError
@@ -25,6 +25,9 @@ from .limits import UsageLimits
 from .spending import key_account, team_account
 
 LOG = logging.getLogger("rubrica.gateway")
+FORGOTTEN = timedelta(hours=1)
+"""Between two times that minutes are dropped which are past."""
+
 LINGER = 0.1
 """Seconds to wait for more to settle along with the first."""
 
@@ -41,6 +44,7 @@ class RateLimits:
         self._database, self._teams, self._clock = database, teams, clock
         self._ended: list[tuple[CountedRequest, int]] = []  # with what was used, not settled yet
         self._settling: asyncio.Task[None] | None = None
+        self._forgotten = clock()  # when minutes that are past were dropped
 
     def limited(self, allowance: Allowance) -> bool:
         """Whether there is a limit for requests with this allowance."""
@@ -79,6 +83,9 @@ class RateLimits:
         await asyncio.sleep(LINGER)
         try:
             await self._settle()
+            if self._clock() - self._forgotten >= FORGOTTEN:
+                self._forgotten = self._clock()
+                await self._database.write(forget_minutes, self._forgotten)
         except StoreError as error:
             LOG.warning("what requests used of their minute could not be written, and is tried again: %s", error)
 

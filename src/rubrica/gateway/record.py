@@ -23,7 +23,7 @@ from rubrica.text.pii import mask
 
 from .bill import RequestBill
 from .chat import Chat
-from .controls import Controls
+from .controls import TIERS, Controls
 from .deployments import asked_model, deployment_of
 from .experiment import conversation_opening
 from .flow import RoutedAnswer, RouteStep
@@ -141,7 +141,8 @@ def _degraded(routed: RoutedAnswer) -> Degraded:
     if routed.refused:
         return "unsafe"
     failed = {step.name for step in routed.steps if step.status == "failed"}
-    return "tier-1 failed" if "tier-1" in failed else "tier-0 failed" if "tier-0" in failed else "no tier-1"
+    above = any(name in failed for name in TIERS[1:])
+    return "tier-1 failed" if above else "tier-0 failed" if "tier-0" in failed else "no tier-1"
 
 
 def _costs(cost: RequestBill | None, cached: Cached) -> dict[str, Any]:
@@ -185,7 +186,8 @@ def _dimensions(evaluation: Evaluation) -> Mapping[str, GradedDimension]:
     }
 
 
-_TIMES = {"tier-0": "tier0_ms", "tier-1": "tier1_ms", "classification": "classification_ms", "grading": "grading_ms"}
+_TIMES = {"tier-0": "tier0_ms", "classification": "classification_ms", "grading": "grading_ms"}
+_TIMES |= dict.fromkeys(TIERS[1:], "tier1_ms")
 
 
 def _times(steps: list[RouteStep]) -> dict[str, float]:
@@ -205,9 +207,9 @@ def _tokens(routed: RoutedAnswer) -> dict[str, int]:
         parts.append(routed.passed_over.usage)
     if routed.withheld is not None:
         parts.append(routed.withheld.usage)
-    parts += [
-        grade.cost for grade in (routed.grade, routed.second_grade) if grade is not None and grade.cost is not None
-    ]
+    parts += [one.answer.usage for one in routed.tries if one.answer is not None and one.answer is not answer]
+    grades = (routed.grade, routed.second_grade, *(one.grade for one in routed.tries))
+    parts += [grade.cost for grade in grades if grade is not None and grade.cost is not None]
     if routed.classified is not None and routed.classified.cost is not None:
         parts.append(routed.classified.cost)
     return {

@@ -6,6 +6,7 @@ from difflib import get_close_matches
 from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -21,8 +22,8 @@ from rubrica.engine.document import read_document
 from rubrica.errors import Problem, RubricError
 from rubrica.model.bounds import MOST_JUDGES, Label, Number, PositiveNumber
 
-from .controls import Allowance
-from .deployment_settings import MOST_DEPLOYMENTS, CooldownSettings, DeploymentSettings, tier_models
+from .controls import TIERS, Allowance
+from .deployment_settings import MOST_DEPLOYMENTS, CooldownSettings, DeploymentSettings, TierModels, tier_models
 from .limits import DollarLimits, ModelPrice, TeamName, UsageLimits
 
 Seconds = Annotated[float, Field(gt=0, le=3600)]
@@ -36,10 +37,18 @@ def _several(value: object) -> object:
     return (value,) if isinstance(value, str) else value
 
 
+def _not_empty(deployments: tuple[DeploymentSettings, ...]) -> tuple[DeploymentSettings, ...]:
+    if not deployments:
+        raise ValueError("a tier has at least one deployment")
+    return deployments
+
+
 _ONE, _SEVERAL = "one model", "deployments"
 TierChoice = Annotated[
     Annotated[ModelName, Tag(_ONE)]
-    | Annotated[tuple[DeploymentSettings, ...], Field(min_length=1, max_length=MOST_DEPLOYMENTS), Tag(_SEVERAL)],
+    | Annotated[
+        tuple[DeploymentSettings, ...], Field(max_length=MOST_DEPLOYMENTS), AfterValidator(_not_empty), Tag(_SEVERAL)
+    ],
     Discriminator(lambda value: _SEVERAL if isinstance(value, list | tuple) else _ONE),
 ]
 """One model, or several that stand in for each other."""
@@ -239,6 +248,13 @@ class GatewaySettings(_Part):
         description="the better model, or a list; left out: there is none to escalate to",
         examples=["anthropic:claude-sonnet-4-5"],
     )
+    tiers: tuple[TierChoice, ...] = Field(
+        (),
+        max_length=len(TIERS),
+        description="in place of tier0 and tier1: any number, the cheapest first. Each is graded; the last answers "
+        "what none of them does",
+        examples=[["openai:gpt-4o-mini", "anthropic:claude-haiku-4-5", "anthropic:claude-sonnet-4-5"]],
+    )
     grader: Annotated[tuple[ModelName, ...], BeforeValidator(_several)] = Field(
         (),
         max_length=MOST_JUDGES,
@@ -275,9 +291,28 @@ class GatewaySettings(_Part):
     keep_alive: Seconds = Field(10.0, description="seconds between signs of life while a stream waits for its grade")
 
     @property
+    def middle(self) -> tuple[TierModels, ...]:
+        """The tiers between tier0 and tier1, which are the first and the last."""
+        return self.tiers[1:-1]
+
+    @model_validator(mode="before")
+    @classmethod
+    def _first_and_last(cls, data: Any) -> Any:
+        """With `tiers`, the first is tier0 and the last tier1."""
+        tiers = data.get("tiers") if isinstance(data, dict) else None
+        if not tiers or not isinstance(tiers, list | tuple):
+            return data
+        if data.get("tier0") is not None or data.get("tier1") is not None:
+            raise ValueError("tiers stands in place of tier0 and tier1: leave those out")
+        if len(tiers) < 2:
+            raise ValueError("tiers has at least two; tier0 is for one alone")
+        return {**data, "tier0": tiers[0], "tier1": tiers[-1]}
+
+    @property
     def models(self) -> list[str]:
         """Every model that is named here, but for the council's."""
-        return list(dict.fromkeys([*tier_models(self.tier0, self.tier1), *self.judges, *self.shadow.grader]))
+        tiers = tier_models(self.tier0, *self.middle, self.tier1)
+        return list(dict.fromkeys([*tiers, *self.judges, *self.shadow.grader]))
 
     @property
     def judges(self) -> list[str]:
@@ -317,7 +352,11 @@ def settings_from_text(text: str, file: str | None = None) -> GatewaySettings:
     try:
         return GatewaySettings.model_validate(_drop_empty(document.data))
     except ValidationError as error:
-        faults = [Problem(_fault_message(fault), _place(fault), fix=_fix(fault)) for fault in error.errors()]
+        faults = [
+            Problem(_fault_message(fault), _place(fault), fix=_fix(fault))
+            for fault in error.errors()
+            if not fault["loc"] or fault["loc"][0] in document.data  # not what `tiers` tells already
+        ]
         raise RubricError([document.place(fault) for fault in faults]) from None
 
 

@@ -123,7 +123,7 @@ class Shadow:
         first, failed = await _answer_of("tier-0", routed, route.tier0, chat, paid)
         if first is None:
             return TierComparison(record.trace, failure=failed, usd=paid.usd)
-        second, failed = await _answer_of("tier-1", routed, route.tier1, chat, paid)
+        second, failed = await _answer_of(route.last, routed, route.tier1, chat, paid)
         if second is None:
             return TierComparison(record.trace, failure=failed, usd=paid.usd)
         asked = (chat, record.question_type or "")
@@ -174,7 +174,7 @@ async def _answer_of(
         try:
             found = await upstream.complete(_without_streaming(chat))
         except ModelError:
-            return None, "tier-1 failed" if tier == "tier-1" else "tier-0 failed"
+            return None, "tier-0 failed" if tier == "tier-0" else "tier-1 failed"
         paid.add(paid.price(asked_model(found, upstream), found.usage))
     return (found, "") if found is not None and found.text.strip() else (None, "not gradable")
 

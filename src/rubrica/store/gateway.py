@@ -22,7 +22,7 @@ from rubrica.errors import MissingError
 from .columns import new_id
 from .tables import api_keys, gateway_feedback, gateway_requests, gateway_texts
 
-Tier = Literal["tier-0", "tier-1", "council"]
+Tier = Literal["tier-0", "tier-1", "tier-2", "tier-3", "tier-4", "tier-5", "tier-6", "tier-7", "council"]
 Cached = Literal["", "exact", "semantic"]
 Degraded = Literal["", "tier-0 failed", "tier-1 failed", "no tier-1", "unsafe"]
 Uncompared = Literal["", "tier-0 failed", "tier-1 failed", "not gradable", "not graded"]
@@ -79,7 +79,7 @@ class RequestRecord(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     variance: float | None = None
     dimension_scores: Mapping[str, GradedDimension] | None = None
     tier0_usd: float | None = None
-    tier1_usd: float | None = None
+    tier1_usd: float | None = None  # all tiers above tier-0
     classification_usd: float | None = None
     grading_usd: float | None = None
     total_usd: float | None = None

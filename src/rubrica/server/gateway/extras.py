@@ -106,7 +106,7 @@ def _gateway(request: Request) -> Gateway:
 
 def _names(gateway: Gateway) -> Sequence[str]:
     route = gateway.parts.main
-    tiers = models_of(route.tier0, route.tier1)
+    tiers = models_of(route.tier0, *route.middle.upstreams, route.tier1)
     council = [gateway.council.name] if gateway.council is not None else []
     return list(dict.fromkeys([ITSELF, *map(public_name, tiers), *council]))
 
