@@ -78,9 +78,23 @@ def test_any_tier_can_be_forced_and_no_other(tmp_path: Path) -> None:
         assert (refused.status, "none of tier-0, tier-1, tier-2" in refused.json["error"]["message"]) == (400, True)
 
 
+def test_calls_of_tools_go_straight_to_the_last_tier(tmp_path: Path) -> None:
+    call = {"id": "1", "type": "function", "function": {"name": "find", "arguments": "{}"}}
+    calls = {"role": "assistant", "content": None, "tool_calls": [call]}
+    middle = Scripted(MIDDLE)
+    models = [Scripted(CHEAP, calls), middle, Scripted(BEST, calls)]
+    with stage(tmp_path, *models, tiers=[CHEAP, MIDDLE, BEST], tier0=None, tier1=None) as on:
+        assert on.ask().headers["x-sleipner-tier"] == "tier-2"
+    assert not middle.asked
+
+
 @pytest.mark.parametrize(
     ("text", "told"),
     [
+        (
+            "tiers: ['local:', 'local:', 'local:']\nshadow: {share: 0.1}\nlearned_gate: {points: 1}",
+            "learned_gate promises what it measures",
+        ),
         ("tiers: ['local:', 'local:']\ntier1: 'local:'", "tiers stands in place of tier0 and tier1"),
         ("tiers: ['local:']", "tiers has at least two"),
         ("tiers: ['local:', [{model: 'local:', wight: 1}]]", "did you mean weight?"),

@@ -144,8 +144,8 @@ class Route:
             reason = f"scores end at {out_of:g}" if known else f"{self.grader.rubric.name} has no question types"
             raise InputError(f"{PREFIX}threshold: {controls.threshold:g} cannot be set: {reason}")
 
-        tiers = ("tier-0", *(one for one in TIERS if "tier-1" <= one <= self.last))
-        if controls.force is not None and controls.force not in tiers:
+        if controls.force is not None and controls.force > self.last:
+            tiers = TIERS[: TIERS.index(self.last) + 1]
             raise InputError(f"{PREFIX}force: {controls.force!r} is none of {', '.join(tiers)}")
 
     @property
@@ -277,7 +277,8 @@ class Route:
     ) -> RoutedAnswer:
         """Ask tier-1, after those between; without an answer from it, tier-0's is better than none."""
         routed.passed_over = first if isinstance(first, Completion) else None
-        if self.middle:
+        gradable = isinstance(first, ModelError) or bool(first.text.strip())
+        if self.middle and gradable:
             routed.steps.append(RouteStep("decision", "complete", f"escalated: {why}"))
             if await self._climb(routed, chat):
                 return routed
@@ -306,8 +307,8 @@ class Route:
 
     async def _climb(self, routed: RoutedAnswer, chat: Chat) -> bool:
         """Ask the tiers between, until the answer of one passes; whether it did."""
-        kind = routed.classified.type if routed.classified is not None else (await self.classifier(chat)).type
-        asked = TierQuestion(chat, _without_streaming(chat.body), kind, routed.threshold)
+        found = routed.classified = routed.classified or await self.classifier(chat)
+        asked = TierQuestion(chat, _without_streaming(chat.body), found.type, routed.threshold)
         async with aclosing(self.middle.tries(asked, self.grader)) as tries:
             async for one in tries:
                 routed.tries.append(one)
