@@ -316,6 +316,7 @@ GATEWAY = [
     )
 ] + [
     Row("GET", "/api/gateway/analytics", {}, None, READ_PUBLIC),
+    Row("GET", "/api/gateway/spending", {}, None, READ_PUBLIC),
     Row("GET", "/metrics", {}, None, READ_PUBLIC),
     Row("GET", "/healthz", {}, None, "200 200 200 200 200 200"),
     Row("GET", "/", {}, None, "200 200 200 200 200 200"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,4 +116,14 @@ class SpendingLimitError(RubricaError):
 
     def __init__(self, message: str, retry_after: float | None = None) -> None:
         self.retry_after = retry_after
+        super().__init__(message)
+
+
+class RateLimitError(RubricaError):
+    """More requests or tokens than a minute has room for. `retry_after` is in seconds; None: waiting does not help."""
+
+    def __init__(
+        self, message: str, kind: Literal["requests", "tokens"], limit: int, retry_after: float | None = None
+    ) -> None:
+        self.kind, self.limit, self.retry_after = kind, limit, retry_after
         super().__init__(message)

@@ -218,7 +218,8 @@ def test_stats_show_what_there_is(cli: Cli, tmp_path: Path) -> None:
     now = datetime.now(UTC)
     books(tmp_path / "rubrica.db", traffic(300, start=now - timedelta(days=6), over=timedelta(days=6)))
     shown = cli("gateway", "stats").stdout
-    for words in ("By question type", "By day", "Cost", "Time, in milliseconds", "Classification", "Experiment"):
+    parts = ("Cost", "Time, in milliseconds", "Classification", "Experiment", "Spending by model", "Spending by day")
+    for words in ("By question type", "By day", *parts):
         assert words in shown
     assert re.search(r"requests +300", shown)
     assert re.search(r"FACTUAL +\d+ +\d+ % \(\d+–\d+\)", shown)

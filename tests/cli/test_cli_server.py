@@ -230,7 +230,14 @@ def test_a_key_is_told_what_it_may_choose_and_spend(cli: Cli) -> None:
         "models": [],
         "choices": {},
         "usd_per_day": 5.0,
+        "usd_per_month": None,
+        "requests_per_minute": None,
+        "tokens_per_minute": None,
+        "team": None,
     }
+    told = cli("keys", "allow", key[:11], "--team", "research", "--tokens-per-minute", "5000")
+    assert "5,000 tokens a minute" in told.stderr
+    assert "as a member of research" in told.stderr
     assert "lets everybody" in cli("keys", "allow", key[:11]).stderr
     chosen = cli("keys", "allow", key[:11], "--choose", "threshold=90", "--json")
     assert json.loads(chosen.stdout)["allowances"]["choices"] == {"threshold": "90"}

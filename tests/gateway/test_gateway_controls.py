@@ -60,7 +60,7 @@ def test_debug_may_stand_in_the_query_and_the_header_wins() -> None:
     [
         ("debug", "yes"),
         ("debug", ""),
-        ("force", "tier-2"),
+        ("force", "tier-9"),
         ("threshold", "high"),
         ("threshold", "nan"),
         ("threshold", "-1"),

@@ -143,7 +143,7 @@ def test_without_a_quorum_who_failed_is_told_and_clients_do_not_ask_again(tmp_pa
 
 
 def test_a_budget_that_is_spent_holds_for_the_council_too(tmp_path: Path) -> None:
-    with three(tmp_path, settings={"budget": {"usd_per_day": 0.5}}) as (on, seats):
+    with three(tmp_path, settings={"budget": {"usd_per_day": 0.5, "unpriced": "allow"}}) as (on, seats):
         on.run(on.gateway.database.write(add_requests, [spent(utc_now(), total_usd=1.0)]))
         reply = on.ask(ASKED)
         assert (reply.status, reply.json["error"]["code"]) == (429, "insufficient_quota")

@@ -20,6 +20,7 @@ from rubrica.gateway.chat import read_chat
 from rubrica.gateway.controls import Allowance, Controls
 from rubrica.gateway.estimate import CostEstimator, prompt_tokens
 from rubrica.gateway.flow import Route
+from rubrica.gateway.limits import DollarLimits, UsageLimits
 from rubrica.gateway.spending import Spending
 from rubrica.llm.model import Usage
 from rubrica.llm.price import price
@@ -44,9 +45,14 @@ class Clock:
         return self.now
 
 
+def keeper(opened: Database, usd_per_day: float | None, clock: Clock | None = None, **teams: UsageLimits) -> Spending:
+    """What a gateway with such a budget spends."""
+    return Spending(opened, DollarLimits(usd_per_day=usd_per_day), teams, clock or Clock())
+
+
 def test_a_key_cannot_reserve_more_than_its_allowance_and_others_can(database: Opened) -> None:
     async def scenario(opened: Database) -> None:
-        spending = Spending(opened, None, Clock())
+        spending = keeper(opened, None)
         held = await spending.reserve(ANN, ONE, 0.75)
         with pytest.raises(SpendingLimitError, match=r"this key may spend \$1 a day .*\$0.7500 reserved") as told:
             await spending.reserve(ANN, ONE, 0.5)
@@ -65,7 +71,7 @@ def test_a_key_cannot_reserve_more_than_its_allowance_and_others_can(database: O
 
 def test_what_nobody_knows_the_cost_of_counts_as_all_that_was_reserved(database: Opened) -> None:
     async def scenario(opened: Database) -> None:
-        spending = Spending(opened, 1.0, Clock())
+        spending = keeper(opened, 1.0)
         spending.settle(await spending.reserve(ANN, Allowance(), 0.75), None)
         with pytest.raises(SpendingLimitError, match=r"the gateway may spend \$1 a day"):
             await spending.reserve(BOB, Allowance(), 0.5)
@@ -76,7 +82,7 @@ def test_what_nobody_knows_the_cost_of_counts_as_all_that_was_reserved(database:
 def test_a_new_day_begins_at_midnight_of_utc(database: Opened) -> None:
     async def scenario(opened: Database) -> None:
         clock = Clock(datetime(2026, 5, 1, 23, 59, 59, tzinfo=UTC))
-        spending = Spending(opened, 1.0, clock)
+        spending = keeper(opened, 1.0, clock)
         spending.settle(await spending.reserve(ANN, ONE, 1.0), 1.0)
         with pytest.raises(SpendingLimitError) as told:
             await spending.reserve(ANN, ONE, 1.0)
@@ -89,7 +95,7 @@ def test_a_new_day_begins_at_midnight_of_utc(database: Opened) -> None:
 
 def test_two_processes_cannot_pass_a_limit_together_and_a_restart_forgets_nothing(database: Opened) -> None:
     async def scenario(opened: Database) -> None:
-        both = [Spending(opened, 1.0, Clock()) for _ in range(2)]
+        both = [keeper(opened, 1.0) for _ in range(2)]
         waiting = [one.reserve(key, ONE, 0.4) for one in both for key in (ANN, BOB)]
         found = await asyncio.gather(*waiting, return_exceptions=True)
         assert sum(isinstance(one, SpendingLimitError) for one in found) == 2
@@ -98,7 +104,7 @@ def test_two_processes_cannot_pass_a_limit_together_and_a_restart_forgets_nothin
                 both[0].settle(one, 0.4)
         await both[0].close()
         with pytest.raises(SpendingLimitError, match=r"\$0.8000 is spent"):
-            await Spending(opened, 1.0, Clock()).reserve(ANN, ONE, 0.4)
+            await keeper(opened, 1.0).reserve(ANN, ONE, 0.4)
 
     database.run(scenario)
 
@@ -109,7 +115,7 @@ def test_a_limit_that_is_set_in_the_middle_of_a_day_counts_what_was_spent_before
     database.write(gateway.add_requests, [*spent, old, TierComparison(spent[0].trace, 1.0, 1.0, False, "", 0.25)])
 
     async def scenario(opened: Database) -> None:
-        spending = Spending(opened, 10.0, Clock())
+        spending = keeper(opened, 10.0)
         await spending.reserve(ANN, ONE, 0.2)
         found = await opened.read(day_spending, ["gateway", f"gateway:{ANN}"], NOON)
         assert [found[name].spent for name in found] == [1.5, 0.75]
@@ -231,7 +237,7 @@ def test_a_request_that_could_cost_more_than_a_whole_day_is_refused_with_the_way
 def test_an_unknown_price_counts_as_nothing_and_is_told_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     with (
         caplog.at_level(logging.WARNING, "rubrica.gateway"),
-        stage(tmp_path, Scripted("openai:nobody-knows"), budget={"usd_per_day": 0.01}) as on,
+        stage(tmp_path, Scripted("openai:nobody-knows"), budget={"usd_per_day": 0.01, "unpriced": "allow"}) as on,
     ):
         assert [on.ask().status for _ in range(3)] == [200] * 3
         assert on.run(on.gateway.written(30))

@@ -12,14 +12,14 @@ import pytest
 from databases import Opened
 from gateway_samples import record, traffic
 from rubrica.errors import MissingError
-from rubrica.gateway.dashboard import kept_request, recent_requests, window_figures
+from rubrica.gateway.dashboard import kept_request, recent_requests, spending_of, window_figures
 from rubrica.store.gateway import add_requests
 from rubrica.store.gateway_figures import RequestWindow
 from rubrica.store.gateway_recent import recent
 from rubrica.studio.gateway.charts import Series, Times, lines
 from rubrica.studio.gateway.spans import SPANS
 from rubrica.studio.gateway.steps import steps_of
-from rubrica.studio.gateway.wording import by_type, charts, recently
+from rubrica.studio.gateway.wording import by_type, charts, recently, spending
 from rubrica.workspace.access import LOCAL, Caller
 from rubrica.workspace.keys import KeyRequest, issue
 
@@ -127,6 +127,9 @@ def test_words_of_others_are_escaped(database: Opened) -> None:
     drawn = recently(database.read(recent_requests, LOCAL, window, "all", None, 5)) + by_type(
         database.read(window_figures, VERA, window, "minute").figures
     )
+    database.write(add_requests, [record(NOW, model_usd={"<script>y": 1.0}, team="<script>z")])
+    drawn += spending(database.read(spending_of, LOCAL, window.since, window.until))
+    assert "$1.00" in drawn
     assert "<script" not in drawn
     assert "<i>ODD" not in drawn
     assert "&lt;script&gt;" in drawn

@@ -15,9 +15,10 @@ from rich.table import Table
 from rich.text import Text
 
 from rubrica.errors import RubricaError
+from rubrica.gateway.deployment_settings import shown_tier
 from rubrica.gateway.gateway import Gateway
 from rubrica.gateway.price_list import PASS_SHARE
-from rubrica.gateway.settings import GatewayCouncilSettings, GatewaySettings, settings_from_text
+from rubrica.gateway.settings import BudgetSettings, GatewayCouncilSettings, GatewaySettings, settings_from_text
 from rubrica.gateway.starter import starter
 from rubrica.llm.settings import Settings, load_settings
 from rubrica.server.connection import serving_config
@@ -202,15 +203,15 @@ def _banner(url: str, settings: GatewaySettings, models: Settings, place: str, *
     table = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
     table.add_column(style="dim", no_wrap=True)
     table.add_column(overflow="fold")
-    cents = settings.budget.usd_per_day
     rows = {
         "serving": f"{url}/v1 (and /api/v1), for any OpenAI client",
-        "tier-0": settings.tier0 + (" (the embedded model)" if settings.tier0 == "local:" else ""),
-        "tier-1": settings.tier1 or "none: what does not pass is marked as degraded (--tier1 MODEL)",
+        "tier-0": shown_tier(settings.tier0) + (" (the embedded model)" if settings.tier0 == "local:" else ""),
+        "tier-1": shown_tier(settings.tier1 or "none: what does not pass is marked as degraded (--tier1 MODEL)"),
+        **({"between": "; ".join(map(shown_tier, settings.middle))} if settings.middle else {}),
         "grader": ", ".join(settings.grader) or "none: graded offline, by what can be counted (--grader MODEL)",
         "classifier": f"offline, then {settings.classifier.model}" if settings.classifier.model else "offline",
         "council": _council(settings.council),
-        "budget": "none" if cents is None else f"{cents:g} US dollars a day",
+        "budget": _budget(settings.budget),
         "database": address(place).shown,
         "keys": "required" if keyed else f"none: whoever is on this machine ({program()} keys create --role player)",
         "stop": "Ctrl+C",
@@ -220,6 +221,11 @@ def _banner(url: str, settings: GatewaySettings, models: Settings, place: str, *
     for name, value in rows.items():
         table.add_row(name, Text(safe(value)))
     return table
+
+
+def _budget(budget: BudgetSettings) -> str:
+    told = [(budget.usd_per_day, "day"), (budget.usd_per_month, "month")]
+    return ", ".join(f"{usd:g} US dollars a {period}" for usd, period in told if usd is not None) or "none"
 
 
 def _council(council: GatewayCouncilSettings) -> str:

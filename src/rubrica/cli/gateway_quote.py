@@ -10,6 +10,7 @@ import typer
 from rich.console import Group
 from rich.text import Text
 
+from rubrica.gateway.deployment_settings import shown_tier
 from rubrica.gateway.price_list import PASS_SHARE, PriceList, RequestPrice, price_list
 from rubrica.gateway.settings import GatewaySettings
 from rubrica.llm.settings import Settings
@@ -34,14 +35,15 @@ def print_quote(found: PriceList, settings: GatewaySettings) -> Group:
     for request in found.requests:
         table.add_row(*_row(request, found.pass_share))
     asked = f"{count_of(found.calls, 'judge call')} an answer" if found.mode else "graded offline, at no cost"
-    about = f"tier-0 {settings.tier0}, tier-1 {settings.tier1}; {asked}; {found.pass_share:.0%} taken to pass"
+    tiers = f"tier-0 {shown_tier(settings.tier0)}, tier-1 {shown_tier(settings.tier1 or 'none')}"
+    about = f"{tiers}; {asked}; {found.pass_share:.0%} taken to pass"
     return Group(Text(safe(about), "dim"), table, summary_line(found))
 
 
 def summary_line(found: PriceList) -> Text:
     """Whether it pays, in a line."""
     if any(request.saving(1.0) is None for request in found.requests):
-        return Text("what it saves is not known: a model has no known price", "yellow")
+        return Text("what it saves is not known: a model has no known price (set `prices` in gateway.yaml)", "yellow")
     if found.pays_from is None:
         way = f" ({safe(found.advice)})" if found.advice else ""
         return Text(f"this gateway costs more than tier-1 alone at every length of answer{way}", "bold red")

@@ -17,6 +17,7 @@ from rubrica.gateway.learned_gate.holder import read_samples
 from rubrica.gateway.learned_gate.learn import GateTerms, learn_gate
 from rubrica.gateway.parts import graded_by, made_for
 from rubrica.gateway.settings import GradingSettings, settings_from_text
+from rubrica.gateway.spend_report import LONGEST, spend_report
 from rubrica.gateway.thresholds import fragment, with_thresholds_in
 from rubrica.gateway.tuning import TOLERANCE, Proposal, TuningTerms, propose
 from rubrica.gateway.variants import with_thresholds
@@ -26,7 +27,7 @@ from rubrica.report.printable import printable_json
 from rubrica.store.gateway import compared_requests, gate_samples, rated_requests
 
 from .db import DEFAULT_DATABASE, DatabasePlace, on_database
-from .gateway_tables import print_figures, print_gate, print_proposals
+from .gateway_tables import print_figures, print_gate, print_proposals, print_spending
 from .options import AsJson
 from .screen import echo_json, note, out
 
@@ -60,15 +61,20 @@ StandsFor = Annotated[
 def stats(
     days: Days = 7.0, kind: Kind = None, place: DatabasePlace = DEFAULT_DATABASE, as_json: AsJson = False
 ) -> None:
-    """Show pass rates, costs, savings, waiting times and what people think."""
+    """Show pass rates, costs, savings, who spent what, waiting times and what people think."""
     until = datetime.now(UTC)
-    found = on_database(place, MADE_BY, analytics, until - timedelta(days=days), until, kind.upper() if kind else None)
+    since = until - timedelta(days=days)
+    found = on_database(place, MADE_BY, analytics, since, until, kind.upper() if kind else None)
+    spent = on_database(place, MADE_BY, spend_report, max(since, until - LONGEST), until) if kind is None else None
     if as_json:
-        typer.echo(printable_json(msgspec.json.format(msgspec.json.encode(found)).decode()))
+        told = {**msgspec.to_builtins(found), **({} if spent is None else {"spending": spent})}
+        typer.echo(printable_json(msgspec.json.format(msgspec.json.encode(told)).decode()))
     elif not found.all.requests:
         note(f"no requests in the last {days:g} days")
     else:
         print_figures(out(), found)
+        if spent is not None:
+            print_spending(out(), spent)
 
 
 def tune(

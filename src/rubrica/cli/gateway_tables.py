@@ -18,8 +18,10 @@ from rubrica.gateway.analytics import (
     Share,
 )
 from rubrica.gateway.learned_gate.learn import LearnedGate
+from rubrica.gateway.spend_report import NO_KEY, NO_TEAM, SpendLine, SpendReport
 from rubrica.gateway.tuning import Proposal
 from rubrica.scoring.intervals import Estimate
+from rubrica.store.gateway_spend import ModelSpend
 
 from .figures_table import FiguresTable
 from .screen import safe
@@ -32,6 +34,23 @@ MOST_BUCKETS = 31
 def print_figures(console: Console, found: Analytics) -> None:
     """Everything that there is something to say about."""
     for title, table in _tables(found).items():
+        if table.row_count:
+            console.print(Text(f"\n{title}", "bold"))
+            console.print(table)
+
+
+def print_spending(console: Console, found: SpendReport) -> None:
+    """Who spent what, and on which models. What nobody has a name for is left out."""
+    by: dict[str, list[tuple[str, SpendLine | ModelSpend]]] = {
+        "Spending by key": [(one.name, one) for one in found.keys if one.name != NO_KEY or len(found.keys) > 1],
+        "Spending by team": [(one.name, one) for one in found.teams if one.name != NO_TEAM or len(found.teams) > 1],
+        "Spending by model": [(one.model, one) for one in found.models],
+        "Spending by day": [(one.name, one) for one in found.days[-MOST_BUCKETS:]],
+    }
+    for title, lines in by.items():
+        table = _table("", ">requests", ">US dollars", ">unknown")
+        for name, one in lines:
+            table.add_row(safe(name), f"{one.requests:,}", _usd(one.usd), f"{one.unpriced:,}")
         if table.row_count:
             console.print(Text(f"\n{title}", "bold"))
             console.print(table)

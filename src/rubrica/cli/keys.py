@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
-from typing import Annotated, Literal, assert_never, get_args
+from typing import Annotated, Any, Literal, assert_never, get_args
 
 import typer
 from pydantic import ValidationError
@@ -100,12 +100,38 @@ PerDay = Annotated[
         rich_help_panel=ALLOW,
     ),
 ]
+PerMonth = Annotated[
+    float | None,
+    typer.Option(
+        "--usd-per-month",
+        metavar="USD",
+        min=0,
+        max=MOST_USD,
+        help="Most US dollars it may spend in a gateway in a month (UTC).",
+        rich_help_panel=ALLOW,
+    ),
+]
+Team = Annotated[
+    str | None,
+    typer.Option(
+        "--team", metavar="NAME", help="Whose limits hold too: one of the gateway's `teams`.", rich_help_panel=ALLOW
+    ),
+]
+RequestRate = Annotated[
+    int | None,
+    typer.Option("--requests-per-minute", min=1, help="Most requests a minute in a gateway.", rich_help_panel=ALLOW),
+]
+TokenRate = Annotated[
+    int | None,
+    typer.Option("--tokens-per-minute", min=1, help="Most tokens a minute in a gateway.", rich_help_panel=ALLOW),
+]
 EXAMPLES = """[bold]Examples[/bold]
   rubrica keys create --role admin
   rubrica keys create --role player --user ann --label "summer cup" --usd-per-day 2
   rubrica keys list
   rubrica keys revoke rk_3fA9xQ2b
   rubrica keys allow rk_3fA9xQ2b --usd-per-day 5 --control debug
+  rubrica keys allow rk_3fA9xQ2b --team research --tokens-per-minute 50000
 
 A key is printed once and kept as a digest only. Programs send it as
 `Authorization: Bearer KEY`. A revoked key stops working within a second."""
@@ -123,6 +149,10 @@ def keys(
     models: Models = None,
     choices: Choices = None,
     per_day: PerDay = None,
+    per_month: PerMonth = None,
+    team: Team = None,
+    request_rate: RequestRate = None,
+    token_rate: TokenRate = None,
     place: DatabasePlace = DEFAULT_DATABASE,
     as_json: AsJson = False,
 ) -> None:
@@ -143,7 +173,9 @@ def keys(
         case "allow":
             if which is None:
                 raise typer.BadParameter("name the key", param_hint="KEY")
-            _allow(place, which, _allowance(controls, models, choices, per_day), as_json)
+            limits = {"usd_per_day": per_day, "usd_per_month": per_month, "team": team}
+            rates = {"requests_per_minute": request_rate, "tokens_per_minute": token_rate}
+            _allow(place, which, _allowance(controls, models, choices, {**limits, **rates}), as_json)
         case _:
             assert_never(action)
 
@@ -191,7 +223,7 @@ def _revoke(place: str, which: str, as_json: bool) -> None:
 
 
 def _allowance(
-    controls: list[str] | None, models: list[str] | None, choices: list[str] | None, per_day: float | None
+    controls: list[str] | None, models: list[str] | None, choices: list[str] | None, limits: Mapping[str, object]
 ) -> Allowance | None:
     """What is to be allowed; None, where nothing is said: what a gateway lets everybody."""
     given: dict[str, object] = {}
@@ -202,13 +234,12 @@ def _allowance(
         given.setdefault("controls", list(get_args(Control)))
     if choices:
         given["choices"] = {name: value for name, _, value in (choice.partition("=") for choice in choices)}
-    if per_day is not None:
-        given["usd_per_day"] = per_day
+    given |= {name: value for name, value in limits.items() if value is not None}
     try:
         return Allowance.model_validate(given) if given else None
     except ValidationError as error:
         faults = "; ".join(f"{fault['loc'][0]}: {fault['msg']}" for fault in error.errors())
-        raise typer.BadParameter(faults, param_hint="--control, --model, --choose, --usd-per-day") from None
+        raise typer.BadParameter(faults, param_hint="--control, --model, --choose and the limits") from None
 
 
 def _allow(place: str, which: str, allowance: Allowance | None, as_json: bool) -> None:
@@ -227,12 +258,20 @@ def _allow(place: str, which: str, allowance: Allowance | None, as_json: bool) -
         note(f"{key.prefix}… of {key.user} may do what a gateway lets everybody")
     else:
         chosen = ", ".join(sorted(document["controls"])) or "nothing"
-        spent = "as much as there is" if document["usd_per_day"] is None else f"${document['usd_per_day']:g} a day"
+        spent = _limits_text(document)
         told = ", ".join(f"{name} {value}" for name, value in document["choices"].items())
         note(
             f"{key.prefix}… of {key.user} may choose {chosen}, and spend {spent}"
             + (f"; without: {told}" if told else "")
         )
+
+
+def _limits_text(document: Mapping[str, Any]) -> str:
+    """What a key may spend and use, in words."""
+    words = {"usd_per_day": "${:g} a day", "usd_per_month": "${:g} a month", "team": "as a member of {}"}
+    words |= {"requests_per_minute": "{:,} requests a minute", "tokens_per_minute": "{:,} tokens a minute"}
+    told = [text.format(document[name]) for name, text in words.items() if document[name] is not None]
+    return ", ".join(told) or "as much as there is"
 
 
 def _to_json(key: Key) -> dict[str, object]:

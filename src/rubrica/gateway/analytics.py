@@ -340,7 +340,7 @@ def percentiles(ordered: Sequence[float]) -> Percentiles:
 def _opinions(found: Sequence[RatingFigures]) -> FeedbackSummary:
     passed = [one for one in found if one.tier == "tier-0" and one.passed]
     failed = [one for one in found if one.tier == "tier-0" and one.passed is False]
-    escalated = [one for one in found if one.tier == "tier-1" and one.passed is not None]
+    escalated = [one for one in found if one.tier not in (None, "tier-0") and one.passed is not None]
     ungraded = [one for one in found if one.passed is None]
     right = sum(one.liked for one in passed) + sum(one.disliked for one in failed)
     agreement = _share(right, sum(one.liked + one.disliked for one in (*passed, *failed)))

@@ -14,6 +14,7 @@ from .bill import RequestBill
 from .cache import AnswerCache
 from .chat import Chat
 from .controls import Controls
+from .deployments import DeployedStream, models_of
 from .flow import Route, RoutedAnswer, RouteStep
 from .settings import CacheSettings
 from .upstream import Completion, Stream
@@ -86,8 +87,8 @@ class AnswerReuse:
 
     def _chosen(self, chat: Chat, controls: Controls, route: Route, owner: str) -> str:
         """Whatever else an answer depends on: models, rubric, and what the request chose."""
-        tier1 = route.tier1.name if route.tier1 is not None else ""
-        parts = [route.tier0.name, tier1, route.grader.rubric.hash, *map(str, _choices(controls))]
+        models = [*models_of(route.tier0), "", *models_of(*route.middle.upstreams), "", *models_of(route.tier1)]
+        parts = [*models, route.grader.rubric.hash, *map(str, _choices(controls))]
         if not self._shared:
             parts.append(owner)  # that an answer is there would tell one key what another asked
         if self._semantic and not chat.in_words:  # forms are made of words only
@@ -123,4 +124,7 @@ def _assembled(chat: Chat, stream: Stream) -> Completion | None:
             "total_tokens": used.input_tokens + used.output_tokens,
         },
     }
-    return Completion(msgspec.json.encode(document), stream.text, stream.model, used, stream.finish)
+    whole = Completion(msgspec.json.encode(document), stream.text, stream.model, used, stream.finish)
+    if isinstance(stream, DeployedStream):
+        return msgspec.structs.replace(whole, asked=stream.asked, deployment=stream.deployment)
+    return whole

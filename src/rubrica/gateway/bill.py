@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
 from rubrica.llm.model import Usage
 
+from .deployments import asked_model
 from .flow import Route, RoutedAnswer
 from .grading import Grade
+from .names import public_name, public_names
+from .upstream import Completion, Stream, Upstream
 
 Price = Callable[[str, Usage], float | None]
 """US dollars for a call to a model by name; None where the price is not known."""
 
 ANY_USAGE = Usage(1000, 1000)
+CLASSIFIER, GRADERS = "classifier", "graders"
+"""In place of models that nobody named."""
 
 
 class RequestBill(msgspec.Struct, frozen=True):
@@ -25,6 +31,7 @@ class RequestBill(msgspec.Struct, frozen=True):
     classification: float | None
     grading: float | None
     baseline: float | None  # tier-1 alone: measured where it answered, else by the tokens of tier-0's answer
+    models: dict[str, float | None] = {}  # what each model was paid
 
     @property
     def total(self) -> float | None:
@@ -45,24 +52,78 @@ class RequestBill(msgspec.Struct, frozen=True):
 
 def bill(routed: RoutedAnswer, route: Route, price: Price) -> RequestBill:
     """The bill of a request whose answer is complete."""
-    used: dict[str, Usage] = {}
-    if routed.passed_over is not None:
-        used["tier-0"] = routed.passed_over.usage
-    answer = routed.withheld if routed.refused else routed.completion or routed.stream
-    if answer is not None:
-        used[routed.tier] = answer.usage
-    tier1 = route.tier1
-    first = _paid(route.tier0.name, used["tier-0"], price) if "tier-0" in used else 0.0
-    second = _paid(tier1.name, used["tier-1"], price) if tier1 is not None and "tier-1" in used else 0.0
-    measured = used.get("tier-1") or used.get("tier-0")
+    asked = _asked(routed, route)
+    parts: list[tuple[str, float | None]] = []
+    first: float | None = 0.0
+    above: float | None = 0.0
+    for tier, upstream, answer in asked:
+        model = asked_model(answer, upstream)
+        usd = _paid(model, answer.usage, price)
+        parts.append((public_name(model), usd))
+        if tier == "tier-0":
+            first = _together(first, usd)
+        else:
+            above = _together(above, usd)
     classified = routed.classified.cost if routed.classified is not None else None
+    classification = 0.0 if classified is None else classified.usd
+    grades = [routed.grade, routed.second_grade, *(one.grade for one in routed.tries)]
+    grading: float | None = 0.0
+    for grade in grades:
+        grading = _together(grading, _grading(grade))
+    if classified is not None:
+        parts.append((CLASSIFIER, classification))
+    if judges := _judges(*grades):
+        parts.append((judges, grading))
     return RequestBill(
         first,
-        second,
-        0.0 if classified is None else classified.usd,
-        _together(_grading(routed.grade), _grading(routed.second_grade)),
-        None if tier1 is None else 0.0 if measured is None else _paid(tier1.name, measured, price),
+        above,
+        classification,
+        grading,
+        _baseline(route, asked, price),
+        _by_model(parts),
     )
+
+
+def _asked(routed: RoutedAnswer, route: Route) -> list[tuple[str, Upstream, Completion | Stream]]:
+    """Every answer that was paid for, with its tier, in the order they were asked for."""
+    found: list[tuple[str, Upstream, Completion | Stream]] = []
+    if routed.passed_over is not None:
+        found.append(("tier-0", route.tier0, routed.passed_over))
+    found += [(one.tier, one.upstream, one.answer) for one in routed.tries if one.answer is not None]
+    answer = routed.withheld if routed.refused else routed.completion or routed.stream
+    upstream = route.tier(routed.tier)
+    if answer is not None and upstream is not None and all(answer is not one for _, _, one in found):
+        found.append((routed.tier, upstream, answer))
+    return found
+
+
+def _baseline(route: Route, asked: Sequence[tuple[str, Upstream, Completion | Stream]], price: Price) -> float | None:
+    if route.tier1 is None:
+        return None
+    if not asked:
+        return 0.0
+    tier, _, answer = asked[-1]
+    return _paid(asked_model(answer, route.tier1) if tier == route.last else route.tier1.name, answer.usage, price)
+
+
+def _by_model(parts: Iterable[tuple[str, float | None]]) -> dict[str, float | None]:
+    """Sums by model; None where one of its parts is not known."""
+    found: dict[str, list[float | None]] = defaultdict(list)
+    for model, usd in parts:
+        found[model].append(usd)
+    return {model: None if None in sums else sum(filter(None, sums)) for model, sums in found.items()}
+
+
+def _judges(*grades: Grade | None) -> str:
+    """Who graded, as one name; empty where no model did, which costs nothing."""
+    names: set[str] = set()
+    for grade in grades:
+        if grade is not None and grade.evaluation is None:
+            names.add(GRADERS)
+        elif grade is not None and grade.evaluation is not None:
+            found = grade.evaluation.dimensions.values()
+            names |= {public_names(result.judge or GRADERS) for result in found if result.source == "llm"}
+    return ", ".join(sorted(names))
 
 
 def _paid(model: str, usage: Usage, price: Price) -> float | None:

@@ -8,16 +8,18 @@ from difflib import get_close_matches
 from typing import Literal, TypeVar, get_args
 
 import msgspec
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import Field, field_validator
 
 from rubrica.errors import DeniedError, InputError
-from rubrica.model.bounds import Label, PositiveNumber
+from rubrica.model.bounds import Label
 
-Tier = Literal["tier-0", "tier-1"]
+from .limits import TeamName, UsageLimits
+
+Tier = Literal["tier-0", "tier-1", "tier-2", "tier-3", "tier-4", "tier-5", "tier-6", "tier-7"]
 Debug = Literal["off", "flow", "timing", "full"]
 Control = Literal["debug", "force", "type", "threshold", "grading", "cache", "tiers"]
 PREFIX = "x-sleipner-"
-TOLD = ("trace", "tier", "model", "cost", "savings", "question-type", "score", "degraded", "refused")
+TOLD = ("trace", "tier", "model", "cost", "savings", "question-type", "score", "degraded", "refused", "deployment")
 """What answers tell under the same prefix."""
 
 TIERS: tuple[Tier, ...] = get_args(Tier)
@@ -25,10 +27,8 @@ DEBUGS: tuple[Debug, ...] = get_args(Debug)
 W = TypeVar("W", bound=str)
 
 
-class Allowance(BaseModel):
-    """What the requests of one key may choose, and spend."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
+class Allowance(UsageLimits):
+    """What the requests of one key may choose, spend and use."""
 
     controls: frozenset[Control] = Field(
         frozenset(get_args(Control)) - {"tiers"},
@@ -42,8 +42,8 @@ class Allowance(BaseModel):
         description="what holds where a request says nothing, by the names of the x-sleipner- headers",
         examples=[{"threshold": "90"}],
     )
-    usd_per_day: PositiveNumber | None = Field(
-        None, description="most US dollars a day (UTC); later requests are refused", examples=[5]
+    team: TeamName | None = Field(
+        None, description="whose limits hold too, for all its keys together; one of `teams`", examples=["research"]
     )
 
     @field_validator("choices")
@@ -87,10 +87,10 @@ def read_controls(headers: Mapping[str, str], query: Mapping[str, str], allowanc
 
     >>> read_controls({"x-sleipner-debug": "full"}, {}, Allowance()).debug
     'full'
-    >>> read_controls({"x-sleipner-force": "tier-2"}, {}, Allowance())
+    >>> read_controls({"x-sleipner-grading": "maybe"}, {}, Allowance())
     Traceback (most recent call last):
         ...
-    rubrica.errors.InputError: x-sleipner-force: 'tier-2' is none of tier-0, tier-1
+    rubrica.errors.InputError: x-sleipner-grading: 'maybe' is none of on, off
     """
     asked = {name[len(PREFIX) :]: value for name, value in headers.items() if name.startswith(PREFIX)}
     if not asked.keys() <= _KEYS.keys():

@@ -18,6 +18,7 @@ from rubrica.store.keys import get_key
 from rubrica.workspace.access import Caller, require
 
 from .analytics import LENGTHS, Analytics, Percentiles, RequestFigures, analytics
+from .spend_report import SpendReport, spend_report
 from .waiting import waiting
 
 
@@ -55,6 +56,11 @@ def window_figures(conn: Connection, caller: Caller, window: RequestWindow, buck
     require(caller, "viewer", "reading analytics")
     found = analytics(conn, window.since, window.until, window.question_type, bucket)
     return GatewayFigures(window, bucket, found, waiting(conn, window, bucket, found.all.requests))
+
+
+def spending_of(conn: Connection, caller: Caller, since: datetime, until: datetime) -> SpendReport:
+    """What was spent in a time: by one's own keys, for an admin by everybody."""
+    return spend_report(conn, since, until, caller)
 
 
 def recent_requests(

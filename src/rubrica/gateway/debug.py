@@ -8,7 +8,8 @@ from typing import Any
 from rubrica.model.evaluation import DimensionResult, Evaluation
 
 from .bill import RequestBill
-from .controls import Debug
+from .controls import TIERS, Debug
+from .deployments import asked_model
 from .flow import RoutedAnswer, RouteStep, StepName
 from .grading import Grade
 from .names import public_name
@@ -18,8 +19,8 @@ STEPS: dict[StepName, tuple[int, str]] = {
     "tier-0": (2, "Tier-0 Response"),
     "grading": (3, "Quality Grading (Multi-Dimensional)"),
     "decision": (4, "Routing Decision"),
-    "tier-1": (5, "Tier-1 Response"),
     "council": (1, "Council"),
+    **{tier: (4 + number, f"Tier-{number} Response") for number, tier in enumerate(TIERS) if number},
 }
 
 
@@ -50,7 +51,7 @@ def _step(step: RouteStep, routed: RoutedAnswer, cost: RequestBill, *, timed: bo
             }
         case "tier-0":
             told["cost"] = _usd(cost.tier0)
-        case "tier-1" | "council":
+        case name if (name in TIERS or name == "council") and not routed.tries:
             told["cost"] = _usd(cost.tier1)
         case "grading" if routed.grade is not None:
             told |= _grade(routed.grade, cost.grading)
@@ -111,7 +112,7 @@ def _metrics(routed: RoutedAnswer, cost: RequestBill, *, timed: bool) -> dict[st
         "quality_score": round(grade.score, 1) if grade is not None else None,
         "tier_used": routed.tier,
         "question_type": classified.type if classified is not None else None,
-        "model": public_name(routed.upstream.name),
+        "model": public_name(asked_model(routed.completion or routed.stream, routed.upstream)),
         "degraded": routed.degraded or None,
         "cost": _usd(cost.total),
         "cost_by_part": {

@@ -16,7 +16,9 @@ from rubrica.llm.model import Usage
 from .bill import Price
 from .chat import Chat
 from .controls import Controls
+from .deployments import models_of
 from .flow import Route
+from .upstream import Upstream
 
 MESSAGE_TOKENS = 8
 """Tokens around each message."""
@@ -53,11 +55,13 @@ class CostEstimator:
     answer_tokens: int  # of an answer, where the request sets no limit
     characters: int  # of a text that is graded
     measurers: Sequence[str] = ()  # who grade what is compared; none: the graders do
+    type_graders: Sequence[Sequence[str]] = ()  # in place of the graders, for some question types
 
     def request(self, chat: Chat, controls: Controls, route: Route) -> CostCeiling:
         """Of answering a request: both tiers, for either may have to, and judging in between."""
         used = Usage(prompt_tokens(chat), self._answered(chat))
-        tiers = [self._usd(tier.name, used) for tier in (route.tier0, route.tier1) if tier is not None]
+        every = (route.tier0, *route.middle.upstreams, route.tier1)
+        tiers = [self._tier(tier, used) for tier in every if tier is not None]
         if controls.force is not None or not controls.grading or chat.ungradable:
             return CostCeiling(max(tiers), 0.0)
         classifying = 0.0
@@ -65,12 +69,13 @@ class CostEstimator:
             shown = Usage(2 * TYPE_CHARACTERS + QUESTION_TOKENS, TYPE_TOKENS)
             classifying = ATTEMPTS * self._usd(self.classifier, shown)
         graded = 2 if route.tier1 is not None and not route.sends_unsafe else 1  # where a gate vetoes the first answer
+        graded += len(route.middle.upstreams)
         return CostCeiling(sum(tiers), classifying + graded * self._grading(chat, route))
 
     def comparison(self, chat: Chat, route: Route) -> CostCeiling:
         """Of asking the tier that did not answer, and grading both answers, tier-0's twice at the most."""
         used = Usage(prompt_tokens(chat), self._answered(chat))
-        asked = max(self._usd(tier.name, used) for tier in (route.tier0, route.tier1) if tier is not None)
+        asked = max(self._tier(tier, used) for tier in (route.tier0, route.tier1) if tier is not None)
         measured = 2 * self._grading(chat, route, self.measurers or self.graders)
         return CostCeiling(asked, measured + self._grading(chat, route))
 
@@ -89,14 +94,22 @@ class CostEstimator:
         answer = min(self._answered(chat), most)
         read = QUESTION_TOKENS + texts + answer + IMAGE_TOKENS * len(chat.images)
         calls = ATTEMPTS * route.grader.questions
-        asked = self.graders if graders is None else graders
-        return calls * sum(self._usd(name, Usage(read, REPLY_TOKENS)) for name in asked)
+        asked = [self.graders, *self.type_graders] if graders is None or graders is self.graders else [graders]
+        return calls * max(sum(self._usd(name, Usage(read, REPLY_TOKENS)) for name in names) for names in asked)
+
+    def tokens(self, chat: Chat) -> tuple[int, int]:
+        """The most tokens of a request and of its answer."""
+        return prompt_tokens(chat), self._answered(chat)
 
     def _answered(self, chat: Chat) -> int:
         """Tokens of all the answers that are asked for."""
         limits = [value for name in _LIMITS if type(value := chat.body.get(name)) is int and value > 0]
         count = chat.body.get("n")
         return (limits[0] if limits else self.answer_tokens) * (count if type(count) is int and count > 0 else 1)
+
+    def _tier(self, tier: Upstream, usage: Usage) -> float:
+        """The dearest of its deployments may have to answer."""
+        return max(self._usd(name, usage) for name in models_of(tier))
 
     def _usd(self, model: str, usage: Usage) -> float:
         return self.price(model, usage) or 0.0

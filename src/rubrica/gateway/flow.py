@@ -7,7 +7,8 @@ The rules, in order:
 3. Otherwise tier-0 is asked while the question is classified, and its answer is graded. If it passes, it is returned.
    A learned gate may know enough to do without tier-0, or without the grade.
    An answer that calls tools is held against their schemas, and graded as a call and not as a text.
-4. If it fails, or tier-0 is down, tier-1 answers.
+4. If it fails, or tier-0 is down, tier-1 answers. With more than two tiers, each is asked and graded in turn, and the
+   last answers where none of them passes.
 5. If tier-1 is down or there is none, the best answer seen is returned, marked as degraded.
 6. If a gate of the rubric vetoes tier-0's answer, tier-1's is graded, too. Where no answer is known to pass the gates,
    the client gets a refusal, unless `grading.unsafe` says otherwise: an unsafe answer is never the best one.
@@ -19,6 +20,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Mapping
+from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -33,17 +35,18 @@ from rubrica.text.safety import search_unsafe
 
 from .chat import Chat
 from .classifier import Classifier
-from .controls import PREFIX, Controls, Tier
+from .controls import PREFIX, TIERS, Controls, Tier
 from .council import Council, CouncilAnswer
 from .grading import Grade, Grader
 from .learned_gate.holder import GateHolder
 from .learned_gate.learn import LearnedGate
 from .learned_gate.signals import QuestionSignals, answer_signals, question_signals
+from .middle_tiers import TWO_TIERS, MiddleTiers, TierQuestion, TierTry, best_try
 from .refusal import refusal
 from .tool_calls import calls_of, check_calls, shown_calls
 from .upstream import Completion, Stream, Upstream
 
-StepName = Literal["classification", "tier-0", "grading", "decision", "tier-1", "council"]
+StepName = Tier | Literal["classification", "grading", "decision", "council"]
 StepStatus = Literal["complete", "failed", "skipped"]
 
 
@@ -72,6 +75,8 @@ class RoutedAnswer:
     withheld: Completion | None = None  # tier-1's answer, where it is not sent
     second_grade: Grade | None = None  # of tier-1's answer, where tier-0's was vetoed
     zone: GateZone | None = None  # what the learned gate did without a grade
+    threshold: float | None = None  # that the request chose
+    tries: list[TierTry] = field(default_factory=list)  # of the tiers between the first and the last
     steps: list[RouteStep] = field(default_factory=list)
     started: float = field(default_factory=time.perf_counter)
     council: CouncilAnswer | None = None  # where that was asked for
@@ -112,6 +117,7 @@ class Route:
     measurer: Grader | None = None  # grades what is compared; None: the grader does, once more
     made_for: str = ""  # the models and the rubric that comparisons teach the learned gate about
     call_grader: Grader | None = None  # asks a judge about calls of tools; None: code alone looks at them
+    middle: MiddleTiers = TWO_TIERS  # between tier-0 and the last one, which is `tier1`
 
     @property
     def measures_alike(self) -> bool:
@@ -122,13 +128,15 @@ class Route:
         """Answer one request by the rules above. A `routed` given here tells how far it came if it is cut short."""
         self._check(controls)
         routed = routed or RoutedAnswer("tier-0", self.tier0)
+        routed.threshold = controls.threshold
         if controls.force is not None:
             return await self._ask_only(routed, chat, controls.force, "asked for by the request")
         if not controls.grading:
             return await self._ask_only(routed, chat, "tier-0", "grading is off for this request")
         reason = chat.ungradable or self._unseen(chat)
         if reason:
-            return await self._ask_only(routed, chat, self.ungraded, f"not gradable: {reason}")
+            tier = self.last if self.ungraded == "tier-1" else "tier-0"
+            return await self._ask_only(routed, chat, tier, f"not gradable: {reason}")
         return await self._ask_and_grade(routed, chat, controls)
 
     def _check(self, controls: Controls) -> None:
@@ -140,15 +148,25 @@ class Route:
             reason = f"scores end at {out_of:g}" if known else f"{self.grader.rubric.name} has no question types"
             raise InputError(f"{PREFIX}threshold: {controls.threshold:g} cannot be set: {reason}")
 
+        if controls.force is not None and controls.force > self.last:
+            tiers = TIERS[: TIERS.index(self.last) + 1]
+            raise InputError(f"{PREFIX}force: {controls.force!r} is none of {', '.join(tiers)}")
+
+    @property
+    def last(self) -> Tier:
+        """What `tier1` is called: the best of all tiers."""
+        return self.middle.last
+
     def _unseen(self, chat: Chat) -> str:
         return "the grader cannot see images" if chat.images and not self.sees_images else ""
 
-    def _tier(self, tier: Tier) -> Upstream | None:
-        return self.tier0 if tier == "tier-0" else self.tier1
+    def tier(self, tier: str) -> Upstream | None:
+        """One of the tiers by its name."""
+        return self.tier0 if tier == "tier-0" else self.tier1 if tier == self.last else self.middle.of(tier)
 
     async def _ask_only(self, routed: RoutedAnswer, chat: Chat, tier: Tier, why: str) -> RoutedAnswer:
         """Ask one tier without a grade; the other one stands in if it is down."""
-        wanted = self._tier(tier)
+        wanted = self.tier(tier)
         tier, asked = (tier, wanted) if wanted is not None else ("tier-0", self.tier0)
         routed.tier = tier
         if wanted is None:
@@ -157,8 +175,8 @@ class Route:
         error = await _answer(routed, chat, asked)
         if error is None:
             return routed
-        other: Tier = "tier-1" if tier == "tier-0" else "tier-0"
-        stand_in = self._tier(other)
+        other: Tier = self.last if tier == "tier-0" else "tier-0"
+        stand_in = self.tier(other)
         if stand_in is None or wanted is None:
             raise AllDownError({tier: error})
         routed.tier, routed.degraded = other, f"{tier} failed ({error.trouble})"
@@ -172,7 +190,7 @@ class Route:
         signals = question_signals(chat) if gate is not None else None
         if gate is not None and signals is not None and gate.skips_tier0(signals.values):
             routed.zone, routed.classified = "escalate", signals.classified
-            return await self._ask_only(routed, chat, "tier-1", "tier-0 would hardly do, by the learned gate")
+            return await self._ask_only(routed, chat, self.last, "tier-0 would hardly do, by the learned gate")
         found = await self._ask_and_classify(routed, chat, controls)
         if isinstance(found, ModelError):
             return await self._escalate(routed, chat, f"tier-0 failed ({found.trouble})", found)
@@ -281,37 +299,62 @@ class Route:
     async def _escalate(
         self, routed: RoutedAnswer, chat: Chat, why: str, first: Completion | ModelError
     ) -> RoutedAnswer:
-        """Ask tier-1; without an answer from it, tier-0's is better than none."""
+        """Ask tier-1, after those between; without an answer from it, tier-0's is better than none."""
         routed.passed_over = first if isinstance(first, Completion) else None
+        gradable = isinstance(first, ModelError) or bool(first.text.strip())
+        if self.middle and gradable:
+            routed.steps.append(RouteStep("decision", "complete", f"escalated: {why}"))
+            if await self._climb(routed, chat):
+                return routed
+            why = f"{why}; nor did any tier below {self.last}"
         if self.tier1 is None:
             trouble: ModelError | None = None
             missing = "there is no tier-1"
         else:
-            routed.tier = "tier-1"
+            routed.tier = self.last
             routed.steps.append(RouteStep("decision", "complete", f"escalated: {why}"))
             trouble = await _answer(routed, chat, self.tier1)
             if trouble is None:
                 return routed
-            missing = f"tier-1 failed ({trouble.trouble})"
+            missing = f"{self.last} failed ({trouble.trouble})"
+        below = routed.grade if routed.passed_over is not None else None
+        if (best := best_try(routed.tries, below)) is not None:
+            routed.tier, routed.upstream, routed.completion = best.tier, best.upstream, best.answer
+            routed.degraded, told = f"{why}; {missing}", f"{best.tier}'s answer is the best there is: {missing}"
+            routed.steps.append(RouteStep("decision", "complete", told))
+            return routed
         if isinstance(first, Completion):
             routed.tier, routed.upstream = "tier-0", self.tier0
             routed.degraded = f"{why}; {missing}"
             return _accept_tier0(routed, first, f"tier-0's answer is the best there is: {missing}")
-        raise AllDownError({"tier-0": first, **({"tier-1": trouble} if trouble is not None else {})})
+        raise AllDownError({"tier-0": first, **({self.last: trouble} if trouble is not None else {})})
+
+    async def _climb(self, routed: RoutedAnswer, chat: Chat) -> bool:
+        """Ask the tiers between, until the answer of one passes; whether it did."""
+        found = routed.classified = routed.classified or await self.classifier(chat)
+        asked = TierQuestion(chat, _without_streaming(chat.body), found.type, routed.threshold)
+        async with aclosing(self.middle.tries(asked, self.grader)) as tries:
+            async for one in tries:
+                routed.tries.append(one)
+                routed.steps.append(RouteStep(one.tier, one.status, one.said, one.duration_ms))
+                if one.grade is not None and one.grade.passed:
+                    routed.tier, routed.upstream, routed.completion = one.tier, one.upstream, one.answer
+                    return True
+        return False
 
     async def _replace_unsafe(self, routed: RoutedAnswer, chat: Chat, first: Completion, vetoed: Grade) -> RoutedAnswer:
         """Tier-1's answer where it is graded and no gate vetoes it, else a refusal."""
         gate, routed.passed_over = vetoed.veto, first
         if self.tier1 is None:
             return _refuse(routed, gate, f"gate {gate}: tier-0's answer is not sent, and there is no tier-1")
-        routed.tier, routed.upstream, started = "tier-1", self.tier1, time.perf_counter()
+        routed.tier, routed.upstream, started = self.last, self.tier1, time.perf_counter()
         routed.steps.append(RouteStep("decision", "complete", f"escalated: vetoed by the gate {gate}"))
         try:
             second = await self.tier1.complete(_without_streaming(chat.body))
         except ModelError as error:
-            routed.steps.append(RouteStep("tier-1", "failed", str(error), _since(started)))
+            routed.steps.append(RouteStep(self.last, "failed", str(error), _since(started)))
             return _refuse(routed, gate, f"gate {gate}: tier-0's answer is not sent, and tier-1 failed")
-        routed.steps.append(RouteStep("tier-1", "complete", "", _since(started)))
+        routed.steps.append(RouteStep(self.last, "complete", "", _since(started)))
         routed.second_grade = await self.grader(chat, second.text, vetoed.question_type)
         if gate := routed.second_grade.may_be_vetoed:
             routed.withheld = second

@@ -7,20 +7,20 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, Self
 from uuid import UUID
 
-from rubrica.errors import InputError, MissingError
+from rubrica.errors import DeniedError, InputError, MissingError
 from rubrica.llm.budget import Budget, spending_from
 from rubrica.llm.model import ModelError
-from rubrica.llm.price import price
 from rubrica.llm.settings import Settings
 from rubrica.store.database import Database
 from rubrica.store.gateway import Cached, RequestRecord, TierComparison, gate_samples
+from rubrica.store.rates import CountedRequest
 from rubrica.store.spending import SpendingReservation
 
 from .answer_reuse import AnswerReuse
@@ -29,11 +29,14 @@ from .chat import Chat
 from .controls import Allowance, Controls
 from .council import COUNCIL, Council
 from .debug import debug_block
+from .deployments import asked_model, models_of
 from .estimate import CostEstimator
 from .flow import Route, RoutedAnswer, RouteStep
 from .metrics import Metrics
 from .names import public_name
 from .parts import GatewayModels, GatewayParts
+from .prices import refuse_unpriced
+from .rates import RateLimits
 from .record import HttpExchange, TextRetention, record_of, texts_of
 from .settings import GatewaySettings
 from .shadow import Payment, Shadow
@@ -66,6 +69,7 @@ class GatewayRequest:
     route: Route | None = None
     routed: RoutedAnswer | None = None
     reservation: SpendingReservation | None = None  # where something limits what may be spent
+    counted: CountedRequest | None = None  # where something limits requests or tokens by the minute
     booked: bool = False
 
 
@@ -87,7 +91,8 @@ class GatewayAnswer:
     @property
     def model(self) -> str:
         """Who answered."""
-        return public_name(self.routed.upstream.name)
+        routed = self.routed
+        return public_name(asked_model(routed.completion or routed.stream, routed.upstream))
 
     @property
     def live(self) -> bool:
@@ -122,14 +127,16 @@ class Gateway:
         self.settings, self.database, self.parts, self.clock = settings, database, parts, clock
         self.council: Council | None = None
         self.metrics = Metrics()
-        self.spending = Spending(database, settings.budget.usd_per_day, clock)
+        self.spending = Spending(database, settings.budget, settings.teams, clock)
+        self.rates = RateLimits(database, settings.teams, clock)
         self._estimator = CostEstimator(
-            price,
+            parts.prices,
             settings.grader,
             settings.classifier.model,
             settings.budget.answer_tokens,
             settings.grading.characters,
             settings.shadow.grader,
+            tuple(settings.grading.graders.values()),
         )
         self._answers = AnswerReuse(settings.cache)
         self._keeping = TextRetention.of(settings.records.prompts)
@@ -138,7 +145,7 @@ class Gateway:
             waiting=settings.records.waiting,
             dropped=self.metrics.dropped,
         )
-        self._shadow = Shadow(settings.shadow.share, price, self._compared, paying=self._paying)
+        self._shadow = Shadow(settings.shadow.share, parts.prices, self._compared, paying=self._paying)
         self._reserving: asyncio.Task[None] | None = None
         self._ended: list[tuple[GatewayRequest, RequestBill | None, HttpExchange]] = []  # and not booked yet
 
@@ -162,6 +169,7 @@ class Gateway:
             await gate.close()
         await self._shadow.close()
         await self.spending.close()
+        await self.rates.close()
         await self._writer.close()
         await self.parts.models.close()
         await self.database.close()
@@ -170,6 +178,7 @@ class Gateway:
         """The answer to a request. What went wrong is raised, and booked once it is told: see `fail`."""
         self.metrics.in_flight += 1
         try:
+            asked.counted = await self.count(asked.key_id, asked.allowance, lambda: self._estimator.tokens(asked.chat))
             if asked.chat.body.get("model") == COUNCIL:
                 return await self._deliberate(asked)
             asked.variant = self.parts.variant(asked.chat)
@@ -189,27 +198,48 @@ class Gateway:
             self._settle(answered, ANSWERED)
         return answered
 
+    async def count(
+        self, key_id: UUID | None, allowance: Allowance, most: Callable[[], tuple[int, int]]
+    ) -> CountedRequest | None:
+        """Count a request where something limits requests or tokens by the minute, or refuse it.
+
+        `most` are the tokens of its prompt and of its answer, which take a while to count.
+        """
+        team = allowance.team
+        if team is not None and team not in self.settings.teams:
+            raise DeniedError(f"this key is of the team {team!r}, which the gateway's settings do not name (`teams`)")
+        return await self.rates.count(key_id, allowance, *most()) if self.rates.limited(allowance) else None
+
+    def check_priced(self, models: Iterable[str]) -> None:
+        """Refuse models without a price, where something limits what may be spent."""
+        if self.settings.budget.unpriced == "refuse":
+            refuse_unpriced(models, self.parts.prices)
+
     async def _ask(self, asked: GatewayRequest, route: Route) -> RoutedAnswer:
         """Let the models answer, within what may be spent."""
         chat, controls = replace(asked.chat, owner=str(asked.key_id)), asked.controls
         if not self.spending.limited(asked.allowance):
             asked.routed = RoutedAnswer("tier-0", route.tier0)
             return await route(chat, controls, asked.routed)
+        judges = self.settings.judges if controls.grading and controls.force is None else ()
+        self.check_priced([*models_of(route.tier0, *route.middle.upstreams, route.tier1), *judges])
         most = self._estimator.request(chat, controls, route)
         asked.reservation = await self.spending.reserve(asked.key_id, asked.allowance, most.total)
         asked.routed = RoutedAnswer("tier-0", route.tier0)
-        with spending_from(Budget(most.judging, price)):  # judges are asked no more than was reserved for
+        with spending_from(Budget(most.judging, self.parts.prices)):  # judges are asked no more than was reserved for
             return await route(chat, controls, asked.routed)
 
     async def _deliberate(self, asked: GatewayRequest) -> GatewayAnswer:
         """The council's answer. It is not graded, kept, compared or part of an experiment: it has no route."""
         if self.council is None:
             raise MissingError(NO_COUNCIL)
+        if self.spending.limited(asked.allowance):
+            self.check_priced(self.council.models)
         most = self._estimator.council(asked.chat, self.council.models, self.council.tokens).total
         asked.reservation = await self.spending.reserve(asked.key_id, asked.allowance, most)
         routed = asked.routed = RoutedAnswer("council", self.council)
         try:
-            with spending_from(Budget(most, price)) if asked.reservation is not None else nullcontext():
+            with spending_from(Budget(most, self.parts.prices)) if asked.reservation is not None else nullcontext():
                 found = routed.council = await self.council(asked.chat)
         except InputError:
             asked.routed = None  # refused before any model was asked, so that it cost nothing
@@ -217,7 +247,8 @@ class Gateway:
         routed.completion, routed.degraded = found.completion, found.degraded
         routed.steps.append(RouteStep("council", "complete", found.degraded, _since(asked.started)))
         # In the books its cost stands with the better model's. What that would have cost alone is not known.
-        answered = GatewayAnswer(asked, self.parts.main, routed, RequestBill(0.0, found.usd, 0.0, 0.0, None))
+        cost = RequestBill(0.0, found.usd, 0.0, 0.0, None, {COUNCIL: found.usd})
+        answered = GatewayAnswer(asked, self.parts.main, routed, cost)
         if asked.chat.stream:
             answered.first_byte_ms = _since(asked.started)
         self._settle(answered, ANSWERED)
@@ -250,7 +281,8 @@ class Gateway:
         """Book a request that has no answer: what it cost up to there, and with what status it ended."""
         if asked.booked:
             return
-        cost = bill(asked.routed, asked.route, price) if asked.routed is not None and asked.route is not None else None
+        routed, route = asked.routed, asked.route
+        cost = bill(routed, route, self.parts.prices) if routed is not None and route is not None else None
         self._book(asked, cost, _exchange(asked, status))
 
     def turn_away(self, trace: UUID, key_id: UUID | None, status: int) -> None:
@@ -278,7 +310,7 @@ class Gateway:
         asked, route, routed = answered.asked, answered.route, answered.routed
         if asked.booked:
             return
-        cost = answered.bill = answered.bill or bill(routed, route, price)
+        cost = answered.bill = answered.bill or bill(routed, route, self.parts.prices)
         self._book(asked, cost, _exchange(asked, status, answered.cached, answered.first_byte_ms))
         if status == ANSWERED and not answered.cached and asked.route is not None:
             self._answers.keep(asked.chat, asked.controls, route, str(asked.key_id), routed, cost)
@@ -287,6 +319,8 @@ class Gateway:
         asked.booked = True
         self.metrics.in_flight -= 1
         self.spending.settle(asked.reservation, _spent(asked, cost, exchange))
+        if asked.counted is not None:
+            self.rates.settle(asked.counted, _tokens_used(asked, exchange))
         self._ended.append((asked, cost, exchange))
         if len(self._ended) == 1:
             asyncio.get_running_loop().call_later(BOOKED, self._keep_books)
@@ -321,7 +355,7 @@ class Gateway:
         most = self._estimator.comparison(chat, route)
         reservation = await self.spending.reserve(None, anybody, most.total)
         try:
-            with spending_from(Budget(most.judging, price)):
+            with spending_from(Budget(most.judging, self.parts.prices)):
                 yield payment
         finally:
             self.spending.settle(reservation, payment.usd)
@@ -334,11 +368,23 @@ def _spent(asked: GatewayRequest, cost: RequestBill | None, exchange: HttpExchan
     return None if cost is None or exchange.status == GONE else cost.total
 
 
+def _tokens_used(asked: GatewayRequest, exchange: HttpExchange) -> int:
+    """What a request took of its minute: prompt and answer; all that it was counted with, where nobody knows."""
+    if asked.routed is None or exchange.cached:
+        return 0
+    answer = asked.routed.withheld or asked.routed.completion or asked.routed.stream
+    if answer is None and exchange.status != GONE:
+        return 0
+    used = answer.usage.input_tokens + answer.usage.output_tokens if answer is not None else 0
+    return used or (asked.counted.tokens if asked.counted is not None else 0)
+
+
 def _exchange(
     asked: GatewayRequest, status: int, cached: Cached = "", first_byte_ms: float | None = None
 ) -> HttpExchange:
     spent = _since(asked.started)
-    return HttpExchange(asked.trace, asked.at, status, spent, asked.key_id, cached, asked.variant, first_byte_ms)
+    team = asked.allowance.team
+    return HttpExchange(asked.trace, asked.at, status, spent, asked.key_id, cached, asked.variant, first_byte_ms, team)
 
 
 def _since(started: float) -> float:

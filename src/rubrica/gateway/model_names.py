@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from .chat import Chat
-from .controls import PREFIX, Allowance, Tier
+from .controls import PREFIX, TIERS, Allowance, Tier
+from .deployments import models_of
 from .flow import Route
 from .names import public_name
 
@@ -31,11 +32,12 @@ class ModelNames:
 
     @classmethod
     def of(cls, route: Route, aliases: Mapping[str, str]) -> ModelNames:
-        by_name: dict[str, Tier] = {public_name(route.tier0.name): "tier-0"}
-        if route.tier1 is not None:
-            by_name.setdefault(public_name(route.tier1.name), "tier-1")
-        tiers: list[Tier] = ["tier-0"] if route.tier1 is None else ["tier-0", "tier-1"]
-        return cls({**{tier: tier for tier in tiers}, **by_name}, aliases)
+        upstreams = [route.tier0, *route.middle.upstreams, *([route.tier1] if route.tier1 is not None else [])]
+        by_name: dict[str, Tier] = {}
+        for tier, upstream in zip(TIERS, upstreams, strict=False):
+            for model in models_of(upstream):
+                by_name.setdefault(public_name(model), tier)
+        return cls({**{tier: tier for tier in TIERS[: len(upstreams)]}, **by_name}, aliases)
 
     def listed(self, allowance: Allowance) -> list[str]:
         """All names that a key may ask for."""

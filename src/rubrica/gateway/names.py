@@ -1,5 +1,5 @@
 """What clients are told a model is called."""
 
-from rubrica.llm.public import public_name
+from rubrica.llm.public import public_name, public_names
 
-__all__ = ["public_name"]
+__all__ = ["public_name", "public_names"]

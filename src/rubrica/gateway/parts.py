@@ -9,7 +9,8 @@ from typing import Any, Protocol
 
 from rubrica.judges.jury import Jury
 from rubrica.judges.question_classifier import ModelClassifier
-from rubrica.llm.connect import check_keys, connect
+from rubrica.llm.budget import Price
+from rubrica.llm.connect import connect
 from rubrica.llm.http import HttpSession
 from rubrica.llm.model import Model, Usage
 from rubrica.llm.price import price
@@ -21,15 +22,21 @@ from rubrica.packs.library import load
 from rubrica.text.question_type import TYPES
 
 from .chat import Chat
+from .checks import check_settings
 from .classifier import Classifier, OfflineClassifier
 from .controls import Controls
+from .deployment_settings import CooldownSettings, DeploymentSettings, TierModels, deployed_settings, deployment_names
+from .deployments import Deployment, DeploymentPool
 from .embedded import GuidedUpstream
 from .experiment import CONTROL, Experiment
 from .flow import Route
 from .grading import Grader
 from .learned_gate.holder import GateHolder
 from .learned_gate.learn import GateTerms
+from .middle_tiers import MiddleTiers
+from .prices import prices_of
 from .settings import EMBEDDED, GatewaySettings, GradingSettings, PatienceSettings
+from .type_judges import GraderJuries
 from .upstream import Upstream
 from .upstreams.connect import connect_upstream
 from .upstreams.embeddings import EmbeddingsUpstream, connect_embeddings
@@ -65,6 +72,7 @@ class GatewayModels:
         self._connecting = connecting
         self._session, self._gates = HttpSession(connections=0), ProviderLimits()  # 0: as many as there are calls
         self._upstreams: dict[tuple[str, float | None], Upstream] = {}
+        self._pools: list[DeploymentPool] = []
         self._closing: list[Model | Jury] = []
         self.workers = Workers()
 
@@ -89,9 +97,30 @@ class GatewayModels:
         price(name, Usage())  # looks it up now, which takes a while
         return connect_embeddings(name, self.settings, session=self._session, gates=self._gates)
 
-    def jury(self, names: tuple[str, ...]) -> Jury:
+    def tier(self, tier: TierModels, seconds: float | None, cooldown: CooldownSettings) -> Upstream:
+        """A tier: its one model, or its deployments."""
+        if isinstance(tier, str):
+            return self.upstream(tier, seconds)
+        part = seconds / len(tier) if seconds is not None else None
+        deployments = [
+            Deployment(name, self._deployed(one, one.seconds or part, alone=len(tier) == 1), one.weight, one.order)
+            for name, one in zip(deployment_names(tier), tier, strict=True)
+        ]
+        pool = DeploymentPool(deployments, seconds, cooldown, self.settings.attempts)
+        self._pools.append(pool)
+        return pool
+
+    def _deployed(self, one: DeploymentSettings, seconds: float | None, *, alone: bool) -> Upstream:
+        """One deployment of a tier. Where it has others beside it, they are asked in place of trying it again."""
+        own = deployed_settings(one, self._within(seconds))
+        changed = own if alone else own.model_copy(update={"attempts": 1})
+        price(one.model, Usage())  # looks it up now, which takes a while
+        found = self._connecting(one.model, changed, session=self._session, gates=self._gates)
+        return GuidedUpstream(found) if one.model == EMBEDDED else found
+
+    def jury(self, names: tuple[str, ...], prices: Price) -> Jury:
         """Models that grade. Their replies are not kept: no two answers are the same."""
-        jury = Jury(names, self.settings, cached=False)
+        jury = Jury(names, self.settings, cached=False, prices=prices)
         self._closing.append(jury)
         return jury
 
@@ -102,7 +131,7 @@ class GatewayModels:
         return model
 
     async def close(self) -> None:
-        for one in (*self._upstreams.values(), *self._closing):
+        for one in (*self._upstreams.values(), *self._pools, *self._closing):
             await one.close()
         await self._session.close()
         self.workers.close()
@@ -115,22 +144,26 @@ class GatewayParts:
     models: GatewayModels
     routes: dict[str, Route]  # by the arm of the experiment
     patience: PatienceSettings
+    prices: Price = price
     experiment: Experiment | None = None
 
     @classmethod
     def open(cls, settings: GatewaySettings, models: GatewayModels) -> GatewayParts:
         """Connect and compile everything the settings name. What cannot be is told now, not by the first request."""
-        named = (settings.tier0, settings.tier1, settings.classifier.model, *settings.grader, *settings.shadow.grader)
-        named = (*named, settings.embeddings)
-        check_keys([name for name in named if name is not None], models.settings)
-        jury = models.jury(settings.grader) if settings.grader else None
-        routes = {CONTROL: _route(settings, models, graded_by(settings.grading), jury)}
+        prices = prices_of(settings.prices)
+        rubric = graded_by(settings.grading)
+        check_settings(settings, models.settings, prices, rubric)
+        graders = GraderJuries(
+            models.jury(settings.grader, prices) if settings.grader else None,
+            {name: models.jury(names, prices) for name, names in settings.grading.graders.items()},
+        )
+        routes = {CONTROL: _route(settings, models, rubric, graders)}
         if settings.experiment is None:
-            return cls(models, routes, settings.patience)
+            return cls(models, routes, settings.patience, prices)
         wanted = settings.experiment
         other = _judged(with_known_thresholds(load(wanted.rubric), settings.grading.thresholds), settings.grading)
-        routes[wanted.name] = _route(settings, models, other, jury)
-        return cls(models, routes, settings.patience, Experiment(wanted.name, wanted.share))
+        routes[wanted.name] = _route(settings, models, other, graders)
+        return cls(models, routes, settings.patience, prices, Experiment(wanted.name, wanted.share))
 
     @property
     def main(self) -> Route:
@@ -166,56 +199,63 @@ def _judged(rubric: Rubric, settings: GradingSettings) -> Rubric:
     return with_judging(rubric, mode=settings.mode, stop=settings.stop, offline=offline)
 
 
-def _route(settings: GatewaySettings, models: GatewayModels, rubric: Rubric, jury: Jury | None) -> Route:
+def _route(settings: GatewaySettings, models: GatewayModels, rubric: Rubric, graders: GraderJuries) -> Route:
     grader = Grader(
         rubric,
-        jury.judge(rubric) if jury is not None else None,
+        graders.judge(rubric),
         deadline=settings.grading.deadline,
         characters=settings.grading.characters,
         workers=models.workers,
     )
     grader.prepare(TYPES)
+    every_grader = [*settings.grader, *(name for names in settings.grading.graders.values() for name in names)]
     gate = settings.learned_gate
     terms = GateTerms(gate.points / 100, gate.confidence) if gate.points is not None else None
     return Route(
-        models.upstream(settings.tier0, settings.patience.tier0 if settings.tier1 is not None else None),
-        models.upstream(settings.tier1, settings.patience.tier1) if settings.tier1 is not None else None,
+        models.tier(settings.tier0, settings.patience.tier0 if settings.tier1 is not None else None, settings.cooldown),
+        models.tier(settings.tier1, settings.patience.tier1, settings.cooldown) if settings.tier1 is not None else None,
         grader,
         _classifier(settings, models),
         settings.grading.ungraded,
-        jury is not None and all(check_form(name).sees_pictures for name in settings.grader),
+        bool(settings.grader) and all(check_form(name).sees_pictures for name in every_grader),
         settings.grading.unsafe == "mark",
         GateHolder(terms, gate.every) if terms is not None else None,
-        _measurer(settings, models, rubric, jury),
+        _measurer(settings, models, rubric, graders),
         made_for(settings, rubric),
-        _call_grader(settings, models, jury),
+        _call_grader(settings, models, graders),
+        MiddleTiers(
+            tuple(models.tier(one, settings.patience.tier0, settings.cooldown) for one in settings.middle),
+        ),
     )
 
 
-def _call_grader(settings: GatewaySettings, models: GatewayModels, jury: Jury | None) -> Grader | None:
+def _call_grader(settings: GatewaySettings, models: GatewayModels, graders: GraderJuries) -> Grader | None:
     """Who is asked whether the right tool was called; nobody, where no model grades."""
-    if jury is None:
-        return None
     rubric = load(TOOL_CALLS)
+    judge = graders.judge(rubric)
+    if judge is None:
+        return None
     grading = settings.grading
     return Grader(
         rubric,
-        jury.judge(rubric),
+        judge,
         deadline=grading.deadline,
         characters=grading.characters,
         workers=models.workers,
     )
 
 
-def _measurer(settings: GatewaySettings, models: GatewayModels, rubric: Rubric, jury: Jury | None) -> Grader | None:
+def _measurer(settings: GatewaySettings, models: GatewayModels, rubric: Rubric, graders: GraderJuries) -> Grader | None:
     """Who grades what is compared: always to the end, for a score is wanted and not only a verdict."""
-    judging = models.jury(settings.shadow.grader) if settings.shadow.grader else jury
-    if not settings.shadow.share or judging is None:
-        return None
+    own, prices = settings.shadow.grader, prices_of(settings.prices)
+    judging = GraderJuries(models.jury(own, prices)) if own else graders
     whole = with_judging(rubric, stop="never")
+    judge = judging.judge(whole) if settings.shadow.share else None
+    if judge is None:
+        return None
     return Grader(
         whole,
-        judging.judge(whole),
+        judge,
         deadline=settings.grading.deadline,
         characters=settings.grading.characters,
         workers=models.workers,
@@ -224,12 +264,16 @@ def _measurer(settings: GatewaySettings, models: GatewayModels, rubric: Rubric, 
 
 def made_for(settings: GatewaySettings, rubric: Rubric) -> str:
     """A digest of all that changes what a comparison teaches: other models or thresholds make it worthless."""
-    named = (settings.tier0, settings.tier1, settings.grader, settings.shadow.grader, rubric.hash)
+    named: tuple[object, ...] = (settings.tier0, settings.tier1, settings.grader, settings.shadow.grader, rubric.hash)
+    if settings.middle:
+        named = (*named, settings.middle)
+    if settings.grading.graders:
+        named = (*named, sorted(settings.grading.graders.items()))
     return hashlib.sha256(repr(named).encode()).hexdigest()[:16]
 
 
 def _classifier(settings: GatewaySettings, models: GatewayModels) -> Classifier:
     OfflineClassifier()("Is it ready, or is it not?")  # reads the weights now, not with the first request
-    wanted = settings.classifier
-    model = ModelClassifier(models.classifier(wanted.model), price=price) if wanted.model is not None else None
+    wanted, prices = settings.classifier, prices_of(settings.prices)
+    model = ModelClassifier(models.classifier(wanted.model), price=prices) if wanted.model is not None else None
     return Classifier(model, sure_from=wanted.sure_from, remembered=wanted.remembered)

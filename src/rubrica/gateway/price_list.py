@@ -14,11 +14,12 @@ from rubrica.engine.evaluate import aevaluate
 from rubrica.errors import InputError
 from rubrica.judges.jury import Jury
 from rubrica.llm.model import Usage
-from rubrica.llm.price import price
 from rubrica.llm.settings import Settings
 from rubrica.model.context import Context
 from rubrica.packs.library import load
 
+from .deployment_settings import tier_models
+from .prices import prices_of
 from .settings import GatewaySettings, GradingSettings
 from .variants import with_judging
 
@@ -99,6 +100,8 @@ async def price_list(
 
 async def _priced(settings: GatewaySettings, models: Settings, pass_share: float, lengths: Sequence[int]) -> PriceList:
     rubric = with_judging(load(settings.grading.rubric), mode=settings.grading.mode, stop=settings.grading.stop)
+    prices = prices_of(settings.prices)
+    first = [tier_models(tier)[0] for tier in (settings.tier0, settings.tier1) if tier is not None]
     requests = []
     calls = 0
     for tokens in lengths:
@@ -109,10 +112,13 @@ async def _priced(settings: GatewaySettings, models: Settings, pass_share: float
                 plan = compile_rubric(rubric, jury.judge(rubric))
                 await aevaluate(plan, _sample(tokens))
                 calls = sum(estimate.calls for estimate in jury.estimates)
-                costs = [estimate.usd for estimate in jury.estimates]
+                costs = [
+                    prices(estimate.model, Usage(estimate.input_tokens, estimate.output_tokens))
+                    for estimate in jury.estimates
+                ]
             grading = None if None in costs else sum(cost for cost in costs if cost is not None)
-        tier1 = price(settings.tier1 or "", used)
-        requests.append(RequestPrice(tokens, price(settings.tier0, used), grading, tier1))
+        tier0, tier1 = (prices(name, used) for name in first)
+        requests.append(RequestPrice(tokens, tier0, grading, tier1))
     return PriceList(rubric.judging.mode if settings.grader else "", calls, tuple(requests), pass_share)
 
 

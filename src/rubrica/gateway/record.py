@@ -23,7 +23,8 @@ from rubrica.text.pii import mask
 
 from .bill import RequestBill
 from .chat import Chat
-from .controls import Controls
+from .controls import TIERS, Controls
+from .deployments import asked_model, deployment_of
 from .experiment import conversation_opening
 from .flow import RoutedAnswer, RouteStep
 from .grading import Grade
@@ -70,6 +71,7 @@ class HttpExchange(msgspec.Struct, frozen=True):
     cached: Cached = ""
     variant: str = ""
     first_byte_ms: float | None = None  # of a stream
+    team: str | None = None  # of the key
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -95,6 +97,7 @@ def record_of(
         "status": exchange.status,
         "total_ms": exchange.total_ms,
         "key_id": exchange.key_id,
+        "team": exchange.team,
         "cached": exchange.cached,
         "variant": exchange.variant,
         "first_byte_ms": exchange.first_byte_ms,
@@ -118,7 +121,10 @@ def _route(routed: RoutedAnswer) -> dict[str, Any]:
     failed = {step.name for step in routed.steps if step.status == "failed"}
     found: dict[str, Any] = {"degraded": _degraded(routed), "failed_steps": ",".join(sorted(failed))}
     if _answer(routed) is not None:
-        found |= {"tier": routed.tier, "model": public_name(routed.upstream.name)[:200]}
+        answer = _answer(routed)
+        found |= {"tier": routed.tier, "model": public_name(asked_model(answer, routed.upstream))[:200]}
+        if deployment := deployment_of(answer):
+            found["deployment"] = deployment[:200]
     if routed.zone is not None:
         found["zone"] = routed.zone
     if routed.classified is not None:
@@ -135,16 +141,17 @@ def _degraded(routed: RoutedAnswer) -> Degraded:
     if routed.refused:
         return "unsafe"
     failed = {step.name for step in routed.steps if step.status == "failed"}
-    return "tier-1 failed" if "tier-1" in failed else "tier-0 failed" if "tier-0" in failed else "no tier-1"
+    above = any(name in failed for name in TIERS[1:])
+    return "tier-1 failed" if above else "tier-0 failed" if "tier-0" in failed else "no tier-1"
 
 
-def _costs(cost: RequestBill | None, cached: Cached) -> dict[str, float | None]:
+def _costs(cost: RequestBill | None, cached: Cached) -> dict[str, Any]:
     if cost is None:
         return {}
     if cached:
         return {**dict.fromkeys(COSTS, 0.0), "baseline_usd": cost.baseline}
     parts = (cost.tier0, cost.tier1, cost.classification, cost.grading, cost.total, cost.baseline)
-    return dict(zip(COSTS, parts, strict=True))
+    return {**dict(zip(COSTS, parts, strict=True)), "model_usd": cost.models or None}
 
 
 def _grade(grade: Grade | None) -> dict[str, Any]:
@@ -179,7 +186,8 @@ def _dimensions(evaluation: Evaluation) -> Mapping[str, GradedDimension]:
     }
 
 
-_TIMES = {"tier-0": "tier0_ms", "tier-1": "tier1_ms", "classification": "classification_ms", "grading": "grading_ms"}
+_TIMES = {"tier-0": "tier0_ms", "classification": "classification_ms", "grading": "grading_ms"}
+_TIMES |= dict.fromkeys(TIERS[1:], "tier1_ms")
 
 
 def _times(steps: list[RouteStep]) -> dict[str, float]:
@@ -199,9 +207,9 @@ def _tokens(routed: RoutedAnswer) -> dict[str, int]:
         parts.append(routed.passed_over.usage)
     if routed.withheld is not None:
         parts.append(routed.withheld.usage)
-    parts += [
-        grade.cost for grade in (routed.grade, routed.second_grade) if grade is not None and grade.cost is not None
-    ]
+    parts += [one.answer.usage for one in routed.tries if one.answer is not None and one.answer is not answer]
+    grades = (routed.grade, routed.second_grade, *(one.grade for one in routed.tries))
+    parts += [grade.cost for grade in grades if grade is not None and grade.cost is not None]
     if routed.classified is not None and routed.classified.cost is not None:
         parts.append(routed.classified.cost)
     return {

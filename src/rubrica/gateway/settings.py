@@ -5,18 +5,31 @@ from __future__ import annotations
 from difflib import get_close_matches
 from typing import Annotated, Any, Literal, Self, get_args
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Discriminator,
+    Field,
+    Tag,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
 from rubrica.engine.document import read_document
 from rubrica.errors import Problem, RubricError
 from rubrica.model.bounds import MOST_JUDGES, Label, Number, PositiveNumber
 
-from .controls import Allowance
+from .controls import TIERS, Allowance
+from .deployment_settings import MOST_DEPLOYMENTS, CooldownSettings, DeploymentSettings, TierModels, tier_models
+from .limits import DollarLimits, ModelPrice, TeamName, UsageLimits
 
 Seconds = Annotated[float, Field(gt=0, le=3600)]
 Share = Annotated[float, Field(ge=0, le=1)]
 EMBEDDED = "local:"
-NAMED = ("auto", "tier-0", "tier-1", "council")
+NAMED = ("auto", *TIERS, "council")
 """What an alias may stand for, beside a model."""
 
 ModelName = Annotated[str, Field(max_length=1_000)]
@@ -25,6 +38,23 @@ ModelName = Annotated[str, Field(max_length=1_000)]
 
 def _several(value: object) -> object:
     return (value,) if isinstance(value, str) else value
+
+
+def _not_empty(deployments: tuple[DeploymentSettings, ...]) -> tuple[DeploymentSettings, ...]:
+    if not deployments:
+        raise ValueError("a tier has at least one deployment")
+    return deployments
+
+
+_ONE, _SEVERAL = "one model", "deployments"
+TierChoice = Annotated[
+    Annotated[ModelName, Tag(_ONE)]
+    | Annotated[
+        tuple[DeploymentSettings, ...], Field(max_length=MOST_DEPLOYMENTS), AfterValidator(_not_empty), Tag(_SEVERAL)
+    ],
+    Discriminator(lambda value: _SEVERAL if isinstance(value, list | tuple) else _ONE),
+]
+"""One model, or several that stand in for each other."""
 
 
 class _Part(BaseModel):
@@ -58,6 +88,12 @@ class GradingSettings(_Part):
         le=1_000_000,
         description="of a question and of an answer that judges are shown; of longer ones their head and tail. Rules, "
         "gates and safety read the whole answer",
+    )
+    graders: dict[Label, Annotated[tuple[ModelName, ...], BeforeValidator(_several), Field(min_length=1)]] = Field(
+        {},
+        max_length=200,
+        description="by question type, in place of `grader`",
+        examples=[{"TECHNICAL": ["anthropic:claude-sonnet-4-5"]}],
     )
     thresholds: dict[Label, Number] = Field(
         {}, max_length=200, description="by question type, in place of the rubric's own"
@@ -178,11 +214,17 @@ class GatewayCouncilSettings(_Part):
     )
 
 
-class BudgetSettings(_Part):
-    """What may be spent."""
+class BudgetSettings(DollarLimits):
+    """What may be spent by all keys together."""
 
     usd_per_day: PositiveNumber | None = Field(
         None, description="US dollars a day (UTC) by all keys together; later requests are refused", examples=[50]
+    )
+    usd_per_month: PositiveNumber | None = Field(
+        None, description="US dollars a calendar month (UTC) by all keys together", examples=[1000]
+    )
+    unpriced: Literal["refuse", "allow"] = Field(
+        "refuse", description="models without a known price where anything limits spending; allow: they count as 0"
     )
     answer_tokens: int = Field(
         8_192,
@@ -199,11 +241,22 @@ class GatewaySettings(_Part):
     ('local:', None)
     """
 
-    tier0: ModelName = Field(EMBEDDED, description="the cheap model, asked first")
-    tier1: ModelName | None = Field(
+    tier0: TierChoice = Field(
+        EMBEDDED,
+        description="the cheap model, asked first; or a list of deployments that stand in for each other, such as "
+        "[{model: openai:gpt-4o-mini, weight: 2}, {model: openai:gpt-4o-mini, key_env: OTHER_KEY, order: 1}]",
+    )
+    tier1: TierChoice | None = Field(
         None,
-        description="the better model; left out: there is none to escalate to",
+        description="the better model, or a list; left out: there is none to escalate to",
         examples=["anthropic:claude-sonnet-4-5"],
+    )
+    tiers: tuple[TierChoice, ...] = Field(
+        (),
+        max_length=len(TIERS),
+        description="in place of tier0 and tier1: any number, the cheapest first. Each is graded; the last answers "
+        "what none of them does",
+        examples=[["openai:gpt-4o-mini", "anthropic:claude-haiku-4-5", "anthropic:claude-sonnet-4-5"]],
     )
     grader: Annotated[tuple[ModelName, ...], BeforeValidator(_several)] = Field(
         (),
@@ -212,6 +265,7 @@ class GatewaySettings(_Part):
         examples=["anthropic:claude-haiku-4-5"],
     )
     patience: PatienceSettings = PatienceSettings()
+    cooldown: CooldownSettings = CooldownSettings()
     grading: GradingSettings = GradingSettings()
     classifier: ClassifierSettings = ClassifierSettings()
     cache: CacheSettings = CacheSettings()
@@ -232,6 +286,18 @@ class GatewaySettings(_Part):
         examples=["openai:text-embedding-3-small"],
     )
     budget: BudgetSettings = BudgetSettings()
+    prices: dict[ModelName, ModelPrice] = Field(
+        {},
+        max_length=1_000,
+        description="your own, by model, in US dollars for a million tokens; they win over the list",
+        examples=[{"openai:my-model": {"input": 1.0, "output": 3.0, "cached_input": 0.1}}],
+    )
+    teams: dict[TeamName, UsageLimits] = Field(
+        {},
+        max_length=10_000,
+        description="what all keys of a team may use together (rubrica keys allow --team)",
+        examples=[{"research": {"usd_per_month": 200, "requests_per_minute": 600}}],
+    )
     allowance: Allowance = Field(Allowance(), description="of keys that have none of their own")
     max_body: int = Field(
         20_000_000, ge=1_000, le=1_000_000_000, description="most bytes of a request; pictures come within it"
@@ -246,12 +312,56 @@ class GatewaySettings(_Part):
             raise ValueError(f"{', '.join(unknown)}: an alias stands for {', '.join(NAMED)} or PROVIDER:MODEL")
         return aliases
 
+    @property
+    def middle(self) -> tuple[TierModels, ...]:
+        """The tiers between tier0 and tier1, which are the first and the last."""
+        return self.tiers[1:-1]
+
+    @model_validator(mode="before")
+    @classmethod
+    def _first_and_last(cls, data: Any) -> Any:
+        """With `tiers`, the first is tier0 and the last tier1."""
+        tiers = data.get("tiers") if isinstance(data, dict) else None
+        if not tiers or not isinstance(tiers, list | tuple):
+            return data
+        if data.get("tier0") is not None or data.get("tier1") is not None:
+            raise ValueError("tiers stands in place of tier0 and tier1: leave those out")
+        if len(tiers) < 2:
+            raise ValueError("tiers has at least two; tier0 is for one alone")
+        return {**data, "tier0": tiers[0], "tier1": tiers[-1]}
+
+    @property
+    def models(self) -> list[str]:
+        """Every model that is named here, but for the council's."""
+        tiers = tier_models(self.tier0, *self.middle, self.tier1)
+        others = [self.embeddings] if self.embeddings is not None else []
+        return list(dict.fromkeys([*tiers, *self.judges, *self.shadow.grader, *others]))
+
+    @property
+    def judges(self) -> list[str]:
+        """The models that classify and grade."""
+        graders = [*self.grader, *(name for names in self.grading.graders.values() for name in names)]
+        return [self.classifier.model, *graders] if self.classifier.model is not None else graders
+
+    @property
+    def limits_spending(self) -> bool:
+        """Whether anything here does."""
+        return any(one.limits_spending for one in (self.budget, self.allowance, *self.teams.values()))
+
+    @model_validator(mode="after")
+    def _team_is_known(self) -> Self:
+        if self.allowance.team is not None and self.allowance.team not in self.teams:
+            raise ValueError(f"allowance.team: there is no team {self.allowance.team!r} (name it under `teams`)")
+        return self
+
     @model_validator(mode="after")
     def _gate_has_records(self) -> Self:
         if self.learned_gate.points is None:
             return self
         if self.shadow.share == 0:
             raise ValueError("learned_gate learns from compared requests: set shadow.share, such as 0.1")
+        if self.middle:
+            raise ValueError("learned_gate promises what it measures, which is about two tiers: leave one of them out")
         if self.experiment is not None:
             raise ValueError("learned_gate and experiment cannot go together: one changes what the other measures")
         return self
@@ -267,7 +377,11 @@ def settings_from_text(text: str, file: str | None = None) -> GatewaySettings:
     try:
         return GatewaySettings.model_validate(_drop_empty(document.data))
     except ValidationError as error:
-        faults = [Problem(_fault_message(fault), tuple(fault["loc"]), fix=_fix(fault)) for fault in error.errors()]
+        faults = [
+            Problem(_fault_message(fault), _place(fault), fix=_fix(fault))
+            for fault in error.errors()
+            if not fault["loc"] or fault["loc"][0] in document.data  # not what `tiers` tells already
+        ]
         raise RubricError([document.place(fault) for fault in faults]) from None
 
 
@@ -283,13 +397,25 @@ def _fault_message(fault: Any) -> str:
     return known or str(fault["msg"]).removeprefix("Value error, ")
 
 
+def _place(fault: Any) -> tuple[str | int, ...]:
+    """Where in the file a fault is."""
+    return tuple(step for step in fault["loc"] if step not in (_ONE, _SEVERAL))
+
+
 def _fix(fault: Any) -> str:
     """The setting that was probably meant."""
     if fault["type"] != "extra_forbidden":
         return ""
     model: Any = GatewaySettings
-    for step in fault["loc"][:-1]:
-        kind = model.model_fields[step].annotation
-        model = next(one for one in (kind, *get_args(kind)) if isinstance(one, type) and issubclass(one, BaseModel))
+    for step in _place(fault)[:-1]:
+        if step in model.model_fields:  # else the key of a team, or the number of a deployment
+            model = _model_in(model.model_fields[step].annotation)
     near = get_close_matches(str(fault["loc"][-1]), model.model_fields, n=1)
     return f"did you mean {near[0]}?" if near else f"there are {', '.join(model.model_fields)}"
+
+
+def _model_in(kind: Any) -> Any:
+    """The group of settings that an annotation holds, however deep."""
+    if isinstance(kind, type) and issubclass(kind, BaseModel):
+        return kind
+    return next((found for one in get_args(kind) if (found := _model_in(one)) is not None), None)

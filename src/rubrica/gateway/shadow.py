@@ -25,6 +25,7 @@ from rubrica.store.gateway import RequestRecord, TierComparison, Uncompared
 from .bill import Price
 from .chat import Chat
 from .controls import Tier
+from .deployments import asked_model
 from .experiment import digest_share
 from .flow import Route, RoutedAnswer
 from .grading import Grade
@@ -122,7 +123,7 @@ class Shadow:
         first, failed = await _answer_of("tier-0", routed, route.tier0, chat, paid)
         if first is None:
             return TierComparison(record.trace, failure=failed, usd=paid.usd)
-        second, failed = await _answer_of("tier-1", routed, route.tier1, chat, paid)
+        second, failed = await _answer_of(route.last, routed, route.tier1, chat, paid)
         if second is None:
             return TierComparison(record.trace, failure=failed, usd=paid.usd)
         asked = (chat, record.question_type or "")
@@ -141,8 +142,8 @@ class Shadow:
             answer_signals(chat, first) if isinstance(first, Completion) else (),
             passed,
             (score - base) / 100,
-            self._price(route.tier0.name, first.usage),
-            self._price(route.tier1.name, second.usage) if route.tier1 is not None else None,
+            self._price(asked_model(first, route.tier0), first.usage),
+            self._price(asked_model(second, route.tier1), second.usage) if route.tier1 is not None else None,
             grading,
         )
         told = {**msgspec.to_builtins(sample), "made_for": route.made_for}
@@ -173,8 +174,8 @@ async def _answer_of(
         try:
             found = await upstream.complete(_without_streaming(chat))
         except ModelError:
-            return None, "tier-1 failed" if tier == "tier-1" else "tier-0 failed"
-        paid.add(paid.price(upstream.name, found.usage))
+            return None, "tier-0 failed" if tier == "tier-0" else "tier-1 failed"
+        paid.add(paid.price(asked_model(found, upstream), found.usage))
     return (found, "") if found is not None and found.text.strip() else (None, "not gradable")
 
 

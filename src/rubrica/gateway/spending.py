@@ -1,7 +1,7 @@
-"""What may be spent in a day, by each key and by all together: reserved before a request is answered, settled after.
+"""What may be spent by each key, each team and all together: reserved before a request is answered, settled after.
 
-A day is one of UTC. The most that a request may cost is set aside in the database before any model is asked, so that
-requests under way cannot pass a limit together, in one process or in several on the same database.
+Days and months are those of UTC. The most that a request may cost is set aside in the database before any model is
+asked, so that requests under way cannot pass a limit together, in one process or in several on the same database.
 """
 
 from __future__ import annotations
@@ -17,10 +17,11 @@ from sqlalchemy import Connection
 
 from rubrica.errors import StoreError
 from rubrica.store.database import Database
-from rubrica.store.gateway import spent
+from rubrica.store.gateway import spent, spent_by_team
 from rubrica.store.spending import (
     SpendingAccount,
     SpendingReservation,
+    begin_month,
     begin_spending,
     renew_spending,
     reserve_spending,
@@ -28,6 +29,7 @@ from rubrica.store.spending import (
 )
 
 from .controls import Allowance
+from .limits import DollarLimits
 
 LOG = logging.getLogger("rubrica.gateway")
 RENEWED = 60.0
@@ -48,10 +50,11 @@ class Spending:
     def __init__(
         self,
         database: Database,
-        usd_per_day: float | None,
+        most: DollarLimits,
+        teams: Mapping[str, DollarLimits],
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
-        self._database, self._most, self._clock = database, usd_per_day, clock
+        self._database, self._most, self._teams, self._clock = database, most, teams, clock
         self._held: dict[UUID, SpendingReservation] = {}  # work is under way
         self._ended: list[tuple[SpendingReservation, float]] = []  # with what was spent, not settled yet
         self._settling, self._more = asyncio.Lock(), asyncio.Event()
@@ -60,7 +63,8 @@ class Spending:
 
     def limited(self, allowance: Allowance) -> bool:
         """Whether there is a limit for requests with this allowance."""
-        return self._most is not None or allowance.usd_per_day is not None
+        team = self._teams.get(allowance.team or "")
+        return any(one.limits_spending for one in (self._most, allowance, team) if one is not None)
 
     async def reserve(self, key_id: UUID | None, allowance: Allowance, usd: float) -> SpendingReservation | None:
         """Set aside what a request may cost; None where nothing limits it. A SpendingLimitError says what would."""
@@ -112,12 +116,19 @@ class Spending:
             LOG.warning("what %d requests cost was not settled: %s", len(self._ended), error or "it took too long")
 
     def _accounts(self, key_id: UUID | None, allowance: Allowance) -> Sequence[SpendingAccount]:
-        accounts = []
-        if allowance.usd_per_day is not None:
-            accounts.append(SpendingAccount(f"{EVERYBODY}:{key_id or 'local'}", "this key", allowance.usd_per_day))
-        if self._most is not None:
-            accounts.append(SpendingAccount(EVERYBODY, "the gateway", self._most))
-        return accounts
+        """Whoever pays and is limited."""
+        named: list[tuple[str, str, DollarLimits]] = [
+            (key_account(key_id), "this key", allowance),
+            (EVERYBODY, "the gateway", self._most),
+        ]
+        if allowance.team is not None:
+            limits = self._teams.get(allowance.team, DollarLimits())
+            named.append((team_account(allowance.team), f"the team {allowance.team}", limits))
+        return [
+            SpendingAccount(name, title, one.usd_per_day, one.usd_per_month)
+            for name, title, one in named
+            if one.limits_spending
+        ]
 
     async def _settle(self) -> None:
         async with self._settling:
@@ -132,15 +143,36 @@ class Spending:
     async def _begin(self, accounts: Sequence[SpendingAccount]) -> None:
         """Begin the day of accounts with what records of it say: there may have been no limit until now."""
         day = self._clock().astimezone(UTC).date()
-        new = [account.name for account in accounts if (account.name, day) not in self._begun]
+        new = [account for account in accounts if (account.name, day) not in self._begun]
         if not new:
             return
         since = datetime.combine(day, time(), UTC)
-        found = await self._database.read(spent, since, since + timedelta(days=1))
-        by_name = {f"{EVERYBODY}:{key_id or 'local'}": one.usd for key_id, one in found.items()}
-        by_name[EVERYBODY] = sum(one.usd + one.shadow_usd for one in found.values())
-        await self._database.write(_begin_all, {name: by_name.get(name, 0.0) for name in new}, self._clock())
-        self._begun = {one for one in self._begun if one[1] == day} | {(name, day) for name in new}
+        today = await self._recorded(since, since + timedelta(days=1))
+        monthly = [account.name for account in new if account.usd_per_month is not None]
+        earlier = await self._recorded(since.replace(day=1), since) if monthly and day.day > 1 else {}
+        amounts = {account.name: today.get(account.name, 0.0) for account in new}
+        before = {name: earlier.get(name, 0.0) for name in monthly}
+        await self._database.write(_begin_all, amounts, before, self._clock())
+        names = {(account.name, day) for account in new}
+        self._begun = {one for one in self._begun if one[1] == day} | names
+
+    async def _recorded(self, since: datetime, until: datetime) -> dict[str, float]:
+        """What records say that accounts spent, by name."""
+        found = await self._database.read(spent, since, until)
+        teams = await self._database.read(spent_by_team, since, until)
+        by_name = {key_account(key_id): one.usd for key_id, one in found.items()}
+        by_name |= {team_account(team): usd for team, usd in teams.items()}
+        return by_name | {EVERYBODY: sum(one.usd + one.shadow_usd for one in found.values())}
+
+
+def key_account(key_id: UUID | None) -> str:
+    """How the books name a key; None is whoever needs none."""
+    return f"{EVERYBODY}:{key_id or 'local'}"
+
+
+def team_account(team: str) -> str:
+    """How the books name a team."""
+    return f"{EVERYBODY}:team:{team}"
 
 
 def _settle_all(conn: Connection, ended: Sequence[tuple[SpendingReservation, float]]) -> None:
@@ -153,6 +185,8 @@ def _renew_all(conn: Connection, held: Sequence[SpendingReservation], now: datet
         renew_spending(conn, reservation, now)
 
 
-def _begin_all(conn: Connection, amounts: Mapping[str, float], now: datetime) -> None:
+def _begin_all(conn: Connection, amounts: Mapping[str, float], before: Mapping[str, float], now: datetime) -> None:
     for name, usd in sorted(amounts.items()):
         begin_spending(conn, name, usd, now)
+        if name in before:
+            begin_month(conn, name, before[name], now)

@@ -23,6 +23,8 @@ class Completion(msgspec.Struct, frozen=True):
     finish: str | None = None
     calls_tools: bool = False
     duration_ms: float = 0.0
+    asked: str = ""  # the model as the settings name it, where a tier has several deployments …
+    deployment: str = ""  # … and which of them it was
 
 
 class Stream(Protocol):

@@ -12,7 +12,6 @@ from uuid import UUID
 from rubrica.errors import InputError
 from rubrica.llm.budget import most_tokens
 from rubrica.llm.model import ModelError, Usage
-from rubrica.llm.price import price
 from rubrica.store.gateway import RequestRecord
 
 from .controls import Allowance
@@ -54,7 +53,11 @@ class Embeddings:
     async def answer(self, asked: EmbeddingsRequest) -> EmbeddingsAnswer:
         """The vectors. Of a request that fails it is booked that it did by whoever tells the client."""
         spending, name, started = self._gateway.spending, self._upstream.name, time.perf_counter()
-        most = price(name, Usage(input_tokens(asked.body)))
+        tokens, price = input_tokens(asked.body), self._gateway.parts.prices
+        counted = await self._gateway.count(asked.key_id, asked.allowance, lambda: (tokens, 0))
+        if spending.limited(asked.allowance):
+            self._gateway.check_priced([name])
+        most = price(name, Usage(tokens))
         reservation = await spending.reserve(asked.key_id, asked.allowance, most or 0.0)
         usd: float | None = None
         try:
@@ -65,6 +68,7 @@ class Embeddings:
             raise AllDownError({"embeddings": error}) from error
         finally:
             spending.settle(reservation, usd)
+            self._gateway.rates.settle(counted, tokens)
         if usd is None and spending.limited(asked.allowance):
             spending.note_unknown(name)
         self._gateway.note(
@@ -74,6 +78,7 @@ class Embeddings:
                 status=ANSWERED,
                 total_ms=(time.perf_counter() - started) * 1000,
                 key_id=asked.key_id,
+                team=asked.allowance.team,
                 tier="embeddings",
                 model=public_name(name)[:200],
                 tier0_usd=usd,  # in the books it stands with the cheap model's

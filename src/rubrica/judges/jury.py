@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Self
 
 from rubrica.errors import RubricaError
-from rubrica.llm.budget import Budget
+from rubrica.llm.budget import Budget, Price
 from rubrica.llm.cache import Cached, ReplyCache
 from rubrica.llm.connect import check_keys, connect
 from rubrica.llm.estimate import CostEstimate, EstimatingModel
@@ -29,7 +29,6 @@ from rubrica.model.judge import Judge, QuestionClass
 from rubrica.model.rubric import Rubric
 
 from .calibration import CalibratedJudge
-from .exchange import Price
 from .fence import TokenSource, keyed_token, random_token
 from .judge import ModelJudge
 from .panel import Panel, Pooling
@@ -49,7 +48,8 @@ class Jury:
 
     With several models, or with repeats, the votes are pooled as the rubric's `judging.pool` says. `warm` asks at the
     temperature of repeats in any case, for a caller that repeats whole evaluations. With `public`, scores name models
-    without where they run, and tell the kinds of their troubles only: for evaluations that others read.
+    without where they run, and tell the kinds of their troubles only: for evaluations that others read. `prices` take
+    the place of the list that comes with Rubrica.
     """
 
     def __init__(
@@ -64,10 +64,11 @@ class Jury:
         seed: int = 0,
         dry: bool = False,
         public: bool = False,
+        prices: Price | None = None,
     ) -> None:
         _check_names(names, record)
         settings = load_settings() if settings is None else settings
-        self._repeats = repeats
+        self._repeats, self._price = repeats, price if prices is None else prices
         self._warm = warm
         self._aliases = {name: alias for alias, name in by_public_name(names).items()} if public else {}
         self._seed = seed  # of the order in which a judge is shown dimensions; 0: as written
@@ -92,7 +93,7 @@ class Jury:
     def _connect(self, names: Sequence[str], settings: Settings, record: Path | None) -> None:
         check_keys(names, settings)
         gates = ProviderLimits()
-        budget = Budget(settings.budget, price) if settings.budget is not None else None
+        budget = Budget(settings.budget, self._price) if settings.budget is not None else None
         for name in names:
             model = connect(name, settings, cache=self.cache, gates=gates, budget=budget)
             if isinstance(model, Cached):
@@ -188,9 +189,9 @@ class Jury:
     async def quote(self, rubric: Rubric, context: Context) -> Quote:
         """What judging a context costs at most. Nobody is asked."""
         usages = await usages_of(rubric, context)
-        asked = [quote_usages(name, usages, price) for name in self._models]
+        asked = [quote_usages(name, usages, self._price) for name in self._models]
         types = await type_usages(rubric, context)
-        return sum(asked, Quote()).times(self._times(rubric)) + quote_usages(self.names[0], types, price)
+        return sum(asked, Quote()).times(self._times(rubric)) + quote_usages(self.names[0], types, self._price)
 
     def _times(self, rubric: Rubric) -> int:
         return self._repeats if self._repeats is not None else rubric.judging.repeats
@@ -199,8 +200,8 @@ class Jury:
         """A model and its price, under the name that others may read."""
         model, alias = self._models[name], self._aliases.get(name)
         if alias is None:
-            return model, price
-        return PublicModel(alias, model), public_price(price, {alias: name})
+            return model, self._price
+        return PublicModel(alias, model), public_price(self._price, {alias: name})
 
     def _one(self, name: str, rubric: Rubric, repeat: int, *, warm: bool) -> Judge:
         model, known = self._named(name)

@@ -10,6 +10,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
+from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -24,7 +25,7 @@ from rubrica.council.settings import MOST_MEMBERS, TIERS, CouncilSettings, Scori
 from rubrica.errors import InputError, RubricaError
 from rubrica.extras import MissingExtraError
 from rubrica.judges.quote import Quote
-from rubrica.llm.budget import load_price, most_tokens
+from rubrica.llm.budget import Price, load_price, most_tokens
 from rubrica.llm.model import ChatMessage
 from rubrica.llm.provider_table import check_form
 from rubrica.llm.public import PublicModel, by_public_name, public_price
@@ -89,12 +90,13 @@ class CouncilService:
         *,
         models: Callable[[], Settings] = load_settings,
         discreet: bool = True,
+        price: Price | None = None,  # None: that of the list
     ) -> None:
         for name in names:
             check_form(name)
         self._names = by_public_name(names) if discreet else {name: name for name in names}
         self._base = base or load_council()
-        self._models, self._discreet = models, discreet
+        self._models, self._discreet, self._price = models, discreet, price
         self._opening = asyncio.Lock()
         self._open = AsyncExitStack()
         self._members: Members | None = None
@@ -146,7 +148,7 @@ class CouncilService:
     async def quote(self, request: CouncilRequest) -> Quote:
         """What a session costs at most. Nobody is asked."""
         settings = self.settings(request)
-        price = await asyncio.to_thread(load_price, "a council")
+        price = await asyncio.to_thread(load_price, "a council") if self._price is None else self._price
         asked = most_tokens(request.question) + sum(most_tokens(turn.content) for turn in request.history)
         return quote_session(settings, [self._names[alias] for alias in settings.everybody], asked, price)
 
@@ -188,6 +190,8 @@ class CouncilService:
             LOG.error("the council's models cannot be connected: %s", error)
             detail = "the log says why" if self._discreet else str(error)
             raise CouncilUnavailableError(f"the council's models cannot be connected: {detail}") from None
+        if self._price is not None:
+            opened = replace(opened, price=self._price)
         if not self._discreet:
             return opened
         seats = {alias: PublicModel(alias, opened.models[name]) for alias, name in self._names.items()}

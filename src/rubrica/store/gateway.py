@@ -22,7 +22,7 @@ from rubrica.errors import MissingError
 from .columns import new_id
 from .tables import api_keys, gateway_feedback, gateway_requests, gateway_texts
 
-Tier = Literal["tier-0", "tier-1", "council", "embeddings"]
+Tier = Literal["tier-0", "tier-1", "tier-2", "tier-3", "tier-4", "tier-5", "tier-6", "tier-7", "council", "embeddings"]
 Cached = Literal["", "exact", "semantic"]
 Degraded = Literal["", "tier-0 failed", "tier-1 failed", "no tier-1", "unsafe"]
 Uncompared = Literal["", "tier-0 failed", "tier-1 failed", "not gradable", "not graded"]
@@ -55,6 +55,7 @@ class RequestRecord(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     status: int  # of HTTP
     total_ms: float
     key_id: UUID | None = None
+    team: str | None = None  # of the key
     conversation: int | None = None  # a digest of how it began
     variant: str = ""  # the arm of an experiment
     chosen: str = ""  # by headers
@@ -64,6 +65,7 @@ class RequestRecord(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     failed_steps: str = ""
     tier: Tier | None = None
     model: str | None = None
+    deployment: str | None = None  # of several that the tier has
     question_type: str | None = None
     classified_by: str | None = None
     classification_confidence: float | None = None
@@ -77,11 +79,12 @@ class RequestRecord(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     variance: float | None = None
     dimension_scores: Mapping[str, GradedDimension] | None = None
     tier0_usd: float | None = None
-    tier1_usd: float | None = None
+    tier1_usd: float | None = None  # all tiers above tier-0
     classification_usd: float | None = None
     grading_usd: float | None = None
     total_usd: float | None = None
     baseline_usd: float | None = None  # tier-1 alone
+    model_usd: Mapping[str, float | None] | None = None  # what each model was paid
     tier0_ms: float | None = None
     tier1_ms: float | None = None
     classification_ms: float | None = None
@@ -302,6 +305,16 @@ def spent(conn: Connection, since: datetime, until: datetime) -> dict[UUID | Non
         .group_by(_requests.key_id)
     )
     return {key_id: KeySpending(*sums) for key_id, *sums in conn.execute(query)}
+
+
+def spent_by_team(conn: Connection, since: datetime, until: datetime) -> dict[str, float]:
+    """What the requests of each team cost, as far as prices are known."""
+    query = (
+        select(_requests.team, func.coalesce(func.sum(_requests.total_usd), 0.0))
+        .where(_requests.at >= since, _requests.at < until, _requests.team.isnot(None))
+        .group_by(_requests.team)
+    )
+    return {team: float(usd) for team, usd in conn.execute(query)}
 
 
 def allowances(conn: Connection, key_id: UUID) -> dict[str, Any] | None:

@@ -272,6 +272,7 @@ gateway_requests = Table(
     Column("trace", Uuid, primary_key=True),
     Column("at", UtcDateTime, nullable=False, index=True),  # when it came
     Column("key_id", Uuid),  # no foreign key: what was spent is kept whatever becomes of the key
+    Column("team", String(40)),  # of the key; None: it has none
     Column("conversation", BigInteger),  # a digest; requests of one conversation share it
     Column("variant", String(40), nullable=False),  # the arm of an experiment; empty: there was none
     Column("chosen", String(200), nullable=False),  # by headers: force=tier-1, threshold=60
@@ -282,6 +283,7 @@ gateway_requests = Table(
     Column("failed_steps", String(60), nullable=False),
     Column("tier", String(10)),  # None: there was no answer
     Column("model", String(200)),
+    Column("deployment", String(200)),  # of several that the tier has
     Column("question_type", String(64)),  # None: nothing was classified
     Column("classified_by", String(20)),
     Column("classification_confidence", Double),
@@ -299,6 +301,7 @@ gateway_requests = Table(
     Column("grading_usd", Double),
     Column("total_usd", Double),
     Column("baseline_usd", Double),  # tier-1 alone
+    Column("model_usd", Document),  # what each model was paid; null of one whose price is not known
     Column("tier0_ms", Double),  # None, of these: it was not done
     Column("tier1_ms", Double),
     Column("classification_ms", Double),
@@ -394,6 +397,15 @@ spending_days = Table(
     Column("account", String(80), primary_key=True),  # such as key:ID or user:ID
     Column("day", String(10), primary_key=True),  # of UTC, as 2026-05-01
     Column("spent_usd", Double, nullable=False),
+)
+
+rate_minutes = Table(
+    "rate_minutes",
+    metadata,
+    Column("account", String(80), primary_key=True),
+    Column("minute", BigInteger, primary_key=True, autoincrement=False),  # of the clock, since 1970
+    Column("requests", Integer, nullable=False),
+    Column("tokens", BigInteger, nullable=False),
 )
 
 spending_reservations = Table(

@@ -88,6 +88,7 @@ def _routes(answering: Mapping[str, ASGIApp], embed: Callable[[Request], Awaitab
     return [
         *found,
         Route("/api/gateway/analytics", extras.show_analytics),
+        Route("/api/gateway/spending", extras.show_spending),
         Route("/metrics", extras.show_metrics),
         Route("/healthz", extras.show_health),
         Route("/", extras.show_health),

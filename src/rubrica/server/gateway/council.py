@@ -16,6 +16,7 @@ from rubrica.errors import InputError, RubricaError
 from rubrica.gateway.chat import Chat
 from rubrica.gateway.council import COUNCIL, CouncilAnswer
 from rubrica.gateway.gateway import Gateway
+from rubrica.gateway.prices import why_unpriced
 from rubrica.gateway.upstream import Completion
 from rubrica.gateway.upstreams.message import counts
 from rubrica.llm.model import Usage
@@ -43,9 +44,12 @@ def council_of(gateway: Gateway) -> GatewayCouncil | None:
     base = load_council(file, options={"models": wanted.models or None, "chair": wanted.chair, "tier": wanted.tier})
     if len(base.models) < 2:
         raise RubricaError("council: it has at least two models (name more, or leave it out)")
-    return GatewayCouncil(
-        CouncilService(base.everybody, base, models=lambda: models), tuple(base.everybody), base.tokens
-    )
+    prices, settings = gateway.parts.prices, gateway.settings
+    why = why_unpriced(base.everybody, prices)
+    if why and settings.limits_spending and settings.budget.unpriced == "refuse":
+        raise RubricaError(f"council: {why}")
+    service = CouncilService(base.everybody, base, models=lambda: models, price=prices)
+    return GatewayCouncil(service, tuple(base.everybody), base.tokens)
 
 
 class GatewayCouncil:

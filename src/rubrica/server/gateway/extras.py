@@ -16,6 +16,7 @@ from rubrica.gateway.analytics import LENGTHS, analytics
 from rubrica.gateway.feedback import read_feedback
 from rubrica.gateway.gateway import Gateway
 from rubrica.gateway.model_names import AUTO, ITSELF, ModelNames
+from rubrica.gateway.spend_report import spend_report
 from rubrica.store.gateway import add_feedback
 from rubrica.workspace.access import Caller, Role, require
 
@@ -68,6 +69,15 @@ async def show_analytics(request: Request) -> Response:
     await gateway.written(PATIENCE)
     found = await gateway.database.read(analytics, since, until, kind.upper() if kind else None, bucket)
     return _json(found)
+
+
+async def show_spending(request: Request) -> Response:
+    """What was spent, by day, key, team and model: in the last week, unless `since` and `until` say otherwise."""
+    caller, gateway = _signed(request, "viewer", "reading what was spent"), _gateway(request)
+    until = _moment(request.query_params.get("until"), "until") or gateway.clock()
+    since = _moment(request.query_params.get("since"), "since") or until - RECENT
+    await gateway.written(PATIENCE)
+    return _json(await gateway.database.read(spend_report, since, until, caller))
 
 
 async def show_metrics(request: Request) -> Response:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from uuid import UUID
 
+from rubrica.gateway.deployments import deployment_of
 from rubrica.gateway.gateway import GatewayAnswer
+from rubrica.gateway.rates import rate_headers
 
 Headers = list[tuple[bytes, bytes]]
 UNKNOWN = b"unknown"
@@ -21,6 +23,11 @@ def headers_of(answered: GatewayAnswer) -> Headers:
         (b"x-sleipner-cost", dollars(bill.total if bill is not None else None)),
         (b"x-sleipner-savings", dollars(bill.savings if bill is not None else None)),
     ]
+    if deployment := deployment_of(routed.completion or routed.stream):
+        told.append((b"x-sleipner-deployment", value(deployment)))
+    if answered.asked.counted is not None:
+        limits = rate_headers(answered.asked.counted, answered.asked.at)
+        told += [(name.encode(), text.encode()) for name, text in limits.items()]
     if routed.classified is not None:
         told.append((b"x-sleipner-question-type", value(routed.classified.type)))
     if routed.grade is not None:

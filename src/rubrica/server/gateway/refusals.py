@@ -16,11 +16,13 @@ from rubrica.errors import (
     DeniedError,
     InputError,
     MissingError,
+    RateLimitError,
     RubricaError,
     SpendingLimitError,
     StoreError,
 )
 from rubrica.gateway.flow import AllDownError
+from rubrica.gateway.rates import limit_headers
 from rubrica.llm.model import ModelError
 from rubrica.server.council_service import CouncilUnavailableError
 from rubrica.server.problems import retry_after
@@ -94,6 +96,10 @@ def refusal_of(error: Exception, trace: str = "") -> ErrorReply:
             if error.retry_after is not None:
                 headers = headers | retry_after(error.retry_after)
             return ErrorReply(429, str(error), "insufficient_quota", "insufficient_quota", headers)
+        case RateLimitError():
+            wait = retry_after(error.retry_after) if error.retry_after is not None else NO_RETRY
+            told = limit_headers(error.kind, 0, error.limit, error.retry_after or 0)
+            return ErrorReply(429, str(error), error.kind, "rate_limit_exceeded", told | wait)
         case OverloadedError():
             return ErrorReply(503, str(error), "server_error", "service_unavailable", retry_after(1))
         case TooLargeError():

@@ -7,13 +7,13 @@ from markupsafe import Markup
 from nicegui import ui
 
 from rubrica.errors import RubricaError
-from rubrica.gateway.dashboard import GatewayFigures, recent_requests, window_figures
+from rubrica.gateway.dashboard import GatewayFigures, recent_requests, spending_of, window_figures
 from rubrica.store.address import address
 from rubrica.store.gateway_recent import Outcome
 from rubrica.studio.cursor_pager import CursorPager
 from rubrica.studio.frame import frame, page
 from rubrica.studio.gateway.spans import SPANS, SpanName
-from rubrica.studio.gateway.wording import by_type, charts, gauges, mix, recently, troubles
+from rubrica.studio.gateway.wording import by_type, charts, gauges, mix, recently, spending, troubles
 from rubrica.studio.parts import Choice, card, error_text, heading, notifying_errors
 from rubrica.studio.runs.drawings import counts, stack
 from rubrica.studio.studio import Studio, Visitor
@@ -71,6 +71,8 @@ class GatewayPage:
                 self.types = _piece()
             with card("Who answered"):
                 self.mix = _piece()
+            with card("Spending", "in US dollars, of requests whose price is known"):
+                self.spending = _piece()
             with card("Last requests"):
                 with ui.element("div").classes("row"):
                     self.outcome = ui.toggle(OUTCOMES, value="all").props('unelevated no-caps aria-label="Which"')
@@ -115,6 +117,8 @@ class GatewayPage:
             if wanted != (self.span, self.kind):
                 return
             self._show(found)
+            spent = await self.visitor.read(spending_of, window.since, window.until)
+            _put(self.spending, spending(spent))
             if self.pager.first:
                 await self._requests()
             self.fault.set_visibility(False)

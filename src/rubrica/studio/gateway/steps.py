@@ -40,7 +40,7 @@ def steps_of(record: RequestRecord) -> list[FlowStep]:
         *_tier_steps(record, "tier-0", failed, record.tier0_ms, record.tier0_usd),
         *_graded(record, failed),
         *_decided(record),
-        *_tier_steps(record, "tier-1", failed, record.tier1_ms, record.tier1_usd),
+        *_tier_steps(record, _above(record, failed), failed, record.tier1_ms, record.tier1_usd),
     ]
     return found or [FlowStep("Refused", "no model was asked", "failed", record.total_ms)]
 
@@ -54,6 +54,13 @@ def _classified(record: RequestRecord, failed: set[str]) -> list[FlowStep]:
     said += f", {sure:.0%} sure" if sure is not None else ""
     state = _state("classification", failed)
     return [FlowStep("Classification", said, state, record.classification_ms, record.classification_usd)]
+
+
+def _above(record: RequestRecord, failed: set[str]) -> str:
+    """The tier above tier-0 that the request came to."""
+    if record.tier is not None and record.tier != "tier-0":
+        return record.tier
+    return max((name for name in failed if name.startswith("tier-") and name != "tier-0"), default="tier-1")
 
 
 def _tier_steps(
@@ -88,7 +95,8 @@ def _decided(record: RequestRecord) -> list[FlowStep]:
         return [FlowStep("Decision", f"{record.degraded}: {given}", "failed")]
     if record.passed is None:
         return []
-    said = "good enough: tier-0's answer is given" if record.passed else "not good enough: tier-1 is asked"
+    escalated = f"not good enough: {_above(record, set())} is asked"
+    said = "good enough: tier-0's answer is given" if record.passed else escalated
     return [FlowStep("Decision", said)]
 
 

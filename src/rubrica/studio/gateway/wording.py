@@ -9,11 +9,13 @@ from markupsafe import Markup
 
 from rubrica.gateway.analytics import Analytics, Mean, Money, RequestFigures, Share
 from rubrica.gateway.dashboard import GatewayFigures
+from rubrica.gateway.spend_report import SpendLine, SpendReport
 from rubrica.report.excerpt import visible
 from rubrica.report.figures import count_of, dollars, duration, figure
 from rubrica.report.roles import Role
 from rubrica.store.gateway import GONE
 from rubrica.store.gateway_recent import RequestSummary
+from rubrica.store.gateway_spend import ModelSpend
 from rubrica.studio.html_tables import NUMBER, Cell, badge, link, muted, table
 
 from .charts import Series, Times, bars, lines, share
@@ -21,6 +23,8 @@ from .charts import Series, Times, bars, lines, share
 NOTHING = "—"
 TYPES = [("Question type", ""), ("Requests", NUMBER), ("Passed", "share-cell"), ("By tier-0", "share-cell")]
 MEANS = [("Score", NUMBER), ("Confidence", NUMBER), ("Variance", NUMBER), ("Cost", NUMBER), ("Saved", NUMBER)]
+SPENT = [("Requests", NUMBER), ("Cost", NUMBER), ("Price unknown", NUMBER)]
+MOST_LINES = 20
 RECENT = [("When (UTC)", "date"), ("Type", ""), ("Way", ""), ("Grade", ""), ("Cost", NUMBER), ("Took", NUMBER)]
 
 
@@ -116,6 +120,28 @@ def troubles(found: Analytics) -> Markup:
         if count
     )
     return Markup('<ul class="most">{}</ul>').format(items) if items else Markup("")
+
+
+def spending(found: SpendReport) -> Markup:
+    """Who spent what: teams, keys and models, the dearest of each first."""
+    parts: list[tuple[str, Sequence[tuple[str, SpendLine | ModelSpend]]]] = [
+        ("Model", [(one.model, one) for one in found.models]),
+        ("Team", [(one.name, one) for one in found.teams]),
+        ("Key", [(one.name, one) for one in found.keys]),
+        ("Day", [(one.name, one) for one in reversed(found.days)]),
+    ]
+    drawn = [
+        table(
+            [(title, ""), *SPENT], [_spent_cells(name, one) for name, one in lines[:MOST_LINES]], f"Spending by {title}"
+        )
+        for title, lines in parts
+        if lines
+    ]
+    return Markup("").join(drawn)
+
+
+def _spent_cells(name: str, own: SpendLine | ModelSpend) -> list[Cell]:
+    return [visible(name), f"{own.requests:,}", money(own.usd), f"{own.unpriced:,}" if own.unpriced else muted(NOTHING)]
 
 
 def recently(found: Sequence[RequestSummary]) -> Markup:
