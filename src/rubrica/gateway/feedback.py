@@ -14,6 +14,7 @@ from rubrica.errors import InputError, JsonError
 from rubrica.jsontext import decode_json
 from rubrica.model.scale import Scale
 from rubrica.store.gateway import Feedback, RatedRequest, Thumb
+from rubrica.text.credentials import mask_credentials
 from rubrica.text.pii import mask
 
 MOST_COMMENT = 4_000
@@ -45,7 +46,7 @@ def read_feedback(raw: bytes) -> Feedback:
     comment = body.get("comment") or ""
     if not isinstance(comment, str) or len(comment) > MOST_COMMENT:
         raise InputError(f"`comment` is a text of at most {MOST_COMMENT} characters")
-    clean = mask(comment).replace("\0", "\ufffd").encode(errors="replace").decode()
+    clean = mask(mask_credentials(comment)).replace("\0", "\ufffd").encode(errors="replace").decode()
     return Feedback(_trace(body.get("trace")), _read_rating(body.get("rating")), clean, _scores(body.get("scores")))
 
 

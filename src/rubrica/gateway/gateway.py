@@ -6,6 +6,7 @@ One object owns the models, the graders, the cache and the books. Nothing here k
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import asynccontextmanager, nullcontext
@@ -34,6 +35,7 @@ from .flow import Route, RoutedAnswer, RouteStep
 from .metrics import Metrics
 from .names import public_name
 from .parts import GatewayModels, GatewayParts
+from .readiness import Readiness
 from .record import HttpExchange, TextRetention, record_of, texts_of
 from .settings import GatewaySettings
 from .shadow import Payment, Shadow
@@ -41,6 +43,7 @@ from .spending import Spending
 from .upstream import Completion
 from .writer import RecordWriter
 
+LOG = logging.getLogger("rubrica.gateway")
 BOOKED = 0.05
 """Seconds until a request that has ended is booked, along with others."""
 
@@ -139,6 +142,9 @@ class Gateway:
             dropped=self.metrics.dropped,
         )
         self._shadow = Shadow(settings.shadow.share, price, self._compared, paying=self._paying)
+        self.readiness = Readiness(database, parts, self._writer)
+        parts.models.noticed = self._upstream_failed
+        self.metrics.breakers = lambda: parts.models.breakers + parts.models.other_breakers
         self._reserving: asyncio.Task[None] | None = None
         self._ended: list[tuple[GatewayRequest, RequestBill | None, HttpExchange]] = []  # and not booked yet
 
@@ -233,8 +239,9 @@ class Gateway:
             async for event in stream:
                 yield event
             status = ANSWERED
-        except ModelError:
+        except ModelError as error:
             status = BROKEN
+            self._upstream_failed(answered.routed.upstream.name, error)
             raise
         finally:
             await stream.aclose()
@@ -299,6 +306,13 @@ class Gateway:
             self._writer.put(record, texts_of(asked.chat, asked.routed, self._keeping))
             if exchange.status == ANSWERED and asked.routed is not None and asked.route is not None:
                 self._shadow.consider(asked.chat, asked.routed, asked.route, record)
+
+    def _upstream_failed(self, model: str, error: ModelError) -> None:
+        """Count a call that failed, and log it: by kind, for what a provider says may quote a prompt or a key."""
+        name = public_name(model)
+        self.metrics.failed(name, error)
+        status = "no status" if error.status is None else f"HTTP {error.status}"
+        LOG.warning("upstream failure: %s: %s (%s)", name, error.trouble, status)
 
     async def _gate_samples(self) -> list[dict[str, Any]]:
         since = self.clock() - timedelta(days=self.settings.learned_gate.days)

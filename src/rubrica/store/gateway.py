@@ -73,6 +73,7 @@ class RequestRecord(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     threshold: float | None = None
     gated: bool | None = None  # a gate took part in the grade
     zone: GateZone | None = None  # what the learned gate did without a grade
+    grade_note: str | None = None  # what judges were not shown, and what else a grade says of itself
     grade_confidence: float | None = None
     variance: float | None = None
     dimension_scores: Mapping[str, GradedDimension] | None = None
@@ -94,6 +95,8 @@ class RequestRecord(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     answer_digest: bytes | None = None
     prompt: str | None = None  # personal data masked; None: texts are not kept
     answer: str | None = None
+    rejected: str | None = None  # tier-0's answer, where it did not pass
+    withheld: str | None = None  # tier-1's, where it was not sent
 
     @property
     def savings_usd(self) -> float | None:
@@ -157,7 +160,8 @@ class RatedRequest(msgspec.Struct, frozen=True, gc=False):
     answer: str | None
 
 
-_COLUMNS = tuple(name for name in RequestRecord.__struct_fields__ if name not in ("prompt", "answer"))
+_TEXTS = ("prompt", "answer", "rejected", "withheld")
+_COLUMNS = tuple(name for name in RequestRecord.__struct_fields__ if name not in _TEXTS)
 _values = attrgetter(*_COLUMNS)
 _ADD = {"postgresql": postgresql.insert(gateway_requests).on_conflict_do_nothing()}
 _ADD_TEXTS = {
@@ -172,7 +176,8 @@ def add_requests(conn: Connection, entries: Sequence[RequestRecord | TierCompari
     if records:
         _add(conn, records)
     if texts := [one for one in records if one.prompt is not None]:
-        rows = [{"trace": one.trace, "prompt": one.prompt, "answer": one.answer or ""} for one in texts]
+        rows = [{"trace": one.trace, **{name: getattr(one, name) for name in _TEXTS}} for one in texts]
+        rows = [{**row, "answer": row["answer"] or ""} for row in rows]
         conn.execute(_ADD_TEXTS[conn.dialect.name], rows)
     for entry in entries:
         if isinstance(entry, TierComparison):
@@ -210,7 +215,7 @@ def _for_sqlite(dialect: Dialect) -> tuple[str, list[tuple[int, Callable[[Any], 
 def request_by_trace(conn: Connection, trace: UUID) -> RequestRecord | None:
     """What was kept of one request."""
     shown = [_requests[name] for name in _COLUMNS]
-    query = select(*shown, _texts.prompt, _texts.answer).outerjoin_from(gateway_requests, gateway_texts)
+    query = select(*shown, *(_texts[name] for name in _TEXTS)).outerjoin_from(gateway_requests, gateway_texts)
     row = conn.execute(query.where(_requests.trace == trace)).mappings().first()
     if row is None:
         return None

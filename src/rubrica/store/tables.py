@@ -310,6 +310,7 @@ gateway_requests = Table(
     Column("answer_tokens", Integer, nullable=False),  # of the answer that was given
     Column("prompt_digest", LargeBinary(32)),  # keyed, where digests are kept
     Column("answer_digest", LargeBinary(32)),
+    Column("grade_note", String(500)),  # what judges were not shown, and what else a grade says of itself
     Column("zone", String(10)),  # what the learned gate did without a grade: send or escalate; None: it left it
     Column("shadow_score", Double),  # of tier-1's answer to the same request
     Column("shadow_base", Double),  # of tier-0's answer, graded once more: `score` may have been luck
@@ -333,6 +334,8 @@ gateway_texts = Table(
     Column("trace", ForeignKey("gateway_requests.trace"), primary_key=True),
     Column("prompt", Text, nullable=False),  # with personal data masked
     Column("answer", Text, nullable=False),
+    Column("rejected", Text),  # tier-0's answer, where it did not pass
+    Column("withheld", Text),  # tier-1's, where it was not sent
 )
 
 gateway_feedback = Table(
@@ -345,6 +348,7 @@ gateway_feedback = Table(
     Column("liked", Boolean),  # a thumb, or what the rating says; None: a rating in the middle
     Column("scores", Document),  # by dimension, on its scale, where somebody took the trouble
     Column("comment", Text, nullable=False),  # with personal data masked
+    Column("question_type", String(64)),  # what the question was in truth; None: nobody said
     Column("created_at", UtcDateTime, nullable=False),
     Column("updated_at", UtcDateTime, nullable=False),
     UniqueConstraint("trace", "user_id"),  # a second opinion of the same person replaces the first

@@ -16,7 +16,7 @@ from rubrica.store.columns import new_id
 
 from .refusals import ErrorReply, from_problem, refusal_of
 
-OPEN_PATHS = frozenset({"/", "/healthz"})
+OPEN_PATHS = frozenset({"/", "/healthz", "/readyz"})
 _OURS = b"rk_"
 _DRAWN = 256
 

@@ -77,6 +77,7 @@ def _routes(completions: Completions) -> list[BaseRoute]:
         Route("/api/gateway/analytics", extras.show_analytics),
         Route("/metrics", extras.show_metrics),
         Route("/healthz", extras.show_health),
+        Route("/readyz", extras.show_readiness),
         Route("/", extras.show_health),
     ]
 

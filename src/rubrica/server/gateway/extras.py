@@ -83,6 +83,14 @@ async def show_health(request: Request) -> Response:  # noqa: ARG001
     return _json({"status": "ok", "version": __version__})
 
 
+async def show_readiness(request: Request) -> Response:
+    """Whether the gateway can do its work now, and if not, why."""
+    found = await _gateway(request).readiness.report()
+    reply = _json({"status": "ready" if found.ready else "unavailable", **msgspec.to_builtins(found)})
+    reply.status_code = 200 if found.ready else 503
+    return reply
+
+
 def _signed(request: Request, role: Role, what: str) -> Caller:
     caller = cast("Caller", request.scope["state"]["caller"])
     require(caller, role, what)

@@ -1,0 +1,14 @@
+"""Answers of the gateway that were not sent, what its judges were not shown, and question types that people correct."""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0008"
+down_revision = "0006"
+
+
+def upgrade() -> None:
+    op.add_column("gateway_texts", sa.Column("rejected", sa.Text))
+    op.add_column("gateway_texts", sa.Column("withheld", sa.Text))
+    op.add_column("gateway_requests", sa.Column("grade_note", sa.String(500)))
+    op.add_column("gateway_feedback", sa.Column("question_type", sa.String(64)))
