@@ -32,9 +32,9 @@ from .council import COUNCIL, Council
 from .debug import debug_block
 from .estimate import CostEstimator
 from .flow import Route, RoutedAnswer, RouteStep
-from .metrics import Metrics
 from .names import public_name
 from .parts import GatewayModels, GatewayParts
+from .process import GatewayProcess
 from .readiness import Readiness
 from .record import HttpExchange, TextRetention, record_of, texts_of
 from .settings import GatewaySettings
@@ -121,10 +121,12 @@ class Gateway:
         database: Database,
         parts: GatewayParts,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+        process: GatewayProcess | None = None,
     ) -> None:
+        self.process = process or GatewayProcess()
         self.settings, self.database, self.parts, self.clock = settings, database, parts, clock
         self.council: Council | None = None
-        self.metrics = Metrics()
+        self.metrics = self.process.metrics
         self.spending = Spending(database, settings.budget.usd_per_day, clock)
         self._estimator = CostEstimator(
             price,
@@ -135,7 +137,7 @@ class Gateway:
             settings.shadow.grader,
         )
         self._answers = AnswerReuse(settings.cache)
-        self._keeping = TextRetention.of(settings.records.prompts)
+        self._keeping = TextRetention.of(settings.records.prompts, self.process.digest_key)
         self._writer = RecordWriter(
             database,
             waiting=settings.records.waiting,
@@ -144,8 +146,7 @@ class Gateway:
         self._shadow = Shadow(settings.shadow.share, price, self._compared, paying=self._paying)
         self.readiness = Readiness(database, parts, self._writer)
         parts.models.noticed = self._upstream_failed
-        self.metrics.breakers = lambda: parts.models.breakers + parts.models.other_breakers
-        self._reserving: asyncio.Task[None] | None = None
+        self._tasks: list[asyncio.Task[None]] = []
         self._ended: list[tuple[GatewayRequest, RequestBill | None, HttpExchange]] = []  # and not booked yet
 
     @classmethod
@@ -155,15 +156,20 @@ class Gateway:
 
     async def start(self) -> None:
         """Begin to look after what is reserved, and to learn."""
-        self._reserving = asyncio.create_task(self.spending.keep_up(), name="gateway-spending")
+        models = self.parts.models
+        self.metrics.breakers = lambda: models.breakers + models.other_breakers
+        self._tasks = [
+            asyncio.create_task(self.spending.keep_up(), name="gateway-spending"),
+            asyncio.create_task(self.process.publish(self._own_figures), name="gateway-figures"),
+        ]
         if (gate := self.parts.main.gate) is not None:
             gate.start(self._gate_samples)
 
     async def close(self) -> None:
         """Write what is not written yet, and let go of the models and the database."""
         self._keep_books()
-        if self._reserving is not None:
-            self._reserving.cancel()
+        for task in self._tasks:
+            task.cancel()
         if (gate := self.parts.main.gate) is not None:
             await gate.close()
         await self._shadow.close()
@@ -268,7 +274,11 @@ class Gateway:
         self._writer.put(record)
 
     def figures(self) -> bytes:
-        """All counters, for Prometheus."""
+        """All counters, of all workers, for Prometheus."""
+        self._keep_books()
+        return self.process.figures()
+
+    def _own_figures(self) -> bytes:
         self._keep_books()
         return self.metrics.text()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, cast
@@ -26,6 +27,9 @@ ITSELF = "rubrica"
 
 LONGEST_BODY = 100_000
 RECENT = timedelta(days=7)
+ELSEWHERE = 0.5
+"""Seconds in which another process writes what it has booked."""
+
 PATIENCE = 2.0
 """Seconds to wait for what was booked just now to be written."""
 
@@ -53,7 +57,11 @@ async def give_feedback(request: Request) -> Response:
     except ClientDisconnect:
         return Response(status_code=400)  # which nobody sees
     await gateway.written(PATIENCE)
-    await gateway.database.write(add_feedback, given, caller.user_id, gateway.clock())
+    try:
+        await gateway.database.write(add_feedback, given, caller.user_id, gateway.clock())
+    except MissingError:  # another worker may have answered, and write its record a moment later
+        await asyncio.sleep(ELSEWHERE)
+        await gateway.database.write(add_feedback, given, caller.user_id, gateway.clock())
     return _json({"object": "feedback", "trace": str(given.trace), "rating": given.given})
 
 
