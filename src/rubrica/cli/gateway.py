@@ -50,6 +50,7 @@ EXAMPLES = """[bold]Examples[/bold]
   rubrica gateway stats
   rubrica gateway tune --config gateway.yaml
   rubrica gateway gate --config gateway.yaml --points 1
+  rubrica gateway prune --older-than 90d --dry-run
 
 Point any OpenAI client at http://localhost:3000/v1. Without options tier-0
 is the embedded model, answers are graded offline, and there is nobody to
@@ -92,6 +93,7 @@ app = typer.Typer(add_completion=False, rich_markup_mode="rich", invoke_without_
 app.command("stats")(gateway_records.stats)
 app.command("tune")(gateway_records.tune)
 app.command("gate")(gateway_records.gate)
+app.command("prune")(gateway_records.prune)
 app.command("labels")(gateway_records.print_labels)
 
 

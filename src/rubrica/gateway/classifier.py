@@ -170,8 +170,7 @@ class Classifier:
         """The type of what a chat asks."""
         started = time.perf_counter()
         question = ChatQuestion.of(chat)
-        asked = f"{chat.owner}\n{question.whole}".encode("utf-8", "replace")
-        key = hashlib.blake2b(asked, digest_size=16).digest()
+        key = _memory_key(chat.owner, question)
         kept = self._found.get(key)
         if kept is not None:
             return replace(kept, source="cache", cost=None, duration_ms=_since(started))
@@ -179,6 +178,14 @@ class Classifier:
         if found.source != "fallback":
             self._found.put(key, found)
         return replace(found, duration_ms=_since(started))
+
+    def memory_key(self, chat: Chat) -> bytes:
+        """Under what the type of a chat's question is remembered."""
+        return _memory_key(chat.owner, ChatQuestion.of(chat))
+
+    def correct(self, key: bytes, question_type: str) -> None:
+        """Remember what somebody says that a question was."""
+        self._found.put(key, QuestionClass(question_type, 1.0, "given", "named by feedback"))
 
     async def _classify(self, question: ChatQuestion) -> QuestionClass:
         try:
@@ -202,6 +209,10 @@ def template() -> Template:
     text = (resources.files("rubrica.gateway") / "prompts" / "classify.md").read_text("utf-8")
     system, _, user = text.partition("<!-- user -->\n")
     return Template(system, user, hashlib.sha256(text.encode()).hexdigest())
+
+
+def _memory_key(owner: str, question: ChatQuestion) -> bytes:
+    return hashlib.blake2b(f"{owner}\n{question.whole}".encode("utf-8", "replace"), digest_size=16).digest()
 
 
 def _fallback(reason: str) -> QuestionClass:

@@ -20,6 +20,7 @@ from rubrica.llm.budget import Budget, spending_from
 from rubrica.llm.model import ModelError
 from rubrica.llm.price import price
 from rubrica.llm.settings import Settings
+from rubrica.lru_cache import LruCache
 from rubrica.store.database import Database
 from rubrica.store.gateway import Cached, TierComparison, gate_samples
 from rubrica.store.spending import SpendingReservation
@@ -27,6 +28,7 @@ from rubrica.store.spending import SpendingReservation
 from .answer_reuse import AnswerReuse
 from .bill import RequestBill, bill
 from .chat import Chat
+from .classifier import Classifier
 from .controls import Allowance, Controls
 from .council import COUNCIL, Council
 from .debug import debug_block
@@ -37,6 +39,7 @@ from .parts import GatewayModels, GatewayParts
 from .process import GatewayProcess
 from .readiness import Readiness
 from .record import HttpExchange, TextRetention, record_of, texts_of
+from .retention import RetentionPeriods, prune_daily
 from .settings import GatewaySettings
 from .shadow import Payment, Shadow
 from .spending import Spending
@@ -146,6 +149,7 @@ class Gateway:
         self._shadow = Shadow(settings.shadow.share, price, self._compared, paying=self._paying)
         self.readiness = Readiness(database, parts, self._writer)
         parts.models.noticed = self._upstream_failed
+        self._classified = LruCache[UUID, tuple[UUID | None, Classifier, bytes]](settings.classifier.remembered)
         self._tasks: list[asyncio.Task[None]] = []
         self._ended: list[tuple[GatewayRequest, RequestBill | None, HttpExchange]] = []  # and not booked yet
 
@@ -161,9 +165,13 @@ class Gateway:
         self._tasks = [
             asyncio.create_task(self.spending.keep_up(), name="gateway-spending"),
             asyncio.create_task(self.process.publish(self._own_figures), name="gateway-figures"),
+            asyncio.create_task(prune_daily(self.database, self._periods(), self.clock), name="gateway-retention"),
         ]
         if (gate := self.parts.main.gate) is not None:
             gate.start(self._gate_samples)
+
+    def _periods(self) -> RetentionPeriods:
+        return RetentionPeriods.of_days(self.settings.records.days, self.settings.records.text_days)
 
     async def close(self) -> None:
         """Write what is not written yet, and let go of the models and the database."""
@@ -273,6 +281,13 @@ class Gateway:
         self.metrics.observe(record)
         self._writer.put(record)
 
+    def correct(self, trace: UUID, key_id: UUID | None, question_type: str) -> None:
+        """Take an equal question of the same key for this type from now on, where the request is remembered here."""
+        self._keep_books()
+        found = self._classified.get(trace)
+        if found is not None and found[0] == key_id:
+            found[1].correct(found[2], question_type)
+
     def figures(self) -> bytes:
         """All counters, of all workers, for Prometheus."""
         self._keep_books()
@@ -314,6 +329,9 @@ class Gateway:
             if record.total_usd is None and self.spending.limited(asked.allowance):
                 self.spending.note_unknown(record.model or "no model")
             self._writer.put(record, texts_of(asked.chat, asked.routed, self._keeping))
+            if asked.route is not None and record.question_type is not None:
+                key = asked.route.classifier.memory_key(replace(asked.chat, owner=str(asked.key_id)))
+                self._classified.put(asked.trace, (asked.key_id, asked.route.classifier, key))
             if exchange.status == ANSWERED and asked.routed is not None and asked.route is not None:
                 self._shadow.consider(asked.chat, asked.routed, asked.route, record)
 

@@ -15,6 +15,8 @@ from .controls import Allowance
 
 Seconds = Annotated[float, Field(gt=0, le=3600)]
 Share = Annotated[float, Field(ge=0, le=1)]
+Days = Annotated[float, Field(ge=1, le=36_500)]
+Origin = Annotated[str, Field(max_length=300, pattern=r"^https?://[A-Za-z0-9.\-\[\]:]+$")]
 EMBEDDED = "local:"
 ModelName = Annotated[str, Field(max_length=1_000)]
 """A model, a rubric or a file, as it is named in a setting."""
@@ -99,6 +101,12 @@ class RecordSettings(_Part):
     prompts: Literal["keep", "hash", "drop"] = Field("hash", description="personal data is masked in what is kept")
     waiting: int = Field(
         10_000, ge=1, le=1_000_000, description="records that may wait to be written; more are counted and dropped"
+    )
+    days: Days | None = Field(None, examples=[90], description="after which records are deleted; left out: never")
+    text_days: Days | None = Field(
+        None,
+        examples=[14],
+        description="after which prompts, answers and comments are deleted; left out: with the record",
     )
 
 
@@ -221,6 +229,12 @@ class GatewaySettings(_Part):
     allowance: Allowance = Field(Allowance(), description="of keys that have none of their own")
     max_body: int = Field(
         20_000_000, ge=1_000, le=1_000_000_000, description="most bytes of a request; pictures come within it"
+    )
+    cors: Annotated[tuple[Origin, ...], BeforeValidator(_several)] = Field(
+        (),
+        max_length=100,
+        description="origins whose web pages may use the gateway from a browser; none: no page may",
+        examples=[["https://app.example"]],
     )
     keep_alive: Seconds = Field(10.0, description="seconds between signs of life while a stream waits for its grade")
 

@@ -20,7 +20,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from rubrica.errors import MissingError
 
 from .columns import new_id
-from .tables import api_keys, gateway_feedback, gateway_requests, gateway_texts
+from .tables import api_keys, gateway_corrections, gateway_feedback, gateway_requests, gateway_texts
 
 Tier = Literal["tier-0", "tier-1", "council"]
 Cached = Literal["", "exact", "semantic"]
@@ -140,9 +140,10 @@ class Feedback:
     """What somebody thinks of one answer."""
 
     trace: UUID
-    given: int | Thumb  # 1 to 5, or a thumb
+    given: int | Thumb | None  # 1 to 5, or a thumb; None: nothing but the type of the question was said
     comment: str = ""  # personal data masked
     scores: Mapping[str, float] | None = None  # by dimension, on its scale
+    question_type: str | None = None  # what the question was in truth
 
 
 class RatedRequest(msgspec.Struct, frozen=True, gc=False):
@@ -228,6 +229,13 @@ def add_feedback(conn: Connection, feedback: Feedback, user_id: UUID, now: datet
     trace, given = feedback.trace, feedback.given
     if conn.execute(select(_requests.trace).where(_requests.trace == trace)).first() is None:
         raise MissingError(f"no request {trace} is kept")
+    insert: Any = (postgresql if conn.dialect.name == "postgresql" else sqlite).insert
+    if feedback.question_type is not None:
+        said = {"question_type": feedback.question_type, "updated_at": now}
+        named = insert(gateway_corrections).values({"trace": trace, "user_id": user_id, **said})
+        conn.execute(named.on_conflict_do_update(index_elements=["trace", "user_id"], set_=said))
+    if given is None:
+        return
     rating = given if isinstance(given, int) else None
     opinion = {
         "rating": rating,
@@ -237,7 +245,7 @@ def add_feedback(conn: Connection, feedback: Feedback, user_id: UUID, now: datet
         "updated_at": now,
     }
     new = {"id": new_id(now), "trace": trace, "user_id": user_id, "created_at": now, **opinion}
-    add: Any = (postgresql if conn.dialect.name == "postgresql" else sqlite).insert(gateway_feedback).values(new)
+    add = insert(gateway_feedback).values(new)
     conn.execute(add.on_conflict_do_update(index_elements=[_feedback.trace, _feedback.user_id], set_=opinion))
 
 
@@ -292,6 +300,17 @@ def gate_samples(conn: Connection, since: datetime, made_for: str, limit: int = 
     )
     found = (sample for (sample,) in conn.execute(query) if sample)
     return [sample for sample in found if sample.get("made_for") == made_for]
+
+
+def opinions_of_sent(conn: Connection, since: datetime) -> tuple[int, int]:
+    """How many liked and disliked answers that the learned gate sent without a grade."""
+    query = (
+        select(func.count().filter(_feedback.liked), func.count().filter(~_feedback.liked))
+        .join_from(gateway_feedback, gateway_requests)
+        .where(_requests.at >= since, _requests.zone == "send")
+    )
+    liked, disliked = conn.execute(query).one()
+    return int(liked), int(disliked)
 
 
 def spent(conn: Connection, since: datetime, until: datetime) -> dict[UUID | None, KeySpending]:

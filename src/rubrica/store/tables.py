@@ -348,12 +348,20 @@ gateway_feedback = Table(
     Column("liked", Boolean),  # a thumb, or what the rating says; None: a rating in the middle
     Column("scores", Document),  # by dimension, on its scale, where somebody took the trouble
     Column("comment", Text, nullable=False),  # with personal data masked
-    Column("question_type", String(64)),  # what the question was in truth; None: nobody said
     Column("created_at", UtcDateTime, nullable=False),
     Column("updated_at", UtcDateTime, nullable=False),
     UniqueConstraint("trace", "user_id"),  # a second opinion of the same person replaces the first
     CheckConstraint("rating BETWEEN 1 AND 5", name="rating"),
     CheckConstraint("rating IS NOT NULL OR liked IS NOT NULL", name="says_something"),
+)
+
+gateway_corrections = Table(
+    "gateway_corrections",  # what type a question was in truth, as people say
+    metadata,
+    Column("trace", ForeignKey("gateway_requests.trace"), primary_key=True),
+    Column("user_id", ForeignKey("users.id"), primary_key=True),
+    Column("question_type", String(64), nullable=False),
+    Column("updated_at", UtcDateTime, nullable=False),
 )
 
 review_items = Table(

@@ -23,6 +23,7 @@ from . import extras
 from .admission import GatewaySignIn
 from .allowances import Allowances
 from .completions import Completions
+from .cors import with_origins
 from .council import GatewayCouncil, council_of
 from .refusals import ErrorReply, refusal_of
 
@@ -44,7 +45,7 @@ def create_app(gateway: Gateway, *, clock: Callable[[], datetime] = utc_now) -> 
     )
     app.router.redirect_slashes = False
     app.state.gateway = gateway
-    return GatewaySignIn(CompletionsRouter(app, completions), door, clock)
+    return with_origins(GatewaySignIn(CompletionsRouter(app, completions), door, clock), gateway.settings.cors)
 
 
 class CompletionsRouter:

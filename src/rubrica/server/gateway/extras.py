@@ -18,6 +18,7 @@ from rubrica.gateway.feedback import read_feedback
 from rubrica.gateway.gateway import Gateway
 from rubrica.gateway.names import public_name
 from rubrica.store.gateway import add_feedback
+from rubrica.text.question_type import TYPES
 from rubrica.workspace.access import Caller, Role, require
 
 from .intake import whole_body
@@ -53,7 +54,8 @@ async def give_feedback(request: Request) -> Response:
     """Keep what somebody thinks of an answer, in place of what they thought before."""
     caller, gateway = _signed(request, "player", "rating an answer"), _gateway(request)
     try:
-        given = read_feedback(await whole_body(request.scope, request.receive, LONGEST_BODY))
+        known = gateway.parts.main.grader.question_types or TYPES
+        given = read_feedback(await whole_body(request.scope, request.receive, LONGEST_BODY), known)
     except ClientDisconnect:
         return Response(status_code=400)  # which nobody sees
     await gateway.written(PATIENCE)
@@ -62,7 +64,10 @@ async def give_feedback(request: Request) -> Response:
     except MissingError:  # another worker may have answered, and write its record a moment later
         await asyncio.sleep(ELSEWHERE)
         await gateway.database.write(add_feedback, given, caller.user_id, gateway.clock())
-    return _json({"object": "feedback", "trace": str(given.trace), "rating": given.given})
+    if given.question_type is not None:
+        gateway.correct(given.trace, caller.key_id, given.question_type)
+    told = {"object": "feedback", "trace": str(given.trace), "rating": given.given}
+    return _json(told if given.question_type is None else {**told, "question_type": given.question_type})
 
 
 async def show_analytics(request: Request) -> Response:
