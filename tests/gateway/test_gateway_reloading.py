@@ -41,7 +41,7 @@ async def living(app: ASGIApp) -> AsyncIterator[None]:
     """The application as a server runs it."""
     told: asyncio.Queue[Message] = asyncio.Queue()
     heard: asyncio.Queue[Message] = asyncio.Queue()
-    life = asyncio.create_task(app({"type": "lifespan"}, told.get, heard.put))
+    life = asyncio.ensure_future(app({"type": "lifespan"}, told.get, heard.put))
     await told.put({"type": "lifespan.startup"})
     assert (await heard.get())["type"] == "lifespan.startup.complete"
     yield

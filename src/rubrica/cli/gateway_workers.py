@@ -79,13 +79,13 @@ def serve_with_workers(served: ServedGateway, count: int, listening: socket.sock
     """
     where = listening.getsockname()[:2]
     with tempfile.TemporaryDirectory(prefix="rubrica-gateway-") as folder:
-        crew = _Crew(replace(served, folder=Path(folder)), where)
-        crew.start(count)
+        pool = _WorkerPool(replace(served, folder=Path(folder)), where)
+        pool.start(count)
         ready()
-        crew.watch()
+        pool.watch()
 
 
-class _Crew:
+class _WorkerPool:
     """The workers, seen from the process that looks after them."""
 
     def __init__(self, served: ServedGateway, where: tuple[str, int]) -> None:

@@ -43,6 +43,7 @@ from .retention import RetentionPeriods, prune_daily
 from .settings import GatewaySettings
 from .shadow import Payment, Shadow
 from .spending import Spending
+from .tracing import RequestTracing
 from .upstream import Completion
 from .writer import RecordWriter
 
@@ -147,6 +148,7 @@ class Gateway:
             dropped=self.metrics.dropped,
         )
         self._shadow = Shadow(settings.shadow.share, price, self._compared, paying=self._paying)
+        self._tracing = RequestTracing.open(settings.tracing)
         self.readiness = Readiness(database, parts, self._writer)
         parts.models.noticed = self._upstream_failed
         self._classified = LruCache[UUID, tuple[UUID | None, Classifier, bytes]](settings.classifier.remembered)
@@ -165,6 +167,7 @@ class Gateway:
         self._tasks = [
             asyncio.create_task(self.spending.keep_up(), name="gateway-spending"),
             asyncio.create_task(self.process.publish(self._own_figures), name="gateway-figures"),
+            *([] if self._tracing is None else [asyncio.create_task(self._tracing.sender.keep_sending())]),
             asyncio.create_task(prune_daily(self.database, self._periods(), self.clock), name="gateway-retention"),
         ]
         if (gate := self.parts.main.gate) is not None:
@@ -180,6 +183,8 @@ class Gateway:
             task.cancel()
         if (gate := self.parts.main.gate) is not None:
             await gate.close()
+        if self._tracing is not None:
+            await self._tracing.sender.send()
         await self._shadow.close()
         await self.spending.close()
         await self._writer.close()
@@ -329,6 +334,8 @@ class Gateway:
             if record.total_usd is None and self.spending.limited(asked.allowance):
                 self.spending.note_unknown(record.model or "no model")
             self._writer.put(record, texts_of(asked.chat, asked.routed, self._keeping))
+            if self._tracing is not None:
+                self._tracing.put(record, asked.chat, asked.routed, asked.route)
             if asked.route is not None and record.question_type is not None:
                 key = asked.route.classifier.memory_key(replace(asked.chat, owner=str(asked.key_id)))
                 self._classified.put(asked.trace, (asked.key_id, asked.route.classifier, key))

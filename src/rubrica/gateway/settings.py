@@ -119,6 +119,13 @@ class PatienceSettings(_Part):
     tier1: Seconds | None = Field(None, description="seconds; left out: as long as any call may take", examples=[120])
 
 
+class TracingSettings(_Part):
+    """Traces of requests. OTEL_EXPORTER_OTLP_ENDPOINT in the environment sends them to a collector."""
+
+    langfuse: bool = Field(False, description="send them to Langfuse, too, by LANGFUSE_PUBLIC_KEY and its others")
+    texts: bool = Field(False, description="send prompts and answers along, personal data and keys masked")
+
+
 class ShadowSettings(_Part):
     """Finding out what both tiers' answers are worth, to learn what sending tier-0's costs in quality."""
 
@@ -221,6 +228,7 @@ class GatewaySettings(_Part):
     classifier: ClassifierSettings = ClassifierSettings()
     cache: CacheSettings = CacheSettings()
     records: RecordSettings = RecordSettings()
+    tracing: TracingSettings = TracingSettings()
     shadow: ShadowSettings = ShadowSettings()
     learned_gate: LearnedGateSettings = LearnedGateSettings()
     experiment: ExperimentSettings | None = None
