@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import subprocess
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -27,6 +28,8 @@ def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for name in ("RUBRICA_DB", "RUBRICA_BUDGET", "RUBRICA_CONFIG"):
         monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", None)
     for name in ("paris", "lyon"):
         Path(f"{name}.jsonl").write_text(json.dumps({"reply": f"It is {name.title()}."}))
 
@@ -77,6 +80,11 @@ def children(pid: int) -> set[int]:
     return {child for child in found if b"resource_tracker" not in Path(f"/proc/{child}/cmdline").read_bytes()}
 
 
+def published() -> list[Path]:
+    """Where workers told each other their figures."""
+    return [*Path(tempfile.gettempdir()).glob("rubrica-gateway-*/*.prom")]
+
+
 def requests(place: str) -> float:
     lines = ask(place, "/metrics").splitlines()
     return sum(float(line.split()[-1]) for line in lines if line.startswith("rubrica_gateway_requests_total"))
@@ -92,8 +100,12 @@ def test_two_workers_share_the_work_the_figures_and_the_database(cli: Cli) -> No
         os.kill(min(workers), signal.SIGKILL)
         until(lambda: len(children(running.pid) - {min(workers)}) == 2)
         assert "started again" in log.read_text()
-        until(lambda: ask(place) == "It is Paris.")
+        renewed = children(running.pid)
+        assert {ask(place) for _ in range(10)} == {"It is Paris."}
         assert requests(place) >= 20  # what a worker counted is not lost with it
+        until(lambda: len(published()) == 3)  # the new one serves, and so tells its figures
+        assert children(running.pid) == renewed
+        assert log.read_text().count("started again") == 1
         running.send_signal(signal.SIGTERM)
         assert running.wait(PATIENCE) == 0
         assert not any(Path(f"/proc/{worker}").exists() for worker in workers)

@@ -194,4 +194,4 @@ def _apply(config: Path, text: str, rubric: Rubric, found: list[Proposal]) -> No
     if changed is None:
         raise RubricaError(f"{config} is written so that this has to be put in by hand:\n{fragment(wanted)}")
     config.write_text(changed, encoding="utf-8")
-    note(f"wrote {config}; a running gateway reads it when it starts again")
+    note(f"wrote {config}; a running gateway reads it on SIGHUP, or when it starts again")

@@ -160,9 +160,14 @@ def _work(served: ServedGateway, where: tuple[str, int], ready: connection.Conne
         threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
     try:
         with listen(*where, shared=True) as listening:
-            served.run(listening, partial(ready.send, True))
+            served.run(listening, partial(_say, ready))
     except RubricaError as error:
         LOG.error("%s", error)
+
+
+def _say(ready: connection.Connection) -> None:
+    with suppress(OSError):  # nobody waits for one that is started again
+        ready.send(True)
 
 
 def _end_with(parent: multiprocessing.process.BaseProcess) -> None:

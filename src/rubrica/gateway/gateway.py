@@ -43,7 +43,7 @@ from .retention import RetentionPeriods, prune_daily
 from .settings import GatewaySettings
 from .shadow import Payment, Shadow
 from .spending import Spending
-from .tracing import RequestTracing
+from .tracing import RequestTracing, TracedRequest
 from .upstream import Completion
 from .writer import RecordWriter
 
@@ -335,7 +335,7 @@ class Gateway:
                 self.spending.note_unknown(record.model or "no model")
             self._writer.put(record, texts_of(asked.chat, asked.routed, self._keeping))
             if self._tracing is not None:
-                self._tracing.put(record, asked.chat, asked.routed, asked.route)
+                self._tracing.put(TracedRequest(record, asked.started, asked.routed, asked.route), asked.chat)
             if asked.route is not None and record.question_type is not None:
                 key = asked.route.classifier.memory_key(replace(asked.chat, owner=str(asked.key_id)))
                 self._classified.put(asked.trace, (asked.key_id, asked.route.classifier, key))

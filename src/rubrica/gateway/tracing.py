@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 from uuid import UUID
 
 from rubrica.store.gateway import RequestRecord
-from rubrica.telemetry.spans import CLIENT, SERVER, AttributeValue, SpanSender, TraceSpan, receivers
+from rubrica.telemetry.spans import CLIENT, INTERNAL, SERVER, AttributeValue, SpanSender, TraceSpan, receivers
 
 from .chat import Chat
 from .flow import Route, RoutedAnswer, RouteStep, StepName
@@ -28,6 +29,23 @@ NAMES: dict[StepName, str] = {
 ALL = TextRetention.of("keep", b"unused")
 
 
+@dataclass(frozen=True, slots=True)
+class TracedRequest:
+    """A request that has ended, and how it went."""
+
+    record: RequestRecord
+    started: float  # by the clock of its steps
+    routed: RoutedAnswer | None
+    route: Route | None
+
+    def model(self, name: StepName) -> str | None:
+        """Who was asked in a step, where that is one model."""
+        if name == "council" and self.routed is not None:
+            return public_name(self.routed.upstream.name)
+        upstream = None if self.route is None else {"tier-0": self.route.tier0, "tier-1": self.route.tier1}.get(name)
+        return None if upstream is None else public_name(upstream.name)
+
+
 class RequestTracing:
     """Sends a trace of every request. Its id is the request's own, as `x-sleipner-trace` tells it."""
 
@@ -40,61 +58,48 @@ class RequestTracing:
         found = receivers(langfuse=settings.langfuse)
         return cls(settings, SpanSender(found, "rubrica-gateway")) if found else None
 
-    def put(self, record: RequestRecord, chat: Chat, routed: RoutedAnswer | None, route: Route | None) -> None:
-        texts = texts_of(chat, routed, ALL) if self._texts else None
-        self.sender.put(partial(spans_of, record, routed, route, texts))
+    def put(self, asked: TracedRequest, chat: Chat) -> None:
+        texts = texts_of(chat, asked.routed, ALL) if self._texts else None
+        self.sender.put(partial(spans_of, asked, texts))
 
 
-def spans_of(
-    record: RequestRecord, routed: RoutedAnswer | None, route: Route | None, texts: ExchangeTexts | None
-) -> Sequence[TraceSpan]:
+def spans_of(asked: TracedRequest, texts: ExchangeTexts | None = None) -> Sequence[TraceSpan]:
     """The spans of one request. They hold no texts unless these are given, and then masked; never what went wrong."""
-    began = int(record.at.timestamp() * 1e9)
-    root = _id(record.trace, "request")
-    failed = f"HTTP {record.status}" if record.status >= 500 else ""
+    record, began = asked.record, int(asked.record.at.timestamp() * 1e9)
     whole = TraceSpan(
         record.trace.hex,
-        root,
+        _id(record.trace, "request"),
         "chat",
         began,
         began + int(record.total_ms * 1e6),
         kind=SERVER,
-        failed=failed,
+        failed=f"HTTP {record.status}" if record.status >= 500 else "",
         attributes=_attributes(record) | _texts(record, texts),
     )
-    if routed is None or record.cached:
+    if asked.routed is None or record.cached:
         return [whole]
-    done = [step for step in routed.steps if step.status != "skipped" and step.name in NAMES]
-    return [whole, *(_step(record, began, number, step, routed, route) for number, step in enumerate(done))]
+    done = [step for step in asked.routed.steps if step.status != "skipped" and step.name in NAMES]
+    return [whole, *(_step(asked, whole, number, step) for number, step in enumerate(done))]
 
 
-def _step(
-    record: RequestRecord, began: int, number: int, step: RouteStep, routed: RoutedAnswer, route: Route | None
-) -> TraceSpan:
-    end = began + int((step.ended - routed.started) * 1e9)
-    model = _model(step.name, routed, route)
+def _step(asked: TracedRequest, whole: TraceSpan, number: int, step: RouteStep) -> TraceSpan:
+    record, end = asked.record, whole.start + int((step.ended - asked.started) * 1e9)
+    model, graded = asked.model(step.name), step.name == "grading"
     return TraceSpan(
-        record.trace.hex,
+        whole.trace,
         _id(record.trace, f"{number} {step.name}"),
         NAMES[step.name],
-        max(began, end - int(step.duration_ms * 1e6)),
+        max(whole.start, end - int(step.duration_ms * 1e6)),
         end,
-        parent=_id(record.trace, "request"),
-        kind=CLIENT if model else 1,
+        parent=whole.id,
+        kind=CLIENT if model else INTERNAL,
         failed="failed" if step.status == "failed" else "",
         attributes={
-            "gen_ai.request.model": model or None,
-            "rubrica.score": record.score if step.name == "grading" else None,
-            "rubrica.passed": record.passed if step.name == "grading" else None,
+            "gen_ai.request.model": model,
+            "rubrica.score": record.score if graded else None,
+            "rubrica.passed": record.passed if graded else None,
         },
     )
-
-
-def _model(name: StepName, routed: RoutedAnswer, route: Route | None) -> str:
-    if name == "council":
-        return public_name(routed.upstream.name)
-    upstream = None if route is None else {"tier-0": route.tier0, "tier-1": route.tier1}.get(name)
-    return public_name(upstream.name) if upstream is not None else ""
 
 
 def _attributes(record: RequestRecord) -> dict[str, AttributeValue | None]:
