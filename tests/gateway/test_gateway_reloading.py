@@ -1,4 +1,4 @@
-"""Replacing an application while it serves, and figures of several processes as if they were of one."""
+"""Replacing an application while it serves, and a port that several workers share."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from rubrica.errors import RubricaError
 from rubrica.server.gateway.reloading import ReloadableApp
+from rubrica.server.listening import listen, reserve
 
 
 class Answering:
@@ -98,3 +99,14 @@ def test_what_cannot_be_opened_or_started_changes_nothing(fault: str) -> None:
         assert old.ended
 
     asyncio.run(story())
+
+
+def test_workers_of_two_gateways_never_share_a_port() -> None:
+    with reserve("127.0.0.1", 0) as held:
+        port = held.getsockname()[1]
+        with (
+            listen("127.0.0.1", port, shared=True),
+            listen("127.0.0.1", port, shared=True),
+            pytest.raises(RubricaError, match="--port"),
+        ):
+            reserve("127.0.0.1", port)

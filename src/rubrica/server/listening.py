@@ -40,6 +40,8 @@ def reserve(host: str, port: int) -> socket.socket:
     """A socket that holds a place for `shared` ones, and takes no connections itself."""
     if not sys.platform.startswith("linux"):
         raise RubricaError("several workers need Linux, which spreads connections over them (leave out --workers)")
+    if port:
+        listen(host, port).close()  # another server's workers would let ours share their place, and their requests
     held = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
     try:
         held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -94,8 +94,10 @@ class ReloadableApp:
             try:
                 fresh = AppGeneration(await asyncio.to_thread(self._opening))
                 await fresh.start()
-            except (RubricaError, OSError) as error:
-                LOG.error("the configuration cannot be used, and stays as it was: %s", error)
+            except Exception as error:  # whatever is wrong with it, what serves goes on
+                foreseen = isinstance(error, RubricaError | OSError)
+                said = "the configuration cannot be used, and stays as it was: %s"
+                LOG.error(said, error, exc_info=None if foreseen else error)
                 return False
             old, self._current = self._current, fresh
             if old is not None:
