@@ -10,7 +10,7 @@ from rich.table import Table
 from .bulk import bulk_path
 from .catalogue import lists_and_trending
 from .floor import Ratio
-from .gateway import flat_gateway_memory, held_streams, pass_through
+from .gateway import flat_gateway_memory, held_streams, pass_through, two_workers
 from .judge_replies import replies_read
 from .judges import calls_a_second, calls_saved, share_of_the_ideal
 from .panel_labels import pooled_accuracy
@@ -27,7 +27,7 @@ RULES = (explained_evaluations, formulas, flat_memory, start_up)
 JUDGES = (calls_a_second, share_of_the_ideal, calls_saved, pooled_accuracy, replies_read, people_told)
 RUNS = (bulk_path, run_overhead, resuming, checked)
 SERVICE = (executions_a_second, lists_and_trending)
-GATEWAY = (classified, routing, pass_through, flat_gateway_memory, held_streams)
+GATEWAY = (classified, routing, pass_through, two_workers, flat_gateway_memory, held_streams)
 
 
 def main() -> None:

@@ -24,6 +24,7 @@ from .provider import provider
 
 CONCURRENCY = 64
 WARM, REQUESTS, ROUNDS = 500, 4_000, 5
+GRADED = 1_500
 SETTLED = 5_000
 """Requests after which memory is looked at for the first time."""
 
@@ -55,6 +56,24 @@ def pass_through() -> list[Ratio]:
     ]
 
 
+def two_workers() -> Ratio:
+    """Requests a second of two workers against one, with grading, so that the gateway does most of the work."""
+    rates: dict[int, list[float]] = {1: [], 2: []}
+    with (
+        provider() as upstream,
+        _gateway(f"{upstream}#canned") as (one, _),
+        _gateway(f"{upstream}#canned", "--workers", "2") as (two, _),
+    ):
+        for url in (one, two):
+            asyncio.run(load(url, WARM, 2 * CONCURRENCY, graded=True))
+        for _ in range(ROUNDS):
+            for workers, url in ((1, one), (2, two)):
+                rates[workers].append(asyncio.run(load(url, GRADED, 2 * CONCURRENCY, graded=True)).per_second)
+    rate = {workers: median(found) for workers, found in rates.items()}
+    detail = f"{rate[2]:,.0f} requests/s against {rate[1]:,.0f}, on {os.cpu_count()} cores with provider and clients"
+    return Ratio("gateway, graded offline, two workers", "one worker", rate[2] / rate[1], 1.6, detail)
+
+
 def flat_gateway_memory() -> Ratio:
     """Memory of the gateway after many requests against after a few thousand."""
     count = int(os.environ.get("RUBRICA_BENCH_REQUESTS", BY_DEFAULT))
@@ -83,10 +102,10 @@ def held_streams() -> Ratio:
 
 
 @contextmanager
-def _gateway(model: str) -> Iterator[tuple[str, int]]:
+def _gateway(model: str, *options: str) -> Iterator[tuple[str, int]]:
     """The real command over a database of its own: its address and its process id."""
     with tempfile.TemporaryDirectory() as folder:
-        command = [sys.executable, "-m", "rubrica", "gateway", "--port", "0", "--tier0", model]
+        command = [sys.executable, "-m", "rubrica", "gateway", "--port", "0", "--tier0", model, *options]
         command += ["--db", str(Path(folder) / "gateway.db")]
         environ = {**os.environ, "COLUMNS": "200"}
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environ) as process:

@@ -10,15 +10,22 @@ from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 BODY = json.dumps({"model": "gpt-4", "messages": [{"role": "user", "content": "What should one know about it?"}]})
+LETTER = (
+    "Our team moves its nightly reports from one database to another next month. Some of them read tables that change "
+    "while they run, and two have been wrong twice this year without anybody noticing for a week. Explain how we can "
+    "tell, before the move, which reports would come out differently, and what to check every morning after it. "
+)
+GRADED = json.dumps({"model": "gpt-4", "messages": [{"role": "user", "content": LETTER}]})
 STREAM = json.dumps({**json.loads(BODY), "stream": True})
 _LENGTH = b"content-length:"
 
 
-def request(url: str, body: str) -> bytes:
-    """A request for a completion, ungraded."""
+def request(url: str, body: str, *, graded: bool = False) -> bytes:
+    """A request for a completion."""
     host = urlsplit(url).netloc
     head = f"POST /v1/chat/completions HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\n"
-    head += f"x-sleipner-grading: off\r\nContent-Length: {len(body)}\r\n\r\n"
+    head += "" if graded else "x-sleipner-grading: off\r\n"
+    head += f"Content-Length: {len(body)}\r\n\r\n"
     return (head + body).encode()
 
 
@@ -88,10 +95,10 @@ class Asking(asyncio.Protocol):
             self._ended.set_exception(error)
 
 
-async def load(url: str, count: int, at_once: int) -> Load:
+async def load(url: str, count: int, at_once: int, *, graded: bool = False) -> Load:
     """Ask so many times, so many at once."""
     loop, found = asyncio.get_running_loop(), Load()
-    tickets, asked, place = iter(range(count)), request(url, BODY), urlsplit(url)
+    tickets, asked, place = iter(range(count)), request(url, GRADED if graded else BODY, graded=graded), urlsplit(url)
     ends = [loop.create_future() for _ in range(at_once)]
     began = time.perf_counter()
     for end in ends:

@@ -319,6 +319,7 @@ GATEWAY = [
     Row("GET", "/api/gateway/spending", {}, None, READ_PUBLIC),
     Row("GET", "/metrics", {}, None, READ_PUBLIC),
     Row("GET", "/healthz", {}, None, "200 200 200 200 200 200"),
+    Row("GET", "/readyz", {}, None, "200 200 200 200 200 200"),
     Row("GET", "/", {}, None, "200 200 200 200 200 200"),
 ]
 SHARED_MODELS = "/models/{model:path}"

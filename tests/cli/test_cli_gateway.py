@@ -311,3 +311,23 @@ def test_labels_are_what_people_and_judges_gave_the_same_answers(cli: Cli, tmp_p
     assert json.loads(line)["human"] == {"accuracy": 10.0}
     assert json.loads(line)["scores"] == {"accuracy": 7.0}
     assert cli("gateway", "labels", "--stands-for", "wit").exit_code == 1
+
+
+# --- prune ------------------------------------------------------------------------------------------------
+
+
+def test_prune_counts_and_then_deletes(cli: Cli, tmp_path: Path) -> None:
+    now = datetime.now(UTC)
+    old = [record(at=now - timedelta(days=days), prompt="What?", answer="That.") for days in (1, 20, 100)]
+    books(tmp_path / "rubrica.db", old)
+    assert "1 records would be deleted" in cli("gateway", "prune", "--older-than", "90d", "--dry-run").stderr
+    assert "texts of 2" in cli("gateway", "prune", "--older-than", "2w", "--texts-only").stderr
+    (tmp_path / "gateway.yaml").write_text("records: {days: 10}\n")
+    assert "2 records were deleted" in cli("gateway", "prune", "--config", "gateway.yaml").stderr
+    assert json.loads(cli("gateway", "stats", "--json", "--days", "365").stdout)["all"]["requests"] == 1
+
+
+def test_prune_wants_to_know_how_old(cli: Cli) -> None:
+    asked = cli("gateway", "prune")
+    assert (asked.exit_code, "--older-than 90d" in asked.stderr) == (2, True)
+    assert "such as 12h" in cli("gateway", "prune", "--older-than", "soon").stderr

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Annotated, Concatenate, Literal, ParamSpec, TypeVar, assert_never
 
 import typer
@@ -86,6 +86,11 @@ def on_database(
     place: str, makes: str, query: Callable[Concatenate[Connection, P], T], *args: P.args, **options: P.kwargs
 ) -> T:
     """Run one query on a database that is there, brought up to date first; `makes` says what makes one."""
+    return with_database(place, makes, lambda database: database.write(query, *args, **options))
+
+
+def with_database(place: str, makes: str, work: Callable[[Database], Awaitable[T]]) -> T:
+    """The same, for work that takes more than one query."""
     file = address(place).file
     if file is not None and not file.exists():
         raise MissingError(f"{file}: there is no such database ({makes} makes it; --db names another)")
@@ -93,6 +98,6 @@ def on_database(
     async def whole() -> T:
         await upgrade(place)
         async with Database.open(place) as database:
-            return await database.write(query, *args, **options)
+            return await work(database)
 
     return asyncio.run(whole())

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import shlex
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,15 +16,12 @@ from rich.text import Text
 
 from rubrica.errors import RubricaError
 from rubrica.gateway.deployment_settings import shown_tier
-from rubrica.gateway.gateway import Gateway
 from rubrica.gateway.price_list import PASS_SHARE
 from rubrica.gateway.settings import BudgetSettings, GatewayCouncilSettings, GatewaySettings, settings_from_text
 from rubrica.gateway.starter import starter
 from rubrica.llm.settings import Settings, load_settings
-from rubrica.server.connection import serving_config
-from rubrica.server.gateway.app import create_app
-from rubrica.server.listening import listen, refuse_others
-from rubrica.server.proxies import Network, behind_proxies, networks_of
+from rubrica.server.listening import listen, refuse_others, reserve
+from rubrica.server.proxies import networks_of
 from rubrica.server.sign_in import is_loopback
 from rubrica.store.address import address
 from rubrica.store.database import Database
@@ -36,11 +33,12 @@ from . import gateway_records
 from .council_options import COUNCIL, Chair
 from .db import DEFAULT_DATABASE, DatabasePlace
 from .gateway_quote import PassShare, echo_quote, quoted, summary_line
+from .gateway_workers import ServedGateway, serve_with_workers
 from .judge_options import split_list
 from .options import AsJson, Force, TrustedProxy
 from .output_files import atomic_text_file
 from .screen import out, program, safe
-from .serve import GRACE, AnnouncingServer, url_of
+from .serve import url_of
 
 MODELS = "Models"
 EXAMPLES = """[bold]Examples[/bold]
@@ -53,6 +51,7 @@ EXAMPLES = """[bold]Examples[/bold]
   rubrica gateway stats
   rubrica gateway tune --config gateway.yaml
   rubrica gateway gate --config gateway.yaml --points 1
+  rubrica gateway prune --older-than 90d --dry-run
 
 Point any OpenAI client at http://localhost:3000/v1. Without options tier-0
 is the embedded model, answers are graded offline, and there is nobody to
@@ -86,12 +85,16 @@ Config = Annotated[
 ]
 Host = Annotated[str, typer.Option("--host", help="Where to listen; others than this machine need keys first.")]
 Port = Annotated[int, typer.Option("--port", min=0, max=65535, help="0 takes a free one.")]
+Workers = Annotated[
+    int, typer.Option("--workers", min=1, max=64, help="Processes that share the work; as many as cores may be busy.")
+]
 Target = Annotated[str, typer.Argument(metavar="PATH", help="The file to write.")]
 
 app = typer.Typer(add_completion=False, rich_markup_mode="rich", invoke_without_command=True)
 app.command("stats")(gateway_records.stats)
 app.command("tune")(gateway_records.tune)
 app.command("gate")(gateway_records.gate)
+app.command("prune")(gateway_records.prune)
 app.command("labels")(gateway_records.print_labels)
 
 
@@ -108,23 +111,26 @@ def gateway(
     port: Port = 3000,
     place: DatabasePlace = DEFAULT_DATABASE,
     trusted_proxy: TrustedProxy = None,
+    workers: Workers = 1,
 ) -> None:
     """Answer with the cheap model when it is good enough, else with the better one.
 
-    It ends with Ctrl+C, once the requests under way are answered.
+    It ends with Ctrl+C, once the requests under way are answered. SIGHUP makes it read its file again.
     """
     if context.invoked_subcommand is not None:
         return
     chosen = {"tier0": tier0, "tier1": tier1, "grader": tuple(grader) if grader else None}
     members = {"models": tuple(split_list([council])) if council else None, "chair": chair}
-    settings = chosen_settings(config, _without_none(chosen), _without_none(members))
+    reading = partial(chosen_settings, config, _without_none(chosen), _without_none(members))
+    settings = reading()
     keyed = asyncio.run(_prepared(place))
     if not keyed and not is_loopback(host):
         raise RubricaError(
             f"{host}: without keys everybody could spend your money, so only this machine can be served "
             f"({program()} keys create --role player makes the first key; or leave out --host)"
         )
-    _serve(settings, (host, port), place, networks_of(trusted_proxy or ()), keyed=keyed)
+    served = ServedGateway(reading, place, networks_of(trusted_proxy or ()), config is not None)
+    _serve(served, settings, (host, port), workers, keyed=keyed)
 
 
 @app.command()
@@ -179,24 +185,21 @@ async def _prepared(place: str) -> bool:
 
 
 def _serve(
-    settings: GatewaySettings, where: tuple[str, int], place: str, proxies: Sequence[Network], *, keyed: bool
+    served: ServedGateway, settings: GatewaySettings, where: tuple[str, int], workers: int, *, keyed: bool
 ) -> None:
     models, (host, port) = load_settings(), where
-    with sole_server(place, "gateway"), listen(host, port) as listening:
+    with sole_server(served.place, "gateway"), (listen if workers == 1 else reserve)(host, port) as listening:
         if not keyed:
             refuse_others(listening)
-        served = Gateway.open(settings, models, Database.open(place))
-        config = serving_config(behind_proxies(create_app(served), proxies), timeout_graceful_shutdown=GRACE)
-        told = _banner(url_of(host, listening.getsockname()[1]), settings, models, place, keyed=keyed)
+        url = url_of(host, listening.getsockname()[1])
+        told = _banner(url, settings, models, served.place, keyed=keyed)
         if settings.tier1 is not None:
             told.add_row("saves", summary_line(quoted(settings, models)))
-        server = AnnouncingServer(
-            config, lambda: _announce(told, url_of(host, listening.getsockname()[1]), keyed=keyed)
-        )
-        with suppress(KeyboardInterrupt):
-            server.run([listening])
-    if not server.started:
-        raise typer.Exit(1)  # uvicorn has told why
+        if workers > 1:
+            told.add_row("workers", f"{workers}; limits a minute, breakers and kept answers are each one's own")
+            serve_with_workers(served, workers, listening, partial(_announce, told, url, keyed=keyed))
+        elif not served.run(listening, partial(_announce, told, url, keyed=keyed)):
+            raise typer.Exit(1)  # uvicorn has told why
 
 
 def _banner(url: str, settings: GatewaySettings, models: Settings, place: str, *, keyed: bool) -> Table:

@@ -16,6 +16,8 @@ from rubrica.gateway.feedback import labels
 from rubrica.gateway.learned_gate.holder import read_samples
 from rubrica.gateway.learned_gate.learn import GateTerms, learn_gate
 from rubrica.gateway.parts import graded_by, made_for
+from rubrica.gateway.retention import RetentionPeriods, prunable, read_period
+from rubrica.gateway.retention import prune as prune_records
 from rubrica.gateway.settings import GradingSettings, settings_from_text
 from rubrica.gateway.spend_report import LONGEST, spend_report
 from rubrica.gateway.thresholds import fragment, with_thresholds_in
@@ -24,9 +26,9 @@ from rubrica.gateway.variants import with_thresholds
 from rubrica.model.rubric import Rubric
 from rubrica.packs.library import load
 from rubrica.report.printable import printable_json
-from rubrica.store.gateway import compared_requests, gate_samples, rated_requests
+from rubrica.store.gateway import compared_requests, gate_samples, opinions_of_sent, rated_requests
 
-from .db import DEFAULT_DATABASE, DatabasePlace, on_database
+from .db import DEFAULT_DATABASE, DatabasePlace, on_database, with_database
 from .gateway_tables import print_figures, print_gate, print_proposals, print_spending
 from .options import AsJson
 from .screen import echo_json, note, out
@@ -50,6 +52,11 @@ Points = Annotated[
     typer.Option("--points", min=0.1, max=50.0, help="Of 100 that answers may lose on average against tier-1's."),
 ]
 Confidence = Annotated[float, typer.Option("--confidence", min=0.5, max=0.999, help="How surely that shall hold.")]
+OlderThan = Annotated[
+    str | None, typer.Option("--older-than", metavar="TIME", help="How old: 12h, 90d or 4w, counted from now.")
+]
+TextsOnly = Annotated[bool, typer.Option("--texts-only", help="Delete prompts, answers and comments; keep figures.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Only count what would be deleted.")]
 StandsFor = Annotated[
     str | None,
     typer.Option(
@@ -116,10 +123,39 @@ def gate(
     since = datetime.now(UTC) - timedelta(days=days)
     rows = on_database(place, MADE_BY, gate_samples, since, made_for(settings, rubric))
     found = learn_gate(read_samples(rows), GateTerms(points / 100, confidence))
+    liked, disliked = on_database(place, MADE_BY, opinions_of_sent, since)
     if as_json:
-        typer.echo(printable_json(msgspec.json.format(msgspec.json.encode(found)).decode()))
+        told = {**msgspec.to_builtins(found), "opinions_of_sent": {"liked": liked, "disliked": disliked}}
+        typer.echo(printable_json(msgspec.json.format(msgspec.json.encode(told)).decode()))
     else:
-        print_gate(out(), found)
+        print_gate(out(), found, liked, disliked)
+
+
+def prune(
+    config: Config = None,
+    older_than: OlderThan = None,
+    texts_only: TextsOnly = False,
+    dry_run: DryRun = False,
+    place: DatabasePlace = DEFAULT_DATABASE,
+) -> None:
+    """Delete records that are older than so long, or only their prompts, answers and comments.
+
+    Without --older-than the file says how long: records.days and records.text_days.
+    """
+    text = config.read_text(encoding="utf-8") if config is not None else ""
+    kept = settings_from_text(text, str(config)).records
+    periods = RetentionPeriods.of_days(kept.days, kept.text_days)
+    if older_than is not None:
+        period = read_period(older_than)
+        periods = RetentionPeriods(None, period) if texts_only else RetentionPeriods(period, period)
+    elif texts_only:
+        periods = RetentionPeriods(None, periods.texts)
+    if not periods:
+        raise typer.BadParameter("say how old: --older-than 90d, or --config with records.days", param_hint="prune")
+    now, work = datetime.now(UTC), prunable if dry_run else prune_records
+    found = with_database(place, MADE_BY, lambda database: work(database, periods, now))
+    done = "would be" if dry_run else "were"
+    note(f"{found.records:,} records {done} deleted, and the texts of {found.texts:,}")
 
 
 def print_labels(
@@ -164,4 +200,4 @@ def _apply(config: Path, text: str, rubric: Rubric, found: list[Proposal]) -> No
     if changed is None:
         raise RubricaError(f"{config} is written so that this has to be put in by hand:\n{fragment(wanted)}")
     config.write_text(changed, encoding="utf-8")
-    note(f"wrote {config}; a running gateway reads it when it starts again")
+    note(f"wrote {config}; a running gateway reads it on SIGHUP, or when it starts again")

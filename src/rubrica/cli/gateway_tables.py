@@ -73,8 +73,8 @@ def print_proposals(console: Console, found: Sequence[Proposal]) -> None:
     console.print(table)
 
 
-def print_gate(console: Console, found: LearnedGate) -> None:
-    """What the learned gate does, what that costs, and what it rests on."""
+def print_gate(console: Console, found: LearnedGate, liked: int, disliked: int) -> None:
+    """What the learned gate does, what that costs, what it rests on, and what people think of what it sent."""
     table = _table("", "", head=False)
     rows = {"learned gate": found.state, "because": found.why, "compared requests": f"{found.samples:,}"}
     if found.missing:
@@ -89,6 +89,10 @@ def print_gate(console: Console, found: LearnedGate) -> None:
         rows["grades"] = f"the rest: {found.graded:.0%}"
     costs = {"a request": found.usd, "grading all": found.grade_all_usd, "tier-1 alone": found.tier1_usd}
     rows |= {name: _cost_beside(usd, found.tier1_usd) for name, usd in costs.items() if usd is not None}
+    if liked or disliked:
+        rows["people liked"] = (
+            f"{liked:,} of {liked + disliked:,} that it sent and somebody rated; no part of the proof"
+        )
     for name, value in rows.items():
         table.add_row(name, Text(safe(value)))
     console.print(table)
@@ -203,6 +207,11 @@ def _classification(found: Analytics) -> Table:
         by = ", ".join(f"{name} {count:,}" for name, count in mix.sources.items())
         table.add_section()
         table.add_row(f"by {by}", "", "")
+    if mix.right.of:
+        table.add_section()
+        table.add_row("right, of those that people named", f"{mix.right.of:,}", percent(mix.right.share))
+        for name, count in mix.mistaken.items():
+            table.add_row(f"taken: {safe(name)}", f"{count:,}", "")
     return table
 
 

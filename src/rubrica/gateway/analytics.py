@@ -7,7 +7,7 @@ is not known; those are left out, and never taken for 0.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import TypeVar
 
@@ -27,6 +27,7 @@ from rubrica.store.gateway_figures import (
     RequestWindow,
     arms,
     comparisons,
+    corrections,
     groups,
     latencies,
     ratings,
@@ -140,6 +141,8 @@ class Classification(msgspec.Struct, frozen=True):
     sources: dict[str, int]
     confidence: Mean  # the classifiers' own
     unclassified: int
+    right: Share  # of the questions of which somebody says what type they were
+    mistaken: dict[str, int]  # of these, by the type that was found and the one that was meant
 
 
 class FeedbackFigures(msgspec.Struct, frozen=True):
@@ -242,7 +245,7 @@ def analytics(
         _costs(whole),
         {part: percentiles(ordered) for part, ordered in times.items() if ordered},
         len(times["total"]) < whole.requests,
-        _classification(found, whole),
+        _classification(found, whole, corrections(conn, window)),
         _troubles(whole),
         GateShares(_share(whole.sent, whole.answered), _share(whole.escalated, whole.answered)),
         _opinions(ratings(conn, window)),
@@ -317,7 +320,9 @@ def _troubles(sums: RequestSums) -> TroubleShares:
     )
 
 
-def _classification(found: Sequence[RequestGroup], whole: RequestSums) -> Classification:
+def _classification(
+    found: Sequence[RequestGroup], whole: RequestSums, said: Mapping[tuple[str | None, str], int]
+) -> Classification:
     types = {
         name: sums.requests for name, sums in _group_by(found, lambda group: group.question_type) if name is not None
     }
@@ -325,7 +330,10 @@ def _classification(found: Sequence[RequestGroup], whole: RequestSums) -> Classi
         name: sums.requests for name, sums in _group_by(found, lambda group: group.classified_by) if name is not None
     }
     confidence = _mean(whole.classification_confidence, whole.classified)
-    return Classification(types, sources, confidence, whole.requests - sum(types.values()))
+    right = sum(count for (taken, meant), count in said.items() if taken == meant)
+    mistaken = {f"{taken or 'none'} for {meant}": count for (taken, meant), count in said.items() if taken != meant}
+    told = (_share(right, sum(said.values())), dict(sorted(mistaken.items())))
+    return Classification(types, sources, confidence, whole.requests - sum(types.values()), *told)
 
 
 def percentiles(ordered: Sequence[float]) -> Percentiles:

@@ -74,8 +74,7 @@ class Classifier:
         """The type of what a chat asks."""
         started = time.perf_counter()
         question = question_of(chat)
-        asked = f"{chat.owner}\n{question.in_full}".encode("utf-8", "replace")
-        key = hashlib.blake2b(asked, digest_size=16).digest()
+        key = _memory_key(chat.owner, question)
         kept = self._found.get(key)
         if kept is not None:
             return replace(kept, source="cache", cost=None, duration_ms=milliseconds_since(started))
@@ -83,6 +82,14 @@ class Classifier:
         if found.source != "fallback":
             self._found.put(key, found)
         return replace(found, duration_ms=milliseconds_since(started))
+
+    def memory_key(self, chat: Chat) -> bytes:
+        """Under what the type of a chat's question is remembered."""
+        return _memory_key(chat.owner, question_of(chat))
+
+    def correct(self, key: bytes, question_type: str) -> None:
+        """Remember what somebody says that a question was."""
+        self._found.put(key, QuestionClass(question_type, 1.0, "given", "named by feedback"))
 
     async def _classify(self, question: AskedQuestion) -> QuestionClass:
         try:
@@ -98,3 +105,7 @@ class Classifier:
         if sentence_model() is None or by_words(text).confidence >= SURE_BY_WORDS:
             return self._offline(text)
         return await asyncio.to_thread(self._offline, text)
+
+
+def _memory_key(owner: str, question: AskedQuestion) -> bytes:
+    return hashlib.blake2b(f"{owner}\n{question.in_full}".encode("utf-8", "replace"), digest_size=16).digest()

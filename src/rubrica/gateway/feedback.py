@@ -14,7 +14,9 @@ from rubrica.errors import InputError, JsonError
 from rubrica.jsontext import decode_json
 from rubrica.model.scale import Scale
 from rubrica.store.gateway import Feedback, RatedRequest, Thumb
+from rubrica.text.credentials import mask_credentials
 from rubrica.text.pii import mask
+from rubrica.text.question_type import TYPES
 
 MOST_COMMENT = 4_000
 THUMBS: tuple[Thumb, ...] = get_args(Thumb)
@@ -28,8 +30,10 @@ UNJUDGED = "no model scored the dimension"
 OFF_SCALE = "what was given is not on the scale of the dimension"
 
 
-def read_feedback(raw: bytes) -> Feedback:
+def read_feedback(raw: bytes, known: Sequence[str] = TYPES) -> Feedback:
     """Feedback from the body of a request; an InputError says what a client has to mend.
+
+    It says what the answer is worth, or which of the `known` types the question was, or both.
 
     >>> read_feedback(b'{"trace": "00000000-0000-7000-8000-000000000001", "rating": "up"}').given
     'up'
@@ -40,13 +44,27 @@ def read_feedback(raw: bytes) -> Feedback:
         raise InputError(f"the body is not JSON that can be read: {error}") from None
     if not isinstance(body, dict):
         raise InputError("the body is a JSON object with `trace` and `rating`")
-    if strange := sorted(set(body) - {"trace", "rating", "comment", "scores"}):
-        raise InputError(f"feedback has trace, rating, comment and scores, but no {strange[0]!r}")
+    if strange := sorted(set(body) - {"trace", "rating", "comment", "scores", "question_type"}):
+        raise InputError(f"feedback has trace, rating, comment, scores and question_type, but no {strange[0]!r}")
     comment = body.get("comment") or ""
     if not isinstance(comment, str) or len(comment) > MOST_COMMENT:
         raise InputError(f"`comment` is a text of at most {MOST_COMMENT} characters")
-    clean = mask(comment).replace("\0", "\ufffd").encode(errors="replace").decode()
-    return Feedback(_trace(body.get("trace")), _read_rating(body.get("rating")), clean, _scores(body.get("scores")))
+    clean = mask(mask_credentials(comment)).replace("\0", "\ufffd").encode(errors="replace").decode()
+    kind = _question_type(body.get("question_type"), known)
+    alone = kind is not None and body.get("rating") is None
+    if alone and (clean or body.get("scores")):
+        raise InputError("`comment` and `scores` come with a `rating`")
+    given = None if alone else _read_rating(body.get("rating"))
+    return Feedback(_trace(body.get("trace")), given, clean, _scores(body.get("scores")), kind)
+
+
+def _question_type(value: object, known: Sequence[str]) -> str | None:
+    if value is None:
+        return None
+    for kind in known:
+        if value == kind:
+            return kind
+    raise InputError(f"`question_type` is one of {', '.join(known)}")
 
 
 def _trace(value: object) -> UUID:

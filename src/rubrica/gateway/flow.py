@@ -57,6 +57,7 @@ class RouteStep(msgspec.Struct, frozen=True):
     status: StepStatus
     said: str = ""  # why it failed, was skipped, or came to its decision
     duration_ms: float = 0.0
+    ended: float = msgspec.field(default_factory=time.perf_counter)  # by the clock of `RoutedAnswer.started`
 
 
 @dataclass(slots=True)

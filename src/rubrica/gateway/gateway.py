@@ -6,6 +6,7 @@ One object owns the models, the graders, the cache and the books. Nothing here k
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager, nullcontext
@@ -18,6 +19,7 @@ from rubrica.errors import DeniedError, InputError, MissingError
 from rubrica.llm.budget import Budget, spending_from
 from rubrica.llm.model import ModelError
 from rubrica.llm.settings import Settings
+from rubrica.lru_cache import LruCache
 from rubrica.store.database import Database
 from rubrica.store.gateway import Cached, RequestRecord, TierComparison, gate_samples
 from rubrica.store.rates import CountedRequest
@@ -26,24 +28,29 @@ from rubrica.store.spending import SpendingReservation
 from .answer_reuse import AnswerReuse
 from .bill import RequestBill, bill
 from .chat import Chat
+from .classifier import Classifier
 from .controls import Allowance, Controls
 from .council import COUNCIL, Council
 from .debug import debug_block
 from .deployments import asked_model, models_of
 from .estimate import CostEstimator
 from .flow import Route, RoutedAnswer, RouteStep
-from .metrics import Metrics
 from .names import public_name
 from .parts import GatewayModels, GatewayParts
 from .prices import refuse_unpriced
+from .process import GatewayProcess
 from .rates import RateLimits
+from .readiness import Readiness
 from .record import HttpExchange, TextRetention, record_of, texts_of
+from .retention import RetentionPeriods, prune_daily
 from .settings import GatewaySettings
 from .shadow import Payment, Shadow
 from .spending import Spending
+from .tracing import RequestTracing, TracedRequest
 from .upstream import Completion
 from .writer import RecordWriter
 
+LOG = logging.getLogger("rubrica.gateway")
 BOOKED = 0.05
 """Seconds until a request that has ended is booked, along with others."""
 
@@ -123,10 +130,12 @@ class Gateway:
         database: Database,
         parts: GatewayParts,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+        process: GatewayProcess | None = None,
     ) -> None:
+        self.process = process or GatewayProcess()
         self.settings, self.database, self.parts, self.clock = settings, database, parts, clock
         self.council: Council | None = None
-        self.metrics = Metrics()
+        self.metrics = self.process.metrics
         self.spending = Spending(database, settings.budget, settings.teams, clock)
         self.rates = RateLimits(database, settings.teams, clock)
         self._estimator = CostEstimator(
@@ -139,14 +148,18 @@ class Gateway:
             tuple(settings.grading.graders.values()),
         )
         self._answers = AnswerReuse(settings.cache)
-        self._keeping = TextRetention.of(settings.records.prompts)
+        self._keeping = TextRetention.of(settings.records.prompts, self.process.digest_key)
         self._writer = RecordWriter(
             database,
             waiting=settings.records.waiting,
             dropped=self.metrics.dropped,
         )
         self._shadow = Shadow(settings.shadow.share, parts.prices, self._compared, paying=self._paying)
-        self._reserving: asyncio.Task[None] | None = None
+        self._tracing = RequestTracing.open(settings.tracing)
+        self.readiness = Readiness(database, parts, self._writer)
+        parts.models.noticed = self._upstream_failed
+        self._classified = LruCache[UUID, tuple[UUID | None, Classifier, bytes]](settings.classifier.remembered)
+        self._tasks: list[asyncio.Task[None]] = []
         self._ended: list[tuple[GatewayRequest, RequestBill | None, HttpExchange]] = []  # and not booked yet
 
     @classmethod
@@ -156,17 +169,29 @@ class Gateway:
 
     async def start(self) -> None:
         """Begin to look after what is reserved, and to learn."""
-        self._reserving = asyncio.create_task(self.spending.keep_up(), name="gateway-spending")
+        models = self.parts.models
+        self.metrics.breakers = lambda: models.breakers + models.other_breakers
+        self._tasks = [
+            asyncio.create_task(self.spending.keep_up(), name="gateway-spending"),
+            asyncio.create_task(self.process.publish(self._own_figures), name="gateway-figures"),
+            *([] if self._tracing is None else [asyncio.create_task(self._tracing.sender.keep_sending())]),
+            asyncio.create_task(prune_daily(self.database, self._periods(), self.clock), name="gateway-retention"),
+        ]
         if (gate := self.parts.main.gate) is not None:
             gate.start(self._gate_samples)
+
+    def _periods(self) -> RetentionPeriods:
+        return RetentionPeriods.of_days(self.settings.records.days, self.settings.records.text_days)
 
     async def close(self) -> None:
         """Write what is not written yet, and let go of the models and the database."""
         self._keep_books()
-        if self._reserving is not None:
-            self._reserving.cancel()
+        for task in self._tasks:
+            task.cancel()
         if (gate := self.parts.main.gate) is not None:
             await gate.close()
+        if self._tracing is not None:
+            await self._tracing.sender.send()
         await self._shadow.close()
         await self.spending.close()
         await self.rates.close()
@@ -264,8 +289,9 @@ class Gateway:
             async for event in stream:
                 yield event
             status = ANSWERED
-        except ModelError:
+        except ModelError as error:
             status = BROKEN
+            self._upstream_failed(answered.routed.upstream.name, error)
             raise
         finally:
             await stream.aclose()
@@ -295,8 +321,19 @@ class Gateway:
         self.metrics.observe(record)
         self._writer.put(record)
 
+    def correct(self, trace: UUID, key_id: UUID | None, question_type: str) -> None:
+        """Take an equal question of the same key for this type from now on, where the request is remembered here."""
+        self._keep_books()
+        found = self._classified.get(trace)
+        if found is not None and found[0] == key_id:
+            found[1].correct(found[2], question_type)
+
     def figures(self) -> bytes:
-        """All counters, for Prometheus."""
+        """All counters, of all workers, for Prometheus."""
+        self._keep_books()
+        return self.process.figures()
+
+    def _own_figures(self) -> bytes:
         self._keep_books()
         return self.metrics.text()
 
@@ -334,8 +371,20 @@ class Gateway:
             if record.total_usd is None and self.spending.limited(asked.allowance):
                 self.spending.note_unknown(record.model or "no model")
             self._writer.put(record, texts_of(asked.chat, asked.routed, self._keeping))
+            if self._tracing is not None:
+                self._tracing.put(TracedRequest(record, asked.started, asked.routed, asked.route), asked.chat)
+            if asked.route is not None and record.question_type is not None:
+                key = asked.route.classifier.memory_key(replace(asked.chat, owner=str(asked.key_id)))
+                self._classified.put(asked.trace, (asked.key_id, asked.route.classifier, key))
             if exchange.status == ANSWERED and asked.routed is not None and asked.route is not None:
                 self._shadow.consider(asked.chat, asked.routed, asked.route, record)
+
+    def _upstream_failed(self, model: str, error: ModelError) -> None:
+        """Count a call that failed, and log it: by kind, for what a provider says may quote a prompt or a key."""
+        name = public_name(model)
+        self.metrics.failed(name, error)
+        status = "no status" if error.status is None else f"HTTP {error.status}"
+        LOG.warning("upstream failure: %s: %s (%s)", name, error.trouble, status)
 
     async def _gate_samples(self) -> list[dict[str, Any]]:
         since = self.clock() - timedelta(days=self.settings.learned_gate.days)

@@ -8,19 +8,24 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import accumulate
-from typing import Literal
+from typing import Literal, get_args
 
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
 
+from rubrica.llm.breaker import CircuitBreaker, State
+from rubrica.llm.model import ModelError
 from rubrica.store.gateway import GONE, RequestRecord, TierComparison
+
+from .names import public_name
 
 Outcome = Literal["passed", "escalated", "ungraded", "cached", "degraded", "refused", "gone", "error"]
 MILLISECONDS = (5.0, 25.0, 100.0, 250.0, 500.0, 1_000.0, 2_500.0, 5_000.0, 10_000.0, 30_000.0, 120_000.0)
 PREFIX = "rubrica_gateway_"
+STATES: tuple[State, ...] = get_args(State)
 NONE = "none"
 """The label of a request without a tier or a question type."""
 
@@ -54,6 +59,8 @@ class Metrics(Collector):
         self._cache_hits: Counter[str] = Counter()
         self._comparisons: Counter[bool | None] = Counter()
         self._zones: Counter[str] = Counter()
+        self._failures: Counter[tuple[str, str, str]] = Counter()
+        self.breakers: Callable[[], Iterable[CircuitBreaker]] = tuple  # of all models
         self._total, self._first_byte, self._classification = _Times(), _Times(), _Times()
         self._tier0, self._grading, self._tier1 = _Times(), _Times(), _Times()
         self._usd = dict.fromkeys(("tier0", "tier1", "classification", "grading", "shadow"), 0.0)
@@ -79,6 +86,10 @@ class Metrics(Collector):
         """Count a comparison with tier-1."""
         self._comparisons[comparison.better] += 1
         self._usd["shadow"] += comparison.usd or 0.0
+
+    def failed(self, model: str, error: ModelError) -> None:
+        """Count a call to a model that failed, whether it was tried again or not."""
+        self._failures[model, error.trouble, NONE if error.status is None else str(error.status)] += 1
 
     def dropped(self, entries: Sequence[object]) -> None:
         """Count what could not be written."""
@@ -134,7 +145,19 @@ class Metrics(Collector):
         yield _counter("comparisons", "Answers compared with tier-1's.", ("better",), compared)
         zones = [((zone,), count) for zone, count in self._zones.items()]
         yield _counter("learned_gate", "Requests decided by the learned gate, without a grade.", ("zone",), zones)
+        said = "Calls to models that failed, those that were tried again among them."
+        yield _counter("upstream_failures", said, ("model", "trouble", "status"), list(self._failures.items()))
+        yield self._breaker_states()
         yield _counter("dropped_records", "Records that were never written.", (), [((), self._dropped)])
+
+    def _breaker_states(self) -> Metric:
+        said = "Circuit breakers by model and state: one for each address, key and use of a model."
+        family = GaugeMetricFamily(PREFIX + "breakers", said, labels=("model", "state"))
+        found = Counter((public_name(breaker.name), breaker.state) for breaker in self.breakers())
+        for model in {model for model, _ in found}:
+            for state in STATES:
+                family.add_metric((model, state), found[model, state])
+        return family
 
     def _seconds(self) -> Metric:
         family = HistogramMetricFamily(PREFIX + "seconds", "How long requests and their parts took.", labels=("part",))

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
 from rubrica.judges.jury import Jury
 from rubrica.judges.question_classifier import ModelClassifier
+from rubrica.llm.breaker import CircuitBreaker
 from rubrica.llm.budget import Price
 from rubrica.llm.connect import connect
 from rubrica.llm.http import HttpSession
-from rubrica.llm.model import Model, Usage
+from rubrica.llm.model import Model, ModelError, Usage
 from rubrica.llm.price import price
 from rubrica.llm.provider import ProviderLimits
 from rubrica.llm.provider_table import check_form
@@ -70,7 +72,10 @@ class GatewayModels:
                 changes[name] = value
         self.settings = settings.model_copy(update=changes)
         self._connecting = connecting
-        self._session, self._gates = HttpSession(connections=0), ProviderLimits()  # 0: as many as there are calls
+        self.noticed: Callable[[str, ModelError], None] = lambda _model, _error: None  # told of every call that failed
+        self._session = HttpSession(connections=0)  # as many as there are calls
+        # A grader or a classifier that fails must not keep a tier from answering, even one of the same model.
+        self._gates, self._judging, self._classifying = (ProviderLimits(self._notice) for _ in range(3))
         self._upstreams: dict[tuple[str, float | None], Upstream] = {}
         self._pools: list[DeploymentPool] = []
         self._closing: list[Model | Jury] = []
@@ -120,15 +125,27 @@ class GatewayModels:
 
     def jury(self, names: tuple[str, ...], prices: Price) -> Jury:
         """Models that grade. Their replies are not kept: no two answers are the same."""
-        jury = Jury(names, self.settings, cached=False, prices=prices)
+        jury = Jury(names, self.settings, cached=False, prices=prices, limits=self._judging)
         self._closing.append(jury)
         return jury
 
     def classifier(self, name: str) -> Model:
-        # Limits of its own: that questions cannot be classified must not keep a tier from answering them.
-        model = connect(name, self.settings, session=self._session, gates=ProviderLimits())
+        model = connect(name, self.settings, session=self._session, gates=self._classifying)
         self._closing.append(model)
         return model
+
+    @property
+    def breakers(self) -> tuple[CircuitBreaker, ...]:
+        """Of the models that answer."""
+        return self._gates.breakers
+
+    @property
+    def other_breakers(self) -> tuple[CircuitBreaker, ...]:
+        """Of the models that grade and classify."""
+        return self._judging.breakers + self._classifying.breakers
+
+    def _notice(self, model: str, error: ModelError) -> None:
+        self.noticed(model, error)
 
     async def close(self) -> None:
         for one in (*self._upstreams.values(), *self._pools, *self._closing):

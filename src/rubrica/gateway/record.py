@@ -19,6 +19,7 @@ import msgspec
 from rubrica.llm.model import Usage
 from rubrica.model.evaluation import Cost, Evaluation
 from rubrica.store.gateway import Cached, Degraded, GradedDimension, RequestRecord
+from rubrica.text.credentials import mask_credentials
 from rubrica.text.pii import mask
 
 from .bill import RequestBill
@@ -35,6 +36,7 @@ MOST_TEXT = 20_000
 """Characters kept of a prompt, from its end, and of an answer, from its start."""
 
 EDGE = 200
+LONGEST_NOTE = 500
 COSTS = ("tier0_usd", "tier1_usd", "classification_usd", "grading_usd", "total_usd", "baseline_usd")
 CUT = "[…]"
 
@@ -80,6 +82,13 @@ class ExchangeTexts:
 
     prompt: str
     answer: str
+    rejected: str | None = None  # tier-0's answer, where it did not pass
+    withheld: str | None = None  # tier-1's, where it was not sent
+
+    @property
+    def size(self) -> int:
+        """Characters in all."""
+        return sum(len(text) for text in (self.prompt, self.answer, self.rejected, self.withheld) if text)
 
 
 def record_of(
@@ -158,6 +167,8 @@ def _grade(grade: Grade | None) -> dict[str, Any]:
     if grade is None:
         return {}
     found: dict[str, Any] = {"passed": grade.passed, "threshold": grade.threshold, "gated": False}
+    if grade.note:
+        found["grade_note"] = grade.note[:LONGEST_NOTE]
     evaluation = grade.evaluation
     if evaluation is None:
         return found
@@ -238,15 +249,29 @@ def texts_of(chat: Chat | None, routed: RoutedAnswer | None, keeping: TextRetent
     answer = _answer(routed)
     text = answer.text if answer is not None else ""
     longest = MOST_TEXT + EDGE + 1  # no more is kept, and what waits to be written takes memory
-    return ExchangeTexts(prompt[-longest:], text[:longest])
+    rejected, withheld = (routed.passed_over, routed.withheld) if routed is not None else (None, None)
+    return ExchangeTexts(
+        prompt[-longest:],
+        text[:longest],
+        rejected.text[:longest] if rejected is not None else None,
+        withheld.text[:longest] if withheld is not None else None,
+    )
 
 
 def masked(record: RequestRecord, texts: ExchangeTexts | None) -> RequestRecord:
-    """The record with its texts in it, personal data masked. It takes a millisecond for 1,500 characters."""
+    """The record with its texts in it, personal data, keys and passwords masked.
+
+    It takes a millisecond for 1,500 characters.
+    """
     if texts is None:
         return record
-    prompt, answer = _storable_text(texts.prompt, from_end=True), _storable_text(texts.answer)
-    return msgspec.structs.replace(record, prompt=prompt, answer=answer)
+    return msgspec.structs.replace(
+        record,
+        prompt=_storable_text(texts.prompt, from_end=True),
+        answer=_storable_text(texts.answer),
+        rejected=None if texts.rejected is None else _storable_text(texts.rejected),
+        withheld=None if texts.withheld is None else _storable_text(texts.withheld),
+    )
 
 
 def _answer(routed: RoutedAnswer | None) -> Completion | Stream | None:
@@ -259,12 +284,16 @@ def _storable_text(text: str, *, from_end: bool = False) -> str:
     Of a long one, more is masked than kept: at the very edge, half a number would not be known as one.
     """
     if len(text) <= MOST_TEXT:
-        kept = mask(text)
+        kept = _masked_text(text)
     elif from_end:
-        kept = CUT + mask(text[-MOST_TEXT - EDGE :])[EDGE:][-MOST_TEXT:]
+        kept = CUT + _masked_text(text[-MOST_TEXT - EDGE :])[EDGE:][-MOST_TEXT:]
     else:
-        kept = mask(text[: MOST_TEXT + EDGE])[:-EDGE][:MOST_TEXT] + CUT
+        kept = _masked_text(text[: MOST_TEXT + EDGE])[:-EDGE][:MOST_TEXT] + CUT
     return kept.replace("\0", "\ufffd").encode(errors="replace").decode()
+
+
+def _masked_text(text: str) -> str:
+    return mask(mask_credentials(text))
 
 
 def _controls_text(controls: Controls) -> str:

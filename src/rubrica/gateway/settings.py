@@ -28,6 +28,8 @@ from .limits import DollarLimits, ModelPrice, TeamName, UsageLimits
 
 Seconds = Annotated[float, Field(gt=0, le=3600)]
 Share = Annotated[float, Field(ge=0, le=1)]
+Days = Annotated[float, Field(ge=1, le=36_500)]
+Origin = Annotated[str, Field(max_length=300, pattern=r"^https?://[A-Za-z0-9.\-\[\]:]+$")]
 EMBEDDED = "local:"
 NAMED = ("auto", *TIERS, "council")
 """What an alias may stand for, beside a model."""
@@ -139,6 +141,12 @@ class RecordSettings(_Part):
     waiting: int = Field(
         10_000, ge=1, le=1_000_000, description="records that may wait to be written; more are counted and dropped"
     )
+    days: Days | None = Field(None, examples=[90], description="after which records are deleted; left out: never")
+    text_days: Days | None = Field(
+        None,
+        examples=[14],
+        description="after which prompts, answers and comments are deleted; left out: with the record",
+    )
 
 
 class PatienceSettings(_Part):
@@ -148,6 +156,13 @@ class PatienceSettings(_Part):
         30.0, description="seconds; then tier-1 is asked. A provider that asks for a longer pause is not waited for"
     )
     tier1: Seconds | None = Field(None, description="seconds; left out: as long as any call may take", examples=[120])
+
+
+class TracingSettings(_Part):
+    """Traces of requests. OTEL_EXPORTER_OTLP_ENDPOINT in the environment sends them to a collector."""
+
+    langfuse: bool = Field(False, description="send them to Langfuse, too, by LANGFUSE_PUBLIC_KEY and its others")
+    texts: bool = Field(False, description="send prompts and answers along, personal data and keys masked")
 
 
 class ShadowSettings(_Part):
@@ -270,6 +285,7 @@ class GatewaySettings(_Part):
     classifier: ClassifierSettings = ClassifierSettings()
     cache: CacheSettings = CacheSettings()
     records: RecordSettings = RecordSettings()
+    tracing: TracingSettings = TracingSettings()
     shadow: ShadowSettings = ShadowSettings()
     learned_gate: LearnedGateSettings = LearnedGateSettings()
     experiment: ExperimentSettings | None = None
@@ -301,6 +317,12 @@ class GatewaySettings(_Part):
     allowance: Allowance = Field(Allowance(), description="of keys that have none of their own")
     max_body: int = Field(
         20_000_000, ge=1_000, le=1_000_000_000, description="most bytes of a request; pictures come within it"
+    )
+    cors: Annotated[tuple[Origin, ...], BeforeValidator(_several)] = Field(
+        (),
+        max_length=100,
+        description="origins whose web pages may use the gateway from a browser; none: no page may",
+        examples=[["https://app.example"]],
     )
     keep_alive: Seconds = Field(10.0, description="seconds between signs of life while a stream waits for its grade")
 

@@ -50,7 +50,7 @@ class _Waiting:
 
     @property
     def size(self) -> int:
-        return 0 if self.texts is None else len(self.texts.prompt) + len(self.texts.answer)
+        return 0 if self.texts is None else self.texts.size
 
 
 def _ignore(_: Sequence[Entry]) -> None:
@@ -75,6 +75,7 @@ class RecordWriter:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.drops = 0
+        self.trouble = ""  # why nothing is written at the moment
         self._database = database
         self._most, self._most_characters = waiting, characters
         self._written, self._dropped, self._clock = written, dropped, clock
@@ -140,6 +141,7 @@ class RecordWriter:
             try:
                 await self._keep(batch)
             except StoreError as error:
+                self.trouble = "the database fails"
                 self._tell("database", "records cannot be written; %d wait (%s)", len(self._waiting), error)
                 await self._rest(pause)
                 pause = min(2 * pause, LONGEST_PAUSE)
@@ -181,6 +183,7 @@ class RecordWriter:
             self._settle(1)
             self._drop([batch[0].entry], f"it cannot be kept ({type(error).__name__})")  # its message may quote the row
         else:
+            self.trouble = ""
             self._settle(len(entries))
             self._written(entries)
 

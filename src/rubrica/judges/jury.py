@@ -65,6 +65,7 @@ class Jury:
         dry: bool = False,
         public: bool = False,
         prices: Price | None = None,
+        limits: ProviderLimits | None = None,
     ) -> None:
         _check_names(names, record)
         settings = load_settings() if settings is None else settings
@@ -78,6 +79,7 @@ class Jury:
         self._forget: dict[str, Callable[[Request], None]] = {}
         self._fence: TokenSource = random_token
         self._types = LruCache[bytes, QuestionClass](REMEMBERED)
+        self._limits = limits or ProviderLimits()
         if dry:
             counting = [EstimatingModel(name) for name in names]
             self._models = {model.name: model for model in counting}
@@ -92,10 +94,9 @@ class Jury:
 
     def _connect(self, names: Sequence[str], settings: Settings, record: Path | None) -> None:
         check_keys(names, settings)
-        gates = ProviderLimits()
         budget = Budget(settings.budget, self._price) if settings.budget is not None else None
         for name in names:
-            model = connect(name, settings, cache=self.cache, gates=gates, budget=budget)
+            model = connect(name, settings, cache=self.cache, gates=self._limits, budget=budget)
             if isinstance(model, Cached):
                 self._forget[name] = model.forget
             self._models[name] = model

@@ -39,8 +39,8 @@ class CircuitBreaker:
     """
 
     __slots__ = (
-        "_admitted", "_clock", "_epoch", "_failed", "_last", "_opened", "_probing", "_well_until", "failures", "name",
-        "pause",
+        "_admitted", "_clock", "_epoch", "_failed", "_last", "_noticed", "_opened", "_probing", "_well_until",
+        "failures", "name", "pause",
     )  # fmt: skip
 
     def __init__(
@@ -50,8 +50,10 @@ class CircuitBreaker:
         failures: int = 10,
         pause: float = 15.0,
         clock: Callable[[], float] = time.monotonic,
+        noticed: Callable[[str, ModelError], None] | None = None,  # told of every call that failed, and whose it was
     ) -> None:
         self.name = name
+        self._noticed = noticed
         self.failures = failures
         self.pause = pause
         self._clock = clock
@@ -99,6 +101,11 @@ class CircuitBreaker:
         if self._opened is not None or self._failed >= self.failures:
             self._opened = self._clock()
             self._epoch += 1
+
+    def notice(self, error: ModelError) -> None:
+        """Tell whoever wants to know that a call failed, whether it is tried again or not."""
+        if self._noticed is not None:
+            self._noticed(self.name, error)
 
     def abandon(self, ticket: BreakerTicket) -> None:
         """The admitted call was cancelled: nothing was learnt, and the next call may probe."""

@@ -194,12 +194,16 @@ def _of_connection(error: Exception, url: URL, timeout: float) -> ModelError:
             return ModelError("unreachable", f"{place}: no connection: {type(error).__name__}")
 
 
+LONGEST_CODE = 100
+
+
 class ErrorBody(msgspec.Struct, frozen=True):
     """What a provider says is wrong, in its own words and codes."""
 
     message: str = ""
     param: str = ""
     codes: frozenset[str] = frozenset()
+    code: str | None = None  # the one that is not only a type
 
 
 def read_error_body(body: bytes) -> ErrorBody:
@@ -207,6 +211,8 @@ def read_error_body(body: bytes) -> ErrorBody:
 
     >>> read_error_body(b'{"error": {"message": "slow down", "code": "rate_limit_exceeded"}}').message
     'slow down'
+    >>> read_error_body(b'{"error": {"message": "too long", "code": "context_length_exceeded", "type": "any"}}').code
+    'context_length_exceeded'
     >>> read_error_body(b'{"detail": "no such model"}').message, read_error_body(b"<html>").message
     ('no such model', '')
     """
@@ -226,6 +232,7 @@ def read_error_body(body: bytes) -> ErrorBody:
         message if isinstance(message, str) else msgspec.json.encode(message).decode(),
         param if isinstance(param := inner.get("param"), str) else "",
         frozenset(code for code in codes if isinstance(code, str)),
+        next((code[:LONGEST_CODE] for code in (codes[0], codes[2]) if isinstance(code, str)), None),
     )
 
 

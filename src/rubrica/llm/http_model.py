@@ -196,7 +196,7 @@ class HttpModel(ABC):
             reason += f" ({self._access.remedy()})"
         wait = retry_after(answer.headers) if trouble in ("rate_limited", "overloaded") else None
         message = f"{self.name}: {words} (HTTP {answer.status}){reason}"
-        return ModelError(trouble, message, retry_after=wait, status=answer.status)
+        return ModelError(trouble, message, retry_after=wait, status=answer.status, code=said.code)
 
     def shown(self, words: str) -> str:
         """A provider's own words, fit for an error: short, and without any key."""

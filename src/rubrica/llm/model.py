@@ -77,11 +77,18 @@ class ModelError(RubricaError):
     """A model gave no usable answer."""
 
     def __init__(
-        self, trouble: Trouble, message: str, *, retry_after: float | None = None, status: int | None = None
+        self,
+        trouble: Trouble,
+        message: str,
+        *,
+        retry_after: float | None = None,
+        status: int | None = None,
+        code: str | None = None,
     ) -> None:
         self.trouble: Trouble = trouble
         self.retry_after = retry_after  # seconds, as the provider asked
         self.status = status
+        self.code = code  # the provider's own word for it, such as context_length_exceeded
         super().__init__(message)
 
     @property

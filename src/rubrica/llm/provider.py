@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Generic, Literal, Protocol, TypeVar
 
 from rubrica.llm.breaker import CircuitBreaker
 from rubrica.llm.limits import AdaptiveLimit
-from rubrica.llm.model import Model
+from rubrica.llm.model import Model, ModelError
 from rubrica.llm.retry import RetryingModel, RetryPolicy
 
 if TYPE_CHECKING:
@@ -47,6 +47,7 @@ class ProviderLimits:
     Providers limit and lose single models, so one that fails says nothing about the others of its provider.
     """
 
+    noticed: Callable[[str, ModelError], None] | None = None  # told of every call that failed
     _gates: dict[tuple[str, str, str], tuple[AdaptiveLimit, CircuitBreaker]] = field(default_factory=dict)
 
     def of(self, model: str, base_url: str, key: str, most: int) -> tuple[AdaptiveLimit, CircuitBreaker]:
@@ -54,8 +55,12 @@ class ProviderLimits:
         place = (model, base_url, hashlib.sha256(key.encode()).hexdigest())
         if place not in self._gates:
             start = max(8, most // 2)  # half of what the user allows is believed at once
-            self._gates[place] = (AdaptiveLimit(start, most=most), CircuitBreaker(model))
+            self._gates[place] = (AdaptiveLimit(start, most=most), CircuitBreaker(model, noticed=self.noticed))
         return self._gates[place]
+
+    @property
+    def breakers(self) -> tuple[CircuitBreaker, ...]:
+        return tuple(breaker for _, breaker in self._gates.values())
 
 
 @dataclass(frozen=True, slots=True)

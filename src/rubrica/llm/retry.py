@@ -132,6 +132,7 @@ class Retrying:
 
     def _failed(self, error: ModelError, ticket: BreakerTicket, slot: CallSlot) -> None:
         self.breaker.settle(ticket, error.trouble, str(error))
+        self.breaker.notice(error)
         if error.trouble == "rate_limited":
             slot.congested()
         elif error.trouble == "overloaded":

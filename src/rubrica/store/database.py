@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Concatenate, ParamSpec, Protocol, Self, TypeVar
 
-from sqlalchemy import Connection, literal, select
+from sqlalchemy import Connection, delete, false, literal, select
 
 from .address import address
 from .postgres import Postgres
 from .sqlite import Sqlite
+from .tables import spending_days
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -80,6 +81,10 @@ class Database:
     async def reach(self) -> None:
         """Ask for nothing; a StoreError says that there is no answer."""
         await self._backend.read(lambda conn: conn.execute(select(literal(1))).scalar_one())
+
+    async def reach_to_write(self) -> None:
+        """Change nothing, as one that may; a StoreError says that nothing can be changed."""
+        await self._backend.write(lambda conn: conn.execute(delete(spending_days).where(false())))
 
     async def close(self) -> None:
         await self._backend.close()

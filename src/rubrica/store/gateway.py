@@ -20,7 +20,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from rubrica.errors import MissingError
 
 from .columns import new_id
-from .tables import api_keys, gateway_feedback, gateway_requests, gateway_texts
+from .tables import api_keys, gateway_corrections, gateway_feedback, gateway_requests, gateway_texts
 
 Tier = Literal["tier-0", "tier-1", "tier-2", "tier-3", "tier-4", "tier-5", "tier-6", "tier-7", "council", "embeddings"]
 Cached = Literal["", "exact", "semantic"]
@@ -75,6 +75,7 @@ class RequestRecord(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     threshold: float | None = None
     gated: bool | None = None  # a gate took part in the grade
     zone: GateZone | None = None  # what the learned gate did without a grade
+    grade_note: str | None = None  # what judges were not shown, and what else a grade says of itself
     grade_confidence: float | None = None
     variance: float | None = None
     dimension_scores: Mapping[str, GradedDimension] | None = None
@@ -97,6 +98,8 @@ class RequestRecord(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     answer_digest: bytes | None = None
     prompt: str | None = None  # personal data masked; None: texts are not kept
     answer: str | None = None
+    rejected: str | None = None  # tier-0's answer, where it did not pass
+    withheld: str | None = None  # tier-1's, where it was not sent
 
     @property
     def savings_usd(self) -> float | None:
@@ -140,9 +143,10 @@ class Feedback:
     """What somebody thinks of one answer."""
 
     trace: UUID
-    given: int | Thumb  # 1 to 5, or a thumb
+    given: int | Thumb | None  # 1 to 5, or a thumb; None: nothing but the type of the question was said
     comment: str = ""  # personal data masked
     scores: Mapping[str, float] | None = None  # by dimension, on its scale
+    question_type: str | None = None  # what the question was in truth
 
 
 class RatedRequest(msgspec.Struct, frozen=True, gc=False):
@@ -160,7 +164,8 @@ class RatedRequest(msgspec.Struct, frozen=True, gc=False):
     answer: str | None
 
 
-_COLUMNS = tuple(name for name in RequestRecord.__struct_fields__ if name not in ("prompt", "answer"))
+_TEXTS = ("prompt", "answer", "rejected", "withheld")
+_COLUMNS = tuple(name for name in RequestRecord.__struct_fields__ if name not in _TEXTS)
 _values = attrgetter(*_COLUMNS)
 _ADD = {"postgresql": postgresql.insert(gateway_requests).on_conflict_do_nothing()}
 _ADD_TEXTS = {
@@ -175,7 +180,8 @@ def add_requests(conn: Connection, entries: Sequence[RequestRecord | TierCompari
     if records:
         _add(conn, records)
     if texts := [one for one in records if one.prompt is not None]:
-        rows = [{"trace": one.trace, "prompt": one.prompt, "answer": one.answer or ""} for one in texts]
+        rows = [{"trace": one.trace, **{name: getattr(one, name) for name in _TEXTS}} for one in texts]
+        rows = [{**row, "answer": row["answer"] or ""} for row in rows]
         conn.execute(_ADD_TEXTS[conn.dialect.name], rows)
     for entry in entries:
         if isinstance(entry, TierComparison):
@@ -213,7 +219,7 @@ def _for_sqlite(dialect: Dialect) -> tuple[str, list[tuple[int, Callable[[Any], 
 def request_by_trace(conn: Connection, trace: UUID) -> RequestRecord | None:
     """What was kept of one request."""
     shown = [_requests[name] for name in _COLUMNS]
-    query = select(*shown, _texts.prompt, _texts.answer).outerjoin_from(gateway_requests, gateway_texts)
+    query = select(*shown, *(_texts[name] for name in _TEXTS)).outerjoin_from(gateway_requests, gateway_texts)
     row = conn.execute(query.where(_requests.trace == trace)).mappings().first()
     if row is None:
         return None
@@ -226,6 +232,13 @@ def add_feedback(conn: Connection, feedback: Feedback, user_id: UUID, now: datet
     trace, given = feedback.trace, feedback.given
     if conn.execute(select(_requests.trace).where(_requests.trace == trace)).first() is None:
         raise MissingError(f"no request {trace} is kept")
+    insert: Any = (postgresql if conn.dialect.name == "postgresql" else sqlite).insert
+    if feedback.question_type is not None:
+        said = {"question_type": feedback.question_type, "updated_at": now}
+        named = insert(gateway_corrections).values({"trace": trace, "user_id": user_id, **said})
+        conn.execute(named.on_conflict_do_update(index_elements=["trace", "user_id"], set_=said))
+    if given is None:
+        return
     rating = given if isinstance(given, int) else None
     opinion = {
         "rating": rating,
@@ -235,7 +248,7 @@ def add_feedback(conn: Connection, feedback: Feedback, user_id: UUID, now: datet
         "updated_at": now,
     }
     new = {"id": new_id(now), "trace": trace, "user_id": user_id, "created_at": now, **opinion}
-    add: Any = (postgresql if conn.dialect.name == "postgresql" else sqlite).insert(gateway_feedback).values(new)
+    add = insert(gateway_feedback).values(new)
     conn.execute(add.on_conflict_do_update(index_elements=[_feedback.trace, _feedback.user_id], set_=opinion))
 
 
@@ -290,6 +303,17 @@ def gate_samples(conn: Connection, since: datetime, made_for: str, limit: int = 
     )
     found = (sample for (sample,) in conn.execute(query) if sample)
     return [sample for sample in found if sample.get("made_for") == made_for]
+
+
+def opinions_of_sent(conn: Connection, since: datetime) -> tuple[int, int]:
+    """How many liked and disliked answers that the learned gate sent without a grade."""
+    query = (
+        select(func.count().filter(_feedback.liked), func.count().filter(~_feedback.liked))
+        .join_from(gateway_feedback, gateway_requests)
+        .where(_requests.at >= since, _requests.zone == "send")
+    )
+    liked, disliked = conn.execute(query).one()
+    return int(liked), int(disliked)
 
 
 def spent(conn: Connection, since: datetime, until: datetime) -> dict[UUID | None, KeySpending]:

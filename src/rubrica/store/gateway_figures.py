@@ -16,7 +16,7 @@ from sqlalchemy import ColumnElement, Connection, String, and_, case, cast, func
 from rubrica.scoring.intervals import Moments
 
 from .gateway import GONE
-from .tables import gateway_feedback, gateway_requests
+from .tables import gateway_corrections, gateway_feedback, gateway_requests
 
 Bucket = Literal["minute", "hour", "day"]
 Part = Literal["total", "first_byte", "classification", "tier0", "grading", "tier1"]
@@ -182,6 +182,17 @@ def ratings(conn: Connection, window: RequestWindow) -> list[RatingFigures]:
         .group_by(_requests.tier, _requests.passed)
     )
     return [RatingFigures(*row) for row in conn.execute(query)]
+
+
+def corrections(conn: Connection, window: RequestWindow) -> dict[tuple[str | None, str], int]:
+    """How often a question was taken for one type, and somebody says that it was of another, or of the same."""
+    query = (
+        select(_requests.question_type, gateway_corrections.c.question_type, func.count())
+        .join_from(gateway_corrections, gateway_requests)
+        .where(window.holds)
+        .group_by(_requests.question_type, gateway_corrections.c.question_type)
+    )
+    return {(found, said): count for found, said, count in conn.execute(query)}
 
 
 def comparisons(conn: Connection, window: RequestWindow) -> list[ComparisonFigures]:

@@ -313,6 +313,7 @@ gateway_requests = Table(
     Column("answer_tokens", Integer, nullable=False),  # of the answer that was given
     Column("prompt_digest", LargeBinary(32)),  # keyed, where digests are kept
     Column("answer_digest", LargeBinary(32)),
+    Column("grade_note", String(500)),  # what judges were not shown, and what else a grade says of itself
     Column("zone", String(10)),  # what the learned gate did without a grade: send or escalate; None: it left it
     Column("shadow_score", Double),  # of tier-1's answer to the same request
     Column("shadow_base", Double),  # of tier-0's answer, graded once more: `score` may have been luck
@@ -336,6 +337,8 @@ gateway_texts = Table(
     Column("trace", ForeignKey("gateway_requests.trace"), primary_key=True),
     Column("prompt", Text, nullable=False),  # with personal data masked
     Column("answer", Text, nullable=False),
+    Column("rejected", Text),  # tier-0's answer, where it did not pass
+    Column("withheld", Text),  # tier-1's, where it was not sent
 )
 
 gateway_feedback = Table(
@@ -353,6 +356,15 @@ gateway_feedback = Table(
     UniqueConstraint("trace", "user_id"),  # a second opinion of the same person replaces the first
     CheckConstraint("rating BETWEEN 1 AND 5", name="rating"),
     CheckConstraint("rating IS NOT NULL OR liked IS NOT NULL", name="says_something"),
+)
+
+gateway_corrections = Table(
+    "gateway_corrections",  # what type a question was in truth, as people say
+    metadata,
+    Column("trace", ForeignKey("gateway_requests.trace"), primary_key=True),
+    Column("user_id", ForeignKey("users.id"), primary_key=True),
+    Column("question_type", String(64), nullable=False),
+    Column("updated_at", UtcDateTime, nullable=False),
 )
 
 review_items = Table(

@@ -61,9 +61,10 @@ def stream_error(name: str, data: bytes) -> ModelError:
     message = f"{name}: the stream broke off" + (f": {words}" if words else "")
     status = _status(data)
     if status is not None:
-        return ModelError(trouble_in(HttpAnswer(status, {}, b""), said.codes)[0], message, status=status)
+        trouble = trouble_in(HttpAnswer(status, {}, b""), said.codes)[0]
+        return ModelError(trouble, message, status=status, code=said.code)
     found = (_BY_TYPE[code] for code in sorted(said.codes) if code in _BY_TYPE)
-    return ModelError(next(found, "overloaded"), message)
+    return ModelError(next(found, "overloaded"), message, code=said.code)
 
 
 def _status(data: bytes) -> int | None:

@@ -17,7 +17,7 @@ from rubrica.store.columns import new_id
 from .messages_out import told_at
 from .refusals import ErrorReply, from_problem, refusal_of
 
-OPEN_PATHS = frozenset({"/", "/healthz"})
+OPEN_PATHS = frozenset({"/", "/healthz", "/readyz"})
 _OURS = b"rk_"
 _KEY_HEADERS = (b"authorization", b"x-api-key")
 _DRAWN = 256

@@ -24,6 +24,7 @@ from . import extras
 from .admission import GatewaySignIn
 from .allowances import Allowances
 from .completions import Completions
+from .cors import with_origins
 from .council import GatewayCouncil, council_of
 from .embeddings import EmbeddingsEndpoint
 from .messages_out import MessagesProtocol, told_at
@@ -58,7 +59,7 @@ def create_app(gateway: Gateway, *, clock: Callable[[], datetime] = utc_now) -> 
     )
     app.router.redirect_slashes = False
     app.state.gateway, app.state.allowances, app.state.names = gateway, allowances, names
-    return GatewaySignIn(CompletionsRouter(app, answering[CHAT]), door, clock)
+    return with_origins(GatewaySignIn(CompletionsRouter(app, answering[CHAT]), door, clock), gateway.settings.cors)
 
 
 class CompletionsRouter:
@@ -91,6 +92,7 @@ def _routes(answering: Mapping[str, ASGIApp], embed: Callable[[Request], Awaitab
         Route("/api/gateway/spending", extras.show_spending),
         Route("/metrics", extras.show_metrics),
         Route("/healthz", extras.show_health),
+        Route("/readyz", extras.show_readiness),
         Route("/", extras.show_health),
     ]
 

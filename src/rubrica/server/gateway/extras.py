@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, cast
@@ -18,6 +19,7 @@ from rubrica.gateway.gateway import Gateway
 from rubrica.gateway.model_names import AUTO, ITSELF, ModelNames
 from rubrica.gateway.spend_report import spend_report
 from rubrica.store.gateway import add_feedback
+from rubrica.text.question_type import TYPES
 from rubrica.workspace.access import Caller, Role, require
 
 from .allowances import Allowances
@@ -25,6 +27,9 @@ from .intake import whole_body
 
 LONGEST_BODY = 100_000
 RECENT = timedelta(days=7)
+ELSEWHERE = 0.5
+"""Seconds in which another process writes what it has booked."""
+
 PATIENCE = 2.0
 """Seconds to wait for what was booked just now to be written."""
 
@@ -48,12 +53,20 @@ async def give_feedback(request: Request) -> Response:
     """Keep what somebody thinks of an answer, in place of what they thought before."""
     caller, gateway = _signed(request, "player", "rating an answer"), _gateway(request)
     try:
-        given = read_feedback(await whole_body(request.scope, request.receive, LONGEST_BODY))
+        known = gateway.parts.main.grader.question_types or TYPES
+        given = read_feedback(await whole_body(request.scope, request.receive, LONGEST_BODY), known)
     except ClientDisconnect:
         return Response(status_code=400)  # which nobody sees
     await gateway.written(PATIENCE)
-    await gateway.database.write(add_feedback, given, caller.user_id, gateway.clock())
-    return _json({"object": "feedback", "trace": str(given.trace), "rating": given.given})
+    try:
+        await gateway.database.write(add_feedback, given, caller.user_id, gateway.clock())
+    except MissingError:  # another worker may have answered, and write its record a moment later
+        await asyncio.sleep(ELSEWHERE)
+        await gateway.database.write(add_feedback, given, caller.user_id, gateway.clock())
+    if given.question_type is not None:
+        gateway.correct(given.trace, caller.key_id, given.question_type)
+    told = {"object": "feedback", "trace": str(given.trace), "rating": given.given}
+    return _json(told if given.question_type is None else {**told, "question_type": given.question_type})
 
 
 async def show_analytics(request: Request) -> Response:
@@ -89,6 +102,14 @@ async def show_metrics(request: Request) -> Response:
 async def show_health(request: Request) -> Response:  # noqa: ARG001
     """Whether the gateway lives."""
     return _json({"status": "ok", "version": __version__})
+
+
+async def show_readiness(request: Request) -> Response:
+    """Whether the gateway can do its work now, and if not, why."""
+    found = await _gateway(request).readiness.report()
+    reply = _json({"status": "ready" if found.ready else "unavailable", **msgspec.to_builtins(found)})
+    reply.status_code = 200 if found.ready else 503
+    return reply
 
 
 def _signed(request: Request, role: Role, what: str) -> Caller:

@@ -81,7 +81,7 @@ def refusal_of(error: Exception, trace: str = "") -> ErrorReply:
     """What a client is told of an error. What nobody foresaw is logged, and told without its insides."""
     match error:
         case AllDownError(rejected=ModelError() as refused):
-            return ErrorReply(refused.status or 400, str(refused))
+            return ErrorReply(refused.status or 400, str(refused), code=refused.code)
         case AllDownError():
             return ErrorReply(503, str(error), "server_error", "service_unavailable", retry_after(error.retry_after))
         case ModelError():  # a stream that broke off

@@ -139,7 +139,9 @@ def _texts(visitor: Visitor, found: RequestRecord) -> None:
         if found.prompt is None:
             ui.label("No texts are kept of it (a gateway keeps them where its settings say so).").classes("quiet")
             return
-        for title, text in (("Asked", found.prompt), ("Answered", found.answer or "")):
+        unsent = {"Tier-0's answer, which did not pass": found.rejected, "Tier-1's, which was not sent": found.withheld}
+        told = {"Asked": found.prompt, "Answered": found.answer or ""} | {k: v for k, v in unsent.items() if v}
+        for title, text in told.items():
             with ui.element("h3"):
                 ui.label(f"{title}, {count_of(len(text.split()), 'word')}")
             ui.label(text).classes("told").props('dir="auto"')
