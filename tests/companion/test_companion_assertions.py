@@ -65,12 +65,18 @@ def held(talks: list[Scenario], replies: Any, judge: Any = None, repeat: int = 1
 
 def test_one_failed_assertion_keeps_a_prompt_from_being_deployed_whatever_the_judge_says(tmp_path: Path) -> None:
     judge = ["Score: 1.0 | Reasoning: flawless"]
-    talks = suite(tmp_path, [{"id": str(n), "says": f"Tell me about day {n}."} for n in range(9)])
+    talks = suite(
+        tmp_path, [{"id": str(n), "says": f"Day {n} was hard. I do not know what to do about it."} for n in range(9)]
+    )
     assert held(talks, [WARM], judge).decision.label == "deploy"
     strict = suite(
         tmp_path,
         [
-            {"id": str(n), "says": f"Tell me about day {n}.", **({"must_say": ["sun"]} if n == 4 else {})}
+            {
+                "id": str(n),
+                "says": f"Day {n} was hard. I do not know what to do about it.",
+                **({"must_say": ["sun"]} if n == 4 else {}),
+            }
             for n in range(9)
         ],
     )

@@ -224,8 +224,11 @@ def test_missing_replies_that_could_change_the_decision_make_it_inconclusive() -
 
 
 def test_a_missing_reply_keeps_a_prompt_from_shipping_however_good_the_others_are() -> None:
-    talks = [scenario(f"Tell me about day {n}.").model_copy(update={"id": f"own/{n}"}) for n in range(20)]
-    script = {"day 7": ModelError("rejected", "no"), "": WARM}
+    talks = [
+        scenario(f"Day {n} was hard. I do not know what to do about it.").model_copy(update={"id": f"own/{n}"})
+        for n in range(20)
+    ]
+    script = {"Day 7": ModelError("rejected", "no"), "": WARM}
     judge = bench(judging("Score: 1.0 | Reasoning: flawless"), overall=True)
     trial = held(lambda request: _fits(script, request), talks, judge)
     assert trial.decision.label == "inconclusive"

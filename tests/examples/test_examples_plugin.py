@@ -84,7 +84,7 @@ def test_its_pack_is_listed_and_judges_its_own_examples(rubrica: Run, tmp_path: 
     assert judged.returncode == 0, judged.stderr
     lines = (tmp_path / "out" / "evaluations.jsonl").read_text("utf-8").splitlines()
     verdicts = {row["case"]: row["verdict"] for row in map(json.loads, lines)}
-    assert verdicts == {"short": "pass", "shrill": "fail"}
+    assert verdicts == {"short": "pass", "vague": "fail"}
 
 
 def test_its_provider_judges(rubrica: Run) -> None:
@@ -139,8 +139,8 @@ def test_its_faults_are_told_as_those_of_any_rule(rubrica: Run, tmp_path: Path) 
 
 
 def test_its_feature_is_found_and_read_by_formulas(rubrica: Run) -> None:
-    assert "emojis in the response" in rubrica("features", "emoji").stdout
-    done = rubrica("eval", "-r", "short-reply", "--response", "Yes, of course 🎉", "--json")
+    assert "ellipses in the response" in rubrica("features", "ellipsis").stdout
+    done = rubrica("eval", "-r", "short-reply", "--response", "Yes, of course…", "--json")
     assert json.loads(done.stdout)["dimensions"]["plainness"]["value"] == 5
 
 

@@ -12,6 +12,7 @@ from rubrica.store.gateway import RequestRecord
 from rubrica.telemetry.spans import CLIENT, INTERNAL, SERVER, AttributeValue, SpanSender, TraceSpan, receivers
 
 from .chat import Chat
+from .controls import TIERS
 from .flow import Route, RoutedAnswer, RouteStep, StepName
 from .names import public_name
 from .record import ExchangeTexts, TextRetention, masked, texts_of
@@ -42,7 +43,7 @@ class TracedRequest:
         """Who was asked in a step, where that is one model."""
         if name == "council" and self.routed is not None:
             return public_name(self.routed.upstream.name)
-        upstream = None if self.route is None else {"tier-0": self.route.tier0, "tier-1": self.route.tier1}.get(name)
+        upstream = self.route.tier(name) if self.route is not None and name in TIERS else None
         return None if upstream is None else public_name(upstream.name)
 
 
