@@ -152,6 +152,69 @@ def test_cached_tokens_are_part_of_the_input() -> None:
     assert reply.usage == Usage(input_tokens=1000, output_tokens=3, cached_input_tokens=900)
 
 
+def test_tokens_written_to_the_cache_are_part_of_the_input() -> None:
+    reply = ask(Loopback(Said(input_tokens=100, cached_tokens=900, cache_written=50, output_tokens=3)))
+    assert reply.usage == Usage(1050, 3, cached_input_tokens=900, cache_write_tokens=50)
+
+
+SHARED = Request((ChatMessage("system", "s" * 3_000), ChatMessage("user", "m" * 2_000 + "How good?", (), 2_000)))
+
+
+def test_what_requests_share_is_sent_as_it_is_to_servers_that_keep_it_by_themselves() -> None:
+    server = Loopback()
+    ask(server, SHARED)
+    assert [message["content"] for message in server.seen[0].body["messages"]] == [
+        "s" * 3_000,
+        "m" * 2_000 + "How good?",
+    ]
+
+
+def test_models_that_charge_for_keeping_are_told_where_the_shared_part_ends() -> None:
+    mark = {"prompt_cache_breakpoint": {"mode": "explicit"}}
+    server = Loopback(knows={"prompt_cache_options"})
+
+    async def run(*requests: Request) -> None:
+        async with server, HttpSession() as session:
+            model = OpenAIModel("x", "gpt-5.6-mini", session=session, base_url=server.openai_url, key=server.key)
+            for request in requests:
+                await model(request)
+
+    long = ChatMessage("system", "s" * 5_000)
+    asyncio.run(run(SHARED, Request((long, ASKED.messages[1])), ASKED))
+    shared, instructed, short = (seen.body for seen in server.seen)
+    assert shared["prompt_cache_options"] == instructed["prompt_cache_options"] == {"mode": "explicit"}
+    assert shared["messages"][0]["content"] == "s" * 3_000  # by itself too short to be kept
+    assert shared["messages"][1]["content"] == [
+        {"type": "text", "text": "m" * 2_000, **mark},
+        {"type": "text", "text": "How good?"},
+    ]
+    assert instructed["messages"][0]["content"] == [{"type": "text", "text": "s" * 5_000, **mark}]
+    assert instructed["messages"][1]["content"] == "How good is this?"
+    assert "prompt_cache_options" not in short
+
+
+def test_a_server_that_does_not_know_the_mark_is_asked_without_it() -> None:
+    server = Loopback()
+
+    async def run() -> Reply:
+        async with server, HttpSession() as session:
+            model = OpenAIModel("x", "gpt-6", session=session, base_url=server.openai_url, key=server.key)
+            await model(SHARED)
+            return await model(SHARED)
+
+    assert asyncio.run(run()).text == "ok"
+    assert server.requests == 3
+    assert all(isinstance(message["content"], str) for message in server.seen[-1].body["messages"])
+
+
+def test_shared_pictures_come_before_what_differs(tmp_path: Path) -> None:
+    server, picture = Loopback(), tmp_path / "a.png"
+    picture.write_bytes(PNG)
+    ask(server, Request((ChatMessage("user", "Shown. Asked.", (str(picture),), 6),)))
+    (message,) = server.seen[0].body["messages"]
+    assert [part.get("text", "picture") for part in message["content"]] == ["picture", "Shown.", " Asked."]
+
+
 def test_logprobs_become_chances() -> None:
     server = Loopback(Said("Yes", logprobs=[("Yes", -0.1, {"Yes": -0.1, " No": -2.4})]))
     reply = ask(server, Request(ASKED.messages, top_logprobs=2))

@@ -70,6 +70,7 @@ class JudgeQuestion(msgspec.Struct, frozen=True, gc=False):
     weigh: Callable[[Reply], ParsedReply] | None = None  # reads the chances of the first words, in place of `read`
     images: tuple[str, ...] = ()
     suspicions: Mapping[str, tuple[str, ...]] = {}  # by label
+    shared: int | msgspec.UnsetType = msgspec.UNSET  # characters of `user` that other questions begin with too
     sighted: tuple[Cell, ...] | None = None  # the cells that need to be seen; None: no rubric says, so all may
 
 
@@ -159,7 +160,7 @@ async def _answer(ask: JudgeQuestion, terms: AskingTerms, bill: ExchangeCost) ->
 
 
 async def _ask_model(ask: JudgeQuestion, terms: AskingTerms, bill: ExchangeCost) -> ParsedReply:
-    messages = (ChatMessage("system", ask.system), ChatMessage("user", ask.user, ask.images))
+    messages = (ChatMessage("system", ask.system), ChatMessage("user", ask.user, ask.images, ask.shared))
     request = _request(messages, ask.shape(ask.cells), terms)
     if ask.weigh is not None:
         request = msgspec.structs.replace(request, top_logprobs=MOST_ALTERNATIVES)

@@ -25,11 +25,16 @@ Trouble = Literal[
 
 
 class ChatMessage(msgspec.Struct, frozen=True, gc=False):
-    """One message of a request. `images` are file paths, http(s) or data: URLs."""
+    """One message of a request. `images` are file paths, http(s) or data: URLs.
+
+    `shared` says how many characters of a user's message, and all its images, other requests begin with as well;
+    system messages are always taken to be shared. Unset, it is not part of the cache key.
+    """
 
     role: Role
     content: str
     images: tuple[str, ...] = ()
+    shared: int | msgspec.UnsetType = msgspec.UNSET
 
 
 class Request(msgspec.Struct, frozen=True, gc=False):
