@@ -145,6 +145,23 @@ def test_the_end_of_what_a_message_shares_is_marked_where_all_before_it_is_long_
     assert twice["system"][-1]["cache_control"] == twice["messages"][0]["content"][0]["cache_control"] == MARK
 
 
+def test_an_effort_becomes_a_budget_of_thoughts() -> None:
+    server = Loopback('{"score": 7}')
+    request = Request(ASKED.messages, schema=SCHEMA, max_tokens=3_000, effort="low")
+    assert ask(server, request).text == '{"score": 7}'
+    body = server.seen[0].body
+    assert body["thinking"] == {"type": "enabled", "budget_tokens": 2_048}
+    assert body["output_config"] == {"format": {"type": "json_schema", "schema": SCHEMA}}
+    assert not body.keys() & {"temperature", "tool_choice"}
+
+
+def test_a_model_that_does_not_think_is_asked_without_an_effort() -> None:
+    server = Loopback('{"score": 7}', refuses={"thinking"})
+    ask(server, Request(ASKED.messages, schema=SCHEMA, max_tokens=3_000, effort="low"))
+    assert server.requests == 2
+    assert "tool_choice" in server.seen[0].body
+
+
 def test_tokens_read_from_and_written_to_the_cache_are_part_of_the_input() -> None:
     said = Said(input_tokens=100, cached_tokens=900, cache_written=50, output_tokens=3)
     counted = Usage(input_tokens=1050, output_tokens=3, cached_input_tokens=900, cache_write_tokens=50)

@@ -129,6 +129,13 @@ def test_a_reasoning_model_gets_what_it_takes() -> None:
     assert server.seen[-1].body["max_completion_tokens"] == 9
 
 
+@pytest.mark.parametrize("known", [True, False])
+def test_an_effort_is_sent_where_it_is_taken(known: bool) -> None:
+    server = Loopback(knows={"reasoning_effort"} if known else ())
+    assert ask(server, Request(ASKED.messages, effort="high")).text == "ok"
+    assert server.seen[-1].body.get("reasoning_effort") == ("high" if known else None)
+
+
 def test_a_value_out_of_range_is_an_error_and_not_left_out() -> None:
     server = Loopback()
     error = trouble(server, Request(ASKED.messages, temperature=3.0))

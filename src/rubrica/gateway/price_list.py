@@ -98,21 +98,22 @@ async def price_list(
 
 
 async def _priced(settings: GatewaySettings, models: Settings, pass_share: float, lengths: Sequence[int]) -> PriceList:
-    rubric = with_judging(load(settings.grading.rubric), mode=settings.grading.mode, stop=settings.grading.stop)
+    grading = settings.grading
+    rubric = with_judging(load(grading.rubric), mode=grading.mode, stop=grading.stop, reasons="short")
     requests = []
     calls = 0
     for tokens in lengths:
         used = Usage(QUESTION_TOKENS, tokens)
-        grading: float | None = 0.0
+        judging: float | None = 0.0
         if settings.grader:
             async with Jury(settings.grader, models, cached=False, dry=True) as jury:
                 plan = compile_rubric(rubric, jury.judge(rubric))
                 await aevaluate(plan, _sample(tokens))
                 calls = sum(estimate.calls for estimate in jury.estimates)
                 costs = [estimate.usd for estimate in jury.estimates]
-            grading = None if None in costs else sum(cost for cost in costs if cost is not None)
+            judging = None if None in costs else sum(cost for cost in costs if cost is not None)
         tier1 = price(settings.tier1 or "", used)
-        requests.append(RequestPrice(tokens, price(settings.tier0, used), grading, tier1))
+        requests.append(RequestPrice(tokens, price(settings.tier0, used), judging, tier1))
     return PriceList(rubric.judging.mode if settings.grader else "", calls, tuple(requests), pass_share)
 
 

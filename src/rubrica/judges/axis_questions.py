@@ -48,9 +48,10 @@ class AxisQuestion(msgspec.Struct, frozen=True):
     @classmethod
     def of(cls, kind: AskingKind, rubric: Rubric, name: str, axis: Axis, scale: Scale) -> AxisQuestion:
         template = prompt.template(kind)
-        form = shape.yes_no_shape() if kind == "yes_no" else shape.axis_shape(scale)
+        form = shape.yes_no_shape() if kind == "yes_no" else shape.axis_shape(scale, rubric.judging.reasons)
         values = {
             "rubric": prompt.about(rubric),
+            **prompt.reason_words(rubric),
             "dimensions": prompt.dimensions({name: axis}, {name: scale}),
             "question": question_of(name, axis),
             "shape": shape.skeleton(form),

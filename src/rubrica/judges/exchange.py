@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Mapping
 import msgspec
 
 from rubrica.llm.model import ChatMessage, Model, ModelError, Reply, Request, Usage
+from rubrica.llm.reasoning import Effort
 from rubrica.model.evaluation import Cost, Remarks, Score, Unscored
 from rubrica.text.style import refusal_spans
 from rubrica.text.texts import Texts
@@ -85,6 +86,7 @@ class AskingTerms(msgspec.Struct, frozen=True, gc=False):
     on_unreadable: Callable[[Request], None] | None = None
     clock: Callable[[], float] = time.perf_counter
     deadline: float | None = None  # seconds for the whole exchange
+    effort: Effort | None = None  # of a model that reasons
 
     def forget(self, request: Request) -> None:
         """Tell whoever keeps replies that the one to this request was of no use."""
@@ -228,7 +230,8 @@ def _text(reply: Reply, request: Request, terms: AskingTerms, bill: ExchangeCost
         raise _Unusable(f"{REFUSED}{said}")
     if reply.stop == "length":
         raise _Unusable(
-            f"the reply was cut off after {reply.usage.output_tokens} tokens (allow more than {request.max_tokens})"
+            f"the reply was cut off after {reply.usage.output_tokens} tokens "
+            f"(allow more than {request.max_tokens} by judging.max_tokens)"
         )
     return reply.text
 
@@ -241,6 +244,7 @@ def _request(messages: tuple[ChatMessage, ...], shape: Shape | None, terms: Aski
         temperature=terms.temperature,
         max_tokens=terms.max_tokens,
         seed=terms.seed,
+        effort=terms.effort or msgspec.UNSET,
     )
 
 

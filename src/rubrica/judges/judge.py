@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from rubrica.errors import ContextError
 from rubrica.llm.model import Model, Request
+from rubrica.llm.reasoning import room_for
 from rubrica.model.context import Context
 from rubrica.model.dimensions import Axis
 from rubrica.model.evaluation import Remarks, Score, Unscored
@@ -149,7 +150,8 @@ class ModelJudge:
         sections = self._sections(axes)
 
         def form(cells: Collection[Cell]) -> shape.Shape:
-            return shape.axes_shape({name: scales[name] for name in shown if (ONE, name) in cells}, sections)
+            wanted = {name: scales[name] for name in shown if (ONE, name) in cells}
+            return shape.axes_shape(wanted, sections, self.rubric.judging.reasons)
 
         def read(text: str) -> ParsedReply:
             marks, remarks = read_many(fence.cut(text), scales, quoted)
@@ -160,6 +162,7 @@ class ModelJudge:
             {
                 "rubric": prompt.about(self.rubric),
                 "dimensions": prompt.dimensions(shown, scales),
+                **prompt.reason_words(self.rubric),
                 "sections": prompt.sections(self.rubric, sections) + prompt.issue_classes(self.rubric),
                 "shape": shape.skeleton(form(cells)),
                 "names": ", ".join(shown),
@@ -266,15 +269,17 @@ class ModelJudge:
         return [name for name, section in self.rubric.sections.items() if not covered.isdisjoint(section.dimensions)]
 
     def _terms(self, max_tokens: int, deadline: float | None = None) -> AskingTerms:
+        judging = self.rubric.judging
         return AskingTerms(
             self.model,
-            self.max_tokens or max_tokens,
+            self.max_tokens or judging.max_tokens or max_tokens + room_for(self.model.name, judging.effort),
             self.temperature,
             self._order,
             self.price,
             self.on_unreadable,
             self.clock,
             deadline,
+            judging.effort,
         )
 
 

@@ -132,6 +132,18 @@ def dimensions(axes: Mapping[str, Axis], scales: Mapping[str, Scale]) -> str:
     return "\n\n".join(_dimension(name, axis, scales[name]) for name, axis in axes.items())
 
 
+def reason_words(rubric: Rubric) -> dict[str, str]:
+    """What a prompt asks for besides scores: how many words a reason may have, and whether there are remarks."""
+    if rubric.judging.reasons == "short":
+        return {"words": "15", "advice": "", "remarks": ""}
+    return {
+        "words": "60",
+        "advice": "4. Then say what would help its author: what is wrong, what is good, and what to change.",
+        "remarks": "- `issues`, `strengths`, `suggestions`: up to six short sentences each, concrete enough to act on; "
+        "an empty list where\n  there is nothing to say.",
+    }
+
+
 def sections(rubric: Rubric, names: Iterable[str]) -> str:
     """What to note about the sections, where the rubric has some."""
     lines = [
@@ -148,7 +160,7 @@ def sections(rubric: Rubric, names: Iterable[str]) -> str:
 def issue_classes(rubric: Rubric) -> str:
     """How issues are to be sorted, where the rubric has classes for them."""
     classes = rubric.judging.issue_classes
-    if not classes:
+    if not classes or rubric.judging.reasons == "short":
         return ""
     lines = [f"- [{name}] {' '.join(says.split())}" for name, says in classes.items()]
     asks = "Begin each of `issues` with its class in brackets, as it stands here:"

@@ -12,6 +12,7 @@ from rubrica.llm.http_model import HttpModel, OptionalField, address, schema_nam
 from rubrica.llm.images import Picture
 from rubrica.llm.model import ChatMessage, Reply, Request, StopReason, Usage
 from rubrica.llm.prompt_cache import kept_from, shared_texts
+from rubrica.llm.reasoning import THINKING
 
 VERSION = "2023-06-01"
 """Of the protocol; sent with every request."""
@@ -29,6 +30,7 @@ _OPTIONAL = (
     OptionalField("tool_choice", ("tool_choice", "tool choice", "forces tool", "input_schema"), any_fault=True),
     OptionalField("output_config", ("output_config", "output format", "json_schema"), any_fault=True),
     OptionalField("temperature", ("temperature",)),
+    OptionalField("thinking", ("thinking",), any_fault=True),
 )
 
 
@@ -109,10 +111,14 @@ class AnthropicModel(HttpModel):
                 if message.role != "system"
             ],
         }
-        if "temperature" not in self._left_out:
+        left_out = self._left_out
+        if request.effort and "thinking" not in left_out and THINKING[request.effort] < request.max_tokens:
+            body["thinking"] = {"type": "enabled", "budget_tokens": THINKING[request.effort]}
+            left_out = left_out | {"temperature", "tool_choice"}  # neither goes with it
+        if "temperature" not in left_out:
             body["temperature"] = request.temperature
         if request.schema is not None:
-            body |= _structure(request, request.schema, self._left_out)
+            body |= _structure(request, request.schema, left_out)
         return body
 
     def _reply(self, body: bytes, request: Request, duration_ms: float) -> Reply:  # noqa: ARG002

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from .model import ModelError, Reply, Request, Usage
 from .price import estimate_tokens, price
 from .prompt_cache import kept_from, shared_texts
 
 OUTPUT_TOKENS = 120
-"""Tokens that a reply is taken to have, where the request does not allow fewer."""
+"""Tokens that a reply without a form is taken to have, where the request does not allow fewer."""
+LIKELY_ITEMS = 2
+"""Of a list in a reply."""
 
 
 @dataclass(slots=True)
@@ -60,7 +64,27 @@ class UsageEstimator:
                 known = max(known, self._kept.get(key, 0))
                 kept = self._kept.setdefault(key, sum(map(estimate_tokens, beginning)))
         sent = sum(estimate_tokens(message.content) for message in request.messages)
-        return Usage(sent, min(request.max_tokens, OUTPUT_TOKENS), known, kept - known)
+        return Usage(sent, min(request.max_tokens, likely_tokens(request.schema)), known, kept - known)
+
+
+def likely_tokens(schema: Mapping[str, Any] | None) -> int:
+    """About how many tokens a reply of this form has: texts about as long as models write them within their bounds.
+
+    >>> reason = {"type": "string", "maxLength": 600}
+    >>> likely_tokens({"type": "object", "properties": {"reason": reason, "score": {"type": "number"}}})
+    112
+    """
+    match schema:
+        case None:
+            return OUTPUT_TOKENS
+        case {"properties": fields}:
+            return sum(4 + likely_tokens(part) for part in fields.values())
+        case {"items": item}:
+            return LIKELY_ITEMS * likely_tokens(item)
+        case {"maxLength": longest}:
+            return int(longest) // 6
+        case _:
+            return 4
 
 
 class EstimatingModel:

@@ -8,6 +8,7 @@ from typing import Any, Literal, Protocol
 import msgspec
 
 from rubrica.errors import RubricaError
+from rubrica.llm.reasoning import Effort
 
 Role = Literal["system", "user", "assistant"]
 StopReason = Literal["end", "length", "refusal", "other"]
@@ -47,6 +48,7 @@ class Request(msgspec.Struct, frozen=True, gc=False):
     max_tokens: int = 1024
     seed: int | None = None
     top_logprobs: int = 0  # alternatives per token, where offered
+    effort: Effort | msgspec.UnsetType = msgspec.UNSET  # of a model that reasons; its thoughts are in max_tokens too
 
 
 class Usage(msgspec.Struct, frozen=True, gc=False):

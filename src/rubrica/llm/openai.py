@@ -66,6 +66,7 @@ _OPTIONAL = (
     OptionalField("logprobs", ("logprobs",)),
     OptionalField("temperature", ("temperature",)),
     OptionalField("seed", ("seed",)),
+    OptionalField("reasoning_effort", ("reasoning_effort", "reasoning.effort"), any_fault=True),
     OptionalField("prompt_cache_options", ("prompt_cache",), any_fault=True),
 )
 _MARK: dict[str, Any] = {"prompt_cache_breakpoint": {"mode": "explicit"}}
@@ -142,6 +143,8 @@ class OpenAIModel(HttpModel):
         if request.schema is not None and "response_format" not in left_out:
             schema = {"name": schema_name(request.schema_name), "strict": True, "schema": request.schema}
             body["response_format"] = {"type": "json_schema", "json_schema": schema}
+        if request.effort and "reasoning_effort" not in left_out:
+            body["reasoning_effort"] = request.effort
         if request.seed is not None and "seed" not in left_out:
             body["seed"] = request.seed
         if request.top_logprobs and "logprobs" not in left_out:
