@@ -12,6 +12,7 @@ from rubrica.judges.question_classifier import MAX_TOKENS as TYPE_TOKENS
 from rubrica.judges.question_classifier import SHOWN as TYPE_CHARACTERS
 from rubrica.llm.budget import IMAGE_TOKENS, most_tokens
 from rubrica.llm.model import Usage
+from rubrica.llm.reasoning import room_for
 
 from .bill import Price
 from .chat import Chat
@@ -90,7 +91,7 @@ class CostEstimator:
         read = QUESTION_TOKENS + texts + answer + IMAGE_TOKENS * len(chat.images)
         calls = ATTEMPTS * route.grader.questions
         asked = self.graders if graders is None else graders
-        return calls * sum(self._usd(name, Usage(read, REPLY_TOKENS)) for name in asked)
+        return calls * sum(self._usd(name, Usage(read, REPLY_TOKENS + room_for(name))) for name in asked)
 
     def _answered(self, chat: Chat) -> int:
         """Tokens of all the answers that are asked for."""

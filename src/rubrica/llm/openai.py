@@ -119,7 +119,8 @@ class OpenAIModel(HttpModel):
         if not _MARKED.match(self._model) or "prompt_cache_options" in self._left_out:
             return ()
         least, (system, told) = kept_from(self._model), shared_texts(request)
-        if len(system) + len(told) < least:
+        goes_on = not told and any(message.role == "assistant" for message in request.messages)
+        if goes_on or len(system) + len(told) < least:  # a conversation that goes on is kept whole, as it grows
             return ()
         instructions = [message for message in request.messages if message.role == "system" and len(system) >= least]
         return (*instructions[-1:], *(message for message in request.messages if isinstance(message.shared, int)))
