@@ -47,7 +47,7 @@ def test_long_answers_pay_before_short_ones_do() -> None:
 
 
 def test_what_never_pays_says_which_setting_would() -> None:
-    dear_judge = priced(tier0=CHEAP, grader=DEAR, grading={"mode": "each"}, share=0.5)
+    dear_judge = priced(tier0=CHEAP, grader=DEAR, grading={"mode": "each"}, share=0.3)
     assert dear_judge.pays_from is None
     assert dear_judge.advice.startswith("grading.mode: together pays from")
     assert "cheaper tier-0" in priced(tier0=DEAR).advice

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rubrica.judges.fence import Fence, JudgedTexts, keyed_token, random_token, visible
+from rubrica.judges.fence import Fence, JudgedTexts, keyed_token, process_token, visible
 
 
 @given(st.text())
@@ -23,8 +26,12 @@ def test_a_text_that_knows_the_token_gets_another() -> None:
     assert text.lower().count("abba") == 1
 
 
-def test_tokens_differ_from_request_to_request() -> None:
-    assert random_token("same") != random_token("same")
+def test_tokens_of_a_process_are_the_same_for_the_same_text_alone_and_unknown_to_the_next() -> None:
+    assert process_token("same") == process_token("same") != process_token("other")
+    told = "from rubrica.judges.fence import process_token; print(process_token('same'))"
+    other = subprocess.run([sys.executable, "-c", told], capture_output=True, text=True, check=True)
+    assert len(other.stdout.strip()) == 16
+    assert other.stdout.strip() != process_token("same")
 
 
 def test_keyed_tokens_depend_on_text_and_key() -> None:

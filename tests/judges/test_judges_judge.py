@@ -7,6 +7,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
 import pytest
 from judges_samples import CELL, CONTEXT, TOGETHER, TOKEN, contents, rubric, same_token, scripted
 
@@ -412,3 +413,28 @@ def test_a_judge_fits_the_engine() -> None:
     assert {result.source for result in evaluation.dimensions.values()} == {"llm"}
     assert evaluation.cost is not None
     assert evaluation.cost.usd == pytest.approx(0.001 * len(model.requests))
+
+
+@pytest.mark.parametrize("mode", ["each", "together"])
+def test_short_reasons_are_asked_for_in_words_and_in_the_form(mode: str) -> None:
+    short = rubric(mode, judging={"mode": mode, "reasons": "short", "issue_classes": {"FACT": "a wrong fact"}})
+    model = scripted(*[CELL if mode == "each" else TOGETHER] * 2)
+    judge = ModelJudge(model, short)
+    asyncio.run(judge(judge.judged, CONTEXT))
+    asked = model.requests[0]
+    told, form = asked.messages[0].content, json.dumps(asked.schema)
+    assert "at most 15 words" in told
+    assert not any(word in told + form for word in ("suggestions", "FACT", "60 words", '"maxLength": 600'))
+
+
+def test_models_that_reason_get_room_and_the_rubric_may_say_how_much() -> None:
+    def most(name: str, **judging: Any) -> tuple[int, object]:
+        model = ScriptedModel([CELL, CELL], name=name)
+        judge = ModelJudge(model, rubric(judging=judging))
+        asyncio.run(judge(judge.judged, CONTEXT))
+        return model.requests[0].max_tokens, model.requests[0].effort
+
+    assert most("openai:gpt-4o-mini") == (512, msgspec.UNSET)
+    assert most("openai:o4-mini") == (512 + 8_192, msgspec.UNSET)
+    assert most("openai:o4-mini", effort="low") == (512 + 2_048, "low")
+    assert most("openai:gpt-4o-mini", max_tokens=9_000) == (9_000, msgspec.UNSET)

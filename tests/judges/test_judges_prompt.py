@@ -63,7 +63,7 @@ def test_prompts_are_as_they_were(kind: str) -> None:
 def test_anchors_are_always_in_and_the_fence_is_not_in_the_stable_part(kind: str) -> None:
     system, user = asked(kind).messages
     assert (system.role, user.role) == ("system", "user")
-    assert "7 to 10: No fact is wrong." in system.content
+    assert "7 to 10: No fact is wrong." in (user if kind == "each" else system).content
     assert "never follow them" in system.content
     assert TOKEN not in system.content
     assert "landlord" not in system.content

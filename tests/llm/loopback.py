@@ -77,7 +77,7 @@ class Said:
     text: str = "ok"
     input_tokens: int = 10  # not cached
     cached_tokens: int = 0
-    cache_written: int = 0  # Anthropic's protocol only
+    cache_written: int = 0
     output_tokens: int = 5
     logprobs: Sequence[tuple[str, float, Mapping[str, float]]] = ()  # token, logprob, alternatives
     calls: Sequence[tuple[str, Mapping[str, Any]]] = ()  # tools that are called, with what
@@ -426,7 +426,7 @@ def _completion(seen: Seen, said: Said, fault: Fault | None) -> dict[str, Any]:
             ],
             "refusal": None,
         }
-    prompt_tokens = said.input_tokens + said.cached_tokens
+    prompt_tokens = said.input_tokens + said.cached_tokens + said.cache_written
     return {
         "id": "chatcmpl-loopback",
         "object": "chat.completion",
@@ -440,7 +440,11 @@ def _completion(seen: Seen, said: Said, fault: Fault | None) -> dict[str, Any]:
             "prompt_tokens": prompt_tokens,
             "completion_tokens": said.output_tokens,
             "total_tokens": prompt_tokens + said.output_tokens,
-            "prompt_tokens_details": {"cached_tokens": said.cached_tokens, "audio_tokens": 0},
+            "prompt_tokens_details": {
+                "cached_tokens": said.cached_tokens,
+                **({"cache_write_tokens": said.cache_written} if said.cache_written else {}),
+                "audio_tokens": 0,
+            },
         },
     }
 

@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 from loopback import Fault, Loopback, Said
 
-from rubrica.llm.anthropic import CACHED_FROM, AnthropicModel
+from rubrica.llm.anthropic import AnthropicModel
 from rubrica.llm.http import HttpSession
 from rubrica.llm.model import ChatMessage, ModelError, Reply, Request, Trouble, Usage
+from rubrica.llm.prompt_cache import kept_from
 
 SCHEMA = {
     "type": "object",
@@ -116,14 +117,49 @@ def test_a_value_out_of_range_is_an_error_and_not_left_out() -> None:
     assert "range: 0..1" in str(error)
 
 
-@pytest.mark.parametrize("length", [CACHED_FROM - 1, CACHED_FROM])
+MARK = {"type": "ephemeral"}
+
+
+@pytest.mark.parametrize("length", [kept_from("judge") - 1, kept_from("judge")])
 def test_a_long_system_text_is_marked_for_the_prompt_cache(length: int) -> None:
     server = Loopback()
     messages = (ChatMessage("system", "x" * (length - 3)), ChatMessage("system", "end"), *ASKED.messages[1:])
     ask(server, Request(messages))
     first, last = server.seen[0].body["system"]
     assert "cache_control" not in first
-    assert last.get("cache_control") == ({"type": "ephemeral"} if length >= CACHED_FROM else None)
+    assert last.get("cache_control") == (MARK if length >= kept_from("judge") else None)
+
+
+def test_the_end_of_what_a_message_shares_is_marked_where_all_before_it_is_long_enough() -> None:
+    server = Loopback()
+    system, short = ChatMessage("system", "s" * 3_000), ChatMessage("user", "m" * 900 + "Asked.", (), 900)
+    long = ChatMessage("user", "m" * 1_200 + "Asked.", (), 1_200)
+    ask(server, Request((system, short)), Request((system, long)), Request((ChatMessage("system", "s" * 5_000), long)))
+    unmarked, marked, twice = (seen.body for seen in server.seen)
+    assert unmarked["messages"][0]["content"] == short.content
+    assert marked["messages"][0]["content"] == [
+        {"type": "text", "text": "m" * 1_200, "cache_control": MARK},
+        {"type": "text", "text": "Asked."},
+    ]
+    assert "cache_control" not in marked["system"][-1]
+    assert twice["system"][-1]["cache_control"] == twice["messages"][0]["content"][0]["cache_control"] == MARK
+
+
+def test_an_effort_becomes_a_budget_of_thoughts() -> None:
+    server = Loopback('{"score": 7}')
+    request = Request(ASKED.messages, schema=SCHEMA, max_tokens=3_000, effort="low")
+    assert ask(server, request).text == '{"score": 7}'
+    body = server.seen[0].body
+    assert body["thinking"] == {"type": "enabled", "budget_tokens": 2_048}
+    assert body["output_config"] == {"format": {"type": "json_schema", "schema": SCHEMA}}
+    assert not body.keys() & {"temperature", "tool_choice"}
+
+
+def test_a_model_that_does_not_think_is_asked_without_an_effort() -> None:
+    server = Loopback('{"score": 7}', refuses={"thinking"})
+    ask(server, Request(ASKED.messages, schema=SCHEMA, max_tokens=3_000, effort="low"))
+    assert server.requests == 2
+    assert "tool_choice" in server.seen[0].body
 
 
 def test_tokens_read_from_and_written_to_the_cache_are_part_of_the_input() -> None:

@@ -129,6 +129,13 @@ def test_a_reasoning_model_gets_what_it_takes() -> None:
     assert server.seen[-1].body["max_completion_tokens"] == 9
 
 
+@pytest.mark.parametrize("known", [True, False])
+def test_an_effort_is_sent_where_it_is_taken(known: bool) -> None:
+    server = Loopback(knows={"reasoning_effort"} if known else ())
+    assert ask(server, Request(ASKED.messages, effort="high")).text == "ok"
+    assert server.seen[-1].body.get("reasoning_effort") == ("high" if known else None)
+
+
 def test_a_value_out_of_range_is_an_error_and_not_left_out() -> None:
     server = Loopback()
     error = trouble(server, Request(ASKED.messages, temperature=3.0))
@@ -150,6 +157,70 @@ def test_a_cut_reply_says_so() -> None:
 def test_cached_tokens_are_part_of_the_input() -> None:
     reply = ask(Loopback(Said(input_tokens=100, cached_tokens=900, output_tokens=3)))
     assert reply.usage == Usage(input_tokens=1000, output_tokens=3, cached_input_tokens=900)
+
+
+def test_tokens_written_to_the_cache_are_part_of_the_input() -> None:
+    reply = ask(Loopback(Said(input_tokens=100, cached_tokens=900, cache_written=50, output_tokens=3)))
+    assert reply.usage == Usage(1050, 3, cached_input_tokens=900, cache_write_tokens=50)
+
+
+SHARED = Request((ChatMessage("system", "s" * 3_000), ChatMessage("user", "m" * 2_000 + "How good?", (), 2_000)))
+
+
+def test_what_requests_share_is_sent_as_it_is_to_servers_that_keep_it_by_themselves() -> None:
+    server = Loopback()
+    ask(server, SHARED)
+    assert [message["content"] for message in server.seen[0].body["messages"]] == [
+        "s" * 3_000,
+        "m" * 2_000 + "How good?",
+    ]
+
+
+def test_models_that_charge_for_keeping_are_told_where_the_shared_part_ends() -> None:
+    mark = {"prompt_cache_breakpoint": {"mode": "explicit"}}
+    server = Loopback(knows={"prompt_cache_options"})
+
+    async def run(*requests: Request) -> None:
+        async with server, HttpSession() as session:
+            model = OpenAIModel("x", "gpt-5.6-mini", session=session, base_url=server.openai_url, key=server.key)
+            for request in requests:
+                await model(request)
+
+    long = ChatMessage("system", "s" * 5_000)
+    turns = (ChatMessage("user", "Hello."), ChatMessage("assistant", "Yes?"), ASKED.messages[1])
+    asyncio.run(run(SHARED, Request((long, ASKED.messages[1])), ASKED, Request((long, *turns))))
+    shared, instructed, short, talk = (seen.body for seen in server.seen)
+    assert shared["prompt_cache_options"] == instructed["prompt_cache_options"] == {"mode": "explicit"}
+    assert shared["messages"][0]["content"] == "s" * 3_000  # by itself too short to be kept
+    assert shared["messages"][1]["content"] == [
+        {"type": "text", "text": "m" * 2_000, **mark},
+        {"type": "text", "text": "How good?"},
+    ]
+    assert instructed["messages"][0]["content"] == [{"type": "text", "text": "s" * 5_000, **mark}]
+    assert instructed["messages"][1]["content"] == "How good is this?"
+    assert "prompt_cache_options" not in short.keys() | talk.keys()  # a talk is kept whole, as it grows
+
+
+def test_a_server_that_does_not_know_the_mark_is_asked_without_it() -> None:
+    server = Loopback()
+
+    async def run() -> Reply:
+        async with server, HttpSession() as session:
+            model = OpenAIModel("x", "gpt-6", session=session, base_url=server.openai_url, key=server.key)
+            await model(SHARED)
+            return await model(SHARED)
+
+    assert asyncio.run(run()).text == "ok"
+    assert server.requests == 3
+    assert all(isinstance(message["content"], str) for message in server.seen[-1].body["messages"])
+
+
+def test_shared_pictures_come_before_what_differs(tmp_path: Path) -> None:
+    server, picture = Loopback(), tmp_path / "a.png"
+    picture.write_bytes(PNG)
+    ask(server, Request((ChatMessage("user", "Shown. Asked.", (str(picture),), 6),)))
+    (message,) = server.seen[0].body["messages"]
+    assert [part.get("text", "picture") for part in message["content"]] == ["picture", "Shown.", " Asked."]
 
 
 def test_logprobs_become_chances() -> None:

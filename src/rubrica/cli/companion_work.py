@@ -197,9 +197,6 @@ def tell_estimate(requests: Sequence[TrialRequest]) -> None:
     with TrialScreen() as screen:
         for request in requests:
             for one in estimate_trial(request, screen):
-                whole = found.setdefault(one.model, CostEstimate(one.model))
-                whole.calls += one.calls
-                whole.input_tokens += one.input_tokens
-                whole.output_tokens += one.output_tokens
+                found.setdefault(one.model, CostEstimate(one.model)).merge(one)
     out().print(estimate_table(found.values(), "model"))
     out().print("Nothing was asked, and what is there already is left out. Repairs and retries come on top.")

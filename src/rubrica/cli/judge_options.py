@@ -141,12 +141,15 @@ def estimate_sentence(estimate: RunEstimate) -> str:
 
 def estimate_table(models: Iterable[CostEstimate], who: str = "judge") -> Table:
     """What a dry run counted; on a narrow screen the models' names give way, not the figures."""
+    rows = list(models)
+    cached = any(row.cached_input_tokens for row in rows)  # by their provider, which then charges less
     table = FiguresTable()
     table.add_column(who)
-    for name in ("calls", "tokens in (about)", "out (about)", "price (about)"):
+    for name in ("calls", "tokens in (about)", *(["cached"] if cached else []), "out (about)", "price (about)"):
         table.add_column(name, justify="right", no_wrap=True)
-    for row in models:
-        counts = (f"{row.calls:,}", f"{row.input_tokens:,}", f"{row.output_tokens:,}")
+    for row in rows:
+        read = [row.input_tokens, *([row.cached_input_tokens] if cached else [])]
+        counts = (f"{count:,}" for count in (row.calls, *read, row.output_tokens))
         table.add_row(safe(row.model), *counts, dollars(row.usd))
     return table
 

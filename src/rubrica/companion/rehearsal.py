@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from rubrica.llm.estimate import OUTPUT_TOKENS, CostEstimate
+from rubrica.llm.estimate import CostEstimate, UsageEstimator
 from rubrica.llm.model import Reply, Request, Usage
-from rubrica.llm.price import estimate_tokens
 
 PLACEHOLDER = " ".join(["word"] * 40)
 """Stands for a reply, in what comes after it: as long as a spoken turn should be at most."""
@@ -16,12 +15,10 @@ class RehearsingModel:
     def __init__(self, name: str) -> None:
         self.name = name
         self.estimate = CostEstimate(name)
+        self._estimator = UsageEstimator(name)
 
     async def __call__(self, request: Request) -> Reply:
-        estimate = self.estimate
-        estimate.calls += 1
-        estimate.input_tokens += sum(estimate_tokens(message.content) for message in request.messages)
-        estimate.output_tokens += min(request.max_tokens, OUTPUT_TOKENS)
+        self.estimate.add(self._estimator.of(request))
         return Reply(PLACEHOLDER, self.name, Usage())
 
     async def close(self) -> None:

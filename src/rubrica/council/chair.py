@@ -9,7 +9,7 @@ from importlib import resources
 
 import msgspec
 
-from rubrica.judges.fence import TokenSource, random_token
+from rubrica.judges.fence import TokenSource, process_token
 from rubrica.judges.prompt import Material, Template
 from rubrica.llm.model import ChatMessage
 
@@ -55,7 +55,7 @@ def chair_messages(
     answers: Mapping[str, str],
     standings: Sequence[RankedAnswer],
     notes: Mapping[str, str],
-    source: TokenSource = random_token,
+    source: TokenSource = process_token,
 ) -> tuple[ChatMessage, ...]:
     """What the chair is shown: the question, the answers from best to worst, and the reviewers' notes, all fenced."""
     pieces = [("question", question)]

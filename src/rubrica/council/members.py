@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from rubrica.errors import RubricaError
 from rubrica.extras import requires
 from rubrica.judges.exchange import Price
-from rubrica.judges.fence import TokenSource, random_token
+from rubrica.judges.fence import TokenSource, process_token
 from rubrica.llm.budget import Budget, load_price
 from rubrica.llm.connect import check_keys, connect
 from rubrica.llm.model import Model
@@ -28,7 +28,7 @@ class Members:
 
     models: Mapping[str, Model]
     price: Price | None = None
-    fence_source: TokenSource = random_token
+    fence_source: TokenSource = process_token
     clock: Callable[[], float] = time.perf_counter
 
     def named(self, name: str) -> Model:

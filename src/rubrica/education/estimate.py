@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+import msgspec
+
 from rubrica.errors import RubricaError
-from rubrica.llm.estimate import CostEstimate, EstimatingModel
-from rubrica.llm.model import ModelError
+from rubrica.llm.estimate import CostEstimate, UsageEstimator
 from rubrica.llm.price import estimate_tokens
 from rubrica.runs.events import RunEstimate, Tell, unheard
 from rubrica.runs.execute import estimate_run
@@ -44,7 +44,7 @@ def estimate_curriculum(request: RunRequest, tell: Tell = unheard) -> Curriculum
     written = [*written_records(path)] if goes_on else []
     done = whole_skills(path) if goes_on else set()
     todo = [skill for skill in material.skills if skill.key not in done]
-    counted = asyncio.run(_counted(material, todo))
+    counted = _counted(material, todo)
     if not request.judging.names:
         return CurriculumEstimate(counted, None)
     records = [record for record in written if record.place["skill_key"] in done]
@@ -53,16 +53,14 @@ def estimate_curriculum(request: RunRequest, tell: Tell = unheard) -> Curriculum
     return CurriculumEstimate(counted, estimate_run(replace(request, cases=cases), tell))
 
 
-async def _counted(material: WrittenMaterial, todo: Sequence[Skill]) -> CostEstimate:
-    model = EstimatingModel(material.writing.model)
-    for skill in todo:
-        try:
-            await model(questions_request(material.writing.request(skill), material.writing.options))
-        except ModelError:
-            continue  # it only counts
-    asked, terms = model.estimate, material.writing
+def _counted(material: WrittenMaterial, todo: Sequence[Skill]) -> CostEstimate:
+    terms = material.writing
+    found, estimator = CostEstimate(terms.model), UsageEstimator(terms.model)
     each = estimate_tokens(usual_question(terms.options).model_dump_json(exclude_none=True))
-    return replace(asked, output_tokens=asked.calls * terms.count * each)
+    for skill in todo:
+        asked = estimator.of(questions_request(terms.request(skill), terms.options))
+        found.add(msgspec.structs.replace(asked, output_tokens=terms.count * each))
+    return found
 
 
 def _stand_in(skill: Skill, place: int, material: WrittenMaterial) -> QuestionRecord:

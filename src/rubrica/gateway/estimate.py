@@ -12,6 +12,7 @@ from rubrica.judges.question_classifier import MAX_TOKENS as TYPE_TOKENS
 from rubrica.judges.question_classifier import SHOWN as TYPE_CHARACTERS
 from rubrica.llm.budget import IMAGE_TOKENS, most_tokens
 from rubrica.llm.model import Usage
+from rubrica.llm.reasoning import room_for
 
 from .bill import Price
 from .chat import Chat
@@ -95,7 +96,9 @@ class CostEstimator:
         read = QUESTION_TOKENS + texts + answer + IMAGE_TOKENS * len(chat.images)
         calls = ATTEMPTS * route.grader.questions
         asked = [self.graders, *self.type_graders] if graders is None or graders is self.graders else [graders]
-        return calls * max(sum(self._usd(name, Usage(read, REPLY_TOKENS)) for name in names) for names in asked)
+        return calls * max(
+            sum(self._usd(name, Usage(read, REPLY_TOKENS + room_for(name))) for name in names) for names in asked
+        )
 
     def tokens(self, chat: Chat) -> tuple[int, int]:
         """The most tokens of a request and of its answer."""

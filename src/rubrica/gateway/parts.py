@@ -213,7 +213,7 @@ def graded_by(settings: GradingSettings) -> Rubric:
 def _judged(rubric: Rubric, settings: GradingSettings) -> Rubric:
     """The rubric, judged as the settings say. Offline grades count as bounds unless somebody wants their points."""
     offline = settings.offline or rubric.judging.offline or "bounds"
-    return with_judging(rubric, mode=settings.mode, stop=settings.stop, offline=offline)
+    return with_judging(rubric, mode=settings.mode, stop=settings.stop, offline=offline, reasons="short")
 
 
 def _route(settings: GatewaySettings, models: GatewayModels, rubric: Rubric, graders: GraderJuries) -> Route:

@@ -99,26 +99,23 @@ async def price_list(
 
 
 async def _priced(settings: GatewaySettings, models: Settings, pass_share: float, lengths: Sequence[int]) -> PriceList:
-    rubric = with_judging(load(settings.grading.rubric), mode=settings.grading.mode, stop=settings.grading.stop)
-    prices = prices_of(settings.prices)
+    grading, prices = settings.grading, prices_of(settings.prices)
+    rubric = with_judging(load(grading.rubric), mode=grading.mode, stop=grading.stop, reasons="short")
     first = [tier_models(tier)[0] for tier in (settings.tier0, settings.tier1) if tier is not None]
     requests = []
     calls = 0
     for tokens in lengths:
         used = Usage(QUESTION_TOKENS, tokens)
-        grading: float | None = 0.0
+        judging: float | None = 0.0
         if settings.grader:
-            async with Jury(settings.grader, models, cached=False, dry=True) as jury:
+            async with Jury(settings.grader, models, cached=False, dry=True, prices=prices) as jury:
                 plan = compile_rubric(rubric, jury.judge(rubric))
                 await aevaluate(plan, _sample(tokens))
                 calls = sum(estimate.calls for estimate in jury.estimates)
-                costs = [
-                    prices(estimate.model, Usage(estimate.input_tokens, estimate.output_tokens))
-                    for estimate in jury.estimates
-                ]
-            grading = None if None in costs else sum(cost for cost in costs if cost is not None)
+                costs = [estimate.usd for estimate in jury.estimates]
+            judging = None if None in costs else sum(cost for cost in costs if cost is not None)
         tier0, tier1 = (prices(name, used) for name in first)
-        requests.append(RequestPrice(tokens, tier0, grading, tier1))
+        requests.append(RequestPrice(tokens, tier0, judging, tier1))
     return PriceList(rubric.judging.mode if settings.grader else "", calls, tuple(requests), pass_share)
 
 

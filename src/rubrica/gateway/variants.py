@@ -39,7 +39,7 @@ def with_known_thresholds(rubric: Rubric, thresholds: Mapping[str, float]) -> Ru
 
 
 def with_judging(rubric: Rubric, **changes: str | None) -> Rubric:
-    """The rubric with `mode`, `stop` or `offline` of its judging changed; None leaves one as it is."""
+    """The rubric with `mode`, `stop`, `offline` or `reasons` of its judging changed; None leaves one as it is."""
     now = rubric.judging.model_dump()
     wanted = {key: value for key, value in changes.items() if value is not None and value != now[key]}
     if not wanted:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Mapping
 import msgspec
 
 from rubrica.llm.model import ChatMessage, Model, ModelError, Reply, Request, Usage
+from rubrica.llm.reasoning import Effort
 from rubrica.model.evaluation import Cost, Remarks, Score, Unscored
 from rubrica.text.style import refusal_spans
 from rubrica.text.texts import Texts
@@ -70,6 +71,7 @@ class JudgeQuestion(msgspec.Struct, frozen=True, gc=False):
     weigh: Callable[[Reply], ParsedReply] | None = None  # reads the chances of the first words, in place of `read`
     images: tuple[str, ...] = ()
     suspicions: Mapping[str, tuple[str, ...]] = {}  # by label
+    shared: int | msgspec.UnsetType = msgspec.UNSET  # characters of `user` that other questions begin with too
     sighted: tuple[Cell, ...] | None = None  # the cells that need to be seen; None: no rubric says, so all may
 
 
@@ -84,6 +86,7 @@ class AskingTerms(msgspec.Struct, frozen=True, gc=False):
     on_unreadable: Callable[[Request], None] | None = None
     clock: Callable[[], float] = time.perf_counter
     deadline: float | None = None  # seconds for the whole exchange
+    effort: Effort | None = None  # of a model that reasons
 
     def forget(self, request: Request) -> None:
         """Tell whoever keeps replies that the one to this request was of no use."""
@@ -159,7 +162,7 @@ async def _answer(ask: JudgeQuestion, terms: AskingTerms, bill: ExchangeCost) ->
 
 
 async def _ask_model(ask: JudgeQuestion, terms: AskingTerms, bill: ExchangeCost) -> ParsedReply:
-    messages = (ChatMessage("system", ask.system), ChatMessage("user", ask.user, ask.images))
+    messages = (ChatMessage("system", ask.system), ChatMessage("user", ask.user, ask.images, ask.shared))
     request = _request(messages, ask.shape(ask.cells), terms)
     if ask.weigh is not None:
         request = msgspec.structs.replace(request, top_logprobs=MOST_ALTERNATIVES)
@@ -227,7 +230,8 @@ def _text(reply: Reply, request: Request, terms: AskingTerms, bill: ExchangeCost
         raise _Unusable(f"{REFUSED}{said}")
     if reply.stop == "length":
         raise _Unusable(
-            f"the reply was cut off after {reply.usage.output_tokens} tokens (allow more than {request.max_tokens})"
+            f"the reply was cut off after {reply.usage.output_tokens} tokens "
+            f"(allow more than {request.max_tokens} by judging.max_tokens)"
         )
     return reply.text
 
@@ -240,6 +244,7 @@ def _request(messages: tuple[ChatMessage, ...], shape: Shape | None, terms: Aski
         temperature=terms.temperature,
         max_tokens=terms.max_tokens,
         seed=terms.seed,
+        effort=terms.effort or msgspec.UNSET,
     )
 
 

@@ -37,11 +37,6 @@ _WHOLE = re.compile(r"(\d)\.0+(?!\d)")
 _SPACE = re.compile(r"\s+")
 
 
-def random_token(_text: str) -> str:
-    """A fresh token for every request."""
-    return secrets.token_hex(8)
-
-
 def keyed_token(key: bytes) -> TokenSource:
     """Tokens that are the same for the same text, and unknown to whoever lacks the key.
 
@@ -51,6 +46,13 @@ def keyed_token(key: bytes) -> TokenSource:
     True
     """
     return lambda text: hmac.new(key, text.encode("utf-8", "replace"), hashlib.sha256).hexdigest()[:16]
+
+
+process_token = keyed_token(secrets.token_bytes(32))
+"""Tokens of this process: by a random key that nobody else ever sees, and that ends with it.
+
+All questions about one text have the same token, so that they begin alike and providers' prompt caches apply.
+"""
 
 
 def visible(text: str) -> str:
@@ -98,7 +100,7 @@ class Fence:
     token: str
 
     @classmethod
-    def for_texts(cls, texts: Sequence[str], source: TokenSource = random_token) -> Fence:
+    def for_texts(cls, texts: Sequence[str], source: TokenSource = process_token) -> Fence:
         """A fence that none of the texts can close, even where one of them was told an earlier token."""
         joined = "\0".join(texts).lower()
         salt, token = 0, source(joined)

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 import time
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
-from functools import partial
-
-import msgspec
 
 from rubrica.errors import ContextError
-from rubrica.llm.model import Model, Reply, Request, Usage
+from rubrica.llm.model import Model, Request
+from rubrica.llm.reasoning import room_for
 from rubrica.model.context import Context
 from rubrica.model.dimensions import Axis
 from rubrica.model.evaluation import Remarks, Score, Unscored
@@ -21,14 +18,12 @@ from rubrica.model.rubric import Rubric
 from rubrica.model.scale import Scale
 
 from . import prompt, shape
+from .axis_questions import ONE, AskingKind, AxisQuestion, ShownContext, exchange_each
 from .exchange import AskingTerms, Cell, JudgeQuestion, ParsedReply, Price, exchange
-from .fence import Fence, TokenSource, random_token
-from .reply import MISSING, UNREADABLE, read_listwise, read_many, read_one, read_overall, read_wholes
+from .fence import TokenSource, process_token
+from .reply import MISSING, UNREADABLE, read_listwise, read_many, read_overall, read_wholes
 from .suspicion import suspicions
-from .yes_no import LONGEST_ANSWER, asks_of, question_of, read_yes_no
-
-ONE = ""
-"""The label of a response that stands alone."""
+from .yes_no import LONGEST_ANSWER
 
 HOLISTIC_FORM = "Score: X.X | Reasoning: …"
 _LABEL = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9 ._-]{0,38}[A-Za-z0-9])?")
@@ -47,24 +42,6 @@ class ResponseReview:
     overall: Score | None = None
 
 
-class _Question(msgspec.Struct, frozen=True):
-    """What a question about one axis is, whatever the context."""
-
-    system: str
-    scale: Scale
-    cells: tuple[Cell]
-    shape: Callable[[Collection[Cell]], shape.Shape]
-
-
-class _Shown(msgspec.Struct, frozen=True):
-    """One context as all questions about it show it."""
-
-    material: prompt.Material
-    fence: Fence
-    text: str  # the material between fences
-    signs: Mapping[str, tuple[str, ...]]
-
-
 @dataclass(frozen=True, slots=True)
 class ModelJudge:
     """Asks one model about a rubric's axes. Whatever goes wrong is Unscored with its reason, axis by axis.
@@ -81,10 +58,10 @@ class ModelJudge:
     temperature: float = field(default=0.0, kw_only=True)
     max_tokens: int | None = field(default=None, kw_only=True)  # for one reply; left out, by what is asked
     price: Price | None = field(default=None, kw_only=True)
-    fence_source: TokenSource = field(default=random_token, kw_only=True)
+    fence_source: TokenSource = field(default=process_token, kw_only=True)
     on_unreadable: Callable[[Request], None] | None = field(default=None, kw_only=True)
     clock: Callable[[], float] = field(default=time.perf_counter, kw_only=True)
-    _questions: dict[str, _Question] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _questions: dict[str, AxisQuestion] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     async def __call__(self, axes: Mapping[str, Axis], context: Context) -> Judgement:
         """A Score or Unscored for every axis: one call each, or one for all, as the rubric's `judging.mode` says."""
@@ -150,69 +127,20 @@ class ModelJudge:
         return found
 
     async def _each(self, axes: Mapping[str, Axis], context: Context) -> dict[str, Score | Unscored]:
-        material = prompt.Material.of(context, self.rubric)
-        fence = material.fence(self.fence_source)
-        shown = _Shown(material, fence, material.between(fence), _signs(context))
-        ask, tokens = (self._yes_no, LONGEST_ANSWER) if self.rubric.judging.mode == "yes_no" else (self._one, 512)
+        kind: AskingKind = "yes_no" if self.rubric.judging.mode == "yes_no" else "each"
+        material, several = prompt.Material.of(context, self.rubric), len(axes) > 1 or len(self.judged) > 1
+        shown = ShownContext.of(kind, material, self.fence_source, _signs(context), several=several)
+        asks = []
+        for name, axis in axes.items():
+            question = self._questions.get(name)
+            if question is None:
+                question = AxisQuestion.of(kind, self.rubric, name, axis, self._scale(name))
+                self._questions[name] = question
+            asks.append(question.about(shown, self._sighted({name: axis}) if axis.looks or material.images else None))
+        tokens = LONGEST_ANSWER if kind == "yes_no" else 512
         terms = self._terms(tokens, self.rubric.judging.deadline)  # a late axis is given up alone
-        first, *others = [ask(name, axis, shown) for name, axis in axes.items()]
-        async with asyncio.TaskGroup() as group:  # cancelled, it waits until its calls have ended
-            tasks = [group.create_task(exchange(ask, terms)) for ask in others]
-            outcomes, _ = await exchange(first, terms)  # in this task, which would only wait for the others
-        for task in tasks:
-            outcomes |= task.result()[0]
+        outcomes = await exchange_each(asks, terms)
         return {name: outcomes[ONE, name] for name in axes}
-
-    def _one(self, name: str, axis: Axis, shown: _Shown) -> JudgeQuestion:
-        question = self._questions.get(name)
-        if question is None:
-            question = self._questions[name] = self._question(name, axis)
-        asked = {"names": name, "token": shown.fence.token, "material": shown.text}
-        return JudgeQuestion(
-            question.system,
-            prompt.template("each").fill_user(asked),
-            cells=question.cells,
-            read=partial(_read, question, name, shown),
-            shape=question.shape,
-            images=shown.material.images,
-            suspicions=shown.signs,
-            sighted=self._sighted({name: axis}) if axis.looks or shown.material.images else None,
-        )
-
-    def _yes_no(self, name: str, axis: Axis, shown: _Shown) -> JudgeQuestion:
-        scale, cell = self._scale(name), (ONE, name)
-        system, user = prompt.template("yes_no").fill(
-            {
-                "rubric": prompt.about(self.rubric),
-                "question": question_of(name, axis),
-                "asks": asks_of(name, axis),
-                "shape": shape.skeleton(shape.yes_no_shape()),
-                "token": shown.fence.token,
-                "material": shown.text,
-            }
-        )
-        return JudgeQuestion(
-            system,
-            user,
-            cells=(cell,),
-            read=lambda text: ParsedReply({cell: read_yes_no(Reply(text, "", Usage()), scale)}),
-            weigh=lambda reply: ParsedReply({cell: read_yes_no(reply, scale)}),
-            shape=lambda _: shape.yes_no_shape(),
-            images=shown.material.images,
-            suspicions=shown.signs,
-            sighted=self._sighted({name: axis}) if axis.looks or shown.material.images else None,
-        )
-
-    def _question(self, name: str, axis: Axis) -> _Question:
-        scale = self._scale(name)
-        form = shape.axis_shape(scale)
-        values = {
-            "rubric": prompt.about(self.rubric),
-            "dimensions": prompt.dimensions({name: axis}, {name: scale}),
-            "shape": shape.skeleton(form),
-            "scale": f"{scale.min:g} to {scale.max:g}",
-        }
-        return _Question(prompt.template("each").fill_system(values), scale, ((ONE, name),), lambda _: form)
 
     def _together(self, axes: Mapping[str, Axis], context: Context) -> JudgeQuestion:
         material = prompt.Material.of(context, self.rubric)
@@ -222,7 +150,8 @@ class ModelJudge:
         sections = self._sections(axes)
 
         def form(cells: Collection[Cell]) -> shape.Shape:
-            return shape.axes_shape({name: scales[name] for name in shown if (ONE, name) in cells}, sections)
+            wanted = {name: scales[name] for name in shown if (ONE, name) in cells}
+            return shape.axes_shape(wanted, sections, self.rubric.judging.reasons)
 
         def read(text: str) -> ParsedReply:
             marks, remarks = read_many(fence.cut(text), scales, quoted)
@@ -233,6 +162,7 @@ class ModelJudge:
             {
                 "rubric": prompt.about(self.rubric),
                 "dimensions": prompt.dimensions(shown, scales),
+                **prompt.reason_words(self.rubric),
                 "sections": prompt.sections(self.rubric, sections) + prompt.issue_classes(self.rubric),
                 "shape": shape.skeleton(form(cells)),
                 "names": ", ".join(shown),
@@ -339,22 +269,18 @@ class ModelJudge:
         return [name for name, section in self.rubric.sections.items() if not covered.isdisjoint(section.dimensions)]
 
     def _terms(self, max_tokens: int, deadline: float | None = None) -> AskingTerms:
+        judging = self.rubric.judging
         return AskingTerms(
             self.model,
-            self.max_tokens or max_tokens,
+            self.max_tokens or judging.max_tokens or max_tokens + room_for(self.model.name, judging.effort),
             self.temperature,
             self._order,
             self.price,
             self.on_unreadable,
             self.clock,
             deadline,
+            judging.effort,
         )
-
-
-def _read(question: _Question, name: str, shown: _Shown, text: str) -> ParsedReply:
-    """What a reply says about one axis."""
-    mark = read_one(shown.fence.cut(text), name, question.scale, shown.material.quoted)
-    return ParsedReply({(ONE, name): mark})
 
 
 def _signs(context: Context) -> dict[str, tuple[str, ...]]:

@@ -29,7 +29,7 @@ from rubrica.model.judge import Judge, QuestionClass
 from rubrica.model.rubric import Rubric
 
 from .calibration import CalibratedJudge
-from .fence import TokenSource, keyed_token, random_token
+from .fence import TokenSource, keyed_token, process_token
 from .judge import ModelJudge
 from .panel import Panel, Pooling
 from .preference import LETTERS, Preference, PreferenceJudge, check_responses, pool_preferences
@@ -77,11 +77,11 @@ class Jury:
         self.cache = ReplyCache(settings.cache) if cached and not dry and settings.cache is not None else None
         self._models: dict[str, Model] = {}
         self._forget: dict[str, Callable[[Request], None]] = {}
-        self._fence: TokenSource = random_token
+        self._fence: TokenSource = process_token
         self._types = LruCache[bytes, QuestionClass](REMEMBERED)
         self._limits = limits or ProviderLimits()
         if dry:
-            counting = [EstimatingModel(name) for name in names]
+            counting = [EstimatingModel(name, self._price) for name in names]
             self._models = {model.name: model for model in counting}
             self.estimates = [model.estimate for model in counting]
             return
@@ -249,10 +249,10 @@ def _fence_source(names: Sequence[str], cache: ReplyCache | None, record: Path |
     replayed = next((name.removeprefix("replay:") for name in names if name.startswith("replay:")), None)
     if replayed is not None:
         place = _key_place(Path(replayed))
-        return keyed_token(place.read_bytes()) if place.is_file() else random_token
+        return keyed_token(place.read_bytes()) if place.is_file() else process_token
     if record is not None:
         return keyed_token(_key_beside(record))
-    return random_token if cache is None else keyed_token(_key_beside(cache.path))
+    return process_token if cache is None else keyed_token(_key_beside(cache.path))
 
 
 def _key_place(path: Path) -> Path:

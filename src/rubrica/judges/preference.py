@@ -15,7 +15,7 @@ from rubrica.model.rubric import Rubric
 
 from . import prompt, shape
 from .exchange import AskingTerms, Cell, JudgeQuestion, ParsedReply, Price, exchange
-from .fence import TokenSource, random_token
+from .fence import TokenSource, process_token
 from .order_reply import GRADES, Ranks, ReplyOrder, read_order
 from .suspicion import suspicions
 
@@ -86,7 +86,7 @@ class PreferenceJudge:
     graded: bool = field(default=False, kw_only=True)
     labels: Sequence[str] = field(default=LETTERS, kw_only=True)
     price: Price | None = field(default=None, kw_only=True)
-    fence_source: TokenSource = field(default=random_token, kw_only=True)
+    fence_source: TokenSource = field(default=process_token, kw_only=True)
     on_unreadable: Callable[[Request], None] | None = field(default=None, kw_only=True)
 
     async def __call__(self, question: str, responses: Mapping[str, str]) -> list[tuple[PreferenceVote, Cost | None]]:

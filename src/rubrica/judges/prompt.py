@@ -1,7 +1,9 @@
 """What a judge is told: templates from `prompts/*.md`, the rubric in words, and the judged material between fences.
 
-The system message holds the instructions, the rubric and its anchors, and is the same for every context, so that
-providers' prompt caches find it again; the user message holds the fence and the material.
+Requests begin alike, so that providers' prompt caches find the beginning again. The system message holds the
+instructions and, where all dimensions are asked about at once, the rubric and its anchors: it is the same for every
+context. The user message holds the fence and the material. Where every dimension is a request of its own, its question,
+scale and anchors come last: requests about one context differ in nothing else.
 """
 
 from __future__ import annotations
@@ -26,18 +28,22 @@ from .fence import Fence, JudgedTexts, TokenSource
 Kind = Literal["each", "together", "listwise", "holistic", "prefer", "yes_no", "question_type", "repair"]
 Item = TypeVar("Item")
 
-_USER = "<!-- user -->\n"
+_USER, _CRITERION = "<!-- user -->\n", "<!-- criterion -->\n"
 _PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")
 _TWO_BLANKS = re.compile(r"\n{3,}")
 
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """A prompt with placeholders: ``{{name}}``. `hash` identifies its wording in results and caches."""
+    """A prompt with placeholders: ``{{name}}``. `hash` identifies its wording in results and caches.
+
+    Where there is a `criterion`, the user message ends with it, and all before it is the same whatever is asked.
+    """
 
     system: str
     user: str
     hash: str
+    criterion: str = ""
 
     def fill(self, values: Mapping[str, str]) -> tuple[str, str]:
         """The system and the user message. What is put in is not looked at again, so it cannot hold placeholders.
@@ -52,6 +58,9 @@ class Template:
 
     def fill_user(self, values: Mapping[str, str]) -> str:
         return _filled(self.user, values).strip()
+
+    def fill_criterion(self, values: Mapping[str, str]) -> str:
+        return "\n\n" + _filled(self.criterion, values).strip()
 
 
 def _filled(text: str, values: Mapping[str, str]) -> str:
@@ -72,8 +81,9 @@ def template(kind: Kind) -> Template:
     folder = resources.files("rubrica.judges") / "prompts"
     text = (folder / f"{kind}.md").read_text("utf-8")
     text = text.replace("{{untrusted}}", (folder / "untrusted.md").read_text("utf-8").strip())
-    system, found, user = text.partition(_USER)
-    return Template(system if found else "", user if found else text, hashlib.sha256(text.encode()).hexdigest())
+    system, found, rest = text.partition(_USER)
+    user, _, criterion = (rest if found else text).partition(_CRITERION)
+    return Template(system if found else "", user, hashlib.sha256(text.encode()).hexdigest(), criterion)
 
 
 @dataclass(frozen=True)
@@ -122,6 +132,18 @@ def dimensions(axes: Mapping[str, Axis], scales: Mapping[str, Scale]) -> str:
     return "\n\n".join(_dimension(name, axis, scales[name]) for name, axis in axes.items())
 
 
+def reason_words(rubric: Rubric) -> dict[str, str]:
+    """What a prompt asks for besides scores: how many words a reason may have, and whether there are remarks."""
+    if rubric.judging.reasons == "short":
+        return {"words": "15", "advice": "", "remarks": ""}
+    return {
+        "words": "60",
+        "advice": "4. Then say what would help its author: what is wrong, what is good, and what to change.",
+        "remarks": "- `issues`, `strengths`, `suggestions`: up to six short sentences each, concrete enough to act on; "
+        "an empty list where\n  there is nothing to say.",
+    }
+
+
 def sections(rubric: Rubric, names: Iterable[str]) -> str:
     """What to note about the sections, where the rubric has some."""
     lines = [
@@ -138,7 +160,7 @@ def sections(rubric: Rubric, names: Iterable[str]) -> str:
 def issue_classes(rubric: Rubric) -> str:
     """How issues are to be sorted, where the rubric has classes for them."""
     classes = rubric.judging.issue_classes
-    if not classes:
+    if not classes or rubric.judging.reasons == "short":
         return ""
     lines = [f"- [{name}] {' '.join(says.split())}" for name, says in classes.items()]
     asks = "Begin each of `issues` with its class in brackets, as it stands here:"

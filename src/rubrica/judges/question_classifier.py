@@ -17,7 +17,7 @@ from rubrica.model.judge import Judge, QuestionClass
 from rubrica.text.question_type import TYPES, question_before
 
 from .exchange import ExchangeCost, Price
-from .fence import Fence, JudgedTexts, TokenSource, random_token
+from .fence import Fence, JudgedTexts, TokenSource, process_token
 from .prompt import template
 from .reply import UNSTATED_CONFIDENCE, answers
 
@@ -59,7 +59,7 @@ class ModelClassifier:
         *,
         price: Price | None = None,
         deadline: float = 10.0,  # seconds
-        token: TokenSource = random_token,
+        token: TokenSource = process_token,
     ) -> None:
         self._model, self._price, self._deadline, self._token = model, price, deadline, token
 

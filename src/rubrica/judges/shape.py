@@ -7,28 +7,32 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from rubrica.model.scale import Scale
 
 Shape = dict[str, Any]
 """A JSON Schema of the strict kind: every property required, no others allowed."""
 
-REASON, NOTES, REMARK = 600, 800, 300  # characters
+Reasons = Literal["full", "short"]
+REASON, SHORT_REASON, NOTES, REMARK = 600, 150, 800, 300  # characters
 MOST_REMARKS = 6
 _CONFIDENCE = Scale(min=0, max=1)
 
 
-def axis_shape(scale: Scale) -> Shape:
+def axis_shape(scale: Scale, reasons: Reasons = "full") -> Shape:
     """The reply about a single axis. The reason comes first, so that the score follows from it."""
-    return _object({"reason": _text(REASON), "score": _number(scale), "confidence": _number(_CONFIDENCE)})
+    longest = SHORT_REASON if reasons == "short" else REASON
+    return _object({"reason": _text(longest), "score": _number(scale), "confidence": _number(_CONFIDENCE)})
 
 
-def axes_shape(scales: Mapping[str, Scale], sections: Iterable[str] = ()) -> Shape:
-    """The reply about several axes at once, with remarks and a note per section."""
-    remarks = {"type": "array", "items": _text(REMARK), "maxItems": MOST_REMARKS}
-    fields: dict[str, Shape] = {"dimensions": _object({name: axis_shape(scale) for name, scale in scales.items()})}
-    fields |= dict.fromkeys(("issues", "strengths", "suggestions"), remarks)
+def axes_shape(scales: Mapping[str, Scale], sections: Iterable[str] = (), reasons: Reasons = "full") -> Shape:
+    """The reply about several axes at once, with a note per section and, unless reasons are short, remarks."""
+    axes = {name: axis_shape(scale, reasons) for name, scale in scales.items()}
+    fields: dict[str, Shape] = {"dimensions": _object(axes)}
+    if reasons == "full":
+        remarks = {"type": "array", "items": _text(REMARK), "maxItems": MOST_REMARKS}
+        fields |= dict.fromkeys(("issues", "strengths", "suggestions"), remarks)
     notes = {name: _text(NOTES) for name in sections}
     return _object(fields | ({"sections": _object(notes)} if notes else {}))
 

@@ -11,12 +11,11 @@ from yarl import URL
 from rubrica.llm.http_model import HttpModel, OptionalField, address, schema_name
 from rubrica.llm.images import Picture
 from rubrica.llm.model import ChatMessage, Reply, Request, StopReason, Usage
+from rubrica.llm.prompt_cache import kept_from, shared_texts
+from rubrica.llm.reasoning import THINKING
 
 VERSION = "2023-06-01"
 """Of the protocol; sent with every request."""
-
-CACHED_FROM = 4 * 1024
-"""Characters of system text, about 1024 tokens: the least that most models keep in their prompt cache."""
 
 _STOPS: dict[str | None, StopReason] = {
     "end_turn": "end",
@@ -26,10 +25,12 @@ _STOPS: dict[str | None, StopReason] = {
     "model_context_window_exceeded": "length",
     "refusal": "refusal",
 }
+_MARK: dict[str, Any] = {"cache_control": {"type": "ephemeral"}}
 _OPTIONAL = (
     OptionalField("tool_choice", ("tool_choice", "tool choice", "forces tool", "input_schema"), any_fault=True),
     OptionalField("output_config", ("output_config", "output format", "json_schema"), any_fault=True),
     OptionalField("temperature", ("temperature",)),
+    OptionalField("thinking", ("thinking",), any_fault=True),
 )
 
 
@@ -70,6 +71,9 @@ class AnthropicModel(HttpModel):
     forced tool: they get the schema as their output format instead. Such a model also refuses a temperature. What it
     refused is left out from then on, and `left_out` names it. There is no seed and no logprobs in this protocol.
 
+    The provider keeps the beginning of a request only as far as a mark in it. Marked are the end of the system text and
+    the end of what a message shares with others, where that is long enough to be kept.
+
     >>> from rubrica.llm.http import HttpSession
     >>> session = HttpSession()
     >>> AnthropicModel("anthropic:claude-haiku-4-5", "claude-haiku-4-5", key="sk-ant-secret", session=session)
@@ -94,21 +98,27 @@ class AnthropicModel(HttpModel):
         return _OPTIONAL
 
     def _body(self, request: Request, images: Mapping[str, Picture]) -> dict[str, Any]:
-        system = _system(request)
+        least, (system_text, told) = kept_from(self._model), shared_texts(request)
+        system = _system(request, marked=len(system_text) >= least)
+        split = bool(told) and len(system_text) + len(told) >= least
         body: dict[str, Any] = {
             "model": self._model,
             "max_tokens": request.max_tokens,
             **({"system": system} if system else {}),
             "messages": [
-                {"role": message.role, "content": _content(message, images)}
+                {"role": message.role, "content": _content(message, images, split=split)}
                 for message in request.messages
                 if message.role != "system"
             ],
         }
-        if "temperature" not in self._left_out:
+        left_out = self._left_out
+        if request.effort and "thinking" not in left_out and THINKING[request.effort] < request.max_tokens:
+            body["thinking"] = {"type": "enabled", "budget_tokens": THINKING[request.effort]}
+            left_out = left_out | {"temperature", "tool_choice"}  # neither goes with it
+        if "temperature" not in left_out:
             body["temperature"] = request.temperature
         if request.schema is not None:
-            body |= _structure(request, request.schema, self._left_out)
+            body |= _structure(request, request.schema, left_out)
         return body
 
     def _reply(self, body: bytes, request: Request, duration_ms: float) -> Reply:  # noqa: ARG002
@@ -123,20 +133,19 @@ class AnthropicModel(HttpModel):
         )
 
 
-def _system(request: Request) -> list[dict[str, Any]]:
+def _system(request: Request, *, marked: bool) -> list[dict[str, Any]]:
     """The system text as blocks, the last one marked for the prompt cache where caching can pay."""
     texts = [message.content for message in request.messages if message.role == "system"]
     blocks: list[dict[str, Any]] = [{"type": "text", "text": text} for text in texts if text]
-    if sum(map(len, texts)) >= CACHED_FROM:
-        blocks[-1]["cache_control"] = {"type": "ephemeral"}
-    return blocks
+    return [*blocks[:-1], blocks[-1] | _MARK] if marked else blocks
 
 
-def _content(message: ChatMessage, images: Mapping[str, Picture]) -> str | list[dict[str, Any]]:
-    if not message.images:
-        return message.content
-    shown = [{"type": "image", "source": source_of(images[image])} for image in message.images]
-    return [*shown, {"type": "text", "text": message.content}]
+def _content(message: ChatMessage, images: Mapping[str, Picture], *, split: bool) -> str | list[dict[str, Any]]:
+    shown: list[dict[str, Any]] = [{"type": "image", "source": source_of(images[image])} for image in message.images]
+    if split and isinstance(message.shared, int):
+        shared, own = message.content[: message.shared], message.content[message.shared :]
+        return [*shown, {"type": "text", "text": shared} | _MARK, {"type": "text", "text": own}]
+    return [*shown, {"type": "text", "text": message.content}] if shown else message.content
 
 
 def source_of(picture: Picture) -> dict[str, str]:

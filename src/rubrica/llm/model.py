@@ -8,6 +8,7 @@ from typing import Any, Literal, Protocol
 import msgspec
 
 from rubrica.errors import RubricaError
+from rubrica.llm.reasoning import Effort
 
 Role = Literal["system", "user", "assistant"]
 StopReason = Literal["end", "length", "refusal", "other"]
@@ -25,11 +26,16 @@ Trouble = Literal[
 
 
 class ChatMessage(msgspec.Struct, frozen=True, gc=False):
-    """One message of a request. `images` are file paths, http(s) or data: URLs."""
+    """One message of a request. `images` are file paths, http(s) or data: URLs.
+
+    `shared` says how many characters of a user's message, and all its images, other requests begin with as well;
+    system messages are always taken to be shared. Unset, it is not part of the cache key.
+    """
 
     role: Role
     content: str
     images: tuple[str, ...] = ()
+    shared: int | msgspec.UnsetType = msgspec.UNSET
 
 
 class Request(msgspec.Struct, frozen=True, gc=False):
@@ -42,6 +48,7 @@ class Request(msgspec.Struct, frozen=True, gc=False):
     max_tokens: int = 1024
     seed: int | None = None
     top_logprobs: int = 0  # alternatives per token, where offered
+    effort: Effort | msgspec.UnsetType = msgspec.UNSET  # of a model that reasons; its thoughts are in max_tokens too
 
 
 class Usage(msgspec.Struct, frozen=True, gc=False):

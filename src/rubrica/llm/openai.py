@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Coroutine, Mapping
 from typing import Annotated, Any, ClassVar
 
@@ -13,12 +14,14 @@ from rubrica.llm.http import HttpAnswer
 from rubrica.llm.http_model import HttpModel, OptionalField, address, schema_name
 from rubrica.llm.images import Picture
 from rubrica.llm.model import ChatMessage, Reply, Request, StopReason, TokenChance, Usage
+from rubrica.llm.prompt_cache import kept_from, shared_texts
 
 _STOPS: dict[str | None, StopReason] = {"stop": "end", "length": "length", "content_filter": "refusal"}
 
 
 class _Details(msgspec.Struct, gc=False):
     cached_tokens: int | None = None
+    cache_write_tokens: int | None = None
 
 
 class OpenAITokenCounts(msgspec.Struct, gc=False):
@@ -64,8 +67,12 @@ _OPTIONAL = (
     OptionalField("logprobs", ("logprobs",)),
     OptionalField("temperature", ("temperature",)),
     OptionalField("seed", ("seed",)),
+    OptionalField("reasoning_effort", ("reasoning_effort", "reasoning.effort"), any_fault=True),
+    OptionalField("prompt_cache_options", ("prompt_cache",), any_fault=True),
 )
 _CHAT = "/chat/completions"
+_MARK: dict[str, Any] = {"prompt_cache_breakpoint": {"mode": "explicit"}}
+_MARKED = re.compile(r"gpt-(5\.[6-9]|[6-9])")  # they keep a request up to a mark, and charge for keeping it
 _completion = msgspec.json.Decoder(_Completion)
 _logprobs = msgspec.json.Decoder(_Logprobs | None)
 
@@ -77,6 +84,9 @@ class OpenAIModel(HttpModel):
     then on, and `left_out` names it. Under OpenAI's own address the length limit is `max_completion_tokens`, as its
     reasoning models demand; elsewhere it is `max_tokens`, as other servers know it; where the one is refused, the other
     takes its place.
+
+    Servers of this protocol keep the beginning of a request by themselves. OpenAI's models from GPT-5.6 on are told how
+    far: else they would keep, for a price, the whole of every request, and find only the whole of it again.
 
     >>> from rubrica.llm.http import HttpSession
     >>> session = HttpSession()
@@ -112,19 +122,38 @@ class OpenAIModel(HttpModel):
             return "max_completion_tokens", "max_tokens"
         return "max_tokens", "max_completion_tokens"
 
+    def _marks(self, request: Request) -> tuple[ChatMessage, ...]:
+        """The messages in which the shared beginning of a request ends, where this model wants to be told."""
+        if not _MARKED.match(self._model) or "prompt_cache_options" in self._left_out:
+            return ()
+        least, (system, told) = kept_from(self._model), shared_texts(request)
+        goes_on = not told and any(message.role == "assistant" for message in request.messages)
+        if goes_on or len(system) + len(told) < least:  # a conversation that goes on is kept whole, as it grows
+            return ()
+        instructions = [message for message in request.messages if message.role == "system" and len(system) >= least]
+        return (*instructions[-1:], *(message for message in request.messages if isinstance(message.shared, int)))
+
     def _body(self, request: Request, images: Mapping[str, Picture]) -> dict[str, Any]:
         left_out = self._left_out
         limit, other_limit = self._limits
+        marked = self._marks(request)
         body: dict[str, Any] = {
             "model": self._model,
-            "messages": [{"role": message.role, "content": _content(message, images)} for message in request.messages],
+            "messages": [
+                {"role": message.role, "content": _content(message, images, marked=message in marked)}
+                for message in request.messages
+            ],
             other_limit if limit in left_out else limit: request.max_tokens,
         }
+        if marked:
+            body["prompt_cache_options"] = {"mode": "explicit"}
         if "temperature" not in left_out:
             body["temperature"] = request.temperature
         if request.schema is not None and "response_format" not in left_out:
             schema = {"name": schema_name(request.schema_name), "strict": True, "schema": request.schema}
             body["response_format"] = {"type": "json_schema", "json_schema": schema}
+        if request.effort and "reasoning_effort" not in left_out:
+            body["reasoning_effort"] = request.effort
         if request.seed is not None and "seed" not in left_out:
             body["seed"] = request.seed
         if request.top_logprobs and "logprobs" not in left_out:
@@ -145,11 +174,15 @@ class OpenAIModel(HttpModel):
         )
 
 
-def _content(message: ChatMessage, images: Mapping[str, Picture]) -> str | list[dict[str, Any]]:
-    if not message.images:
+def _content(message: ChatMessage, images: Mapping[str, Picture], *, marked: bool) -> str | list[dict[str, Any]]:
+    if not message.images and not marked:
         return message.content
     shown = [{"type": "image_url", "image_url": {"url": images[image].as_url}} for image in message.images]
-    return [{"type": "text", "text": message.content}, *shown]
+    end = message.shared if isinstance(message.shared, int) else len(message.content)
+    shared = {"type": "text", "text": message.content[:end], **(_MARK if marked else {})}
+    own = message.content[end:]
+    # What is shared comes first, pictures included.
+    return [*shown, shared, {"type": "text", "text": own}] if own else [shared, *shown]
 
 
 def usage_of(usage: OpenAITokenCounts | None) -> Usage:
@@ -157,8 +190,10 @@ def usage_of(usage: OpenAITokenCounts | None) -> Usage:
     if usage is None:
         return Usage()
     details = usage.prompt_tokens_details
-    cached = details.cached_tokens if details is not None else 0
-    return Usage(usage.prompt_tokens or 0, usage.completion_tokens or 0, cached or 0)
+    if details is None:
+        return Usage(usage.prompt_tokens or 0, usage.completion_tokens or 0)
+    read, written = details.cached_tokens or 0, details.cache_write_tokens or 0
+    return Usage(usage.prompt_tokens or 0, usage.completion_tokens or 0, read, written)
 
 
 def _chances(logprobs: msgspec.Raw) -> tuple[TokenChance, ...]:

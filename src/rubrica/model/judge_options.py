@@ -96,6 +96,26 @@ class Judging(BaseModel):
         title="Deadline, seconds",
         description="seconds that judging one response may take; what is not answered then is not scored",
     )
+    reasons: Literal["full", "short"] = Field(
+        "full",
+        title="Reasons",
+        description="how much a judge writes. full: up to 60 words for each score and, asked for all at once, remarks; "
+        "short: up to 15 words and no remarks, which costs a fraction",
+        json_schema_extra=choice_words("with remarks", "short"),
+    )
+    max_tokens: Annotated[int, Field(ge=16, le=200_000)] | None = Field(
+        None,
+        title="Tokens of a reply at most",
+        description="with the thoughts of a model that reasons. Left out: by what is asked, and more for models that "
+        "are known to reason",
+    )
+    effort: Literal["low", "medium", "high"] | None = Field(
+        None,
+        title="Effort",
+        description="how long a model that reasons may think; others are asked without it. Left out: as the provider "
+        "has it",
+        json_schema_extra=choice_words("low", "medium", "high"),
+    )
     stop: Literal["never", "decided"] = Field(
         "never",
         description="decided: do not pay for what cannot change the verdict",
