@@ -20,7 +20,7 @@ from rubrica.workspace import catalogue
 from rubrica.workspace.access import Caller, check_action
 from rubrica.workspace.draft import rubric_of
 
-NO_JUDGE = "this server has no judge to compare responses (start it with `rubrica serve --judge MODEL`)"
+NO_JUDGE = "this server has no model to compare responses (start it with `rubrica serve --judge MODEL`)"
 EXAMPLE = {"prompt": "When did the tower open?", "responses": {"short": "In 1889.", "vague": "Long ago."}}
 
 router = APIRouter(prefix="/api/preferences", route_class=JsonRoute, tags=["preferences"])
