@@ -244,6 +244,7 @@ PAGES = [
     PageRow("/build/{reference}", {"reference": "private"}, OWNER),
     PageRow("/build/{reference}", {"reference": "public"}, "signin denied denied shown shown shown"),
     PageRow("/sandbox", {}, EVERYBODY),
+    PageRow("/preferences", {}, EVERYBODY),
     PageRow("/runs", {}, EVERYBODY),
     PageRow("/runs/compare", {}, EVERYBODY),
     PageRow("/runs/baselines", {}, EVERYBODY),

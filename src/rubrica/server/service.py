@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from rubrica.store.database import Database
+from rubrica.workspace.preferences import PreferenceService
 from rubrica.workspace.run_service import RunService
 from rubrica.workspace.spending import SpendingLimits
 from rubrica.workspace.work_pool import WorkPool
@@ -37,6 +38,7 @@ class Service:
     work: WorkPool = field(default_factory=WorkPool)
     spending: SpendingLimits = field(init=False)
     runs: RunService = field(init=False)
+    preferences: PreferenceService = field(init=False)
 
     def __post_init__(self) -> None:
         settings = self.settings
@@ -44,6 +46,7 @@ class Service:
         runs = RunService(settings.runs, settings.judges, self.database, self.clock, limits, self.jury)
         object.__setattr__(self, "spending", limits)
         object.__setattr__(self, "runs", runs)
+        object.__setattr__(self, "preferences", PreferenceService(self.database, limits, self.jury))
 
     @classmethod
     def open(
