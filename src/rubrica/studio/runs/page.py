@@ -78,8 +78,10 @@ class RunPage:
         with actions:
             self._actions(run)
         manifest = run.manifest
-        running = manifest is not None and manifest.finished is None and is_running(run.path)
+        running = False
         if manifest is not None and manifest.finished is None:
+            own = self.work.run_jobs.run_progress(self.name)
+            running = (own is not None and own.state == "running") or is_running(run.path)
             progress_card(self.visitor, self.work, self.name, may_change=self.may_change)
         self.body = ui.element("div").classes("stacked-cards")
         if running:
