@@ -40,6 +40,7 @@ OWN_GAME, OPEN_GAME = {"game_id": "private_game"}, {"game_id": "public_game"}
 EVALUATION, MARKET, GAME = "/api/evaluations/{reference}", "/api/marketplace/{id}", "/api/games/{game_id}"
 REVIEW_ITEM, REVIEWED = "/api/reviews/items/{item_id}", {"scores": {"points": 1}}
 ONE_ROUND = {"round": {"response": "Hello."}}
+RUN, OWN_RUN, SHARED_RUN = "/api/runs/{name}", {"name": "private_run"}, {"name": "shared_run"}
 
 
 def _attaching() -> dict[str, Any]:
@@ -177,6 +178,18 @@ ROWS = [
     Row("GET", "/api/players/{player_id}", {"player_id": "player"}, None, READ_PRIVATE),
     Row("GET", "/api/scores", {}, None, READ_PUBLIC),
     Row("GET", "/api/scores/{score_id}", {"score_id": "score"}, None, READ_PRIVATE),
+    Row("POST", "/api/runs", {}, {"rubric": "on-the-shelf"}, "401 403 403 422 422 422"),
+    Row("GET", "/api/runs", {}, None, READ_PUBLIC),
+    Row("GET", RUN, OWN_RUN, None, READ_PRIVATE),
+    Row("GET", RUN, SHARED_RUN, None, READ_PUBLIC),
+    Row("GET", f"{RUN}/events", OWN_RUN, None, READ_PRIVATE),
+    Row("GET", f"{RUN}/events", SHARED_RUN, None, READ_PUBLIC),
+    Row("POST", f"{RUN}/cancel", OWN_RUN, None, READ_PRIVATE),
+    Row("POST", f"{RUN}/cancel", SHARED_RUN, None, "401 403 403 200 403 200"),
+    Row("POST", f"{RUN}/resume", OWN_RUN, None, "401 404 404 409 404 409"),
+    Row("POST", f"{RUN}/resume", SHARED_RUN, None, "401 403 403 409 403 409"),
+    Row("GET", "/api/cases", {}, None, "401 403 403 200 200 200"),
+    Row("POST", "/api/cases", {}, None, "401 422 422 422 422 422"),
     Row("GET", "/api/reviews/items", {}, None, READ_PUBLIC),
     Row("GET", "/api/reviews/progress", {}, None, READ_PUBLIC),
     Row("GET", REVIEW_ITEM, {"item_id": "private_item"}, None, READ_PRIVATE),
@@ -231,6 +244,7 @@ PAGES = [
     PageRow("/build/{reference}", {"reference": "private"}, OWNER),
     PageRow("/build/{reference}", {"reference": "public"}, "signin denied denied shown shown shown"),
     PageRow("/sandbox", {}, EVERYBODY),
+    PageRow("/preferences", {}, EVERYBODY),
     PageRow("/runs", {}, EVERYBODY),
     PageRow("/runs/compare", {}, EVERYBODY),
     PageRow("/runs/baselines", {}, EVERYBODY),

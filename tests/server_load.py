@@ -56,10 +56,10 @@ async def process(url: str) -> AsyncIterator[tuple[subprocess.Popen[str], str]]:
 
 
 @asynccontextmanager
-async def forked(started: Forks, url: str, output: Path) -> AsyncIterator[tuple[Fork, str]]:
+async def forked(started: Forks, url: str, output: Path, *options: str) -> AsyncIterator[tuple[Fork, str]]:
     """The same as a fork, which starts ten times as fast, without the studio."""
     output.unlink(missing_ok=True)
-    server = started.start("serve", "--offline", "--no-studio", "--port", "0", "--db", url, output=output)
+    server = started.start("serve", "--offline", "--no-studio", "--port", "0", "--db", url, *options, output=output)
     try:
         async with asyncio.timeout(PATIENCE):
             while (found := re.search(r"http://\S+", output.read_text() if output.exists() else "")) is None:

@@ -13,12 +13,14 @@ import asyncio
 import contextlib
 import io
 import socket
+import tempfile
 import threading
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
+from pathlib import Path
 from typing import Any, TypeVar
 
 import aiohttp
@@ -191,6 +193,11 @@ def serving(
     Routes of `extra` are served too: what a test needs that no part of the API does.
     """
     settings = replace(settings or ServerSettings(preload=False), database=database_url)
+    own = tempfile.TemporaryDirectory(
+        prefix="runs-", ignore_cleanup_errors=True
+    )  # and not a folder of wherever the tests are called
+    if settings.runs == Path("runs"):
+        settings = replace(settings, runs=Path(own.name))
     listening = listen("127.0.0.1", 0)
     ready: Future[Running] = Future()
     stop = threading.Event()
@@ -212,6 +219,7 @@ def serving(
         stop.set()
         thread.join(PATIENCE)
         listening.close()
+        own.cleanup()
 
 
 class Prompt(uvicorn.Server):

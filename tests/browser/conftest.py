@@ -65,7 +65,10 @@ def keyed(tmp_path_factory: pytest.TempPathFactory, members_seated: dict[str, Se
 def judging(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """A studio without keys, with a judge."""
     folder = tmp_path_factory.mktemp("judging")
-    (folder / "judge.jsonl").write_text(json.dumps({"reply": REPLY}) + "\n")
+    choices = {label: {"reason": "has the year", "choice": label, "confidence": 0.9} for label in "AB"}
+    preferring = [{"pattern": f"(?s)response {label}\nIn 1889", "reply": reply} for label, reply in choices.items()]
+    lines = [*preferring, {"reply": REPLY}]
+    (folder / "judge.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     with served(folder, [f"--judge=scripted:{folder / 'judge.jsonl'}"]) as running:
         yield running
 

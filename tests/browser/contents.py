@@ -16,9 +16,9 @@ from rubrica.runs.review.sampling import draw
 from rubrica.runs.stored import StoredRun
 from rubrica.runs.summary.grading import Grading
 from rubrica.store.reviews import add_items
-from rubrica.studio.runs.jobs import RunJob, RunJobs
 from rubrica.workspace.access import LOCAL
 from rubrica.workspace.run_access import RunKey, open_review
+from rubrica.workspace.run_jobs import RunJob, RunJobs
 
 
 def now() -> datetime:

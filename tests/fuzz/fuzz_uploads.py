@@ -24,7 +24,7 @@ from rubrica.engine.cases import BadLine
 from rubrica.model.context import Context
 from rubrica.runs.files.case_source import cases_of, count_cases
 from rubrica.runs.files.xlsx_writer import XlsxWriter
-from rubrica.studio.runs.case_files import keep_upload
+from rubrica.workspace.case_files import keep_upload
 
 CASE: dict[str, Any] = {
     "id": "1", "prompt": "What is the capital of France?", "response": "Paris. It lies on the Seine.",

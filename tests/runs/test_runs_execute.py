@@ -81,8 +81,8 @@ def test_a_run_reports_its_opening_its_troubles_and_how_far_it_is(request_of: Ca
     assert isinstance(repeated, IdRepeated)
     assert (broken.line.line, repeated.case.line) == (2, 3)
     assert (outcome.ending, outcome.counts.added, outcome.counts.broken) == ("finished", 3, 1)
-    assert outcome.whole is not None
-    assert outcome.whole.judged == 3
+    assert outcome.tally is not None
+    assert outcome.tally.judged == 3
     manifest = read_manifest(request.folder)
     assert manifest is not None
     assert (manifest.id, manifest.finished) == (request.id, NOW.isoformat())
@@ -92,7 +92,7 @@ def test_a_stopped_run_keeps_what_is_done_and_the_same_request_goes_on(request_o
     request, stop = request_of(*map(case, range(50))), Event()
     stop.set()
     stopped = execute_run(request, stop=stop)
-    assert (stopped.ending, stopped.counts.added, stopped.whole) == ("stopped", 1, None)
+    assert (stopped.ending, stopped.counts.added, stopped.tally) == ("stopped", 1, None)
     assert not (request.folder / "summary.json").exists()
     events: list[RunEvent] = []
     rest = execute_run(replace(request, id="another"), events.append)
@@ -161,9 +161,9 @@ def test_a_bulk_run_reports_its_pieces_and_comes_to_the_same_figures(request_of:
     assert kinds(events) == ["RunOpened", "BulkProgress"]
     assert (outcome.bulk, outcome.counts.added, outcome.counts.broken) == (True, 30, 1)
     other = execute_run(replace(request, folder=request.folder.with_name("other"), bulk=False))
-    assert outcome.whole is not None
-    assert other.whole is not None
-    assert outcome.whole.by_rubric == other.whole.by_rubric
+    assert outcome.tally is not None
+    assert other.tally is not None
+    assert outcome.tally.by_rubric == other.tally.by_rubric
 
 
 def test_no_folder_is_made_for_a_request_that_cannot_be_executed(

@@ -142,8 +142,8 @@ def test_evaluations_of_cases_that_are_gone_are_told(tmp_path: Path) -> None:
     (tmp_path / "run" / "poems.json").unlink()
     poet = Poet(["snow"])
     outcome = execute_run(replace(request(tmp_path, poet)), events.append)
-    assert outcome.whole is not None
-    assert outcome.whole.judged == 2
+    assert outcome.tally is not None
+    assert outcome.tally.judged == 2
     assert any("keeps 1 evaluation of cases" in event.text for event in events if isinstance(event, RunNote))
 
 

@@ -18,7 +18,7 @@ from rubrica.runs.files import upload
 from rubrica.runs.files.parquet_size import ParquetSizeError, parquet_size
 from rubrica.runs.files.parquet_source import text_sizes
 from rubrica.runs.files.upload import MOST_BYTES, MOST_ROWS, check_upload
-from rubrica.studio.runs.case_files import case_files, keep_upload
+from rubrica.workspace.case_files import case_files, keep_upload
 
 
 def table(path: Path, **columns: object) -> Path:

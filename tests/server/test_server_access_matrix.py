@@ -30,18 +30,19 @@ from access_table import (
     definition,
 )
 from rubrica.engine.load import rubric_from_data
+from rubrica.runs.execute import execute_run
 from rubrica.runs.review.queue_items import new_items
 from rubrica.runs.review.sampling import draw
 from rubrica.server.gateway import app as gateway_app
 from rubrica.store.run_access import Sharing
 from rubrica.workspace.access import Caller
 from rubrica.workspace.reviews import enqueue, list_items
-from rubrica.workspace.run_access import RunKey, claim_run, open_review
+from rubrica.workspace.run_access import RunKey, claim_run, open_review, share_run
+from rubrica.workspace.run_jobs import RunJob
 from servers import Client, Reply, Running
 
 LIST_ROUTES = """
 import json, sys
-from pathlib import Path
 from rubrica.server.app import create_app
 from rubrica.server.service import Service
 from rubrica.server.settings import ServerSettings
@@ -62,7 +63,7 @@ def listed(routes, before=""):
 
 service = Service.open(ServerSettings(database=sys.argv[1], preload=False))
 app = create_app(service)
-attach(app, Studio(service, app.state.door, Path("runs")))
+attach(app, Studio(service, app.state.door))
 print(json.dumps(list(listed(app.routes))))
 """
 
@@ -145,6 +146,25 @@ class Things:
     def _shared_item(self, _: dict[str, str]) -> str:
         return self._private_item({}, "shared")
 
+    def _private_run(self, _: dict[str, str], sharing: Sharing = "private") -> str:
+        """A finished run, under a name that looks like an id."""
+        settings = self._server.service.settings
+        file = settings.runs / "cases" / "cases.jsonl"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text('{"id": "case-1", "response": "Hello."}\n')
+        job = RunJob(settings.runs / str(uuid4()), rubric_from_data(definition()), file)
+        outcome = execute_run(job.request)
+        assert outcome.ending == "finished"
+        key, now = RunKey(job.folder.name, job.id), self._server.service.clock()
+        issued = self._server.issued["author"].key
+        author = Caller(issued.user_id, issued.user, "author")
+        self._server.write(claim_run, author, key, now)
+        self._server.write(share_run, author, key, sharing, [], now)
+        return key.name
+
+    def _shared_run(self, _: dict[str, str]) -> str:
+        return self._private_run({}, "shared")
+
     def _key(self, _: dict[str, str]) -> str:
         made = self._server.admin.post("/api/keys", {"role": "viewer", "user": self._author.user})
         return str(made.json["id"])
@@ -218,7 +238,8 @@ def _unversioned(path: str) -> str:
 # --- what is somebody else's does not exist, and looks no different from what nobody has -------------------------
 
 PRIVATE_THINGS = frozenset(
-    {"private", "private_game", "private_attachment", "private_item", "score", "player", "joined_player", "key"}
+    {"private", "private_game", "private_attachment", "private_item", "private_run"}
+    | {"score", "player", "joined_player", "key"}
 )
 HIDDEN = [row for row in ROWS if PRIVATE_THINGS & set(row.things.values())]
 BAD_CONTEXTS = ({"response": 5}, {"metadata": {"response_time": "x"}}, {"round_history": 7})

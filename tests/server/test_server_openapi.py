@@ -74,6 +74,8 @@ def something_of_everything(client: Client) -> Known:
     attached = made(f"/api/games/{game}/evaluations", {"evaluation_id": evaluation, "weight": 1})
     player = made("/api/players", {"name": "ann"})["id"]
     made(f"/api/games/{game}/evaluate", {"player": player, "round": ROUND})
+    judged = [{"id": "a", **ROUND}]
+    run = made("/api/runs", {"rubric": evaluation, "cases": judged})["name"]
     score = made(f"/api/evaluations/{evaluation}/execute", ROUND)["id"]
     return {
         "reference": [evaluation, "brief", "brief@1.0.0", "speed-demon"],
@@ -87,6 +89,7 @@ def something_of_everything(client: Client) -> Known:
         "player": [player, "ann"],
         "number": ["1"],
         "score_id": [score],
+        "name": [run],
     }
 
 

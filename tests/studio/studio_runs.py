@@ -10,7 +10,7 @@ from typing import Any
 
 from rubrica.engine.load import rubric_from_data
 from rubrica.model.rubric import Rubric
-from rubrica.studio.runs.jobs import RunJob, RunJobs, RunProgress
+from rubrica.workspace.run_jobs import RunJob, RunJobs, RunProgress
 
 NOW = datetime(2026, 5, 4, 12, tzinfo=UTC)
 VERDICTS = [{"label": "pass", "when": "score >= 6"}, {"label": "fail"}]

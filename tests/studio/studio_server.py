@@ -133,9 +133,9 @@ async def becomes(holds: Callable[[], bool], seconds: float = PATIENCE) -> None:
 @contextmanager
 def studio_server(folder: Path) -> Iterator[StudioServer]:
     """Serve the studio of this process until the block ends."""
-    service = Service.open(ServerSettings(str(folder / "studio.db"), preload=False))
+    service = Service.open(ServerSettings(str(folder / "studio.db"), preload=False, runs=folder / "runs"))
     app = create_app(service)
-    attach(app, Studio(service, app.state.door, folder / "runs"))
+    attach(app, Studio(service, app.state.door))
     listening = listen("127.0.0.1", 0)
     server = uvicorn.Server(serving_config(app, ws="auto"))
     loops: list[asyncio.AbstractEventLoop] = []

@@ -24,7 +24,6 @@ from rubrica.store import review_queue, reviews
 from rubrica.store.review_queue import QueueFilter
 from rubrica.store.users import ensure_user
 from rubrica.studio.reviews.calibration import changes, curves
-from rubrica.studio.runs.jobs import RunJob
 from rubrica.workspace import catalogue
 from rubrica.workspace.access import Caller, Role
 from rubrica.workspace.calibration import calibrated, keep_calibrated, text_of, way_to_keep
@@ -45,6 +44,7 @@ from rubrica.workspace.reviews import (
     submit,
 )
 from rubrica.workspace.run_access import RunKey, claim_run, open_review, share_run
+from rubrica.workspace.run_jobs import RunJob
 
 
 @pytest.fixture(scope="module")

@@ -22,18 +22,18 @@ from rubrica.runs.files.folder import locked
 from rubrica.runs.stored import StoredRun
 from rubrica.studio.builder.checking import DraftSample
 from rubrica.studio.html_tables import table
-from rubrica.studio.runs import case_files as casefiles
-from rubrica.studio.runs import jobs
-from rubrica.studio.runs.case_files import case_file, case_files, keep_examples, keep_upload
 from rubrica.studio.runs.drawings import interval, reach_of, stack, trend_drawing
 from rubrica.studio.runs.explanation import explanation, votes_of
-from rubrica.studio.runs.extent import Extent, read_extent
 from rubrica.studio.runs.index import EvaluationFilter, Indexes, RunIndex
-from rubrica.studio.runs.jobs import RunJob, RunJobs, job_of
-from rubrica.studio.runs.listing import Listings, narrowed
-from rubrica.studio.runs.paths import baselines_file, case_link, new_run_path
+from rubrica.studio.runs.paths import baselines_file, case_link
 from rubrica.studio.runs.workspace import RunsWorkspace
-from rubrica.workspace.run_folders import run_path
+from rubrica.workspace import case_files as casefiles
+from rubrica.workspace import run_jobs as jobs
+from rubrica.workspace.case_files import case_file, case_files, keep_examples, keep_upload
+from rubrica.workspace.run_extent import RunExtent, read_extent
+from rubrica.workspace.run_folders import new_run_path, run_path
+from rubrica.workspace.run_jobs import RunJob, RunJobs, job_of
+from rubrica.workspace.run_listing import RunListings, narrowed
 
 
 @pytest.fixture
@@ -75,7 +75,7 @@ def test_a_link_to_elsewhere_is_not_followed(runs: Path) -> None:
     (runs / "linked").symlink_to(outside)
     with pytest.raises(MissingError):
         run_path(runs, "linked")
-    [line] = Listings().of(runs)
+    [line] = RunListings().of(runs)
     assert (line.state, "link" in line.why) == ("unreadable", True)
 
 
@@ -108,7 +108,7 @@ def test_runs_are_listed_with_what_they_came_to_and_what_is_no_run_is_told(runs:
     (runs / "notes").mkdir()
     (runs / "torn").mkdir()
     (runs / "torn" / "run.json").write_text("{")
-    listings = Listings()
+    listings = RunListings()
     [first, *others] = listings.of(runs)
     assert (first.name, first.state, first.evaluations, first.rubrics) == ("first", "finished", 30, ("words@1.0.0",))
     assert [(verdict, role) for verdict, role, _ in first.mix] == [("pass", "good"), ("fail", "bad")]
@@ -124,14 +124,14 @@ def test_a_run_that_another_process_is_at_work_in_is_marked(runs: Path) -> None:
     manifest = folder / "run.json"
     manifest.write_text(manifest.read_text().replace('"finished"', '"was_finished"'))
     with locked(folder):
-        assert Listings().of(runs)[0].state == "running"
-    assert Listings().of(runs)[0].state == "stopped"
+        assert RunListings().of(runs)[0].state == "running"
+    assert RunListings().of(runs)[0].state == "interrupted"
 
 
 def test_runs_are_narrowed_down_by_rubric_and_words(runs: Path, tmp_path: Path) -> None:
     made(runs, "by rules", 4)
     made(runs, "by a judge", 4, (script(tmp_path / "ann.jsonl", 4),))
-    lines = Listings().of(runs)
+    lines = RunListings().of(runs)
     assert [line.name for line in narrowed(lines, "", "tone")] == ["by a judge"]
     assert [line.name for line in narrowed(lines, "Scripted:ANN", None)] == ["by a judge"]
     assert narrowed(lines, "words@", "tone") == []
@@ -247,7 +247,7 @@ def test_a_trend_is_drawn_with_its_commits() -> None:
 
 
 def test_a_run_that_was_started_here_is_one_that_the_command_goes_on_with(runs: Path, tmp_path: Path) -> None:
-    file, folder, extent = cases(runs / "cases", 60), runs / "mine", Extent("20", limit=15, seed=7)
+    file, folder, extent = cases(runs / "cases", 60), runs / "mine", RunExtent("20", limit=15, seed=7)
     course = conducted(RunJob(folder, rubric(WORDS), file, (), extent))
     assert (course.state, course.done, course.expected) == ("finished", 15, 15)
     started = StoredRun.open(folder).manifest
@@ -277,7 +277,7 @@ def test_a_judge_is_asked_anew_for_every_repeat(runs: Path, tmp_path: Path) -> N
     judge = script(tmp_path / "ann.jsonl", 4)
     lines = (tmp_path / "ann.jsonl").read_text()
     (tmp_path / "ann.jsonl").write_text(lines * 3)
-    course = conducted(RunJob(runs / "often", rubric(TONE), cases(runs / "cases", 4), (judge,), Extent("50%", 2, 3)))
+    course = conducted(RunJob(runs / "often", rubric(TONE), cases(runs / "cases", 4), (judge,), RunExtent("50%", 2, 3)))
     assert (course.state, course.expected) == ("finished", 6)
     rows = list(StoredRun.open(runs / "often").rows())
     assert sorted(row.repeat for row in rows) == sorted([0, 1, 2] * (len(rows) // 3))
@@ -296,11 +296,11 @@ def test_an_extent_that_cannot_be_meant_is_refused(wish: tuple[str, object, obje
 
 
 def test_how_much_will_be_judged_is_told_beforehand() -> None:
-    assert Extent().said(1200) == "1,200 cases: 1,200 evaluations."
-    assert Extent("5%").said(1000) == "About 50 of 1,000 cases: about 50 evaluations."
-    assert Extent("50", 10, 2).said(1000) == "10 of 1,000 cases, 2 times each: 20 evaluations."
-    assert Extent("50").said(20) == "20 cases: 20 evaluations."
-    assert Extent("50").said(None) == ""
+    assert RunExtent().said(1200) == "1,200 cases: 1,200 evaluations."
+    assert RunExtent("5%").said(1000) == "About 50 of 1,000 cases: about 50 evaluations."
+    assert RunExtent("50", 10, 2).said(1000) == "10 of 1,000 cases, 2 times each: 20 evaluations."
+    assert RunExtent("50").said(20) == "20 cases: 20 evaluations."
+    assert RunExtent("50").said(None) == ""
 
 
 def test_a_run_tells_broken_lines_and_keeps_the_others(runs: Path) -> None:
@@ -349,7 +349,7 @@ def test_a_stopped_run_goes_on_where_it_stopped(runs: Path) -> None:
     assert course.done < 4000
     stored = StoredRun.open(runs / "long")
     assert stored.manifest is not None
-    assert Listings().of(runs)[0].state == "stopped"
+    assert RunListings().of(runs)[0].state == "stopped"
     orders = job_of(stored.path, stored.manifest, runs / "cases")
     assert orders is not None
     assert ended(conductor.start(orders)).state == "finished"
@@ -450,7 +450,7 @@ def test_a_run_is_recognised_by_its_folder_and_its_manifest(runs: Path) -> None:
     work, path = workplace(runs), made(runs, "monday")
     key = work.key("monday")
     assert (key.name, len(key.id)) == ("monday", 12)
-    assert [line.id for line in work.lines()] == [key.id]
+    assert [line.id for line in RunListings().of(runs)] == [key.id]
     shutil.copytree(path, runs / "copy")
     assert (work.key("copy").name, work.key("copy").id) == ("copy", key.id)
     (path / "run.json").write_text("{")

@@ -22,9 +22,9 @@ from rubrica.report.figures import count_of, figure, people_around, signed
 from rubrica.runs.files.case_source import STDIN, lines_of
 
 from .broken_lines import BrokenLines
-from .figures_table import FiguresTable
+from .figures_table import figures_table
 from .levelling import Levelling, axes_of, judge_again, levelled_votes
-from .options import AsJson, ForceOutput, Output, StoredArgument
+from .options import AsJson, ForceOutput, Output, StoredArgument, rubric_option
 from .output_files import STDOUT, json_lines, refuse_same
 from .screen import echo_json, note, out, safe
 from .sources import rubric_of
@@ -37,12 +37,7 @@ Level = Annotated[
 ]
 RubricName = Annotated[
     str | None,
-    typer.Option(
-        "--rubric",
-        "-r",
-        metavar="NAME|FILE",
-        help="The rubric to judge by again, for --level; calibrated, it tells how reliable each judge is.",
-    ),
+    rubric_option("The rubric to judge by again, for --level; calibrated, it tells how reliable each judge is."),
 ]
 EXAMPLES = """[bold]Examples[/bold]
   rubrica agreement results.jsonl
@@ -111,7 +106,7 @@ def _plain_reliability(known: Reliability) -> dict[str, Any]:
 
 
 def _reliability_table(known: Reliability) -> Table:
-    table = _table(("dimension", "judge"), ("against people: RMSE", "bias", "rank corr.", "people’s lie"))
+    table = figures_table(("dimension", "judge"), ("against people: RMSE", "bias", "rank corr.", "people’s lie"))
     for axis, judges in known.items():
         shown = safe(axis)
         for judge, own in judges.items():
@@ -242,7 +237,7 @@ def _page(
 
 
 def _by_dimension(found: Mapping[str, AxisAgreement]) -> Table:
-    table = _table(("dimension",), ("evaluations", "alpha", "spread"))
+    table = figures_table(("dimension",), ("evaluations", "alpha", "spread"))
     for key, own in found.items():
         alpha = (
             Text("—", "dim")
@@ -255,7 +250,7 @@ def _by_dimension(found: Mapping[str, AxisAgreement]) -> Table:
 
 
 def _by_judge(poll: VoteCounts) -> Table:
-    table = _table(("dimension", "judge"), ("mean", "offset", "scores", "missing"))
+    table = figures_table(("dimension", "judge"), ("mean", "offset", "scores", "missing"))
     for key, judges in poll.records.items():
         shown = safe(_short(key, poll.records))
         for judge, record in judges.items():
@@ -264,15 +259,6 @@ def _by_judge(poll: VoteCounts) -> Table:
             mean = figure(None if record.mean is None else round(record.mean, 2))
             table.add_row(shown, safe(judge), mean, offset, f"{record.given:,}", missing)
             shown = ""
-    return table
-
-
-def _table(words: Iterable[str], numbers: Iterable[str]) -> Table:
-    table = FiguresTable()
-    for name in words:
-        table.add_column(name, overflow="fold")
-    for name in numbers:
-        table.add_column(name, justify="right", no_wrap=True)
     return table
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from rich.console import Group, RenderableType
@@ -31,7 +31,7 @@ from rubrica.council.result import CouncilResult, name_of
 from rubrica.council.review import AnswerReview
 from rubrica.report.figures import count_of, dollars, duration, figure, signed
 
-from .figures_table import FiguresTable
+from .figures_table import figures_table
 from .screen import err, safe, short
 from .verdict_style import bar, share_style
 
@@ -123,7 +123,7 @@ def session_page(result: CouncilResult) -> RenderableType:
 
 
 def _ranking(result: CouncilResult) -> Table:
-    table = _table(("", "answer", "model"), (_valued(result), "", *(["whole"] if result.holistic else [])))
+    table = figures_table(("", "answer", "model"), (_valued(result), "", *(["whole"] if result.holistic else [])))
     tied = {label for group in result.ranking.ties for label in group}
     whole = {one.label: one.value for one in result.holistic.standings} if result.holistic else {}
     for standing in result.ranking.standings:
@@ -143,7 +143,7 @@ def _ranking(result: CouncilResult) -> Table:
 
 def _means(result: CouncilResult) -> Table:
     """What reviewers gave each dimension on average."""
-    table = _table(("",), result.tops)
+    table = figures_table(("",), result.tops)
     for label, evaluation in result.evaluations.items():
         means = [figure(None if one.value is None else round(one.value, 1)) for one in evaluation.dimensions.values()]
         table.add_row(label, *means)
@@ -157,7 +157,7 @@ def _valued(result: CouncilResult) -> str:
 def _matrix(result: CouncilResult) -> RenderableType:
     """Reviewers by row, answers by column; a mark stands where a score is not by the rubric."""
     labels = list(result.labels)
-    table = _table(("reviewer",), labels)
+    table = figures_table(("reviewer",), labels)
     cells: dict[str, dict[str, AnswerReview]] = {}
     for opinion in result.opinions:
         cells.setdefault(opinion.reviewer, {})[opinion.label] = opinion
@@ -227,7 +227,7 @@ def audit_page(found: Audit) -> RenderableType:
 
 
 def _contrasts(found: Audit) -> Table:
-    table = _table(("",), ("rubric", "whole", "better by", "sessions", "p"))
+    table = figures_table(("",), ("rubric", "whole", "better by", "sessions", "p"))
     rows: Mapping[str, ScoringContrast] = {
         "variance between reviewers, score": found.agreement,
         "variance between reviewers, mean of dimensions": found.dimensions,
@@ -241,14 +241,14 @@ def _contrasts(found: Audit) -> Table:
 
 
 def _variances(found: Audit) -> Table:
-    table = _table(("dimension",), ("variance", "sessions"))
+    table = figures_table(("dimension",), ("variance", "sessions"))
     for name, own in found.variance.items():
         table.add_row(safe(name), _rounded(own.value), f"{own.sessions}")
     return table
 
 
 def _trends(found: Audit) -> Table:
-    table = _table(("",), ("points per doubling", "correlation", "sessions", "p"))
+    table = figures_table(("",), ("points per doubling", "correlation", "sessions", "p"))
     rows: Mapping[str, LengthTrend] = {"conciseness": found.conciseness, "score": found.score}
     for name, own in rows.items():
         gain = "—" if own.gain is None else signed(round(own.gain, 3))
@@ -257,7 +257,7 @@ def _trends(found: Audit) -> Table:
 
 
 def _biases(found: Audit) -> Table:
-    table = _table(("reviewer", "bias"), ("effect", "sessions", "p"))
+    table = figures_table(("reviewer", "bias"), ("effect", "sessions", "p"))
     shown = ""
     for bias in found.biases:
         effect = "—" if bias.effect is None else signed(round(bias.effect, 3))
@@ -282,12 +282,3 @@ def _p(p: float | None) -> Text:
 
 def _rounded(value: float | None) -> str:
     return figure(None if value is None else round(value, 3))
-
-
-def _table(words: Iterable[str], numbers: Iterable[str]) -> Table:
-    table = FiguresTable()
-    for name in words:
-        table.add_column(name, overflow="fold")
-    for name in numbers:
-        table.add_column(safe(name), justify="right", no_wrap=True)
-    return table

@@ -18,7 +18,7 @@ from rubrica.runs.stored import StoredRun
 
 from .broken_lines import BrokenLines
 from .explanation import explanation
-from .options import HOW, WHAT, AsJson, ContextPairs, Prompt, Response, SettingPairs
+from .options import HOW, WHAT, AsJson, ContextPairs, Prompt, Response, SettingPairs, rubric_option
 from .screen import out
 from .sources import context_of, gives_text, rubric_of, settings_of, single_context
 from .stored import WAY_OUT, stored_evaluations
@@ -40,16 +40,7 @@ CaseId = Annotated[
 CaseOption = Annotated[
     str | None, typer.Option("--case", metavar="ID", help="The same, as an option.", rich_help_panel=WHAT)
 ]
-RubricName = Annotated[
-    str | None,
-    typer.Option(
-        "--rubric",
-        "-r",
-        metavar="NAME|FILE",
-        help="With --response: judge it now, then explain.",
-        rich_help_panel=HOW,
-    ),
-]
+RubricName = Annotated[str | None, rubric_option("With --response: judge it now, then explain.", HOW)]
 
 EXAMPLES = """[bold]Examples[/bold]
   rubrica explain results.jsonl

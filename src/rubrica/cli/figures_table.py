@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.measure import Measurement
 from rich.table import Column, Table
 from rich.text import Text
+
+from .screen import safe
 
 NARROWEST_TEXT = 8
 """Characters that a column of texts keeps; below that, rows are stacked."""
@@ -110,6 +112,16 @@ class FiguresTable(Table):
                     header = str(column.header) if self.show_header else ""
                     parts.append(Text.assemble((f"{header} ", "dim"), text) if header else text)
             yield Text("  ").join(parts)
+
+
+def figures_table(words: Iterable[str], numbers: Iterable[str]) -> FiguresTable:
+    """An empty table with columns of words to the left, which wrap, and of numbers to the right."""
+    table = FiguresTable()
+    for name in words:
+        table.add_column(safe(name), overflow="fold")
+    for name in numbers:
+        table.add_column(safe(name), justify="right", no_wrap=True)
+    return table
 
 
 def _text(cell: object) -> Text:

@@ -21,7 +21,7 @@ from rubrica.runs.request import JudgeSettings
 from rubrica.runs.rubrics import all_labels
 
 from .figures_table import FiguresTable
-from .options import HOW, MODELS, WHAT
+from .options import HOW, MODELS, WHAT, rubric_option
 from .screen import note, safe
 
 if TYPE_CHECKING:
@@ -31,16 +31,7 @@ if TYPE_CHECKING:
 VERDICT_FAILED = 100
 INTERRUPTED = 130
 
-RubricName = Annotated[
-    str | None,
-    typer.Option(
-        "--rubric",
-        "-r",
-        metavar="NAME|FILE",
-        help="A bundled rubric or a file; left out, each case's own.",
-        rich_help_panel=HOW,
-    ),
-]
+RubricName = Annotated[str | None, rubric_option("A bundled rubric or a file; left out, each case's own.", HOW)]
 Limit = Annotated[
     int | None, typer.Option("--limit", min=1, help="Judge only the first N cases.", rich_help_panel=WHAT)
 ]

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 WHAT, HOW, WHERE = "What to judge", "How to judge it", "Where results go"
 MODELS = "Judging with models"
 SERVER = "Judging on a server"
+
+
+def rubric_option(meaning: str, panel: str | None = None) -> Any:
+    """The option that names a rubric; `meaning` is what a command does with it."""
+    return typer.Option("--rubric", "-r", metavar="NAME|FILE", help=meaning, rich_help_panel=panel)
+
 
 RubricArgument = Annotated[str, typer.Argument(metavar="NAME|FILE", help="A bundled rubric or a file.")]
 StoredArgument = Annotated[

@@ -35,7 +35,7 @@ from .judge_options import (
     judge_names,
     open_judging,
 )
-from .options import HOW, WHAT, WHERE, ForceOutput, Prompt
+from .options import HOW, WHAT, WHERE, ForceOutput, Prompt, rubric_option
 from .output_files import atomic_text_file, refuse_same
 from .progress import run_progress
 from .screen import echo_json, out, safe
@@ -55,13 +55,7 @@ Responses = Annotated[
 ]
 RubricName = Annotated[
     str | None,
-    typer.Option(
-        "--rubric",
-        "-r",
-        metavar="NAME|FILE",
-        help="The qualities to compare by, and learned weights of judges; left out, in general.",
-        rich_help_panel=HOW,
-    ),
+    rubric_option("The qualities to compare by, and learned weights of judges; left out, in general.", HOW),
 ]
 Graded = Annotated[
     bool, typer.Option("--graded", help="Ask for a grade from 1 to 7 in place of a choice.", rich_help_panel=HOW)

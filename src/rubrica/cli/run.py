@@ -128,17 +128,17 @@ def run(
             return
         outcome = execute_run(request, screen)
     _conclude(outcome, request.folder)
-    if outcome.whole is not None and outcome.whole.judged and not outcome.counts.failed and chosen == EVERY_CASE:
+    if outcome.tally is not None and outcome.tally.judged and not outcome.counts.failed and chosen == EVERY_CASE:
         add_finished_run(request.folder, baseline)
     refuse_unknown(watched, outcome.rubrics.values())
     if outcome.counts.broken:
         raise typer.Exit(1)
-    if outcome.whole is not None and outcome.whole.count(watched):
+    if outcome.tally is not None and outcome.tally.count(watched):
         raise typer.Exit(VERDICT_FAILED)
 
 
 def _conclude(outcome: RunOutcome, folder: Path) -> None:
     """Tell what a run came to; one that was stopped ends the command."""
     end_if_stopped(outcome)
-    if outcome.whole is not None:
-        tell_end(folder, outcome, outcome.whole)
+    if outcome.tally is not None:
+        tell_end(folder, outcome, outcome.tally)

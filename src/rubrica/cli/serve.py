@@ -148,12 +148,12 @@ def serve(
             refuse_others(listening)
         service = Service.open(settings, jury=jury)
         application = create_app(service)
-        lack = "left out" if no_studio else _attach_studio(application, service, runs, council)
+        lack = "left out" if no_studio else _attach_studio(application, service, council)
         socket_options = {"ws": "none" if lack else "auto", "ws_max_size": LARGEST_MESSAGE}
         served = behind_proxies(application, proxies)
         config = serving_config(served, timeout_graceful_shutdown=GRACE, **socket_options)
-        told = _banner(url_of(host, listening.getsockname()[1]), settings, keyed=keyed, lack=lack)
-        server = AnnouncingServer(config, lambda: out().print(told))
+        banner = _banner(url_of(host, listening.getsockname()[1]), settings, keyed=keyed, lack=lack)
+        server = AnnouncingServer(config, lambda: out().print(banner))
         with suppress(KeyboardInterrupt):
             server.run([listening])
     if not server.started:
@@ -172,7 +172,7 @@ def _check_prices(models: Iterable[str], policy: SpendingPolicy) -> None:
             )
 
 
-def _attach_studio(application: FastAPI, service: Service, runs: Path, models: tuple[str, ...]) -> str:
+def _attach_studio(application: FastAPI, service: Service, models: tuple[str, ...]) -> str:
     """Add the studio's pages; why there are none, where what draws them is not installed."""
     try:
         with requires("studio", "none"):
@@ -180,7 +180,7 @@ def _attach_studio(application: FastAPI, service: Service, runs: Path, models: t
             from rubrica.studio.studio import Studio
     except MissingExtraError as error:
         return str(error)
-    attach(application, Studio(service, application.state.door, runs, models))
+    attach(application, Studio(service, application.state.door, models))
     return ""
 
 

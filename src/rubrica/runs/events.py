@@ -97,7 +97,7 @@ class RunOutcome:
     counts: RunCounts
     rubrics: Mapping[str, Rubric] = field(default_factory=dict)  # those used, by name
     bulk: bool = False
-    whole: RunTally | None = None  # the figures of the whole run, where it is finished
+    tally: RunTally | None = None  # the figures of the whole run, where it is finished
     reason: str = ""  # why no model answered
 
 

@@ -33,7 +33,7 @@ from .events import (
 )
 from .files.case_source import STDIN
 from .files.folder import RunOpening, open_run_folder
-from .files.manifest import Manifest, UsedRubric, read_manifest
+from .files.manifest import Manifest, UsedRubric, mark_ended, read_manifest
 from .finish import finish
 from .judging import open_jury
 from .loop import draw_results, loop_outcome
@@ -74,13 +74,14 @@ def execute_run(
         else:
             outcome = execution.one_by_one(jury.evaluator if jury is not None else None)
         if outcome.ending != "finished":
+            mark_ended(request.folder, "stopped" if outcome.ending == "stopped" else "failed", outcome.reason)
             return outcome
         now = clock()
         made = cases.material.conclude(request.folder, now) if cases.material is not None else ()
-        whole, notes = finish(request.folder, now)
+        tally, notes = finish(request.folder, now)
         for text in (*made, *notes):
             tell(RunNote(text))
-        return replace(outcome, whole=whole)
+        return replace(outcome, tally=tally)
 
 
 def estimate_run(request: RunRequest, tell: Tell = unheard) -> RunEstimate:
@@ -143,10 +144,10 @@ class _Execution:
 
     def _judge_all(self, kept: Run, tally: RunTally, evaluator: Evaluator | None) -> bool:
         """Draw every evaluation through to the disk; False where that was stopped."""
-        cases, told = self.request.cases, _broken(self.tell)
+        cases, report = self.request.cases, _broken(self.tell)
 
         def broken(line: BadLine) -> None:
-            told(line)
+            report(line)
             kept.broken(line)
 
         batch = Batch(self.rubrics, tally, broken, cases.context, evaluator, cases.repeat, kept.done.wanted)

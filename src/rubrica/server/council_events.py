@@ -3,27 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
 from typing import Any
 
 import msgspec
 from fastapi import Response
-from starlette.types import Message, Receive, Scope, Send
+from starlette.types import Receive, Scope, Send
 
 from rubrica.council.events import Concluded, Event, Listener
 from rubrica.council.result import CouncilResult
 
+from .event_stream import KEEP_ALIVE, STILL_THERE, event_block, stream_end, stream_part, stream_start
 from .gateway.presence import ClientPresence
 
-KEEP_ALIVE = 10.0
-"""Seconds without an event after which a comment says that the session goes on."""
-
-HEADERS = [
-    (b"content-type", b"text/event-stream; charset=utf-8"),
-    (b"cache-control", b"no-cache"),
-    (b"x-accel-buffering", b"no"),  # proxies in between shall pass events on as they come
-]
 Session = Callable[[Listener], Awaitable[CouncilResult]]
 Refuse = Callable[[Exception], Response]
 
@@ -51,15 +44,15 @@ class CouncilEvents(Response):
                 async for block in blocks:
                     if not begun:
                         begun = True
-                        await send({"type": "http.response.start", "status": 200, "headers": list(HEADERS)})
-                    await send(_part(block))
+                        await send(stream_start())
+                    await send(stream_part(block))
         except Exception as error:  # noqa: BLE001 - the boundary of a session
             refused = self._refuse(error)
             if not begun:
                 await refused(scope, receive, send)
                 return
-            await send(_part(event_block("error", msgspec.json.decode(refused.body), "last")))
-        await send({"type": "http.response.body", "body": b""})
+            await send(stream_part(event_block("error", msgspec.json.decode(refused.body), "last")))
+        await send(stream_end())
 
 
 async def _blocks(session: Session, keep_alive: float) -> AsyncGenerator[bytes, None]:
@@ -75,7 +68,7 @@ async def _blocks(session: Session, keep_alive: float) -> AsyncGenerator[bytes, 
                 async with asyncio.timeout(keep_alive if number else None):
                     event = await happened.get()
             except TimeoutError:
-                yield b": keep-alive\n\n"
+                yield STILL_THERE
                 continue
             if event is None:
                 break
@@ -91,16 +84,3 @@ async def _blocks(session: Session, keep_alive: float) -> AsyncGenerator[bytes, 
         if not work.done():
             work.cancel()
             await asyncio.wait([work])
-
-
-def event_block(name: str, data: Mapping[str, Any], number: int | str) -> bytes:
-    """One server-sent event. Its id is what a browser that connects again by itself says it has seen.
-
-    >>> event_block("ranked", {"ranking": ["A", "B"]}, 5)
-    b'id: 5\\nevent: ranked\\ndata: {"ranking":["A","B"]}\\n\\n'
-    """
-    return f"id: {number}\nevent: {name}\ndata: ".encode() + msgspec.json.encode(data) + b"\n\n"
-
-
-def _part(body: bytes) -> Message:
-    return {"type": "http.response.body", "body": body, "more_body": True}

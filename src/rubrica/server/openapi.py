@@ -37,6 +37,7 @@ TAGS = [
     {"name": "games", "description": "Rounds of players, judged by the attached rubrics; leaderboards."},
     {"name": "players", "description": "Who plays."},
     {"name": "scores", "description": "What was given, with every point explained."},
+    {"name": "runs", "description": "Many cases judged by one rubric: start, follow, stop, go on."},
     {"name": "reviews", "description": "People score a sample of a run, and the judge is held against them."},
     {"name": "preferences", "description": "Which of several responses is better."},
     {"name": "council", "description": "Several models answer, review each other, and one has the last word."},

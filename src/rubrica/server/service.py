@@ -8,6 +8,8 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from rubrica.store.database import Database
+from rubrica.workspace.preferences import PreferenceService
+from rubrica.workspace.run_service import RunService
 from rubrica.workspace.spending import SpendingLimits
 from rubrica.workspace.work_pool import WorkPool
 
@@ -25,7 +27,7 @@ def utc_now() -> datetime:
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """One running service: its database, plans, judges, clock, council, threads and spending limits."""
+    """One running service: its database, plans, judges, clock, council, threads, spending limits and runs."""
 
     database: Database
     plans: ServicePlans
@@ -35,10 +37,16 @@ class Service:
     council: CouncilService | None = None
     work: WorkPool = field(default_factory=WorkPool)
     spending: SpendingLimits = field(init=False)
+    runs: RunService = field(init=False)
+    preferences: PreferenceService = field(init=False)
 
     def __post_init__(self) -> None:
-        limits = SpendingLimits(self.database, self.clock, self.settings.spending, self.jury)
+        settings = self.settings
+        limits = SpendingLimits(self.database, self.clock, settings.spending, self.jury)
+        runs = RunService(settings.runs, settings.judges, self.database, self.clock, limits, self.jury)
         object.__setattr__(self, "spending", limits)
+        object.__setattr__(self, "runs", runs)
+        object.__setattr__(self, "preferences", PreferenceService(self.database, limits, self.jury))
 
     @classmethod
     def open(

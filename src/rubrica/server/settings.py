@@ -20,5 +20,5 @@ class ServerSettings:
     max_body: int = MAX_BODY  # bytes
     preload: bool = True  # the bundled rubrics
     spending: SpendingPolicy = field(default_factory=SpendingPolicy)
-    runs: Path = Path("runs")  # a folder of run folders, for the rubrics that reviewed runs were judged by
+    runs: Path = Path("runs")  # a folder of run folders: those that are started here, and those that were put there
     council: tuple[str, ...] = ()  # models by name that a council may be asked with; none: there is no council

@@ -29,6 +29,7 @@ class MenuEntry:
 PLACES = (
     MenuEntry("/rubrics", "Rubrics", "rule"),
     MenuEntry("/sandbox", "Sandbox", "science"),
+    MenuEntry("/preferences", "Preferences", "balance"),
     MenuEntry("/runs", "Runs", "stacked_bar_chart"),
     MenuEntry("/reviews", "Review queue", "rate_review"),
     MenuEntry("/market", "Marketplace", "storefront"),

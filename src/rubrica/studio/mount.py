@@ -23,6 +23,7 @@ from .market import list_page as market_list
 from .market import page as listing_page
 from .page_limits import PageLimits, note_connection
 from .parts import UNFORESEEN, error_text, heading
+from .preferences import page as preferences_page
 from .reviews import queue_page as review_queue
 from .rubrics import list_page as rubric_list
 from .rubrics import page as rubric_page
@@ -38,6 +39,7 @@ PAGES: tuple[Callable[[Studio], None], ...] = (
     rubric_page.install,
     versions_page.install,
     sandbox_page.install,
+    preferences_page.install,
     run_list.install,
     review_queue.install,
     market_list.install,

@@ -24,8 +24,12 @@ class Studio:
 
     service: Service
     door: Authenticator
-    runs: Path  # a folder of run folders
     models: tuple[str, ...] = ()  # that a council may be asked with, by name
+
+    @property
+    def runs(self) -> Path:
+        """A folder of run folders."""
+        return self.service.runs.folder
 
     def visitor(self, request: Request) -> Visitor:
         """Whoever opened a page; the sign-in middleware has recognised them."""

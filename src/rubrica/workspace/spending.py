@@ -9,14 +9,14 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
-from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from rubrica.engine.plan import Plan
-from rubrica.errors import RubricaError, SpendingLimitError, StoreError
+from rubrica.errors import SpendingLimitError, StoreError
 from rubrica.llm.budget import Budget, load_price, spending_from
 from rubrica.model.context import Context
 from rubrica.store.database import Database
@@ -106,42 +106,53 @@ class SpendingLimits:
             )
 
     @asynccontextmanager
-    async def paying(self, caller: Caller, quote: Quote, *, batch: bool = False) -> AsyncIterator[None]:
-        """Inside, models may be called for a caller, for no more than was quoted. A batch takes as many as it needs."""
+    async def paying(
+        self, caller: Caller, quote: Quote, *, batch: bool = False, budget: float | None = None
+    ) -> AsyncIterator[None]:
+        """Inside, models may be called for a caller, for no more than was quoted and than their own budget for it, in
+        US dollars. A batch takes as many calls as it needs."""
         if not batch:
             self.check_calls(quote.calls)
         accounts = self._accounts(caller)
-        limited = any(account.usd_per_day is not None for account in accounts)
+        limited = budget is not None or any(account.usd_per_day is not None for account in accounts)
         if quote.usd is None and limited:
             raise SpendingLimitError(
                 f"this takes {quote}, so a spending limit cannot be kept (name models whose price is known to "
-                "rubrica serve, or use a key and a server without --usd-per-day)"
+                "rubrica serve, or leave out the budget and use a key and a server without --usd-per-day)"
             )
         if quote.usd == 0.0:
             yield
             return
-        budget = Budget(quote.usd if limited and quote.usd is not None else math.inf, load_price("spending"))
-        reservation = await self._database.write(reserve_spending, accounts, quote.usd or 0.0, self._clock())
+        most = quote.usd if quote.usd is None or budget is None else min(quote.usd, budget)
+        paid_from = Budget(most if limited and most is not None else math.inf, load_price("spending"))
+        reservation = await self._database.write(reserve_spending, accounts, most or 0.0, self._clock())
         renewing = asyncio.get_running_loop().create_task(self._renew(reservation))
         try:
-            with spending_from(budget):
+            with spending_from(paid_from):
                 yield
         finally:
             renewing.cancel()
-            await self._finish(self._settle(reservation, budget))
+            await self._finish(self._settle(reservation, paid_from))
 
-    async def begin(self, caller: Caller, quote: Quote, start: Callable[[], T], running: Callable[[T], bool]) -> T:
+    async def begin(
+        self,
+        caller: Caller,
+        quote: Quote,
+        start: Callable[[], Awaitable[T]],
+        running: Callable[[T], bool],
+        budget: float | None = None,
+    ) -> T:
         """Start a batch that goes on by itself, and hold what is reserved for it for as long as it is running."""
         begun: asyncio.Future[T] = asyncio.get_running_loop().create_future()
 
         async def held() -> None:
             try:
-                async with self.paying(caller, quote, batch=True):
-                    work = start()
+                async with self.paying(caller, quote, batch=True, budget=budget):
+                    work = await start()
                     begun.set_result(work)
                     while running(work):
                         await asyncio.sleep(WATCHED)
-            except (RubricaError, OSError) as error:
+            except Exception as error:  # whoever waits for the start is told
                 if begun.done():
                     raise
                 begun.set_exception(error)

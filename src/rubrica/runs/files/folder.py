@@ -19,6 +19,8 @@ from .manifest import MANIFEST, Manifest, read_manifest
 LOCK, EARLIER = ".lock", "earlier"
 EVALUATIONS, COLUMNS, ERRORS = "evaluations.jsonl", "evaluations.parquet", "errors.jsonl"
 SUMMARY, PAGE, TABLES = "summary.json", "report.html", "tables.json"
+A_LOOK = 0.2
+"""Seconds: somebody who only looks whether a folder is in use has let go of it after so long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +38,7 @@ def locked(folder: Path) -> Iterator[None]:
     """The folder, made if need be, for this process alone. The system ends the claim when the process ends."""
     try:
         make_private_folder(folder)
-        held = hold_lock(folder / LOCK)
+        held = hold_lock(folder / LOCK, A_LOOK)
     except FileExistsError:
         raise RubricaError(f"{folder} is a file; name a folder for the run") from None
     except OSError as error:

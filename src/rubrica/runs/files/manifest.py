@@ -48,7 +48,9 @@ class Manifest(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     id: str
     kind: Literal["judged", "bulk"] = "judged"  # bulk: figures were stored, records are made again on demand
     started: str  # ISO 8601
-    finished: str | None = None  # None: under way, or stopped before its end
+    finished: str | None = None  # None: under way, or ended before its end
+    ending: Literal["stopped", "failed"] | None = None  # of one that is not finished; None: under way, or interrupted
+    reason: str = ""  # why it failed
     rubrics: tuple[UsedRubric, ...] = ()
     judges: tuple[str, ...] = ()
     terms: Mapping[str, Any] = {}  # rubric, judges, repeats, seed, context …
@@ -123,6 +125,13 @@ def read_manifest(folder: Path) -> Manifest | None:
     return manifest
 
 
+def mark_ended(folder: Path, ending: Literal["stopped", "failed"], reason: str = "") -> None:
+    """Write down how a run ended before its end. One that just ends, with its process, is known by the lack of it."""
+    manifest = read_manifest(folder)
+    if manifest is not None and manifest.finished is None:
+        msgspec.structs.replace(manifest, ending=ending, reason=reason).write(folder)
+
+
 def commit_of(folder: Path) -> str | None:
     """The git commit a folder is at, with a ``+`` where files differ from it; None outside of git."""
     git = shutil.which("git")
@@ -140,10 +149,10 @@ def commit_of(folder: Path) -> str | None:
         "--dirty=+",
     ]
     try:
-        told = subprocess.run(asked, capture_output=True, timeout=10, check=True, text=True)  # noqa: S603 - no shell
+        described = subprocess.run(asked, capture_output=True, timeout=10, check=True, text=True)  # noqa: S603 - no shell
     except (OSError, subprocess.SubprocessError):
         return None
-    return told.stdout.strip() or None
+    return described.stdout.strip() or None
 
 
 def _format_value(value: Any) -> str:

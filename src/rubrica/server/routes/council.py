@@ -17,6 +17,7 @@ from rubrica.council.settings import Scoring, TierName
 from rubrica.server.council_events import CouncilEvents
 from rubrica.server.council_service import CouncilRequest, CouncilService, CouncilUnavailableError
 from rubrica.server.depends import Serving, Signed
+from rubrica.server.event_stream import EVENTS
 from rubrica.server.gateway.presence import ClientPresence
 from rubrica.server.idempotency import write_once
 from rubrica.server.problems import refusal, refusal_of
@@ -28,7 +29,6 @@ from rubrica.workspace.access import Caller, check_action
 
 NO_COUNCIL = "this server has no models for a council (start it with `rubrica serve --model A --model B`)"
 AGAIN = {"Retry-After": "30"}
-EVENTS = "text/event-stream"
 GONE = 499
 EXAMPLE = {"question": "Why is the sky blue?", "tier": "quick"}
 STREAM: dict[str, Any] = {"schema": {"type": "string"}, "example": 'event: answered\ndata: {"model": "local:"}\n\n'}
@@ -139,10 +139,10 @@ def _refused(scope: Mapping[str, Any], error: Exception) -> Response:
         return refusal(scope, 503, str(error), headers=AGAIN)
     if not isinstance(error, QuorumError):
         return refusal_of(scope, error)
-    told = refusal(scope, 503, str(error), kind="quorum", headers=AGAIN)
+    refused = refusal(scope, 503, str(error), kind="quorum", headers=AGAIN)
     dropped = [{"model": one.model, "stage": one.stage, "reason": one.reason} for one in error.dropped]
-    body = {**msgspec.json.decode(told.body), "dropped": dropped}
-    return Response(msgspec.json.encode(body), told.status_code, AGAIN, told.media_type)
+    body = {**msgspec.json.decode(refused.body), "dropped": dropped}
+    return Response(msgspec.json.encode(body), refused.status_code, AGAIN, refused.media_type)
 
 
 def _unchanged(_: Any, plain: dict[str, Any]) -> dict[str, Any]:

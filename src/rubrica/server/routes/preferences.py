@@ -8,19 +8,12 @@ from fastapi import APIRouter, Response
 from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 
-from rubrica.errors import InputError
 from rubrica.model.evaluation import Unscored
-from rubrica.model.rubric import Rubric
-from rubrica.runs.compared_responses import named
 from rubrica.server.depends import Serving, Signed
 from rubrica.server.request_bodies import JsonRoute
 from rubrica.server.responses import RouteAnswer, render
-from rubrica.server.service import Service
-from rubrica.workspace import catalogue
-from rubrica.workspace.access import Caller, check_action
-from rubrica.workspace.draft import rubric_of
+from rubrica.workspace.preferences import NoJudgeError, PreferenceRequest
 
-NO_JUDGE = "this server has no judge to compare responses (start it with `rubrica serve --judge MODEL`)"
 EXAMPLE = {"prompt": "When did the tower open?", "responses": {"short": "In 1889.", "vague": "Long ago."}}
 
 router = APIRouter(prefix="/api/preferences", route_class=JsonRoute, tags=["preferences"])
@@ -67,26 +60,12 @@ class PreferenceShown(BaseModel):
 )
 async def compare(body: ComparisonBody, caller: Signed, service: Serving) -> Response:
     """Players. Every judge of the server is asked twice, with the responses in either order. Nothing is stored."""
-    check_action(caller, "asking a judge")
     try:
-        responses = named(body.responses)
-    except ValueError as error:
-        raise InputError(f"responses: {error}") from None
-    if body.graded and len(responses) != 2:
-        raise InputError("graded: a grade from 1 to 7 compares two responses; leave it out for more")
-    rubric = await _rubric(service, caller, body.evaluation)
-    if service.jury is None:
-        raise HTTPException(503, NO_JUDGE)
-    quote = await service.jury.quote_rank(body.prompt, responses, rubric, graded=body.graded)
-    async with service.spending.paying(caller, quote):
-        found = await service.jury.rank(body.prompt, responses, rubric, graded=body.graded)
+        found = await service.preferences.compare(
+            caller, PreferenceRequest(body.prompt, body.responses, body.evaluation, body.graded)
+        )
+    except NoJudgeError as error:
+        raise HTTPException(503, str(error)) from None
     if isinstance(found, Unscored):
         return render(RouteAnswer(PreferenceShown(choice=None, reason=found.reason, unscored=found.reason)))
     return render(RouteAnswer(PreferenceShown.model_validate(found.plain)))
-
-
-async def _rubric(service: Service, caller: Caller, reference: str | None) -> Rubric | None:
-    if reference is None:
-        return None
-    entry = await service.database.read(catalogue.entry, caller, reference)
-    return rubric_of(entry.version.definition)

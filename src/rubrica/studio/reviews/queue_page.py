@@ -14,7 +14,6 @@ from rubrica.store.review_queue import ItemSummary, Pile, QueueCounts, QueueCurs
 from rubrica.studio.frame import frame, page
 from rubrica.studio.html_tables import Cell, link, table
 from rubrica.studio.parts import card, drawing, empty, error_label, error_text, heading, show_error
-from rubrica.studio.runs.jobs import RunJobs
 from rubrica.studio.runs.paths import run_link
 from rubrica.studio.runs.workspace import RunsWorkspace
 from rubrica.studio.studio import Studio, Visitor
@@ -49,7 +48,7 @@ MOST_KNOWN = 100
 
 def install(studio: Studio) -> None:
     """Add the pages of the review queue."""
-    work = RunsWorkspace(studio.runs, RunJobs(studio.service.clock))
+    work = RunsWorkspace(studio.runs, studio.service.runs.jobs)
     known: Known = {}
 
     @page("/reviews")

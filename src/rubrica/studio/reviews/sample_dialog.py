@@ -59,7 +59,7 @@ class SampleDialog:
         """Show it, with the runs that there are now."""
         self.fault.set_visibility(False)
         try:
-            lines = await changeable_lines(self.visitor, self.work)
+            lines = await changeable_lines(self.visitor)
         except RubricaError as error:
             self._say(error_text(error))
             lines = []

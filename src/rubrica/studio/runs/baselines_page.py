@@ -53,7 +53,7 @@ def install(studio: Studio, work: RunsWorkspace) -> None:
                 pass
             try:
                 entries = await permitted_entries(visitor, work)
-                ids = {line.id: line.name for line in await permitted_lines(visitor, work) if line.id}
+                ids = {line.id: line.name for line in await permitted_lines(visitor) if line.id}
             except RubricaError as error:
                 error_label(error)
                 return

@@ -62,7 +62,7 @@ class ComparePage:
 
     async def draw(self) -> None:
         try:
-            lines = await permitted_lines(self.visitor, self.work)
+            lines = await permitted_lines(self.visitor)
         except RubricaError as error:
             error_label(error)
             return

@@ -6,7 +6,7 @@ from nicegui import ui
 
 from rubrica.errors import InputError
 from rubrica.studio.parts import error_text
-from rubrica.studio.runs.extent import EVERYTHING, MOST_REPEATS, Extent, read_extent
+from rubrica.workspace.run_extent import EVERYTHING, MOST_REPEATS, RunExtent, read_extent
 
 TITLE = "How many cases, and how often"
 ALL = "all of them, once each"
@@ -33,7 +33,7 @@ class ExtentFields:
         self._told = ui.label("").classes("quiet").props('aria-live="polite"')
         self.offer_repeats(asks)
 
-    def read(self) -> Extent:
+    def read(self) -> RunExtent:
         """What the fields say; an InputError where that cannot be meant."""
         repeat = self.repeat.value if self._asks else 1
         return read_extent(self.sample.value or "", self.limit.value, repeat, self.seed.value)
@@ -60,10 +60,10 @@ class ExtentFields:
         self._fold.props["caption"] = ALL if extent == EVERYTHING else _short(extent)
 
 
-def _short(extent: Extent) -> str:
+def _short(extent: RunExtent) -> str:
     """An extent in a few words.
 
-    >>> _short(Extent("5%", 10, 3))
+    >>> _short(RunExtent("5%", 10, 3))
     'a sample of 5%, only the first 10, 3 times each'
     """
     parts = [f"a sample of {extent.sample}"] if extent.sample else []

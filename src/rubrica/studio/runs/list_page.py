@@ -14,12 +14,11 @@ from rubrica.studio.moments import moment
 from rubrica.studio.offset_pager import OffsetPager
 from rubrica.studio.parts import card, drawing, empty, error_label, heading
 from rubrica.studio.runs.drawings import stack
-from rubrica.studio.runs.jobs import RunJobs
-from rubrica.studio.runs.listing import RunLine, narrowed
 from rubrica.studio.runs.paths import run_link
 from rubrica.studio.runs.permissions import permitted_lines
 from rubrica.studio.runs.workspace import RunsWorkspace
 from rubrica.studio.studio import Studio, Visitor
+from rubrica.workspace.run_listing import RunLine, narrowed
 
 from . import baselines_page, case_page, compare_page
 from . import page as run
@@ -32,12 +31,17 @@ HEAD = (
     ("Run", ""), ("Rubric", ""), ("Judged by", ""), ("Verdicts", "mix"),
     ("Mean", NUMBER), ("Evaluations", NUMBER), ("Cost", NUMBER),
 )  # fmt: skip
-STATES: dict[str, Cell] = {"running": badge("running", "inconclusive", "…"), "stopped": badge("stopped", "middle", "‖")}
+STATES: dict[str, Cell] = {
+    "running": badge("running", "inconclusive", "…"),
+    "stopped": badge("stopped", "middle", "‖"),
+    "interrupted": badge("interrupted", "middle", "‖"),
+    "failed": badge("failed", "bad", "✗"),
+}
 
 
 def install(studio: Studio) -> None:
     """Add the pages of runs."""
-    work = RunsWorkspace(studio.runs, RunJobs(studio.service.clock))
+    work = RunsWorkspace(studio.runs, studio.service.runs.jobs)
 
     @page("/runs")
     async def runs(request: Request, q: str = "", rubric: str = "") -> None:
@@ -71,7 +75,7 @@ class RunsPage:
                 start = StartDialog(self.visitor, self.work)
                 ui.button("Start a run", icon="play_arrow", on_click=start.open).props("unelevated")
         try:
-            self.lines = await permitted_lines(self.visitor, self.work)
+            self.lines = await permitted_lines(self.visitor)
         except RubricaError as error:
             error_label(error)
             return
@@ -113,7 +117,7 @@ class RunsPage:
         await self._show()
 
     async def _again(self) -> None:
-        self.lines = await permitted_lines(self.visitor, self.work)
+        self.lines = await permitted_lines(self.visitor)
         await self._show()
 
     async def _show(self) -> None:

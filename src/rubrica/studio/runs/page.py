@@ -24,11 +24,11 @@ from rubrica.studio.parts import card, drawing, empty, error_label, heading, not
 from rubrica.studio.runs.columns import MOST_ROWS
 from rubrica.studio.runs.filters import filter_from_query, query_from_filter
 from rubrica.studio.runs.index import EvaluationFilter, EvaluationLine, RunIndex
-from rubrica.studio.runs.listing import is_running
 from rubrica.studio.runs.paths import case_link, compare_link, run_link
 from rubrica.studio.runs.permissions import check_changeable, check_readable, may_change
 from rubrica.studio.runs.workspace import RunsWorkspace
 from rubrica.studio.studio import Studio, Visitor
+from rubrica.workspace.run_listing import is_running
 
 from .figures import facts_of, failed_card, failures_of, more_card, part_card
 from .progress import progress_card
@@ -78,8 +78,10 @@ class RunPage:
         with actions:
             self._actions(run)
         manifest = run.manifest
-        running = manifest is not None and manifest.finished is None and is_running(run.path)
+        running = False
         if manifest is not None and manifest.finished is None:
+            own = self.work.run_jobs.run_progress(self.name)
+            running = (own is not None and own.state == "running") or is_running(run.path)
             progress_card(self.visitor, self.work, self.name, may_change=self.may_change)
         self.body = ui.element("div").classes("stacked-cards")
         if running:

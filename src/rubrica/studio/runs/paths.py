@@ -1,4 +1,4 @@
-"""Where new runs and baselines go, and the addresses of the pages of runs."""
+"""Where baselines are kept, and the addresses of the pages of runs."""
 
 from __future__ import annotations
 
@@ -7,38 +7,8 @@ from pathlib import Path
 from types import MappingProxyType
 from urllib.parse import quote, urlencode
 
-from rubrica.errors import InputError
-from rubrica.workspace.run_folders import OWN_PAGES
-
-LONGEST_NAME = 100
 BASELINES = Path(".rubrica/baselines.json")
 NOTHING: Mapping[str, object] = MappingProxyType({})
-_FORBIDDEN = frozenset('/\\:*?"<>|#%')
-
-
-def new_run_path(runs: Path, name: str) -> Path:
-    """The folder of a run to be made; an error says why a name cannot be one.
-
-    >>> new_run_path(Path("runs"), "  monday ").name
-    'monday'
-    >>> new_run_path(Path("runs"), "../monday")
-    Traceback (most recent call last):
-        ...
-    rubrica.errors.InputError: a run's name has no '/' in it
-    """
-    name = name.strip()
-    if not name:
-        raise InputError("give the run a name, such as monday")
-    if len(name.encode()) > LONGEST_NAME:
-        raise InputError(f"a run's name has at most {LONGEST_NAME} letters")
-    if wrong := next((char for char in name if char in _FORBIDDEN or not char.isprintable()), None):
-        raise InputError(f"a run's name has no {wrong!r} in it")
-    if name.startswith(".") or name in OWN_PAGES:
-        raise InputError(f"a run cannot be called {name!r}; choose another name")
-    path = runs / name
-    if path.exists() or path.is_symlink():
-        raise InputError(f"there is a run called {name!r} already; choose another name")
-    return path
 
 
 def baselines_file(runs: Path) -> Path:

@@ -12,24 +12,21 @@ from rubrica.workspace.run_access import (
     changeable_names,
     read_run,
     read_runs,
-    readable_names,
     readable_rows,
 )
+from rubrica.workspace.run_listing import RunLine
 
-from .listing import RunLine
 from .workspace import RunsWorkspace
 
 
-async def permitted_lines(visitor: Visitor, work: RunsWorkspace) -> list[RunLine]:
+async def permitted_lines(visitor: Visitor) -> list[RunLine]:
     """The runs that a visitor may see, the latest first. Folders that cannot be read are for admins."""
-    lines = await asyncio.to_thread(work.lines)
-    names = await visitor.read(readable_names, [RunKey(line.name, line.id) for line in lines])
-    return [line for line in lines if line.name in names]
+    return await visitor.service.runs.lines(await visitor.still_here())
 
 
-async def changeable_lines(visitor: Visitor, work: RunsWorkspace) -> list[RunLine]:
+async def changeable_lines(visitor: Visitor) -> list[RunLine]:
     """The runs that a visitor may change, the latest first."""
-    lines = await asyncio.to_thread(work.lines)
+    lines = await permitted_lines(visitor)
     names = await visitor.read(changeable_names, [RunKey(line.name, line.id) for line in lines])
     return [line for line in lines if line.name in names]
 

@@ -6,18 +6,15 @@ import asyncio
 
 from nicegui import ui
 
-from rubrica.errors import ConflictError
 from rubrica.report.figures import count_of
 from rubrica.runs.files.manifest import read_manifest
 from rubrica.studio.parts import card, notifying_errors
-from rubrica.studio.runs.case_files import folder_of
-from rubrica.studio.runs.jobs import RunProgress, job_of
-from rubrica.studio.runs.listing import done_so_far, is_running
-from rubrica.studio.runs.paid_start import start_run
 from rubrica.studio.runs.paths import run_link
-from rubrica.studio.runs.permissions import check_changeable
 from rubrica.studio.runs.workspace import RunsWorkspace
 from rubrica.studio.studio import Visitor
+from rubrica.workspace.case_files import folder_of
+from rubrica.workspace.run_jobs import RunProgress, job_of
+from rubrica.workspace.run_listing import done_so_far, is_running
 
 EVERY = 0.5
 EVERY_ELSEWHERE = 3.0
@@ -45,7 +42,7 @@ class _OwnRun:
         with card("Under way", "this page can be left; the run goes on"):
             self.bar = ui.linear_progress(0, show_value=False, size="8px").props('rounded aria-label="Progress"')
             with ui.element("div").classes("row"):
-                self.told = ui.label("").props('aria-live="polite"')
+                self.label = ui.label("").props('aria-live="polite"')
                 ui.element("span").classes("grow")
                 if may_change:
                     ui.button("Stop", icon="stop", on_click=self._stop).props("flat").classes("calm")
@@ -57,20 +54,19 @@ class _OwnRun:
         self.bar.set_value(run_progress.share or 0)
         of = f" of {run_progress.expected:,}" if run_progress.expected is not None else ""
         broken = f", {count_of(run_progress.broken, 'broken line')}" if run_progress.broken else ""
-        self.told.set_text(f"{run_progress.done:,}{of} judged{broken}")
+        self.label.set_text(f"{run_progress.done:,}{of} judged{broken}")
         if run_progress.state != "running":
             self.timer.deactivate()
             ui.navigate.to(run_link(self.name))
 
     async def _stop(self) -> None:
         with notifying_errors():
-            await check_changeable(self.visitor, self.work, self.name, "stopping a run")
-            self.run_progress.stopping.set()
+            await self.visitor.service.runs.cancel(await self.visitor.still_here(), self.name)
 
 
 def _elsewhere(work: RunsWorkspace, name: str) -> None:
     with card("Under way", "in another process"):
-        told = ui.label("").props('aria-live="polite"')
+        label = ui.label("").props('aria-live="polite"')
 
         async def look() -> None:
             if not is_running(work.runs / name):
@@ -78,18 +74,18 @@ def _elsewhere(work: RunsWorkspace, name: str) -> None:
                 ui.navigate.to(run_link(name))
                 return
             done = await asyncio.to_thread(done_so_far, work.runs / name)
-            told.set_text(f"{count_of(done, 'evaluation')} so far")
+            label.set_text(f"{count_of(done, 'evaluation')} so far")
 
         timer = ui.timer(EVERY_ELSEWHERE, look)
 
 
 def _stopped(visitor: Visitor, work: RunsWorkspace, name: str, *, may_change: bool) -> None:
-    run_progress = work.run_jobs.run_progress(name)
-    with card("Stopped before its end"):
-        if run_progress is not None and run_progress.error:
-            ui.label(run_progress.error).classes("fault").props('role="alert"')
-        folder = work.runs / name
-        manifest = read_manifest(folder)
+    folder = work.runs / name
+    manifest = read_manifest(folder)
+    ending = None if manifest is None else manifest.ending
+    with card(f"{(ending or 'interrupted').capitalize()} before its end"):
+        if manifest is not None and manifest.reason:
+            ui.label(manifest.reason).classes("fault").props('role="alert"')
         job = None if manifest is None else job_of(folder, manifest, folder_of(work.runs))
         if job is None:
             ui.label("The command that started it goes on where it stopped.").classes("quiet")
@@ -100,10 +96,7 @@ def _stopped(visitor: Visitor, work: RunsWorkspace, name: str, *, may_change: bo
 
         async def go_on() -> None:
             with notifying_errors():
-                await check_changeable(visitor, work, name, "going on with a run")
-                if is_running(folder):
-                    raise ConflictError(f"{name} is under way already")
-                await start_run(visitor, work.run_jobs, job)
+                await visitor.service.runs.resume(await visitor.still_here(), name)
                 ui.navigate.to(run_link(name))
 
         with ui.element("div").classes("row"):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
-from pathlib import Path
 
 from nicegui import events, ui
 
@@ -15,17 +14,13 @@ from rubrica.runs.files.case_source import count_cases
 from rubrica.store.rubrics import RubricListing, RubricQuery
 from rubrica.studio.dialog_form import dialog_form
 from rubrica.studio.parts import Choice, error_text
-from rubrica.studio.runs.case_files import case_file, case_files, keep_examples, keep_upload
-from rubrica.studio.runs.jobs import RunJob
-from rubrica.studio.runs.paid_start import start_run
-from rubrica.studio.runs.paths import new_run_path, run_link
+from rubrica.studio.runs.paths import run_link
 from rubrica.studio.runs.workspace import RunsWorkspace
 from rubrica.studio.studio import Visitor
 from rubrica.workspace import catalogue
-from rubrica.workspace.access import check_action
-from rubrica.workspace.draft import rubric_of
+from rubrica.workspace.case_files import case_file, case_files
 from rubrica.workspace.entry import RubricEntry
-from rubrica.workspace.run_access import RunKey, claim_run
+from rubrica.workspace.run_service import NewRun
 
 from .extent_fields import ExtentFields
 
@@ -158,9 +153,8 @@ class StartDialog:
 
     async def _uploaded(self, event: events.UploadEventArguments) -> None:
         try:
-            check_action(await self.visitor.still_here(), "uploading cases")
-            data = await event.file.read()
-            kept = await asyncio.to_thread(keep_upload, self.work.runs, event.file.name, data, self.owner)
+            caller = await self.visitor.still_here()
+            kept = await self.visitor.service.runs.upload(caller, event.file.name, await event.file.read())
         except RubricaError as error:
             self._say(error_text(error))
             self.upload.reset()
@@ -180,27 +174,20 @@ class StartDialog:
             self.go.enable()
 
     async def _started(self) -> str:
-        check_action(await self.visitor.still_here(), "starting a run")
         if not self.rubric.value:
             raise InputError("choose a rubric")
         if not self.cases.value:
             raise InputError("choose a file of cases, or upload one")
-        entry = await self.visitor.read(catalogue.entry, self.rubric.value)
-        folder = new_run_path(self.work.runs, self.name.value or "")
-        judges = self.judges if self.ask is not None and self.ask.value else ()
-        extent = self.extent.read()
-        cases = await asyncio.to_thread(self._cases, entry)
-        job = RunJob(folder, rubric_of(entry.document), cases, judges, extent)
-        self.work.run_jobs.check_room()
-        await self.visitor.write(claim_run, RunKey(folder.name, job.id), self.visitor.service.clock())
-        await start_run(self.visitor, self.work.run_jobs, job)
-        return folder.name
-
-    def _cases(self, entry: RubricEntry) -> Path:
-        name = str(self.cases.value)
-        if name == EXAMPLES:
-            name = keep_examples(self.work.runs, entry.listing.slug, entry.version.examples, self.owner).name
-        return case_file(self.work.runs, name, self.owner)
+        examples = self.cases.value == EXAMPLES
+        wanted = NewRun(
+            str(self.rubric.value),
+            self.name.value or "",
+            file=None if examples else str(self.cases.value),
+            examples=examples,
+            judges=None if self.ask is not None and self.ask.value else (),
+            extent=self.extent.read(),
+        )
+        return await self.visitor.service.runs.start(await self.visitor.still_here(), wanted)
 
     def _say(self, text: str) -> None:
         self.fault.set_text(text)

@@ -6,21 +6,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from rubrica.errors import MissingError, RubricaError
+from rubrica.errors import MissingError
 from rubrica.model.evaluation import Evaluation
 from rubrica.model.rubric import Rubric
 from rubrica.runs.compare.baseline import Baselines
 from rubrica.runs.compare.comparison import Comparison, compare
 from rubrica.runs.compare.measure_comparison import ComparisonTerms
-from rubrica.runs.files.manifest import read_manifest
 from rubrica.runs.stored import StoredRun
 from rubrica.runs.summary.grading import Grading
 from rubrica.workspace.run_access import RunKey
 from rubrica.workspace.run_folders import run_path, run_rubrics
+from rubrica.workspace.run_jobs import RunJobs, find_run
 
 from .index import Indexes, RunIndex
-from .jobs import RunJobs
-from .listing import Listings, RunLine
 from .paths import baselines_file
 
 
@@ -30,12 +28,7 @@ class RunsWorkspace:
 
     runs: Path
     run_jobs: RunJobs
-    listings: Listings = field(default_factory=Listings)
     indexes: Indexes = field(default_factory=Indexes)
-
-    def lines(self) -> list[RunLine]:
-        """The runs there are, the latest first."""
-        return self.listings.of(self.runs)
 
     def stored(self, name: str) -> StoredRun:
         """A run by name; an error where there is none, or where it cannot be read."""
@@ -43,17 +36,7 @@ class RunsWorkspace:
 
     def key(self, name: str) -> RunKey:
         """Which run is meant by a name now; an error where there is none. One that cannot be read has no id."""
-        run_progress = self.run_jobs.run_progress(name)
-        begun = run_progress.job.id if run_progress is not None else ""
-        try:
-            manifest = read_manifest(run_path(self.runs, name))
-        except MissingError:
-            if not begun:
-                raise
-            return RunKey(name, begun)  # it was started just now
-        except RubricaError:
-            return RunKey(name, "")
-        return RunKey(name, manifest.id if manifest is not None else begun)
+        return find_run(self.runs, self.run_jobs, name)
 
     def index(self, name: str) -> RunIndex:
         return self.indexes.of(self.stored(name))

@@ -1,4 +1,4 @@
-"""Starting a run that asks judges: what it can cost is reserved first, and settled when it has ended."""
+"""What a run that asks judges can cost, worked out before it begins."""
 
 from __future__ import annotations
 
@@ -7,12 +7,10 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from rubrica.engine.cases import Case
-from rubrica.errors import InputError
 from rubrica.model.context import Context
 from rubrica.runs.files.case_source import cases_of, count_cases
-from rubrica.studio.studio import Visitor
 
-from .jobs import RunJob, RunJobs, RunProgress
+from .run_jobs import RunJob
 
 if TYPE_CHECKING:  # a server without judges needs no model client and no price list
     from rubrica.judges.jury import Jury
@@ -22,20 +20,8 @@ LOOKED_AT = 20
 """Cases that the price of all is worked out from: the dearest of them."""
 
 
-async def start_run(visitor: Visitor, run_jobs: RunJobs, job: RunJob) -> RunProgress:
-    """Begin a run, or go on with one; with judges only if it can be paid."""
-    service = visitor.service
-    if not job.judges:
-        return run_jobs.start(job)
-    if service.jury is None or not set(job.judges) <= set(service.settings.judges):
-        raise InputError("this server has not the judges of this run (rubrica run goes on with it, or serve --judge)")
-    quote = await _quote(service.jury, job)
-    return await service.spending.begin(
-        visitor.caller, quote, lambda: run_jobs.start(job), lambda run_progress: run_progress.state == "running"
-    )
-
-
-async def _quote(jury: Jury, job: RunJob) -> Quote:
+async def quote_run(jury: Jury, job: RunJob) -> Quote:
+    """The most that the evaluations of a run are taken to cost. Nobody is asked."""
     contexts, cases = await asyncio.to_thread(_sample_contexts, job)
     evaluations = job.extent.evaluations(cases) or 0
     quotes = [await jury.quote(job.rubric, context) for context in contexts]

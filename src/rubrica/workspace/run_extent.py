@@ -19,7 +19,7 @@ OPTIONS = ("limit", "sample", "seed", "repeat")
 
 
 @dataclass(frozen=True, slots=True)
-class Extent:
+class RunExtent:
     """All cases once each, unless something else is said."""
 
     sample: str = ""  # so many cases, such as 200, or such a share of them, such as 5%; empty: all
@@ -41,7 +41,7 @@ class Extent:
     def said(self, cases: int | None) -> str:
         """What will be judged, in words.
 
-        >>> Extent("10", repeat=3).said(400), Extent().said(1)
+        >>> RunExtent("10", repeat=3).said(400), RunExtent().said(1)
         ('10 of 400 cases, 3 times each: 30 evaluations.', '1 case: 1 evaluation.')
         """
         made = self.evaluations(cases)
@@ -51,21 +51,21 @@ class Extent:
         about = "about " if self.sample.endswith("%") and once < cases else ""
         which = count_of(cases, "case") if once == cases else f"{about}{once:,} of {count_of(cases, 'case')}"
         times = f", {self.repeat} times each" if self.repeat > 1 else ""
-        told = f"{which}{times}: {about}{count_of(made, 'evaluation')}."
-        return told[0].upper() + told[1:]
+        text = f"{which}{times}: {about}{count_of(made, 'evaluation')}."
+        return text[0].upper() + text[1:]
 
 
-EVERYTHING = Extent()
+EVERYTHING = RunExtent()
 """All cases, once each."""
 
 
-def read_extent(sample: str, limit: object, repeat: object, seed: object) -> Extent:
+def read_extent(sample: str, limit: object, repeat: object, seed: object) -> RunExtent:
     """What was written into a form; an InputError says what cannot be meant.
 
     >>> read_extent(" 5 % ", None, 2.0, None)
-    Extent(sample='5%', limit=None, repeat=2, seed=0)
+    RunExtent(sample='5%', limit=None, repeat=2, seed=0)
     """
-    extent = Extent(
+    extent = RunExtent(
         "".join(sample.split()),
         None if limit is None else _whole_number(limit, "the first cases", 1),
         1 if repeat is None else _whole_number(repeat, "how often each case is judged", 1, MOST_REPEATS),
@@ -78,7 +78,7 @@ def read_extent(sample: str, limit: object, repeat: object, seed: object) -> Ext
     return extent
 
 
-def extent_of(manifest: Manifest) -> Extent | None:
+def extent_of(manifest: Manifest) -> RunExtent | None:
     """The extent of a run that is there; None where the run was selected in a way that a form cannot say."""
     options = manifest.options
     if any(value not in (None, []) for name, value in options.items() if name not in OPTIONS):

@@ -1,4 +1,4 @@
-"""Runs that are started from the studio: each is executed in a thread of its own, as ``rubrica run`` would."""
+"""Runs that a server works off itself: each is executed in a thread of its own, as ``rubrica run`` would."""
 
 from __future__ import annotations
 
@@ -10,16 +10,19 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
-from rubrica.errors import ConflictError, RubricaError
+from rubrica.errors import ConflictError, MissingError, RubricaError
+from rubrica.model.evaluation import Cost
 from rubrica.model.rubric import Rubric
 from rubrica.runs.events import LineBroken, RunAdvanced, RunEvent
 from rubrica.runs.execute import execute_run
-from rubrica.runs.files.manifest import Manifest, new_run_id
+from rubrica.runs.files.manifest import Manifest, mark_ended, new_run_id, read_manifest
 from rubrica.runs.request import CaseChoice, JudgeSettings, RunRequest
 
-from .extent import EVERYTHING, Extent, extent_of
+from .run_access import RunKey
+from .run_extent import EVERYTHING, RunExtent, extent_of
+from .run_folders import run_path
 
-LOG = logging.getLogger("rubrica.studio")
+LOG = logging.getLogger("rubrica.server")
 AT_ONCE = 32
 """Cases under way at once, where a model judges."""
 MOST_KEPT = 100
@@ -34,7 +37,7 @@ class RunJob:
     rubric: Rubric
     cases: Path
     judges: tuple[str, ...] = ()
-    extent: Extent = EVERYTHING
+    extent: RunExtent = EVERYTHING
     id: str = field(default_factory=new_run_id)  # of the run's manifest
 
     @property
@@ -59,6 +62,7 @@ class RunProgress:
     expected: int | None = None
     done: int = 0  # with what was done before
     broken: int = 0
+    cost: Cost | None = None  # of judging so far; None where nothing was paid for
     state: str = "running"  # or finished, stopped, failed
     error: str = ""
     stopping: threading.Event = field(default_factory=threading.Event)
@@ -67,6 +71,7 @@ class RunProgress:
         """Hear what the run reports."""
         if isinstance(event, RunAdvanced):
             self.done, self.expected = event.done, None if event.estimated else event.total
+            self.cost = event.cost
         elif isinstance(event, LineBroken):
             self.broken += 1
 
@@ -99,11 +104,27 @@ class RunJobs:
 
     def start(self, job: RunJob) -> RunProgress:
         """Begin a run, or go on with one that stopped. It goes on when the page that started it is closed."""
+        return self.launch(self.register(job))
+
+    def register(self, job: RunJob) -> RunProgress:
+        """Keep a place for a run that is about to begin."""
+        known = self._started.get(job.folder.name)
+        if known is not None and known.state == "running":
+            raise ConflictError(f"{job.folder.name} is under way already")
         self.check_room()
         for name in [name for name, one in self._started.items() if one.state != "running"][:-MOST_KEPT]:
             del self._started[name]
         run_progress = RunProgress(job)
         self._started[job.folder.name] = run_progress
+        return run_progress
+
+    def withdraw(self, run_progress: RunProgress) -> None:
+        """Give the place of a run back that does not begin."""
+        self._started.pop(run_progress.job.folder.name, None)
+
+    def launch(self, run_progress: RunProgress) -> RunProgress:
+        """Execute a run that has a place."""
+        job = run_progress.job
         begun = copy_context()  # with the budget that its calls are paid from
         name = f"run {job.folder.name}"
         threading.Thread(target=begun.run, args=(self._executed, run_progress), name=name, daemon=True).start()
@@ -113,13 +134,35 @@ class RunJobs:
         try:
             outcome = execute_run(run_progress.job.request, run_progress, run_progress.stopping, self._clock)
         except RubricaError as error:
-            run_progress.error, run_progress.state = str(error), "failed"
+            self._failed(run_progress, str(error))
         except Exception:  # told on the page; what exactly went wrong is in the server's log
             LOG.exception("the run in %s ended with an error", run_progress.job.folder)
-            run_progress.error, run_progress.state = "it ended with an error that the server's log tells of", "failed"
+            self._failed(run_progress, "it ended with an error that the server's log tells of")
         else:
             run_progress.error = outcome.reason
             run_progress.state = "failed" if outcome.ending == "unanswered" else outcome.ending
+
+    def _failed(self, run_progress: RunProgress, reason: str) -> None:
+        try:
+            mark_ended(run_progress.job.folder, "failed", reason)
+        except (RubricaError, OSError):
+            LOG.exception("that the run in %s failed cannot be written down", run_progress.job.folder)
+        run_progress.error, run_progress.state = reason, "failed"
+
+
+def find_run(runs: Path, run_jobs: RunJobs, name: str) -> RunKey:
+    """Which run is meant by a name now; an error where there is none. One that cannot be read has no id."""
+    run_progress = run_jobs.run_progress(name)
+    begun = run_progress.job.id if run_progress is not None else ""
+    try:
+        manifest = read_manifest(run_path(runs, name))
+    except MissingError:
+        if not begun:
+            raise
+        return RunKey(name, begun)  # it was started just now
+    except RubricaError:
+        return RunKey(name, "")
+    return RunKey(name, manifest.id if manifest is not None else begun)
 
 
 def job_of(folder: Path, manifest: Manifest, cases: Path) -> RunJob | None:

@@ -6,6 +6,8 @@ lies in a folder of their own inside it, and is offered to them only.
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -23,9 +25,12 @@ from rubrica.runs.files.atomic import write_atomically
 from rubrica.runs.files.case_source import cases_of
 from rubrica.runs.files.upload import check_upload
 from rubrica.runs.selection import without_files
-from rubrica.workspace.run_folders import CASES
+
+from .run_folders import CASES
 
 SUFFIXES = (".jsonl", ".json", ".csv", ".tsv", ".xlsx", ".parquet")
+INLINE = "inline"
+"""The folder of cases that came with requests, in the folder of their user."""
 LOOKED_AT = 20
 MOST_FILES = 500
 MOST_BYTES = 1_000_000_000
@@ -108,6 +113,26 @@ def keep_examples(runs: Path, name: str, examples: Sequence[Mapping[str, Any]], 
     if not path.is_file() or path.read_bytes() != data:
         return keep_upload(runs, path.name, data, owner)
     return CaseFile(path.name, len(data))
+
+
+def keep_inline(runs: Path, cases: Sequence[Mapping[str, Any]], owner: UUID) -> Path:
+    """Cases that came with a request, as a file that no list offers; the same cases of one user are one file."""
+    data = b"".join(json.dumps(case).encode() + b"\n" for case in cases)
+    folder = folder_of(runs, owner) / INLINE
+    path = folder / f"{hashlib.sha256(data).hexdigest()[:32]}.jsonl"
+    if path.is_file():
+        return path
+    make_private_folder(folder)
+    if sum(own.stat().st_size for own in folder.iterdir()) + len(data) > MOST_BYTES:
+        raise InputError(f"these cases are not kept: those sent so far have {MOST_BYTES:,} bytes (upload a file)")
+    with write_atomically(path) as place:
+        place.write_bytes(data)
+    try:
+        _refuse_unreadable(path, "cases")
+    except RubricaError:
+        path.unlink(missing_ok=True)
+        raise
+    return path
 
 
 def _refuse_unreadable(path: Path, name: str) -> None:

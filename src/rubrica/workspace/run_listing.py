@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Literal
 
 import msgspec
@@ -18,9 +19,12 @@ from rubrica.runs.files.append_only import finished_lines
 from rubrica.runs.files.folder import EVALUATIONS, LOCK, SUMMARY
 from rubrica.runs.files.manifest import MANIFEST, Manifest, read_manifest
 from rubrica.runs.summary.grading import Grading
-from rubrica.workspace.run_folders import OWN_PAGES
 
-State = Literal["finished", "running", "stopped", "unreadable"]
+from .run_folders import OWN_PAGES
+
+State = Literal["finished", "running", "stopped", "failed", "interrupted", "unreadable"]
+"""stopped: by whoever may. failed: it says why. interrupted: its process ended, with a server or by a kill."""
+NOTHING: Mapping[str, int] = MappingProxyType({})
 Share = tuple[str, Role, int]
 """A verdict, what it means, and how often it came out."""
 
@@ -40,7 +44,7 @@ class RunLine:
     out_of: float = 100.0
     usd: float | None = None
     commit: str | None = None
-    why: str = ""  # of an unreadable one
+    why: str = ""  # it failed, or cannot be read
     id: str = ""  # of its manifest
 
     @property
@@ -51,15 +55,18 @@ class RunLine:
         return sum(count for _, role, count in self.mix if role == "good") / self.evaluations
 
 
-class Listings:
+class RunListings:
     """The runs of a folder. What was read of a run is kept until its files change."""
 
     def __init__(self) -> None:
         self._known: dict[Path, tuple[tuple[Any, ...], RunLine]] = {}
 
-    def of(self, runs: Path) -> list[RunLine]:
-        """All of them, the latest first; what cannot be read comes last, and says why."""
-        found = [self._line(path) for path in _folders(runs)]
+    def of(self, runs: Path, running: Mapping[str, int] = NOTHING) -> list[RunLine]:
+        """All of them, the latest first; what cannot be read comes last, and says why.
+
+        `running` are the runs of this process by name, and how many evaluations each has: they are not looked for.
+        """
+        found = [self._line(path, running.get(path.name)) for path in _folders(runs)]
         present = {runs / line.name for line in found}
         for gone in [path for path in self._known if path.parent == runs and path not in present]:
             del self._known[gone]
@@ -67,13 +74,13 @@ class Listings:
         others = [line for line in found if line.state == "unreadable"]
         return sorted(readable, key=lambda line: (line.started, line.name), reverse=True) + others
 
-    def _line(self, path: Path) -> RunLine:
+    def _line(self, path: Path, done: int | None) -> RunLine:
         state = tuple(_stamp(path / name) for name in (MANIFEST, SUMMARY, EVALUATIONS))
         known = self._known.get(path)
         if known is not None and known[0] == state and known[1].state in ("finished", "unreadable"):
             return known[1]
         try:
-            line = _line(path)
+            line = read_line(path, done)
         except RubricaError as error:
             line = RunLine(path.name, "unreadable", why=str(error))
         self._known[path] = state, line
@@ -120,7 +127,8 @@ def _folders(runs: Path) -> Iterator[Path]:
             yield path
 
 
-def _line(path: Path) -> RunLine:
+def read_line(path: Path, done: int | None = None) -> RunLine:
+    """One run. `done` is how many evaluations it has, where this process is at work in it."""
     if path.name in OWN_PAGES:
         raise RubricaError(f"{path.name!r} is the name of a page here; rename the folder to see its run")
     if path.resolve().parent != path.parent.resolve():
@@ -128,23 +136,31 @@ def _line(path: Path) -> RunLine:
     manifest = read_manifest(path)
     if manifest is None:
         raise RubricaError(f"it holds no run: it has no {MANIFEST}")
-    state: State = "finished" if manifest.finished is not None else "running" if is_running(path) else "stopped"
     line = RunLine(
         path.name,
-        state,
+        "running" if done is not None else _state_of(path, manifest),
         manifest.started,
         tuple(f"{used.name}@{used.version}" for used in manifest.rubrics),
         tuple(map(public_name, manifest.judges)),
         commit=manifest.commit,
+        why=manifest.reason if done is None else "",
         id=manifest.id,
     )
-    summary = _summary(path)
+    if done is not None:
+        return replace(line, evaluations=done)
+    summary = read_summary(path)
     if summary is None:
         return replace(line, evaluations=done_so_far(path))
     try:
         return _figured(line, summary, manifest)
     except (KeyError, TypeError, ValueError, AttributeError):
         raise RubricaError(f"its {SUMMARY} cannot be read; `rubrica run` with the same words writes it anew") from None
+
+
+def _state_of(path: Path, manifest: Manifest) -> State:
+    if manifest.finished is not None:
+        return "finished"
+    return "running" if is_running(path) else manifest.ending or "interrupted"
 
 
 def _figured(line: RunLine, summary: Mapping[str, Any], manifest: Manifest) -> RunLine:
@@ -171,7 +187,8 @@ def _figured(line: RunLine, summary: Mapping[str, Any], manifest: Manifest) -> R
     )
 
 
-def _summary(path: Path) -> Mapping[str, Any] | None:
+def read_summary(path: Path) -> Mapping[str, Any] | None:
+    """What a run came to, where it is finished."""
     try:
         found = msgspec.json.decode((path / SUMMARY).read_bytes())
     except OSError:

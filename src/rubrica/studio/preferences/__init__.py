@@ -1,0 +1,1 @@
+"""Which of several responses is better, said by the server's judges."""

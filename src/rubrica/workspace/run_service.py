@@ -1,0 +1,260 @@
+"""Runs on a server, whoever asks for them by page or by request: start one, go on with it, stop it, see how far it is.
+
+The server works runs off itself, in `RunJobs`. Whatever else works them off one day takes its place: it is told which
+job begins, and says how far it has come.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import Connection
+
+from rubrica.errors import ConflictError, InputError, StoreError
+from rubrica.files import FOLDER_MODE, make_private_folder
+from rubrica.llm.public import by_public_name
+from rubrica.runs.files.append_only import finished_lines
+from rubrica.runs.files.folder import ERRORS
+from rubrica.runs.files.manifest import new_run_id, read_manifest
+from rubrica.store.database import Database
+
+from . import catalogue
+from .access import Caller, check_action
+from .case_files import CaseFile, case_file, case_files, folder_of, keep_examples, keep_inline, keep_upload
+from .draft import rubric_of
+from .entry import RubricEntry
+from .run_access import RunKey, change_run, claim_run, read_run, readable_names
+from .run_extent import EVERYTHING, RunExtent
+from .run_folders import new_run_path, run_path
+from .run_jobs import RunJob, RunJobs, RunProgress, find_run, job_of
+from .run_listing import RunLine, RunListings, is_running, read_line, read_summary
+from .run_quote import quote_run
+from .spending import SpendingLimits
+
+if TYPE_CHECKING:  # a server without judges needs no model client and no price list
+    from rubrica.judges.jury import Jury
+
+Query = Callable[[Connection], "RunStatus"]
+Keep = Callable[[Query], Awaitable[object]]
+"""Runs a query in one transaction, together with whatever else shall be kept if it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class NewRun:
+    """A run that somebody wants. Its cases are given, or lie in a file of cases, or are the rubric's examples."""
+
+    rubric: str  # a reference
+    name: str = ""  # empty: made of the rubric's and the time
+    cases: Sequence[Mapping[str, Any]] | None = None
+    file: str | None = None  # a name among the files of cases that are there for them
+    examples: bool = False
+    judges: Sequence[str] | None = None  # some of the server's; None: all of them, empty: nobody is asked
+    extent: RunExtent = EVERYTHING
+    budget: float | None = None  # US dollars
+
+
+@dataclass(frozen=True, slots=True)
+class RunStatus:
+    """How far a run is, or what it came to."""
+
+    line: RunLine
+    expected: int | None = None  # evaluations; None: not known, or not under way here
+    broken: int = 0  # lines that are no case, or cases that could not be judged
+    usd: float | None = None  # so far; None: nothing was paid for, or a price is not known
+    here: bool = False  # whether this process is at work on it
+    stopping: bool = False
+    may_change: bool = False
+    summary: Mapping[str, Any] | None = None  # of one that is finished
+
+
+@dataclass(frozen=True, slots=True)
+class RunService:
+    """The runs of one folder."""
+
+    folder: Path
+    judges: tuple[str, ...]  # models that may be asked, by name
+    database: Database
+    clock: Callable[[], datetime]
+    spending: SpendingLimits
+    jury: Jury | None = None
+    jobs: RunJobs = field(init=False)
+    listings: RunListings = field(default_factory=RunListings)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "jobs", RunJobs(self.clock))
+
+    async def start(self, caller: Caller, wanted: NewRun, keep: Keep | None = None) -> str:
+        """Begin a run of the caller's; its name. It is theirs, and can be gone on with, before it begins."""
+        check_action(caller, "starting a run")
+        self.jobs.check_room()
+        judges = self._judges(wanted.judges)
+        entry = await self.database.read(catalogue.entry, caller, wanted.rubric)
+        job = await asyncio.to_thread(self._job, caller, wanted, entry, judges)
+        now = self.clock()
+
+        def claim(conn: Connection) -> RunStatus:
+            claim_run(conn, caller, RunKey(job.folder.name, job.id), now)
+            return self._begun(job, 0)
+
+        async def claimed() -> None:
+            await asyncio.to_thread(_make_folder, job, now)
+            try:
+                await (keep or self.database.write)(claim)
+            except BaseException:
+                await asyncio.to_thread(shutil.rmtree, job.folder, ignore_errors=True)
+                raise
+
+        await self._begin(caller, job, claimed, wanted.budget)
+        return job.folder.name
+
+    async def resume(self, caller: Caller, name: str, budget: float | None = None, keep: Keep | None = None) -> None:
+        """Go on with a run that ended before its end. No case is judged twice."""
+        await self._check_changeable(caller, name, "going on with a run")
+        job, done = await asyncio.to_thread(self._stopped_job, name)
+
+        async def kept() -> None:
+            if keep is not None:
+                await keep(lambda _: self._begun(job, done))
+
+        await self._begin(caller, job, kept, budget)
+
+    async def cancel(self, caller: Caller, name: str) -> RunStatus:
+        """Stop a run after the evaluations that are under way. One that has ended stays as it is."""
+        await self._check_changeable(caller, name, "stopping a run")
+        run_progress = self._running(name)
+        if run_progress is not None:
+            run_progress.stopping.set()
+        status = await asyncio.to_thread(self._status, name, may_change=True)
+        if run_progress is None and status.line.state == "running":
+            raise ConflictError(f"another process is at work on {name}; stop it there")
+        return status
+
+    async def status(self, caller: Caller, name: str) -> RunStatus:
+        """How far a run is, for whoever may read it."""
+        key = await asyncio.to_thread(find_run, self.folder, self.jobs, name)
+        may_change = await self.database.read(read_run, caller, key)
+        return await asyncio.to_thread(self._status, name, may_change=may_change)
+
+    async def lines(self, caller: Caller) -> list[RunLine]:
+        """The runs that a caller may read, the latest first. Folders that cannot be read are for admins."""
+        running = {one.job.folder.name: one.done for one in self.jobs.running}
+        lines = await asyncio.to_thread(self.listings.of, self.folder, running)
+        names = await self.database.read(readable_names, caller, [RunKey(line.name, line.id) for line in lines])
+        return [line for line in lines if line.name in names]
+
+    async def files(self, caller: Caller) -> list[CaseFile]:
+        """The files of cases that a caller may start a run with, the latest first."""
+        check_action(caller, "starting a run")
+        return await asyncio.to_thread(case_files, self.folder, caller.user_id)
+
+    async def upload(self, caller: Caller, name: str, data: bytes) -> CaseFile:
+        """Keep a file of cases for a caller alone."""
+        check_action(caller, "uploading cases")
+        return await asyncio.to_thread(keep_upload, self.folder, name, data, caller.user_id)
+
+    # --- how a run begins ---------------------------------------------------------------------------------
+
+    async def _begin(
+        self, caller: Caller, job: RunJob, keep: Callable[[], Awaitable[None]], budget: float | None
+    ) -> RunProgress:
+        """Execute a job that is kept; with judges only if it can be paid."""
+
+        async def begun() -> RunProgress:
+            run_progress = self.jobs.register(job)
+            try:
+                await keep()
+            except BaseException:
+                self.jobs.withdraw(run_progress)
+                raise
+            return self.jobs.launch(run_progress)
+
+        if not job.judges:
+            return await begun()
+        if self.jury is None or not set(job.judges) <= set(self.judges):
+            raise InputError(
+                "this server has not the judges of this run (rubrica run goes on with it, or serve --judge)"
+            )
+        quote = await quote_run(self.jury, job)
+        return await self.spending.begin(caller, quote, begun, lambda one: one.state == "running", budget)
+
+    def _job(self, caller: Caller, wanted: NewRun, entry: RubricEntry, judges: tuple[str, ...]) -> RunJob:
+        slug = entry.listing.slug
+        run_id = new_run_id()
+        folder = new_run_path(self.folder, wanted.name or f"{slug[:60]}-{self.clock():%Y%m%d-%H%M%S}-{run_id[:4]}")
+        given = [wanted.cases is not None, wanted.file is not None, wanted.examples]
+        if sum(given) != 1:
+            raise InputError("say what is judged: cases, a file of cases, or the rubric's examples; one of them")
+        owner = caller.user_id
+        if wanted.cases is not None:
+            cases = keep_inline(self.folder, wanted.cases, owner)
+        else:
+            name = wanted.file or keep_examples(self.folder, slug, entry.version.examples, owner).name
+            cases = case_file(self.folder, name, owner)
+        extent = wanted.extent if judges else replace(wanted.extent, repeat=1)  # code gives the same each time
+        return RunJob(folder, rubric_of(entry.document), cases, judges, extent, run_id)
+
+    def _judges(self, wanted: Sequence[str] | None) -> tuple[str, ...]:
+        """Judges by their public names, or as the server knows them."""
+        if wanted is None:
+            return self.judges
+        known = {**by_public_name(self.judges), **{name: name for name in self.judges}}
+        if unknown := [name for name in wanted if name not in known]:
+            there = ", ".join(by_public_name(self.judges)) or "none"
+            raise InputError(f"judges: there is no {unknown[0][:100]!r} on this server, whose judges are: {there}")
+        return tuple(dict.fromkeys(known[name] for name in wanted))
+
+    def _stopped_job(self, name: str) -> tuple[RunJob, int]:
+        folder = run_path(self.folder, name)
+        manifest = read_manifest(folder)
+        if self._running(name) is not None or is_running(folder):
+            raise ConflictError(f"{name} is under way already")
+        if manifest is not None and manifest.finished is not None:
+            raise ConflictError(f"{name} is finished; start another run")
+        job = None if manifest is None else job_of(folder, manifest, folder_of(self.folder))
+        if job is None:
+            raise ConflictError(f"{name} was not started here; the command that started it goes on where it stopped")
+        return job, read_line(folder).evaluations
+
+    # --- how far it is ------------------------------------------------------------------------------------
+
+    def _running(self, name: str) -> RunProgress | None:
+        run_progress = self.jobs.run_progress(name)
+        return run_progress if run_progress is not None and run_progress.state == "running" else None
+
+    async def _check_changeable(self, caller: Caller, name: str, doing: str) -> None:
+        key = await asyncio.to_thread(find_run, self.folder, self.jobs, name)
+        await self.database.read(change_run, caller, key, doing)
+
+    def _begun(self, job: RunJob, done: int) -> RunStatus:
+        """A run that is about to begin, as whoever begins it is told."""
+        return RunStatus(read_line(job.folder, done), here=True, may_change=True)
+
+    def _status(self, name: str, *, may_change: bool) -> RunStatus:
+        folder, run_progress = run_path(self.folder, name), self._running(name)
+        if run_progress is not None:
+            usd = run_progress.cost.usd if run_progress.cost is not None else None
+            line, stopping = read_line(folder, run_progress.done), run_progress.stopping.is_set()
+            return RunStatus(line, run_progress.expected, run_progress.broken, usd, True, stopping, may_change)
+        line = read_line(folder)
+        broken = sum(1 for _ in finished_lines(folder / ERRORS))
+        summary = read_summary(folder) if line.state == "finished" else None
+        shown = line if may_change else replace(line, why="")
+        return RunStatus(shown, broken=broken, usd=line.usd, may_change=may_change, summary=summary)
+
+
+def _make_folder(job: RunJob, now: datetime) -> None:
+    """The folder of a run with its manifest in it: from now on the run is there, whatever happens to this process."""
+    make_private_folder(job.folder.parent)
+    try:
+        job.folder.mkdir(mode=FOLDER_MODE)
+    except FileExistsError:
+        raise ConflictError(f"there is a run called {job.folder.name!r} already; choose another name") from None
+    except OSError as error:
+        raise StoreError(f"the folder of the run cannot be made: {error.strerror}") from None
+    job.request.manifest(now).write(job.folder)
