@@ -177,7 +177,7 @@ def test_the_answer_names_the_deployment_and_its_price_is_that_of_its_model(tmp_
         kept = on.record(reply)
         assert (kept.tier, kept.deployment, kept.model, kept.degraded) == ("tier-0", "west", BIG, "")
         assert list(kept.model_usd or {}) == [BIG]
-        assert [one["id"] for one in on.get("/v1/models").json["data"]] == ["rubrica", MINI, BIG]
+        assert [one["id"] for one in on.get("/v1/models").json["data"]] == ["auto", "rubrica", "tier-0", MINI, BIG]
 
 
 def test_a_stream_names_its_deployment_and_counts_as_under_way_until_it_has_ended(tmp_path: Path) -> None:
