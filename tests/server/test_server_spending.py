@@ -32,7 +32,7 @@ RUBRIC: dict[str, Any] = {
 }
 TEXT = {"response": "Paris."}
 COST = 0.002
-"""US dollars of one call: 1,000 tokens in and 200 out; it can cost up to 0.005."""
+"""US dollars of one call: 1,000 tokens in and 200 out; it can cost up to 0.004."""
 
 
 @contextmanager
@@ -112,7 +112,7 @@ def test_concurrent_requests_cannot_pass_the_limit_of_a_key(tmp_path: Path) -> N
 
 
 def test_the_limit_of_a_user_holds_for_all_their_keys_and_survives_a_restart(tmp_path: Path) -> None:
-    policy = SpendingPolicy(usd_per_day=0.006)
+    policy = SpendingPolicy(usd_per_day=0.005)
     with judged(tmp_path, policy) as (server, _):
         path = shared_rubric(server)
         one = server.newcomer("author", "ann")
@@ -121,23 +121,23 @@ def test_the_limit_of_a_user_holds_for_all_their_keys_and_survives_a_restart(tmp
         other = server.newcomer("author", "ann")
         refused = other.post(f"{path}/execute", TEXT)
         assert refused.status == 429
-        assert "ann may spend $0.006 a day (UTC): $0.0020 is spent" in refused.json["detail"]
+        assert "ann may spend $0.005 a day (UTC): $0.0020 is spent" in refused.json["detail"]
         assert model.requests == 0
         assert server.newcomer("author", "bob").post(f"{path}/execute", TEXT).status == 201
 
 
 def test_all_users_together_have_a_limit_that_admins_see(tmp_path: Path) -> None:
-    with judged(tmp_path, SpendingPolicy(usd_per_day_total=0.006)) as (server, _):
+    with judged(tmp_path, SpendingPolicy(usd_per_day_total=0.005)) as (server, _):
         path = shared_rubric(server)
         assert server.author.post(f"{path}/execute", TEXT).status == 201
         assert server.player.post(f"{path}/execute", TEXT).status == 429
         usage = server.admin.get("/api/usage").json
-        assert usage["server"]["left"] == pytest.approx(0.006 - COST)
+        assert usage["server"]["left"] == pytest.approx(0.005 - COST)
 
 
 def test_a_new_day_begins_with_a_new_allowance_and_a_jump_of_the_clock_breaks_nothing(tmp_path: Path) -> None:
     now = [datetime(2026, 5, 1, 12, tzinfo=UTC)]
-    with judged(tmp_path, SpendingPolicy(usd_per_day=0.006), clock=lambda: now[0]) as (server, _):
+    with judged(tmp_path, SpendingPolicy(usd_per_day=0.005), clock=lambda: now[0]) as (server, _):
         path = shared_rubric(server)
         assert server.author.post(f"{path}/execute", TEXT).status == 201
         for hours in (1, -2, 1):

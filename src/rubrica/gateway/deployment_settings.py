@@ -37,7 +37,7 @@ class DeploymentSettings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     model: Annotated[str, Field(max_length=1_000)] = Field(description="as for a tier with one model")
-    name: Annotated[str, StringConstraints(pattern=r"^[!-~]{1,80}$")] | None = Field(
+    name: Annotated[str, StringConstraints(pattern=r"^[!-~]{1,80}$", max_length=80)] | None = Field(
         None, description="in headers, records and logs; left out: the model's"
     )
     weight: Annotated[float, Field(gt=0, le=1_000)] = Field(1.0, description="its share among equals")
@@ -45,7 +45,9 @@ class DeploymentSettings(BaseModel):
     key_env: Annotated[str, Field(max_length=200)] | None = Field(
         None, description="the variable that holds its key; left out: the provider's"
     )
-    base_url: Address | None = Field(None, description="where it is; left out: where the provider's models are")
+    base_url: Annotated[Address, Field(max_length=1_000)] | None = Field(
+        None, description="where it is; left out: where the provider's models are"
+    )
     seconds: Annotated[float, Field(gt=0, le=3600)] | None = Field(
         None, description="for an answer; left out: an even part of the tier's patience"
     )

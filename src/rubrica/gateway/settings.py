@@ -91,7 +91,9 @@ class GradingSettings(_Part):
         description="of a question and of an answer that judges are shown; of longer ones their head and tail. Rules, "
         "gates and safety read the whole answer",
     )
-    graders: dict[Label, Annotated[tuple[ModelName, ...], BeforeValidator(_several), Field(min_length=1)]] = Field(
+    graders: dict[
+        Label, Annotated[tuple[ModelName, ...], Field(min_length=1, max_length=MOST_JUDGES), BeforeValidator(_several)]
+    ] = Field(
         {},
         max_length=200,
         description="by question type, in place of `grader`",
