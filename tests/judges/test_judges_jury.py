@@ -444,12 +444,12 @@ def test_a_used_up_budget_stops_the_asking_and_says_so() -> None:
         return Said(reply(seen), expensive.input_tokens, output_tokens=expensive.output_tokens)
 
     async def work(server: Loopback) -> list[Evaluation]:
-        async with Jury([HAIKU], at(server, budget=0.008), cached=False) as jury:
+        async with Jury([HAIKU], at(server, budget=0.0075), cached=False) as jury:
             return [await judged(jury, rubric()) for _ in range(3)]
 
     server = Loopback(answer)
     first, second, third = served(server, work)
-    # A call costs $0.002 and can cost $0.0047: the second waits for the first, and a third could pass the limit.
+    # A call costs $0.002 and can cost $0.0039: the second waits for the first, and a third could pass the limit.
     assert server.requests == 2
     assert first.cost is not None
     assert first.cost.usd == pytest.approx(0.004)
@@ -457,7 +457,7 @@ def test_a_used_up_budget_stops_the_asking_and_says_so() -> None:
         for name in ("accuracy", "tone"):
             result = later.dimensions[name]
             assert result.status != "scored"
-            assert "not asked: $0.0040 of the budget of $0.008 is spent" in result.reason
+            assert "not asked: $0.0040 of the budget of $0.0075 is spent" in result.reason
             assert result.cost is None
 
 
