@@ -10,6 +10,7 @@ import json
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -23,6 +24,8 @@ from .scoreline import LABELS, LONGEST_LIST, WrittenScore, labelled_score, last_
 
 LONGEST_REASON = 2000
 LONGEST_REPLY = 400_000
+LONGEST_NAME = 200
+"""What is longer names no axis."""
 MOST_REMARKS = 20
 MOST_LISTS = 50
 """A list is looked for at so many places that may open one."""
@@ -96,11 +99,12 @@ def named_alike(found: Mapping[str, Any], names: Iterable[str]) -> Mapping[str, 
     >>> named_alike({"Warm tone": 7, "depth": 3, "total": 10}, ["warm_tone", "depth"])
     {'warm_tone': 7, 'depth': 3}
     """
-    plain = {_plain_name(key): value for key, value in found.items()}
+    plain = {_plain_name(key): value for key, value in found.items() if len(key) <= LONGEST_NAME}
     given = {name: found.get(name, plain.get(_plain_name(name), _ABSENT)) for name in names}
     return {name: value for name, value in given.items() if value is not _ABSENT}
 
 
+@lru_cache(maxsize=512)  # judges write the same few names again and again
 def _plain_name(name: str) -> str:
     return " ".join(name.replace("_", " ").replace("-", " ").casefold().split())
 
