@@ -5,6 +5,7 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/pip install --quiet --disable-pip-version-check --no-deps
 LOCKED := $(PIP) --require-hashes --only-binary :all:
 ITSELF := $(PIP) --no-build-isolation --editable .
+unexport PYTHONDONTWRITEBYTECODE  # where it is set, every process that a test starts would compile the package anew
 
 .PHONY: demo test lint bench bench-quality fuzz soak screenshots browser docs licences lock audit clean
 .DEFAULT_GOAL := help
@@ -28,8 +29,11 @@ $(VENV)/.installed-dev: pyproject.toml requirements/dev.txt requirements/weights
 demo: $(VENV)/.installed ## install and judge the bundled examples, offline; writes demo/report.html
 	$(BIN)/rubrica demo
 
-test: $(VENV)/.installed-dev lint browser ## install what it needs, then lint, type-check and run every test
-	$(BIN)/pytest
+test: ## install what it needs, then lint, type-check and run every test
+	@$(MAKE) --no-print-directory --jobs 2 $(VENV)/.installed-dev browser
+	@echo "lint runs in the time that the tests leave, and is told after them"
+	@nice make --no-print-directory lint >$(VENV)/lint.log 2>&1 & \
+	  $(BIN)/pytest; tested=$$?; wait $$!; linted=$$?; cat $(VENV)/lint.log; exit $$((tested + linted))
 
 browser: ## a browser for the tests of pages: installed where that is allowed, said plainly where not
 	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null \
