@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import ipaddress
 import os
 import socket
+from collections.abc import Generator
 from typing import Any
 
 import pytest
@@ -18,6 +20,18 @@ pytest_plugins = ["databases"]  # the fixtures `database`, `database_url` and wh
 
 settings.register_profile("rubrica", deadline=None)
 settings.load_profile("rubrica")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """What is imported and collected stays: scanning it for cycles took a quarter of collecting."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.collect()
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.fixture(autouse=True)
