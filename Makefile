@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
-PIP    := $(BIN)/pip install --quiet --disable-pip-version-check --no-deps
+PIP    := $(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-compile
 LOCKED := $(PIP) --require-hashes --only-binary :all:
 ITSELF := $(PIP) --no-build-isolation --editable .
 unexport PYTHONDONTWRITEBYTECODE  # where it is set, every process that a test starts would compile the package anew
