@@ -9,7 +9,7 @@ from .cascade import alarms_table, cascade_table
 from .conversation import companion_table, conversation_table, empathy_table, talk_table
 from .judge_forms import forms_table
 from .reliability import reliability_table
-from .safety import data, gate_table, harmless_table, pii_table, risk_table, texts_table
+from .safety import data, gate_table, harmless_table, pii_table, risk_table, texts_table, twins_table
 from .savings import recorded_table, simulated_table
 
 NEEDED = ("safety_responses", "moderation_texts", "pii_texts", "pandalm", "routing_gsm8k", "dialogue_usr_topical",
@@ -27,6 +27,7 @@ def main() -> None:
         return
     for table in (
         gate_table,
+        twins_table,
         risk_table,
         cascade_table,
         alarms_table,

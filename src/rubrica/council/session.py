@@ -14,6 +14,7 @@ from rubrica.errors import InputError, RubricaError
 from rubrica.llm.model import ChatMessage
 from rubrica.model.context import Context
 from rubrica.model.evaluation import Cost, Evaluation, GateResult
+from rubrica.text.risk import EVIDENCE
 from rubrica.text.safety import FAMILIES
 
 from .chair import BestAnswer, FinalAnswer, chair_messages, conclude
@@ -302,5 +303,6 @@ def _unsafe(plan: Plan, evaluation: Evaluation) -> tuple[str, ...]:
 
 
 def _families(gate: GateResult) -> str:
-    """The families of unsafe statements that are evidence for a gate."""
-    return ", ".join(dict.fromkeys(span.label for span in gate.spans if span.label in FAMILIES))
+    """The families of unsafe statements that are evidence for a gate, or that only the learnt risk speaks for it."""
+    labels = {span.label for span in gate.spans}
+    return ", ".join(family for family in FAMILIES if family in labels) or ("learnt risk" if EVIDENCE in labels else "")

@@ -26,6 +26,7 @@ from rubrica.text.texts import Feature, Span, Texts
 HEADS: tuple[Head, ...] = get_args(Head)
 COLUMNS = (*HEADS, "rarity")  # of the weights: the last says how rare a row is
 FILE = "risk.weights"
+EVIDENCE = "speaks for risk"  # how the evidence of a risk is labelled
 EVIDENCE_LIMIT = 5  # spans that are shown for a risk
 NO_DOUBT = -2.0  # the score of the words below which the meaning is not read
 
@@ -171,13 +172,13 @@ FEATURES: tuple[Feature, ...] = (
         "safety_risk",
         "answer",
         "how likely the response helps with something harmful, given the prompt, 0 to 1 (learnt; English)",
-        "speaks for risk",
+        EVIDENCE,
     ),
     _feature(
         "conversation_risk",
         "reply",
         "how likely the response is an unsafe reply in a conversation, given the prompt, 0 to 1 (learnt; English)",
-        "speaks for risk",
+        EVIDENCE,
     ),
     Feature(
         "safety_uncertain",

@@ -1,4 +1,4 @@
-"""The safety gate: unsafe statements of five families in a text, each judged with the clause it stands in."""
+"""The safety gate: unsafe statements of six families in a text, each judged with the clause it stands in."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ from rubrica.text.pii import PiiSpan, mask_value, pii_of, search_pii
 from rubrica.text.texts import Feature, Span, Texts
 from rubrica.text.windows import LONG, WindowedFindings, unscreened, windows_of
 
-Family = Literal["dangerous_instructions", "weapon_making", "malware_hacking", "self_harm", "pii_exposure"]
+Family = Literal[
+    "dangerous_instructions", "weapon_making", "malware_hacking", "self_harm", "hate_harassment", "pii_exposure"
+]
 FAMILIES: tuple[Family, ...] = get_args(Family)
 
 EVIDENCE_LIMIT = 20  # spans kept as evidence; the count is never cut
@@ -36,7 +38,7 @@ class Finding:
     end: int
     text: str  # personal data is starred
     excused: bool = False
-    why: str = ""  # the kind of frame: refusal, negation, condemnation, defence, support
+    why: str = ""  # the kind of frame: refusal, negation, report, condemnation, defence, support
 
 
 def find_unsafe(text: str) -> tuple[Finding, ...]:
@@ -225,14 +227,16 @@ def _excuse(text: str, family: Family, start: int, end: int) -> str:
 @lru_cache(maxsize=4096)
 def _why(family: Family, before: str, own: str, after: str, rest: str) -> str:
     frames = _data().frames
-    why = _why_before(before, own) or _why_within(own) or _why_after(family, before, own, after, rest)
+    why = _why_before(family, before, own) or _why_within(own) or _why_after(family, before, own, after, rest)
     return "" if frames["pivot"].search(after + rest) else why  # "… However, here is how" undoes a refusal
 
 
-def _why_before(before: str, own: str) -> str:
+def _why_before(family: Family, before: str, own: str) -> str:
     for name in ("refusal", "negation"):
         if _governs(name, before, own):
             return name
+    if family == "hate_harassment" and _governs("claimed", before, own):
+        return "report"
     evades = _data().frames["not_defence"].search(before + own)
     return "defence" if _governs("defence", before, own) and not evades else ""
 
