@@ -18,7 +18,7 @@ from rubrica.gateway.classifier import Classifier
 from rubrica.gateway.controls import Controls
 from rubrica.gateway.flow import Route, RoutedAnswer
 from rubrica.gateway.grading import Grade, Grader
-from rubrica.gateway.settings import CacheSettings
+from rubrica.gateway.setting_groups import CacheSettings
 from rubrica.gateway.upstream import Completion
 from rubrica.gateway.variants import with_thresholds
 from rubrica.llm.model import Usage

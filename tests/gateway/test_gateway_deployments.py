@@ -15,8 +15,9 @@ from loopback import Loopback
 
 from gateway_samples import Speaker
 from rubrica.errors import RubricaError
+from rubrica.gateway.deployed_model import Deployment
 from rubrica.gateway.deployment_settings import CooldownSettings, DeploymentSettings, deployed_settings
-from rubrica.gateway.deployments import PROBE, Deployment, DeploymentPool
+from rubrica.gateway.deployments import PROBE, DeploymentPool
 from rubrica.gateway.gateway import Gateway
 from rubrica.gateway.settings import GatewaySettings, settings_from_text
 from rubrica.llm.model import ModelError

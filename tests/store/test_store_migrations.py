@@ -19,11 +19,12 @@ from sqlalchemy import CheckConstraint, Connection, inspect, select
 from databases import Opened
 from rubrica.errors import StoreError
 from rubrica.store.database import Database
+from rubrica.store.sharing_tables import gateway_answers, gateway_breakers
 from rubrica.store.tables import metadata, users
 from rubrica.store.upgrade import VERSION_TABLE, Status, status, upgrade
 from rubrica.workspace.access import LOCAL
 
-REVISIONS = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008")
+REVISIONS = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008", "0009")
 HEAD = REVISIONS[-1]
 START = """
 import asyncio, sys
@@ -73,6 +74,7 @@ def test_the_migrated_tables_are_those_the_queries_know(database: Opened) -> Non
         }
         return compare_metadata(MigrationContext.configure(conn, opts=opts), metadata)
 
+    assert {gateway_answers, gateway_breakers} <= set(metadata.tables.values())  # of a module of their own
     assert database.read(differences) == []
 
 

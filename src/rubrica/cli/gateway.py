@@ -17,7 +17,8 @@ from rich.text import Text
 from rubrica.errors import RubricaError
 from rubrica.gateway.deployment_settings import shown_tier
 from rubrica.gateway.price_list import PASS_SHARE
-from rubrica.gateway.settings import BudgetSettings, GatewayCouncilSettings, GatewaySettings, settings_from_text
+from rubrica.gateway.setting_groups import BudgetSettings, GatewayCouncilSettings
+from rubrica.gateway.settings import GatewaySettings, settings_from_text
 from rubrica.gateway.starter import starter
 from rubrica.llm.settings import Settings, load_settings
 from rubrica.server.listening import listen, refuse_others, reserve

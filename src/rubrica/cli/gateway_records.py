@@ -18,7 +18,8 @@ from rubrica.gateway.learned_gate.learn import GateTerms, learn_gate
 from rubrica.gateway.parts import graded_by, made_for
 from rubrica.gateway.retention import RetentionPeriods, prunable, read_period
 from rubrica.gateway.retention import prune as prune_records
-from rubrica.gateway.settings import GradingSettings, settings_from_text
+from rubrica.gateway.setting_groups import GradingSettings
+from rubrica.gateway.settings import settings_from_text
 from rubrica.gateway.spend_report import LONGEST, spend_report
 from rubrica.gateway.thresholds import fragment, with_thresholds_in
 from rubrica.gateway.tuning import TOLERANCE, Proposal, TuningTerms, propose
@@ -155,7 +156,8 @@ def prune(
     now, work = datetime.now(UTC), prunable if dry_run else prune_records
     found = with_database(place, MADE_BY, lambda database: work(database, periods, now))
     done = "would be" if dry_run else "were"
-    note(f"{found.records:,} records {done} deleted, and the texts of {found.texts:,}")
+    shared = f", and {found.answers:,} shared answers" if found.answers else ""
+    note(f"{found.records:,} records {done} deleted, and the texts of {found.texts:,}{shared}")
 
 
 def print_labels(

@@ -5,19 +5,24 @@ from __future__ import annotations
 import hashlib
 import time
 from dataclasses import dataclass, replace
+from typing import Any, cast
 
 import msgspec
 
+from rubrica.model.judge import QuestionClass
 from rubrica.store.gateway import Cached
 
 from .bill import RequestBill
-from .cache import AnswerCache
+from .cache import AnswerCache, CacheHit, form_digest, request_digest
 from .chat import Chat
-from .controls import Controls
-from .deployments import DeployedStream, models_of
+from .controls import Controls, Tier
+from .deployed_model import DeployedStream
+from .deployments import models_of
 from .flow import Route, RoutedAnswer, RouteStep
-from .settings import CacheSettings
-from .upstream import Completion, Stream
+from .grading import Grade
+from .setting_groups import CacheSettings
+from .shared_answers import SharedAnswers, StoredAnswer
+from .upstream import Completion, Stream, Upstream
 
 LARGEST_REQUEST = 1_000_000
 """Bytes of a request whose answer is kept: comparing larger ones would keep others waiting."""
@@ -44,8 +49,9 @@ class _Kept:
 class AnswerReuse:
     """The answers that may be given again: those of requests at temperature 0, and of those that ask for it."""
 
-    def __init__(self, settings: CacheSettings) -> None:
+    def __init__(self, settings: CacheSettings, elsewhere: SharedAnswers | None = None, setup: str = "") -> None:
         self._semantic, self._shared = settings.semantic, settings.shared
+        self._elsewhere, self._setup = elsewhere, setup  # of other processes, where they are set up alike
         self._cache = AnswerCache[_Kept](
             entries=settings.entries,
             seconds=settings.seconds,
@@ -58,15 +64,27 @@ class AnswerReuse:
         if not self._wanted(chat, controls):
             return None
         hit = self._cache.get(chat, self._chosen(chat, controls, route, owner))
-        if hit is None:
+        return None if hit is None else _repeated(hit)
+
+    async def find_elsewhere(self, chat: Chat, controls: Controls, route: Route, owner: str) -> RepeatedAnswer | None:
+        """The same from other processes, where this one has none and answers are shared."""
+        if self._elsewhere is None or not self._wanted(chat, controls):
             return None
-        kept = hit.value
-        other = "" if hit.exact else ", to the same question in other dress"
-        why = f"answered {hit.age:.0f} s ago{other}"
-        routed = replace(kept.routed, steps=[RouteStep("decision", "complete", why)], started=time.perf_counter())
-        return RepeatedAnswer(
-            routed, RequestBill(0.0, 0.0, 0.0, 0.0, kept.baseline), "exact" if hit.exact else "semantic"
-        )
+        chosen = self._chosen(chat, controls, route, owner)
+        found = await self._elsewhere.find(*self._names(chat, chosen))
+        upstream = route.tier(found.stored.tier) if found is not None else None
+        if found is None or upstream is None:
+            return None
+        kept = _restored(found.stored, upstream)
+        if found.exact:
+            size = len(found.stored.completion.raw) + len(found.stored.completion.text)
+            self._cache.put(chat, kept, chosen, size=size, age=found.age)
+        return _repeated(CacheHit(kept, found.age, found.exact), " by another process")
+
+    def _names(self, chat: Chat, chosen: str) -> tuple[bytes, bytes | None]:
+        """Under what an answer is shared."""
+        told = f"{self._setup}\n{chosen}"
+        return request_digest(chat, told), form_digest(chat, told) if self._semantic else None
 
     def keep(
         self, chat: Chat, controls: Controls, route: Route, owner: str, routed: RoutedAnswer, bill: RequestBill
@@ -77,8 +95,10 @@ class AnswerReuse:
             return
         grade = replace(routed.grade, evaluation=None) if routed.grade is not None else None
         kept = replace(routed, completion=answer, stream=None, grade=grade, passed_over=None, steps=[])
-        size = len(answer.raw) + len(answer.text)
-        self._cache.put(chat, _Kept(kept, bill.baseline), self._chosen(chat, controls, route, owner), size=size)
+        size, chosen = len(answer.raw) + len(answer.text), self._chosen(chat, controls, route, owner)
+        self._cache.put(chat, _Kept(kept, bill.baseline), chosen, size=size)
+        if self._elsewhere is not None:
+            self._elsewhere.put(*self._names(chat, chosen), chat, _stored(kept, answer, bill.baseline))
 
     def _wanted(self, chat: Chat, controls: Controls) -> bool:
         if self._off or chat.size > LARGEST_REQUEST:
@@ -94,6 +114,32 @@ class AnswerReuse:
         if self._semantic and not chat.in_words:  # forms are made of words only
             parts.append(hashlib.sha256(msgspec.json.encode(chat.body["messages"])).hexdigest())
         return "\n".join(parts)
+
+
+def _repeated(hit: CacheHit[_Kept], by: str = "") -> RepeatedAnswer:
+    other = "" if hit.exact else ", to the same question in other dress"
+    why = f"answered {hit.age:.0f} s ago{by}{other}"
+    routed = replace(hit.value.routed, steps=[RouteStep("decision", "complete", why)], started=time.perf_counter())
+    nothing = RequestBill(0.0, 0.0, 0.0, 0.0, hit.value.baseline)
+    return RepeatedAnswer(routed, nothing, "exact" if hit.exact else "semantic")
+
+
+def _stored(routed: RoutedAnswer, answer: Completion, baseline: float | None) -> StoredAnswer:
+    told: dict[str, Any] = {}
+    if (kind := routed.classified) is not None:
+        told = {"question_type": kind.type, "confidence": kind.confidence, "source": kind.source}
+    if (grade := routed.grade) is not None:
+        told |= {"score": grade.score, "threshold": grade.threshold, "passed": grade.passed}
+    return StoredAnswer(routed.tier, answer, baseline, **told)
+
+
+def _restored(stored: StoredAnswer, upstream: Upstream) -> _Kept:
+    routed = RoutedAnswer(cast("Tier", stored.tier), upstream, stored.completion)
+    if stored.question_type is not None:
+        routed.classified = QuestionClass(stored.question_type, stored.confidence, stored.source)
+    if stored.score is not None:
+        routed.grade = Grade(stored.question_type or "", stored.threshold, stored.score, stored.passed)
+    return _Kept(routed, stored.baseline)
 
 
 def _choices(controls: Controls) -> tuple[object, ...]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 import msgspec
 
@@ -68,19 +68,19 @@ class AnswerCache(Generic[T]):
 
     def get(self, chat: Chat, chosen: str = "") -> CacheHit[T] | None:
         """An answer to this request; `chosen` is whatever else the answer depends on."""
-        hit = self._find(_digest(chat.body, chosen), exact=True)
-        if hit is not None or self._by_form is None or (form := _form(chat, chosen)) is None:
+        hit = self._find(request_digest(chat, chosen), exact=True)
+        if hit is not None or self._by_form is None or (form := form_digest(chat, chosen)) is None:
             return hit
         key = self._by_form.get(form)
         return None if key is None else self._find(key, exact=False)
 
-    def put(self, chat: Chat, value: T, chosen: str = "", *, size: int = 0) -> None:
-        """Keep an answer of so many bytes. One that is too large for its share of the cache is not kept."""
+    def put(self, chat: Chat, value: T, chosen: str = "", *, size: int = 0, age: float = 0.0) -> None:
+        """Keep an answer of so many bytes and seconds. One that is too large for its share is not kept."""
         if size > self._most_bytes // LARGEST_SHARE:
             return
-        key = _digest(chat.body, chosen)
-        self._entries.put(key, _Entry(value, self._clock(), size))
-        if self._by_form is not None and (form := _form(chat, chosen)) is not None:
+        key = request_digest(chat, chosen)
+        self._entries.put(key, _Entry(value, self._clock() - age, size))
+        if self._by_form is not None and (form := form_digest(chat, chosen)) is not None:
             self._by_form.put(form, key)
 
     def _find(self, key: bytes, *, exact: bool) -> CacheHit[T] | None:
@@ -88,13 +88,14 @@ class AnswerCache(Generic[T]):
         return None if entry is None or now - entry.at > self._seconds else CacheHit(entry.value, now - entry.at, exact)
 
 
-def _digest(body: Mapping[str, Any], chosen: str) -> bytes:
-    content = {key: value for key, value in body.items() if key not in NOT_PART}
+def request_digest(chat: Chat, chosen: str) -> bytes:
+    """All of a request that its answer depends on."""
+    content = {key: value for key, value in chat.body.items() if key not in NOT_PART}
     return hashlib.sha256(_ENCODER.encode((content, chosen))).digest()
 
 
-def _form(chat: Chat, chosen: str) -> bytes | None:
-    """Everything about a request, with its last question in the form that the same questions share."""
+def form_digest(chat: Chat, chosen: str) -> bytes | None:
+    """The same with its last question in the form that the same questions share; None: it has no such form."""
     form = question_form(chat.question)
     if form is None:
         return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Mapping, Sequence
 from typing import Annotated
@@ -111,3 +112,13 @@ def deployed_settings(one: DeploymentSettings, settings: Settings, environ: Mapp
         if one.key_env is None and one.base_url != settings.base_url_of(provider.name):
             changes[f"{provider.name}_key"] = None  # another server must not learn what opens the provider's door
     return settings.model_copy(update=changes)
+
+
+def deployment_place(one: DeploymentSettings, settings: Settings, environ: Mapping[str, str] = os.environ) -> str:
+    """A digest of the model, its address and its key: the same in every process that is set up alike."""
+    own, provider = deployed_settings(one, settings, environ), check_form(one.model)
+    kept = own.key_of(provider.name) if provider.key_variables else None
+    key = own.key_of_address(one.model) if provider.after_colon == "address" else kept
+    where = own.base_url_of(provider.name) if provider.base_url else ""
+    parts = ("deployment", one.model, where, hashlib.sha256((key or "").encode()).hexdigest())
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()

@@ -10,14 +10,15 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
 import msgspec
 
 from rubrica.llm.model import ModelError
+from rubrica.llm.shared_breakers import SharedBreakers
 
+from .deployed_model import PROBED, DeployedStream, Deployment
 from .deployment_settings import CooldownSettings
 from .flow import MALFORMED
 from .upstream import Completion, Stream, Upstream
@@ -25,9 +26,6 @@ from .upstream import Completion, Stream, Upstream
 LOG = logging.getLogger("rubrica.gateway")
 T = TypeVar("T")
 PROBE = {"messages": [{"role": "user", "content": "Say yes."}], "max_tokens": 1}
-PROBED = 20.0
-"""Seconds within which a deployment that is back has answered the small request."""
-
 EARLY = 0.02
 """Seconds before the end of its rest that a deployment is asked: before anybody else does."""
 
@@ -40,24 +38,6 @@ class Named(Protocol):
 
     @property
     def name(self) -> str: ...
-
-
-@dataclass(slots=True)
-class Deployment:
-    """One model at one address with one key, and how it fares."""
-
-    name: str  # as clients and operators see it
-    upstream: Upstream
-    weight: float = 1.0
-    order: int = 0
-    in_flight: int = 0
-    failed: int = 0  # in a row
-    resting_until: float = 0.0  # on the pool's clock
-    turn: float = 0.0  # whose it is among equals: the highest
-
-    @property
-    def load(self) -> float:
-        return self.in_flight / self.weight
 
 
 class DeploymentPool:
@@ -73,6 +53,8 @@ class DeploymentPool:
     ) -> None:
         self.deployments = tuple(sorted(deployments, key=lambda one: one.order))
         self._seconds, self._cooldown, self._clock = seconds, cooldown or CooldownSettings(), clock
+        for one in self.deployments:
+            one.clock = clock
         self._attempts = max(attempts, len(self.deployments))
         self._checking: asyncio.Task[None] | None = None
 
@@ -89,6 +71,12 @@ class DeploymentPool:
     async def open_stream(self, body: Mapping[str, Any]) -> Stream:
         one, stream = await self._ask(lambda upstream: upstream.open_stream(body))
         return DeployedStream(one, stream)
+
+    def share(self, shared: SharedBreakers) -> None:
+        """Let other processes know who rests, and learn it from them."""
+        for one in self.deployments:
+            if one.place:
+                shared.join(one.place, one)
 
     async def close(self) -> None:
         if self._checking is not None:
@@ -132,7 +120,7 @@ class DeploymentPool:
         except BaseException:
             one.in_flight -= 1
             raise
-        one.failed, one.resting_until = 0, 0.0
+        one.answered()
         return answer
 
     def _awake(self, among: Sequence[Deployment]) -> list[Deployment]:
@@ -168,13 +156,13 @@ class DeploymentPool:
             return
         if one.resting_until <= self._clock():
             LOG.warning("the deployment %s rests for %.0f s (%s)", one.name, rest, error.trouble)
-        one.resting_until = self._clock() + rest
+        one.rest(rest, error.trouble)
         if self._cooldown.check and (self._checking is None or self._checking.done()):
             self._checking = asyncio.get_running_loop().create_task(self._check(), name="gateway-deployments")
 
     async def _check(self) -> None:
         """Ask each deployment that rests, once it has rested, until all are back."""
-        while resting := [one for one in self.deployments if one.resting_until > self._clock()]:
+        while resting := [one for one in self.deployments if one.resting_until > self._clock() and not one.told]:
             one = min(resting, key=lambda one: one.resting_until)
             await asyncio.sleep(max(0.0, one.resting_until - self._clock() - EARLY))
             one.resting_until += PROBED + 1  # nobody else asks it meanwhile
@@ -183,40 +171,10 @@ class DeploymentPool:
                     await one.upstream.complete(PROBE)
             except (ModelError, TimeoutError) as error:
                 if not (isinstance(error, ModelError) and _at_fault(error)):  # who finds fault with it is back
-                    one.resting_until = self._clock() + self._cooldown.seconds
+                    one.rest(self._cooldown.seconds, "timeout" if isinstance(error, TimeoutError) else error.trouble)
                     continue
-            one.failed, one.resting_until = 0, 0.0
+            one.answered()
             LOG.info("the deployment %s is back", one.name)
-
-
-class DeployedStream:
-    """A stream that knows who gives it. It counts as a request under way until it has ended."""
-
-    def __init__(self, one: Deployment, stream: Stream) -> None:
-        self.asked, self.deployment = one.upstream.name, one.name
-        self._one, self._stream, self._under_way = one, stream, True
-        self._copy()
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        try:
-            async for block in self._stream:
-                yield block
-        finally:
-            self._end()
-
-    async def aclose(self) -> None:
-        await self._stream.aclose()
-        self._end()
-
-    def _end(self) -> None:
-        self._copy()
-        if self._under_way:
-            self._under_way = False
-            self._one.in_flight -= 1
-
-    def _copy(self) -> None:
-        stream = self._stream
-        self.model, self.text, self.usage, self.finish = stream.model, stream.text, stream.usage, stream.finish
 
 
 def asked_model(answer: Completion | Stream | None, upstream: Named) -> str:

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager, nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, Self
 from uuid import UUID
@@ -19,21 +18,32 @@ from rubrica.errors import DeniedError, InputError, MissingError
 from rubrica.llm.budget import Budget, spending_from
 from rubrica.llm.model import ModelError
 from rubrica.llm.settings import Settings
+from rubrica.llm.shared_breakers import BreakerNews, SharedBreakers
 from rubrica.lru_cache import LruCache
 from rubrica.store.database import Database
-from rubrica.store.gateway import Cached, RequestRecord, TierComparison, gate_samples
+from rubrica.store.gateway import RequestRecord, TierComparison, gate_samples
 from rubrica.store.rates import CountedRequest
-from rubrica.store.spending import SpendingReservation
 
 from .answer_reuse import AnswerReuse
 from .bill import RequestBill, bill
+from .breaker_board import DatabaseBoard
 from .chat import Chat
 from .classifier import Classifier
 from .controls import Allowance, Controls
 from .council import COUNCIL, Council
-from .debug import debug_block
-from .deployments import asked_model, models_of
+from .deployments import models_of
 from .estimate import CostEstimator
+from .exchange import (
+    ANSWERED,
+    BROKEN,
+    GONE,
+    GatewayAnswer,
+    GatewayRequest,
+    exchange_of,
+    milliseconds_since,
+    spent_usd,
+    tokens_used,
+)
 from .flow import Route, RoutedAnswer, RouteStep
 from .names import public_name
 from .parts import GatewayModels, GatewayParts
@@ -42,12 +52,12 @@ from .process import GatewayProcess
 from .rates import RateLimits
 from .readiness import Readiness
 from .record import HttpExchange, TextRetention, record_of, texts_of
-from .retention import RetentionPeriods, prune_daily
+from .retention import RetentionPeriods, forget_expired, prune_daily
 from .settings import GatewaySettings
 from .shadow import Payment, Shadow
+from .shared_answers import SharedAnswers, setup_digest
 from .spending import Spending
 from .tracing import RequestTracing, TracedRequest
-from .upstream import Completion
 from .writer import RecordWriter
 
 LOG = logging.getLogger("rubrica.gateway")
@@ -57,65 +67,6 @@ BOOKED = 0.05
 NO_COUNCIL = (
     "there is no council here (name its models under `council` in the gateway's settings, or ask for another model)"
 )
-ANSWERED, GONE, BROKEN = 200, 499, 502
-"""Statuses of requests whose answer is complete, whose client did not wait for it, and whose stream broke off."""
-
-
-@dataclass(slots=True)
-class GatewayRequest:
-    """One request, and how far it came."""
-
-    chat: Chat
-    controls: Controls
-    allowance: Allowance
-    key_id: UUID | None
-    trace: UUID
-    at: datetime
-    started: float = field(default_factory=time.perf_counter)
-    variant: str = ""  # the arm of an experiment
-    route: Route | None = None
-    routed: RoutedAnswer | None = None
-    reservation: SpendingReservation | None = None  # where something limits what may be spent
-    counted: CountedRequest | None = None  # where something limits requests or tokens by the minute
-    booked: bool = False
-
-
-@dataclass(slots=True)
-class GatewayAnswer:
-    """A request with its answer: whole, or as a stream that has begun. Then the bill comes at its end."""
-
-    asked: GatewayRequest
-    route: Route
-    routed: RoutedAnswer
-    bill: RequestBill | None = None
-    cached: Cached = ""
-    first_byte_ms: float | None = None  # of a stream
-
-    @property
-    def trace(self) -> UUID:
-        return self.asked.trace
-
-    @property
-    def model(self) -> str:
-        """Who answered."""
-        routed = self.routed
-        return public_name(asked_model(routed.completion or routed.stream, routed.upstream))
-
-    @property
-    def live(self) -> bool:
-        """Whether the answer is still being written."""
-        return self.routed.stream is not None
-
-    @property
-    def completion(self) -> Completion:
-        if self.routed.completion is None:
-            raise RuntimeError("this answer is a stream: follow it")
-        return self.routed.completion
-
-    def debug(self) -> dict[str, Any] | None:
-        """The debug block, where the request wants one and the answer is complete."""
-        level = self.asked.controls.debug
-        return None if level == "off" or self.bill is None else debug_block(self.routed, self.bill, level)
 
 
 class Gateway:
@@ -147,7 +98,13 @@ class Gateway:
             settings.shadow.grader,
             tuple(settings.grading.graders.values()),
         )
-        self._answers = AnswerReuse(settings.cache)
+        self._shared_answers: SharedAnswers | None = None
+        if settings.shares_answers:
+            self._shared_answers = SharedAnswers(database, settings.cache.seconds, clock)
+        setup = setup_digest(settings, parts.models.settings)
+        self._answers = AnswerReuse(settings.cache, self._shared_answers, setup)
+        self._breakers = SharedBreakers(DatabaseBoard(database, clock), learnt=_log_news)
+        parts.models.share(self._breakers)
         self._keeping = TextRetention.of(settings.records.prompts, self.process.digest_key)
         self._writer = RecordWriter(
             database,
@@ -176,9 +133,21 @@ class Gateway:
             asyncio.create_task(self.process.publish(self._own_figures), name="gateway-figures"),
             *([] if self._tracing is None else [asyncio.create_task(self._tracing.sender.keep_sending())]),
             asyncio.create_task(prune_daily(self.database, self._periods(), self.clock), name="gateway-retention"),
+            asyncio.create_task(forget_expired(self.database, self.clock), name="gateway-expired-answers"),
+            asyncio.create_task(self._breakers.keep_up(), name="gateway-breakers"),
         ]
+        if self._shared_answers is not None:
+            self._tasks.append(asyncio.create_task(self._shared_answers.keep_up(), name="gateway-shared-answers"))
+        self._say_what_is_shared()
         if (gate := self.parts.main.gate) is not None:
             gate.start(self._gate_samples)
+
+    def _say_what_is_shared(self) -> None:
+        cache = self.settings.cache
+        if self._shared_answers is not None:
+            LOG.info("kept answers are shared through the database")
+        elif (cache.exact or cache.semantic) and cache.database is None:
+            LOG.info("kept answers stay within each process: records keep no texts (records.prompts: keep)")
 
     def _periods(self) -> RetentionPeriods:
         return RetentionPeriods.of_days(self.settings.records.days, self.settings.records.text_days)
@@ -208,7 +177,10 @@ class Gateway:
                 return await self._deliberate(asked)
             asked.variant = self.parts.variant(asked.chat)
             route = asked.route = self.parts.route(asked.variant, asked.controls)
-            again = self._answers.find(asked.chat, asked.controls, route, str(asked.key_id))
+            wanted = (asked.chat, asked.controls, route, str(asked.key_id))
+            again = self._answers.find(*wanted)
+            if again is None and self._shared_answers is not None:
+                again = await self._answers.find_elsewhere(*wanted)
             if again is not None:
                 asked.routed = again.routed
                 answered = GatewayAnswer(asked, route, again.routed, again.bill, again.cached)
@@ -218,7 +190,7 @@ class Gateway:
             self.fail(asked, GONE)
             raise
         if asked.chat.stream:
-            answered.first_byte_ms = _since(asked.started)
+            answered.first_byte_ms = milliseconds_since(asked.started)
         if not answered.live:
             self._settle(answered, ANSWERED)
         return answered
@@ -270,12 +242,12 @@ class Gateway:
             asked.routed = None  # refused before any model was asked, so that it cost nothing
             raise
         routed.completion, routed.degraded = found.completion, found.degraded
-        routed.steps.append(RouteStep("council", "complete", found.degraded, _since(asked.started)))
+        routed.steps.append(RouteStep("council", "complete", found.degraded, milliseconds_since(asked.started)))
         # In the books its cost stands with the better model's. What that would have cost alone is not known.
         cost = RequestBill(0.0, found.usd, 0.0, 0.0, None, {COUNCIL: found.usd})
         answered = GatewayAnswer(asked, self.parts.main, routed, cost)
         if asked.chat.stream:
-            answered.first_byte_ms = _since(asked.started)
+            answered.first_byte_ms = milliseconds_since(asked.started)
         self._settle(answered, ANSWERED)
         return answered
 
@@ -309,7 +281,7 @@ class Gateway:
             return
         routed, route = asked.routed, asked.route
         cost = bill(routed, route, self.parts.prices) if routed is not None and route is not None else None
-        self._book(asked, cost, _exchange(asked, status))
+        self._book(asked, cost, exchange_of(asked, status))
 
     def turn_away(self, trace: UUID, key_id: UUID | None, status: int) -> None:
         """Book a request that could not even be read."""
@@ -348,16 +320,16 @@ class Gateway:
         if asked.booked:
             return
         cost = answered.bill = answered.bill or bill(routed, route, self.parts.prices)
-        self._book(asked, cost, _exchange(asked, status, answered.cached, answered.first_byte_ms))
+        self._book(asked, cost, exchange_of(asked, status, answered.cached, answered.first_byte_ms))
         if status == ANSWERED and not answered.cached and asked.route is not None:
             self._answers.keep(asked.chat, asked.controls, route, str(asked.key_id), routed, cost)
 
     def _book(self, asked: GatewayRequest, cost: RequestBill | None, exchange: HttpExchange) -> None:
         asked.booked = True
         self.metrics.in_flight -= 1
-        self.spending.settle(asked.reservation, _spent(asked, cost, exchange))
+        self.spending.settle(asked.reservation, spent_usd(asked, cost, exchange))
         if asked.counted is not None:
-            self.rates.settle(asked.counted, _tokens_used(asked, exchange))
+            self.rates.settle(asked.counted, tokens_used(asked, exchange))
         self._ended.append((asked, cost, exchange))
         if len(self._ended) == 1:
             asyncio.get_running_loop().call_later(BOOKED, self._keep_books)
@@ -410,31 +382,7 @@ class Gateway:
             self.spending.settle(reservation, payment.usd)
 
 
-def _spent(asked: GatewayRequest, cost: RequestBill | None, exchange: HttpExchange) -> float | None:
-    """What a request cost; None where that is not known: a model may charge for an answer nobody waited for."""
-    if asked.routed is None or exchange.cached:
-        return 0.0
-    return None if cost is None or exchange.status == GONE else cost.total
-
-
-def _tokens_used(asked: GatewayRequest, exchange: HttpExchange) -> int:
-    """What a request took of its minute: prompt and answer; all that it was counted with, where nobody knows."""
-    if asked.routed is None or exchange.cached:
-        return 0
-    answer = asked.routed.withheld or asked.routed.completion or asked.routed.stream
-    if answer is None and exchange.status != GONE:
-        return 0
-    used = answer.usage.input_tokens + answer.usage.output_tokens if answer is not None else 0
-    return used or (asked.counted.tokens if asked.counted is not None else 0)
-
-
-def _exchange(
-    asked: GatewayRequest, status: int, cached: Cached = "", first_byte_ms: float | None = None
-) -> HttpExchange:
-    spent = _since(asked.started)
-    team = asked.allowance.team
-    return HttpExchange(asked.trace, asked.at, status, spent, asked.key_id, cached, asked.variant, first_byte_ms, team)
-
-
-def _since(started: float) -> float:
-    return (time.perf_counter() - started) * 1000
+def _log_news(news: BreakerNews) -> None:
+    """Say what another process found out."""
+    what = f"is left alone ({news.trouble})" if news.rest else "is asked again"
+    LOG.warning("%s %s, as another process found out", public_name(news.model), what)

@@ -19,6 +19,7 @@ from rubrica.llm.price import price
 from rubrica.llm.provider import ProviderLimits
 from rubrica.llm.provider_table import check_form
 from rubrica.llm.settings import Settings
+from rubrica.llm.shared_breakers import SharedBreakers
 from rubrica.model.rubric import Rubric
 from rubrica.packs.library import load
 from rubrica.text.question_type import TYPES
@@ -27,8 +28,16 @@ from .chat import Chat
 from .checks import check_settings
 from .classifier import Classifier, OfflineClassifier
 from .controls import Controls
-from .deployment_settings import CooldownSettings, DeploymentSettings, TierModels, deployed_settings, deployment_names
-from .deployments import Deployment, DeploymentPool
+from .deployed_model import Deployment
+from .deployment_settings import (
+    CooldownSettings,
+    DeploymentSettings,
+    TierModels,
+    deployed_settings,
+    deployment_names,
+    deployment_place,
+)
+from .deployments import DeploymentPool
 from .embedded import GuidedUpstream
 from .experiment import CONTROL, Experiment
 from .flow import Route
@@ -37,7 +46,8 @@ from .learned_gate.holder import GateHolder
 from .learned_gate.learn import GateTerms
 from .middle_tiers import MiddleTiers
 from .prices import prices_of
-from .settings import EMBEDDED, GatewaySettings, GradingSettings, PatienceSettings
+from .setting_groups import GradingSettings, PatienceSettings
+from .settings import EMBEDDED, GatewaySettings
 from .type_judges import GraderJuries
 from .upstream import Upstream
 from .upstreams.connect import connect_upstream
@@ -75,7 +85,8 @@ class GatewayModels:
         self.noticed: Callable[[str, ModelError], None] = lambda _model, _error: None  # told of every call that failed
         self._session = HttpSession(connections=0)  # as many as there are calls
         # A grader or a classifier that fails must not keep a tier from answering, even one of the same model.
-        self._gates, self._judging, self._classifying = (ProviderLimits(self._notice) for _ in range(3))
+        uses = ("answers", "grades", "types")
+        self._gates, self._judging, self._classifying = (ProviderLimits(self._notice, use) for use in uses)
         self._upstreams: dict[tuple[str, float | None], Upstream] = {}
         self._pools: list[DeploymentPool] = []
         self._closing: list[Model | Jury] = []
@@ -108,12 +119,25 @@ class GatewayModels:
             return self.upstream(tier, seconds)
         part = seconds / len(tier) if seconds is not None else None
         deployments = [
-            Deployment(name, self._deployed(one, one.seconds or part, alone=len(tier) == 1), one.weight, one.order)
+            Deployment(
+                name,
+                self._deployed(one, one.seconds or part, alone=len(tier) == 1),
+                one.weight,
+                one.order,
+                deployment_place(one, self.settings),
+            )
             for name, one in zip(deployment_names(tier), tier, strict=True)
         ]
         pool = DeploymentPool(deployments, seconds, cooldown, self.settings.attempts)
         self._pools.append(pool)
         return pool
+
+    def share(self, shared: SharedBreakers) -> None:
+        """Tell other processes which models are down and which deployments rest, and learn it from them."""
+        for limits in (self._gates, self._judging, self._classifying):
+            limits.share(shared)
+        for pool in self._pools:
+            pool.share(shared)
 
     def _deployed(self, one: DeploymentSettings, seconds: float | None, *, alone: bool) -> Upstream:
         """One deployment of a tier. Where it has others beside it, they are asked in place of trying it again."""

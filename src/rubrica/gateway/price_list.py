@@ -20,7 +20,8 @@ from rubrica.packs.library import load
 
 from .deployment_settings import tier_models
 from .prices import prices_of
-from .settings import GatewaySettings, GradingSettings
+from .setting_groups import GradingSettings
+from .settings import GatewaySettings
 from .variants import with_judging
 
 LENGTHS = (25, 100, 400, 1_600, 6_400)

@@ -284,15 +284,16 @@ def _storable_text(text: str, *, from_end: bool = False) -> str:
     Of a long one, more is masked than kept: at the very edge, half a number would not be known as one.
     """
     if len(text) <= MOST_TEXT:
-        kept = _masked_text(text)
+        kept = masked_text(text)
     elif from_end:
-        kept = CUT + _masked_text(text[-MOST_TEXT - EDGE :])[EDGE:][-MOST_TEXT:]
+        kept = CUT + masked_text(text[-MOST_TEXT - EDGE :])[EDGE:][-MOST_TEXT:]
     else:
-        kept = _masked_text(text[: MOST_TEXT + EDGE])[:-EDGE][:MOST_TEXT] + CUT
+        kept = masked_text(text[: MOST_TEXT + EDGE])[:-EDGE][:MOST_TEXT] + CUT
     return kept.replace("\0", "\ufffd").encode(errors="replace").decode()
 
 
-def _masked_text(text: str) -> str:
+def masked_text(text: str) -> str:
+    """A text without personal data, keys and passwords."""
     return mask(mask_credentials(text))
 
 

@@ -5,18 +5,22 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 import msgspec
 
 from rubrica.errors import InputError, StoreError
 from rubrica.store.database import Database
 from rubrica.store.gateway_retention import TOGETHER, count_prunable, prune_requests, prune_texts
+from rubrica.store.gateway_sharing import count_answers, prune_answers
 
 LOG = logging.getLogger("rubrica.gateway")
 DAY = 86_400.0
 FIRST = 60.0
 """Seconds after its start that a gateway looks for the first time."""
+
+EXPIRED = 300.0
+"""Seconds between two times that expired answers are deleted."""
 
 BREATH = 0.05
 """Seconds between two transactions, in which others may write."""
@@ -43,6 +47,7 @@ class PrunedRecords(msgspec.Struct, frozen=True):
 
     records: int = 0
     texts: int = 0
+    answers: int = 0  # that were shared between processes, those that had expired among them
 
 
 def read_period(text: str) -> timedelta:
@@ -61,14 +66,30 @@ async def prune(database: Database, periods: RetentionPeriods, now: datetime) ->
     """Delete what is older, in many small transactions. Records go with their texts."""
     texts = await _in_steps(database, prune_texts, periods.texts, now)
     records = await _in_steps(database, prune_requests, periods.records, now)
-    return PrunedRecords(records, texts)
+    return PrunedRecords(records, texts, await forget_answers(database, _oldest_answer(periods, now), now))
+
+
+async def forget_answers(database: Database, before: datetime, now: datetime) -> int:
+    """Delete shared answers that were given before a time, or may not be given any more; how many."""
+    total = 0
+    while found := await database.write(prune_answers, before, now):
+        total += found
+        await asyncio.sleep(BREATH)
+    return total
+
+
+def _oldest_answer(periods: RetentionPeriods, now: datetime) -> datetime:
+    """From when on shared answers may stay: they are texts, too."""
+    known = [period for period in (periods.records, periods.texts) if period is not None]
+    return now - min(known) if known else datetime.min.replace(tzinfo=now.tzinfo)
 
 
 async def prunable(database: Database, periods: RetentionPeriods, now: datetime) -> PrunedRecords:
     """What `prune` would delete, without deleting any of it."""
     never = datetime.min.replace(tzinfo=now.tzinfo)
     before, texts_before = (never if period is None else now - period for period in (periods.records, periods.texts))
-    return PrunedRecords(*await database.read(count_prunable, before, texts_before))
+    answers = await database.read(count_answers, _oldest_answer(periods, now), now)
+    return PrunedRecords(*await database.read(count_prunable, before, texts_before), answers)
 
 
 async def _in_steps(database: Database, step: Callable[..., int], period: timedelta | None, now: datetime) -> int:
@@ -80,6 +101,16 @@ async def _in_steps(database: Database, step: Callable[..., int], period: timede
             break
         await asyncio.sleep(BREATH)
     return total
+
+
+async def forget_expired(database: Database, clock: Callable[[], datetime]) -> None:
+    """Delete shared answers that have expired, again and again, until cancelled."""
+    while True:
+        await asyncio.sleep(EXPIRED)
+        try:
+            await forget_answers(database, datetime.min.replace(tzinfo=UTC), clock())
+        except StoreError as error:
+            LOG.warning("shared answers that have expired could not be deleted: %s", error)
 
 
 async def prune_daily(database: Database, periods: RetentionPeriods, clock: Callable[[], datetime]) -> None:

@@ -16,7 +16,7 @@ from .controls import TIERS
 from .flow import Route, RoutedAnswer, RouteStep, StepName
 from .names import public_name
 from .record import ExchangeTexts, TextRetention, masked, texts_of
-from .settings import TracingSettings
+from .setting_groups import TracingSettings
 
 NAMES: dict[StepName, str] = {
     "classification": "classify",

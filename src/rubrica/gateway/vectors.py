@@ -15,8 +15,9 @@ from rubrica.llm.model import ModelError, Usage
 from rubrica.store.gateway import RequestRecord
 
 from .controls import Allowance
+from .exchange import ANSWERED
 from .flow import AllDownError
-from .gateway import ANSWERED, Gateway
+from .gateway import Gateway
 from .names import public_name
 from .upstreams.embeddings import EmbeddingsUpstream, Vectors
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from typing import Literal
@@ -9,6 +10,7 @@ from typing import Literal
 import msgspec
 
 from rubrica.llm.model import ModelError, Trouble
+from rubrica.llm.shared_breakers import BreakerNews
 
 State = Literal["closed", "open", "half-open"]
 DOWN: frozenset[Trouble] = frozenset({"overloaded", "timeout", "unreachable"})  # what says that the provider is ill
@@ -39,8 +41,8 @@ class CircuitBreaker:
     """
 
     __slots__ = (
-        "_admitted", "_clock", "_epoch", "_failed", "_last", "_noticed", "_opened", "_probing", "_well_until",
-        "failures", "name", "pause",
+        "_admitted", "_clock", "_epoch", "_failed", "_last", "_noticed", "_opened", "_probing", "_well_at",
+        "_well_until", "failures", "name", "pause", "tell",
     )  # fmt: skip
 
     def __init__(
@@ -64,6 +66,8 @@ class CircuitBreaker:
         self._last = ""
         self._opened: float | None = None
         self._probing = False
+        self._well_at = -math.inf  # when a call last went well
+        self.tell: Callable[[BreakerNews], None] | None = None  # the other processes that ask this model, if any
 
     @property
     def state(self) -> State:
@@ -90,9 +94,12 @@ class CircuitBreaker:
             return
         self._probing = False
         if trouble not in DOWN:
-            self._opened = None
+            self._well_at = self._clock()
+            was_open, self._opened = self._opened is not None, None
             self._failed = 0
             self._well_until = self._admitted
+            if was_open and self.tell is not None:
+                self.tell(BreakerNews("", self.name))
             return
         if self._opened is None and ticket.number <= self._well_until:
             return  # it began before a call that went well: calls that hang together fail together, much later
@@ -101,6 +108,33 @@ class CircuitBreaker:
         if self._opened is not None or self._failed >= self.failures:
             self._opened = self._clock()
             self._epoch += 1
+            if self.tell is not None:
+                self.tell(BreakerNews("", self.name, self.pause, 0.0, self._failed, trouble or ""))
+
+    def adopt(self, news: BreakerNews) -> bool:
+        """Open or close as another process did, unless this one has seen otherwise since; whether that is a change.
+
+        >>> told = CircuitBreaker("anthropic", clock=lambda: 100.0)
+        >>> told.adopt(BreakerNews("", "anthropic", rest=15, age=2, failures=10, trouble="overloaded")), told.state
+        (True, 'open')
+        >>> told.adopt(BreakerNews("", "anthropic", age=1)), told.state
+        (True, 'closed')
+        """
+        then = self._clock() - news.age
+        if not news.rest:
+            if self._opened is None or self._opened > then:
+                return False
+            self._opened, self._failed, self._probing = None, 0, False
+            self._epoch += 1
+            return True
+        known = self._well_at if self._opened is None else max(self._well_at, self._opened)
+        if news.age >= self.pause or known >= then:
+            return False
+        fresh = self._opened is None
+        self._opened, self._failed, self._probing = then, news.failures, False
+        self._last = f"{news.trouble}, told by another process"
+        self._epoch += 1
+        return fresh
 
     def notice(self, error: ModelError) -> None:
         """Tell whoever wants to know that a call failed, whether it is tried again or not."""

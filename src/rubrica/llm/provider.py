@@ -11,6 +11,7 @@ from rubrica.llm.breaker import CircuitBreaker
 from rubrica.llm.limits import AdaptiveLimit
 from rubrica.llm.model import Model, ModelError
 from rubrica.llm.retry import RetryingModel, RetryPolicy
+from rubrica.llm.shared_breakers import SharedBreakers
 
 if TYPE_CHECKING:
     from rubrica.llm.http import HttpSession
@@ -48,14 +49,28 @@ class ProviderLimits:
     """
 
     noticed: Callable[[str, ModelError], None] | None = None  # told of every call that failed
+    use: str = ""  # what the models are asked for: breakers of different uses do not concern each other
     _gates: dict[tuple[str, str, str], tuple[AdaptiveLimit, CircuitBreaker]] = field(default_factory=dict)
+    _shared: SharedBreakers | None = None
+
+    def share(self, shared: SharedBreakers) -> None:
+        """Share the breakers with other processes: those that there are, and those to come."""
+        self._shared = shared
+        for place, (_, breaker) in self._gates.items():
+            shared.join(self._digest(place), breaker)
+
+    def _digest(self, place: tuple[str, str, str]) -> str:
+        return hashlib.sha256("\n".join((self.use, *place)).encode()).hexdigest()
 
     def of(self, model: str, base_url: str, key: str, most: int) -> tuple[AdaptiveLimit, CircuitBreaker]:
         """The gate that every call to this model, address and key goes through; the model by its full name."""
         place = (model, base_url, hashlib.sha256(key.encode()).hexdigest())
         if place not in self._gates:
             start = max(8, most // 2)  # half of what the user allows is believed at once
-            self._gates[place] = (AdaptiveLimit(start, most=most), CircuitBreaker(model, noticed=self.noticed))
+            breaker = CircuitBreaker(model, noticed=self.noticed)
+            self._gates[place] = (AdaptiveLimit(start, most=most), breaker)
+            if self._shared is not None:
+                self._shared.join(self._digest(place), breaker)
         return self._gates[place]
 
     @property

@@ -11,7 +11,8 @@ from starlette.requests import ClientDisconnect
 from starlette.types import Message, Receive, Scope, Send
 
 from rubrica.gateway.controls import read_controls
-from rubrica.gateway.gateway import GONE, Gateway, GatewayAnswer, GatewayRequest
+from rubrica.gateway.exchange import GONE, GatewayAnswer, GatewayRequest
+from rubrica.gateway.gateway import Gateway
 from rubrica.gateway.model_names import ModelNames
 from rubrica.gateway.upstream import DONE
 from rubrica.workspace.access import Caller, check_action

@@ -5,7 +5,7 @@ from __future__ import annotations
 from uuid import UUID
 
 from rubrica.gateway.deployments import deployment_of
-from rubrica.gateway.gateway import GatewayAnswer
+from rubrica.gateway.exchange import GatewayAnswer
 from rubrica.gateway.rates import rate_headers
 
 Headers = list[tuple[bytes, bytes]]

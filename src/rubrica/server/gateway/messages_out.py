@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from rubrica.errors import JsonError
 from rubrica.gateway.chat import Chat
-from rubrica.gateway.gateway import GatewayAnswer
+from rubrica.gateway.exchange import GatewayAnswer
 from rubrica.gateway.upstreams.openai import text_of
 from rubrica.jsontext import decode_json
 from rubrica.llm.model import ModelError, Usage

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from rubrica.gateway.chat import Chat, read_chat
-from rubrica.gateway.gateway import GatewayAnswer
+from rubrica.gateway.exchange import GatewayAnswer
 from rubrica.llm.model import Usage
 
 from .events import debug_event, with_debug

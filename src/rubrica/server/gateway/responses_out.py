@@ -11,7 +11,7 @@ import msgspec
 
 from rubrica.errors import InputError
 from rubrica.gateway.chat import Chat, chat_of, read_body
-from rubrica.gateway.gateway import GatewayAnswer
+from rubrica.gateway.exchange import GatewayAnswer
 from rubrica.gateway.upstreams.openai import text_of
 from rubrica.llm.model import Usage
 
