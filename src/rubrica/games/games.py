@@ -12,6 +12,7 @@ from sqlalchemy import Connection
 
 from rubrica.errors import DeniedError, InputError, MissingError, RubricError
 from rubrica.store import games as store
+from rubrica.store.columns import new_id
 from rubrica.store.games import Attachment, Game
 from rubrica.workspace.access import Caller, require
 from rubrica.workspace.plain_data import plain_text, read_plain
@@ -33,9 +34,10 @@ def create_game(
 ) -> GameView:
     """A new game, with nothing attached to it yet."""
     require(caller, "author", "making a game")
-    return GameView(
-        store.add_game(conn, good_name(name), good_info(config, "config"), is_public, caller.user_id, now), []
-    )
+    checked = good_name(name), good_info(config, "config")
+    game = Game(new_id(now), *checked, is_public, caller.user_id, now)
+    store.add_game(conn, game)
+    return GameView(game, [])
 
 
 def change_game(conn: Connection, caller: Caller, game_id: UUID, changes: Mapping[str, Any]) -> GameView:

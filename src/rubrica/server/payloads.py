@@ -47,7 +47,8 @@ def round_payload(round_: RoundLine | RoundReply) -> dict[str, Any]:
 
 def leaderboard_payload(board: Leaderboard) -> dict[str, Any]:
     """A leaderboard."""
-    return payload(board, items=[payload(row, missing=payloads(row.missing)) for row in board.items])
+    rows = [payload(row, missing=payloads(row.missing), scores=payloads(row.scores)) for row in board.items]
+    return payload(board, items=rows)
 
 
 def _composite(composite: Composite) -> dict[str, Any]:

@@ -23,6 +23,9 @@ class Game(msgspec.Struct, frozen=True):
     is_public: bool
     created_by: UUID | None
     created_at: datetime
+    fair_play: dict[str, Any] | None = None  # what players may report and see; None: made before there was a choice
+    vouched_by: UUID | None = None  # an admin: it counts across games whoever plays in it
+    vouched_at: datetime | None = None
 
 
 class Attachment(msgspec.Struct, frozen=True):
@@ -59,11 +62,9 @@ class VersionDefinition(msgspec.Struct, frozen=True):
     hash: str
 
 
-def add_game(conn: Connection, name: str, config: Mapping[str, Any], is_public: bool, by: UUID, now: datetime) -> Game:
+def add_game(conn: Connection, game: Game) -> None:
     """Keep a new game."""
-    game = Game(new_id(now), name, dict(config), is_public, by, now)
     conn.execute(insert(games).values(msgspec.structs.asdict(game)))
-    return game
 
 
 def game_by_id(conn: Connection, game_id: UUID) -> Game | None:
@@ -78,7 +79,7 @@ def hold_game(conn: Connection, game_id: UUID) -> None:
 
 
 def change_game(conn: Connection, game_id: UUID, changes: Mapping[str, Any]) -> None:
-    """Set some of name, config and is_public."""
+    """Set some of its columns."""
     if changes:
         conn.execute(update(games).where(games.c.id == game_id).values(**changes))
 

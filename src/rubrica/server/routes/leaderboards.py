@@ -32,8 +32,12 @@ async def of_game(
     caller: Signed,
     service: Serving,
     by: Annotated[
-        Way, Query(description="composite: shares of full marks by weight. korgym: against the other players.")
-    ] = "composite",
+        Way,
+        Query(
+            description="normalized: compared as each rubric's normalization says, by weight. composite: shares of "
+            "full marks by weight. korgym: against the other players, whatever the rubrics say."
+        ),
+    ] = "normalized",
     dimension: Axis = None,
     limit: Limit = PAGE,
 ) -> Response:
