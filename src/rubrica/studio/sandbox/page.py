@@ -13,7 +13,7 @@ from rubrica.errors import InputError, RubricaError
 from rubrica.games.execution import NOWHERE, execution_of, keep_execution, open_target
 from rubrica.model.context import Context
 from rubrica.model.evaluation import Evaluation
-from rubrica.report.figures import price
+from rubrica.report.figures import figure, price
 from rubrica.store.rubrics import RubricQuery
 from rubrica.studio.frame import frame, page
 from rubrica.studio.parts import card, empty, error_label, error_text, heading, notifying_errors
@@ -58,7 +58,7 @@ def install(studio: Studio) -> None:
         asked = request.query_params
         with frame(visitor, "Sandbox", "/sandbox"):
             with heading("Sandbox"):
-                pass
+                ui.link("Kept scores", "/scores")
             try:
                 first = asked.get("rubric") or await _any(visitor)
                 if first is None:
@@ -228,18 +228,20 @@ class _SandboxPage:
 
     async def _keep(self) -> None:
         with notifying_errors():
-            found = self.panel.found
-            if found is None or self.context is None:
+            shown = self.panel.evaluation
+            if shown is None or self.context is None:
                 raise InputError("there is nothing to keep yet: fill in a response")
             visitor = self.visitor
             target, _ = await visitor.read(open_target, self.side.place)
             now = visitor.service.clock()
-            execution = execution_of(target, self.context, NOWHERE, found.evaluation, visitor.caller.user_id, now)
+            execution = execution_of(target, self.context, NOWHERE, shown, visitor.caller.user_id, now)
             kept = await visitor.write(keep_execution, target, execution)
             self.kept.clear()
             with self.kept:
-                ui.label("Kept as a score of yours.").classes("quiet")
-                ui.link("See it", f"/api/scores/{kept.id}", new_tab=True)
+                told = "open" if kept.raw_score is None else figure(round(kept.raw_score, 2))
+                ui.label(f"Kept as a score of yours: {kept.verdict.replace('_', ' ')}, {told}.").classes("quiet")
+                ui.link("See it", f"/scores/{kept.id}")
+                ui.link("All that you kept", "/scores")
 
     # --- what can be done with it ------------------------------------------------------------------------
 
