@@ -44,3 +44,8 @@ class BrowserMemory:
             return decode_json(found) if isinstance(found, str) and len(found) <= MOST_KEPT else None
         except (TimeoutError, JsonError):
             return None
+
+
+def sample_memory(user: object) -> BrowserMemory:
+    """Where the sample that somebody typed last stays: builder and sandbox share it."""
+    return BrowserMemory(f"rubrica-sample:{user}")

@@ -7,14 +7,17 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+import msgspec
 from nicegui import ui
 
 from rubrica.errors import Problem
 from rubrica.model.evaluation import DimensionResult
 from rubrica.report.charts import bar
 from rubrica.report.figures import STATUS_WORDS, figure
+from rubrica.studio.browser_memory import sample_memory
 from rubrica.studio.parts import drawing, verdict
 
+from .checking import DraftSample
 from .editor import DraftEditor
 
 MOST_SHOWN = 12
@@ -106,21 +109,61 @@ def _value(result: DimensionResult) -> str:
     return f"{figure(result.value)} / {figure(result.high)}"
 
 
-def draw_sample(editor: DraftEditor) -> None:
-    """The sample that patterns, formulas and the preview are tried on."""
+class SamplePanel:
+    """The sample that patterns, formulas and the preview are tried on. What is typed stays in this tab."""
 
-    def changed(key: str, event: Any) -> None:
-        editor.sample = replace(editor.sample, **{key: event.value or ""})
-        editor.touched()
+    def __init__(self, editor: DraftEditor) -> None:
+        self.editor, self.first = editor, editor.sample
+        self.memory = sample_memory(editor.visitor.caller.user_id)
+        self._typed = self._filling = False
+        self._areas: dict[str, ui.textarea] = {}
 
-    with ui.element("section").classes("card side-card").props('aria-label="Sample"'):
-        with ui.element("h2"):
-            ui.label("Sample")
-        for key, label in (("prompt", "Prompt"), ("response", "Response"), ("more", "Further values")):
-            area = ui.textarea(label, value=getattr(editor.sample, key), on_change=partial(changed, key))
-            area.props("outlined dense autogrow")
-            if key == "more":
-                area.props["placeholder"] = "question_type: FACTUAL"
-                area.props["input-class"] = "mono"
-        wrong = ui.label("").classes("wrong")
-        editor.live(wrong, lambda: wrong.set_text(editor.examination.sample_fault))
+    def draw(self) -> None:
+        with ui.element("section").classes("card side-card").props('aria-label="Sample"'):
+            with ui.element("div").classes("row"):
+                with ui.element("h2"):
+                    ui.label("Sample")
+                ui.element("span").classes("grow")
+                self.back = ui.button("Back to the example", on_click=self._reset).props("flat dense no-caps")
+                self.back.set_visibility(False)
+            for key, label in (("prompt", "Prompt"), ("response", "Response"), ("more", "Further values")):
+                area = ui.textarea(label, value=getattr(self.first, key), on_change=partial(self._changed, key))
+                area.props("outlined dense autogrow")
+                if key == "more":
+                    area.props["placeholder"] = "question_type: FACTUAL"
+                    area.props["input-class"] = "mono"
+                self._areas[key] = area
+            wrong = ui.label("").classes("wrong")
+            self.editor.live(wrong, lambda: wrong.set_text(self.editor.examination.sample_fault))
+
+    async def restore(self) -> None:
+        """Bring back what was typed before, for a page that is connected."""
+        try:
+            kept = msgspec.convert(await self.memory.read(), DraftSample)
+        except msgspec.ValidationError:
+            return
+        if kept not in (DraftSample(), self.first) and not self._typed:
+            self._fill(kept)
+
+    def _changed(self, key: str, event: Any) -> None:
+        if self._filling:
+            return
+        self._typed = True
+        self._take(replace(self.editor.sample, **{key: event.value or ""}))
+        self.memory.keep(self.editor.client, msgspec.to_builtins(self.editor.sample))
+
+    def _reset(self) -> None:
+        self.memory.forget(self.editor.client)
+        self._fill(self.first)
+
+    def _fill(self, sample: DraftSample) -> None:
+        self._filling = True
+        for key, area in self._areas.items():
+            area.set_value(getattr(sample, key))
+        self._filling = False
+        self._take(sample)
+
+    def _take(self, sample: DraftSample) -> None:
+        self.editor.sample = sample
+        self.back.set_visibility(sample != self.first)
+        self.editor.touched()
