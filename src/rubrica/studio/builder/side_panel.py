@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -33,10 +33,10 @@ def draw_problems(editor: DraftEditor, go: Go) -> None:
     shown: list[object] = [None]
 
     def follow() -> None:
-        problems = editor.examination.problems
-        if shown[0] == problems:
+        problems, warnings = editor.examination.problems, editor.examination.warnings
+        if shown[0] == (problems, warnings):
             return  # whoever is about to click one finds it where it was
-        shown[0] = problems
+        shown[0] = problems, warnings
         holder.clear()
         with holder:
             with ui.element("h2"):
@@ -44,17 +44,24 @@ def draw_problems(editor: DraftEditor, go: Go) -> None:
                 ui.label("Nothing is wrong" if not count else f"{count} thing{'s' if count > 1 else ''} to mend")
             if not problems:
                 ui.label("It can be saved as it is.").classes("quiet")
-            for problem in problems[:MOST_SHOWN]:
-                with ui.element("button").classes("problem").props('type="button"').on("click", partial(go, problem)):
-                    where = problem.where or "document"
-                    ui.label(where if problem.line is None else f"{where} · line {problem.line}").classes("mono quiet")
-                    ui.label(f"{problem.message} ({problem.fix})" if problem.fix else problem.message)
-            if len(problems) > MOST_SHOWN:
-                ui.label(f"and {len(problems) - MOST_SHOWN} more").classes("quiet")
+            _list(problems, go)
+            if warnings:
+                ui.label("It may be meant otherwise:").classes("quiet")
+                _list(warnings, go)
 
     editor.live(holder, follow)
     with holder:
         ui.label("Looking at it …").classes("quiet")
+
+
+def _list(problems: Sequence[Problem], go: Go) -> None:
+    for problem in problems[:MOST_SHOWN]:
+        with ui.element("button").classes("problem").props('type="button"').on("click", partial(go, problem)):
+            where = problem.where or "document"
+            ui.label(where if problem.line is None else f"{where} · line {problem.line}").classes("mono quiet")
+            ui.label(f"{problem.message} ({problem.fix})" if problem.fix else problem.message)
+    if len(problems) > MOST_SHOWN:
+        ui.label(f"and {len(problems) - MOST_SHOWN} more").classes("quiet")
 
 
 def draw_preview(editor: DraftEditor) -> None:
