@@ -244,6 +244,8 @@ PAGES = [
     PageRow("/build/{reference}", {"reference": "private"}, OWNER),
     PageRow("/build/{reference}", {"reference": "public"}, "signin denied denied shown shown shown"),
     PageRow("/sandbox", {}, EVERYBODY),
+    PageRow("/scores", {}, EVERYBODY),
+    PageRow("/scores/{score}", {"score": "score"}, OWNER),
     PageRow("/preferences", {}, EVERYBODY),
     PageRow("/runs", {}, EVERYBODY),
     PageRow("/runs/compare", {}, EVERYBODY),

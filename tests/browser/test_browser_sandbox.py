@@ -48,6 +48,12 @@ def test_an_example_is_judged_explained_and_weighed_otherwise(page: Page) -> Non
     expect(outcome).to_contain_text("✕ fail")
     expect(outcome).to_contain_text("with its own weights: ✓ pass 70")
     expect(page.get_by_role("slider", name="Weight of Brief")).to_have_attribute("aria-valuenow", "28")
+    shown = str(outcome.locator(".figure").text_content())
+    assert shown != "70 / 100"
+    page.get_by_role("button", name="Keep this score").click()
+    moved = asked(page, "GET", "/api" + str(page.get_by_role("link", name="See it").get_attribute("href"))).json()
+    assert (moved["verdict"], f"{moved['raw_score']:g} / 100") == ("fail", shown)
+    assert "Kind 72% (the rubric: 50%)" in moved["record"]["notes"][-1]
     page.get_by_role("button", name="Reset").click()
     expect(outcome).not_to_contain_text("✕ fail")
     expect(outcome).to_contain_text("✓ pass")
@@ -57,12 +63,24 @@ def test_an_example_is_judged_explained_and_weighed_otherwise(page: Page) -> Non
     expect(page.locator("mark.tone-plus")).to_have_text("thanks")
     expect(page.locator("mark.tone-minus")).to_have_text("NEVER")
     expect(page.locator(".judged-text .told").last).to_have_text("NEVER again, <b>thanks</b>")
+    opened(page, "/sandbox?rubric=answer-quality")
+    expect(page.get_by_label("Response")).to_have_value("NEVER again, <b>thanks</b>")
+    page.go_back()
+    expect(page.get_by_label("Response")).to_have_value("NEVER again, <b>thanks</b>")
+    expect(page.locator(".fired-gates")).to_contain_text("it shouts")
     page.get_by_role("button", name="Keep this score").click()
     link = page.get_by_role("link", name="See it")
-    kept = asked(page, "GET", str(link.get_attribute("href"))).json()
+    kept = asked(page, "GET", f"/api{link.get_attribute('href')}").json()
     assert (kept["verdict"], kept["context_snapshot"]["response"]) == ("fail", "NEVER again, <b>thanks</b>")
+    assert "notes" not in kept["record"]
     page.get_by_label("Response").fill("")
     expect(page.get_by_text("Paste a response, or pick an example")).to_be_visible()
+    opened(page, "/scores")
+    page.locator(f"a[href='/scores/{moved['id']}']").click()
+    expect(page.locator(".report")).to_contain_text("weighed otherwise than the rubric")
+    expect(page.locator(".report .figure").first).to_have_text(shown)
+    expect(page.locator(".report")).to_contain_text("Many thanks, done.")
+    expect(page.get_by_role("link", name=re.compile("^lean.*@"))).to_be_visible()
 
 
 def test_a_chat_and_metrics_are_judged(page: Page) -> None:

@@ -64,6 +64,17 @@ def test_validate_accepts_good_files(cli: Cli, tiny: Path) -> None:
     assert [line.split()[0] for line in result.stdout.splitlines()] == ["ok", "ok"]
 
 
+def test_validate_tells_of_formulas_that_cannot_reach_their_scale(cli: Cli, tmp_path: Path) -> None:
+    file = tmp_path / "short.yaml"
+    dimensions = {"brief": {"formula": "1 if word_count < patience else 0"}}
+    rubric = {"name": "short", "scale": {"max": 10}, "settings": {"patience": 9}, "dimensions": dimensions}
+    file.write_text(json.dumps({**rubric, "verdicts": [{"label": "done"}]}))
+    result = cli("validate", file)
+    assert result.exit_code == 0
+    assert "dimensions.brief.formula: the formula can never give more than 1, and its scale goes to 10" in result.stdout
+    assert json.loads(cli("validate", file, "--json").stdout)[0]["warnings"][0]["path"] == "dimensions.brief.formula"
+
+
 def test_validate_tells_every_problem_of_every_file(cli: Cli, tiny: Path, tmp_path: Path) -> None:
     broken = tmp_path / "broken.yaml"
     broken.write_text(BROKEN)

@@ -94,7 +94,12 @@ def _made(author: httpx.Client) -> dict[str, str]:
 
     private = make("/api/evaluations", {**definition(), "name": f"Brief {MARK}"})["id"]
     public = make("/api/evaluations", definition(is_public=True))["id"]
-    found = {"private": private, "public": public}
+    sent = {"response": f"Hello {MARK}."}
+    found = {
+        "private": private,
+        "public": public,
+        "score": make(f"/api/evaluations/{public}/execute", sent)["id"],
+    }
     for name, is_public in (("private_game", False), ("public_game", True)):
         called = "Moth night" if is_public else f"Moth night {MARK}"
         found[name] = make("/api/games", {"name": called, "is_public": is_public})["id"]

@@ -6,12 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rubrica.engine.evaluate import evaluate
+from rubrica.engine.scale_ends import unreached_ends
 from rubrica.errors import InputError, RubricError
+from rubrica.model.context import Context
 from rubrica.model.scale import Scale
 from rubrica.scorers.rule_table import rule_types
 from rubrica.studio.builder.anchors import AnchorRow, anchors_of, coverage, rows_of, spread
+from rubrica.studio.builder.checking import DraftSample, check_draft
 from rubrica.studio.builder.dimensions import (
     add_dimension,
+    first_recipe,
     kind_of,
     profile_weights,
     remove_dimension,
@@ -20,7 +25,7 @@ from rubrica.studio.builder.dimensions import (
     with_profile,
     with_scoring,
 )
-from rubrica.studio.builder.document import Data, append, at, move, put, remove, rename
+from rubrica.studio.builder.document import Data, Path, append, at, move, put, remove, rename
 from rubrica.studio.builder.matches import find_matches, mark_matches
 from rubrica.studio.builder.rules import new_rule
 from rubrica.studio.builder.sentences import gate_sentence, read_gate, read_verdict, verdict_sentence
@@ -183,6 +188,29 @@ def test_a_recipe_is_kept_when_a_judge_takes_over_and_when_it_leaves() -> None:
 def test_every_way_of_scoring_begins_with_something_that_works(kind: str) -> None:
     document = with_scoring(two_dimensions(), ("dimensions", "clarity"), kind)  # type: ignore[arg-type]
     assert read_draft(document).rubric.dimensions["clarity"].kind == kind
+
+
+@pytest.mark.parametrize("scale", [{"min": 0, "max": 10}, {"min": 1, "max": 5}, {"min": -2, "max": 2}, {}])
+def test_formulas_and_rules_to_begin_with_reach_the_top_of_their_scale(scale: dict[str, float]) -> None:
+    document = put(two_dimensions(), ("dimensions", "clarity", "scale"), scale or None)
+    path: Path = ("dimensions", "clarity")
+    for block in ("formula", "rules"):
+        begun = put(document, path, {"weight": 0.4, **({"scale": scale} if scale else {})})
+        begun = put(begun, path, {**at(begun, path), **first_recipe(begun, path, block)})
+        rubric = read_draft(begun).rubric
+        assert unreached_ends(rubric) == []
+        found = evaluate(read_draft(begun).compiled(), Context(response="word " * 60)).dimensions["clarity"]
+        assert found.value == rubric.scale_of("clarity").max
+
+
+def test_a_formula_that_cannot_reach_its_scale_is_told_and_can_be_saved() -> None:
+    own = {"weight": 0.4, "scale": {"min": 0, "max": 10}, "formula": "min(word_count / 50, 1)"}
+    document = put(two_dimensions(), ("dimensions", "clarity"), own)
+    found = check_draft(document, None, DraftSample(response="Hi."))
+    assert found.problems == ()
+    assert [(one.where, one.message.partition(",")[0]) for one in found.warnings] == [
+        ("dimensions.clarity.formula", "the formula can never give more than 1")
+    ]
 
 
 @pytest.mark.parametrize("kind", sorted(rule_types().keys() - {"pattern_detection", "penalty"}))

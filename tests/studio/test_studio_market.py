@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
+import msgspec
 import pytest
 from fastapi.datastructures import QueryParams
 
@@ -16,7 +17,7 @@ from rubrica.store import storefront
 from rubrica.store.rubrics import RubricListing
 from rubrica.store.users import ensure_user
 from rubrica.studio.games.play import submission_of
-from rubrica.studio.games.weights import AttachmentLine, sums_to_one, to_whole, total, with_entry
+from rubrica.studio.games.weights import AttachmentLine, lines_in, sums_to_one, to_whole, total, with_entry, without
 from rubrica.studio.market.search import PAGE, address_of, search_from_query
 from rubrica.studio.market.wording import listing_card, own_rubric_card
 from rubrica.studio.sandbox.form import Form, FormMetric
@@ -151,7 +152,14 @@ def test_one_more_evaluation_weighs_like_the_others(database: Opened) -> None:
     ann = person(database, "ann")
     listing = publish(database, ann, "Brevity")
     entry = database.read(catalogue.entry, ann, str(listing.id))
+    added = with_entry([line(0.6), line(0.2)], entry)  # they were being changed, and sum to 0.8
+    assert [round(each.weight, 6) for each in added] == [0.5, 0.166667, 0.333333]
+    assert [each.weight for each in without(added, 2)] == [0.75, 0.25]
+    assert without([line(1.0)], 0) == []
+    assert lines_in(msgspec.to_builtins(added)) == added
+    assert lines_in([{"slug": "moth"}]) is None
     added = with_entry([line(1.0)], entry)
+    assert added[0].weight == 0.5
     assert (added[1].slug, added[1].weight, added[1].dimension) == ("brevity", 0.5, "brevity")
     assert added[1].request().rubric == str(listing.id)
 

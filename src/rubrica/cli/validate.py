@@ -8,7 +8,8 @@ from typing import Annotated, Any
 import typer
 from rich.text import Text
 
-from rubrica.errors import RubricError
+from rubrica.engine.scale_ends import unreached_ends
+from rubrica.errors import Problem, RubricError
 from rubrica.packs.library import load
 from rubrica.report.figures import count_of
 
@@ -22,7 +23,8 @@ EXAMPLES = """[bold]Examples[/bold]
   rubrica validate my-rubric.yaml
   rubrica validate rubrics/*.yaml --json
 
-Exits with 0 when every file can be used, else with 1."""
+Exits with 0 when every file can be used, else with 1. A formula that can never reach an end of its scale is
+told, and can be used."""
 
 
 @app.command(epilog=EXAMPLES)
@@ -42,18 +44,20 @@ def _check_file(file: str) -> dict[str, Any]:
     try:
         rubric = load(Path(file) if Path(file).is_file() else file)
     except RubricError as error:
-        problems = [
-            {
-                "line": p.line,
-                "path": p.where,
-                "message": p.message,
-                "fix": p.fix,
-                "text": _with_file_name(str(p), p.file, file),
-            }
-            for p in error.problems
-        ]
-        return {"file": file, "ok": False, "problems": problems}
-    return {"file": file, "ok": True, "rubric": rubric.reference, "hash": rubric.hash, "problems": []}
+        return {"file": file, "ok": False, "problems": [_plain(problem, file) for problem in error.problems]}
+    warnings = [_plain(problem, file) for problem in unreached_ends(rubric)]
+    reference = {"rubric": rubric.reference, "hash": rubric.hash}
+    return {"file": file, "ok": True, **reference, "problems": [], "warnings": warnings}
+
+
+def _plain(problem: Problem, file: str) -> dict[str, Any]:
+    return {
+        "line": problem.line,
+        "path": problem.where,
+        "message": problem.message,
+        "fix": problem.fix,
+        "text": _with_file_name(str(problem), problem.file, file),
+    }
 
 
 def _with_file_name(text: str, known: str | None, file: str) -> str:
@@ -68,6 +72,8 @@ def _print(results: list[dict[str, Any]]) -> None:
             console.print(
                 Text.assemble(("ok ", "bold green"), f"{safe(result['file'])}: {result['rubric']}"), soft_wrap=True
             )
+        for warning in result.get("warnings", ()):
+            console.print(Text.assemble(("!  ", "bold yellow"), safe(warning["text"])), soft_wrap=True)
         for problem in result["problems"]:
             console.print(Text.assemble(("✕  ", "bold red"), safe(problem["text"])), soft_wrap=True)
     found = sum(len(result["problems"]) for result in results)

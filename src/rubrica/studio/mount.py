@@ -30,6 +30,7 @@ from .rubrics import page as rubric_page
 from .rubrics import versions_page
 from .runs import list_page as run_list
 from .sandbox import page as sandbox_page
+from .scores import page as scores_page
 from .sockets import CHECKED, PageSockets
 from .studio import Studio
 
@@ -39,6 +40,7 @@ PAGES: tuple[Callable[[Studio], None], ...] = (
     rubric_page.install,
     versions_page.install,
     sandbox_page.install,
+    scores_page.install,
     preferences_page.install,
     run_list.install,
     review_queue.install,

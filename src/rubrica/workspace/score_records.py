@@ -16,6 +16,7 @@ from rubrica.engine.plan import Plan
 from rubrica.model.context import Context, refuse_files
 from rubrica.model.evaluation import DimensionResult, Evaluation, Status
 from rubrica.model.evidence import Span
+from rubrica.store.scores import StoredScore
 
 from .access import Caller
 from .work_pool import RunInThread
@@ -110,6 +111,12 @@ def is_short(definition: Mapping[str, Any]) -> bool:
 def record(evaluation: Evaluation) -> msgspec.Raw:
     """The Evaluation without its context, as JSON: what `Evaluation.from_json` reads back."""
     return msgspec.Raw(msgspec.structs.replace(evaluation, context=None).to_json())
+
+
+def kept_evaluation(score: StoredScore) -> Evaluation:
+    """The evaluation that was kept with a score, with the context it judged."""
+    evaluation = Evaluation.from_json(msgspec.json.encode(score.record))
+    return msgspec.structs.replace(evaluation, case=score.rubric, context=Context.of(score.context_snapshot))
 
 
 def snapshot(context: Context) -> dict[str, Any]:

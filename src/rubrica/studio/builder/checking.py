@@ -8,6 +8,7 @@ from typing import Any
 
 from rubrica.engine.document import Document, read_document
 from rubrica.engine.evaluate import evaluate
+from rubrica.engine.scale_ends import unreached_ends
 from rubrica.engine.schema import EMPTY
 from rubrica.errors import ContextError, InputError, Problem, RubricError
 from rubrica.model.context import Context, refuse_files
@@ -51,6 +52,7 @@ class DraftCheck:
     evaluation: Evaluation | None = None
     context: Context = field(default_factory=Context)
     sample_fault: str = ""
+    warnings: tuple[Problem, ...] = ()  # what may well be meant otherwise, and can be saved
 
 
 def payload(document: Data, *, is_public: bool = False, note: str = "") -> dict[str, Any]:
@@ -87,11 +89,12 @@ def check_draft(document: Data, placed: Document | None, sample: DraftSample) ->
         return DraftCheck(problems, context=context, sample_fault=sample_fault)
     except InputError as error:
         return DraftCheck((Problem(str(error)),), context=context, sample_fault=sample_fault)
+    warnings = tuple(_with_line(problem, placed) for problem in unreached_ends(draft.rubric))
     try:
         evaluation = evaluate(draft.compiled(), context)
     except ContextError as error:  # such as a profile that the sample does not choose
-        return DraftCheck((), draft.rubric, None, context, sample_fault or str(error))
-    return DraftCheck((), draft.rubric, evaluation, context, sample_fault)
+        return DraftCheck((), draft.rubric, None, context, sample_fault or str(error), warnings)
+    return DraftCheck((), draft.rubric, evaluation, context, sample_fault, warnings)
 
 
 def _form_problems(problems: Iterable[Problem]) -> Iterator[Problem]:

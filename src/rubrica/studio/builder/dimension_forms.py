@@ -11,6 +11,7 @@ from nicegui import ui
 from rubrica.studio.builder.anchors import AnchorRow, anchors_of, coverage, rows_of, spread
 from rubrica.studio.builder.dimensions import (
     add_dimension,
+    first_recipe,
     kind_of,
     move_dimension,
     remove_dimension,
@@ -44,11 +45,7 @@ SECTION = "dimensions"
 # The page's own copy of the value follows at once, so that drawing it anew does not throw the slider back.
 _MOVED = "(event) => { element.props.value = Number(event.target.value); emit(element.props.value) }"
 OFFLINE = {"": "nothing: it stays unscored", "formula": "one formula", "rules": "rules", "checks": "a checklist"}
-_BEGUN: dict[str, dict[str, Any]] = {
-    "formula": {"formula": "min(word_count / 50, 1)", "confidence": 0.3},
-    "rules": {"rules": [{"when": "word_count > 100", "add": -1, "because": ""}], "confidence": 0.3},
-    "checks": {"checks": [{"name": "short", "that": "word_count <= 100"}], "confidence": 0.3},
-}
+STAND_IN_CONFIDENCE = 0.3
 
 
 def draw_dimensions(editor: DraftEditor) -> None:
@@ -288,7 +285,10 @@ def _offline(editor: DraftEditor, path: Path, redraw: Callable[[], None]) -> Non
     way = next((key for key in ("formula", "rules", "checks") if key in recipe), "")
 
     def turn(event: Any) -> None:
-        editor.change(put(editor.document, place, _BEGUN[event.value] if event.value else None), structural=True)
+        begun = None
+        if event.value:
+            begun = {**first_recipe(editor.document, path, event.value), "confidence": STAND_IN_CONFIDENCE}
+        editor.change(put(editor.document, place, begun), structural=True)
         redraw()
 
     with ui.element("div").classes("row"):

@@ -19,12 +19,6 @@ from .weights import add_weight, normalise_weights, remove_weight
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}", re.ASCII)
 BLOCKS: Mapping[ScorerKind, str] = {"parts": "parts", "rules": "rules", "formula": "formula", "check": "checks"}
 """What holds each way of scoring that needs no judge."""
-_BEGUN: Mapping[str, Data] = {
-    "judge": {"scorer": "judge"},
-    "rules": {"rules": [{"when": "word_count > 100", "add": -1, "because": "too long"}]},
-    "formula": {"formula": "min(word_count / 50, 1)"},
-    "check": {"checks": [{"name": "short", "that": "word_count <= 100"}]},
-}
 
 
 def weights_of(document: Data, path: Path) -> dict[str, float]:
@@ -113,7 +107,23 @@ def with_scoring(document: Data, path: Path, kind: ScorerKind) -> Data:
     if stand_in and BLOCKS[kind] in stand_in:
         own = {key: value for key, value in stand_in.items() if key in Recipe.model_fields}
         return put(document, path, {**kept, **own})
-    return put(document, path, {**kept, **_BEGUN[kind]})
+    return put(document, path, {**kept, **first_recipe(document, path, BLOCKS[kind])})
+
+
+def first_recipe(document: Data, path: Path, block: str) -> Data:
+    """A recipe to begin with. It can reach the top of the scale of the dimension at a path.
+
+    >>> first_recipe({"scale": {"min": 1, "max": 5}}, ("dimensions", "length"), "formula")
+    {'formula': '1 + 4 * min(word_count / 50, 1)'}
+    """
+    scale = scale_of(document, str(path[1]) if len(path) > 1 else None)
+    if block == "rules":
+        return {"start": scale.max, "rules": [{"when": "word_count > 100", "add": -1, "because": "too long"}]}
+    if block == "checks":
+        return {"checks": [{"name": "short", "that": "word_count <= 100"}]}
+    span = scale.max - scale.min
+    lowest, times = "" if scale.min == 0 else f"{scale.min:.12g} + ", "" if span == 1 else f"{span:.12g} * "
+    return {"formula": f"{lowest}{times}min(word_count / 50, 1)"}
 
 
 def kind_of(axis: Any) -> ScorerKind:

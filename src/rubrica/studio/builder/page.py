@@ -24,7 +24,7 @@ from rubrica.workspace.rubric_text import from_text, to_text
 from .editor import DraftEditor, editable_document
 from .panels import Panels
 from .save_dialog import ask_to_save
-from .side_panel import draw_preview, draw_problems, draw_sample
+from .side_panel import SamplePanel, draw_preview, draw_problems
 from .unsaved import offer_kept, read_unsaved, resume, when
 
 PLACE = "/rubrics"
@@ -199,7 +199,8 @@ async def _edit(editor: DraftEditor, *, at_once: bool = False) -> None:
         with ui.element("aside").classes("build-side"):
             draw_problems(editor, panels.go_to)
             draw_preview(editor)
-            draw_sample(editor)
+            sample = SamplePanel(editor)
+            sample.draw()
 
     def first_problem() -> None:
         if editor.examination.problems:
@@ -249,6 +250,7 @@ async def _edit(editor: DraftEditor, *, at_once: bool = False) -> None:
     await ui.context.client.connected()
     editor.client.run_javascript((files("rubrica.studio.builder") / "carry.js").read_text("utf-8"))
     editor.touched()
+    await sample.restore()
     if at_once:
         found = None
         with suppress(TimeoutError):

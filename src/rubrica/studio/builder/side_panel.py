@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
+import msgspec
 from nicegui import ui
 
 from rubrica.errors import Problem
 from rubrica.model.evaluation import DimensionResult
 from rubrica.report.charts import bar
 from rubrica.report.figures import STATUS_WORDS, figure
+from rubrica.studio.browser_memory import sample_memory
 from rubrica.studio.parts import drawing, verdict
 
+from .checking import DraftSample
 from .editor import DraftEditor
 
 MOST_SHOWN = 12
@@ -30,10 +33,10 @@ def draw_problems(editor: DraftEditor, go: Go) -> None:
     shown: list[object] = [None]
 
     def follow() -> None:
-        problems = editor.examination.problems
-        if shown[0] == problems:
+        problems, warnings = editor.examination.problems, editor.examination.warnings
+        if shown[0] == (problems, warnings):
             return  # whoever is about to click one finds it where it was
-        shown[0] = problems
+        shown[0] = problems, warnings
         holder.clear()
         with holder:
             with ui.element("h2"):
@@ -41,17 +44,24 @@ def draw_problems(editor: DraftEditor, go: Go) -> None:
                 ui.label("Nothing is wrong" if not count else f"{count} thing{'s' if count > 1 else ''} to mend")
             if not problems:
                 ui.label("It can be saved as it is.").classes("quiet")
-            for problem in problems[:MOST_SHOWN]:
-                with ui.element("button").classes("problem").props('type="button"').on("click", partial(go, problem)):
-                    where = problem.where or "document"
-                    ui.label(where if problem.line is None else f"{where} · line {problem.line}").classes("mono quiet")
-                    ui.label(f"{problem.message} ({problem.fix})" if problem.fix else problem.message)
-            if len(problems) > MOST_SHOWN:
-                ui.label(f"and {len(problems) - MOST_SHOWN} more").classes("quiet")
+            _list(problems, go)
+            if warnings:
+                ui.label("It may be meant otherwise:").classes("quiet")
+                _list(warnings, go)
 
     editor.live(holder, follow)
     with holder:
         ui.label("Looking at it …").classes("quiet")
+
+
+def _list(problems: Sequence[Problem], go: Go) -> None:
+    for problem in problems[:MOST_SHOWN]:
+        with ui.element("button").classes("problem").props('type="button"').on("click", partial(go, problem)):
+            where = problem.where or "document"
+            ui.label(where if problem.line is None else f"{where} · line {problem.line}").classes("mono quiet")
+            ui.label(f"{problem.message} ({problem.fix})" if problem.fix else problem.message)
+    if len(problems) > MOST_SHOWN:
+        ui.label(f"and {len(problems) - MOST_SHOWN} more").classes("quiet")
 
 
 def draw_preview(editor: DraftEditor) -> None:
@@ -106,21 +116,61 @@ def _value(result: DimensionResult) -> str:
     return f"{figure(result.value)} / {figure(result.high)}"
 
 
-def draw_sample(editor: DraftEditor) -> None:
-    """The sample that patterns, formulas and the preview are tried on."""
+class SamplePanel:
+    """The sample that patterns, formulas and the preview are tried on. What is typed stays in this tab."""
 
-    def changed(key: str, event: Any) -> None:
-        editor.sample = replace(editor.sample, **{key: event.value or ""})
-        editor.touched()
+    def __init__(self, editor: DraftEditor) -> None:
+        self.editor, self.first = editor, editor.sample
+        self.memory = sample_memory(editor.visitor.caller.user_id)
+        self._typed = self._filling = False
+        self._areas: dict[str, ui.textarea] = {}
 
-    with ui.element("section").classes("card side-card").props('aria-label="Sample"'):
-        with ui.element("h2"):
-            ui.label("Sample")
-        for key, label in (("prompt", "Prompt"), ("response", "Response"), ("more", "Further values")):
-            area = ui.textarea(label, value=getattr(editor.sample, key), on_change=partial(changed, key))
-            area.props("outlined dense autogrow")
-            if key == "more":
-                area.props["placeholder"] = "question_type: FACTUAL"
-                area.props["input-class"] = "mono"
-        wrong = ui.label("").classes("wrong")
-        editor.live(wrong, lambda: wrong.set_text(editor.examination.sample_fault))
+    def draw(self) -> None:
+        with ui.element("section").classes("card side-card").props('aria-label="Sample"'):
+            with ui.element("div").classes("row"):
+                with ui.element("h2"):
+                    ui.label("Sample")
+                ui.element("span").classes("grow")
+                self.back = ui.button("Back to the example", on_click=self._reset).props("flat dense no-caps")
+                self.back.set_visibility(False)
+            for key, label in (("prompt", "Prompt"), ("response", "Response"), ("more", "Further values")):
+                area = ui.textarea(label, value=getattr(self.first, key), on_change=partial(self._changed, key))
+                area.props("outlined dense autogrow")
+                if key == "more":
+                    area.props["placeholder"] = "question_type: FACTUAL"
+                    area.props["input-class"] = "mono"
+                self._areas[key] = area
+            wrong = ui.label("").classes("wrong")
+            self.editor.live(wrong, lambda: wrong.set_text(self.editor.examination.sample_fault))
+
+    async def restore(self) -> None:
+        """Bring back what was typed before, for a page that is connected."""
+        try:
+            kept = msgspec.convert(await self.memory.read(), DraftSample)
+        except msgspec.ValidationError:
+            return
+        if kept not in (DraftSample(), self.first) and not self._typed:
+            self._fill(kept)
+
+    def _changed(self, key: str, event: Any) -> None:
+        if self._filling:
+            return
+        self._typed = True
+        self._take(replace(self.editor.sample, **{key: event.value or ""}))
+        self.memory.keep(self.editor.client, msgspec.to_builtins(self.editor.sample))
+
+    def _reset(self) -> None:
+        self.memory.forget(self.editor.client)
+        self._fill(self.first)
+
+    def _fill(self, sample: DraftSample) -> None:
+        self._filling = True
+        for key, area in self._areas.items():
+            area.set_value(getattr(sample, key))
+        self._filling = False
+        self._take(sample)
+
+    def _take(self, sample: DraftSample) -> None:
+        self.editor.sample = sample
+        self.back.set_visibility(sample != self.first)
+        self.editor.touched()

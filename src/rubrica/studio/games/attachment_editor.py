@@ -18,13 +18,14 @@ from rubrica.games.games import GameView
 from rubrica.report.charts import share_bar
 from rubrica.report.figures import figure, percent
 from rubrica.store.games import Attachment
+from rubrica.studio.browser_memory import BrowserMemory
 from rubrica.studio.parts import card, drawing, empty, error_text, notifying_errors
 from rubrica.studio.rubrics.prose import table
 from rubrica.studio.sandbox.picker import pick_rubric
 from rubrica.studio.studio import Visitor
 from rubrica.workspace import catalogue
 
-from .weights import AttachmentLine, line_of, sums_to_one, to_whole, total, with_entry
+from .weights import AttachmentLine, line_of, lines_in, sums_to_one, to_whole, total, with_entry, without
 
 
 def attached_table(found: Sequence[Attachment]) -> Markup:
@@ -48,9 +49,13 @@ class AttachmentEditor:
         self.lines = [line_of(each) for each in view.attachments]
         self.kept = list(self.lines)
         self._saved = saved
+        self.client = ui.context.client
+        self.memory = BrowserMemory(f"rubrica-attached:{visitor.caller.user_id}:{view.game.id}", "localStorage")
 
     def draw(self) -> None:
         """Draw it for the first time."""
+        self.banner = ui.label("").classes("banner").props('role="status"')
+        self.banner.set_visibility(False)
         with card("Rubrics", "every round is judged by each of them; their weights make the composite"):
             self.body = ui.element("div").classes("weighing")
             with ui.element("div").classes("row"):
@@ -64,6 +69,19 @@ class AttachmentEditor:
                 self.save = ui.button("Save", on_click=self._save).props("unelevated")
             ui.label("An attached version stays, whatever its author changes later.").classes("quiet")
         self._redraw()
+
+    async def restore(self) -> None:
+        """Bring back changes that were left unsaved here, for a page that is connected."""
+        kept = await self.memory.read()
+        lines = lines_in(kept.get("lines")) if isinstance(kept, dict) else None
+        if lines is None or lines == self.kept or len(lines) > MOST_ATTACHED or self.lines != self.kept:
+            return
+        self.lines = lines
+        self._redraw()
+        moved = lines_in(kept.get("base")) != self.kept
+        meanwhile = " What is attached has changed meanwhile: saving puts these in its place." if moved else ""
+        self.banner.set_text(f"Your unsaved changes of the rubrics are back.{meanwhile}")
+        self.banner.set_visibility(True)
 
     def _redraw(self) -> None:
         self.problem.set_visibility(False)
@@ -95,6 +113,10 @@ class AttachmentEditor:
         self.sum.classes(replace="quiet" if whole else "wrong")
         self.scale.set_visibility(not whole)
         changed = self.lines != self.kept
+        if changed:
+            self.memory.keep(self.client, msgspec.to_builtins({"lines": self.lines, "base": self.kept}))
+        else:
+            self.banner.set_visibility(False)
         self.save.set_enabled(changed)
         self.undo.set_visibility(changed)
 
@@ -107,7 +129,7 @@ class AttachmentEditor:
         self._tell()
 
     def _remove(self, at: int) -> None:
-        del self.lines[at]
+        self.lines = without(self.lines, at)
         self._redraw()
 
     def _scale(self) -> None:
@@ -117,6 +139,7 @@ class AttachmentEditor:
 
     def _discard(self) -> None:
         self.lines = list(self.kept)
+        self.memory.forget(self.client)
         self._redraw()
 
     async def _add(self) -> None:
@@ -147,6 +170,7 @@ class AttachmentEditor:
             return
         self.lines = [line_of(each) for each in done.rubrics]
         self.kept = list(self.lines)
+        self.memory.forget(self.client)
         self._redraw()
         ui.notify("Saved. Rounds that were judged before keep their scores.", type="positive")
         await self._saved()

@@ -98,15 +98,20 @@ class _Page:
             with ui.tab_panel("rounds"), card("Rounds", "player by player"):
                 self.rounds = Rounds(self.visitor, self.view, player)
                 await self.rounds.draw()
+            editor: AttachmentEditor | None = None
             with ui.tab_panel("rubrics"):
                 if hosts(caller, game) and caller.may("author"):
-                    AttachmentEditor(self.visitor, self.view, self._renew).draw()
+                    editor = AttachmentEditor(self.visitor, self.view, self._renew)
+                    editor.draw()
                 else:
                     attached_card(self.view)
                 if game.config:
                     with card("Settings", "rubrics read them as game_config"):
                         ui.label(config_text(game.config)).classes("told mono")
         tabs.on_value_change(self._turned)
+        if editor is not None:
+            await ui.context.client.connected()
+            await editor.restore()
 
     async def _ask(self, way: Way, dimension: str | None) -> Leaderboard:
         return await self.visitor.read(leaderboard_access.of_game, self.view.game.id, way, dimension)

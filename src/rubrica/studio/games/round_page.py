@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
-import msgspec
 from fastapi import Request
 from markupsafe import Markup
 from nicegui import ui
@@ -16,14 +15,12 @@ from rubrica.errors import MissingError, RubricaError
 from rubrica.games.round_details import OpenedRound, open_round
 from rubrica.games.rounds import KeptRoundScore
 from rubrica.games.submission import HIGHEST_NUMBER
-from rubrica.model.context import Context
-from rubrica.model.evaluation import Evaluation, Step
+from rubrica.model.evaluation import Step
 from rubrica.model.rubric import Rubric
 from rubrica.report.charts import share_bar, short, waterfall
 from rubrica.report.excerpt import visible
 from rubrica.report.figures import figure, headline, percent, signed
 from rubrica.store.games import Attachment
-from rubrica.store.scores import StoredScore
 from rubrica.studio.frame import frame, page
 from rubrica.studio.parts import card, chip, drawing, error_label, escaped_lines, heading
 from rubrica.studio.rubrics.drawing import badge
@@ -31,6 +28,7 @@ from rubrica.studio.rubrics.prose import table
 from rubrica.studio.runs.explanation import explanation
 from rubrica.studio.studio import Studio
 from rubrica.workspace.draft import rubric_of
+from rubrica.workspace.score_records import kept_evaluation
 
 LABEL = 17
 """Characters of a rubric's name in the drawing."""
@@ -144,15 +142,9 @@ def _explained(opened: OpenedRound) -> tuple[dict[UUID, Rubric], dict[UUID, Mark
     for score in opened.round.scores:
         rubric = rubrics[score.id] = rubric_of(opened.rubrics[score.attachment_id])
         stored = opened.stored.get(score.id)
-        inner = _breakdown(score, rubric) if stored is None else explanation(evaluation_of(stored), rubric)
+        inner = _breakdown(score, rubric) if stored is None else explanation(kept_evaluation(stored), rubric)
         drawn[score.id] = Markup('<div id="score-{}">{}</div>').format(score.id, inner)
     return rubrics, drawn
-
-
-def evaluation_of(score: StoredScore) -> Evaluation:
-    """The evaluation that was kept with a score, with the context it judged."""
-    evaluation = Evaluation.from_json(msgspec.json.encode(score.record))
-    return msgspec.structs.replace(evaluation, case=score.rubric, context=Context.of(score.context_snapshot))
 
 
 def _breakdown(score: KeptRoundScore, rubric: Rubric) -> Markup:

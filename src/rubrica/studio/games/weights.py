@@ -8,6 +8,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 from uuid import UUID
 
+import msgspec
+
 from rubrica.games.attachments import TOLERANCE, AttachmentRequest, scaled
 from rubrica.games.composite import NOISE_DIGITS
 from rubrica.store.games import Attachment
@@ -58,11 +60,25 @@ def line_of(attachment: Attachment) -> AttachmentLine:
 
 
 def with_entry(lines: Sequence[AttachmentLine], entry: RubricEntry) -> list[AttachmentLine]:
-    """The lines and one more, which weighs as much as one of them all would if they were alike."""
+    """The lines and one more, which weighs as much as if all were alike; the others make room in proportion."""
     listing = entry.listing
-    weight = round(1 / (len(lines) + 1), NOISE_DIGITS)
-    new = AttachmentLine(listing.id, listing.slug, listing.name, entry.version.version, weight, listing.slug)
-    return [*lines, new]
+    new = AttachmentLine(listing.id, listing.slug, listing.name, entry.version.version, 1.0, listing.slug)
+    count = len(lines)
+    others = [replace(line, weight=line.weight * count) for line in to_whole(lines)]
+    return to_whole([*others, new])
+
+
+def without(lines: Sequence[AttachmentLine], at: int) -> list[AttachmentLine]:
+    """The lines without one of them; the others take over what it weighed, in proportion."""
+    return to_whole([*lines[:at], *lines[at + 1 :]])
+
+
+def lines_in(data: Any) -> list[AttachmentLine] | None:
+    """Lines that a browser kept; None where they make no sense."""
+    try:
+        return msgspec.convert(data, list[AttachmentLine])
+    except msgspec.ValidationError:
+        return None
 
 
 def total(lines: Sequence[AttachmentLine]) -> float:
@@ -81,6 +97,8 @@ def sums_to_one(lines: Sequence[AttachmentLine]) -> bool:
 
 def to_whole(lines: Sequence[AttachmentLine]) -> list[AttachmentLine]:
     """The same in proportion, with the sum 1; all alike where every weight is 0."""
+    if not lines:
+        return []
     weights = [line.weight for line in lines]
     if not any(weights):
         weights = [1.0] * len(lines)

@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
+import msgspec
+
 from rubrica.engine.cases import OWN_KEYS
 from rubrica.engine.plan import Plan
 from rubrica.errors import InputError, JsonError
@@ -46,6 +48,21 @@ class Form:
     turns: tuple[FormTurn, ...] = ()
     metrics: tuple[FormMetric, ...] = ()
     rest: str = ""
+
+
+def kept_form(data: Any) -> Form | None:
+    """A form that a browser kept; None where it makes no sense, or says nothing.
+
+    >>> kept_form({"response": "So.", "more": "x: 1"})
+    Form(prompt='', response='So.', turns=(), metrics=(), rest='')
+    >>> kept_form({"response": 7}) is None, kept_form({}) is None
+    (True, True)
+    """
+    try:
+        form = msgspec.convert(data, Form)
+    except msgspec.ValidationError:
+        return None
+    return form if form != Form() else None
 
 
 def form_of(example: Mapping[str, Any]) -> Form:

@@ -20,10 +20,10 @@ SPOKEN: dict[Role, str] = {"user": "User", "assistant": "Assistant", "system": "
 
 
 class SandboxInput:
-    """The fields, and what they say."""
+    """The fields, and what they say. `changed` is called with whether it was typed, or is an example as it stands."""
 
-    def __init__(self, changed: Callable[[], Awaitable[None]]) -> None:
-        self._changed = changed
+    def __init__(self, changed: Callable[[bool], Awaitable[None]]) -> None:
+        self._tell = changed
         self._filling = False
         self._turns: list[tuple[ui.select, ui.textarea]] = []
         self._metrics: list[tuple[ui.input, ui.input]] = []
@@ -113,16 +113,21 @@ class SandboxInput:
         )
         return area.classes("full")
 
-    async def _told(self) -> None:
-        if not self._filling:
-            await self._changed()
+    # Whether a change is ours is known while it is made: a coroutine would ask too late.
 
-    async def _picked(self, event: Any) -> None:
-        if self._filling or event.value is None:
-            return
+    def _told(self) -> Awaitable[None] | None:
+        return None if self._filling else self._changed()
+
+    def _picked(self, event: Any) -> Awaitable[None] | None:
+        return None if self._filling or event.value is None else self._pick(int(event.value))
+
+    async def _pick(self, index: int) -> None:
         with notifying_errors():
-            self.choose(int(event.value))
-        await self._changed()
+            self.choose(index)
+        await self._tell(False)
+
+    async def _changed(self) -> None:
+        await self._tell(True)
 
     async def _new_turn(self) -> None:
         if len(self._turns) < MOST_TURNS:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from urllib.parse import quote
 
+import msgspec
 from fastapi import Request
 from nicegui import ui
 
@@ -13,11 +14,12 @@ from rubrica.errors import InputError, RubricaError
 from rubrica.games.execution import NOWHERE, execution_of, keep_execution, open_target
 from rubrica.model.context import Context
 from rubrica.model.evaluation import Evaluation
-from rubrica.report.figures import price
+from rubrica.report.figures import figure, price
 from rubrica.store.rubrics import RubricQuery
+from rubrica.studio.browser_memory import sample_memory
 from rubrica.studio.frame import frame, page
 from rubrica.studio.parts import card, empty, error_label, error_text, heading, notifying_errors
-from rubrica.studio.sandbox.form import context_of, reads_rounds
+from rubrica.studio.sandbox.form import context_of, kept_form, reads_rounds
 from rubrica.studio.studio import Studio, Visitor
 from rubrica.workspace import catalogue, score_records
 from rubrica.workspace.access import check_action
@@ -58,7 +60,7 @@ def install(studio: Studio) -> None:
         asked = request.query_params
         with frame(visitor, "Sandbox", "/sandbox"):
             with heading("Sandbox"):
-                pass
+                ui.link("Kept scores", "/scores")
             try:
                 first = asked.get("rubric") or await _any(visitor)
                 if first is None:
@@ -98,6 +100,8 @@ class _SandboxPage:
     def __init__(self, visitor: Visitor, side: SandboxRubric, other: SandboxRubric | None) -> None:
         self.visitor, self.side, self.other = visitor, side, other
         self.context: Context | None = None  # that the result shown was made of
+        self.client, self.memory = ui.context.client, sample_memory(visitor.caller.user_id)
+        self.typed = False
         self.turn = 0  # counts what was asked for, so that an answer that comes late is dropped
 
     async def draw(self, example: int | None) -> None:
@@ -105,7 +109,7 @@ class _SandboxPage:
             self.pickers = ui.element("div").classes("row")
         with ui.element("div").classes("bench"):
             with card("What is judged"):
-                self.input = SandboxInput(self.judge)
+                self.input = SandboxInput(self._changed)
             near = ui.element("div").classes("pile")
         self.panel = ResultPanel(near, ui.element("div").classes("pile"))
         self._draw_sides()
@@ -113,6 +117,28 @@ class _SandboxPage:
             self.input.offer(self.side.plan, self.side.entry.version.examples)
             if example is not None or self.side.entry.version.examples:
                 self.input.choose(example or 0)
+        await self.judge()
+        if example is None:
+            await self.client.connected()
+            await self._restore()
+
+    async def _restore(self) -> None:
+        """Bring back what was typed here before."""
+        kept = kept_form(await self.memory.read())
+        if kept is not None and not self.typed:
+            self.input.fill(kept)
+            self.input.example.set_value(None)
+            await self.judge()
+
+    async def _changed(self, typed: bool) -> None:
+        """What was typed stays in this tab; an example is there anyway."""
+        if typed:
+            if not self.typed:
+                self._tell_address()  # which may have asked for an example
+            self.memory.keep(self.client, msgspec.to_builtins(self.input.form))
+        else:
+            self.memory.forget(self.client)
+        self.typed = typed
         await self.judge()
 
     # --- what is judged by ---------------------------------------------------------------------------------
@@ -181,10 +207,13 @@ class _SandboxPage:
             await self._changed_sides()
 
     async def _changed_sides(self) -> None:
-        beside = f"&with={quote(self.other.place)}" if self.other is not None else ""
-        ui.navigate.history.replace(f"/sandbox?rubric={quote(self.side.place)}{beside}")
+        self._tell_address()
         self._draw_sides()
         await self.judge()
+
+    def _tell_address(self) -> None:
+        beside = f"&with={quote(self.other.place)}" if self.other is not None else ""
+        ui.navigate.history.replace(f"/sandbox?rubric={quote(self.side.place)}{beside}")
 
     # --- judging -------------------------------------------------------------------------------------------
 
@@ -228,18 +257,20 @@ class _SandboxPage:
 
     async def _keep(self) -> None:
         with notifying_errors():
-            found = self.panel.found
-            if found is None or self.context is None:
+            shown = self.panel.evaluation
+            if shown is None or self.context is None:
                 raise InputError("there is nothing to keep yet: fill in a response")
             visitor = self.visitor
             target, _ = await visitor.read(open_target, self.side.place)
             now = visitor.service.clock()
-            execution = execution_of(target, self.context, NOWHERE, found.evaluation, visitor.caller.user_id, now)
+            execution = execution_of(target, self.context, NOWHERE, shown, visitor.caller.user_id, now)
             kept = await visitor.write(keep_execution, target, execution)
             self.kept.clear()
             with self.kept:
-                ui.label("Kept as a score of yours.").classes("quiet")
-                ui.link("See it", f"/api/scores/{kept.id}", new_tab=True)
+                told = "open" if kept.raw_score is None else figure(round(kept.raw_score, 2))
+                ui.label(f"Kept as a score of yours: {kept.verdict.replace('_', ' ')}, {told}.").classes("quiet")
+                ui.link("See it", f"/scores/{kept.id}")
+                ui.link("All that you kept", "/scores")
 
     # --- what can be done with it ------------------------------------------------------------------------
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 from nicegui import ui
 
 from rubrica.engine.counterfactuals import GateRelease, VerdictFlip, gate_releases, reweigh, verdict_flips, weights_of
@@ -51,13 +52,14 @@ class ResultPanel:
 
     def __init__(self, near: ui.element, wide: ui.element) -> None:
         self.near, self.wide = near, wide
-        self.found: Explained | None = None
+        self.found: Explained | None = None  # under the rubric's own weights
+        self.shown: Explained | None = None  # under the weights that the sliders say
         self.weights: dict[str, float] = {}  # as the sliders say; empty: the rubric's own
         self.moving = False
 
     def draw(self, plan: Plan, actions: Callable[[], None], *, compared: bool) -> None:
         """Empty places for the results of a plan; `actions` draws what can be done with one."""
-        self.plan, self.found, self.weights = plan, None, {}
+        self.plan, self.found, self.shown, self.weights = plan, None, None, {}
         self.near.clear()
         self.wide.clear()
         with self.near:
@@ -86,9 +88,18 @@ class ResultPanel:
         self.sliders: dict[str, tuple[ui.slider, ui.label]] = {}
         self.profile: object = self  # none yet: the sliders are drawn with the first result
 
+    @property
+    def evaluation(self) -> Evaluation | None:
+        """What is shown, with a note of the weights where they were moved."""
+        if self.shown is None or not self.weights:
+            return None if self.shown is None else self.shown.evaluation
+        shown = self.shown.evaluation
+        note = weights_note(self.plan, shown.profile, self.weights)
+        return msgspec.structs.replace(shown, notes=(*shown.notes, note))
+
     def nothing(self, text: str, *, wrong: bool = False) -> None:
         """Say why there is no result."""
-        self.found = None
+        self.found = self.shown = None
         self.problem.set_text(text if wrong else "")
         self.problem.set_visibility(wrong)
         self.hint.set_text("" if wrong else text)
@@ -169,11 +180,23 @@ class ResultPanel:
         if self.weights:
             plan = reweigh(self.plan, self.found.evaluation.profile, self.weights)
             shown, before = explain(plan, rejudge(plan, self.found.evaluation)), self.found.evaluation
+        self.shown = shown
         self.summary.set_content(str(result.summary(shown.card, rubric, before)))
         self.gates.set_content(str(result.gates(shown.card.gates, rubric)))
         self.changes.set_content(str(result.changes(shown.turns, shown.releases, rubric)))
         self.waterfall.set_content(str(shown.card.steps_chart) or "<p class='quiet'>The score is open.</p>")
         self.table.set_content(str(result.dimensions(shown.card)))
+
+
+def weights_note(plan: Plan, profile: str | None, moved: Mapping[str, float]) -> str:
+    """What is to be known of a score that was weighed otherwise than its rubric does."""
+    own = weights_of(plan, profile)
+    told = ", ".join(
+        f"{title_of(name, plan.rubric.dimensions[name])} {percent(weight)} (the rubric: {percent(own[name])})"
+        for name, weight in moved.items()
+        if name in own
+    )
+    return f"weighed otherwise than the rubric: {told}"
 
 
 class _Slider(ui.slider):

@@ -1,0 +1,82 @@
+"""Formulas that can never reach an end of their scale, whatever the text: most often one was written for another."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from rubrica.errors import FormulaError, Problem
+from rubrica.formula import Interval, parse
+from rubrica.model.dimensions import Axis
+from rubrica.model.rubric import Rubric
+from rubrica.model.scale import Scale
+from rubrica.scorers.namespace import CONTEXT_COUNTS
+from rubrica.text import text_features
+
+from .document import Path
+
+FEWEST_COVERED = 0.5
+_ANYTHING = Interval.of(-math.inf, math.inf)
+
+
+def unreached_ends(rubric: Rubric) -> list[Problem]:
+    """A warning for every dimension and part whose formula stays away from an end of its scale.
+
+    What stands in for a judge may keep to the middle: it is told of only where it covers less than half of the scale.
+
+    >>> from rubrica.engine.load import rubric_from_data
+    >>> found = rubric_from_data({"name": "long", "scale": {"max": 10}, "verdicts": [{"label": "done"}],
+    ...                           "dimensions": {"length": {"formula": "min(word_count / 50, 1)"}}})
+    >>> [(problem.where, problem.message) for problem in unreached_ends(found)]
+    [('dimensions.length.formula', 'the formula can never give more than 1, and its scale goes to 10')]
+    """
+    names = _known(rubric)
+    found: list[Problem] = []
+    for name, dimension in rubric.dimensions.items():
+        scale, path = rubric.scale_of(name), ("dimensions", name)
+        found += _of_axis(dimension, scale, path, names)
+        for part, spec in dimension.parts.items():
+            found += _of_axis(spec, scale, (*path, "parts", part), names)
+    return found
+
+
+def _of_axis(axis: Axis, scale: Scale, path: Path, names: dict[str, Interval]) -> Iterator[Problem]:
+    yield from _of_formula(axis.formula, scale, (*path, "formula"), names)
+    if axis.offline is not None:
+        told = list(_of_formula(axis.offline.formula, scale, (*path, "offline", "formula"), names))
+        yield from told if _covered(axis.offline.formula, scale, names) < FEWEST_COVERED else ()
+
+
+def _of_formula(text: str | None, scale: Scale, path: Path, names: dict[str, Interval]) -> Iterator[Problem]:
+    found = _reach(text, names)
+    if found.hi < scale.max:
+        message = f"the formula can never give more than {found.hi:g}, and its scale goes to {scale.max:g}"
+        yield Problem(message, path, fix="multiply it, or change the scale")
+    if found.lo > scale.min:
+        message = f"the formula can never give less than {found.lo:g}, and its scale begins at {scale.min:g}"
+        yield Problem(message, path, fix="spread it over the scale, or change the scale")
+
+
+def _covered(text: str | None, scale: Scale, names: dict[str, Interval]) -> float:
+    """The share of a scale that a formula can reach."""
+    found = _reach(text, names)
+    return (scale.clamp(found.hi) - scale.clamp(found.lo)) / (scale.max - scale.min)
+
+
+def _reach(text: str | None, names: dict[str, Interval]) -> Interval:
+    """All that a formula can give; anything where there is none, or where it is told as a problem of the rubric."""
+    try:
+        formula = parse(text) if text is not None else None
+    except FormulaError:
+        formula = None
+    if formula is None:
+        return _ANYTHING
+    return formula.interval({name: names.get(name, _ANYTHING) for name in formula.names})
+
+
+def _known(rubric: Rubric) -> dict[str, Interval]:
+    """What is known of the names that formulas of dimensions read, before there is a text."""
+    known = {name: Interval.of(feature.low, feature.high) for name, feature in text_features().items()}
+    known |= dict.fromkeys([*rubric.patterns, *CONTEXT_COUNTS], Interval.of(0.0, math.inf))
+    known |= {name: Interval.point(value) for name, value in rubric.settings.items() if isinstance(value, int | float)}
+    return known

@@ -1,0 +1,1 @@
+"""Kept scores: a list of them, and a page for each."""
