@@ -40,6 +40,7 @@ OWN_GAME, OPEN_GAME = {"game_id": "private_game"}, {"game_id": "public_game"}
 EVALUATION, MARKET, GAME = "/api/evaluations/{reference}", "/api/marketplace/{id}", "/api/games/{game_id}"
 REVIEW_ITEM, REVIEWED = "/api/reviews/items/{item_id}", {"scores": {"points": 1}}
 ONE_ROUND = {"round": {"response": "Hello."}}
+SESSION, OWN_SESSION = "/api/council/sessions/{session_id}", {"session_id": "session"}
 RUN, OWN_RUN, SHARED_RUN = "/api/runs/{name}", {"name": "private_run"}, {"name": "shared_run"}
 
 
@@ -207,6 +208,15 @@ ROWS = [
     Row("POST", "/api/preferences", {}, {"responses": ["Yes.", "No."]}, "401 403 503 503 503 503"),
     Row("POST", "/v1/council/run", {}, {"question": "Why?"}, "401 403 403 503 503 503"),
     Row("GET", "/v1/council/stream", {}, None, "401 403 403 503 503 503"),
+    Row("POST", "/api/council/sessions", {}, {"question": "Why?"}, "401 403 403 503 503 503"),
+    Row("GET", "/api/council/sessions", {}, None, READ_PUBLIC),
+    Row("GET", SESSION, OWN_SESSION, None, READ_PRIVATE),
+    Row("GET", f"{SESSION}/events", OWN_SESSION, None, READ_PRIVATE),
+    Row("GET", f"{SESSION}/export", OWN_SESSION, None, READ_PRIVATE),
+    Row("GET", f"{SESSION}/audit", OWN_SESSION, None, READ_PRIVATE),
+    Row("POST", f"{SESSION}/cancel", OWN_SESSION, None, READ_PRIVATE),
+    Row("DELETE", SESSION, OWN_SESSION, None, "401 404 404 204 404 204"),
+    Row("GET", "/api/council/audit", {}, None, READ_PUBLIC),
     Row("POST", "/v2/generate_questions", {}, {"grade": 3, "count": 1}, "401 403 403 503 503 503"),
     Row("GET", "/healthz", {}, None, "200 200 200 200 200 200"),
     Row("GET", "/docs", {}, None, "200 200 200 200 200 200"),

@@ -13,9 +13,16 @@ import re
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from typing import Any
+from uuid import UUID
 
 from loopback import Fault, Loopback, Said, Seen
+from sqlalchemy import Connection
+
+from rubrica.store.columns import new_id
+from rubrica.store.council_sessions import SessionLine, StoredEvent, add_events, add_session
+from rubrica.workspace.council_sessions import interrupt_sessions
 
 SCORES = ("accuracy", "relevance", "completeness", "conciseness", "clarity")
 QUESTION = "When was the tower built, and why?"
@@ -85,3 +92,23 @@ def members(**seats: str | Seat) -> Iterator[dict[str, Seat]]:
         loop.call_soon_threadsafe(loop.stop)
         thread.join(30)
         loop.close()
+
+
+def running_session(conn: Connection, owner: UUID, now: datetime, title: str = QUESTION) -> UUID:
+    """A session as a server leaves it that is killed in the middle: ann has answered, bo has not."""
+    line = SessionLine(new_id(now), owner, "", "running", title, None, now, None, now + timedelta(seconds=30))
+    add_session(conn, line, {"question": title})
+    told: list[dict[str, Any]] = [
+        {"event": "stage_started", "stage": "answers", "models": ["ann", "bo"], "deadline": 20.0},
+        {"event": "answered", "model": "ann", "seconds": 1.0, "words": 2, "text": "In 1889.", "cost": None},
+    ]
+    events = [StoredEvent(number, data["event"], data, now) for number, data in enumerate(told, 1)]
+    add_events(conn, line.id, events, line.held_until)
+    return line.id
+
+
+def cut_off_session(conn: Connection, owner: UUID, now: datetime, title: str = QUESTION) -> UUID:
+    """The same, as it is found by the next server."""
+    found = running_session(conn, owner, now, title)
+    interrupt_sessions(conn, now, everything=True)
+    return found

@@ -29,6 +29,7 @@ from access_table import (
     Row,
     definition,
 )
+from council_samples import cut_off_session
 from rubrica.engine.load import rubric_from_data
 from rubrica.runs.execute import execute_run
 from rubrica.runs.review.queue_items import new_items
@@ -165,6 +166,10 @@ class Things:
     def _shared_run(self, _: dict[str, str]) -> str:
         return self._private_run({}, "shared")
 
+    def _session(self, _: dict[str, str]) -> str:
+        issued, now = self._server.issued["author"].key, self._server.service.clock()
+        return str(self._server.write(cut_off_session, issued.user_id, now))
+
     def _key(self, _: dict[str, str]) -> str:
         made = self._server.admin.post("/api/keys", {"role": "viewer", "user": self._author.user})
         return str(made.json["id"])
@@ -239,7 +244,7 @@ def _unversioned(path: str) -> str:
 
 PRIVATE_THINGS = frozenset(
     {"private", "private_game", "private_attachment", "private_item", "private_run"}
-    | {"score", "player", "joined_player", "key"}
+    | {"score", "player", "joined_player", "key", "session"}
 )
 HIDDEN = [row for row in ROWS if PRIVATE_THINGS & set(row.things.values())]
 BAD_CONTEXTS = ({"response": 5}, {"metadata": {"response_time": "x"}}, {"round_history": 7})

@@ -35,6 +35,8 @@ class AnswerReceived(_Event, frozen=True, tag="answered"):
     model: str
     seconds: float
     words: int
+    text: str = ""
+    cost: Cost | None = None
 
 
 class ReviewFinished(_Event, frozen=True, tag="reviewed"):

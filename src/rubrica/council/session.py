@@ -170,7 +170,7 @@ class _Session:
         if speech.text is None:
             self._drop(name, "answers", speech.silence)
         else:
-            self.tell(AnswerReceived(name, speech.seconds, len(speech.text.split())))
+            self.tell(AnswerReceived(name, speech.seconds, len(speech.text.split()), speech.text, speech.cost))
         return speech
 
     # --- stage 2 ------------------------------------------------------------------------------------------

@@ -11,9 +11,11 @@ from fastapi import FastAPI
 
 from rubrica import __version__
 from rubrica.errors import StoreError
+from rubrica.store.address import address
 from rubrica.store.idempotency import forget
 from rubrica.store.spending import forget_spending
 from rubrica.store.upgrade import upgrade
+from rubrica.workspace.council_sessions import interrupt_sessions
 from rubrica.workspace.seed import seed_packs
 
 from . import problems
@@ -23,6 +25,7 @@ from .limits import BodyLimit
 from .openapi import DESCRIPTION, TAGS, describe
 from .routes import (
     council,
+    council_sessions,
     education,
     evaluations,
     execute,
@@ -63,6 +66,7 @@ ROUTERS = (
     reviews.router,
     runs.router,
     council.router,
+    council_sessions.router,
     keys.router,
     education.router,
     health.router,
@@ -116,6 +120,8 @@ async def prepare(service: Service) -> None:
         await service.database.write(seed_packs, service.clock())
     await service.database.write(forget, service.clock())
     await service.database.write(forget_spending, service.clock())
+    alone = address(service.settings.database).file is not None  # a SQLite file has one server
+    await service.database.write(interrupt_sessions, service.clock(), everything=alone)
 
 
 async def _clean(service: Service) -> None:

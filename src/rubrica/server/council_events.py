@@ -1,86 +1,120 @@
-"""A session of the council as a stream of server-sent events: one as each thing happens, and the result at the end."""
+"""A session of the council as a stream of server-sent events, from its beginning or from where a client was.
+
+An event's id names the session and the event's number in it, so that a client which connects again says by it what it
+has seen, wherever it connects.
+"""
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable
+import time
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import Any
+from uuid import UUID
 
-import msgspec
-from fastapi import Response
+from fastapi import Request, Response
 from starlette.types import Receive, Scope, Send
 
-from rubrica.council.events import Concluded, Event, Listener
-from rubrica.council.result import CouncilResult
+from rubrica.errors import MissingError, RubricaError
+from rubrica.store.council_sessions import StoredEvent
+from rubrica.workspace.access import Caller
+from rubrica.workspace.council_sessions import open_session, session_news
 
-from .event_stream import KEEP_ALIVE, STILL_THERE, event_block, stream_end, stream_part, stream_start
+from .event_stream import EVENTS, KEEP_ALIVE, STILL_THERE, event_block, stream_end, stream_part, stream_start
 from .gateway.presence import ClientPresence
+from .service import Service
+from .shared import shared_instance
 
-Session = Callable[[Listener], Awaitable[CouncilResult]]
-Refuse = Callable[[Exception], Response]
+ADMITTED_FOR = 10.0
+"""Seconds after which a stream asks whether the key is still good."""
 
 
-class CouncilEvents(Response):
-    """The stream. What goes wrong before the first event is a reply of its own; later it is an event, the last one.
+def session_path(session_id: UUID) -> str:
+    """Where a session is read."""
+    return f"/api/council/sessions/{session_id}"
 
-    The session ends when the client goes away.
+
+def event_id(session_id: UUID, number: int) -> str:
+    """What a client says it has seen.
+
+    >>> seen_of(event_id(UUID(int=7), 3))
+    (UUID('00000000-0000-0000-0000-000000000007'), 3)
     """
+    return f"{session_id}.{number}"
 
-    def __init__(
-        self, session: Session, refuse: Refuse, presence: ClientPresence, keep_alive: float = KEEP_ALIVE
-    ) -> None:
-        super().__init__(media_type="text/event-stream")
-        self._session, self._refuse, self._presence = session, refuse, presence
-        self._keep_alive = keep_alive
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await self._presence.attend(receive, self._tell(scope, receive, send))
+def seen_of(text: str) -> tuple[UUID, int] | None:
+    """The session and the number that an id names; None where it is none of ours."""
+    session, _, number = text.strip().partition(".")
+    try:
+        return (UUID(session), int(number)) if number.isascii() and number.isdecimal() and len(number) < 10 else None
+    except ValueError:
+        return None
 
-    async def _tell(self, scope: Scope, receive: Receive, send: Send) -> None:
-        begun = False
+
+def followed(request: Request, caller: Caller, service: Service, session_id: UUID, after: int = 0) -> Response:
+    """The stream of a session after an event."""
+    return SessionEvents(request, caller, service, session_id, after)
+
+
+async def resumed(request: Request, caller: Caller, service: Service) -> Response:
+    """The stream that a client's `Last-Event-ID` goes on with; 204 where there is nothing left to tell."""
+    seen = seen_of(request.headers.get("last-event-id", ""))
+    if seen is None:
+        return Response(status_code=204)
+    try:
+        news = await service.database.read(session_news, caller, *seen)
+    except MissingError:
+        return Response(status_code=204)
+    if news.line.state != "running" and not news.events:
+        return Response(status_code=204)
+    return followed(request, caller, service, *seen)
+
+
+class SessionEvents(Response):
+    """The stream. It ends with the session, with the client, or when the client may not follow any more; the session
+    goes on without it."""
+
+    def __init__(self, request: Request, caller: Caller, service: Service, session_id: UUID, after: int) -> None:
+        super().__init__(media_type=EVENTS)
+        self._request, self._caller, self._service = request, caller, service
+        self._session_id, self._after = session_id, after
+        self.keep_alive = KEEP_ALIVE
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002 - as ASGI calls it
+        presence = shared_instance(self._request.app, ClientPresence)
+        await presence.attend(receive, self._tell(send))
+
+    async def _tell(self, send: Send) -> None:
+        start = stream_start()
+        start["headers"] = [*start["headers"], (b"content-location", session_path(self._session_id).encode())]
+        await send(start)
         try:
-            async with aclosing(_blocks(self._session, self._keep_alive)) as blocks:
+            async with aclosing(self._blocks()) as blocks:
                 async for block in blocks:
-                    if not begun:
-                        begun = True
-                        await send(stream_start())
                     await send(stream_part(block))
-        except Exception as error:  # noqa: BLE001 - the boundary of a session
-            refused = self._refuse(error)
-            if not begun:
-                await refused(scope, receive, send)
-                return
-            await send(stream_part(event_block("error", msgspec.json.decode(refused.body), "last")))
+        except RubricaError as error:  # such as a session that was deleted meanwhile
+            await send(stream_part(event_block("error", {"detail": str(error)}, "last")))
         await send(stream_end())
 
+    async def _blocks(self) -> AsyncGenerator[bytes, None]:
+        admitted = time.monotonic()
+        following = self._service.sessions.follow(self._caller, self._session_id, self._after, self.keep_alive)
+        async with aclosing(following) as events:
+            async for event in events:
+                if time.monotonic() - admitted > ADMITTED_FOR:
+                    admitted = time.monotonic()
+                    if not await self._may_still():
+                        return
+                yield STILL_THERE if event is None else await self._block(event)
 
-async def _blocks(session: Session, keep_alive: float) -> AsyncGenerator[bytes, None]:
-    """The events as they come. The last one holds the whole result, which is there a moment after it."""
-    happened: asyncio.Queue[Event | None] = asyncio.Queue()
-    work = asyncio.ensure_future(session(happened.put_nowait))
-    work.add_done_callback(lambda _: happened.put_nowait(None))
-    last: dict[str, Any] = {}
-    number = 0
-    try:
-        while True:
-            try:
-                async with asyncio.timeout(keep_alive if number else None):
-                    event = await happened.get()
-            except TimeoutError:
-                yield STILL_THERE
-                continue
-            if event is None:
-                break
-            number += 1
-            if isinstance(event, Concluded):
-                last = event.to_dict()
-            else:
-                plain = event.to_dict()
-                yield event_block(plain["event"], plain, number)
-        result = work.result()
-        yield event_block("concluded", {**last, "result": result.to_dict()}, "last")
-    finally:
-        if not work.done():
-            work.cancel()
-            await asyncio.wait([work])
+    async def _block(self, event: StoredEvent) -> bytes:
+        data: dict[str, Any] = dict(event.data)
+        if event.name == "concluded":
+            session = await self._service.database.read(open_session, self._caller, self._session_id)
+            data["result"] = session.result
+        return event_block(event.name, data, event_id(self._session_id, event.number))
+
+    async def _may_still(self) -> bool:
+        found = await self._request.app.state.door.admit(self._request.scope)
+        return isinstance(found, Caller) or found.status_code not in (401, 403)

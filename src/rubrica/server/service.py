@@ -14,6 +14,7 @@ from rubrica.workspace.spending import SpendingLimits
 from rubrica.workspace.work_pool import WorkPool
 
 from .council_service import CouncilService
+from .council_sessions import CouncilSessions
 from .plans import ServicePlans
 from .settings import ServerSettings
 
@@ -27,7 +28,7 @@ def utc_now() -> datetime:
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """One running service: its database, plans, judges, clock, council, threads, spending limits and runs."""
+    """One running service: its database, plans, judges, clock, council, threads, spending limits, runs, sessions."""
 
     database: Database
     plans: ServicePlans
@@ -39,6 +40,7 @@ class Service:
     spending: SpendingLimits = field(init=False)
     runs: RunService = field(init=False)
     preferences: PreferenceService = field(init=False)
+    sessions: CouncilSessions = field(init=False)
 
     def __post_init__(self) -> None:
         settings = self.settings
@@ -47,6 +49,7 @@ class Service:
         object.__setattr__(self, "spending", limits)
         object.__setattr__(self, "runs", runs)
         object.__setattr__(self, "preferences", PreferenceService(self.database, limits, self.jury))
+        object.__setattr__(self, "sessions", CouncilSessions(self.database, self.clock, limits, self.council))
 
     @classmethod
     def open(
@@ -58,6 +61,7 @@ class Service:
 
     async def close(self) -> None:
         """Finish what is being written, and let go of the database, the judges and the council."""
+        await self.sessions.close()
         if self.council is not None:
             await self.council.close()
         if self.jury is not None:

@@ -21,6 +21,7 @@ from sqlalchemy.exc import OperationalError, ProgrammingError
 
 from rubrica.errors import StoreError
 
+from . import session_tables  # noqa: F401 - its tables are among those of `metadata`
 from .address import DatabaseAddress, address
 from .postgres import Postgres
 from .sqlite import in_file

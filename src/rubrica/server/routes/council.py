@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Annotated, Any
 
-import msgspec
 from fastapi import APIRouter, Query, Request, Response
 from starlette.exceptions import HTTPException
 
-from rubrica.council.events import Listener
 from rubrica.council.ranking import Pool
 from rubrica.council.result import CouncilResult
-from rubrica.council.session import QuorumError
 from rubrica.council.settings import Scoring, TierName
-from rubrica.server.council_events import CouncilEvents
-from rubrica.server.council_service import CouncilRequest, CouncilService, CouncilUnavailableError
+from rubrica.errors import RubricaError
+from rubrica.server.council_events import followed, resumed, session_path
+from rubrica.server.council_problems import council_refusal
+from rubrica.server.council_service import CouncilRequest, CouncilService
+from rubrica.server.council_sessions import LiveSession
 from rubrica.server.depends import Serving, Signed
 from rubrica.server.event_stream import EVENTS
 from rubrica.server.gateway.presence import ClientPresence
 from rubrica.server.idempotency import write_once
-from rubrica.server.problems import refusal, refusal_of
 from rubrica.server.request_bodies import JsonRoute
 from rubrica.server.responses import RouteAnswer, render
 from rubrica.server.service import Service
@@ -28,7 +26,6 @@ from rubrica.server.shared import shared_instance
 from rubrica.workspace.access import Caller, check_action
 
 NO_COUNCIL = "this server has no models for a council (start it with `rubrica serve --model A --model B`)"
-AGAIN = {"Retry-After": "30"}
 GONE = 499
 EXAMPLE = {"question": "Why is the sky blue?", "tier": "quick"}
 STREAM: dict[str, Any] = {"schema": {"type": "string"}, "example": 'event: answered\ndata: {"model": "local:"}\n\n'}
@@ -62,25 +59,31 @@ router = APIRouter(prefix="/v1/council", route_class=JsonRoute, tags=["council"]
 async def run_council(request: Request, council_request: CouncilRequest, caller: Signed, service: Serving) -> Response:
     """Authors. Every model answers, reviews the others' answers by rubric, and the chair writes the final answer; that
     takes up to three times the seconds of a tier. With `Accept: text/event-stream` each step is told as it happens.
-    The session ends when the client goes away. With too few answers there is no result: 503, `dropped` says why."""
-    council_service = _council_service(caller, service)
+    A session ends when a client that waits for its result goes away; what had arrived is kept. One that is told event
+    by event goes on, and is followed again by `Last-Event-ID`. With too few answers there is no result: 503, `dropped`
+    says why."""
+    _council_service(caller, service)
     if EVENTS in request.headers.get("accept", ""):
-        return _events(request, caller, service, council_request)
+        return await _events(request, caller, service, council_request)
+    begun: list[LiveSession] = []
     found: list[CouncilResult] = []
 
     async def session() -> None:
-        async with service.spending.paying(caller, await council_service.quote(council_request)):
-            found.append(await council_service.hear(council_request))
+        begun.append(await service.sessions.start(caller, council_request))
+        found.append(await begun[0].result())
 
     try:
         if not await shared_instance(request.app, ClientPresence).attend(request.receive, session()):
+            if begun:
+                await service.sessions.abandon(begun[0])
             return Response(status_code=GONE)  # which nobody sees
-    except (QuorumError, CouncilUnavailableError) as error:
-        return _refused(request.scope, error)
-    plain = found[0].to_dict()
+    except RubricaError as error:
+        return council_refusal(request.scope, error)
+    kept_at = {"Content-Location": session_path(begun[0].line.id)}
+    answer = RouteAnswer(found[0].to_dict(), headers=kept_at)
     if "claim" in request.scope["state"]:
-        return await write_once(request, RouteAnswer, _unchanged, plain)  # a repeated request is not paid twice
-    return render(RouteAnswer(plain))
+        return await write_once(request, _unchanged, lambda _: answer)  # a repeated request is not paid twice
+    return render(answer)
 
 
 @router.get(
@@ -103,15 +106,16 @@ async def stream_council(
 ) -> Response:
     """Authors. Server-sent events: `stage_started`, `answered`, `reviewed`, `dropped`, `ranked`, `stage_finished`, and
     at the end `concluded` with the whole `result`, or `error` with a problem detail. A browser's EventSource connects
-    again by itself after that; it is answered with 204, and nobody is asked twice."""
+    again by itself, and its `Last-Event-ID` goes on with the same session: nobody is asked twice. Once all is told it
+    is answered with 204."""
     _council_service(caller, service)
     if "last-event-id" in request.headers:
-        return Response(status_code=204)
+        return await resumed(request, caller, service)
     members = None if models is None else tuple(name for part in models.split(",") if (name := part.strip()))
     council_request = CouncilRequest(
         question=question, models=members, chair=chair, tier=tier, scoring=scoring, pool=pool, seed=seed
     )
-    return _events(request, caller, service, council_request)
+    return await _events(request, caller, service, council_request)
 
 
 def _council_service(caller: Caller, service: Service) -> CouncilService:
@@ -121,29 +125,14 @@ def _council_service(caller: Caller, service: Service) -> CouncilService:
     return service.council
 
 
-def _events(request: Request, caller: Caller, service: Service, council_request: CouncilRequest) -> Response:
-    council_service = _council_service(caller, service)
-    council_service.settings(council_request)  # what cannot be asked is told as a reply
-
-    async def session(listener: Listener) -> CouncilResult:
-        async with service.spending.paying(caller, await council_service.quote(council_request)):
-            return await council_service.hear(council_request, listener)
-
-    scope = request.scope
-    return CouncilEvents(session, lambda error: _refused(scope, error), shared_instance(request.app, ClientPresence))
+async def _events(request: Request, caller: Caller, service: Service, council_request: CouncilRequest) -> Response:
+    _council_service(caller, service)
+    try:
+        live = await service.sessions.start(caller, council_request)
+    except RubricaError as error:
+        return council_refusal(request.scope, error)
+    return followed(request, caller, service, live.line.id)
 
 
-def _refused(scope: Mapping[str, Any], error: Exception) -> Response:
-    """A problem detail; of a council without a quorum it says who was dropped, and why."""
-    if isinstance(error, CouncilUnavailableError):
-        return refusal(scope, 503, str(error), headers=AGAIN)
-    if not isinstance(error, QuorumError):
-        return refusal_of(scope, error)
-    refused = refusal(scope, 503, str(error), kind="quorum", headers=AGAIN)
-    dropped = [{"model": one.model, "stage": one.stage, "reason": one.reason} for one in error.dropped]
-    body = {**msgspec.json.decode(refused.body), "dropped": dropped}
-    return Response(msgspec.json.encode(body), refused.status_code, AGAIN, refused.media_type)
-
-
-def _unchanged(_: Any, plain: dict[str, Any]) -> dict[str, Any]:
-    return plain
+def _unchanged(answer: RouteAnswer) -> RouteAnswer:
+    return answer
