@@ -37,6 +37,7 @@ class RunAdvanced:
     total: int | None = None  # how many there will be
     estimated: bool = False  # whether the total is worked out from how much of the file has been read
     cost: Cost | None = None  # of judging so far; None where nothing was paid for
+    nodes: int | None = None  # of the cluster that judges; None: this machine does
 
 
 @dataclass(frozen=True, slots=True)
