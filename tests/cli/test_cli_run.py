@@ -221,6 +221,7 @@ def test_cases_for_which_a_model_failed_are_judged_again_when_asked(
     model = judge(tmp_path, "judge", trouble, gives(7))
     result = cli("run", cases, "-r", kind, "-J", model, "-o", folder)
     assert "1 case got no score from a model" in result.stderr
+    assert "  1 × " in result.stderr
     assert verdicts(folder)["case-2"] == "inconclusive"
     judge(tmp_path, "judge", gives(8))  # it is well again
     assert "0 evaluations kept" in cli("run", cases, "-r", kind, "-J", model, "-o", folder).stdout

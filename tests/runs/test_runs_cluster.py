@@ -111,7 +111,7 @@ def test_a_killed_driver_goes_on_asks_nothing_again_and_all_workers_spend_from_o
         kept = {json.loads(line)["case"] for line in stored_lines(folder) if line.endswith(b"\n")}
         time.sleep(0.5)  # what was under way has been answered
         before = asked(server)
-        code, said = ended(command(*told, "--budget", "0.0012", "--max-failures", "0", env=env))
+        code, said = ended(command(*told, "--budget", "0.0006", "--max-failures", "0", env=env))
         assert code == 0, said
         assert f"{len(kept)} evaluations done before" in said
         after = asked(server) - before
@@ -121,8 +121,8 @@ def test_a_killed_driver_goes_on_asks_nothing_again_and_all_workers_spend_from_o
         assert all(found[case]["score"] == score_of(int(case.removeprefix("case-"))) for case in scored)
         refused = [found[case]["dimensions"]["tone"]["reason"] for case in found.keys() - scored]
         assert refused
-        assert all("of the budget of $0.0012 is spent" in reason for reason in refused)
-        assert 0 < sum(found[case]["cost"]["usd"] for case in scored - kept) <= 0.0012
+        assert all("of the budget of $0.0006 is spent" in reason for reason in refused)
+        assert 0 < sum(found[case]["cost"]["usd"] for case in scored - kept) <= 0.0006
         assert sum(after.values()) == len(scored - kept)
 
 

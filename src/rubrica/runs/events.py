@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
@@ -82,6 +82,7 @@ class RunCounts:
     retried: int = 0  # judged anew, because a model had failed
     broken: int = 0  # lines
     renamed: int = 0  # cases of a bulk run that had the id of another one
+    reasons: Sequence[tuple[str, int]] = ()  # why models failed, the most frequent first
 
 
 RunEnding = Literal["finished", "stopped", "unanswered"]

@@ -138,6 +138,7 @@ class _Execution:
             kept.done.changed,
             kept.done.retried,
             tally.broken,
+            reasons=kept.reasons.counted(),
         )
         if ending == "finished":
             kept.tidy()

@@ -15,6 +15,7 @@ from rubrica.model.context import Context
 from rubrica.model.evaluation import DimensionResult, Evaluation
 
 from .batch import BadCase, CaseWork
+from .failure_reasons import FailureReasons
 from .files.append_only import AppendOnlyFile, finished_lines
 from .files.atomic import write_atomically
 from .files.evaluation_head import content_of, head_of, key_of, latest
@@ -86,6 +87,7 @@ class Run:
         self.folder = folder
         self.added = 0  # by this process
         self.failed = 0  # of those, how many a model owes a score
+        self.reasons = FailureReasons()  # why it does
         self._derived = derived  # files made of the evaluations, besides those of every run
         self._lines = AppendOnlyFile(folder / EVALUATIONS)  # which mends what a crash left
         self.done = DoneEvaluations(folder, retry_errors=retry_errors)
@@ -98,6 +100,8 @@ class Run:
         """Keep each evaluation as it comes, but for those that `hold_unanswered` holds back."""
         with closing(evaluations):  # stopped, none is left under way
             for evaluation, outcome in hold_unanswered(evaluations, ask_outcome, most_failures):
+                if outcome.failed:
+                    self.reasons.add(outcome.reason)
                 yield self._keep(evaluation, failed=outcome.failed)
 
     def broken(self, line: BadLine) -> None:
@@ -154,16 +158,16 @@ class AskOutcome(NamedTuple):
 
     reached: bool | None  # whether one replied anything at all, useful or not; None: none was asked
     failed: bool  # whether one owes a score
-    reason: str = ""  # what was said of the first thing asked
+    reason: str = ""  # what was said of the first thing that failed, or else of the first
 
 
 def ask_outcome(evaluation: Evaluation) -> AskOutcome:
     """How asking went in an evaluation."""
     reached, failed, reason = None, False, ""
     for result in asked_of(evaluation):
-        if reached is None:
-            reason = result.reason
         scored = result.status == "scored"
+        if reached is None or (not scored and not failed):
+            reason = result.reason
         failed |= not scored
         reached = bool(reached) or scored or result.cost is not None
     return AskOutcome(reached, failed, reason)
