@@ -25,7 +25,7 @@ from rubrica.runs.files.case_source import JsonCases
 from rubrica.runs.files.folder import locked
 from rubrica.runs.progress import ProgressMeter
 from rubrica.runs.request import CaseChoice, RunRequest
-from rubrica.runs.run import Run
+from rubrica.runs.run_writer import RunWriter
 from rubrica.runs.stored import StoredRun
 from rubrica.runs.summary.tally import DimensionCost, RunTally
 
@@ -388,7 +388,7 @@ def test_no_folder_is_made_for_a_file_that_cannot_be_read(cli: Cli, tiny: Path, 
 
 def test_progress_tells_how_many_how_fast_what_it_cost_and_how_long_it_will_take(tmp_path: Path) -> None:
     with locked(tmp_path):
-        run = Run(tmp_path)
+        run = RunWriter(tmp_path)
     run.done.skipped = 100
     tally = RunTally(judged=300)
     tally.bills["tone"] = DimensionCost(0.5, 1_000, 100, 300)

@@ -30,7 +30,6 @@ from .progress import ProgressScreen
 from .screen import note, out, program, safe
 from .tally_tables import tally_page as outcome_table
 
-
 MOST_SHOWN = 5
 """Reasons of failed judges that are told; the evaluations have them all."""
 

@@ -42,7 +42,7 @@ from .loop import draw_results, loop_outcome
 from .progress import ProgressMeter
 from .request import EVERY_CASE, CaseChoice, RunRequest
 from .rubrics import RunRubrics
-from .run import DoneEvaluations, Run
+from .run_writer import DoneEvaluations, RunWriter
 from .summary.tally import RunTally
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ class _Execution:
         """Judge case after case, and keep each evaluation as it is finished."""
         request, tally, material = self.request, RunTally(), self.request.cases.material
         derived = material.derived if material is not None else ()
-        kept = Run(request.folder, retry_errors=request.retry_errors, derived=derived)
+        kept = RunWriter(request.folder, retry_errors=request.retry_errors, derived=derived)
 
         def loop() -> bool:
             try:
@@ -147,7 +147,7 @@ class _Execution:
                 self.tell(RunNote(f"the run keeps {said} (begin anew to leave them out)"))
         return RunOutcome(ending, counts, self.rubrics.rubrics, reason=reason)
 
-    def _judge_all(self, kept: Run, tally: RunTally, jury: JurySession | ClusterSession | None) -> bool:
+    def _judge_all(self, kept: RunWriter, tally: RunTally, jury: JurySession | ClusterSession | None) -> bool:
         """Draw every evaluation through to the disk; False where that was stopped."""
         cases, report = self.request.cases, _broken(self.tell)
 
@@ -187,8 +187,9 @@ def _opened_jury(request: RunRequest, tell: Tell, stack: ExitStack) -> JurySessi
         return None
     if request.cluster is None:
         return stack.enter_context(open_jury(judging, _noted(tell), warm=warm))
-    if request.cases.material is not None:
-        raise RubricaError("only files of cases are judged on a cluster (leave --cluster out)")
+    material = request.cases.material
+    if material is not None and not material.distributable:
+        raise RubricaError("this is judged on one machine (leave --cluster out)")
     return stack.enter_context(open_cluster(request.cluster, judging, _noted(tell), warm=warm))
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from .events import RunAdvanced
 from .files.case_source import CaseSource
-from .run import Run
+from .run_writer import RunWriter
 from .summary.tally import RunTally
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ class ProgressMeter:
     """Reads off how far a run is. `expected` is how many evaluations there will be, where that was counted."""
 
     file: CaseSource
-    run: Run
+    run: RunWriter
     tally: RunTally
     expected: int | None = None
     judging: JurySession | ClusterSession | None = None

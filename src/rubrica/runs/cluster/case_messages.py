@@ -18,7 +18,7 @@ from rubrica.runs.batch import CaseWork
 from rubrica.runs.files.manifest import UsedRubric
 from rubrica.runs.request import JudgeSettings
 from rubrica.runs.rubrics import JudgeOf
-from rubrica.runs.run import encoded
+from rubrica.runs.run_writer import encoded
 
 
 class WorkerTask(NamedTuple):
