@@ -26,7 +26,7 @@ from rubrica.runs.files.case_source import cases_of
 from rubrica.runs.files.folder import begin, locked
 from rubrica.runs.files.manifest import Manifest, UsedRubric
 from rubrica.runs.rubrics import RunRubrics
-from rubrica.runs.run import Run
+from rubrica.runs.run_writer import RunWriter
 from rubrica.runs.selection import Selection, distinct
 from rubrica.runs.summary.tally import RunTally
 
@@ -96,7 +96,7 @@ def _pass(run_rubrics: RunRubrics, file: Path, folder: Path, evaluator: object =
     started = time.perf_counter()
     with locked(folder), cases_of(str(file)) as source:
         begin(folder, Manifest(id="bench", started="", rubrics=tuple(map(UsedRubric.of, run_rubrics.rubrics.values()))))
-        run = Run(folder)
+        run = RunWriter(folder)
         batch = Batch(run_rubrics, RunTally(), lambda _: None, {}, evaluator, 1, run.done.wanted)  # type: ignore[arg-type]
         found = Selection().of(distinct(source.cases(), lambda _: None))
         for _ in run.kept(batch.evaluations(found), 20):

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from rubrica.model.judge import Judge
     from rubrica.model.rubric import Rubric
     from rubrica.packs.library import load
+    from rubrica.runs.run import Run, arun, run
     from rubrica.testing import assert_passes
 
 __version__ = "0.1.0"
@@ -35,11 +36,13 @@ __all__ = [
     "Rubric",
     "RubricError",
     "RubricaError",
+    "Run",
     "Score",
     "Unscored",
     "__version__",
     "aevaluate",
     "arank",
+    "arun",
     "assert_passes",
     "compile",
     "decide",
@@ -48,6 +51,7 @@ __all__ = [
     "prefer",
     "rank",
     "rejudge",
+    "run",
 ]
 
 _HOMES = {
@@ -61,6 +65,7 @@ _HOMES = {
     "rubrica.model.judge": ("Judge",),
     "rubrica.model.rubric": ("Rubric",),
     "rubrica.packs.library": ("load",),
+    "rubrica.runs.run": ("Run", "arun", "run"),
     "rubrica.testing": ("assert_passes",),
 }
 

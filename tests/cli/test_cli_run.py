@@ -25,7 +25,7 @@ from rubrica.runs.files.case_source import JsonCases
 from rubrica.runs.files.folder import locked
 from rubrica.runs.progress import ProgressMeter
 from rubrica.runs.request import CaseChoice, RunRequest
-from rubrica.runs.run import Run
+from rubrica.runs.run_writer import RunWriter
 from rubrica.runs.stored import StoredRun
 from rubrica.runs.summary.tally import DimensionCost, RunTally
 
@@ -221,6 +221,7 @@ def test_cases_for_which_a_model_failed_are_judged_again_when_asked(
     model = judge(tmp_path, "judge", trouble, gives(7))
     result = cli("run", cases, "-r", kind, "-J", model, "-o", folder)
     assert "1 case got no score from a model" in result.stderr
+    assert "  1 × " in result.stderr
     assert verdicts(folder)["case-2"] == "inconclusive"
     judge(tmp_path, "judge", gives(8))  # it is well again
     assert "0 evaluations kept" in cli("run", cases, "-r", kind, "-J", model, "-o", folder).stdout
@@ -387,7 +388,7 @@ def test_no_folder_is_made_for_a_file_that_cannot_be_read(cli: Cli, tiny: Path, 
 
 def test_progress_tells_how_many_how_fast_what_it_cost_and_how_long_it_will_take(tmp_path: Path) -> None:
     with locked(tmp_path):
-        run = Run(tmp_path)
+        run = RunWriter(tmp_path)
     run.done.skipped = 100
     tally = RunTally(judged=300)
     tally.bills["tone"] = DimensionCost(0.5, 1_000, 100, 300)

@@ -23,7 +23,7 @@ from rubrica.runs.files.case_source import CaseSource
 from rubrica.runs.files.folder import TABLES
 from rubrica.runs.material import RunMaterial
 from rubrica.runs.request import CaseChoice, RunRequest
-from rubrica.runs.run import ModelsDownError
+from rubrica.runs.run_writer import ModelsDownError
 from rubrica.runs.stored import StoredRun
 from rubrica.runs.summary.page_tables import PageTable, read_tables, write_tables
 

@@ -20,7 +20,7 @@ from rubrica.runs.files.hash_table import HashTable
 from rubrica.runs.files.manifest import Manifest, UsedRubric, read_manifest
 from rubrica.runs.files.parquet_rows import read_columns, write_columns
 from rubrica.runs.files.rows import row_of
-from rubrica.runs.run import encoded
+from rubrica.runs.run_writer import encoded
 from rubrica.runs.stored import StoredRun
 
 PLAN = compile_rubric(load("answer-quality"))

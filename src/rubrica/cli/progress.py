@@ -8,7 +8,7 @@ from contextlib import ExitStack, contextmanager
 
 from rich.progress import BarColumn, Progress, ProgressColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
-from rubrica.report.figures import dollars, duration
+from rubrica.report.figures import count_of, dollars, duration
 from rubrica.runs.bulk.progress import BulkProgress
 from rubrica.runs.events import RunAdvanced
 
@@ -23,6 +23,8 @@ def progress_text(now: RunAdvanced) -> str:
     about = "about " if now.estimated else ""
     facts = [f"{now.done:,} of {about}{now.total:,}" if now.total is not None else f"{now.done:,} done"]
     facts.append(f"{rate:,.0f} a second" if rate >= 10 else f"{rate:.1f} a second")
+    if now.nodes is not None:
+        facts.append(count_of(now.nodes, "node"))
     if now.cost is not None:
         facts.append(dollars(now.cost.usd))
     if now.total is not None and rate > 0:

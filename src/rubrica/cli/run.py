@@ -34,6 +34,7 @@ from .mapping_options import KeyBaseNumber, MapPairs, RecordsName, layout_of, of
 from .options import ContextPairs, SettingPairs
 from .run_command_options import (
     CasesFile,
+    Cluster,
     Filters,
     Folder,
     InBulk,
@@ -56,6 +57,7 @@ EXAMPLES = """[bold]Examples[/bold]
   rubrica run cases.csv -r answer-quality -J anthropic:claude-haiku-4-5 -j 64 -o runs/monday
   rubrica run cases.parquet -r my-rubric.yaml -o runs/try --sample 200 --filter subject=math
   rubrica run cases.jsonl -r my-rubric.yaml -J local: -o runs/local --retry-errors
+  rubrica run cases.parquet -r my-rubric.yaml -J openai:gpt-4o-mini --cluster ray://head:10001 -o runs/monday
 
 Stopped by whatever, the same command goes on: no case is judged twice, none
 is missing. A changed rubric, model or setting starts a new run, and the old
@@ -91,6 +93,7 @@ def run(
     seed: Seed = 0,
     max_failures: MostFailures = 20,
     bulk: InBulk = None,
+    cluster: Cluster = None,
     baseline: BaselinesFile = PROJECT_FILE,
 ) -> None:
     """Judge a whole dataset into a folder; goes on after any crash."""
@@ -118,6 +121,7 @@ def run(
         retry_errors=retry_errors,
         max_failures=max_failures,
         bulk=bulk,
+        cluster=cluster,
     )
     command = ["run", cases, *(("-r", rubric) if rubric is not None else ()), "-o", output]
     with RunScreen(request.folder) as screen, offering_map(command, given):

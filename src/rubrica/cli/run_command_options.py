@@ -64,6 +64,16 @@ MostFailures = Annotated[
     ),
 ]
 
+Cluster = Annotated[
+    str | None,
+    typer.Option(
+        "--cluster",
+        metavar="ADDRESS",
+        help="Judge on every node of a Ray cluster: ray://HOST:10001, auto for the one of this machine's node, or "
+        "local to start one here.",
+        rich_help_panel=WHERE,
+    ),
+]
 InBulk = Annotated[
     bool | None,
     typer.Option(

@@ -30,6 +30,9 @@ from .progress import ProgressScreen
 from .screen import note, out, program, safe
 from .tally_tables import tally_page as outcome_table
 
+MOST_SHOWN = 5
+"""Reasons of failed judges that are told; the evaluations have them all."""
+
 
 class RunScreen(ProgressScreen):
     """Shows the events of a run on standard error."""
@@ -119,6 +122,8 @@ def tell_end(folder: Path, outcome: RunOutcome, whole: RunTally) -> None:
     console.print(outcome_table(whole, f"{count_of(whole.judged, 'evaluation')} in {folder}; {said}"))
     if done.failed:
         note(f"{count_of(done.failed, 'case')} got no score from a model; --retry-errors asks again", "yellow")
+        for reason, count in done.reasons[:MOST_SHOWN]:
+            note(f"  {count:,} × {reason}")
     if not whole.judged:
         note("no case was judged: the file is empty, or no case fits", "yellow")
         return

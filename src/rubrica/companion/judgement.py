@@ -17,7 +17,7 @@ from rubrica.model.evaluation import DimensionResult, Evaluation, Score, Unscore
 from rubrica.model.judge import Judge
 from rubrica.model.judge_options import ContextName
 from rubrica.model.rubric import Rubric
-from rubrica.runs.run import ask_outcome
+from rubrica.runs.run_writer import ask_outcome
 
 from .assertions import AssertionResult
 from .candidate import FAILED, SpokenTurn

@@ -36,7 +36,7 @@ from rubrica.runs.files.folder import ERRORS, EVALUATIONS
 from rubrica.runs.loop import draw_results
 from rubrica.runs.material import RunMaterial
 from rubrica.runs.rubrics import JudgeOf
-from rubrica.runs.run import AskOutcome, encoded, hold_unanswered
+from rubrica.runs.run_writer import AskOutcome, encoded, hold_unanswered
 from rubrica.runs.stored import StoredRun
 from rubrica.runs.summary.page_tables import write_tables
 

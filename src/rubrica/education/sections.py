@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from rubrica.model.evaluation import INCONCLUSIVE, DimensionResult, Evaluation, GateResult
-from rubrica.runs.run import ask_outcome
+from rubrica.runs.run_writer import ask_outcome
 
 from .results import SECTIONS, Issue, QuestionEvaluation, SectionEvaluation
 from .taxonomy import Taxonomy, taxonomy

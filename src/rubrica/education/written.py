@@ -30,7 +30,7 @@ from rubrica.runs.events import RunAdvanced, RunNote, Tell
 from rubrica.runs.files.append_only import AppendOnlyFile, finished_lines
 from rubrica.runs.files.atomic import write_atomically
 from rubrica.runs.loop import draw_results
-from rubrica.runs.run import AskOutcome, hold_unanswered
+from rubrica.runs.run_writer import AskOutcome, hold_unanswered
 
 from .curriculum import Skill
 from .evaluator import utc_now

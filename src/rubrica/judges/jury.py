@@ -49,7 +49,7 @@ class Jury:
     With several models, or with repeats, the votes are pooled as the rubric's `judging.pool` says. `warm` asks at the
     temperature of repeats in any case, for a caller that repeats whole evaluations. With `public`, scores name models
     without where they run, and tell the kinds of their troubles only: for evaluations that others read. `prices` take
-    the place of the list that comes with Rubrica.
+    the place of the list that comes with Rubrica, and a `budget` that of the settings, where others spend from it too.
     """
 
     def __init__(
@@ -66,6 +66,7 @@ class Jury:
         public: bool = False,
         prices: Price | None = None,
         limits: ProviderLimits | None = None,
+        budget: Budget | None = None,
     ) -> None:
         _check_names(names, record)
         settings = load_settings() if settings is None else settings
@@ -80,21 +81,22 @@ class Jury:
         self._fence: TokenSource = process_token
         self._types = LruCache[bytes, QuestionClass](REMEMBERED)
         self._limits = limits or ProviderLimits()
+        if budget is None and settings.budget is not None:
+            budget = Budget(settings.budget, self._price)
         if dry:
             counting = [EstimatingModel(name, self._price) for name in names]
             self._models = {model.name: model for model in counting}
             self.estimates = [model.estimate for model in counting]
             return
         try:
-            self._connect(names, settings, record)
+            self._connect(names, settings, record, budget)
         except RubricaError:
             if self.cache is not None:
                 self.cache.close()
             raise
 
-    def _connect(self, names: Sequence[str], settings: Settings, record: Path | None) -> None:
+    def _connect(self, names: Sequence[str], settings: Settings, record: Path | None, budget: Budget | None) -> None:
         check_keys(names, settings)
-        budget = Budget(settings.budget, self._price) if settings.budget is not None else None
         for name in names:
             model = connect(name, settings, cache=self.cache, gates=self._limits, budget=budget)
             if isinstance(model, Cached):

@@ -8,9 +8,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Generic, Literal, Protocol, TypeVar
 
 from rubrica.llm.breaker import CircuitBreaker
+from rubrica.llm.budget import most_usage
 from rubrica.llm.limits import AdaptiveLimit
-from rubrica.llm.model import Model, ModelError
-from rubrica.llm.retry import RetryingModel, RetryPolicy
+from rubrica.llm.model import Model, ModelError, Request
+from rubrica.llm.rate import CallRate, RateLimit
+from rubrica.llm.retry import Admission, RetryingModel, RetryPolicy
 from rubrica.llm.shared_breakers import SharedBreakers
 
 if TYPE_CHECKING:
@@ -34,6 +36,12 @@ class ClientSettings(Protocol):
     @property
     def concurrency(self) -> int: ...
 
+    @property
+    def requests_per_minute(self) -> int | None: ...
+
+    @property
+    def tokens_per_minute(self) -> int | None: ...
+
     def key_of(self, provider: str) -> str | None: ...
 
     def key_of_address(self, url: str) -> str | None: ...
@@ -50,6 +58,7 @@ class ProviderLimits:
 
     noticed: Callable[[str, ModelError], None] | None = None  # told of every call that failed
     use: str = ""  # what the models are asked for: breakers of different uses do not concern each other
+    rate: CallRate | None = None  # None: as the settings say, for this process alone
     _gates: dict[tuple[str, str, str], tuple[AdaptiveLimit, CircuitBreaker]] = field(default_factory=dict)
     _shared: SharedBreakers | None = None
 
@@ -62,9 +71,24 @@ class ProviderLimits:
     def _digest(self, place: tuple[str, str, str]) -> str:
         return hashlib.sha256("\n".join((self.use, *place)).encode()).hexdigest()
 
+    def admission(self, model: str, base_url: str, key: str, settings: ClientSettings) -> Admission | None:
+        """What lets requests to this model, address and key through at the rate that is set; None where none is."""
+        requests, tokens = settings.requests_per_minute, settings.tokens_per_minute
+        if requests is None and tokens is None:
+            return None
+        if self.rate is None:
+            self.rate = RateLimit(requests, tokens)
+        rate, place = self.rate, "\0".join(_place(model, base_url, key))
+
+        async def admit(request: Request) -> None:
+            most = most_usage(request)
+            await rate.admit(place, most.input_tokens + most.output_tokens)
+
+        return admit
+
     def of(self, model: str, base_url: str, key: str, most: int) -> tuple[AdaptiveLimit, CircuitBreaker]:
         """The gate that every call to this model, address and key goes through; the model by its full name."""
-        place = (model, base_url, hashlib.sha256(key.encode()).hexdigest())
+        place = _place(model, base_url, key)
         if place not in self._gates:
             start = max(8, most // 2)  # half of what the user allows is believed at once
             breaker = CircuitBreaker(model, noticed=self.noticed)
@@ -78,6 +102,10 @@ class ProviderLimits:
         return tuple(breaker for _, breaker in self._gates.values())
 
 
+def _place(model: str, base_url: str, key: str) -> tuple[str, str, str]:
+    return model, base_url, hashlib.sha256(key.encode()).hexdigest()
+
+
 @dataclass(frozen=True, slots=True)
 class CallGate:
     """What every call to a client goes through."""
@@ -85,6 +113,7 @@ class CallGate:
     limit: AdaptiveLimit
     breaker: CircuitBreaker
     patience: RetryPolicy
+    admission: Admission | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +129,13 @@ class ConnectedClient(Generic[C]):
         if self.gate is None:
             return self.client
         gate = self.gate
-        return RetryingModel(self.client, limiter=gate.limit, breaker=gate.breaker, patience=gate.patience)
+        return RetryingModel(
+            self.client,
+            limiter=gate.limit,
+            breaker=gate.breaker,
+            patience=gate.patience,
+            admission=gate.admission,
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -100,7 +100,8 @@ def _connect_http(
     gate = options.limits.of(spec, url, key or "", settings.concurrency)
     patience = RetryPolicy(attempts=settings.attempts, call_deadline=settings.deadline)
     own = session if options.session is None else None
-    return ConnectedClient(asked, CallGate(*gate, patience), f"{spec} at {url}", own)
+    admission = options.limits.admission(spec, url, key or "", settings)
+    return ConnectedClient(asked, CallGate(*gate, patience, admission), f"{spec} at {url}", own)
 
 
 def _local(spec: str, options: ClientOptions) -> ConnectedClient[Model]:

@@ -18,6 +18,9 @@ from rubrica.llm.deadlines import Deadlines
 from rubrica.llm.limits import AdaptiveLimit, CallSlot
 from rubrica.llm.model import Model, ModelError, Reply, Request
 
+Admission = Callable[[Request], Awaitable[None]]
+"""Waits until a request may be sent; waiting is no part of a call's deadline."""
+
 A = TypeVar("A")
 T = TypeVar("T")
 
@@ -61,7 +64,7 @@ class Retrying:
     42
     """
 
-    __slots__ = ("_deadlines", "breaker", "limit", "name", "patience")
+    __slots__ = ("_admission", "_deadlines", "breaker", "limit", "name", "patience")
 
     def __init__(
         self,
@@ -70,8 +73,10 @@ class Retrying:
         limiter: AdaptiveLimit | None = None,
         breaker: CircuitBreaker | None = None,
         patience: RetryPolicy | None = None,
+        admission: Callable[[Any], Awaitable[None]] | None = None,
     ) -> None:
         self.name = name
+        self._admission = admission
         self._deadlines = Deadlines()
         self.limit = limiter or AdaptiveLimit()
         self.breaker = breaker or CircuitBreaker(name)
@@ -97,6 +102,8 @@ class Retrying:
         left = self.patience.call_deadline
         attempt = 1
         while True:
+            if self._admission is not None:
+                await self._admission(about)
             began = self.patience.clock()
             try:
                 return await self._attempt(ask, about, slot, left)
@@ -168,8 +175,9 @@ class RetryingModel(Retrying):
         limiter: AdaptiveLimit | None = None,
         breaker: CircuitBreaker | None = None,
         patience: RetryPolicy | None = None,
+        admission: Admission | None = None,
     ) -> None:
-        super().__init__(model.name, limiter=limiter, breaker=breaker, patience=patience)
+        super().__init__(model.name, limiter=limiter, breaker=breaker, patience=patience, admission=admission)
         self._model = model
 
     def __call__(self, request: Request) -> Coroutine[Any, Any, Reply]:

@@ -111,6 +111,12 @@ class Settings(_OfProviders):
     deadline: Seconds = Field(150.0, description="seconds for one call with all its attempts and pauses")
     attempts: int = Field(4, ge=1, le=20, description="how often one call is tried")
     concurrency: int = Field(64, ge=1, le=1024, description="most calls under way at once, per model and key")
+    requests_per_minute: int | None = Field(
+        None, ge=1, le=10_000_000, description="most requests sent in a minute, per model and key"
+    )
+    tokens_per_minute: int | None = Field(
+        None, ge=1, le=10_000_000_000, description="most tokens sent and allowed in a minute, per model and key"
+    )
     budget: float | None = Field(None, ge=0, allow_inf_nan=False, description="most US dollars a command may spend")
     cache: Annotated[Path | None, BeforeValidator(_cache_path)] = Field(
         None, description="file that keeps replies, or off"

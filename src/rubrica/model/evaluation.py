@@ -16,6 +16,7 @@ from rubrica.errors import ContextError, StoredError
 
 from .context import Context
 from .evidence import Span, SpansOnDemand
+from .notebook import evaluation_html
 
 Source = Literal["human", "llm", "code"]
 Status = Literal["scored", "neutral", "unscored", "not_applicable", "not_needed"]
@@ -223,6 +224,9 @@ class Evaluation(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     def to_json(self) -> str:
         """One line of JSON."""
         return _ENCODER.encode(self).decode()
+
+    def _repr_html_(self) -> str:
+        return evaluation_html(self)
 
     @classmethod
     def from_json(cls, line: str | bytes) -> Evaluation:

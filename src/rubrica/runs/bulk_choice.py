@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rubrica.engine.audience import listeners
 from rubrica.engine.plan import Plan
@@ -12,6 +13,9 @@ from rubrica.extras import MissingExtraError, requires
 from .files.layout import AS_IT_IS
 from .files.row_source import is_plain
 from .request import EVERY_CASE, RunRequest
+
+if TYPE_CHECKING:
+    from .bulk.run import BulkOptions
 
 SMALL = 1_000_000  # bytes
 
@@ -23,6 +27,7 @@ def takes_bulk(request: RunRequest, plan: Plan | None) -> bool:
     """
     cases, asked = request.cases, request.bulk
     source = Path(cases.source)
+    asked = True if asked is None and request.cluster is not None and not request.judging.names else asked
     by_itself = asked is None and plan is not None and plan.judge is None and not listeners and cases.material is None
     if not asked and (not by_itself or _is_small(source)):
         return False
@@ -42,6 +47,17 @@ def takes_bulk(request: RunRequest, plan: Plan | None) -> bool:
             "and --limit"
         )
     return possible and (bool(asked) or source.stat().st_size >= LARGE)
+
+
+def bulk_options(request: RunRequest) -> BulkOptions:
+    """How the pieces of a bulk run are judged: by processes here, or by a cluster."""
+    from .bulk.run import ALL_CORES, BulkOptions
+
+    if request.cluster is None:
+        return ALL_CORES
+    with requires("cluster", f"--cluster {request.cluster}"):
+        from .cluster.bulk import PIECE_BYTES, ClusterPieces
+    return BulkOptions(piece_bytes=PIECE_BYTES, judge_pieces=ClusterPieces(request.cluster))
 
 
 def _is_small(source: Path) -> bool:

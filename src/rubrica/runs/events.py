@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
@@ -37,6 +37,7 @@ class RunAdvanced:
     total: int | None = None  # how many there will be
     estimated: bool = False  # whether the total is worked out from how much of the file has been read
     cost: Cost | None = None  # of judging so far; None where nothing was paid for
+    nodes: int | None = None  # of the cluster that judges; None: this machine does
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +82,7 @@ class RunCounts:
     retried: int = 0  # judged anew, because a model had failed
     broken: int = 0  # lines
     renamed: int = 0  # cases of a bulk run that had the id of another one
+    reasons: Sequence[tuple[str, int]] = ()  # why models failed, the most frequent first
 
 
 RunEnding = Literal["finished", "stopped", "unanswered"]

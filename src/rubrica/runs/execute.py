@@ -12,14 +12,16 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from threading import Event
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from rubrica.engine.cases import BadLine, Case
+from rubrica.errors import RubricaError
 from rubrica.report.figures import count_of
 
-from .batch import Batch, Evaluator
-from .bulk_choice import takes_bulk
+from .batch import Batch
+from .bulk_choice import bulk_options, takes_bulk
 from .events import (
     IdRepeated,
     LineBroken,
@@ -35,13 +37,17 @@ from .files.case_source import STDIN
 from .files.folder import RunOpening, open_run_folder
 from .files.manifest import Manifest, UsedRubric, mark_ended, read_manifest
 from .finish import finish
-from .judging import open_jury
+from .judging import open_cluster, open_jury
 from .loop import draw_results, loop_outcome
 from .progress import ProgressMeter
 from .request import EVERY_CASE, CaseChoice, RunRequest
 from .rubrics import RunRubrics
-from .run import DoneEvaluations, Run
+from .run_writer import DoneEvaluations, RunWriter
 from .summary.tally import RunTally
+
+if TYPE_CHECKING:
+    from .cluster.session import ClusterSession
+    from .jury_session import JurySession
 
 
 def utc_now() -> datetime:
@@ -56,11 +62,9 @@ def execute_run(
     Setting `stop` ends it after the evaluation that is finished next, as Ctrl-C does at once; a bulk run takes Ctrl-C
     only. A RubricaError says why a run cannot be executed at all.
     """
-    judging, cases = request.judging, request.cases
+    cases = request.cases
     with ExitStack() as stack:
-        jury = None
-        if judging.names:
-            jury = stack.enter_context(open_jury(judging, _noted(tell), warm=cases.repeat > 1))
+        jury = _opened_jury(request, tell, stack)
         rubrics = RunRubrics(request.rubric, cases.judged_by(jury.judge_of) if jury is not None else None)
         manifest = request.manifest(clock())
         if takes_bulk(request, rubrics.plan(None) if request.rubric is not None else None):
@@ -72,7 +76,7 @@ def execute_run(
         if opening.manifest.kind == "bulk":
             outcome = execution.in_bulk()
         else:
-            outcome = execution.one_by_one(jury.evaluator if jury is not None else None)
+            outcome = execution.one_by_one(jury)
         if outcome.ending != "finished":
             mark_ended(request.folder, "stopped" if outcome.ending == "stopped" else "failed", outcome.reason)
             return outcome
@@ -108,18 +112,18 @@ class _Execution:
     tell: Tell
     stop: Event | None
 
-    def one_by_one(self, evaluator: Evaluator | None) -> RunOutcome:
+    def one_by_one(self, jury: JurySession | ClusterSession | None) -> RunOutcome:
         """Judge case after case, and keep each evaluation as it is finished."""
         request, tally, material = self.request, RunTally(), self.request.cases.material
         derived = material.derived if material is not None else ()
-        kept = Run(request.folder, retry_errors=request.retry_errors, derived=derived)
+        kept = RunWriter(request.folder, retry_errors=request.retry_errors, derived=derived)
 
         def loop() -> bool:
             try:
                 self.tell(RunOpened(self.opening, kept.done.before, kept.done.unreadable))
                 if material is not None and not material.prepare(request.folder, self.tell, self.stop):
                     return False
-                return self._judge_all(kept, tally, evaluator)
+                return self._judge_all(kept, tally, jury)
             finally:
                 kept.close()
                 _remember(request.folder, self.opening.manifest, self.rubrics)
@@ -134,6 +138,7 @@ class _Execution:
             kept.done.changed,
             kept.done.retried,
             tally.broken,
+            reasons=kept.reasons.counted(),
         )
         if ending == "finished":
             kept.tidy()
@@ -142,7 +147,7 @@ class _Execution:
                 self.tell(RunNote(f"the run keeps {said} (begin anew to leave them out)"))
         return RunOutcome(ending, counts, self.rubrics.rubrics, reason=reason)
 
-    def _judge_all(self, kept: Run, tally: RunTally, evaluator: Evaluator | None) -> bool:
+    def _judge_all(self, kept: RunWriter, tally: RunTally, jury: JurySession | ClusterSession | None) -> bool:
         """Draw every evaluation through to the disk; False where that was stopped."""
         cases, report = self.request.cases, _broken(self.tell)
 
@@ -150,12 +155,14 @@ class _Execution:
             report(line)
             kept.broken(line)
 
+        evaluator = jury.evaluator if jury is not None else None
         batch = Batch(self.rubrics, tally, broken, cases.context, evaluator, cases.repeat, kept.done.wanted)
         selection, expected = cases.settled(), cases.expected()
         with cases.opened() as file:
             evaluations = batch.evaluations(selection.of(cases.distinct(file, _repeated(self.tell))))
             results = kept.kept(evaluations, self.request.max_failures)
-            return draw_results(results, ProgressMeter(file, kept, tally, expected).read, self.tell, self.stop)
+            meter = ProgressMeter(file, kept, tally, expected, jury)
+            return draw_results(results, meter.read, self.tell, self.stop)
 
     def in_bulk(self) -> RunOutcome:
         """Judge all cases into columns of figures."""
@@ -164,12 +171,26 @@ class _Execution:
         self.tell(RunOpened(self.opening))
         request, rubrics = self.request, self.rubrics.rubrics
         started = time.monotonic()
+        how = bulk_options(request)
         try:
-            done = bulk_rows(self.rubrics.plan(None), Path(request.cases.source), request.folder, told=self.tell)
+            done = bulk_rows(self.rubrics.plan(None), Path(request.cases.source), request.folder, how, self.tell)
         except KeyboardInterrupt:
             return RunOutcome("stopped", RunCounts(seconds=time.monotonic() - started), rubrics, bulk=True)
         counts = RunCounts(done.rows, time.monotonic() - started, broken=done.errors, renamed=done.renamed)
         return RunOutcome("finished", counts, rubrics, bulk=True)
+
+
+def _opened_jury(request: RunRequest, tell: Tell, stack: ExitStack) -> JurySession | ClusterSession | None:
+    """The models that judge, asked from here or from a cluster; None where none is named."""
+    judging, warm = request.judging, request.cases.repeat > 1
+    if not judging.names:
+        return None
+    if request.cluster is None:
+        return stack.enter_context(open_jury(judging, _noted(tell), warm=warm))
+    material = request.cases.material
+    if material is not None and not material.distributable:
+        raise RubricaError("this is judged on one machine (leave --cluster out)")
+    return stack.enter_context(open_cluster(request.cluster, judging, _noted(tell), warm=warm))
 
 
 def _done_before(request: RunRequest) -> DoneEvaluations | None:

@@ -26,6 +26,8 @@ from .request import JudgeSettings
 class JurySession:
     """A jury at work: judges by rubric, evaluates one context, or many of them at once."""
 
+    nodes: int | None = None  # it asks from this machine
+
     def __init__(self, jury: Jury, runner: asyncio.Runner, jobs: int) -> None:
         self._jury = jury
         self.runner = runner

@@ -9,7 +9,7 @@ from threading import Event
 from typing import NamedTuple
 
 from .events import RunAdvanced, RunEnding
-from .run import ModelsDownError
+from .run_writer import ModelsDownError
 
 EVERY = 0.1
 """Seconds between two reports of how far a run is."""

@@ -27,6 +27,9 @@ class RunMaterial(ABC):
     that depends on where in its file a record stands.
     """
 
+    distributable: ClassVar[bool] = False
+    """Whether other machines can judge its cases: they need nothing but the case, the rubric and the models."""
+
     derived: ClassVar[tuple[str, ...]] = ()
     """Files that `conclude` writes, as patterns: they go as soon as the evaluations change."""
 

@@ -5,11 +5,16 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from .events import RunAdvanced
 from .files.case_source import CaseSource
-from .run import Run
+from .run_writer import RunWriter
 from .summary.tally import RunTally
+
+if TYPE_CHECKING:
+    from .cluster.session import ClusterSession
+    from .jury_session import JurySession
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,9 +22,10 @@ class ProgressMeter:
     """Reads off how far a run is. `expected` is how many evaluations there will be, where that was counted."""
 
     file: CaseSource
-    run: Run
+    run: RunWriter
     tally: RunTally
     expected: int | None = None
+    judging: JurySession | ClusterSession | None = None
     clock: Callable[[], float] = time.monotonic
     started: float = field(default_factory=time.monotonic)
 
@@ -28,5 +34,6 @@ class ProgressMeter:
         total = max(self.expected, done) if self.expected is not None else None
         if total is None and file.size and file.read:
             total = round(done * file.size / file.read)
+        nodes = self.judging.nodes if self.judging is not None else None
         seconds = self.clock() - self.started
-        return RunAdvanced(done, tally.judged, seconds, total, self.expected is None, tally.cost)
+        return RunAdvanced(done, tally.judged, seconds, total, self.expected is None, tally.cost, nodes)

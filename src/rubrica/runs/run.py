@@ -1,216 +1,236 @@
-"""A run under way: knows what is done, keeps every evaluation as it finishes, and stops when no model answers."""
+"""Runs from Python: `rubrica.run` judges many cases, and gives a `Run` to look at."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import closing
+import asyncio
+import shutil
+import tempfile
+import weakref
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from threading import Event
+from typing import TYPE_CHECKING, Any
 
-import msgspec
+from rubrica.errors import RubricaError
+from rubrica.extras import requires
+from rubrica.model.evaluation import Evaluation
+from rubrica.model.notebook import html_table
+from rubrica.model.rubric import Rubric
+from rubrica.packs.library import load
+from rubrica.report.figures import percent
 
-from rubrica.engine.cases import BadLine
-from rubrica.errors import RubricaError, StoredError
-from rubrica.model.context import Context
-from rubrica.model.evaluation import DimensionResult, Evaluation
+from .compare.comparison import USUAL, Comparison, compare
+from .compare.measure_comparison import ComparisonTerms
+from .events import RunAdvanced, RunEvent, RunOutcome, Tell, unheard
+from .execute import execute_run
+from .files.rows import GROUP
+from .record_material import RECORDS, RecordMaterial
+from .request import CaseChoice, JudgeSettings, RunRequest
+from .run_writer import ModelsDownError
+from .stored import StoredRun
+from .summary.figures import Summary
+from .summary.grading import Grading
+from .summary.summary import summarise
 
-from .batch import BadCase, CaseWork
-from .files.append_only import AppendOnlyFile, finished_lines
-from .files.atomic import write_atomically
-from .files.evaluation_head import content_of, head_of, key_of, latest
-from .files.folder import ERRORS, EVALUATIONS, drop_derived
-from .files.hash_table import HashTable
+if TYPE_CHECKING:
+    import polars
 
-Item = TypeVar("Item")
+RubricSource = str | Path | Mapping[str, Any] | Rubric
 
 
-class ModelsDownError(RubricaError):
-    """The models gave no answer to so many cases in a row that asking on is of no use."""
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """How cases are judged, besides by what. `rubrica run --help` tells what each means."""
 
+    context: Mapping[str, Any] | None = None
+    repeats: int | None = None
+    repeat: int = 1
+    budget: float | None = None
+    jobs: int = 64
+    cached: bool = True
+    seed: int = 0
+    resume: bool = True
+    retry_errors: bool = False
+    max_failures: int = 20
+    bulk: bool | None = None
+    progress: bool = False  # a bar on standard error
+    tell: Tell = unheard  # hears every event
 
-class DoneEvaluations:
-    """The evaluations that a run has, and which of the work at hand they leave to be done. Nothing is written."""
-
-    def __init__(self, folder: Path, *, retry_errors: bool = False) -> None:
-        self.skipped = 0  # done before
-        self.changed = 0  # judged anew, because the case is another one now
-        self.retried = 0  # judged anew, because a model had failed
-        self.unreadable = 0  # lines that are no evaluations any more
-        self.superseded = False  # whether some line is
-        self._done = HashTable()  # what was judged, by case and repeat
-        self._retry = HashTable()
-        failed = _model_failed if retry_errors else _never
-        for line in finished_lines(folder / EVALUATIONS):
-            try:
-                head = head_of(line)
-                retry = failed(line)
-            except StoredError:
-                self.unreadable += 1
-                continue
-            key = head.key
-            self.superseded |= self._done.get(key) is not None
-            self._done.put(key, head.content)
-            if retry or self._retry.get(key):
-                self._retry.put(key, int(retry))
-
-    @property
-    def before(self) -> int:
-        """How many evaluations there were, not counting those that are to be made anew."""
-        return len(self._done) - len(self._retry)
-
-    @property
-    def unmet(self) -> int:
-        """Of those that were there, how many are of cases that did not come up."""
-        return len(self._done) - self.skipped - self.changed - self.retried
-
-    def wanted(self, work: CaseWork) -> bool:
-        """Whether an evaluation is still to be made."""
-        key = key_of(work.case.id, work.repeat)
-        known = self._done.get(key)
-        if known is None:
-            return True
-        if self._retry.get(key):
-            self.retried += 1
-        elif known == content_of(work.plan.identity[2], encoded(work.context)):
-            self.skipped += 1
-            return False
-        else:
-            self.changed += 1
-        return True
+    @classmethod
+    def of(cls, options: Mapping[str, Any]) -> RunOptions:
+        unknown = [name for name in options if name not in cls.__dataclass_fields__]
+        if unknown:
+            raise RubricaError(f"no such option of a run: {', '.join(unknown)} ({', '.join(cls.__dataclass_fields__)})")
+        return cls(**options)
 
 
 class Run:
-    """The evaluations of a run's folder, as they are added to. Use it in a locked folder, and close it."""
+    """A run that is there: its figures, its evaluations, and how it stands to another one."""
 
-    def __init__(self, folder: Path, *, retry_errors: bool = False, derived: Sequence[str] = ()) -> None:
-        self.folder = folder
-        self.added = 0  # by this process
-        self.failed = 0  # of those, how many a model owes a score
-        self._derived = derived  # files made of the evaluations, besides those of every run
-        self._lines = AppendOnlyFile(folder / EVALUATIONS)  # which mends what a crash left
-        self.done = DoneEvaluations(folder, retry_errors=retry_errors)
-        (folder / ERRORS).unlink(missing_ok=True)  # every pass meets them again
-        self._errors: AppendOnlyFile | None = None
+    def __init__(self, stored: StoredRun, outcome: RunOutcome | None = None) -> None:
+        self.stored = stored
+        self.outcome = outcome  # of the execution that made it; None: it was opened
 
-    def kept(
-        self, evaluations: Generator[Evaluation, None, None], most_failures: int = 0
-    ) -> Generator[Evaluation, None, None]:
-        """Keep each evaluation as it comes, but for those that `hold_unanswered` holds back."""
-        with closing(evaluations):  # stopped, none is left under way
-            for evaluation, outcome in hold_unanswered(evaluations, ask_outcome, most_failures):
-                yield self._keep(evaluation, failed=outcome.failed)
+    @classmethod
+    def open(cls, path: str | Path) -> Run:
+        """A run's folder, or a file of evaluations."""
+        return cls(StoredRun.open(path))
 
-    def broken(self, line: BadLine) -> None:
-        """Keep what could not be judged, and why."""
-        if self._errors is None:
-            self._errors = AppendOnlyFile(self.folder / ERRORS)
-        case = line.case if isinstance(line, BadCase) else None
-        self._errors.write(msgspec.json.encode({"line": line.line, "case": case, "error": line.reason}))
+    @property
+    def folder(self) -> Path:
+        return self.stored.path
 
-    def close(self) -> None:
-        for lines in (self._lines, self._errors):
-            if lines is not None:
-                lines.close()
+    def evaluation(self, case: str, repeat: int = 0) -> Evaluation:
+        """Everything about one case."""
+        for found in self.stored.records({(case, repeat)}):
+            return found
+        raise RubricaError(f"{self.folder} has no evaluation of a case {case!r}")
 
-    def tidy(self) -> None:
-        """Leave superseded lines out of the file, for good. Only after `close`."""
-        done = self.done
-        if not (done.superseded or done.unreadable or done.changed or done.retried):
-            return
-        path = self.folder / EVALUATIONS
-        torn = path.with_name(path.name + ".torn")
-        with write_atomically(path) as place, place.open("wb") as stream:
-            for _, line in latest(path):
-                if _readable(line):
-                    stream.write(line + b"\n")
-                else:
-                    with torn.open("ab") as aside:
-                        aside.write(line + b"\n")
+    def frame(self, group: str = GROUP) -> polars.DataFrame:
+        """The figures of every case, as a polars frame; `to_pandas()` makes one of pandas."""
+        with requires("tables", "Run.frame"):
+            from .files.parquet_rows import frame_of_rows
+        return frame_of_rows(self.stored.rows(group))
 
-    def _keep(self, evaluation: Evaluation, *, failed: bool) -> Evaluation:
-        if not self.added:
-            drop_derived(self.folder, self._derived)
-        self._lines.write(evaluation.to_json().encode())
-        self.added += 1
-        self.failed += failed
-        return evaluation
+    def summary(self) -> Summary:
+        """The run in figures."""
+        return summarise(self.stored.rows())
 
+    def compare(self, other: Run | str | Path, *, group: str = GROUP, terms: ComparisonTerms = USUAL) -> Comparison:
+        """What got better or worse from this run to another one, and what cannot be told."""
+        later = other if isinstance(other, Run) else Run.open(other)
+        runs = self.stored, later.stored
+        return compare(
+            runs[0].rows(group),
+            runs[1].rows(group),
+            gradings=(Grading.of(runs[0].rubrics().values()), Grading.of(runs[1].rubrics().values())),
+            names=(runs[0].name, runs[1].name),
+            terms=terms,
+        )
 
-def encoded(context: Context) -> bytes:
-    """A context as it stands in a stored evaluation."""
-    return msgspec.json.encode(context.model_dump(mode="json", exclude_defaults=True))
+    def __repr__(self) -> str:
+        return f"Run({str(self.folder)!r})"
+
+    def _repr_html_(self) -> str:
+        found = self.summary()
+        rows = [
+            (rubric, label, own.count, f"{percent(own.rate.low)} to {percent(own.rate.high)}")
+            for rubric, part in found.parts.items()
+            for label, own in part.verdicts.items()
+        ]
+        cost = f", ${found.cost.usd:.4f}" if found.cost.usd is not None else ""
+        title = f"{self.folder}: {found.evaluations:,} evaluations of {found.cases:,} cases{cost}"
+        return html_table(title, ("rubric", "verdict", "count", "share"), rows)
 
 
-def asked_of(evaluation: Evaluation) -> Iterator[DimensionResult]:
-    """What a model was asked about, and had to answer."""
-    for dimension in evaluation.dimensions.values():
-        for result in dimension.parts.values() if dimension.parts else (dimension,):
-            if result.source == "llm" and result.status in ("scored", "neutral", "unscored"):
-                yield result
+def run(
+    cases: Any,
+    *,
+    rubric: RubricSource | None = None,
+    judge: str | Sequence[str] | None = None,
+    out: str | Path | None = None,
+    cluster: str | None = None,
+    **options: Any,
+) -> Run:
+    """Judge many cases: a file, records one after the other, or a polars or pandas frame.
 
+    With `out`, the folder is kept and the same call goes on with it; without, it goes with the Run. Options are those
+    of `RunOptions`. It may be called inside a running event loop, as notebooks have one.
 
-class AskOutcome(NamedTuple):
-    """How asking models about one case went."""
-
-    reached: bool | None  # whether one replied anything at all, useful or not; None: none was asked
-    failed: bool  # whether one owes a score
-    reason: str = ""  # what was said of the first thing asked
-
-
-def ask_outcome(evaluation: Evaluation) -> AskOutcome:
-    """How asking went in an evaluation."""
-    reached, failed, reason = None, False, ""
-    for result in asked_of(evaluation):
-        if reached is None:
-            reason = result.reason
-        scored = result.status == "scored"
-        failed |= not scored
-        reached = bool(reached) or scored or result.cost is not None
-    return AskOutcome(reached, failed, reason)
-
-
-def hold_unanswered(
-    items: Iterable[Item], asked: Callable[[Item], AskOutcome], most: int
-) -> Iterator[tuple[Item, AskOutcome]]:
-    """Each item with how asking about it went. After `most` in a row that no model answered (0: never), stop.
-
-    Those are held back, so that they are not kept and the same command asks them again; and so they are when nothing
-    was answered at all.
+    >>> found = run([{"id": "a", "response": "Done."}], rubric="speed-demon")
+    >>> found.evaluation("a").rubric
+    'speed-demon'
     """
-    held: list[tuple[Item, AskOutcome]] = []
-    answered = False
-    for item in items:
-        outcome = asked(item)
-        if outcome.reached is False and most:
-            held.append((item, outcome))
-            if len(held) >= most:
-                raise _dead(held)
-            continue
-        if outcome.reached:
-            answered = True
-            yield from held
-            held.clear()
-        yield item, outcome
-    if held and not answered:
-        raise _dead(held)
-    yield from held
+    how = RunOptions.of(options)
+    folder = Path(out) if out is not None else Path(tempfile.mkdtemp(prefix="rubrica-"))
+    request = _request(cases, rubric, folder, how, _judging(judge, how))
+    request = request if cluster is None else replace(request, cluster=cluster)
+    stop = Event()
+    with _shown(how) as tell:
+        outcome = _executed(lambda: execute_run(request, tell, stop), stop)
+    if outcome.ending == "unanswered":
+        raise ModelsDownError(f"{outcome.reason}; what was judged is kept in {folder}, and the same call goes on")
+    if outcome.ending == "stopped":
+        raise KeyboardInterrupt
+    found = Run(StoredRun.open(folder), outcome)
+    if out is None:
+        weakref.finalize(found, shutil.rmtree, folder, ignore_errors=True)
+    return found
 
 
-def _model_failed(line: bytes) -> bool:
-    return ask_outcome(Evaluation.from_json(line)).failed
+async def arun(
+    cases: Any,
+    *,
+    rubric: RubricSource | None = None,
+    judge: str | Sequence[str] | None = None,
+    out: str | Path | None = None,
+    cluster: str | None = None,
+    **options: Any,
+) -> Run:
+    """`run` without blocking the event loop."""
+    return await asyncio.to_thread(run, cases, rubric=rubric, judge=judge, out=out, cluster=cluster, **options)
 
 
-def _never(_line: bytes) -> bool:
-    return False
+def _judging(judge: str | Sequence[str] | None, how: RunOptions) -> JudgeSettings:
+    names = () if judge is None else (judge,) if isinstance(judge, str) else tuple(judge)
+    return JudgeSettings(names, how.repeats, how.budget, how.jobs, cached=how.cached, seed=how.seed)
 
 
-def _readable(line: bytes) -> bool:
+def _request(
+    cases: Any, rubric: RubricSource | None, folder: Path, how: RunOptions, judging: JudgeSettings
+) -> RunRequest:
+    is_file = isinstance(cases, str | Path)
+    chosen = CaseChoice(
+        str(cases) if is_file else RECORDS,
+        context=how.context or {},
+        repeat=how.repeat,
+        material=None if is_file else RecordMaterial(cases),
+    )
+    return RunRequest(
+        chosen,
+        folder,
+        load(rubric) if rubric is not None else None,
+        judging,
+        resume=how.resume,
+        retry_errors=how.retry_errors,
+        max_failures=how.max_failures,
+        bulk=how.bulk,
+    )
+
+
+def _executed(execute: Callable[[], RunOutcome], stop: Event) -> RunOutcome:
+    """Execute here, or on a thread of its own where an event loop is running already."""
     try:
-        head_of(line)
-    except StoredError:
-        return False
-    return True
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return execute()
+    with ThreadPoolExecutor(1) as pool:
+        under_way = pool.submit(execute)
+        try:
+            return under_way.result()
+        except KeyboardInterrupt:
+            stop.set()
+            return under_way.result()
 
 
-def _dead(held: Sequence[tuple[object, AskOutcome]]) -> ModelsDownError:
-    return ModelsDownError(f"no model answered the last {len(held)} cases: {held[-1][1].reason}")
+@contextmanager
+def _shown(how: RunOptions) -> Iterator[Tell]:
+    """Whoever listens, and a bar where one was asked for."""
+    if not how.progress:
+        yield how.tell
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True)) as shown:
+        bar = shown.add_task("judging", total=None)
+
+        def tell(event: RunEvent) -> None:
+            if isinstance(event, RunAdvanced):
+                shown.update(bar, total=event.total, completed=event.done)
+            how.tell(event)
+
+        yield tell

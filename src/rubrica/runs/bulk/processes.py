@@ -133,8 +133,3 @@ def _end(worker: subprocess.Popen[bytes]) -> None:
         worker.kill()
         worker.wait()
     _pipe(worker.stdout).close()
-
-
-def cores() -> int:
-    """How many cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import shutil
 from bisect import bisect_right
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,6 +27,7 @@ from rubrica.errors import RubricaError
 from rubrica.files import make_private_folder
 from rubrica.jsontext import UNREADABLE
 from rubrica.model.evaluation import Evaluation
+from rubrica.runs.cores import cores
 from rubrica.runs.files.append_only import finished_lines
 from rubrica.runs.files.atomic import write_atomically
 from rubrica.runs.files.folder import COLUMNS, ERRORS
@@ -39,7 +40,7 @@ from .case_names import make_names_unique, names_of
 from .frames import LINE
 from .parquet_records import row_case
 from .pieces import PIECE_BYTES, FilePiece, blocks_of, is_table, pieces_of
-from .processes import cores, judge_all
+from .processes import judge_all
 from .progress import BulkProgress
 from .shards import Shard, ShardJudge, errors_folder, errors_path, shard_path
 from .simple_records import lines_in
@@ -71,6 +72,10 @@ class BulkRun:
     renamed: int = 0  # cases that had the id of another one
 
 
+JudgePieces = Callable[[ShardJudge, Sequence[FilePiece], Callable[[Shard], None]], None]
+"""Judges pieces and stores their shards; whoever asked is told of each."""
+
+
 @dataclass(frozen=True, slots=True)
 class BulkOptions:
     """How a bulk run is made. Of these, only the group shows in the figures."""
@@ -78,6 +83,7 @@ class BulkOptions:
     group: str = GROUP  # the metadata that says which cases belong together
     processes: int = 0  # 0: one per core
     piece_bytes: int = PIECE_BYTES
+    judge_pieces: JudgePieces | None = None  # who judges them; None: the processes
 
 
 ALL_CORES = BulkOptions()
@@ -113,7 +119,11 @@ def bulk_rows(
         if piece not in missing:
             count.add(_stored_shard(shards, piece.number))
     resumed = count.pieces
-    judge_all(ShardJudge(plan, source, shards, how.group), missing, count.add, how.processes or cores())
+    judge = ShardJudge(plan, source, shards, how.group)
+    if how.judge_pieces is not None:
+        how.judge_pieces(judge, missing, count.add)
+    else:
+        judge_all(judge, missing, count.add, how.processes or cores())
     if _fingerprint(plan, source, how.group) != ledger.fingerprint:
         raise RubricaError(f"{source} changed while it was judged; run the same command again")
     renamed = make_names_unique(shards, [piece.number for piece in ledger.pieces])

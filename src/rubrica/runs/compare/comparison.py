@@ -14,6 +14,7 @@ from random import Random
 from typing import Any
 
 from rubrica.errors import InputError
+from rubrica.model.notebook import html_table
 from rubrica.report.figures import count_of
 from rubrica.runs.files.rows import RunRow
 from rubrica.runs.summary.grading import Grading
@@ -73,6 +74,14 @@ class Comparison:
             if verdict in found:
                 return verdict
         return "same" if found else "cannot tell"
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (str(line.measure), line.before, line.after, line.difference or line.mean, line.p, line.verdict)
+            for line in self.lines
+        ]
+        title = f"{self.rubrics[0]} → {self.rubrics[1]}: {self.verdict} over {count_of(self.cases, 'case')}"
+        return html_table(title, ("measure", "before", "after", "difference", "p", "verdict"), rows)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, ready for JSON."""

@@ -47,17 +47,26 @@ PLAIN: dict[str, Any] = {
 
 def write_columns(rows: Iterable[RunRow], path: Path) -> int:
     """Write rows as a Parquet file, whole or not at all; how many they were."""
-    waiting = iter(rows)
-    chunks = []
     names: dict[str, dict[str, None]] = {}
-    while chunk := list(islice(waiting, CHUNK)):
-        chunks.append(frame_of(chunk))
-        for row in chunk:
+
+    def noted() -> Iterator[RunRow]:
+        for row in rows:
             names.setdefault(row.rubric, {}).update(dict.fromkeys(_names(row)))
-    frame = pl.concat(chunks, how="diagonal") if chunks else pl.DataFrame(schema=PLAIN)
+            yield row
+
+    frame = frame_of_rows(noted())
     told = msgspec.json.encode({rubric: list(own) for rubric, own in names.items()}).decode()
     store(frame, path, metadata={NAMES: told})
     return frame.height
+
+
+def frame_of_rows(rows: Iterable[RunRow]) -> pl.DataFrame:
+    """Any number of rows as one frame, made a chunk at a time."""
+    waiting = iter(rows)
+    chunks = []
+    while chunk := list(islice(waiting, CHUNK)):
+        chunks.append(frame_of(chunk))
+    return pl.concat(chunks, how="diagonal") if chunks else pl.DataFrame(schema=PLAIN)
 
 
 def store(frame: pl.DataFrame, path: Path, **how: Any) -> None:

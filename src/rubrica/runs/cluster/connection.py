@@ -1,0 +1,96 @@
+"""Opening a Ray cluster: one on this machine, or one that is there already."""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stdout, suppress
+from io import StringIO
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from rubrica.errors import RubricaError
+from rubrica.extras import requires
+
+LOCAL = "local"
+PATIENCE = 5.0
+"""Seconds that a head may take to accept a connection."""
+ATTEMPTS = 3
+"""A head that has just started turns the first client away now and then."""
+
+
+class ClusterError(RubricaError):
+    """A cluster cannot be reached, or cannot judge."""
+
+
+def check_address(address: str) -> None:
+    """Refuse what names no cluster.
+
+    >>> check_address("head:10001")
+    Traceback (most recent call last):
+    rubrica.runs.cluster.connection.ClusterError: 'head:10001' names no cluster (local, auto, or ray://HOST:10001)
+    """
+    parts = urlsplit(address)
+    if address in (LOCAL, "auto") or (parts.scheme == "ray" and parts.hostname):
+        return
+    raise ClusterError(f"{address!r} names no cluster (local, auto, or ray://HOST:10001)")
+
+
+@contextmanager
+def connected(address: str, processors: int) -> Iterator[Any]:
+    """The cluster, as the ray module, for as long as it is used. `local` starts one here and ends it."""
+    check_address(address)
+    with requires("cluster", f"--cluster {address}"):
+        import ray
+    options: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
+    if address == LOCAL:
+        options |= {"num_cpus": processors, "include_dashboard": False, "_node_ip_address": "127.0.0.1"}
+    else:
+        options |= {"address": address}
+        _reach(address)
+        _use_token()
+    _open(ray, address, options)
+    try:
+        yield ray
+    finally:
+        with suppress(Exception):  # it may be gone, and is left either way
+            ray.shutdown()
+
+
+def _open(ray: Any, address: str, options: dict[str, Any]) -> None:
+    for attempt in range(1, ATTEMPTS + 1):
+        try:
+            with redirect_stdout(StringIO()):
+                ray.init(**options)
+        except (ConnectionError, RuntimeError, ValueError, TimeoutError, OSError) as error:
+            with suppress(Exception):
+                ray.shutdown()
+            if attempt == ATTEMPTS:
+                said = (str(error).strip().splitlines() or [type(error).__name__])[0]
+                raise ClusterError(f"the cluster {address} cannot be used: {said}") from error
+        else:
+            return
+
+
+def _reach(address: str) -> None:
+    """Ray waits for minutes for a head that is not there."""
+    parts = urlsplit(address)
+    if parts.scheme != "ray":
+        return
+    try:
+        socket.create_connection((parts.hostname or "", parts.port or 10001), PATIENCE).close()
+    except OSError as error:
+        said = error.strerror or str(error)
+        raise ClusterError(
+            f"the cluster {address} cannot be reached: {said} (is it started, with a client server on that port?)"
+        ) from None
+
+
+def _use_token() -> None:
+    """A cluster that wants a token gets the one that is set up here; Ray sends it only when told to."""
+    there = "RAY_AUTH_TOKEN" in os.environ or "RAY_AUTH_TOKEN_PATH" in os.environ
+    if there or (Path.home() / ".ray" / "auth_token").is_file():
+        os.environ.setdefault("RAY_AUTH_MODE", "token")

@@ -1,0 +1,145 @@
+"""Runs on a Ray cluster of three nodes: the result is that of one machine, whatever is lost on the way."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import polars as pl
+import pytest
+from cluster_nodes import ENVIRONMENT, ClusterNodes, cluster_nodes
+from loopback import Loopback
+from runs_judged import (
+    JUDGE,
+    KIND,
+    by_case,
+    cases,
+    command,
+    environment,
+    provided,
+    score_of,
+    stored_lines,
+    write_cases,
+)
+
+from rubrica.engine.compile import compile_rubric
+from rubrica.engine.load import rubric_from_text
+from rubrica.runs.bulk.run import bulk_rows
+from rubrica.runs.stored import StoredRun
+
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("cluster")]
+PLAIN = """\
+name: wordy
+scale: {min: 0, max: 10}
+dimensions:
+  length: {weight: 1, formula: "min(10, word_count)"}
+score: {weighted: true, out_of: 10}
+verdicts:
+  - {label: long, when: "score >= 5"}
+  - {label: short}
+"""
+
+
+@pytest.fixture(scope="module")
+def nodes() -> Iterator[ClusterNodes]:
+    with cluster_nodes() as started:
+        yield started
+
+
+def on_cluster(server: Loopback | None, folder: Path) -> dict[str, str]:
+    env = environment(server, folder) if server is not None else {"HOME": str(folder), "COLUMNS": "200"}
+    return {**env, **ENVIRONMENT}
+
+
+def ended(process: subprocess.Popen[str]) -> tuple[int, str]:
+    out, err = process.communicate(timeout=120)
+    return process.returncode, out + err
+
+
+def asked(server: Loopback) -> Counter[str]:
+    """How often each case was asked about."""
+    return Counter(seen.prompt.partition("This is number ")[2].partition(".")[0] for seen in server.seen)
+
+
+def wait_for_lines(folder: Path, count: int, process: subprocess.Popen[str]) -> None:
+    while process.poll() is None and len(stored_lines(folder)) < count:
+        time.sleep(0.02)
+
+
+def test_a_lost_node_costs_only_the_calls_that_were_under_way_on_it(tmp_path: Path, nodes: ClusterNodes) -> None:
+    rubric = tmp_path / "kind.yaml"
+    rubric.write_text(KIND)
+    file, folder, straight = write_cases(tmp_path / "c.jsonl", cases(240)), tmp_path / "run", tmp_path / "straight"
+    with provided(latency=0.15) as server:
+        env = on_cluster(server, tmp_path)
+        told = (file, "-r", rubric, "-J", JUDGE, "-j", "6", "-o")
+        process = command(*told, folder, "--cluster", nodes.address, env=env)
+        wait_for_lines(folder, 40, process)
+        nodes.order("lose")
+        code, said = ended(process)
+        assert code == 0, said
+        assert "3 workers on 3 nodes" in said
+        calls = asked(server)
+        repeated = sum(calls.values()) - 240
+        assert set(calls) == {str(n) for n in range(240)}
+        assert 0 <= repeated <= 6
+        assert (repeated > 0) <= ("were under way on workers that were lost" in said)
+        nodes.order("add")
+    with provided() as server:
+        assert ended(command(*told, straight, env=environment(server, tmp_path)))[0] == 0
+    assert by_case(folder) == by_case(straight)
+    assert StoredRun.open(folder).manifest.terms == StoredRun.open(straight).manifest.terms
+
+
+def test_a_killed_driver_goes_on_asks_nothing_again_and_all_workers_spend_from_one_budget(
+    tmp_path: Path, nodes: ClusterNodes
+) -> None:
+    rubric = tmp_path / "kind.yaml"
+    rubric.write_text(KIND)
+    file, folder = write_cases(tmp_path / "c.jsonl", cases(120)), tmp_path / "run"
+    with provided(latency=0.1) as server:
+        env = on_cluster(server, tmp_path)
+        told = (file, "-r", rubric, "-J", JUDGE, "-j", "6", "-o", folder, "--cluster", nodes.address)
+        process = command(*told, env=env)
+        wait_for_lines(folder, 30, process)
+        process.kill()
+        process.communicate()
+        kept = {json.loads(line)["case"] for line in stored_lines(folder) if line.endswith(b"\n")}
+        time.sleep(0.5)  # what was under way has been answered
+        before = asked(server)
+        code, said = ended(command(*told, "--budget", "0.0006", "--max-failures", "0", env=env))
+        assert code == 0, said
+        assert f"{len(kept)} evaluations done before" in said
+        after = asked(server) - before
+        assert not {f"case-{case}" for case in after} & kept
+        found = by_case(folder)
+        scored = {case for case, one in found.items() if one["dimensions"]["tone"].get("status", "scored") == "scored"}
+        assert all(found[case]["score"] == score_of(int(case.removeprefix("case-"))) for case in scored)
+        refused = [found[case]["dimensions"]["tone"]["reason"] for case in found.keys() - scored]
+        assert refused
+        assert all("of the budget of $0.0006 is spent" in reason for reason in refused)
+        assert 0 < sum(found[case]["cost"]["usd"] for case in scored - kept) <= 0.0006
+        assert sum(after.values()) == len(scored - kept)
+
+
+def test_a_bulk_run_on_a_cluster_is_that_of_one_machine(tmp_path: Path, nodes: ClusterNodes) -> None:
+    rubric = tmp_path / "wordy.yaml"
+    rubric.write_text(PLAIN)
+    rows = [{"id": f"c{n % 9_990}", "response": "word " * (n % 17)} for n in range(10_000)]
+    file = tmp_path / "cases.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows) + "{broken\n")
+    told = (file, "-r", rubric, "-o", tmp_path / "many", "--cluster", nodes.address)
+    code, said = ended(command(*told, env=on_cluster(None, tmp_path)))
+    assert code == 1, said
+    one = bulk_rows(compile_rubric(rubric_from_text(PLAIN)), file, tmp_path / "one")
+    assert (one.rows, one.errors, one.renamed) == (10_000, 1, 10)
+    assert sorted_figures(tmp_path / "many").equals(sorted_figures(tmp_path / "one"))
+    assert (tmp_path / "many" / "errors.jsonl").read_bytes() == (tmp_path / "one" / "errors.jsonl").read_bytes()
+
+
+def sorted_figures(folder: Path) -> pl.DataFrame:
+    return pl.scan_parquet(folder / "evaluations.parquet").collect().sort("line")

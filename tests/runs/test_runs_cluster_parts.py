@@ -1,0 +1,98 @@
+"""The parts of a run on a cluster that need no cluster to be tried: limits, pieces, addresses."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import msgspec
+import polars as pl
+import pytest
+
+from rubrica import __version__
+from rubrica.engine.compile import compile_rubric
+from rubrica.engine.load import rubric_from_data
+from rubrica.llm.settings import Settings
+from rubrica.runs.bulk.pieces import pieces_of
+from rubrica.runs.bulk.run import BulkOptions, bulk_rows
+from rubrica.runs.cluster.bulk import PieceJob, judge_piece, piece_bytes
+from rubrica.runs.cluster.connection import ClusterError, connected
+from rubrica.runs.cluster.shared_limits import SharedLimits
+from rubrica.runs.files.manifest import UsedRubric
+
+WORDY = {
+    "name": "wordy",
+    "scale": {"min": 0, "max": 10},
+    "dimensions": {"length": {"weight": 1, "formula": "min(10, word_count)"}},
+    "score": {"weighted": True, "out_of": 10},
+    "verdicts": [{"label": "long", "when": "score >= 5"}, {"label": "short"}],
+}
+
+
+def test_what_a_lost_worker_had_reserved_counts_as_spent() -> None:
+    async def story() -> list[bool]:
+        limits = SharedLimits(Settings(budget=1.0))
+        first, _ = await limits.acquire("one", 0.6)
+        waiting = asyncio.create_task(limits.acquire("two", 0.5))
+        await asyncio.sleep(0)
+        await limits.lost("one")
+        refused, state = await waiting
+        await limits.settle("one", 0.6, 0.1)  # it was only slow: too late
+        assert (state.spent, state.reserved) == (0.6, 0.0)
+        small, _ = await limits.acquire("two", 0.3)
+        await limits.settle("two", 0.3, 0.0)
+        again, _ = await limits.acquire("two", 0.4)
+        return [first, refused, small, again]
+
+    assert asyncio.run(story()) == [True, False, True, True]
+
+
+def test_all_workers_wait_for_one_rate() -> None:
+    async def story() -> list[float]:
+        limits = SharedLimits(Settings(requests_per_minute=60))
+        return [await limits.delay("place", 10) for _ in range(7)]
+
+    delays = asyncio.run(story())
+    assert delays[:5] == [0.0] * 5
+    assert 1.0 < delays[5] < delays[6]
+
+
+@pytest.mark.parametrize("ending", ["jsonl", "parquet"])
+def test_pieces_that_travel_give_the_figures_of_the_file(tmp_path: Path, ending: str) -> None:
+    rows = [{"id": f"c{n}", "response": "word " * (n % 17)} for n in range(3_000)]
+    source = tmp_path / f"cases.{ending}"
+    if ending == "jsonl":
+        lines = [msgspec.json.encode(row) for row in rows]
+        lines[1_500] = b"\xef\xbb\xbf" + lines[1_500]  # a mark that belongs to the beginning of a file only
+        source.write_bytes(b"\n".join(lines))
+    else:
+        pl.DataFrame(rows).write_parquet(source)
+    plan = compile_rubric(rubric_from_data(WORDY))
+    job = PieceJob(UsedRubric.of(plan.rubric).document, plan.rubric.hash, "group", source.suffix, __version__)
+    found = []
+    for piece in pieces_of(source, 20_000):
+        figures = judge_piece(job, piece, piece_bytes(source, piece))
+        assert not figures.problem
+        found.append(pl.read_parquet(figures.table))
+    bulk_rows(plan, source, tmp_path / "one", BulkOptions(group="group", processes=1, piece_bytes=20_000))
+    one = pl.scan_parquet(tmp_path / "one" / "evaluations.parquet").collect().sort("line")
+    assert len(found) > 1 or ending == "parquet"
+    assert pl.concat(found).sort("line").equals(one)
+
+
+def test_a_node_with_another_version_is_told(tmp_path: Path) -> None:
+    source = tmp_path / "cases.jsonl"
+    source.write_text('{"response": "Hi"}')
+    plan = compile_rubric(rubric_from_data(WORDY))
+    job = PieceJob(UsedRubric.of(plan.rubric).document, plan.rubric.hash, "group", ".jsonl", "0.0")
+    figures = judge_piece(job, pieces_of(source)[0], b"")
+    assert "install the same on both" in figures.problem
+
+
+@pytest.mark.parametrize(
+    ("address", "said"),
+    [("head:10001", "names no cluster"), ("ray://127.0.0.1:1", "cannot be reached"), ("ray://", "names no cluster")],
+)
+def test_a_cluster_that_is_not_there_is_told_at_once(address: str, said: str) -> None:
+    with pytest.raises(ClusterError, match=said), connected(address, 1):
+        pass
