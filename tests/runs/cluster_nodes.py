@@ -87,6 +87,8 @@ def _started(port: int, env: dict[str, str]) -> Iterator[ClusterNodes]:
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
+        if process.stdout is not None:
+            process.stdout.close()
 
 
 def _is_free(port: int) -> bool:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import msgspec
 import polars as pl
@@ -12,12 +14,14 @@ import pytest
 from rubrica import __version__
 from rubrica.engine.compile import compile_rubric
 from rubrica.engine.load import rubric_from_data
+from rubrica.llm.breaker import CircuitBreaker
 from rubrica.llm.settings import Settings
+from rubrica.llm.shared_breakers import SharedBreakers
 from rubrica.runs.bulk.pieces import pieces_of
 from rubrica.runs.bulk.run import BulkOptions, bulk_rows
 from rubrica.runs.cluster.bulk import PieceJob, judge_piece, piece_bytes
 from rubrica.runs.cluster.connection import ClusterError, connected
-from rubrica.runs.cluster.shared_limits import SharedLimits
+from rubrica.runs.cluster.shared_limits import ActorBoard, SharedLimits
 from rubrica.runs.files.manifest import UsedRubric
 
 WORDY = {
@@ -55,6 +59,30 @@ def test_all_workers_wait_for_one_rate() -> None:
     delays = asyncio.run(story())
     assert delays[:5] == [0.0] * 5
     assert 1.0 < delays[5] < delays[6]
+
+
+def test_a_model_that_one_worker_finds_down_is_left_alone_by_the_others() -> None:
+    class Handle:
+        """An actor as its callers see it."""
+
+        def __init__(self, method: Callable[..., Awaitable[object]]) -> None:
+            self.remote = method
+
+    async def story() -> tuple[str, str, str]:
+        limits = SharedLimits(Settings())
+        actor = SimpleNamespace(publish=Handle(limits.publish), poll=Handle(limits.poll))
+        one, two = CircuitBreaker("m", failures=2), CircuitBreaker("m", failures=2)
+        workers = [SharedBreakers(ActorBoard(actor)) for _ in range(2)]
+        for worker, breaker in zip(workers, (one, two), strict=True):
+            worker.join("place", breaker)
+        before = two.state
+        for _ in range(2):
+            one.settle(one.admit(), "overloaded", "HTTP 529")
+        await workers[0].exchange()
+        await workers[1].exchange()
+        return before, one.state, two.state
+
+    assert asyncio.run(story()) == ("closed", "open", "open")
 
 
 @pytest.mark.parametrize("ending", ["jsonl", "parquet"])

@@ -1,4 +1,5 @@
-"""One budget and one rate for all workers of a cluster: an actor that keeps them, and the workers' side of it.
+"""One budget, one rate and one view of which models are down, for all workers of a cluster: an actor that keeps them,
+and the workers' side of it.
 
 What a lost worker had reserved counts as spent, since whether its calls were billed cannot be known.
 """
@@ -6,13 +7,18 @@ What a lost worker had reserved counts as spent, since whether its calls were bi
 from __future__ import annotations
 
 import asyncio
+import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
 
 from rubrica.llm.budget import Budget, Price
 from rubrica.llm.model import Usage
 from rubrica.llm.rate import RateLimit
 from rubrica.llm.settings import Settings
+from rubrica.llm.shared_breakers import BreakerNews
 
 
 def _no_price(_model: str, _usage: Usage) -> float | None:
@@ -34,6 +40,9 @@ class SharedLimits:
         self._budget = Budget(settings.budget, _no_price) if settings.budget is not None else None
         self._rate = RateLimit(settings.requests_per_minute, settings.tokens_per_minute)
         self._held: dict[str, float] = {}  # reserved, by worker
+        self._news: dict[str, tuple[BreakerNews, float]] = {}  # by place, and when it was told
+        self._stamps = 0
+        self._clock = time.monotonic
 
     async def acquire(self, worker: str, usd: float) -> tuple[bool, BudgetState]:
         """Reserve an amount for a worker, once others have settled if need be; False where that cannot help."""
@@ -60,6 +69,17 @@ class SharedLimits:
         """Claim a call to a place, and tell how many seconds it has to wait."""
         return self._rate.delay(place, tokens)
 
+    async def publish(self, news: Sequence[BreakerNews]) -> None:
+        """What a worker found out about models."""
+        for one in news:
+            self._stamps += 1
+            self._news[one.place] = (msgspec.structs.replace(one, stamp=float(self._stamps)), self._clock())
+
+    async def poll(self) -> list[BreakerNews]:
+        """What was found out last about each model."""
+        now = self._clock()
+        return [msgspec.structs.replace(one, age=one.age + now - told) for one, told in self._news.values()]
+
 
 @dataclass(slots=True)
 class SharedBudget(Budget):
@@ -75,6 +95,20 @@ class SharedBudget(Budget):
 
     def settle(self, reserved: float, usd: float) -> None:
         self.actor.settle.remote(self.worker, reserved, usd)
+
+
+@dataclass(frozen=True, slots=True)
+class ActorBoard:
+    """A worker's side of what is known about models."""
+
+    actor: Any = field(repr=False)
+
+    async def publish(self, news: Sequence[BreakerNews]) -> None:
+        await self.actor.publish.remote(list(news))
+
+    async def poll(self) -> Sequence[BreakerNews]:
+        found: list[BreakerNews] = await self.actor.poll.remote()
+        return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,9 +14,10 @@ from rubrica.errors import RubricaError
 from rubrica.judges.jury import Jury
 from rubrica.llm.price import price
 from rubrica.llm.provider import ProviderLimits
+from rubrica.llm.shared_breakers import SharedBreakers
 
 from .case_messages import CaseMessage, ResultMessage, SentRubrics, WorkerTask
-from .shared_limits import SharedRate, shared_budget
+from .shared_limits import ActorBoard, SharedRate, shared_budget
 
 LONGEST_WAIT = 1.0
 """Seconds after which a worker answers even if nothing is finished: it is there, and can be given more."""
@@ -30,6 +31,7 @@ class CaseWorker:
     def __init__(self, task: WorkerTask, name: str, limits: Any) -> None:
         self._task, self._name, self._limits = task, name, limits
         self._jury: Jury | None = None
+        self._breakers: asyncio.Task[None] | None = None
         self._sent: SentRubrics | None = None
         self._round = -1
         self._running: set[asyncio.Task[None]] = set()
@@ -92,7 +94,10 @@ class CaseWorker:
     def _judges(self) -> SentRubrics:
         if self._sent is None:
             judging, settings = self._task.judging, self._task.settings
-            shared = self._limits is not None
+            limits = ProviderLimits(rate=SharedRate(self._limits))
+            breakers = SharedBreakers(ActorBoard(self._limits))
+            limits.share(breakers)
+            self._breakers = asyncio.create_task(breakers.keep_up())
             self._jury = Jury(
                 judging.names,
                 settings,
@@ -101,7 +106,7 @@ class CaseWorker:
                 cached=False,
                 seed=judging.seed,
                 public=judging.public,
-                limits=ProviderLimits(rate=SharedRate(self._limits) if shared else None),
+                limits=limits,
                 budget=shared_budget(settings, price, self._limits, self._name),
             )
             self._sent = SentRubrics(self._jury.judge)
