@@ -27,13 +27,12 @@ FUNCTIONS = (
     "arank",
     "run",
     "arun",
-    "Run",
     "compile",
     "decide",
     "rejudge",
     "assert_passes",
 )
-CLASSES = ("Rubric", "Context", "Plan", "Evaluation", "Score", "Unscored", "Preference", "Judge", "Jury")
+CLASSES = ("Rubric", "Context", "Plan", "Evaluation", "Score", "Unscored", "Preference", "Judge", "Jury", "Run")
 OPENED = ("Jury",)
 """Classes that a reader makes by calling them with arguments that are not fields."""
 

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 ENVIRONMENT = {
     "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
@@ -28,7 +29,7 @@ STORE = 80_000_000  # bytes of a node's object store
 def serve(port: int) -> None:
     from ray.cluster_utils import Cluster
 
-    node = {"num_cpus": 1, "object_store_memory": STORE, "include_dashboard": False}
+    node: dict[str, Any] = {"num_cpus": 1, "object_store_memory": STORE, "include_dashboard": False}
     head = {**node, "ray_client_server_port": port, "node_ip_address": "127.0.0.1"}
     cluster = Cluster(initialize_head=True, head_node_args=head)
     others = [cluster.add_node(**node) for _ in range(2)]
@@ -40,7 +41,7 @@ def serve(port: int) -> None:
         elif line.strip() == "add":
             others.append(cluster.add_node(**node))
         print("done", flush=True)
-    cluster.shutdown()
+    cluster.shutdown()  # type: ignore[no-untyped-call]
 
 
 @dataclass(frozen=True, slots=True)
