@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Literal
 
 from rubrica.errors import FormulaError, Problem
@@ -27,7 +26,6 @@ RESERVED = frozenset({"score", "threshold", "section", OFFLINE_VALUE})
 LONGEST_TOGETHER = 60_000
 """Characters of all formulas of a rubric: more take seconds to read."""
 _NOTHING = parse("0")
-_LONGEST_KEPT = 300  # characters: bounds what the formulas that are kept can take up
 
 
 @dataclass
@@ -55,7 +53,7 @@ class Vocabulary:
             self.report(message, path, "make them shorter, or split the rubric")
             return _NOTHING
         try:
-            formula = _parse_cached(text) if len(text) <= _LONGEST_KEPT else parse(text)
+            formula = parse(text)
         except FormulaError as error:
             self.problems.append(
                 Problem(
@@ -158,12 +156,6 @@ def name_clashes(rubric: Rubric) -> list[Problem]:
             problems.append(Problem(f"the name {name!r} is already {taken[name]}", path, fix="choose another name"))
         taken.setdefault(name, what)
     return problems
-
-
-@lru_cache(maxsize=1024)
-def _parse_cached(text: str) -> Formula:
-    """A formula that was read before is not read again: variants of a rubric differ in a number or two."""
-    return parse(text)
 
 
 def _short(text: str) -> str:

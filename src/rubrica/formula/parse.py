@@ -13,6 +13,8 @@ from rubrica.formula.interval import Interval
 from rubrica.formula.nodes import Logic, Name, Node, text_of, walk
 from rubrica.formula.value import Names, compiled
 
+_LONGEST_KEPT = 300  # characters: bounds what the formulas that are kept can take up
+
 
 @dataclass(frozen=True, slots=True)
 class Formula:
@@ -74,12 +76,23 @@ def conjuncts(formula: Formula) -> tuple[Formula, ...]:
 
 
 def parse(text: str) -> Formula:
-    """Read a formula, or raise FormulaError with the place and the way out.
+    """Read a formula, or raise FormulaError with the place and the way out. The last ones that were read are kept.
 
     >>> parse("pace > 3 && score >= 7")
     Traceback (most recent call last):
     rubrica.errors.FormulaError: line 1, column 10: '&&' is not part of the formula language (write and)
     """
+    short = isinstance(text, str) and len(text) <= _LONGEST_KEPT
+    return _kept(text) if short else _parsed(text)
+
+
+@lru_cache(maxsize=1024)
+def _kept(text: str) -> Formula:
+    """A formula that was read before is not read again: variants of a rubric differ in a number or two."""
+    return _parsed(text)
+
+
+def _parsed(text: str) -> Formula:
     try:
         root = read(text)
         value = compiled(root)
