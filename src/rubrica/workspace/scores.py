@@ -25,6 +25,8 @@ def view_score(conn: Connection, caller: Caller, score_id: UUID) -> StoredScore:
     score = scores.score_by_id(conn, score_id)
     if score is None or not _may_see(conn, caller, score):
         raise MissingError(f"there is no score {score_id}, or it is not yours to see")
+    if score.game_id is not None and score.normalized_score is None and not _made_game(conn, caller, score.game_id):
+        score = _without_failures(score)
     if INFO in score.context_snapshot and not _may_see_info(conn, caller, score):
         kept = {key: value for key, value in score.context_snapshot.items() if key != INFO}
         return msgspec.structs.replace(score, context_snapshot=kept)
@@ -38,6 +40,21 @@ def list_scores(
     if not (caller.is_admin or _owns_all(conn, caller, narrowed)):
         narrowed = ScoreQuery(caller.user_id, narrowed.rubric_id, narrowed.game_id, narrowed.player_id)
     return scores.list_scores(conn, narrowed, before=before, limit=limit)
+
+
+def _made_game(conn: Connection, caller: Caller, game_id: UUID) -> bool:
+    game = games.game_by_id(conn, game_id)
+    return caller.is_admin or (game is not None and caller.owns(game.created_by))
+
+
+def _without_failures(score: StoredScore) -> StoredScore:
+    """An open score without what a provider said when it failed: that is for whoever made the game."""
+    reason = str(score.record.get("reason", "")).partition(":")[0]
+    record = {key: value for key, value in score.record.items() if key not in ("dimensions", "errors", "notes")}
+    shown = {name: {**result, "reason": ""} for name, result in score.dimension_scores.items()}
+    for result in shown.values():
+        result.pop("parts", None)
+    return msgspec.structs.replace(score, record={**record, "reason": reason}, dimension_scores=shown)
 
 
 def _may_see(conn: Connection, caller: Caller, score: StoredScore) -> bool:
