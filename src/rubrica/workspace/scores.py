@@ -6,6 +6,8 @@ whoever made the game once the player joined it.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
 from uuid import UUID
 
 import msgspec
@@ -50,11 +52,22 @@ def _made_game(conn: Connection, caller: Caller, game_id: UUID) -> bool:
 def _without_failures(score: StoredScore) -> StoredScore:
     """An open score without what a provider said when it failed: that is for whoever made the game."""
     reason = str(score.record.get("reason", "")).partition(":")[0]
-    record = {key: value for key, value in score.record.items() if key not in ("dimensions", "errors", "notes")}
-    shown = {name: {**result, "reason": ""} for name, result in score.dimension_scores.items()}
-    for result in shown.values():
-        result.pop("parts", None)
-    return msgspec.structs.replace(score, record={**record, "reason": reason}, dimension_scores=shown)
+    record = {key: value for key, value in score.record.items() if key not in ("errors", "notes", "remarks")}
+    record |= {"reason": reason, "dimensions": _silenced(score.record.get("dimensions", {}))}
+    return msgspec.structs.replace(score, record=record, dimension_scores=_silenced(score.dimension_scores))
+
+
+def _silenced(dimensions: Mapping[str, Any]) -> dict[str, Any]:
+    """Dimensions of which one without a score says no more than that."""
+    shown = {}
+    for name, result in dimensions.items():
+        kept = {key: value for key, value in result.items() if key != "votes" or result.get("value") is not None}
+        if result.get("value") is None:
+            kept["reason"] = "no score"
+        if kept.get("parts"):
+            kept["parts"] = _silenced(kept["parts"])
+        shown[name] = kept
+    return shown
 
 
 def _may_see(conn: Connection, caller: Caller, score: StoredScore) -> bool:
