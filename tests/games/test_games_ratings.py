@@ -31,10 +31,10 @@ def test_bradley_terry_is_the_likeliest_fit() -> None:
     rounds = [{"ann": 1.0, "bo": 0.0}] * 3 + [{"ann": 0.0, "bo": 1.0}] + [{"ann": 0.5, "bo": 0.5}] * 2
     found = bradley_terry(rounds)
     strength = found["ann"]
-    assert found["bo"] == pytest.approx(-strength, abs=1e-6)
+    assert found["bo"] == pytest.approx(-strength, abs=1e-5)
     won = 1 / (1 + math.exp(-2 * strength))
     drawn = 1 / (1 + math.exp(-strength))
-    assert 4 - 6 * won + (0.5 - drawn) == pytest.approx(0, abs=1e-6)
+    assert 4 - 6 * won + (0.5 - drawn) == pytest.approx(0, abs=1e-5)
 
 
 def test_who_ties_with_everybody_is_average_and_who_wins_everything_has_a_finite_rating() -> None:
@@ -54,7 +54,7 @@ def test_a_rating_is_provisional_until_there_are_enough_rounds_against_somebody(
 
 def test_intervals_cover_what_is_true() -> None:
     """Performances are a strength and noise whose differences are logistic: then Bradley and Terry are right."""
-    draw = random.Random(3)
+    draw = random.Random(3)  # noqa: S311 - not a secret
     covered, covered_by_elo = [], []
     for _ in range(60):
         strengths = [draw.gauss(0, 0.8) for _ in range(4)]
