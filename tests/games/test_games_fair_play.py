@@ -296,7 +296,7 @@ def test_rules_are_read_and_changed_key_by_key(table: Table) -> None:
     game = table.game(ann, rules={"reveal": "never"})
     changed = table.database.write(games.change_game, ann, game, {"fair_play": {"clock": "reported"}})
     assert changed.game.fair_play == {"reveal": "never", "reports": None, "clock": "reported", "missing": "worst"}
-    with pytest.raises(InputError, match="fair_play"):
+    with pytest.raises(RubricError, match=r"fair_play\.reveal: 'sometimes' is not a choice \(one of never, "):
         fair_play.good_rules({"reveal": "sometimes"})
     with pytest.raises(MissingError):
         table.database.read(rounds.view_round, ann, game, "nobody", 1)
