@@ -22,6 +22,7 @@ from . import problems
 from .envelope import Envelope
 from .idempotency import Idempotency
 from .limits import BodyLimit
+from .open_scores import judge_open_scores
 from .openapi import DESCRIPTION, TAGS, describe
 from .routes import (
     council,
@@ -29,6 +30,7 @@ from .routes import (
     education,
     evaluations,
     execute,
+    fair_play,
     games,
     health,
     joining,
@@ -58,6 +60,7 @@ ROUTERS = (
     versions.router,
     marketplace.router,
     games.router,
+    fair_play.router,
     joining.router,
     leaderboards.router,
     players.router,
@@ -104,11 +107,15 @@ def create_app(service: Service) -> FastAPI:
 @asynccontextmanager
 async def _lifespan(service: Service, door: Authenticator) -> AsyncIterator[None]:
     await prepare(service)
-    cleaning = asyncio.get_running_loop().create_task(_clean(service))
+    loop = asyncio.get_running_loop()
+    tasks = [loop.create_task(_clean(service))]
+    if service.jury is not None:
+        tasks.append(loop.create_task(judge_open_scores(service)))
     try:
         yield
     finally:
-        cleaning.cancel()
+        for task in tasks:
+            task.cancel()
         await door.settle()
         await service.close()
 
