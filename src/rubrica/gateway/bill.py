@@ -58,7 +58,7 @@ def bill(routed: RoutedAnswer, route: Route, price: Price) -> RequestBill:
     above: float | None = 0.0
     for tier, upstream, answer in asked:
         model = asked_model(answer, upstream)
-        usd = _paid(model, answer.usage, price)
+        usd = paid_for(model, answer.usage, price)
         parts.append((public_name(model), usd))
         if tier == "tier-0":
             first = _together(first, usd)
@@ -103,7 +103,7 @@ def _baseline(route: Route, asked: Sequence[tuple[str, Upstream, Completion | St
     if not asked:
         return 0.0
     tier, _, answer = asked[-1]
-    return _paid(asked_model(answer, route.tier1) if tier == route.last else route.tier1.name, answer.usage, price)
+    return paid_for(asked_model(answer, route.tier1) if tier == route.last else route.tier1.name, answer.usage, price)
 
 
 def _by_model(parts: Iterable[tuple[str, float | None]]) -> dict[str, float | None]:
@@ -126,7 +126,7 @@ def _judges(*grades: Grade | None) -> str:
     return ", ".join(sorted(names))
 
 
-def _paid(model: str, usage: Usage, price: Price) -> float | None:
+def paid_for(model: str, usage: Usage, price: Price) -> float | None:
     """What an answer cost. One without token counts has a price that nobody knows, unless nobody bills at all."""
     counted = usage.input_tokens or usage.output_tokens
     return price(model, usage) if counted or price(model, ANY_USAGE) == 0 else None

@@ -11,6 +11,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextvars import Context
 from typing import Any, Protocol, TypeVar
 
 import msgspec
@@ -50,7 +51,9 @@ class DeploymentPool:
         cooldown: CooldownSettings | None = None,
         attempts: int = 1,  # at least one of each deployment
         clock: Callable[[], float] = time.monotonic,
+        checked: Callable[[Deployment, Completion], None] = lambda _one, _answer: None,  # told what checks cost
     ) -> None:
+        self._checked = checked
         self.deployments = tuple(sorted(deployments, key=lambda one: one.order))
         self._seconds, self._cooldown, self._clock = seconds, cooldown or CooldownSettings(), clock
         for one in self.deployments:
@@ -158,7 +161,9 @@ class DeploymentPool:
             LOG.warning("the deployment %s rests for %.0f s (%s)", one.name, rest, error.trouble)
         one.rest(rest, error.trouble)
         if self._cooldown.check and (self._checking is None or self._checking.done()):
-            self._checking = asyncio.get_running_loop().create_task(self._check(), name="gateway-deployments")
+            work = self._check()  # for no request in particular
+            loop = asyncio.get_running_loop()
+            self._checking = loop.create_task(work, name="gateway-deployments", context=Context())
 
     async def _check(self) -> None:
         """Ask each deployment that rests, once it has rested, until all are back."""
@@ -168,7 +173,7 @@ class DeploymentPool:
             one.resting_until += PROBED + 1  # nobody else asks it meanwhile
             try:
                 async with asyncio.timeout(PROBED):
-                    await one.upstream.complete(PROBE)
+                    self._checked(one, await one.upstream.complete(PROBE))
             except (ModelError, TimeoutError) as error:
                 if not (isinstance(error, ModelError) and _at_fault(error)):  # who finds fault with it is back
                     one.rest(self._cooldown.seconds, "timeout" if isinstance(error, TimeoutError) else error.trouble)

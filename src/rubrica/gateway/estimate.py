@@ -12,6 +12,7 @@ from rubrica.judges.question_classifier import MAX_TOKENS as TYPE_TOKENS
 from rubrica.judges.question_classifier import SHOWN as TYPE_CHARACTERS
 from rubrica.llm.budget import IMAGE_TOKENS, most_tokens
 from rubrica.llm.model import Usage
+from rubrica.llm.price import estimate_tokens
 from rubrica.llm.reasoning import room_for
 
 from .bill import Price
@@ -21,8 +22,8 @@ from .deployments import models_of
 from .flow import Route
 from .upstream import Upstream
 
-MESSAGE_TOKENS = 8
-"""Tokens around each message."""
+MESSAGE_TOKENS, LIKELY_MESSAGE_TOKENS = 8, 4
+"""Tokens around each message, at most and in general."""
 
 QUESTION_TOKENS, REPLY_TOKENS = 3_000, 1_024
 """Tokens of what a judge is told about a dimension, and of its reply."""
@@ -31,6 +32,7 @@ ATTEMPTS = 2
 """A judge whose reply cannot be read is asked once more."""
 
 _LIMITS = ("max_completion_tokens", "max_tokens")
+_NOT_READ = ("messages", "model", "stream", "user", "temperature", "top_p", "stop")
 _COUNTED_APART = ("messages", "model", "stream", "stream_options", *_LIMITS)
 
 
@@ -129,6 +131,20 @@ def prompt_tokens(chat: Chat) -> int:
     others = [value for key, value in chat.body.items() if key not in _COUNTED_APART]
     others += [part for message in chat.body.get("messages", ()) for part in _unread(message)]
     beside = len(msgspec.json.encode(others)) // 2 if others else 0
+    return texts + beside + IMAGE_TOKENS * len(chat.images)
+
+
+def likely_prompt_tokens(chat: Chat) -> int:
+    """About how many tokens a model reads of a request.
+
+    >>> from .chat import read_chat
+    >>> likely_prompt_tokens(read_chat(b'{"messages": [{"role": "user", "content": "What is 2 + 2?"}]}'))
+    10
+    """
+    texts = sum(estimate_tokens(turn.text) + LIKELY_MESSAGE_TOKENS for turn in chat.turns)
+    others = [value for key, value in chat.body.items() if key not in _NOT_READ]
+    others += [part for message in chat.body.get("messages", ()) for part in _unread(message)]
+    beside = estimate_tokens(msgspec.json.encode(others).decode()) if others else 0
     return texts + beside + IMAGE_TOKENS * len(chat.images)
 
 

@@ -20,6 +20,7 @@ from .deployments import asked_model
 from .flow import Route, RoutedAnswer
 from .names import public_name
 from .record import HttpExchange
+from .trace_context import TraceContext
 from .upstream import Completion
 
 ANSWERED, GONE, BROKEN = 200, 499, 502
@@ -43,6 +44,7 @@ class GatewayRequest:
     reservation: SpendingReservation | None = None  # where something limits what may be spent
     counted: CountedRequest | None = None  # where something limits requests or tokens by the minute
     booked: bool = False
+    context: TraceContext | None = None  # the trace that it came with
 
 
 @dataclass(slots=True)

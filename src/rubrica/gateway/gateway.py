@@ -9,6 +9,7 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager, nullcontext
+from contextvars import Context
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, Self
@@ -16,6 +17,7 @@ from uuid import UUID
 
 from rubrica.errors import DeniedError, InputError, MissingError
 from rubrica.llm.budget import Budget, spending_from
+from rubrica.llm.http_model import PASSED_ON
 from rubrica.llm.model import ModelError
 from rubrica.llm.settings import Settings
 from rubrica.llm.shared_breakers import BreakerNews, SharedBreakers
@@ -45,6 +47,7 @@ from .exchange import (
     tokens_used,
 )
 from .flow import Route, RoutedAnswer, RouteStep
+from .health_checks import HealthChecks
 from .names import public_name
 from .parts import GatewayModels, GatewayParts
 from .prices import refuse_unpriced
@@ -57,7 +60,7 @@ from .settings import GatewaySettings
 from .shadow import Payment, Shadow
 from .shared_answers import SharedAnswers, setup_digest
 from .spending import Spending
-from .tracing import RequestTracing, TracedRequest
+from .tracing import RequestTracing, TracedRequest, root_span
 from .writer import RecordWriter
 
 LOG = logging.getLogger("rubrica.gateway")
@@ -115,6 +118,7 @@ class Gateway:
         self._tracing = RequestTracing.open(settings.tracing)
         self.readiness = Readiness(database, parts, self._writer)
         parts.models.noticed = self._upstream_failed
+        parts.models.checked = HealthChecks(parts.prices, self.spending, self._checked, clock).note
         self._classified = LruCache[UUID, tuple[UUID | None, Classifier, bytes]](settings.classifier.remembered)
         self._tasks: list[asyncio.Task[None]] = []
         self._ended: list[tuple[GatewayRequest, RequestBill | None, HttpExchange]] = []  # and not booked yet
@@ -170,6 +174,16 @@ class Gateway:
 
     async def answer(self, asked: GatewayRequest) -> GatewayAnswer:
         """The answer to a request. What went wrong is raised, and booked once it is told: see `fail`."""
+        if asked.context is None:
+            return await self._answer(asked)
+        span = root_span(asked.trace) if self._tracing is not None and asked.context.sampled else None
+        before = PASSED_ON.set(asked.context.headers(span))
+        try:
+            return await self._answer(asked)
+        finally:
+            PASSED_ON.reset(before)
+
+    async def _answer(self, asked: GatewayRequest) -> GatewayAnswer:
         self.metrics.in_flight += 1
         try:
             asked.counted = await self.count(asked.key_id, asked.allowance, lambda: self._estimator.tokens(asked.chat))
@@ -332,7 +346,7 @@ class Gateway:
             self.rates.settle(asked.counted, tokens_used(asked, exchange))
         self._ended.append((asked, cost, exchange))
         if len(self._ended) == 1:
-            asyncio.get_running_loop().call_later(BOOKED, self._keep_books)
+            asyncio.get_running_loop().call_later(BOOKED, self._keep_books, context=Context())  # of no request
 
     def _keep_books(self) -> None:
         """Book what has ended since the last time. One after the other they take a third of what each would alone."""
@@ -344,7 +358,8 @@ class Gateway:
                 self.spending.note_unknown(record.model or "no model")
             self._writer.put(record, texts_of(asked.chat, asked.routed, self._keeping))
             if self._tracing is not None:
-                self._tracing.put(TracedRequest(record, asked.started, asked.routed, asked.route), asked.chat)
+                traced = TracedRequest(record, asked.started, asked.routed, asked.route, asked.context)
+                self._tracing.put(traced, asked.chat)
             if asked.route is not None and record.question_type is not None:
                 key = asked.route.classifier.memory_key(replace(asked.chat, owner=str(asked.key_id)))
                 self._classified.put(asked.trace, (asked.key_id, asked.route.classifier, key))
@@ -357,6 +372,10 @@ class Gateway:
         self.metrics.failed(name, error)
         status = "no status" if error.status is None else f"HTTP {error.status}"
         LOG.warning("upstream failure: %s: %s (%s)", name, error.trouble, status)
+
+    def _checked(self, record: RequestRecord) -> None:
+        self.metrics.checked(record)
+        self._writer.put(record)
 
     async def _gate_samples(self) -> list[dict[str, Any]]:
         since = self.clock() - timedelta(days=self.settings.learned_gate.days)

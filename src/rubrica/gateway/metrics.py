@@ -63,7 +63,7 @@ class Metrics(Collector):
         self.breakers: Callable[[], Iterable[CircuitBreaker]] = tuple  # of all models
         self._total, self._first_byte, self._classification = _Times(), _Times(), _Times()
         self._tier0, self._grading, self._tier1 = _Times(), _Times(), _Times()
-        self._usd = dict.fromkeys(("tier0", "tier1", "classification", "grading", "shadow"), 0.0)
+        self._usd = dict.fromkeys(("tier0", "tier1", "classification", "grading", "shadow", "health"), 0.0)
         self._baseline_usd = 0.0
         self._unpriced = 0
         self._dropped = 0
@@ -90,6 +90,10 @@ class Metrics(Collector):
     def failed(self, model: str, error: ModelError) -> None:
         """Count a call to a model that failed, whether it was tried again or not."""
         self._failures[model, error.trouble, NONE if error.status is None else str(error.status)] += 1
+
+    def checked(self, record: RequestRecord) -> None:
+        """Count what asking a deployment whether it is back cost."""
+        self._usd["health"] += record.total_usd or 0.0
 
     def dropped(self, entries: Sequence[object]) -> None:
         """Count what could not be written."""

@@ -49,7 +49,7 @@ from .prices import prices_of
 from .setting_groups import GradingSettings, PatienceSettings
 from .settings import EMBEDDED, GatewaySettings
 from .type_judges import GraderJuries
-from .upstream import Upstream
+from .upstream import Completion, Upstream
 from .upstreams.connect import connect_upstream
 from .upstreams.embeddings import EmbeddingsUpstream, connect_embeddings
 from .variants import with_judging, with_known_thresholds, with_thresholds
@@ -83,6 +83,7 @@ class GatewayModels:
         self.settings = settings.model_copy(update=changes)
         self._connecting = connecting
         self.noticed: Callable[[str, ModelError], None] = lambda _model, _error: None  # told of every call that failed
+        self.checked: Callable[[Deployment, Completion], None] = lambda _one, _answer: None  # told what checks cost
         self._session = HttpSession(connections=0)  # as many as there are calls
         # A grader or a classifier that fails must not keep a tier from answering, even one of the same model.
         uses = ("answers", "grades", "types")
@@ -128,7 +129,13 @@ class GatewayModels:
             )
             for name, one in zip(deployment_names(tier), tier, strict=True)
         ]
-        pool = DeploymentPool(deployments, seconds, cooldown, self.settings.attempts)
+        pool = DeploymentPool(
+            deployments,
+            seconds,
+            cooldown,
+            self.settings.attempts,
+            checked=lambda one, answer: self.checked(one, answer),
+        )
         self._pools.append(pool)
         return pool
 
