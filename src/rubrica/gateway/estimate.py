@@ -76,11 +76,15 @@ class CostEstimator:
         return CostCeiling(sum(tiers), classifying + graded * self._grading(chat, route))
 
     def comparison(self, chat: Chat, route: Route) -> CostCeiling:
-        """Of asking the tier that did not answer, and grading both answers, tier-0's twice at the most."""
-        used = Usage(prompt_tokens(chat), self._answered(chat))
+        """Of asking the tier that did not answer, and grading both answers, tier-0's twice at the most.
+
+        Tiers between are asked and graded, too, and one of their answers is graded once more.
+        """
+        used, between = Usage(prompt_tokens(chat), self._answered(chat)), route.middle.upstreams
         asked = max(self._tier(tier, used) for tier in (route.tier0, route.tier1) if tier is not None)
-        measured = 2 * self._grading(chat, route, self.measurers or self.graders)
-        return CostCeiling(asked, measured + self._grading(chat, route))
+        asked += sum(self._tier(tier, used) for tier in between)
+        measured = (3 if between else 2) * self._grading(chat, route, self.measurers or self.graders)
+        return CostCeiling(asked, measured + (1 + len(between)) * self._grading(chat, route))
 
     def council(self, chat: Chat, models: Iterable[str], tokens: int) -> CostCeiling:
         """Of a session: everybody answers, reads all answers and reviews them, and may be the one who concludes."""

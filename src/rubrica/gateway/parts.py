@@ -314,7 +314,7 @@ def made_for(settings: GatewaySettings, rubric: Rubric) -> str:
     """A digest of all that changes what a comparison teaches: other models or thresholds make it worthless."""
     named: tuple[object, ...] = (settings.tier0, settings.tier1, settings.grader, settings.shadow.grader, rubric.hash)
     if settings.middle:
-        named = (*named, settings.middle)
+        named = (*named, "above", settings.middle)  # comparisons tell what comes of the tiers between
     if settings.grading.graders:
         named = (*named, sorted(settings.grading.graders.items()))
     return hashlib.sha256(repr(named).encode()).hexdigest()[:16]
