@@ -19,7 +19,7 @@ from rubrica.errors import RubricError
 from rubrica.gateway.bill import bill
 from rubrica.gateway.classifier import Classifier
 from rubrica.gateway.controls import Controls
-from rubrica.gateway.flow import Route, RoutedAnswer
+from rubrica.gateway.flow import Route
 from rubrica.gateway.grading import Grader
 from rubrica.gateway.learned_gate.holder import GateHolder, read_samples
 from rubrica.gateway.learned_gate.learn import GateSample, GateTerms, LearnedGate, learn_gate
@@ -33,6 +33,7 @@ from rubrica.gateway.learned_gate.signals import (
 from rubrica.gateway.learned_gate.weights import ChanceWeights
 from rubrica.gateway.middle_tiers import MiddleTiers
 from rubrica.gateway.record import HttpExchange, TextRetention, record_of
+from rubrica.gateway.routed_answer import RoutedAnswer
 from rubrica.gateway.settings import settings_from_text
 from rubrica.gateway.shadow import Shadow
 from rubrica.gateway.tuning import propose

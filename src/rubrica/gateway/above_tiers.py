@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from .bill import Price
 from .chat import Chat
 from .deployments import asked_model
-from .flow import Route, RoutedAnswer
+from .flow import Route
 from .grading import Grade
 from .middle_tiers import TierQuestion, TierTry
+from .routed_answer import RoutedAnswer
 
 
 class PaidSoFar:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import msgspec
 
 from rubrica.llm.model import Usage
 
-from .deployments import asked_model
-from .flow import Route, RoutedAnswer
+from .deployments import asked_model, hedged_of
+from .flow import Route
 from .grading import Grade
 from .names import public_name, public_names
-from .upstream import Completion, Stream, Upstream
+from .routed_answer import RoutedAnswer
+from .upstream import Completion, HedgedCall, Stream, Upstream
 
 Price = Callable[[str, Usage], float | None]
 """US dollars for a call to a model by name; None where the price is not known."""
@@ -64,6 +65,13 @@ def bill(routed: RoutedAnswer, route: Route, price: Price) -> RequestBill:
             first = _together(first, usd)
         else:
             above = _together(above, usd)
+    for tier, call, taken in _hedged(routed, asked):
+        usd = paid_for(call.model, call.usage or taken.usage, price)
+        parts.append((public_name(call.model), usd))
+        if tier == "tier-0":
+            first = _together(first, usd)
+        else:
+            above = _together(above, usd)
     classified = routed.classified.cost if routed.classified is not None else None
     classification = 0.0 if classified is None else classified.usd
     grades = [routed.grade, routed.second_grade, *(one.grade for one in routed.tries)]
@@ -95,6 +103,16 @@ def _asked(routed: RoutedAnswer, route: Route) -> list[tuple[str, Upstream, Comp
     if answer is not None and upstream is not None and all(answer is not one for _, _, one in found):
         found.append((routed.tier, upstream, answer))
     return found
+
+
+def _hedged(
+    routed: RoutedAnswer, asked: Sequence[tuple[str, Upstream, Completion | Stream]]
+) -> Iterator[tuple[str, HedgedCall, Completion | Stream]]:
+    """Every call that was under way beside an answer and ended for it, with its tier and the answer that was taken."""
+    for tier, _, answer in asked:
+        yield from ((tier, call, answer) for call in hedged_of(answer))
+    if asked:
+        yield from ((tier, call, asked[-1][2]) for tier, call in routed.hedged)
 
 
 def _baseline(route: Route, asked: Sequence[tuple[str, Upstream, Completion | Stream]], price: Price) -> float | None:

@@ -18,7 +18,7 @@ from rubrica.llm.reasoning import room_for
 from .bill import Price
 from .chat import Chat
 from .controls import Controls
-from .deployments import models_of
+from .deployments import DeploymentPool, models_of
 from .flow import Route
 from .upstream import Upstream
 
@@ -117,8 +117,9 @@ class CostEstimator:
         return (limits[0] if limits else self.answer_tokens) * (count if type(count) is int and count > 0 else 1)
 
     def _tier(self, tier: Upstream, usage: Usage) -> float:
-        """The dearest of its deployments may have to answer."""
-        return max(self._usd(name, usage) for name in models_of(tier))
+        """The dearest of its deployments may have to answer, or two of them where they are hedged."""
+        dearest = max(self._usd(name, usage) for name in models_of(tier))
+        return 2 * dearest if isinstance(tier, DeploymentPool) and tier.hedge is not None else dearest
 
     def _usd(self, model: str, usage: Usage) -> float:
         return self.price(model, usage) or 0.0

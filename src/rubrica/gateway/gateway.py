@@ -20,7 +20,7 @@ from rubrica.llm.budget import Budget, spending_from
 from rubrica.llm.http_model import PASSED_ON
 from rubrica.llm.model import ModelError
 from rubrica.llm.settings import Settings
-from rubrica.llm.shared_breakers import BreakerNews, SharedBreakers
+from rubrica.llm.shared_breakers import SharedBreakers
 from rubrica.lru_cache import LruCache
 from rubrica.store.database import Database
 from rubrica.store.gateway import RequestRecord, TierComparison, gate_samples
@@ -28,7 +28,7 @@ from rubrica.store.rates import CountedRequest
 
 from .answer_reuse import AnswerReuse
 from .bill import RequestBill, bill
-from .breaker_board import DatabaseBoard
+from .breaker_board import DatabaseBoard, log_news
 from .chat import Chat
 from .classifier import Classifier
 from .controls import Allowance, Controls
@@ -42,11 +42,12 @@ from .exchange import (
     GatewayAnswer,
     GatewayRequest,
     exchange_of,
+    hedges_of,
     milliseconds_since,
     spent_usd,
     tokens_used,
 )
-from .flow import Route, RoutedAnswer, RouteStep
+from .flow import Route
 from .health_checks import HealthChecks
 from .names import public_name
 from .parts import GatewayModels, GatewayParts
@@ -56,9 +57,10 @@ from .rates import RateLimits
 from .readiness import Readiness
 from .record import HttpExchange, TextRetention, record_of, texts_of
 from .retention import RetentionPeriods, forget_expired, prune_daily
+from .routed_answer import RoutedAnswer, RouteStep
 from .settings import GatewaySettings
 from .shadow import Payment, Shadow
-from .shared_answers import SharedAnswers, setup_digest
+from .shared_answers import SharedAnswers, setup_digest, tell_sharing
 from .spending import Spending
 from .tracing import RequestTracing, TracedRequest, root_span
 from .writer import RecordWriter
@@ -106,7 +108,7 @@ class Gateway:
             self._shared_answers = SharedAnswers(database, settings.cache.seconds, clock)
         setup = setup_digest(settings, parts.models.settings)
         self._answers = AnswerReuse(settings.cache, self._shared_answers, setup)
-        self._breakers = SharedBreakers(DatabaseBoard(database, clock), learnt=_log_news)
+        self._breakers = SharedBreakers(DatabaseBoard(database, clock), learnt=log_news)
         parts.models.share(self._breakers)
         self._keeping = TextRetention.of(settings.records.prompts, self.process.digest_key)
         self._writer = RecordWriter(
@@ -142,16 +144,9 @@ class Gateway:
         ]
         if self._shared_answers is not None:
             self._tasks.append(asyncio.create_task(self._shared_answers.keep_up(), name="gateway-shared-answers"))
-        self._say_what_is_shared()
+        tell_sharing(self.settings)
         if (gate := self.parts.main.gate) is not None:
             gate.start(self._gate_samples)
-
-    def _say_what_is_shared(self) -> None:
-        cache = self.settings.cache
-        if self._shared_answers is not None:
-            LOG.info("kept answers are shared through the database")
-        elif (cache.exact or cache.semantic) and cache.database is None:
-            LOG.info("kept answers stay within each process: records keep no texts (records.prompts: keep)")
 
     def _periods(self) -> RetentionPeriods:
         return RetentionPeriods.of_days(self.settings.records.days, self.settings.records.text_days)
@@ -354,6 +349,8 @@ class Gateway:
         for asked, cost, exchange in ended:
             record = record_of(exchange, asked.chat, asked.controls, asked.routed, cost, self._keeping)
             self.metrics.observe(record)
+            if asked.routed is not None and not record.cached:
+                self._tell_hedges(asked.routed)
             if record.total_usd is None and self.spending.limited(asked.allowance):
                 self.spending.note_unknown(record.model or "no model")
             self._writer.put(record, texts_of(asked.chat, asked.routed, self._keeping))
@@ -365,6 +362,11 @@ class Gateway:
                 self._classified.put(asked.trace, (asked.key_id, asked.route.classifier, key))
             if exchange.status == ANSWERED and asked.routed is not None and asked.route is not None:
                 self._shadow.consider(asked.chat, asked.routed, asked.route, record)
+
+    def _tell_hedges(self, routed: RoutedAnswer) -> None:
+        for tier, call in hedges_of(routed):
+            self.metrics.hedged(tier, first_won=not call.first)
+            LOG.info("hedged: %s of %s was not waited for", public_name(call.model), tier)
 
     def _upstream_failed(self, model: str, error: ModelError) -> None:
         """Count a call that failed, and log it: by kind, for what a provider says may quote a prompt or a key."""
@@ -399,9 +401,3 @@ class Gateway:
                 yield payment
         finally:
             self.spending.settle(reservation, payment.usd)
-
-
-def _log_news(news: BreakerNews) -> None:
-    """Say what another process found out."""
-    what = f"is left alone ({news.trouble})" if news.rest else "is asked again"
-    LOG.warning("%s %s, as another process found out", public_name(news.model), what)

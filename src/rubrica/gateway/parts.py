@@ -114,7 +114,9 @@ class GatewayModels:
         price(name, Usage())  # looks it up now, which takes a while
         return connect_embeddings(name, self.settings, session=self._session, gates=self._gates)
 
-    def tier(self, tier: TierModels, seconds: float | None, cooldown: CooldownSettings) -> Upstream:
+    def tier(
+        self, tier: TierModels, seconds: float | None, cooldown: CooldownSettings, hedge: float | None = None
+    ) -> Upstream:
         """A tier: its one model, or its deployments."""
         if isinstance(tier, str):
             return self.upstream(tier, seconds)
@@ -135,6 +137,7 @@ class GatewayModels:
             cooldown,
             self.settings.attempts,
             checked=lambda one, answer: self.checked(one, answer),
+            hedge=hedge,
         )
         self._pools.append(pool)
         return pool
@@ -259,9 +262,11 @@ def _route(settings: GatewaySettings, models: GatewayModels, rubric: Rubric, gra
     every_grader = [*settings.grader, *(name for names in settings.grading.graders.values() for name in names)]
     gate = settings.learned_gate
     terms = GateTerms(gate.points / 100, gate.confidence) if gate.points is not None else None
+    cooldown, hedge, patience = settings.cooldown, settings.hedge, settings.patience
+    alone = isinstance(settings.tier0, str) or len(settings.tier0) == 1
     return Route(
-        models.tier(settings.tier0, settings.patience.tier0 if settings.tier1 is not None else None, settings.cooldown),
-        models.tier(settings.tier1, settings.patience.tier1, settings.cooldown) if settings.tier1 is not None else None,
+        models.tier(settings.tier0, patience.tier0 if settings.tier1 is not None else None, cooldown, hedge.tier0),
+        models.tier(settings.tier1, patience.tier1, cooldown, hedge.tier1) if settings.tier1 is not None else None,
         grader,
         _classifier(settings, models),
         settings.grading.ungraded,
@@ -272,8 +277,9 @@ def _route(settings: GatewaySettings, models: GatewayModels, rubric: Rubric, gra
         made_for(settings, rubric),
         _call_grader(settings, models, graders),
         MiddleTiers(
-            tuple(models.tier(one, settings.patience.tier0, settings.cooldown) for one in settings.middle),
+            tuple(models.tier(one, patience.tier0, cooldown, hedge.tier0) for one in settings.middle),
         ),
+        hedge.tier0 if alone else None,
     )
 
 

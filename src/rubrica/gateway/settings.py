@@ -31,6 +31,7 @@ from .setting_groups import (
     ExperimentSettings,
     GatewayCouncilSettings,
     GradingSettings,
+    HedgeSettings,
     LearnedGateSettings,
     ModelName,
     PatienceSettings,
@@ -96,6 +97,7 @@ class GatewaySettings(SettingGroup):
         examples=["anthropic:claude-haiku-4-5"],
     )
     patience: PatienceSettings = PatienceSettings()
+    hedge: HedgeSettings = HedgeSettings()
     cooldown: CooldownSettings = CooldownSettings()
     grading: GradingSettings = GradingSettings()
     classifier: ClassifierSettings = ClassifierSettings()

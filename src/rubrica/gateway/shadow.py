@@ -28,9 +28,10 @@ from .chat import Chat
 from .controls import Tier
 from .deployments import asked_model
 from .experiment import digest_share
-from .flow import Route, RoutedAnswer
+from .flow import Route
 from .learned_gate.learn import GateSample
 from .learned_gate.signals import answer_signals, question_signals
+from .routed_answer import RoutedAnswer
 from .upstream import Completion, Stream, Upstream
 
 LOG = logging.getLogger("rubrica.gateway")

@@ -13,9 +13,10 @@ from rubrica.telemetry.spans import CLIENT, INTERNAL, SERVER, AttributeValue, Sp
 
 from .chat import Chat
 from .controls import TIERS
-from .flow import Route, RoutedAnswer, RouteStep, StepName
+from .flow import Route
 from .names import public_name
 from .record import ExchangeTexts, TextRetention, masked, texts_of
+from .routed_answer import RoutedAnswer, RouteStep, StepName
 from .setting_groups import TracingSettings
 from .trace_context import TraceContext
 
