@@ -372,6 +372,7 @@ GATEWAY = [
     for row in (
         Row("POST", f"{prefix}/chat/completions", {}, CHAT, "401 403 200 200 200 200"),
         Row("POST", f"{prefix}/messages", {}, {**CHAT, "max_tokens": 100}, "401 403 200 200 200 200"),
+        Row("POST", f"{prefix}/messages/count_tokens", {}, CHAT, "401 403 200 200 200 200"),
         Row("POST", f"{prefix}/responses", {}, {"input": "What is the capital of France?"}, "401 403 200 200 200 200"),
         Row("POST", f"{prefix}/embeddings", {}, {"input": "Paris"}, "401 403 404 404 404 404"),
         Row("GET", f"{prefix}/models", {}, None, READ_PUBLIC),
