@@ -175,7 +175,7 @@ def _check_prices(models: Iterable[str], policy: SpendingPolicy) -> None:
 def _attach_studio(application: FastAPI, service: Service, models: tuple[str, ...]) -> str:
     """Add the studio's pages; why there are none, where what draws them is not installed."""
     try:
-        with requires("studio", "none"):
+        with requires("studio", "the API alone"):
             from rubrica.studio.mount import attach  # late: pages take a second to load, and --no-studio has none
             from rubrica.studio.studio import Studio
     except MissingExtraError as error:
@@ -209,7 +209,7 @@ async def _prepared(place: str) -> bool:
 
 def server_jury(names: tuple[str, ...]) -> Jury:
     """The judges; loaded only now, because a server without them needs no price list."""
-    with requires("judges", "--judge"):
+    with requires("studio", "--judge"):
         from rubrica.judges.jury import Jury
     return Jury(names, public=True)
 
