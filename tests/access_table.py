@@ -295,6 +295,7 @@ PAGES = [
         EVERYBODY,
     ),
     PageRow("/council", {}, EVERYBODY),
+    PageRow("/council/{session_id}", {"session_id": "session"}, OWNER),
     PageRow("/gateway", {}, EVERYBODY),
     PageRow("/gateway/{trace}", {"trace": "own_request"}, OWNER),
     PageRow("/gateway/{trace}", {"trace": "keyless_request"}, "signin missing missing missing missing shown"),

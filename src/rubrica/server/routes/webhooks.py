@@ -27,15 +27,14 @@ from rubrica.workspace.webhooks import (
 )
 
 router = APIRouter(prefix="/api/webhooks", route_class=JsonRoute, tags=["webhooks"])
-EXAMPLE = {"url": "https://example.com/hook", "events": ["council.finished", "run.finished"]}
 
 
 class NewWebhook(BaseModel):
     """Where to tell what."""
 
-    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [EXAMPLE]})
+    model_config = ConfigDict(extra="forbid")
 
-    url: str = Field(max_length=LONGEST_URL, description="https://, and not inside the server's own network.")
+    url: str = Field(max_length=LONGEST_URL, description="With TLS, and not inside the server's own network.")
     events: tuple[EventName, ...] = Field(EVENT_NAMES, max_length=20, description="Left out: all of them.")
 
 
