@@ -13,7 +13,7 @@ from rubrica.council.settings import CouncilSettings, load_council
 from rubrica.judges.jury import Jury
 from rubrica.llm.settings import load_settings
 from rubrica.server.council_service import CouncilService
-from rubrica.server.mcp_rubrics import RubricShelf
+from rubrica.server.mcp_rubrics import LocalRubrics
 from rubrica.server.mcp_tools import Tools, mcp_server
 
 from .council_options import Chair, Config, Models, TierOption, refuse_alone
@@ -87,11 +87,11 @@ def mcp(
     if settings.everybody:
         refuse_alone(settings)
     with suppress(KeyboardInterrupt):
-        asyncio.run(_serve(settings, judge_names(judge, offline=offline), budget, RubricShelf(rubrics), server))
+        asyncio.run(_serve(settings, judge_names(judge, offline=offline), budget, LocalRubrics(rubrics), server))
 
 
 async def _serve(
-    settings: CouncilSettings, judges: list[str], budget: float | None, rubrics: RubricShelf, server: str | None
+    settings: CouncilSettings, judges: list[str], budget: float | None, rubrics: LocalRubrics, server: str | None
 ) -> None:
     council_service = CouncilService(settings.everybody, settings) if settings.models else None
     models = load_settings()

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 Plain = Mapping[str, Any]
+_STAGES = {"answered": "answers", "reviewed": "reviews"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +71,8 @@ def _calls(events: Sequence[Plain]) -> list[dict[str, Any]]:
         match event.get("event"):
             case "stage_started":
                 waiting |= {(event["stage"], model): event for model in event["models"]}
-            case "answered" | "reviewed" | "dropped":
-                stage = {"answered": "answers", "reviewed": "reviews"}.get(event["event"], event.get("stage", ""))
+            case "answered" | "reviewed" | "dropped" as name:
+                stage = str(event["stage"]) if name == "dropped" else _STAGES[name]
                 begun = waiting.pop((stage, event["model"]), None)
                 calls.append(_call(stage, event, begun))
             case "stage_finished" if event["stage"] == "final":

@@ -34,7 +34,7 @@ class StoredRubrics(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class RubricShelf:
+class LocalRubrics:
     """The rubrics that are here: those of a folder, and the bundled ones."""
 
     folder: Path | None = None

@@ -41,7 +41,7 @@ from rubrica.model.context import refuse_files
 from rubrica.workspace.spending import MAX_CALLS
 
 from .council_service import CouncilRequest, CouncilService
-from .mcp_rubrics import RubricShelf, StoredRubrics, rubric_data
+from .mcp_rubrics import LocalRubrics, StoredRubrics, rubric_data
 from .mcp_shapes import Advice, EvaluationReply, HealthReply, RubricReply, RubricsReply, advice_of, judged_of
 
 NO_COUNCIL = "this server has no council (start it with `rubrica mcp --models A,B,C`)"
@@ -83,7 +83,7 @@ Known = Annotated[
 class Tools:
     """The tools of one server. Whoever made the council and the jury closes them."""
 
-    rubrics_here: RubricShelf
+    local: LocalRubrics
     council_service: CouncilService | None = None
     jury: Jury | None = None
     stored: StoredRubrics | None = None  # of a Rubrica server, as the user of a key sees them
@@ -106,9 +106,9 @@ class Tools:
         with reporting_errors():
             given = {**(context or {}), "response": response, **({"prompt": prompt} if prompt else {})}
             seen = refuse_files(Judgeable.of(given))
-            if self.stored is not None and not self.rubrics_here.has_file(rubric):
+            if self.stored is not None and not self.local.has_file(rubric):
                 return judged_of(await self.stored.judge(rubric, seen))
-            chosen = self.rubrics_here.load(rubric)
+            chosen = self.local.load(rubric)
             if self.jury is not None and (calls := self.jury.calls(chosen)) > MAX_CALLS:
                 raise InputError(f"{rubric} takes up to {calls:,} calls to models; an agent may ask for {MAX_CALLS:,}")
             judge = self.jury.judge(chosen) if self.jury is not None else None
@@ -118,16 +118,16 @@ class Tools:
         """Everything that may be named."""
         with reporting_errors():
             if self.stored is None:
-                return RubricsReply(rubrics=self.rubrics_here.lines(), more=False)
+                return RubricsReply(rubrics=self.local.lines(), more=False)
             found, more = await self.stored.lines()
-            return RubricsReply(rubrics=[*self.rubrics_here.file_lines(), *found], more=more)
+            return RubricsReply(rubrics=[*self.local.file_lines(), *found], more=more)
 
     async def rubric(self, name: RubricName) -> RubricReply:
         """One rubric."""
         with reporting_errors():
-            if self.stored is not None and not self.rubrics_here.has_file(name):
+            if self.stored is not None and not self.local.has_file(name):
                 return await self.stored.show(name)
-            found = self.rubrics_here.load(name)
+            found = self.local.load(name)
             return RubricReply(name=found.name, version=found.version, definition=rubric_data(found))
 
     async def health(self) -> HealthReply:
@@ -164,7 +164,7 @@ def mcp_server(tools: Tools) -> MCPServer:
     judge = (
         "A judge scores what asks for one." if tools.jury is not None else "No model is asked: scored by code alone."
     )
-    named = f"{judge} Rubrics: {', '.join(tools.rubrics_here.names())}."
+    named = f"{judge} Rubrics: {', '.join(tools.local.names())}."
     if tools.stored is not None:
         named = f"Rubrics are those of {tools.stored.address}, judged there; the tool rubrics lists them."
     asking = ToolAnnotations(read_only_hint=True, open_world_hint=True)

@@ -15,7 +15,7 @@ from rubrica.server.request_bodies import JsonRoute
 from rubrica.server.responses import RouteAnswer, render
 from rubrica.server.webhook_target import LONGEST_URL, check_target
 from rubrica.store.webhooks import Delivery, DeliveryState, Webhook
-from rubrica.workspace.access import require
+from rubrica.workspace.access import check_action
 from rubrica.workspace.webhooks import (
     EVENT_NAMES,
     EventName,
@@ -85,7 +85,7 @@ class DeliveryList(BaseModel):
 async def make(request: Request, body: NewWebhook, caller: Signed, service: Serving) -> Response:
     """Authors. What happens to your own council sessions and runs is sent to it, signed with the secret that this reply
     holds; it is shown this once, and an Idempotency-Key is refused, because the reply cannot be kept."""
-    require(caller, "author", "making a webhook")
+    check_action(caller, "making a webhook")
     if request.scope["state"].get("claim") is not None:
         raise InputError("a webhook is made without an Idempotency-Key: its reply holds a secret and is kept nowhere")
     check_target(body.url, private=service.settings.private_webhooks)
