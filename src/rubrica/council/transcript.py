@@ -29,7 +29,7 @@ class Transcript:
         if self.result is not None:
             answers: dict[str, Plain] = self.result["answers"]
             return answers
-        return {event["model"]: event for event in self.events if event.get("event") == "answered"}
+        return {event["model"]: _kept(event) for event in self.events if event.get("event") == "answered"}
 
     @property
     def problem(self) -> Plain | None:
@@ -42,7 +42,7 @@ def exported(transcript: Transcript) -> dict[str, Any]:
     """The session as one JSON object: its result, as ``rubrica council ask --save`` writes one, and the session."""
     plain = dict(transcript.result) if transcript.result is not None else {"question": transcript.request["question"]}
     if transcript.result is None:
-        plain["answers"] = {name: _kept(answer) for name, answer in transcript.answers.items()}
+        plain["answers"] = transcript.answers
     session = {**transcript.about, "request": dict(transcript.request), "problem": transcript.problem}
     return {**plain, "session": session, "events": [dict(event) for event in transcript.events]}
 

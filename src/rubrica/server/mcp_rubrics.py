@@ -46,7 +46,7 @@ class LocalRubrics:
         """Everything that is here."""
         files = self.file_lines()
         taken = {line.name for line in files}
-        return files + [_line(one.name, one.file, "bundled") for one in bundled_rubrics() if one.name not in taken]
+        return files + [_line(one.name, one.name, "bundled") for one in bundled_rubrics() if one.name not in taken]
 
     def file_lines(self) -> list[RubricLine]:
         """Those of the folder; one that cannot be read says why."""
@@ -73,9 +73,9 @@ class LocalRubrics:
         return {path.stem: path for path in sorted(self.folder.iterdir()) if path.suffix in SUFFIXES}
 
 
-def _line(name: str, path: Path, source: str) -> RubricLine:
+def _line(name: str, place: Path | str, source: str) -> RubricLine:
     try:
-        own = load(path)
+        own = load(place)
     except RubricaError as error:
         return RubricLine(name=name, title=name, about=f"cannot be read: {error}"[:500], source=source)
     return RubricLine(name=name, title=own.display_title, about=own.description, source=source)

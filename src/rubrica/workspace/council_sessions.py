@@ -108,7 +108,8 @@ def conclude_session(conn: Connection, line: SessionLine, end: SessionEnd) -> No
         "state": end.state,
         "title": line.title,
         "usd": end.usd,
-        "seconds": round((now - line.created_at).total_seconds(), 3),
+        # when a session was interrupted is not known, only when that was found
+        "seconds": None if end.state == "interrupted" else round((now - line.created_at).total_seconds(), 3),
     }
     webhooks.announce(conn, line.owner_id, kind, told, now)
 

@@ -105,7 +105,7 @@ class SessionView:
             self.events.append(event)
             stage = self.progress.stage
             try:
-                self.progress.hear(msgspec.convert(event.data, Event))  # type: ignore[arg-type]
+                self.progress.hear(msgspec.convert(event.data, Event))
             except (msgspec.ValidationError, KeyError):  # the end, or of another version
                 continue
             if self.progress.stage != stage:
@@ -125,6 +125,8 @@ class SessionView:
 
     def _show(self) -> None:
         running = self.line.state == "running"
+        self.progress.ended = not running
+        self.stages.set_content(str(progress_drawing(self.progress)))
         self.bar.set_visibility(running)
         self.state.clear()
         with self.state:
@@ -180,13 +182,13 @@ class SessionView:
             await self._look()
 
     async def _delete(self) -> None:
-        with (
-            ui.dialog() as dialog,
-            card("Delete this session?", "its answers and its audit go with it"),
-            ui.element("div").classes("row"),
-        ):
-            ui.button("Delete", on_click=lambda: dialog.submit(True)).props("unelevated color=negative")
-            ui.button("Keep it", on_click=lambda: dialog.submit(False)).props("flat").classes("calm")
+        with ui.dialog() as dialog, ui.card().classes("dialog"):
+            with ui.element("h2"):
+                ui.label("Delete this session?")
+            ui.label("Its answers and its audit go with it.")
+            with ui.element("div").classes("row"):
+                ui.button("Delete", on_click=lambda: dialog.submit(True)).props("unelevated color=negative")
+                ui.button("Keep it", on_click=lambda: dialog.submit(False)).props("flat").classes("calm")
         if await dialog:
             with notifying_errors():
                 await self.visitor.write(forget_session, self.line.id)
