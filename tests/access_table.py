@@ -41,6 +41,7 @@ EVALUATION, MARKET, GAME = "/api/evaluations/{reference}", "/api/marketplace/{id
 REVIEW_ITEM, REVIEWED = "/api/reviews/items/{item_id}", {"scores": {"points": 1}}
 ONE_ROUND = {"round": {"response": "Hello."}}
 SESSION, OWN_SESSION = "/api/council/sessions/{session_id}", {"session_id": "session"}
+WEBHOOK, OWN_WEBHOOK = "/api/webhooks/{webhook_id}", {"webhook_id": "webhook"}
 RUN, OWN_RUN, SHARED_RUN = "/api/runs/{name}", {"name": "private_run"}, {"name": "shared_run"}
 
 
@@ -255,6 +256,11 @@ ROWS = [
     Row("POST", f"{SESSION}/cancel", OWN_SESSION, None, READ_PRIVATE),
     Row("DELETE", SESSION, OWN_SESSION, None, "401 404 404 204 404 204"),
     Row("GET", "/api/council/audit", {}, None, READ_PUBLIC),
+    Row("POST", "/api/webhooks", {}, {"url": "https://example.com/hook"}, "401 403 403 201 201 201"),
+    Row("GET", "/api/webhooks", {}, None, READ_PUBLIC),
+    Row("GET", f"{WEBHOOK}/deliveries", OWN_WEBHOOK, None, READ_PRIVATE),
+    Row("POST", f"{WEBHOOK}/ping", OWN_WEBHOOK, None, "401 404 404 202 404 202"),
+    Row("DELETE", WEBHOOK, OWN_WEBHOOK, None, "401 404 404 204 404 204"),
     Row("POST", "/v2/generate_questions", {}, {"grade": 3, "count": 1}, "401 403 403 503 503 503"),
     Row("GET", "/healthz", {}, None, "200 200 200 200 200 200"),
     Row("GET", "/docs", {}, None, "200 200 200 200 200 200"),
@@ -329,6 +335,7 @@ PAGES = [
         EVERYBODY,
     ),
     PageRow("/council", {}, EVERYBODY),
+    PageRow("/council/{session_id}", {"session_id": "session"}, OWNER),
     PageRow("/gateway", {}, EVERYBODY),
     PageRow("/gateway/{trace}", {"trace": "own_request"}, OWNER),
     PageRow("/gateway/{trace}", {"trace": "keyless_request"}, "signin missing missing missing missing shown"),
