@@ -366,7 +366,7 @@ class Gateway:
     def _tell_hedges(self, routed: RoutedAnswer) -> None:
         for tier, call in hedges_of(routed):
             self.metrics.hedged(tier, first_won=not call.first)
-            LOG.info("hedged: %s of %s was not waited for", public_name(call.model), tier)
+            LOG.info("hedged: %s of %s was not waited for", call.deployment or public_name(call.model), tier)
 
     def _upstream_failed(self, model: str, error: ModelError) -> None:
         """Count a call that failed, and log it: by kind, for what a provider says may quote a prompt or a key."""
