@@ -45,7 +45,9 @@ def test_without_a_model_the_setting_is_named(tmp_path: Path) -> None:
 def test_a_budget_holds(tmp_path: Path) -> None:
     provider = Loopback()
     with provided(tmp_path, provider, embeddings=SMALL, budget={"usd_per_day": 1e-6}) as on:
-        assert on.post(PATH, {"input": "Paris"}).status == 200
+        trace = f"00-{'ab' * 16}-{'cd' * 8}-01"
+        assert on.post(PATH, {"input": "Paris"}, traceparent=trace).status == 200
+        assert provider.seen[0].headers["traceparent"] == trace
         refused = on.post(PATH, {"input": "word " * 1000})
         assert (refused.status, refused.json["error"]["code"]) == (429, "insufficient_quota")
         assert on.record(refused).status == 429

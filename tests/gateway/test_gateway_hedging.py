@@ -31,8 +31,13 @@ def usd(*models: str) -> Any:
 @pytest.mark.parametrize(
     ("first", "second", "won", "hedged"),
     [
-        (Speaker("openai:a", delay=SLOW), Speaker("openai:b"), "b", (HedgedCall("openai:a", first=True),)),
-        (Speaker("openai:a", delay=0.1), Speaker("openai:b", delay=SLOW), "a", (HedgedCall("openai:b"),)),
+        (Speaker("openai:a", delay=SLOW), Speaker("openai:b"), "b", (HedgedCall("openai:a", True, None, "a"),)),
+        (
+            Speaker("openai:a", delay=0.1),
+            Speaker("openai:b", delay=SLOW),
+            "a",
+            (HedgedCall("openai:b", False, None, "b"),),
+        ),
         (Speaker("openai:a", delay=0.1), Speaker("openai:b", DOWN), "a", ()),
         (Speaker("openai:a", DOWN, delay=0.1), Speaker("openai:b", delay=0.3), "b", ()),
         (Speaker("openai:a"), Speaker("openai:b"), "a", ()),

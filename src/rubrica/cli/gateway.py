@@ -197,7 +197,9 @@ def _serve(
         if settings.tier1 is not None:
             told.add_row("saves", summary_line(quoted(settings, models)))
         if workers > 1:
-            told.add_row("workers", f"{workers}; rates of keys, breakers and kept answers are each one's own")
+            own = "rates of keys are" if settings.shares_answers else "rates of keys and kept answers are"
+            why = "" if settings.shares_answers else "; records.prompts: keep shares answers"
+            told.add_row("workers", f"{workers}; {own} each one's own{why}")
             serve_with_workers(served, workers, listening, partial(_announce, told, url, keyed=keyed))
         elif not served.run(listening, partial(_announce, told, url, keyed=keyed)):
             raise typer.Exit(1)  # uvicorn has told why

@@ -140,15 +140,15 @@ class DeploymentPool:
     async def _lost(self, one: Deployment, task: asyncio.Task[T], *, first: bool) -> HedgedCall | None:
         """What is to be billed for a call whose answer is not taken: nothing where it failed by itself."""
         if task.cancelled():
-            return HedgedCall(one.upstream.name, first)
+            return HedgedCall(one.upstream.name, first, None, one.name)
         if task.exception() is not None:
             return None
         one.in_flight -= 1
         answer: Any = task.result()
         if isinstance(answer, Completion):
-            return HedgedCall(one.upstream.name, first, answer.usage)
+            return HedgedCall(one.upstream.name, first, answer.usage, one.name)
         await answer.aclose()
-        return HedgedCall(one.upstream.name, first)
+        return HedgedCall(one.upstream.name, first, None, one.name)
 
     async def _tried(self, one: Deployment, ask: Callable[[Upstream], Awaitable[T]]) -> T:
         one.in_flight += 1

@@ -17,7 +17,6 @@ from uuid import UUID
 
 from rubrica.errors import DeniedError, InputError, MissingError
 from rubrica.llm.budget import Budget, spending_from
-from rubrica.llm.http_model import PASSED_ON
 from rubrica.llm.model import ModelError
 from rubrica.llm.settings import Settings
 from rubrica.llm.shared_breakers import SharedBreakers
@@ -62,6 +61,7 @@ from .settings import GatewaySettings
 from .shadow import Payment, Shadow
 from .shared_answers import SharedAnswers, setup_digest, tell_sharing
 from .spending import Spending
+from .trace_context import passing_on
 from .tracing import RequestTracing, TracedRequest, root_span
 from .writer import RecordWriter
 
@@ -172,11 +172,8 @@ class Gateway:
         if asked.context is None:
             return await self._answer(asked)
         span = root_span(asked.trace) if self._tracing is not None and asked.context.sampled else None
-        before = PASSED_ON.set(asked.context.headers(span))
-        try:
+        with passing_on(asked.context, span):
             return await self._answer(asked)
-        finally:
-            PASSED_ON.reset(before)
 
     async def _answer(self, asked: GatewayRequest) -> GatewayAnswer:
         self.metrics.in_flight += 1
@@ -366,7 +363,7 @@ class Gateway:
     def _tell_hedges(self, routed: RoutedAnswer) -> None:
         for tier, call in hedges_of(routed):
             self.metrics.hedged(tier, first_won=not call.first)
-            LOG.info("hedged: %s of %s was not waited for", public_name(call.model), tier)
+            LOG.info("hedged: %s of %s was not waited for", call.deployment or public_name(call.model), tier)
 
     def _upstream_failed(self, model: str, error: ModelError) -> None:
         """Count a call that failed, and log it: by kind, for what a provider says may quote a prompt or a key."""

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+
+from rubrica.llm.http_model import PASSED_ON
 
 TRACEPARENT, TRACESTATE = b"traceparent", b"tracestate"
 LONGEST_STATE = 512
@@ -49,3 +52,16 @@ def read_trace_context(headers: Iterable[tuple[bytes, bytes]]) -> TraceContext |
     state = b",".join(value.strip() for name, value in headers if name == TRACESTATE)
     kept = state if len(state) <= LONGEST_STATE and _PRINTABLE.fullmatch(state) else b""
     return TraceContext(trace.decode(), parent.decode(), flags.decode(), kept.decode())
+
+
+@contextmanager
+def passing_on(context: TraceContext | None, span: str | None = None) -> Iterator[None]:
+    """Send the trace along with whatever models are asked within this."""
+    if context is None:
+        yield
+        return
+    before = PASSED_ON.set(context.headers(span))
+    try:
+        yield
+    finally:
+        PASSED_ON.reset(before)

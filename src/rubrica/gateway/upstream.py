@@ -19,6 +19,7 @@ class HedgedCall(msgspec.Struct, frozen=True, gc=False):
     model: str  # as the settings name it
     first: bool = False  # whether it was asked before the other
     usage: Usage | None = None  # None: it was ended before its answer came
+    deployment: str = ""  # where its tier has several
 
 
 class Completion(msgspec.Struct, frozen=True):

@@ -106,7 +106,7 @@ class OpenAIModel(HttpModel):
         """One attempt to turn texts into vectors, with a body that is written already."""
         path = self._url.path.removesuffix(_CHAT) + "/embeddings"
         url = self._url.with_path(path).with_query(self._url.query)
-        return self._session.post(url, self._access.headers, body, self._timeout)
+        return self._session.post(url, self._headers(), body, self._timeout)
 
     def _secret(self, key: str | None) -> dict[str, str | None]:
         return {"Authorization": f"Bearer {key.strip()}" if key else None}

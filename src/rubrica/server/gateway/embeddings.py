@@ -10,6 +10,7 @@ from starlette.responses import Response
 from rubrica.errors import MissingError
 from rubrica.gateway.chat import read_body
 from rubrica.gateway.gateway import Gateway
+from rubrica.gateway.trace_context import passing_on, read_trace_context
 from rubrica.gateway.vectors import Embeddings, EmbeddingsAnswer, EmbeddingsRequest
 from rubrica.workspace.access import Caller, check_action
 
@@ -52,4 +53,5 @@ class EmbeddingsEndpoint:
             raise MissingError(NO_MODEL)
         allowance = await self._allowances.of(caller.key_id)
         body = read_body(await whole_body(request.scope, request.receive, self._gateway.settings.max_body))
-        return await self._embeddings.answer(EmbeddingsRequest(body, allowance, caller.key_id, trace, at))
+        with passing_on(read_trace_context(request.scope["headers"])):
+            return await self._embeddings.answer(EmbeddingsRequest(body, allowance, caller.key_id, trace, at))

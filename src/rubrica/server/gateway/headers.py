@@ -30,7 +30,9 @@ def headers_of(answered: GatewayAnswer) -> Headers:
         limits = rate_headers(answered.asked.counted, answered.asked.at)
         told += [(name.encode(), text.encode()) for name, text in limits.items()]
     if not answered.cached and (hedged := hedges_of(routed)):
-        told.append((b"x-sleipner-hedged", value(", ".join(public_name(call.model) for _, call in hedged))))
+        told.append(
+            (b"x-sleipner-hedged", value(", ".join(call.deployment or public_name(call.model) for _, call in hedged)))
+        )
     if routed.classified is not None:
         told.append((b"x-sleipner-question-type", value(routed.classified.type)))
     if routed.grade is not None:
