@@ -1,4 +1,4 @@
-"""Phrases of a readable page, which Markdown and HTML both render, the numbers in them, and what is wrong with a value."""
+"""Phrases of a readable page, the numbers in them, and what is wrong with a value."""
 
 from __future__ import annotations
 
