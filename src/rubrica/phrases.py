@@ -1,11 +1,11 @@
-"""Phrases of a readable page, which Markdown and HTML both render, and the numbers in them."""
+"""Phrases of a readable page, the numbers in them, and what is wrong with a value."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,3 +74,48 @@ def percent(share: float | None) -> str:
     ('35%', '12.5%', '—')
     """
     return "—" if share is None else f"{figure(round(share * 100, 1))}%"
+
+
+_KINDS = {
+    "string": "text",
+    "int": "a whole number",
+    "float": "a number",
+    "bool": "true or false",
+    "list": "a list",
+    "tuple": "a list",
+    "set": "a list",
+    "dict": "names with values",
+    "mapping": "names with values",
+    "model": "names with values",
+}
+"""What pydantic calls a kind of value, and what people do."""
+
+
+def fault_words(fault: Mapping[str, Any]) -> str:
+    """What pydantic found wrong with a value, without the names of types that only developers know.
+
+    >>> fault_words({"type": "too_short", "msg": "Tuple should have at least 1 item", "ctx": {"min_length": 1}})
+    'has too few entries (at least 1)'
+    >>> fault_words({"type": "int_parsing", "msg": "Input should be a valid integer, unable to parse"})
+    'should be a whole number'
+    """
+    kind, limits = str(fault["type"]), fault.get("ctx") or {}
+    match kind:
+        case "missing":
+            return "is required and missing"
+        case "extra_forbidden":
+            return "is not a known key"
+        case "too_short" | "string_too_short":
+            what = "entries" if kind == "too_short" else "characters"
+            return f"has too few {what} (at least {limits['min_length']:,})"
+        case "too_long" | "string_too_long":
+            what = "entries" if kind == "too_long" else "characters"
+            return f"has too many {what} (at most {limits['max_length']:,})"
+        case "finite_number":
+            return "should be a finite number"
+        case _:
+            pass
+    named, _, problem = kind.partition("_")
+    if problem in ("type", "parsing", "from_float", "attributes_type") and named in _KINDS:
+        return f"should be {_KINDS[named]}"
+    return str(fault["msg"]).removeprefix("Value error, ").replace("Input should be", "should be")

@@ -59,7 +59,8 @@ def test_a_run_of_the_command_is_filtered_and_one_evaluation_explained(page: Pag
     rows = page.get_by_role("table", name="Evaluations").locator("tbody tr")
     expect(rows).to_have_count(25)
     expect(rows.first).to_contain_text("fail")  # failures first
-    expect(rows.first).to_contain_text("Say it. word")
+    expect(rows.first.locator(".texts p")).to_have_text(["Say it.", "word"])
+    expect(rows.first).to_contain_text("1.5 of 10; pass needs 6. Most lost: Words.")
     expect(page.get_by_text(f"1–25 of {MANY} evaluations")).to_be_visible()
     page.get_by_role("button", name="Next page").click()
     expect(page.get_by_text(f"26–50 of {MANY} evaluations")).to_be_visible()

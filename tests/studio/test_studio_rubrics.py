@@ -105,7 +105,7 @@ def test_a_rubric_is_drawn_with_its_weights_anchors_gates_and_profiles() -> None
     assert "under the profile ANALYTICAL" in verdicts(rubric)
     assert profiles(rubric).count("<tr>") == 1 + len(rubric.profiles.named if rubric.profiles else ())
     weighed = api.compile("council-review").rubric
-    assert '<i style="width:100.0%"></i>' in dimensions(weighed)
+    assert '<i style="width:35.0%"></i>' in dimensions(weighed)
     assert "35%" in dimensions(weighed)
 
 

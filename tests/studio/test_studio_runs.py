@@ -213,7 +213,7 @@ def test_an_evaluation_is_explained_with_its_votes_and_text_of_others_is_only_te
     evaluation, known = work.evaluation("panel", "case-4", 0)
     assert known is not None
     assert known.name == "tone"
-    [kind, _] = votes_of(evaluation)
+    [kind, _] = votes_of(evaluation, known)
     assert [(vote.judge, vote.value) for vote in kind.given] == [("scripted:ann", 4.0), ("scripted:bob", 7.0)]
     assert "reply number 4." in explanation(evaluation, known)
     with pytest.raises(MissingError, match="no evaluation of the case"):

@@ -15,6 +15,7 @@ from rich.text import Text
 from sqlalchemy import Connection
 
 from rubrica.gateway.controls import Allowance, Control
+from rubrica.phrases import fault_words
 from rubrica.store.gateway import set_allowances
 from rubrica.store.keys import Key, limit_spending, list_keys, revoke_key
 from rubrica.store.upgrade import upgrade
@@ -238,7 +239,7 @@ def _allowance(
     try:
         return Allowance.model_validate(given) if given else None
     except ValidationError as error:
-        faults = "; ".join(f"{fault['loc'][0]}: {fault['msg']}" for fault in error.errors())
+        faults = "; ".join(f"{fault['loc'][0]}: {fault_words(fault)}" for fault in error.errors())
         raise typer.BadParameter(faults, param_hint="--control, --model, --choose and the limits") from None
 
 

@@ -16,6 +16,7 @@ from rubrica.engine.document import read_document
 from rubrica.errors import RubricaError
 from rubrica.model.bounds import Label, Prose
 from rubrica.model.context import Message
+from rubrica.phrases import fault_words
 
 from .assertions import Assertion, AssertionResult, Expectations
 
@@ -200,8 +201,5 @@ def _scenarios(name: str) -> list[Scenario]:
     except UnicodeDecodeError as error:
         raise RubricaError(f"{name} is not UTF-8 text at byte {error.start}") from None
     except ValidationError as error:
-        faults = "; ".join(
-            f"{'.'.join(map(str, e['loc'])) or 'suite'}: {e['msg'].removeprefix('Value error, ')}"
-            for e in error.errors()[:5]
-        )
+        faults = "; ".join(f"{'.'.join(map(str, e['loc'])) or 'suite'}: {fault_words(e)}" for e in error.errors()[:5])
         raise RubricaError(f"{name} is not a suite of scenarios: {faults}") from None

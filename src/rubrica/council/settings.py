@@ -15,6 +15,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from rubrica.engine.document import Document, read_document
 from rubrica.errors import Problem, RubricaError, RubricError
 from rubrica.model.bounds import LARGEST_NUMBER, Label
+from rubrica.phrases import fault_words
 
 from .ranking import Pool
 
@@ -222,7 +223,7 @@ def _number(variable: str, text: str, *, most: float) -> float:
 def _fault_message(fault: Any) -> str:
     if fault["type"] == "extra_forbidden":
         return "there is no such setting"
-    return str(fault["msg"]).removeprefix("Value error, ")
+    return fault_words(fault)
 
 
 def _fix(fault: Any) -> str:

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ValidationError
 
 from rubrica.errors import InputError, JsonError, Problem
 from rubrica.jsontext import decode_json
+from rubrica.phrases import fault_words
 
 from .questions import GenerateQuestionResponse, GenerateQuestionsRequest
 
@@ -62,5 +63,5 @@ def _problem_text(fault: Any, name: str) -> str:
         case "extra_forbidden":
             said = "there is no such field"
         case _:
-            said = fault["msg"]
+            said = fault_words(fault)
     return str(Problem(said, path=(name, *fault["loc"])))

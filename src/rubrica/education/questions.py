@@ -13,6 +13,7 @@ from rubrica.errors import InputError
 from rubrica.llm.images import linked
 from rubrica.llm.model import ModelError
 from rubrica.model.context import Context
+from rubrica.phrases import fault_words
 from rubrica.text.question import written_images
 
 from .results import ResponseEvaluation
@@ -228,7 +229,7 @@ def _problem_text(fault: Any) -> str:
     name = str(fault["loc"][0]) if fault["loc"] else "it"
     if fault["type"] == "missing":
         return f"it has no text (give it as `{name}`)"
-    return "options: a list or a map is wanted" if name == "options" else f"{name}: {fault['msg']}"
+    return "options: a list or a map is wanted" if name == "options" else f"{name}: {fault_words(fault)}"
 
 
 def _is_linked(url: str) -> bool:

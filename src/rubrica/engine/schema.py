@@ -20,6 +20,7 @@ from rubrica.model.rubric import Rubric
 from rubrica.model.rules import rule_documents
 from rubrica.model.scale import Scale
 from rubrica.model.shortform import ShortForm
+from rubrica.phrases import fault_words
 
 from .document import Path
 
@@ -127,7 +128,7 @@ def _problem(error: ErrorDetails, path: Path, *, hint: bool) -> Problem:
             plain = isinstance(given, str | int | float | bool) or given is None
             shown = f", not {_short(repr(given))}" if plain else ""
             fix = _FIXES.get((last,), "")
-            return Problem(error["msg"].replace("Input should be", "should be") + shown, path, fix=fix)
+            return Problem(fault_words(error) + shown, path, fix=fix)
 
 
 def _items(error: ErrorDetails, key: str) -> str:

@@ -20,6 +20,7 @@ from pydantic import (
 from rubrica.engine.document import read_document
 from rubrica.errors import Problem, RubricError
 from rubrica.model.bounds import MOST_JUDGES, Label
+from rubrica.phrases import fault_words
 
 from .controls import TIERS, Allowance
 from .deployment_settings import MOST_DEPLOYMENTS, CooldownSettings, DeploymentSettings, TierModels, tier_models
@@ -244,7 +245,7 @@ def _drop_empty(data: Any) -> Any:
 
 def _fault_message(fault: Any) -> str:
     known = "there is no such setting" if fault["type"] == "extra_forbidden" else None
-    return known or str(fault["msg"]).removeprefix("Value error, ")
+    return known or fault_words(fault)
 
 
 def _place(fault: Any) -> tuple[str | int, ...]:

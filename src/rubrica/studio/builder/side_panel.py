@@ -14,6 +14,7 @@ from rubrica.errors import Problem
 from rubrica.model.evaluation import DimensionResult
 from rubrica.report.charts import bar
 from rubrica.report.figures import STATUS_WORDS, figure
+from rubrica.report.outcome_sentence import dimension_titles
 from rubrica.studio.browser_memory import sample_memory
 from rubrica.studio.parts import drawing, verdict
 
@@ -95,9 +96,10 @@ def draw_preview(editor: DraftEditor) -> None:
                 verdict(judged.verdict, found.rubric)
             drawing(bar(judged.score, judged.bounds, judged.threshold, judged.out_of))
             ui.label(judged.reason).classes("quiet")
+            titles = dimension_titles(found.rubric)
             for name, result in judged.dimensions.items():
                 with ui.element("div").classes("row tight"):
-                    ui.label(name).classes("grow")
+                    ui.label(titles.get(name, name)).classes("grow")
                     ui.label(_value(result)).classes("mono").tooltip(result.reason or "")
             for gate in judged.gates:
                 if gate.fired:

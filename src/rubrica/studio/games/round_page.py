@@ -20,6 +20,7 @@ from rubrica.model.rubric import Rubric
 from rubrica.report.charts import share_bar, short, waterfall
 from rubrica.report.excerpt import visible
 from rubrica.report.figures import figure, headline, percent, signed
+from rubrica.report.outcome_sentence import dimension_titles
 from rubrica.store.games import Attachment
 from rubrica.studio.frame import frame, page
 from rubrica.studio.parts import card, chip, drawing, error_label, escaped_lines, heading
@@ -152,12 +153,17 @@ def _explained(opened: OpenedRound) -> tuple[dict[UUID, Rubric], dict[UUID, Mark
 
 
 def _breakdown(score: KeptRoundScore, rubric: Rubric) -> Markup:
+    titles = dimension_titles(rubric)
+
+    def title(name: str) -> str:
+        return titles.get(name) or headline(name)
+
     rules = [
-        [line.get("rule", ""), headline(line.get("dimension", "")), signed(line.get("points", 0)), visible(_why(line))]
+        [line.get("rule", ""), title(line.get("dimension", "")), signed(line.get("points", 0)), visible(_why(line))]
         for line in score.rule_breakdown
     ]
     own = [
-        [headline(name), figure(found.get("value")), percent(found.get("share")), visible(found.get("reason") or "—")]
+        [title(name), figure(found.get("value")), percent(found.get("share")), visible(found.get("reason") or "—")]
         for name, found in score.dimension_scores.items()
     ]
     return Markup('<section class="card"><h2>{} {}</h2><p>{}</p>{}{}</section>').format(

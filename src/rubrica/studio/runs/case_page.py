@@ -53,7 +53,7 @@ def install(studio: Studio, work: RunsWorkspace) -> None:
             body.clear()
             with body:
                 ui.html(str(explanation(evaluation, rubric)), sanitize=False).classes("report")
-                for votes in votes_of(evaluation):
+                for votes in votes_of(evaluation, rubric):
                     _votes_card(votes)
             try:
                 index = await asyncio.to_thread(work.index, name)

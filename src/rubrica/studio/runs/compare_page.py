@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from fastapi import Request
 from markupsafe import Markup
@@ -11,6 +11,7 @@ from nicegui import ui
 
 from rubrica.errors import RubricaError
 from rubrica.report.figures import count_of, figure, headline, percent, signed
+from rubrica.report.outcome_sentence import dimension_titles
 from rubrica.report.roles import Role
 from rubrica.runs.compare.comparison import Comparison, MovedCase
 from rubrica.runs.compare.measure_comparison import ComparisonTerms, MeasureComparison, Verdict
@@ -108,12 +109,15 @@ class ComparePage:
         except RubricaError as error:
             show_error(self.body, error)
             return
+        titles = dict[str, str]()
+        for rubric in (*self.work.rubrics(a).values(), *self.work.rubrics(b).values()):
+            titles |= dimension_titles(rubric)
         if (a, b) != (self.a.value, self.b.value):
             return  # others were chosen meanwhile, and are drawn by themselves
         self.body.clear()
         with self.body:
             _summary_card(found)
-            _lines_card(found, a, b)
+            _lines_card(found, a, b, titles)
             _changes_card(found)
             with ui.element("div").classes("two"):
                 _moved_card("Fell furthest", found.worse, a, b)
@@ -133,7 +137,7 @@ def _summary_card(found: Comparison) -> None:
             ui.label(note).classes("quiet")
 
 
-def _lines_card(found: Comparison, a: str, b: str) -> None:
+def _lines_card(found: Comparison, a: str, b: str, titles: Mapping[str, str]) -> None:
     head = (
         ("Measure", ""), ("A", NUMBER), ("B", NUMBER), ("Difference", NUMBER), ("Interval", "interval-cell"),
         ("Outcome", "why"),
@@ -143,7 +147,7 @@ def _lines_card(found: Comparison, a: str, b: str) -> None:
         for kind in {_scale(line) for line in found.lines}
     }
     with card("Measure by measure", f"{percent(found.terms.level)} intervals; shaded: as good as no difference"):
-        rows = [_line_row(line, reaches[_scale(line)]) for line in found.lines]
+        rows = [_line_row(line, reaches[_scale(line)], titles) for line in found.lines]
         drawing(table(head, rows, f"{b} against {a}"))
 
 
@@ -152,14 +156,16 @@ def _scale(line: MeasureComparison) -> str:
     return f"{line.measure.kind} {line.margin:g}"
 
 
-def _line_row(line: MeasureComparison, reach: float) -> list[Cell]:
+def _line_row(line: MeasureComparison, reach: float, titles: Mapping[str, str]) -> list[Cell]:
     def shown(value: float) -> str:
         return percent(value) if line.measure.kind == "passed" else figure(round(value, 2))
 
     difference = (
         f"{signed(round(100 * line.mean, 1))} pts" if line.measure.kind == "passed" else signed(round(line.mean, 2))
     )
-    name = headline(str(line.measure))
+    measure = line.measure
+    name = titles.get(measure.name, "") if measure.kind == "dimension" else ""
+    name = name or headline(str(measure))
     title: Cell = name if not line.rubric else Markup("{} {}").format(name, muted(line.rubric))
     what = badge(line.verdict, ROLES[line.verdict], SIGNS[line.verdict])
     if line.said != line.verdict:

@@ -11,6 +11,7 @@ from rubrica.model.evaluation import Evaluation, Vote
 from rubrica.model.rubric import Rubric
 from rubrica.report.card import card_of
 from rubrica.report.figures import headline
+from rubrica.report.outcome_sentence import dimension_titles
 from rubrica.report.rendering import TEMPLATES
 
 
@@ -28,9 +29,10 @@ def explanation(evaluation: Evaluation, rubric: Rubric | None) -> Markup:
     return Markup(TEMPLATES.get_template("card.html.j2").render(card=card, open=True))  # noqa: S704 - it escapes
 
 
-def votes_of(evaluation: Evaluation) -> Iterator[Votes]:
+def votes_of(evaluation: Evaluation, rubric: Rubric | None) -> Iterator[Votes]:
     """The votes of a panel, or of repeats, dimension by dimension; nothing where one judge was asked once."""
+    titles = dimension_titles(rubric)
     for name, result in evaluation.dimensions.items():
         for axis, own in ((name, result), *result.parts.items()):
             if own.votes:
-                yield Votes(headline(axis), own.votes)
+                yield Votes(titles.get(axis) or headline(axis), own.votes)
