@@ -6,15 +6,20 @@ import asyncio
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from council_samples import QUESTION, Seat, members, running_session
+from databases import Opened
 from rubrica.council.saved import read_council
 from rubrica.server import council_events
 from rubrica.server.settings import ServerSettings
+from rubrica.workspace.access import LOCAL
+from rubrica.workspace.council_sessions import interrupt_sessions, own_sessions
+from rubrica.workspace.webhooks import create_webhook, webhook_log
 from servers import Client, Reply, Running, serving
 
 SESSIONS = "/api/council/sessions"
@@ -121,31 +126,27 @@ def test_a_session_is_kept_with_everything_that_belongs_to_it(database_url: str)
     assert document.headers["Content-Type"].startswith("text/markdown")
 
 
-@pytest.mark.parametrize("way", ["sessions", "stream"])
-def test_a_dropped_stream_goes_on_where_it_was(tmp_path: Path, way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_dropped_stream_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(council_events, "KEEP_ALIVE", 0.05)
     with (
-        members(ann="quality 9", bo=Seat("quality 6", latency=0.4)) as seats,
+        members(ann="quality 9", bo=Seat("quality 6", latency=0.3)) as seats,
         council(str(tmp_path / "rubrica.db"), seats) as server,
     ):
-        author = server.author
-        path = "/v1/council/stream?question=Why"
-        if way == "sessions":
-            path = author.post(SESSIONS, ASKED).headers["Location"] + "/events"
-        heard = server.run(first_events(author, path, lambda text: "event: answered" in text))
-        before = blocks(heard)
+        author, stream = server.author, "/v1/council/stream?question=Why"
+        before = blocks(server.run(first_events(author, stream, lambda text: "event: answered" in text)))
         seen = before[-1][0]
-        resumed = author.get(path, Last_Event_ID=seen)
+        path = f"{SESSIONS}/{seen.partition('.')[0]}/events"
+        resumed = author.get(stream, Last_Event_ID=seen)
         after = blocks(resumed.text)
-        everything = blocks(author.get(f"{SESSIONS}/{seen.partition('.')[0]}/events").text)
-        assert author.get(path, Last_Event_ID=after[-1][0]).status == 204
-        stranger = server.newcomer("author", "somebody else").get(path, Last_Event_ID=seen)
+        assert blocks(author.get(path).text) == before + after
+        assert blocks(author.get(path, Last_Event_ID=seen).text) == after
+        assert [author.get(place, Last_Event_ID=after[-1][0]).status for place in (path, stream)] == [204, 204]
+        stranger = server.newcomer("author", "somebody else")
+        assert [stranger.get(place, Last_Event_ID=seen).status for place in (path, stream)] == [404, 204]
         assert [seat.asked.count("answer") for seat in seats.values()] == [1, 1]
     assert [name for _, name, _ in before] == ["stage_started", "answered"]
     assert after[-1][1] == "concluded"
-    assert before + after == everything
     assert ": keep-alive" in resumed.text
-    assert stranger.status == (404 if way == "sessions" else 204)
 
 
 def test_a_session_is_stopped_and_keeps_what_had_arrived(database_url: str) -> None:
@@ -193,3 +194,18 @@ def test_a_failed_session_says_why(tmp_path: Path) -> None:
     assert (reply.status, found["state"]) == (503, "failed")
     assert found["problem"]["dropped"] == [{"model": "bo", "stage": "answers", "reason": "refused the request"}]
     assert found["answers"]["ann"]["text"] == "quality 9"
+
+
+def test_a_session_that_no_server_holds_is_interrupted_and_told_of(database: Opened) -> None:
+    then = datetime(2026, 5, 4, 12, tzinfo=UTC)
+    now = then + timedelta(minutes=2)
+    hook = database.write(create_webhook, LOCAL, "https://example.com/", ["council.failed"], then)
+    left, held, young = (
+        database.write(running_session, LOCAL.user_id, begun) for begun in (then, then, now - timedelta(seconds=10))
+    )
+    database.write(interrupt_sessions, now, held={held})
+    states = {line.id: line.state for line in database.read(own_sessions, LOCAL, None, 10)}
+    assert states == {left: "interrupted", held: "running", young: "running"}
+    [told] = database.read(webhook_log, LOCAL, hook.id)
+    data = json.loads(told.body)["data"]
+    assert (data["id"], data["state"], data["seconds"]) == (str(left), "interrupted", None)

@@ -233,7 +233,7 @@ class CouncilSessions:
         if not live.heard and isinstance(outcome, BaseException):  # nobody was asked: there is nothing to keep
             writing.cancel()
         else:
-            live.end(outcome, self._clock())
+            outcome = self._end(live, outcome)
         await asyncio.wait([writing])
         self._live.pop(live.line.id, None)
         self._on_end()
@@ -244,6 +244,15 @@ class CouncilSessions:
         live.ended.set_exception(told)
         if not live.begun.done():
             live.begun.set_exception(told)
+
+    def _end(self, live: LiveSession, outcome: CouncilResult | BaseException) -> CouncilResult | BaseException:
+        """Have the end written down; what it was, or why that cannot be told."""
+        try:
+            live.end(outcome, self._clock())
+        except Exception as error:  # noqa: BLE001 - whoever follows shall not wait for ever
+            live.end(error, self._clock())
+            return error
+        return outcome
 
     async def _keep(self, live: LiveSession, keep: KeepSession) -> None:
         """Write down what happens, in the order in which it does, until the session has ended."""

@@ -112,6 +112,9 @@ class WebhookSender:
             if isinstance(getattr(error, "os_error", None), InsideAddressError):
                 return None, INSIDE, True
             return None, "it cannot be reached", False
+        except Exception:  # one message shall not keep the others from being sent
+            LOG.exception("a message to a webhook could not be sent")
+            return None, "it could not be sent, and the server's log says why", False
         if 200 <= status < 300:
             return status, "", False
         if 300 <= status < 400:
