@@ -94,6 +94,7 @@ class JudgedRounds:
     """Everything that one request adds."""
 
     turns: Sequence[PlayerTurn]
+    judged_at: datetime
     rounds: list[PlayedRound] = field(default_factory=list)
     scores: list[NewScore] = field(default_factory=list)
     told: list[RoundReply] = field(default_factory=list)
@@ -112,7 +113,7 @@ class RoundJudging:
 
 async def judge_turns(turns: Sequence[PlayerTurn], session: RoundJudging) -> JudgedRounds:
     """Judge every round of some turns, each player's in the order of their numbers."""
-    judged = JudgedRounds(turns)
+    judged = JudgedRounds(turns, session.now)
     compiled = [(turn, await session.run(_plans, turn, session.plan_of)) for turn in turns]  # compiling may take long
     async with AsyncExitStack() as paid:
         if session.spending is not None:

@@ -51,6 +51,7 @@ class LeaderboardRow(msgspec.Struct, frozen=True):
     games: int
     missing: list[MissingScore]
     bounds: tuple[float, float] | None  # a composite lies between these
+    team: str | None = None  # its name; None: none, or none is told
 
 
 def by_composite(attachments: Sequence[Attachment], means: Iterable[PlayerMean]) -> list[PlayerTotals]:

@@ -24,7 +24,9 @@ class Leaderboard(msgspec.Struct, frozen=True):
     dimension: str | None
     dimensions: list[str]
     items: list[LeaderboardRow]
-    total: int
+    total: int  # of whom the items are a page
+    offset: int = 0  # how many come before the page
+    own: list[LeaderboardRow] = []  # of the caller's own players, wherever they stand
 
     def first(self, limit: int) -> Leaderboard:
         """The same with its first entries only."""
@@ -51,9 +53,15 @@ def across_games(conn: Connection, caller: Caller, dimension: str | None) -> Lea
 def _board(
     conn: Connection, by: Way, dimension: str | None, attached: Sequence[Attachment], lines: Sequence[PlayerTotals]
 ) -> Leaderboard:
-    dimensions = sorted({attachment.dimension for attachment in attached})
-    if dimension is not None and dimension not in dimensions:
-        raise MissingError(f"there is no dimension {dimension!r} here ({', '.join(dimensions) or 'none is attached'})")
+    dimensions = check_dimension(attached, dimension)
     names = players.names_of(conn, {line.player_id for line in lines})
     entries = ranked(lines, names, dimension)
     return Leaderboard(by, dimension, dimensions, entries, len(entries))
+
+
+def check_dimension(attached: Sequence[Attachment], wanted: str | None) -> list[str]:
+    """The dimensions of what is attached; a MissingError where one is wanted that is none of them."""
+    dimensions = sorted({attachment.dimension for attachment in attached})
+    if wanted is not None and wanted not in dimensions:
+        raise MissingError(f"there is no dimension {wanted!r} here ({', '.join(dimensions) or 'none is attached'})")
+    return dimensions

@@ -20,7 +20,9 @@ from rubrica.workspace.access import Caller
 from .composite import Composite
 from .games import visible_game
 from .judging import JudgedRounds, RoundReply, ScoredAttachment, composite_of
+from .life import check_places_left, lock_game
 from .players import player_in
+from .standings import keep_standings
 from .turns import AttachmentScore, AttachmentScores, MovedError, PlayerTurn, refuse_taken
 
 
@@ -56,6 +58,7 @@ def keep_rounds(conn: Connection, judged: JudgedRounds) -> list[RoundReply]:
     if old:
         players.hold_players(conn, old)
     for turn in judged.turns:
+        _take_place(conn, turn)
         _refuse_moved(conn, turn)
         if turn.entrant.new:
             try:
@@ -66,7 +69,19 @@ def keep_rounds(conn: Connection, judged: JudgedRounds) -> list[RoundReply]:
             players.join_game(conn, turn.game.id, turn.entrant.player.id, turn.agreed_at)
     rounds.add_rounds(conn, judged.rounds)
     scores.add_scores(conn, judged.scores)
+    for turn in judged.turns:
+        times = None if any(sheet.stored for sheet in turn.sheets) else [round_.created_at for round_ in judged.rounds]
+        keep_standings(conn, turn.game, [turn.entrant.player.id], times, judged.judged_at)
     return judged.told
+
+
+def _take_place(conn: Connection, turn: PlayerTurn) -> None:
+    """Keep the game as it is until all is kept, and refuse a player for whom there is no place left."""
+    game, player = turn.game, turn.entrant.player
+    newcomer = turn.entrant.new or (turn.progress.count == 0 and not players.takes_part(conn, game.id, player.id))
+    lock_game(conn, game, newcomer=newcomer)
+    if newcomer:
+        check_places_left(conn, game, player.name)
 
 
 def _refuse_moved(conn: Connection, turn: PlayerTurn) -> None:

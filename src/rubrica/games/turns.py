@@ -19,6 +19,7 @@ from rubrica.store.rounds import PlayedRound, PlayerProgress
 from rubrica.workspace.access import Caller, require
 
 from .games import hosts, visible_game
+from .life import check_rounds_left, check_takes_rounds
 from .players import Entrant, entrant, stands_behind
 from .submission import MOST_ROUNDS, RoundDraft, Submission
 
@@ -80,6 +81,8 @@ def open_turn(conn: Connection, caller: Caller, game_id: UUID, submission: Submi
     """The turn of submitted rounds. A number that is taken is refused now, before any judge is paid."""
     game = visible_game(conn, caller, game_id)
     turn = _turn(conn, game, entrant(conn, caller, game, submission.player, now))
+    check_takes_rounds(game, now)
+    check_rounds_left(game, turn.entrant.player.name, turn.progress.count, len(submission.rounds))
     turn.agreed_at = now if stands_behind(caller, turn.entrant.player) else None
     numbers = number_rounds(submission.rounds, turn.progress.last)
     # Only numbers that were asked for: a number counted on from what was read may be taken by now, and is counted anew.

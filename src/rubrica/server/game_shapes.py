@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from rubrica.games.attachments import LONGEST_DIMENSION, MOST_ATTACHED, AttachmentRequest, Weights
 from rubrica.games.games import LONGEST_NAME
+from rubrica.games.life import MOST_OF_ANYTHING
+from rubrica.store.games import GameStatus
 
 from .score_shapes import Bounds, DimensionShown, RuleShown
 
+Limit = Annotated[int | None, Field(ge=1, le=MOST_OF_ANYTHING)]
 Name = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME)]
 Next = Annotated[str | None, Field(description="The cursor of the following page; null after the last one.")]
 NOTHING: dict[str, Any] = {}
@@ -28,6 +31,10 @@ class NewGame(BaseModel):
     name: Name
     config: dict[str, Any] = Field(NOTHING, description="`game_config` of every context.")
     is_public: bool = Field(False, description="Otherwise it is there for you, its players and admins only.")
+    status: Literal["draft", "open"] = Field("open", description="A draft is there for you and admins only.")
+    deadline: datetime | None = Field(None, description="No rounds from then on, by the server's clock.")
+    most_rounds: Limit = Field(None, description="Of one player.")
+    most_players: Limit = None
 
 
 class GameChange(BaseModel):
@@ -38,6 +45,10 @@ class GameChange(BaseModel):
     name: Name | None = None
     config: dict[str, Any] | None = Field(None, description="Takes the place of the whole config.")
     is_public: bool | None = None
+    status: GameStatus | None = Field(None, description="open: rounds are taken. A closed game may be opened again.")
+    deadline: datetime | None = Field(None, description="No rounds from then on, by the server's clock.")
+    most_rounds: Limit = Field(None, description="Of one player.")
+    most_players: Limit = None
 
 
 class AttachmentShown(BaseModel):
@@ -66,6 +77,10 @@ class GameRow(BaseModel):
     is_public: bool
     created_by: UUID | None
     created_at: datetime
+    status: GameStatus
+    deadline: datetime | None = Field(description="No rounds from then on, by the server's clock.")
+    most_rounds: int | None = Field(description="Of one player; null: no limit.")
+    most_players: int | None
 
 
 class GameShown(GameRow):
@@ -241,6 +256,7 @@ class LeaderboardEntry(BaseModel):
     games: int
     missing: list[MissingShown]
     bounds: Bounds | None = Field(description="A composite lies between these.")
+    team: str | None = Field(description="Its name, where it is in one.")
 
 
 class LeaderboardShown(BaseModel):
@@ -250,7 +266,9 @@ class LeaderboardShown(BaseModel):
     dimension: str | None
     dimensions: list[str]
     items: list[LeaderboardEntry]
-    total: int = Field(description="Players, of whom the first are listed.")
+    total: int = Field(description="Players, of whom the items are a page.")
+    offset: int = Field(description="Players before the page.")
+    own: list[LeaderboardEntry] = Field(description="Your players, wherever they stand.")
 
 
 class NewPlayer(BaseModel):

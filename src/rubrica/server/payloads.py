@@ -12,6 +12,7 @@ from rubrica.games.composite import Composite
 from rubrica.games.judging import RoundReply
 from rubrica.games.leaderboard_access import Leaderboard
 from rubrica.games.rounds import RoundLine, RoundView
+from rubrica.store.games import Game
 
 WORDS = {"rubric_id": "evaluation_id", "rubric": "evaluation", "rubrics": "evaluations"}
 
@@ -32,6 +33,11 @@ def payloads(records: Sequence[msgspec.Struct]) -> list[dict[str, Any]]:
     return [payload(record) for record in records]
 
 
+def game_payload(game: Game) -> dict[str, Any]:
+    """A game."""
+    return {name: value for name, value in payload(game).items() if name != "board_form"}
+
+
 def attachments_payload(attached: GameAttachments) -> dict[str, Any]:
     """What is attached to a game."""
     return payload(attached, rubrics=payloads(attached.rubrics))
@@ -47,7 +53,9 @@ def round_payload(round_: RoundLine | RoundReply) -> dict[str, Any]:
 
 def leaderboard_payload(board: Leaderboard) -> dict[str, Any]:
     """A leaderboard."""
-    return payload(board, items=[payload(row, missing=payloads(row.missing)) for row in board.items])
+    lists = {"items": board.items, "own": board.own}
+    rows = {name: [payload(row, missing=payloads(row.missing)) for row in found] for name, found in lists.items()}
+    return payload(board, **rows)
 
 
 def _composite(composite: Composite) -> dict[str, Any]:

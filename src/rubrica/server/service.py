@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from rubrica.games.live_boards import LiveBoards
 from rubrica.store.database import Database
 from rubrica.workspace.preferences import PreferenceService
 from rubrica.workspace.run_service import RunService
@@ -27,7 +28,7 @@ def utc_now() -> datetime:
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """One running service: its database, plans, judges, clock, council, threads, spending limits and runs."""
+    """One running service: its database, plans, judges, clock, council, threads, limits, runs and live boards."""
 
     database: Database
     plans: ServicePlans
@@ -39,6 +40,7 @@ class Service:
     spending: SpendingLimits = field(init=False)
     runs: RunService = field(init=False)
     preferences: PreferenceService = field(init=False)
+    live_boards: LiveBoards = field(init=False)
 
     def __post_init__(self) -> None:
         settings = self.settings
@@ -46,6 +48,7 @@ class Service:
         runs = RunService(settings.runs, settings.judges, self.database, self.clock, limits, self.jury)
         object.__setattr__(self, "spending", limits)
         object.__setattr__(self, "runs", runs)
+        object.__setattr__(self, "live_boards", LiveBoards(self.database, self.clock))
         object.__setattr__(self, "preferences", PreferenceService(self.database, limits, self.jury))
 
     @classmethod
@@ -62,5 +65,6 @@ class Service:
             await self.council.close()
         if self.jury is not None:
             await self.jury.close()
+        await self.live_boards.close()
         await self.spending.close()
         await self.database.close()

@@ -9,7 +9,7 @@ from typing import Any
 from uuid import UUID
 
 import msgspec
-from sqlalchemy import ColumnElement, Connection, delete, exists, insert, or_, select
+from sqlalchemy import ColumnElement, Connection, and_, delete, exists, insert, or_, select
 from sqlalchemy.exc import IntegrityError
 
 from rubrica.errors import ConflictError
@@ -98,6 +98,18 @@ def has_joined(conn: Connection, game_id: UUID, player_id: UUID) -> bool:
     """Whether a player has joined a game."""
     query = select(1).where(_joined(game_id), game_players.c.player_id == player_id)
     return conn.execute(query).first() is not None
+
+
+def behind(conn: Connection, user_id: UUID) -> list[UUID]:
+    """The players a person stands behind: those they are, and those they made that nobody is."""
+    made = and_(players.c.user_id.is_(None), players.c.created_by == user_id)
+    return list(conn.execute(select(players.c.id).where(or_(players.c.user_id == user_id, made))).scalars())
+
+
+def takes_part(conn: Connection, game_id: UUID, player_id: UUID) -> bool:
+    """Whether a player has joined a game, or has a round in it."""
+    played = select(1).where(rounds.c.game_session_id == game_id, rounds.c.player_id == player_id).limit(1)
+    return has_joined(conn, game_id, player_id) or conn.execute(played).first() is not None
 
 
 def joined_a_game_of(conn: Connection, player_id: UUID, host: UUID) -> bool:

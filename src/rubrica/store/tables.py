@@ -169,6 +169,11 @@ games = Table(
     Column("is_public", Boolean, nullable=False),
     Column("created_by", ForeignKey("users.id"), index=True),
     Column("created_at", UtcDateTime, nullable=False),
+    Column("status", String(10), nullable=False, server_default="open"),  # draft, open or closed
+    Column("deadline", UtcDateTime),  # no rounds from then on
+    Column("most_rounds", Integer),  # of one player; None, of both: no limit
+    Column("most_players", Integer),
+    Column("board_form", Integer, nullable=False, server_default="0"),  # how its standings are kept; 0: not yet
 )
 
 game_rubrics = Table(
