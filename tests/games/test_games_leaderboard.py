@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import math
 from datetime import UTC, datetime
+from typing import Any
 from uuid import UUID
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rubrica.games.comparison import Comparison, comparison_of
 from rubrica.games.leaderboard import LeaderboardRow, by_composite, by_korgym, ranked
+from rubrica.server.rubric_shapes import SPEED
 from rubrica.store.games import Attachment
 from rubrica.store.scores import PlayerMean
 
@@ -163,7 +166,8 @@ def test_a_player_without_any_score_of_something_that_counts_is_not_ranked_and_t
 def test_rounds_without_a_score_are_told_and_the_mean_is_over_the_others() -> None:
     only = attached(1, 1, "style")
     (line,) = by_composite([only], [PlayerMean(only.game_id, only.id, ANN, 30.0, 0.3, 5, 4)])
-    assert (line.score, line.rounds, line.missing[0].reason) == (0.3, 5, "1 of 5 rounds have no score")
+    assert (line.score, line.rounds, line.missing[0].reason) == (0.3, 5, "provisional: 1 of 5 rounds has no score yet")
+    assert (line.open, line.bounds) == (1, (pytest.approx(0.24), pytest.approx(0.44)))  # 4 × 0.3 and 0 or 1, by 5
 
 
 def test_points_are_compared_on_a_logarithm_and_shares_are_not() -> None:
@@ -180,6 +184,65 @@ def test_a_game_that_a_player_did_not_play_does_not_count_against_them() -> None
     lines = {line.player_id: line for line in by_korgym([one, other], standings)}
     assert (lines[ANN].score, lines[ANN].games) == (1.0, 1)
     assert (lines[BO].score, lines[BO].games) == (0.5, 2)
+
+
+CONFIGURATIONS = {  # points 10, 15 and 40 of at most 50: what each lays out, and what is weighed, worked out by hand
+    ("none", False): ((10, 15, 40), (0.2, 0.3, 0.8)),
+    ("percentage_of_max", False): ((0.2, 0.3, 0.8), (0.2, 0.3, 0.8)),
+    ("percentage_of_max", True): ((0.609868, 0.705166, 0.944490),) * 2,  # ln 11, ln 16 and ln 41, by ln 51
+    ("min_max", False): ((0, 1 / 6, 1),) * 2,
+    ("log", False): ((0, 0.284792, 1),) * 2,  # (ln 16 - ln 11) / (ln 41 - ln 11)
+    # the mean is 65/3, the variance (35² + 20² + 55²) / 27; then the normal distribution below
+    ("z_score", False): ((-0.889001, -0.508001, 1.397001), (0.187001, 0.305726, 0.918793)),
+}
+
+
+@pytest.mark.parametrize("asked", CONFIGURATIONS, ids=lambda asked: "-".join(map(str, asked)))
+def test_each_normalisation_gives_what_is_worked_out_by_hand(asked: tuple[str, bool]) -> None:
+    only = attached(1, 1, "points")
+    definition = {
+        "scoring_type": "cumulative",
+        "max_score": 50,
+        "normalization_config": {"method": asked[0], "apply_log": asked[1]},
+    }
+    means = [standing(only, player, raw, raw / 50) for player, raw in ((ANN, 10.0), (BO, 15.0), (CY, 40.0))]
+    lines = by_composite([only], means, {only.id: comparison_of(definition)})
+    shown, weighed = CONFIGURATIONS[asked]
+    assert [line.scores[0].raw for line in lines] == [10, 15, 40]
+    assert [line.scores[0].normalized for line in lines] == pytest.approx(shown, abs=1e-6)
+    assert [line.score for line in lines] == pytest.approx(weighed, abs=1e-6)
+    assert {line.scores[0].method for line in lines} == {asked[0]}
+
+
+def test_rubrics_that_compare_differently_are_weighed_together() -> None:
+    speed, style = attached(1, 1, "speed", 0.4), attached(2, 1, "style", 0.6)
+    means = [standing(speed, p, raw, raw / 100) for p, raw in ((ANN, 50.0), (BO, 100.0))]
+    means += [standing(style, p, raw, raw / 100) for p, raw in ((ANN, 25.0), (BO, 10.0))]
+    said = {speed.id: Comparison("min_max", maximum=100), style.id: Comparison("none", maximum=100)}
+    lines = {line.player_id: line for line in by_composite([speed, style], means, said)}
+    assert (lines[ANN].score, lines[BO].score) == (pytest.approx(0.15), pytest.approx(0.46))
+    assert lines[ANN].bounds is None  # it hangs on the others
+    assert by_composite([speed, style], means)[0].score == pytest.approx(0.35)
+
+
+def test_a_lone_player_has_nobody_to_be_compared_with() -> None:
+    only = attached(1, 1, "style")
+    for method in ("min_max", "log", "z_score"):
+        (line,) = by_composite([only], [standing(only, ANN, 40.0, 0.4)], {only.id: Comparison(method, maximum=100)})
+        assert line.score == 0.4
+
+
+@pytest.mark.parametrize(
+    ("definition", "maximum"),
+    [
+        ({"name": "n", "dimensions": {}, "score": {"out_of": 10}, "normalization": {"method": "z_score"}}, 10),
+        ({"name": "n", "dimensions": {}}, 1),
+        ({"scoring_type": "binary", "rules": []}, 1),
+        (SPEED, 100),  # worked out from its rules
+    ],
+)
+def test_the_most_points_are_read_off_a_definition(definition: dict[str, Any], maximum: float) -> None:
+    assert comparison_of(definition).maximum == maximum
 
 
 def test_a_lone_player_is_neither_best_nor_worst() -> None:

@@ -73,6 +73,11 @@ def test_an_evening_of_games(server: Running) -> None:
         (1, "the player", 2),
         (2, "bot", 2),
     ]
+    assert board["by"] == "normalized"
+    assert board["items"][0]["score"] == pytest.approx(0.6 * 0.125 + 0.4 * 1)  # speed-demon compares: lowest to highest
+    told = {score["evaluation"]: (score["raw"], score["normalized"]) for score in board["items"][0]["scores"]}
+    assert told == {"norm-macdonald-classic": (12.5, 0.125), "speed-demon": (75, 1)}
+    board = server.viewer.get(f"{path}/leaderboard?by=composite").json
     assert board["items"][0]["score"] == pytest.approx(0.6 * 0.125 + 0.4 * 0.75)
     korgym = server.viewer.get(f"{path}/leaderboard?by=korgym&dimension=style").json
     assert [(entry["player"], entry["score"]) for entry in korgym["items"]] == [("the player", 1.0), ("bot", 0.0)]

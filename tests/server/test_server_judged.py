@@ -110,7 +110,7 @@ def test_an_answer_that_does_not_come_leaves_the_score_open(tmp_path: Path) -> N
         kept = server.author.get(f"{game}/rounds/m/2").json
         assert kept["composite"] == composite
         (entry,) = server.author.get(f"{game}/leaderboard").json["items"]
-        assert [one["reason"] for one in entry["missing"]] == ["1 of 2 rounds have no score"]
+        assert [one["reason"] for one in entry["missing"]] == ["provisional: 1 of 2 rounds has no score yet"]
 
 
 def test_rules_alone_ask_nobody(tmp_path: Path) -> None:

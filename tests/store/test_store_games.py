@@ -17,7 +17,7 @@ from databases import Opened
 from rubrica.errors import ConflictError
 from rubrica.store import games, players, rounds, scores
 from rubrica.store.columns import new_id
-from rubrica.store.games import NewAttachment
+from rubrica.store.games import Game, NewAttachment
 from rubrica.store.players import Player
 from rubrica.store.rounds import PlayedRound, PlayerProgress, RoundOwner
 from rubrica.store.scores import NewScore, ScoredVersion, ScoreQuery
@@ -68,6 +68,12 @@ def score(what: NewAttachment, *, at: int = 0, by: UUID | None = None, **more: A
     return NewScore(**values | more)
 
 
+def new_game(database: Opened, name: str, owner: UUID, *, public: bool = True, at: int = 0, **more: Any) -> UUID:
+    game = Game(new_id(later(at)), name, more.get("config", {}), public, owner, later(at))
+    database.write(games.add_game, game)
+    return game.id
+
+
 @pytest.fixture
 def ann(database: Opened) -> UUID:
     return user(database, "ann")
@@ -75,7 +81,7 @@ def ann(database: Opened) -> UUID:
 
 @pytest.fixture
 def game(database: Opened, ann: UUID) -> UUID:
-    return database.write(games.add_game, "Moth night", {"mood": "dry\0"}, True, ann, NOW).id
+    return new_game(database, "Moth night", ann, config={"mood": "dry\0"})
 
 
 def test_a_game_comes_back_as_it_was_kept(database: Opened, game: UUID, ann: UUID) -> None:
@@ -92,7 +98,7 @@ def test_a_game_comes_back_as_it_was_kept(database: Opened, game: UUID, ann: UUI
 
 
 def test_games_are_listed_newest_first_and_page_by_page(database: Opened, ann: UUID) -> None:
-    made = [database.write(games.add_game, f"game {i}", {}, i % 2 == 0, ann, later(i)).id for i in range(6)]
+    made = [new_game(database, f"game {i}", ann, public=i % 2 == 0, at=i) for i in range(6)]
     bo = user(database, "bo")
     first = database.read(games.list_games, bo, limit=2)
     then = database.read(games.list_games, bo, before=first[-1].id, limit=2)
@@ -104,7 +110,7 @@ def test_games_are_listed_newest_first_and_page_by_page(database: Opened, ann: U
 
 def test_who_plays_in_a_private_game_sees_it(database: Opened, ann: UUID) -> None:
     bo, cy = user(database, "bo"), user(database, "cy")
-    private = database.write(games.add_game, "private", {}, False, ann, NOW).id
+    private = new_game(database, "private", ann, public=False)
     play(database, private, player(database, ann, "bo's moth", bo), 1)
     assert [database.read(games.plays_in, each, private) for each in (ann, bo, cy)] == [False, True, False]
     assert [len(database.read(games.list_games, each)) for each in (ann, bo, cy)] == [1, 1, 0]

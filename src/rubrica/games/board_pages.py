@@ -25,7 +25,7 @@ from rubrica.workspace.access import Caller
 
 from .games import visible_game
 from .leaderboard import LeaderboardRow, PlayerTotals, Way, by_composite, by_korgym, ranked
-from .leaderboard_access import Leaderboard, check_dimension
+from .leaderboard_access import Leaderboard, check_dimension, comparisons_of
 from .standings import KEPT, season_attachments
 from .teams import season_called, team_called
 
@@ -38,7 +38,7 @@ MOST_OWN = 20
 class BoardQuery:
     """Which page of which leaderboard."""
 
-    by: Way = "composite"
+    by: Way = "normalized"
     dimension: str | None = None
     season: str | None = None  # its id or name
     played: TimeRange = EVER
@@ -75,7 +75,8 @@ def board_page(conn: Connection, caller: Caller, game_id: UUID, query: BoardQuer
     """One page of a leaderboard that the caller may see. Ranks are those of the whole board, whatever is shown."""
     asked = _asked(conn, caller, game_id, query, now)
     check_dimension(asked.attached, query.dimension)
-    page = _kept_page(conn, caller, asked) if asked.kept else _worked_out_page(conn, caller, asked)
+    page = _kept_page(conn, caller, asked) if asked.kept else None
+    page = page or _worked_out_page(conn, caller, asked)
     shown = [row.player_id for row in (*page.items, *page.own)]
     in_teams = teams.teams_by_player(conn, game_id, shown) if shown else {}
     return msgspec.structs.replace(page, items=_with_teams(page.items, in_teams), own=_with_teams(page.own, in_teams))
@@ -95,8 +96,11 @@ def _asked(conn: Connection, caller: Caller, game_id: UUID, query: BoardQuery, n
     return _Asked(game, query, season, attached, narrowed, members)
 
 
-def _kept_page(conn: Connection, caller: Caller, asked: _Asked) -> Leaderboard:
+def _kept_page(conn: Connection, caller: Caller, asked: _Asked) -> Leaderboard | None:
+    """A page of kept rows; None: there are none, for nobody has played, or players are compared with each other."""
     query, board = asked.query, asked.board
+    if not standings.is_kept(conn, board):
+        return None
     found = standings.page_of(conn, board, asked.narrowed, query.offset, query.limit)
     own = standings.rows_of_user(conn, board, caller.user_id, MOST_OWN)
     total = standings.counted(conn, board, asked.narrowed)
@@ -133,7 +137,11 @@ def _ranked(
 def _worked_out_page(conn: Connection, caller: Caller, asked: _Asked) -> Leaderboard:
     query = asked.query
     means = _means(conn, asked)
-    lines = by_composite(asked.attached, means) if query.by == "composite" else by_korgym(asked.attached, means)
+    if query.by == "korgym":
+        lines = by_korgym(asked.attached, means)
+    else:
+        comparisons = comparisons_of(conn, asked.attached) if query.by == "normalized" else {}
+        lines = by_composite(asked.attached, means, comparisons)
     names = players.names_of(conn, {line.player_id for line in lines})
     rows = ranked(lines, names, query.dimension)
     theirs = set(players.behind(conn, caller.user_id))

@@ -34,7 +34,7 @@ def copy_game(conn: Connection, caller: Caller, game_id: UUID, name: str | None,
         deadline=None,
         board_form=BOARD_FORM,
     )
-    store.keep_game(conn, copy)
+    store.add_game(conn, copy)
     attached = [
         NewAttachment(each.rubric_id, each.version_id, each.weight, each.dimension, each.config_overrides)
         for each in store.attachments(conn, [game_id])

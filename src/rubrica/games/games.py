@@ -48,7 +48,9 @@ def make_game(conn: Connection, caller: Caller, wanted: Mapping[str, Any], now: 
     game = Game(new_id(now), *checked, bool(wanted.get("is_public")), caller.user_id, now, board_form=BOARD_FORM)
     unopened = msgspec.structs.replace(game, status="draft")
     life = good_life(unopened, {"status": "open", **wanted}, now)
-    return GameView(store.keep_game(conn, msgspec.structs.replace(game, **life)), [])
+    game = msgspec.structs.replace(game, **life)
+    store.add_game(conn, game)
+    return GameView(game, [])
 
 
 def change_game(conn: Connection, caller: Caller, game_id: UUID, changes: Mapping[str, Any], now: datetime) -> GameView:

@@ -1,6 +1,7 @@
 """Leaderboards: who stands where, in one game and across games, per dimension and overall.
 
-`composite` weighs the shares of full marks that the attached rubrics gave. `korgym` compares players with each
+`normalized` compares the players of a game as each attached rubric's `normalization` says, and weighs the rubrics.
+`composite` weighs the shares of full marks that they gave, and compares nobody. `korgym` compares players with each
 other: per rubric of a game, if the largest score S over the players exceeds 1, every S becomes ln(1 + S); then the
 lowest becomes 0, the highest 1, and all equal 0.5. A game's value in a dimension is the weighted mean over its
 rubrics there, a dimension is the mean over its games, and overall is the mean over dimensions. A player who has no
@@ -11,18 +12,35 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean
+from types import MappingProxyType
 from typing import Literal
 from uuid import UUID
 
 import msgspec
 
-from rubrica.scoring.normalise import over_set
+from rubrica.scoring.normalise import Method, over_set
 from rubrica.store.games import Attachment
 from rubrica.store.scores import PlayerMean
 
+from .comparison import ComparedScore, Comparison, compared
 from .composite import NOISE_DIGITS, CompositePart, MissingScore, compose, weighted_mean
 
-Way = Literal["composite", "korgym"]
+Way = Literal["normalized", "composite", "korgym"]
+
+
+class MeanScore(msgspec.Struct, frozen=True):
+    """A player's mean under one attached rubric: its points, as they are compared, and what is weighed."""
+
+    attachment_id: UUID
+    rubric: str  # its slug
+    dimension: str
+    weight: float
+    method: Method  # how it is compared
+    raw: float | None  # points, over the rounds that have a score
+    normalized: float | None  # as the method lays it out
+    share: float | None  # 0 to 1: what is weighed
+    rounds: int
+    open: int  # rounds whose score is open
 
 
 class PlayerTotals(msgspec.Struct, frozen=True):
@@ -35,6 +53,8 @@ class PlayerTotals(msgspec.Struct, frozen=True):
     games: int
     missing: list[MissingScore]
     bounds: tuple[float, float] | None = None  # a composite lies between these
+    scores: list[MeanScore] = []  # by attached rubric
+    open: int = 0  # scores that are open: what is told is provisional
 
 
 class LeaderboardRow(msgspec.Struct, frozen=True):
@@ -51,22 +71,54 @@ class LeaderboardRow(msgspec.Struct, frozen=True):
     games: int
     missing: list[MissingScore]
     bounds: tuple[float, float] | None  # a composite lies between these
+    scores: list[MeanScore]  # by attached rubric
+    open: int  # scores that are open: what is told is provisional
     team: str | None = None  # its name; None: none, or none is told
 
 
-def by_composite(attachments: Sequence[Attachment], means: Iterable[PlayerMean]) -> list[PlayerTotals]:
-    """Every player's composite in one game: by weight, over the mean of each rubric's rounds."""
+def by_composite(
+    attachments: Sequence[Attachment],
+    means: Iterable[PlayerMean],
+    comparisons: Mapping[UUID, Comparison] = MappingProxyType({}),
+) -> list[PlayerTotals]:
+    """Every player's composite in one game: by weight, over the mean of each rubric's rounds.
+
+    With comparisons, each rubric's means are compared over the players first, as it says.
+    """
+    known = list(means)
+    comparing = {id: each for id, each in comparisons.items() if each.compares}
+    laid_out = {id: compared(own, comparing[id]) for id, own in _points(known).items() if id in comparing}
     lines = []
-    for player_id, own in _by_player(means).items():
+    for player_id, own in _by_player(known).items():
         rounds = max(mean.rounds for mean in own.values())
-        whole = compose([_part(attachment, own.get(attachment.id), rounds) for attachment in attachments])
+        told = [
+            _mean_score(
+                each,
+                own.get(each.id),
+                comparing[each.id].method if each.id in comparing else "none",
+                laid_out.get(each.id, {}).get(player_id),
+            )
+            for each in attachments
+        ]
+        parts = [_part(score, own.get(score.attachment_id), rounds) for score in told]
+        whole = compose(parts)
         short = [
-            _missing(attachment, f"{rounds - mean.scored} of {rounds} rounds have no score")
-            for attachment in attachments
-            if (mean := own.get(attachment.id)) is not None and 0 < mean.scored < rounds
+            MissingScore(score.attachment_id, score.rubric, score.dimension, _provisional(score.open, score.rounds))
+            for score in told
+            if 0 < score.open < score.rounds
         ]
         lines.append(
-            PlayerTotals(player_id, whole.score, whole.by_dimension, rounds, 1, [*whole.missing, *short], whole.bounds)
+            PlayerTotals(
+                player_id,
+                whole.score,
+                whole.by_dimension,
+                rounds,
+                1,
+                [*whole.missing, *short],
+                None if any(comparing[id].is_relative for id in comparing) else _bounds(parts),
+                told,
+                sum(score.open for score in told),
+            )
         )
     return lines
 
@@ -74,21 +126,23 @@ def by_composite(attachments: Sequence[Attachment], means: Iterable[PlayerMean])
 def by_korgym(attachments: Sequence[Attachment], means: Iterable[PlayerMean]) -> list[PlayerTotals]:
     """Every player against the others, in one game or across several."""
     known = list(means)
-    compared = _compared(known)
+    laid_out = {id: over_set(own, "log") for id, own in _points(known).items()}
     lines = []
     for player_id, own in _by_player(known).items():
         rounds: dict[UUID, int] = {}
         for mean in own.values():
             rounds[mean.game_id] = max(mean.rounds, rounds.get(mean.game_id, 0))
-        met = [
-            (attachment, compared[attachment.id].get(player_id) if attachment.id in compared else None)
-            for attachment in attachments
-            if attachment.game_id in rounds
+        met = [attachment for attachment in attachments if attachment.game_id in rounds]
+        told = [
+            _mean_score(each, own.get(each.id), "log", _alike(laid_out.get(each.id, {}).get(player_id))) for each in met
         ]
-        values = _dimensions([(attachment, value) for attachment, value in met if value is not None])
-        missing = [_missing(attachment, "no round has a score") for attachment, value in met if value is None]
+        shares = [(each, score.share) for each, score in zip(met, told, strict=True) if score.share is not None]
+        values = _dimensions(shares)
+        missing = [_missing(each, "no round has a score") for each, s in zip(met, told, strict=True) if s.share is None]
         score = round(fmean(values.values()), NOISE_DIGITS) if values else None
-        lines.append(PlayerTotals(player_id, score, dict(values), sum(rounds.values()), len(rounds), missing))
+        count = sum(rounds.values()), len(rounds)
+        waiting = sum(score.open for score in told)
+        lines.append(PlayerTotals(player_id, score, dict(values), *count, missing, None, told, waiting))
     return lines
 
 
@@ -133,6 +187,8 @@ def _entry(
         line.games,
         line.missing,
         line.bounds,
+        line.scores,
+        line.open,
     )
 
 
@@ -143,29 +199,59 @@ def _by_player(means: Iterable[PlayerMean]) -> dict[UUID, dict[UUID, PlayerMean]
     return players
 
 
-def _part(attachment: Attachment, mean: PlayerMean | None, rounds: int) -> CompositePart:
-    share = None if mean is None else mean.normalized_mean
-    return CompositePart(
-        attachment.id,
-        attachment.slug,
-        attachment.dimension,
-        attachment.weight,
-        share if share is None else min(max(round(share, NOISE_DIGITS), 0.0), 1.0),
-        reason="" if share is not None else f"none of {rounds} rounds has a score",
+def _mean_score(
+    attachment: Attachment, mean: PlayerMean | None, method: Method, found: ComparedScore | None
+) -> MeanScore:
+    head = attachment.id, attachment.slug, attachment.dimension, attachment.weight, method
+    if mean is None:
+        return MeanScore(*head, None, None, None, 0, 0)
+    share = mean.normalized_mean if found is None else found.share
+    return MeanScore(
+        *head,
+        mean.raw_mean,
+        mean.raw_mean if found is None else round(found.normalized, NOISE_DIGITS),
+        None if share is None else min(max(round(share, NOISE_DIGITS), 0.0), 1.0),
+        mean.rounds,
+        mean.open,
     )
+
+
+def _part(score: MeanScore, mean: PlayerMean | None, rounds: int) -> CompositePart:
+    return CompositePart(
+        score.attachment_id,
+        score.rubric,
+        score.dimension,
+        score.weight,
+        score.share,
+        (0.0, 1.0) if mean is None else mean.bounds,
+        reason="" if score.share is not None else f"none of {rounds} rounds has a score",
+    )
+
+
+def _bounds(parts: Sequence[CompositePart]) -> tuple[float, float]:
+    """What the composite lies between, whatever becomes of the open scores."""
+    return compose([msgspec.structs.replace(part, share=None) for part in parts]).bounds
+
+
+def _alike(share: float | None) -> ComparedScore | None:
+    return None if share is None else ComparedScore(share, share)
+
+
+def _provisional(waiting: int, rounds: int) -> str:
+    return f"provisional: {waiting} of {rounds} rounds {'has' if waiting == 1 else 'have'} no score yet"
 
 
 def _missing(attachment: Attachment, reason: str) -> MissingScore:
     return MissingScore(attachment.id, attachment.slug, attachment.dimension, reason)
 
 
-def _compared(means: Iterable[PlayerMean]) -> dict[UUID, dict[UUID, float]]:
-    """Per attached rubric, its players laid out between 0 and 1."""
+def _points(means: Iterable[PlayerMean]) -> dict[UUID, dict[UUID, float]]:
+    """Per attached rubric, every player's mean of points."""
     scores: dict[UUID, dict[UUID, float]] = {}
     for mean in means:
         if mean.raw_mean is not None:
             scores.setdefault(mean.attachment_id, {})[mean.player_id] = mean.raw_mean
-    return {attachment_id: over_set(own, "log") for attachment_id, own in scores.items()}
+    return scores
 
 
 def _dimensions(values: Iterable[tuple[Attachment, float]]) -> dict[str, float]:

@@ -13,8 +13,10 @@ from rubrica.store import games, players, scores
 from rubrica.store.games import Attachment
 from rubrica.workspace.access import Caller
 
+from .comparison import Comparison, comparison_of
 from .games import visible_game
 from .leaderboard import LeaderboardRow, PlayerTotals, Way, by_composite, by_korgym, ranked
+from .overrides import overridden
 
 
 class Leaderboard(msgspec.Struct, frozen=True):
@@ -38,7 +40,10 @@ def of_game(conn: Connection, caller: Caller, game_id: UUID, by: Way, dimension:
     game = visible_game(conn, caller, game_id)
     attached = games.attachments(conn, [game.id])
     found = scores.standings(conn, games.is_game(game.id))
-    lines = by_composite(attached, found) if by == "composite" else by_korgym(attached, found)
+    if by == "korgym":
+        lines = by_korgym(attached, found)
+    else:
+        lines = by_composite(attached, found, comparisons_of(conn, attached) if by == "normalized" else {})
     return _board(conn, by, dimension, attached, lines)
 
 
@@ -48,6 +53,14 @@ def across_games(conn: Connection, caller: Caller, dimension: str | None) -> Lea
     attached = games.attachments(conn, seen_by=seen_by)
     found = scores.standings(conn, true() if seen_by is None else games.visible(seen_by), joined_only=True)
     return _board(conn, "korgym", dimension, attached, by_korgym(attached, found))
+
+
+def comparisons_of(conn: Connection, attached: Sequence[Attachment]) -> dict[UUID, Comparison]:
+    """How each attached rubric compares players, by attachment."""
+    said = games.definitions(conn, sorted({each.version_id for each in attached}))
+    return {
+        each.id: comparison_of(overridden(said[each.version_id].definition, each.config_overrides)) for each in attached
+    }
 
 
 def _board(

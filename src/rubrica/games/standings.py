@@ -20,9 +20,10 @@ from rubrica.store.seasons import Season
 from rubrica.store.standings import BOARD_FORM, Board, Standing, TimeRange
 
 from .leaderboard import PlayerTotals, Way, by_composite
+from .leaderboard_access import comparisons_of
 
-KEPT: tuple[Way, ...] = ("composite",)
-"""Ways in which a player's figure does not depend on the others'."""
+KEPT: tuple[Way, ...] = ("composite", "normalized")
+"""Ways in which a player's figure may be their own; where it depends on others', no rows are kept."""
 
 
 def keep_standings(
@@ -89,10 +90,14 @@ def _keep(
     player_ids: Collection[UUID] | None = None,
 ) -> None:
     names = players.names_of(conn, {mean.player_id for mean in means})
+    comparisons = comparisons_of(conn, attached)
     for way in KEPT:
-        lines = by_composite(attached, means)
-        rows = _rows(Board(board_id, way), game_id, lines, names)
-        store.replace_standings(conn, Board(board_id, way), list(rows), player_ids)
+        board = Board(board_id, way)
+        if way == "normalized" and any(each.is_relative for each in comparisons.values()):
+            store.replace_standings(conn, board, [])
+        else:
+            lines = by_composite(attached, means, comparisons if way == "normalized" else {})
+            store.replace_standings(conn, board, list(_rows(board, game_id, lines, names)), player_ids)
 
 
 def _rows(board: Board, game_id: UUID, lines: Iterable[PlayerTotals], names: dict[UUID, str]) -> Iterable[Standing]:

@@ -155,14 +155,14 @@ class Judging(BaseModel):
 
 
 class Normalisation(BaseModel):
-    """How scores of several players or judges are made comparable."""
+    """How a game's leaderboard compares the mean scores of its players."""
 
     model_config = FROZEN
 
     method: Literal["none", "percentage_of_max", "min_max", "log", "z_score"] = Field(
         "none",
         title="Scores are compared",
-        description="how the scores of one game are laid out between 0 and 1",
+        description="how a game's leaderboard compares the mean scores of its players",
         json_schema_extra=choice_words(
             "As they are",
             "As a share of the most",

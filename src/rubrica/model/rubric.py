@@ -60,7 +60,7 @@ class Rubric(BaseModel):
     judging: Judging = Field(Judging(), description="how judges are asked")
     notes: Notes | None = Field(None, description="what judges are told besides, by a value of the context")
     normalization: Normalisation = Field(
-        Normalisation(), description="how scores of several players are to be compared"
+        Normalisation(), description="how a game's leaderboard compares the scores of its players"
     )
     calibration: Calibration | None = Field(None, description="corrections of judges, from `rubrica calibrate`")
     settings: dict[Name, Number | bool] = Field(

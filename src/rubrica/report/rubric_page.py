@@ -241,13 +241,15 @@ def _judging(rubric: Rubric) -> Iterator[Block]:
         yield Paragraph((_judging_sentence(rubric.judging),))
     if rubric.normalization.method != "none":
         words = {
-            "percentage_of_max": "as a share of the most points possible",
-            "min_max": "from the lowest to the highest of those compared",
-            "log": "after taking logarithms",
+            "percentage_of_max": "each as a share of the most points possible",
+            "min_max": "from the lowest of them (0) to the highest (1)",
+            "log": "from the lowest of them (0) to the highest (1), on logarithms where one exceeds 1",
             "z_score": "by their distance from the mean, in standard deviations",
         }
-        log = ", after taking logarithms of large scores" if rubric.normalization.apply_log else ""
-        yield Paragraph((f"Scores of several players are made comparable {words[rubric.normalization.method]}{log}.",))
+        log = rubric.normalization.apply_log and rubric.normalization.method != "log"
+        first = ", after taking logarithms where one exceeds 1" if log else ""
+        told = words[rubric.normalization.method]
+        yield Paragraph((f"On a game's leaderboard the players' mean scores are compared {told}{first}.",))
 
 
 def _judging_sentence(judging: Judging) -> str:

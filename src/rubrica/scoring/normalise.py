@@ -69,7 +69,7 @@ def z_scores(scores: Mapping[Key, float]) -> dict[Key, float]:
 def over_set(
     scores: Mapping[Key, float], method: Method, *, maximum: float | None = None, apply_log: bool = False
 ) -> dict[Key, float]:
-    """Normalise the scores of one game over its players.
+    """Normalise the scores of one game over its players. Where logarithms are taken, the maximum's is, too.
 
     >>> over_set({"ann": 5, "bo": 10}, "percentage_of_max", maximum=10)
     {'ann': 0.5, 'bo': 1.0}
@@ -82,7 +82,9 @@ def over_set(
         case "none":
             return prepared
         case "percentage_of_max":
-            top = maximum if maximum is not None else max(prepared.values(), default=1.0)
+            top = maximum if maximum is not None else max(scores.values(), default=1.0)
+            if apply_log and max(scores.values(), default=0.0) > 1:
+                top = math.log1p(max(top, 0.0))
             return {key: share_of_max(score, top) if top > 0 else 0.0 for key, score in prepared.items()}
         case "min_max":
             return min_max(prepared)

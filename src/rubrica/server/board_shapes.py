@@ -23,7 +23,9 @@ class BoardParameters(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     by: Way = Field(
-        "composite", description="composite: shares of full marks by weight. korgym: against the other players."
+        "normalized",
+        description="normalized: compared as each rubric's normalization says, by weight. composite: shares of full "
+        "marks by weight. korgym: against the other players, whatever the rubrics say.",
     )
     dimension: str | None = Field(
         None, max_length=LONGEST_DIMENSION, description="Rank by this dimension; left out: overall."

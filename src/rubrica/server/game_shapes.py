@@ -242,6 +242,21 @@ class RoundPage(BaseModel):
     next: Next
 
 
+class MeanShown(BaseModel):
+    """A player's mean under one attached rubric."""
+
+    attachment_id: UUID
+    evaluation: str = Field(description="Its slug.")
+    dimension: str
+    weight: float
+    method: str = Field(description="How players are compared, as the rubric's normalization says.")
+    raw: float | None = Field(description="Points, over the rounds that have a score.")
+    normalized: float | None = Field(description="As the method lays it out.")
+    share: float | None = Field(description="0 to 1: what is weighed.")
+    rounds: int
+    open: int = Field(description="Rounds whose score is open.")
+
+
 class LeaderboardEntry(BaseModel):
     """How one player stands. Equal scores share a rank: 1, 1, 3."""
 
@@ -255,7 +270,9 @@ class LeaderboardEntry(BaseModel):
     rounds: int
     games: int
     missing: list[MissingShown]
-    bounds: Bounds | None = Field(description="A composite lies between these.")
+    bounds: Bounds | None = Field(description="A composite lies between these, whatever becomes of open scores.")
+    scores: list[MeanShown] = Field(description="By attached rubric, the raw figure beside the normalised one.")
+    open: int = Field(description="Scores that are open; where there are any, what is told is provisional.")
     team: str | None = Field(description="Its name, where it is in one.")
 
 

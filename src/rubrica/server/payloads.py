@@ -10,6 +10,7 @@ import msgspec
 from rubrica.games.attachments import GameAttachments
 from rubrica.games.composite import Composite
 from rubrica.games.judging import RoundReply
+from rubrica.games.leaderboard import LeaderboardRow
 from rubrica.games.leaderboard_access import Leaderboard
 from rubrica.games.rounds import RoundLine, RoundView
 from rubrica.store.games import Game
@@ -54,8 +55,11 @@ def round_payload(round_: RoundLine | RoundReply) -> dict[str, Any]:
 def leaderboard_payload(board: Leaderboard) -> dict[str, Any]:
     """A leaderboard."""
     lists = {"items": board.items, "own": board.own}
-    rows = {name: [payload(row, missing=payloads(row.missing)) for row in found] for name, found in lists.items()}
-    return payload(board, **rows)
+    return payload(board, **{name: [_row(row) for row in found] for name, found in lists.items()})
+
+
+def _row(row: LeaderboardRow) -> dict[str, Any]:
+    return payload(row, missing=payloads(row.missing), scores=payloads(row.scores))
 
 
 def _composite(composite: Composite) -> dict[str, Any]:

@@ -26,6 +26,9 @@ class Game(msgspec.Struct, frozen=True):
     is_public: bool
     created_by: UUID | None
     created_at: datetime
+    fair_play: dict[str, Any] | None = None  # what players may report and see; None: made before there was a choice
+    vouched_by: UUID | None = None  # an admin: it counts across games whoever plays in it
+    vouched_at: datetime | None = None
     status: GameStatus = "open"
     deadline: datetime | None = None  # no rounds are taken from then on
     most_rounds: int | None = None  # of one player; None, of both: no limit
@@ -67,15 +70,9 @@ class VersionDefinition(msgspec.Struct, frozen=True):
     hash: str
 
 
-def add_game(conn: Connection, name: str, config: Mapping[str, Any], is_public: bool, by: UUID, now: datetime) -> Game:
+def add_game(conn: Connection, game: Game) -> None:
     """Keep a new game."""
-    return keep_game(conn, Game(new_id(now), name, dict(config), is_public, by, now))
-
-
-def keep_game(conn: Connection, game: Game) -> Game:
-    """Keep a new game as it is."""
     conn.execute(insert(games).values(msgspec.structs.asdict(game)))
-    return game
 
 
 def game_by_id(conn: Connection, game_id: UUID) -> Game | None:

@@ -26,6 +26,9 @@ class PlayedRound(msgspec.Struct, frozen=True):
     round_number: int
     content: dict[str, Any]  # prompt, response, metadata, custom_metrics, and what was found in it
     created_at: datetime
+    voided_at: datetime | None = None  # it is kept and shown, and counts no more
+    voided_by: UUID | None = None
+    void_reason: str | None = None
 
 
 class PlayerProgress(msgspec.Struct, frozen=True):
@@ -53,6 +56,9 @@ _COLUMNS = (
     rounds.c.round_number,
     rounds.c.content,
     rounds.c.created_at,
+    rounds.c.voided_at,
+    rounds.c.voided_by,
+    rounds.c.void_reason,
 )
 
 
@@ -86,10 +92,10 @@ def numbers_taken(conn: Connection, game_id: UUID, player_id: UUID, numbers: Col
 
 
 def rounds_before(conn: Connection, game_id: UUID, player_id: UUID, number: int, limit: int) -> list[PlayedRound]:
-    """A player's last rounds below a number, oldest first."""
+    """A player's last rounds below a number that count, oldest first."""
     query = (
         select(*_COLUMNS)
-        .where(_of(game_id, player_id), rounds.c.round_number < number)
+        .where(_of(game_id, player_id), rounds.c.round_number < number, rounds.c.voided_at.is_(None))
         .order_by(rounds.c.round_number.desc())
         .limit(limit)
     )
@@ -126,6 +132,7 @@ def rounds_to_score(
         .scalar_subquery()
     )
     query = select(*_COLUMNS).where(rounds.c.game_session_id == game_id, scored < len(attachment_ids))
+    query = query.where(rounds.c.voided_at.is_(None))
     if whose.player_id is not None:
         query = query.where(rounds.c.player_id == whose.player_id)
     if whose.user_id is not None:

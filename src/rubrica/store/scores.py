@@ -50,6 +50,11 @@ class NewScore(msgspec.Struct, frozen=True):
     record: object
     created_by: UUID | None
     created_at: datetime
+    low: float | None = None  # of an open score, the normalised score lies between these
+    high: float | None = None
+    tries: int = 0
+    retry_at: datetime | None = None  # when an open score is judged again; None: it is not
+    voided_at: datetime | None = None
 
 
 class ScoreLine(msgspec.Struct, frozen=True):
@@ -103,6 +108,25 @@ class PlayerMean(msgspec.Struct, frozen=True):
     normalized_mean: float | None
     rounds: int
     scored: int  # of these, how many have a score
+    ends: tuple[float, float] | None = None  # the normalised mean over all rounds lies between these
+
+    @property
+    def open(self) -> int:
+        """Rounds whose score is open."""
+        return self.rounds - self.scored
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """Between what the normalised mean over all rounds lies, whatever becomes of the open scores.
+
+        >>> mean = PlayerMean(UUID(int=1), UUID(int=2), UUID(int=3), 40.0, 0.5, rounds=4, scored=3)
+        >>> mean.open, mean.bounds
+        (1, (0.375, 0.625))
+        """
+        if self.ends is not None:
+            return self.ends
+        known = (self.normalized_mean or 0.0) * self.scored
+        return known / self.rounds, (known + self.open) / self.rounds
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,13 +240,15 @@ def standings(conn: Connection, chosen: ColumnElement[bool], *, joined_only: boo
             func.avg(_scores.normalized_score),
             func.count(),
             func.count(_scores.normalized_score),
+            func.avg(func.coalesce(_scores.normalized_score, _scores.low, 0.0)),
+            func.avg(func.coalesce(_scores.normalized_score, _scores.high, 1.0)),
         )
         .join(game_rubrics, game_rubrics.c.id == _scores.attachment_id)
         .join(games, games.c.id == game_rubrics.c.game_session_id)
-        .where(and_(game_rubrics.c.detached_at.is_(None), chosen))
+        .where(and_(game_rubrics.c.detached_at.is_(None), _scores.voided_at.is_(None), chosen))
         .group_by(game_rubrics.c.game_session_id, _scores.attachment_id, _scores.player_id)
     )
-    return [PlayerMean(*row) for row in conn.execute(query)]
+    return [PlayerMean(*row[:7], (row[7], row[8])) for row in conn.execute(query)]
 
 
 def _explained(conn: Connection, found: Sequence[GameScore]) -> list[GameScore]:

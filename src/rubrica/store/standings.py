@@ -97,15 +97,17 @@ def scored_means(
         func.avg(_scores.normalized_score),
         func.count(),
         func.count(_scores.normalized_score),
+        func.avg(func.coalesce(_scores.normalized_score, _scores.low, 0.0)),
+        func.avg(func.coalesce(_scores.normalized_score, _scores.high, 1.0)),
     ).join(game_rubrics, game_rubrics.c.id == _scores.attachment_id)
-    query = query.where(_scores.attachment_id.in_(list(attachment_ids)))
+    query = query.where(_scores.attachment_id.in_(list(attachment_ids)), _scores.voided_at.is_(None))
     if player_ids is not None:
         query = query.where(_scores.player_id.in_(list(player_ids)))
     if played is not None and played.bounded:
         query = query.join(rounds, _round_of_score())
         query = query.where(*_within(played))
     query = query.group_by(game_rubrics.c.game_session_id, _scores.attachment_id, _scores.player_id)
-    return [PlayerMean(*row) for row in conn.execute(query)]
+    return [PlayerMean(*row[:7], (row[7], row[8])) for row in conn.execute(query)]
 
 
 def replace_means(
@@ -132,8 +134,10 @@ def kept_means(conn: Connection, attachment_ids: Sequence[UUID]) -> list[PlayerM
         table.normalized_mean,
         table.rounds,
         table.scored,
+        table.low,
+        table.high,
     ).where(table.attachment_id.in_(list(attachment_ids)))
-    return [PlayerMean(*row) for row in conn.execute(query)]
+    return [PlayerMean(*row[:7], (row[7], row[8])) for row in conn.execute(query)]
 
 
 def replace_standings(
@@ -180,6 +184,11 @@ def rows_of_user(conn: Connection, board: Board, user_id: UUID, limit: int) -> l
     return [_standing(dict(row)) for row in conn.execute(query).mappings()]
 
 
+def is_kept(conn: Connection, board: Board) -> bool:
+    """Whether a board has rows."""
+    return conn.execute(select(1).select_from(standings).where(board.rows).limit(1)).first() is not None
+
+
 def better(conn: Connection, board: Board, key: float) -> int:
     """How many players of a board stand above a rank key."""
     query = select(func.count()).where(board.rows, _rows.rank_key < key)
@@ -214,10 +223,9 @@ def players_of_game(conn: Connection, game_id: UUID) -> int:
 
 
 def _mean_row(mean: PlayerMean) -> dict[str, Any]:
-    row = msgspec.structs.asdict(mean)
-    known = (mean.normalized_mean or 0.0) * mean.scored
-    low, high = known / mean.rounds, (known + mean.rounds - mean.scored) / mean.rounds
-    return row | {"game_session_id": row.pop("game_id"), "low": low, "high": high}
+    row = {key: value for key, value in msgspec.structs.asdict(mean).items() if key not in ("ends", "game_id")}
+    low, high = mean.bounds
+    return row | {"game_session_id": mean.game_id, "low": low, "high": high}
 
 
 def _standing(row: dict[str, Any]) -> tuple[Standing, float]:

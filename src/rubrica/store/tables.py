@@ -169,6 +169,9 @@ games = Table(
     Column("is_public", Boolean, nullable=False),
     Column("created_by", ForeignKey("users.id"), index=True),
     Column("created_at", UtcDateTime, nullable=False),
+    Column("fair_play", Document),  # what players may report and see; None: it was made before there was a choice
+    Column("vouched_by", Uuid),  # an admin: it counts across games whoever plays in it
+    Column("vouched_at", UtcDateTime),
     Column("status", String(10), nullable=False, server_default="open"),  # draft, open or closed
     Column("deadline", UtcDateTime),  # no rounds from then on
     Column("most_rounds", Integer),  # of one player; None, of both: no limit
@@ -222,7 +225,21 @@ rounds = Table(
     Column("round_number", Integer, nullable=False),
     Column("content", Document, nullable=False),  # prompt, response, metadata, custom_metrics, what was found in it
     Column("created_at", UtcDateTime, nullable=False),
+    Column("voided_at", UtcDateTime),  # it is kept and shown, and counts no more
+    Column("voided_by", Uuid),
+    Column("void_reason", String(500)),
     UniqueConstraint("game_session_id", "player_id", "round_number"),
+)
+
+round_starts = Table(
+    "round_starts",  # when a round was begun, by the server's clock
+    metadata,
+    Column("id", Uuid, primary_key=True),  # the token that the round is submitted with
+    Column("game_session_id", ForeignKey("games.id"), nullable=False),
+    Column("player_id", ForeignKey("players.id"), nullable=False),
+    Column("round_number", Integer, nullable=False),
+    Column("started_at", UtcDateTime, nullable=False),
+    UniqueConstraint("game_session_id", "player_id", "round_number"),  # beginning anew does not turn back the clock
 )
 
 evaluation_scores = Table(
@@ -244,8 +261,15 @@ evaluation_scores = Table(
     Column("record", Document, nullable=False),  # the Evaluation without its context
     Column("created_by", ForeignKey("users.id")),
     Column("created_at", UtcDateTime, nullable=False),
+    Column("low", Double),  # of an open score, the normalised score lies between these
+    Column("high", Double),
+    Column("tries", Integer, nullable=False, server_default="0"),  # at having an open score judged again
+    Column("retry_at", UtcDateTime),  # when it is judged again; None: it is not
+    Column("voided_at", UtcDateTime),  # with its round
     UniqueConstraint("attachment_id", "player_id", "round_number"),
 )
+_waiting = evaluation_scores.c.retry_at.is_not(None)
+Index("ix_evaluation_scores_retry", evaluation_scores.c.retry_at, sqlite_where=_waiting, postgresql_where=_waiting)
 for _name, _whose in (("game", evaluation_scores.c.game_session_id), ("player", evaluation_scores.c.player_id)):
     _in_game = _whose.is_not(None)  # what is executed outside any game, which is most, costs these indexes nothing
     Index(

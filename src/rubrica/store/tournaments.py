@@ -74,6 +74,7 @@ def round_shares(
             rounds.c.game_session_id == game_id,
             rounds.c.player_id.in_(list(player_ids)),
             rounds.c.created_at >= since,
+            rounds.c.voided_at.is_(None),
         )
         .order_by(rounds.c.player_id, rounds.c.created_at, rounds.c.round_number)
     )

@@ -12,14 +12,34 @@ from rubrica.games.leaderboard import LeaderboardRow, Way
 from rubrica.games.leaderboard_access import Leaderboard
 from rubrica.report.charts import share_bar
 from rubrica.report.figures import figure, headline, percent
+from rubrica.scoring.normalise import Method
 from rubrica.studio.cursor_pager import CursorPager
 from rubrica.studio.parts import drawing, empty, show_error
 from rubrica.studio.rubrics.prose import table
 
 PAGE = 50
 OVERALL = ""
-WAYS: dict[Way, str] = {"composite": "Share of full marks", "korgym": "Against each other"}
+WAYS: dict[Way, str] = {
+    "normalized": "As the rubrics compare",
+    "composite": "Share of full marks",
+    "korgym": "Against each other",
+}
+METHODS: dict[Method, str] = {
+    "none": "",
+    "percentage_of_max": "of the most",
+    "min_max": "lowest to highest",
+    "log": "lowest to highest, logarithms",
+    "z_score": "standard deviations from the mean",
+}
 HOW: dict[Way, tuple[str, ...]] = {
+    "normalized": (
+        "A player's points under a rubric are the mean over their rounds. They are compared with the other players' "
+        "as the rubric's own normalisation says; a rubric that says nothing counts by its share of full marks. "
+        "Rubrics count by their weight.",
+        "A distance from the mean counts as the part of a normal distribution below it, so that everything that is "
+        "weighed lies between 0 and 100 %. A lone player has nobody to be compared with, and counts by the share of "
+        "full marks.",
+    ),
     "composite": (
         "Every score is a share of full marks. A player's figure is the mean over their rounds, and rubrics count "
         "by their weight. Where something that counts has no score, there is none overall: what is missing is not "
@@ -118,10 +138,22 @@ def board_table(
             name = Markup('<a href="{}">{}</a>').format(link_of(entry), entry.player)
         counts = [f"{entry.games:,}"] if games else []
         row: list[Markup | str] = [_rank(entry), name, _overall(entry)]
-        row += [percent(entry.by_dimension.get(dimension)) for dimension in dimensions]
+        row += [_dimension(entry, dimension) for dimension in dimensions]
         rows.append([*row, f"{entry.rounds:,}", *counts, _missing(entry)])
     head = ["Rank", "Player", "Overall", *map(headline, dimensions), "Rounds", *(["Games"] if games else []), ""]
     return table(head, rows, range(3, len(head) - 1))
+
+
+def _dimension(entry: LeaderboardRow, dimension: str) -> Markup:
+    """A dimension's figure, and beside it the points and how they were compared, where one rubric makes it up."""
+    own = [score for score in entry.scores if score.dimension == dimension and score.raw is not None]
+    told = Markup("{}").format(percent(entry.by_dimension.get(dimension)))
+    if len(own) != 1 or own[0].raw is None or own[0].normalized is None or own[0].method == "none":
+        return told
+    (score,) = own
+    compared = f"{figure(round(score.normalized, 2))} {METHODS[score.method]}" if score.method == "z_score" else ""
+    points = f"{figure(round(score.raw, 2))} points"
+    return Markup('{} <span class="quiet nowrap">{}</span>').format(told, ", ".join(filter(None, (points, compared))))
 
 
 def _rank(entry: LeaderboardRow) -> Markup:
@@ -133,13 +165,23 @@ def _rank(entry: LeaderboardRow) -> Markup:
 
 def _overall(entry: LeaderboardRow) -> Markup:
     if entry.overall is not None:
-        return Markup('<span class="nowrap"><b>{}</b></span>{}').format(
-            percent(entry.overall), share_bar(entry.overall)
+        return Markup('<span class="nowrap"><b>{}</b></span>{}{}').format(
+            percent(entry.overall), share_bar(entry.overall), _provisional(entry)
         )
     if entry.bounds is None:
         return Markup("—")
     low, high = entry.bounds
     return Markup('<span class="nowrap quiet">{} to {}</span>').format(figure(round(100 * low, 1)), percent(high))
+
+
+def _provisional(entry: LeaderboardRow) -> Markup:
+    """That a figure may still move, and between what."""
+    if not entry.open:
+        return Markup("")
+    between = ""
+    if entry.bounds is not None:
+        between = f", {figure(round(100 * entry.bounds[0], 1))} to {percent(entry.bounds[1])}"
+    return Markup(' <span class="quiet">provisional: {} open{}</span>').format(entry.open, between)
 
 
 def _missing(entry: LeaderboardRow) -> Markup:

@@ -93,7 +93,7 @@ class _Page:
                 ui.tab(name, title)
         with ui.tab_panels(tabs, value=chosen, animated=False).classes("panels"):
             with ui.tab_panel("board"), card():
-                self.board = Standings(self._ask, ["composite", "korgym"], self._rounds_of)
+                self.board = Standings(self._ask, ["normalized", "composite", "korgym"], self._rounds_of)
                 await self.board.draw()
             with ui.tab_panel("rounds"), card("Rounds", "player by player"):
                 self.rounds = Rounds(self.visitor, self.view, player)

@@ -4,7 +4,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "0012"
-down_revision = "0008"
+down_revision = "0011"
 
 MOMENT = sa.DateTime(timezone=True)
 SORTED_NAME = sa.String(255).with_variant(sa.String(255, collation="C"), "postgresql")
