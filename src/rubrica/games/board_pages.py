@@ -32,6 +32,8 @@ from .teams import season_called, team_called
 EVER = TimeRange()
 MOST_OWN = 20
 """Players of one's own that are told beside a page."""
+MOST_LOOKED_UP = 500
+"""Players of one's own among whom these are looked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +104,7 @@ def _kept_page(conn: Connection, caller: Caller, asked: _Asked) -> Leaderboard |
     if not standings.is_kept(conn, board):
         return None
     found = standings.page_of(conn, board, asked.narrowed, query.offset, query.limit)
-    own = standings.rows_of_user(conn, board, caller.user_id, MOST_OWN)
+    own = standings.rows_of(conn, board, players.behind(conn, caller.user_id, MOST_LOOKED_UP), MOST_OWN)
     total = standings.counted(conn, board, asked.narrowed)
     return Leaderboard(
         query.by,
@@ -144,7 +146,7 @@ def _worked_out_page(conn: Connection, caller: Caller, asked: _Asked) -> Leaderb
         lines = by_composite(asked.attached, means, comparisons)
     names = players.names_of(conn, {line.player_id for line in lines})
     rows = ranked(lines, names, query.dimension)
-    theirs = set(players.behind(conn, caller.user_id))
+    theirs = set(players.behind(conn, caller.user_id, MOST_LOOKED_UP))
     shown = [row for row in rows if _fits(row, asked)]
     return Leaderboard(
         query.by,

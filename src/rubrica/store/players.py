@@ -9,7 +9,7 @@ from typing import Any
 from uuid import UUID
 
 import msgspec
-from sqlalchemy import ColumnElement, Connection, and_, delete, exists, insert, or_, select
+from sqlalchemy import ColumnElement, Connection, delete, exists, insert, or_, select
 from sqlalchemy.exc import IntegrityError
 
 from rubrica.errors import ConflictError
@@ -100,10 +100,12 @@ def has_joined(conn: Connection, game_id: UUID, player_id: UUID) -> bool:
     return conn.execute(query).first() is not None
 
 
-def behind(conn: Connection, user_id: UUID) -> list[UUID]:
-    """The players a person stands behind: those they are, and those they made that nobody is."""
-    made = and_(players.c.user_id.is_(None), players.c.created_by == user_id)
-    return list(conn.execute(select(players.c.id).where(or_(players.c.user_id == user_id, made))).scalars())
+def behind(conn: Connection, user_id: UUID, limit: int) -> list[UUID]:
+    """The players a person stands behind: those they are, then the newest of those they made that nobody is."""
+    theirs = select(players.c.id).where(players.c.user_id == user_id).limit(limit)
+    made = select(players.c.id).where(players.c.user_id.is_(None), players.c.created_by == user_id)
+    found = list(conn.execute(theirs).scalars())
+    return [*found, *conn.execute(made.order_by(players.c.id.desc()).limit(limit - len(found))).scalars()]
 
 
 def takes_part(conn: Connection, game_id: UUID, player_id: UUID) -> bool:

@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 import msgspec
-from sqlalchemy import ColumnElement, Connection, and_, delete, func, insert, or_, select, update
+from sqlalchemy import ColumnElement, Connection, and_, delete, func, insert, select, update
 
 from .game_tables import game_team_players, player_means, standings
 from .scores import PlayerMean
-from .tables import evaluation_scores, game_players, game_rubrics, games, players, rounds
+from .tables import evaluation_scores, game_players, game_rubrics, games, rounds
 
 BOARD_FORM = 1
 """How standings are kept now. A game that has another form is read from its scores until it is written anew."""
@@ -176,10 +176,9 @@ def page_of(
     return [_standing(dict(row)) for row in conn.execute(query).mappings()]
 
 
-def rows_of_user(conn: Connection, board: Board, user_id: UUID, limit: int) -> list[tuple[Standing, float]]:
-    """The rows of the players a person stands behind: those they are, and those they made that nobody is."""
-    theirs = or_(players.c.user_id == user_id, and_(players.c.user_id.is_(None), players.c.created_by == user_id))
-    query = select(standings).join(players, players.c.id == _rows.player_id).where(board.rows, theirs)
+def rows_of(conn: Connection, board: Board, player_ids: Collection[UUID], limit: int) -> list[tuple[Standing, float]]:
+    """The rows of some players, in order."""
+    query = select(standings).where(board.rows, _rows.player_id.in_(list(player_ids)))
     query = query.order_by(_rows.rank_key, _rows.name, _rows.player_id).limit(limit)
     return [_standing(dict(row)) for row in conn.execute(query).mappings()]
 
