@@ -19,6 +19,7 @@ from rubrica.store.standings import BOARD_FORM
 from rubrica.workspace.access import Caller, require
 from rubrica.workspace.plain_data import plain_text, read_plain
 
+from .fair_play import good_rules, rules_of
 from .life import good_life
 
 LONGEST_NAME = 255
@@ -45,19 +46,22 @@ def make_game(conn: Connection, caller: Caller, wanted: Mapping[str, Any], now: 
     is to be a draft."""
     require(caller, "author", "making a game")
     checked = good_name(wanted["name"]), good_info(wanted.get("config", {}), "config")
-    game = Game(new_id(now), *checked, bool(wanted.get("is_public")), caller.user_id, now, board_form=BOARD_FORM)
+    rules = good_rules(wanted.get("fair_play") or {})
+    game = Game(new_id(now), *checked, bool(wanted.get("is_public")), caller.user_id, now, fair_play=rules)
     unopened = msgspec.structs.replace(game, status="draft")
     life = good_life(unopened, {"status": "open", **wanted}, now)
-    game = msgspec.structs.replace(game, **life)
+    game = msgspec.structs.replace(game, **life, board_form=BOARD_FORM)
     store.add_game(conn, game)
     return GameView(game, [])
 
 
 def change_game(conn: Connection, caller: Caller, game_id: UUID, changes: Mapping[str, Any], now: datetime) -> GameView:
-    """Set some of name, config, is_public, status, deadline, most_rounds and most_players. Rounds that were scored
-    before stay as they are."""
+    """Set some of name, config, is_public, fair_play, status, deadline, most_rounds and most_players. Rounds that were
+    scored before stay as they are."""
     game = hosted_game(conn, caller, game_id, "changing")
     checked = {**changes, **good_life(game, changes, now)}
+    if "fair_play" in checked:
+        checked["fair_play"] = good_rules(checked["fair_play"], rules_of(game))
     if "name" in checked:
         checked["name"] = good_name(checked["name"])
     if "config" in checked:
@@ -69,6 +73,15 @@ def change_game(conn: Connection, caller: Caller, game_id: UUID, changes: Mappin
 def view_game(conn: Connection, caller: Caller, game_id: UUID) -> GameView:
     """A game, if it is there for the caller."""
     return GameView(visible_game(conn, caller, game_id), store.attachments(conn, [game_id]))
+
+
+def vouch(conn: Connection, caller: Caller, game_id: UUID, vouched: bool, now: datetime) -> GameView:
+    """Have a game count across games whoever plays in it, or no longer: admins."""
+    require(caller, "admin", "vouching for a game")
+    visible_game(conn, caller, game_id)
+    by = {"vouched_by": caller.user_id, "vouched_at": now} if vouched else {"vouched_by": None, "vouched_at": None}
+    store.change_game(conn, game_id, by)
+    return view_game(conn, caller, game_id)
 
 
 def list_games(conn: Connection, caller: Caller, mine: bool, before: UUID | None, limit: int) -> list[Game]:

@@ -20,12 +20,14 @@ from . import problems
 from .envelope import Envelope
 from .idempotency import Idempotency
 from .limits import BodyLimit
+from .open_scores import judge_open_scores
 from .openapi import DESCRIPTION, TAGS, describe
 from .routes import (
     council,
     education,
     evaluations,
     execute,
+    fair_play,
     game_life,
     games,
     health,
@@ -56,6 +58,7 @@ ROUTERS = (
     versions.router,
     marketplace.router,
     games.router,
+    fair_play.router,
     joining.router,
     game_life.router,
     leaderboards.router,
@@ -102,11 +105,15 @@ def create_app(service: Service) -> FastAPI:
 @asynccontextmanager
 async def _lifespan(service: Service, door: Authenticator) -> AsyncIterator[None]:
     await prepare(service)
-    cleaning = asyncio.get_running_loop().create_task(_clean(service))
+    loop = asyncio.get_running_loop()
+    tasks = [loop.create_task(_clean(service))]
+    if service.jury is not None:
+        tasks.append(loop.create_task(judge_open_scores(service)))
     try:
         yield
     finally:
-        cleaning.cancel()
+        for task in tasks:
+            task.cancel()
         await door.settle()
         await service.close()
 

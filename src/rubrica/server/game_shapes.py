@@ -18,6 +18,11 @@ from .score_shapes import Bounds, DimensionShown, RuleShown
 Limit = Annotated[int | None, Field(ge=1, le=MOST_OF_ANYTHING)]
 Name = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME)]
 Next = Annotated[str | None, Field(description="The cursor of the following page; null after the last one.")]
+FAIR_PLAY = (
+    "`reveal`: when others read a round (never, after_submit, after_close, always). `reports`: metrics that players "
+    "may report; null: any. `clock`: whose time counts (server, reported). `missing`: what a metric costs that a "
+    "rubric reads and nobody reported (worst, refuse, rubric)."
+)
 NOTHING: dict[str, Any] = {}
 
 
@@ -35,6 +40,7 @@ class NewGame(BaseModel):
     deadline: datetime | None = Field(None, description="No rounds from then on, by the server's clock.")
     most_rounds: Limit = Field(None, description="Of one player.")
     most_players: Limit = None
+    fair_play: dict[str, Any] | None = Field(None, description=FAIR_PLAY)
 
 
 class GameChange(BaseModel):
@@ -49,6 +55,7 @@ class GameChange(BaseModel):
     deadline: datetime | None = Field(None, description="No rounds from then on, by the server's clock.")
     most_rounds: Limit = Field(None, description="Of one player.")
     most_players: Limit = None
+    fair_play: dict[str, Any] | None = Field(None, description=FAIR_PLAY)
 
 
 class AttachmentShown(BaseModel):
@@ -77,6 +84,9 @@ class GameRow(BaseModel):
     is_public: bool
     created_by: UUID | None
     created_at: datetime
+    fair_play: dict[str, Any] | None = Field(description=f"{FAIR_PLAY} null: made before there was a choice.")
+    vouched_by: UUID | None = Field(description="An admin: the game counts across games whoever plays in it.")
+    vouched_at: datetime | None
     status: GameStatus
     deadline: datetime | None = Field(description="No rounds from then on, by the server's clock.")
     most_rounds: int | None = Field(description="Of one player; null: no limit.")
@@ -218,6 +228,14 @@ class RoundsJudged(BaseModel):
     complete: bool = Field(description="false: more kept rounds lack a score; ask again.")
 
 
+class VoidShown(BaseModel):
+    """That a round counts no more."""
+
+    at: datetime
+    by: UUID | None
+    reason: str
+
+
 class RoundRow(BaseModel):
     """A kept round."""
 
@@ -227,6 +245,8 @@ class RoundRow(BaseModel):
     content: dict[str, Any] = Field(description="What was sent, with `entities_mentioned` and `patterns_detected`.")
     composite: CompositeShown
     created_at: datetime
+    voided: VoidShown | None = Field(description="It counts no more, and why.")
+    hidden: bool = Field(description="What was written is not for you to see yet.")
 
 
 class RoundShown(RoundRow):
@@ -276,6 +296,14 @@ class LeaderboardEntry(BaseModel):
     team: str | None = Field(description="Its name, where it is in one.")
 
 
+class UncountedShown(BaseModel):
+    """A game that does not count across games."""
+
+    game_id: UUID
+    name: str
+    reason: str
+
+
 class LeaderboardShown(BaseModel):
     """Who stands where."""
 
@@ -286,6 +314,7 @@ class LeaderboardShown(BaseModel):
     total: int = Field(description="Players, of whom the items are a page.")
     offset: int = Field(description="Players before the page.")
     own: list[LeaderboardEntry] = Field(description="Your players, wherever they stand.")
+    uncounted: list[UncountedShown] = Field(description="Across games: those that do not count, and why.")
 
 
 class NewPlayer(BaseModel):

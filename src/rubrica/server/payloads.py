@@ -54,8 +54,8 @@ def round_payload(round_: RoundLine | RoundReply) -> dict[str, Any]:
 
 def leaderboard_payload(board: Leaderboard) -> dict[str, Any]:
     """A leaderboard."""
-    lists = {"items": board.items, "own": board.own}
-    return payload(board, **{name: [_row(row) for row in found] for name, found in lists.items()})
+    rows = {"items": [_row(row) for row in board.items], "own": [_row(row) for row in board.own]}
+    return payload(board, **rows, uncounted=payloads(board.uncounted))
 
 
 def _row(row: LeaderboardRow) -> dict[str, Any]:
