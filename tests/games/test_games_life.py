@@ -213,7 +213,7 @@ def test_kept_rows_are_what_the_scores_say(table: Table, ann: Caller, game: UUID
     for words, who in enumerate(("moth", "fly", "bee"), 1):
         table.play(ann, game, {"player": who, "rounds": [{"response": "word " * words}, {"response": "a b c d"}]})
     for by in ("composite", "normalized"):
-        assert board(table, ann, game, by=by).items == table.database.read(of_game, ann, game, by, None).items  # type: ignore[arg-type]
+        assert board(table, ann, game, by=by).items == table.database.read(of_game, ann, game, by, None).items
     table.attach(ann, game, AttachmentRequest("sentences", 1), weights="renormalise")
     table.play(ann, game, {})  # what was kept is judged by what is attached now
     for by in ("composite", "normalized"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import combinations
 
 import pytest
@@ -38,11 +39,12 @@ def test_the_strongest_rest_where_a_bracket_has_places_left() -> None:
 
 
 def test_a_match_takes_the_next_rounds_of_both() -> None:
-    scores = {"a": [0.5, 0.9], "b": [0.4, 1.0], "c": [0.8, 0.3], "d": [0.9]}
+    scores: dict[str, Sequence[float]] = {"a": [0.5, 0.9], "b": [0.4, 1.0], "c": [0.8, 0.3], "d": [0.9]}
     matches, winner = play_elimination("abcd", scores, MatchRules())
     assert [(m.home, m.away, m.winner) for m in matches] == [("a", "d", "d"), ("b", "c", "c"), ("d", "c", None)]
     assert (matches[2].state, matches[2].away_score, winner) == ("playing", 0.3, None)
-    _, winner = play_elimination("abcd", {**scores, "d": [0.9, 0.2]}, MatchRules())
+    scores["d"] = [0.9, 0.2]
+    _, winner = play_elimination("abcd", scores, MatchRules())
     assert winner == "c"
 
 

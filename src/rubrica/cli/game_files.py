@@ -13,8 +13,6 @@ from rubrica.engine.document import Document, read_document
 from rubrica.errors import JsonError, Problem, RubricaError, RubricError
 from rubrica.jsontext import decode_json
 
-Moment = str | datetime
-
 
 class RubricEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A rubric in a game."""
@@ -34,8 +32,8 @@ class SeasonEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A season of a game."""
 
     name: str
-    starts_at: Moment
-    ends_at: Moment
+    starts_at: str
+    ends_at: str
 
 
 class GameFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -46,7 +44,7 @@ class GameFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     public: bool = False
     status: str = "draft"
     config: dict[str, Any] = {}
-    deadline: Moment | None = None
+    deadline: str | None = None
     most_rounds: int | None = None
     most_players: int | None = None
     teams: list[str] = []

@@ -109,6 +109,11 @@ def create_tournament(
     return _view(conn, game, made, now)
 
 
+def default_tiebreak(form: TournamentForm) -> Tiebreak:
+    """How equal scores are decided where nobody says."""
+    return "draw" if form == "round_robin" else "next_round"
+
+
 def list_tournaments(conn: Connection, caller: Caller, game_id: UUID, now: datetime) -> list[TournamentView]:
     """The tournaments of a game, newest first."""
     game = visible_game(conn, caller, game_id)

@@ -16,7 +16,7 @@ import msgspec
 from sqlalchemy import ColumnElement, Connection, and_, delete, func, insert, select, update
 
 from .game_tables import game_team_players, player_means, standings
-from .scores import PlayerMean
+from .scores import PlayerMean, player_mean
 from .tables import evaluation_scores, game_players, game_rubrics, games, rounds
 
 BOARD_FORM = 1
@@ -107,7 +107,7 @@ def scored_means(
         query = query.join(rounds, _round_of_score())
         query = query.where(*_within(played))
     query = query.group_by(game_rubrics.c.game_session_id, _scores.attachment_id, _scores.player_id)
-    return [PlayerMean(*row[:7], (row[7], row[8])) for row in conn.execute(query)]
+    return [player_mean(row) for row in conn.execute(query)]
 
 
 def replace_means(
@@ -137,7 +137,7 @@ def kept_means(conn: Connection, attachment_ids: Sequence[UUID]) -> list[PlayerM
         table.low,
         table.high,
     ).where(table.attachment_id.in_(list(attachment_ids)))
-    return [PlayerMean(*row[:7], (row[7], row[8])) for row in conn.execute(query)]
+    return [player_mean(row) for row in conn.execute(query)]
 
 
 def replace_standings(

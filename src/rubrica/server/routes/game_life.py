@@ -161,7 +161,7 @@ async def make_tournament(
 ) -> Response:
     """Whoever made the game, or an admin, while it is open. A match takes the next rounds that both play from now on;
     the higher mean wins."""
-    tiebreak = body.tiebreak or ("draw" if body.form == "round_robin" else "next_round")
+    tiebreak = body.tiebreak or tournaments.default_tiebreak(body.form)
     wanted = TournamentRequest(body.name, body.form, body.rounds_per_match, tiebreak, tuple(body.entrants), body.size)
     return await write_once(request, _made, tournaments.create_tournament, caller, game_id, wanted, service.clock())
 
