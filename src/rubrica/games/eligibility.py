@@ -18,7 +18,7 @@ FEWEST_OTHERS = 3
 """People other than whoever made a game who must have played in it."""
 
 
-class GameStanding(msgspec.Struct, frozen=True):
+class GameCredentials(msgspec.Struct, frozen=True):
     """What is looked at to tell whether a game counts."""
 
     game_id: UUID
@@ -36,11 +36,11 @@ class UncountedGame(msgspec.Struct, frozen=True):
     reason: str
 
 
-def why_uncounted(game: GameStanding, people: Collection[UUID]) -> str:
+def why_uncounted(game: GameCredentials, people: Collection[UUID]) -> str:
     """Why a game does not count across games, where these people have played; empty: it does.
 
     >>> ann, others = UUID(int=1), [UUID(int=number) for number in (2, 3, 4)]
-    >>> game = GameStanding(UUID(int=9), "Sham", ann, False, ())
+    >>> game = GameCredentials(UUID(int=9), "Sham", ann, False, ())
     >>> why_uncounted(game, [ann, others[0]])
     '1 other person has played in it, and it takes 3'
     >>> why_uncounted(game, others), why_uncounted(msgspec.structs.replace(game, unpublished=("mine",)), others)
@@ -59,7 +59,7 @@ def why_uncounted(game: GameStanding, people: Collection[UUID]) -> str:
 
 
 def counted(
-    means: Iterable[PlayerMean], games: Mapping[UUID, GameStanding], behind: Mapping[UUID, UUID]
+    means: Iterable[PlayerMean], games: Mapping[UUID, GameCredentials], behind: Mapping[UUID, UUID]
 ) -> tuple[list[PlayerMean], list[UncountedGame]]:
     """What counts across games, and the games that do not; `behind` says who stands behind each player."""
     by_game: dict[UUID, list[PlayerMean]] = {}

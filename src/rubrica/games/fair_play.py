@@ -6,7 +6,7 @@ Whoever made the game may report anything; the rules here are for everybody else
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import msgspec
 
@@ -77,8 +77,14 @@ def good_rules(wanted: Mapping[str, Any], before: FairPlay | None = None) -> dic
     whole = {**msgspec.to_builtins(before or FairPlay()), **wanted}
     try:
         rules = msgspec.convert(whole, FairPlay)
-    except msgspec.ValidationError as error:
-        raise InputError(f"fair_play: {error}") from None
+    except msgspec.ValidationError:
+        choices = {"reveal": get_args(Reveal), "clock": get_args(Clock), "missing": get_args(Missing)}
+        problems = [
+            Problem(f"{whole[key]!r} is not a choice", ("fair_play", key), fix=f"one of {', '.join(allowed)}")
+            for key, allowed in choices.items()
+            if whole[key] not in allowed
+        ]
+        raise RubricError(problems or [Problem("is a list of names, or null", ("fair_play", "reports"))]) from None
     if rules.reports is not None and len(rules.reports) > MOST_REPORTS:
         raise InputError(f"fair_play: {len(rules.reports)} metrics are too many to report (at most {MOST_REPORTS})")
     plain: dict[str, Any] = msgspec.to_builtins(rules)

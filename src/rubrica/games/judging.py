@@ -345,6 +345,7 @@ def _row(
     session: RoundJudging,
 ) -> NewScore:
     outcome = execution.outcome
+    is_open = outcome.normalized_score is None
     return NewScore(
         new_id(session.now),
         turn.game.id,
@@ -362,7 +363,8 @@ def _row(
         score_records.record(execution.evaluation),
         session.caller.user_id,
         session.now,
-        *((None, None) if outcome.normalized_score is not None else outcome.bounds),
+        low=outcome.bounds[0] if is_open else None,
+        high=outcome.bounds[1] if is_open else None,
         retry_at=next_try(0, session.now) if judge_failed(execution.evaluation) else None,
     )
 

@@ -14,8 +14,8 @@ from rubrica.store.games import Attachment
 from rubrica.store.scores import PlayerMean
 from rubrica.workspace.access import LOCAL, Caller
 
-from .comparison import Comparison, comparison_of
-from .eligibility import GameStanding, UncountedGame, counted
+from .comparison import PlayerComparison, comparison_of
+from .eligibility import GameCredentials, UncountedGame, counted
 from .games import visible_game
 from .leaderboard import LeaderboardRow, PlayerTotals, Way, by_composite, by_korgym, ranked
 from .overrides import overridden
@@ -55,16 +55,16 @@ def across_games(conn: Connection, caller: Caller, dimension: str | None) -> Lea
     seen_by = None if caller.is_admin else caller.user_id
     attached = games.attachments(conn, seen_by=seen_by)
     found = scores.standings(conn, true() if seen_by is None else games.visible(seen_by), joined_only=True)
-    counting, left_out = counted(found, *_standings(conn, attached, found))
+    counting, left_out = counted(found, *_credentials(conn, attached, found))
     gone = {game.game_id for game in left_out}
     attached = [each for each in attached if each.game_id not in gone]
     board = _board(conn, "korgym", dimension, attached, by_korgym(attached, counting))
     return msgspec.structs.replace(board, uncounted=left_out)
 
 
-def _standings(
+def _credentials(
     conn: Connection, attached: Sequence[Attachment], means: Sequence[PlayerMean]
-) -> tuple[dict[UUID, GameStanding], dict[UUID, UUID]]:
+) -> tuple[dict[UUID, GameCredentials], dict[UUID, UUID]]:
     """What tells whether games count, and who stands behind their players."""
     published = games.published(conn, {each.rubric_id for each in attached})
     unpublished: dict[UUID, list[str]] = {}
@@ -72,7 +72,7 @@ def _standings(
         if each.rubric_id not in published:
             unpublished.setdefault(each.game_id, []).append(each.slug)
     found = {
-        game.id: GameStanding(
+        game.id: GameCredentials(
             game.id,
             game.name,
             game.created_by,
@@ -84,7 +84,7 @@ def _standings(
     return found, players.people_behind(conn, {mean.player_id for mean in means})
 
 
-def comparisons_of(conn: Connection, attached: Sequence[Attachment]) -> dict[UUID, Comparison]:
+def comparisons_of(conn: Connection, attached: Sequence[Attachment]) -> dict[UUID, PlayerComparison]:
     """How each attached rubric compares players, by attachment."""
     said = games.definitions(conn, sorted({each.version_id for each in attached}))
     return {

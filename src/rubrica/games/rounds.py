@@ -22,8 +22,8 @@ from .composite import Composite
 from .games import hosted_game, visible_game
 from .judging import JudgedRounds, KeptRoundScore, RoundReply, composite_of
 from .life import check_places_left, lock_game
-from .onlooker import Onlooker
 from .players import player_in
+from .round_access import RoundAccess
 from .standings import keep_standings
 from .turns import AttachmentScore, AttachmentScores, MovedError, PlayerTurn, refuse_taken
 
@@ -130,7 +130,7 @@ def list_rounds(
     """One page of a game's rounds, player by player, each by number."""
     game = visible_game(conn, caller, game_id)
     found = rounds.list_rounds(conn, game_id, player_id, after=after, limit=limit)
-    sees = Onlooker.of(conn, caller, game)
+    sees = RoundAccess.of(conn, caller, game)
     attached = games.attachments(conn, [game_id])
     names = players.names_of(conn, {round_.player_id for round_ in found})
     marks = _marks(conn, attached, found)
@@ -153,7 +153,7 @@ def view_round(conn: Connection, caller: Caller, game_id: UUID, player: str, num
     """One round with its scores under what is attached now."""
     game = visible_game(conn, caller, game_id)
     round_ = _round(conn, game_id, player, number)
-    player_id, sees = round_.player_id, Onlooker.of(conn, caller, game)
+    player_id, sees = round_.player_id, RoundAccess.of(conn, caller, game)
     attached = games.attachments(conn, [game_id])
     by_id = {attachment.id: attachment for attachment in attached}
     found = scores.scores_of_round(conn, list(by_id), player_id, number)

@@ -13,8 +13,8 @@ from markupsafe import Markup
 from nicegui import ui
 
 from rubrica.errors import MissingError, RubricaError
+from rubrica.games.judging import KeptRoundScore
 from rubrica.games.round_details import OpenedRound, open_round
-from rubrica.games.rounds import KeptRoundScore
 from rubrica.games.submission import HIGHEST_NUMBER
 from rubrica.model.context import Context
 from rubrica.model.evaluation import Evaluation, Step

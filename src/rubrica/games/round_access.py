@@ -26,7 +26,7 @@ from .open_scores import NO_ANSWER, first_clause, told_to_others
 
 
 @dataclass(frozen=True, slots=True)
-class Onlooker:
+class RoundAccess:
     """Somebody who looks at the rounds of one game."""
 
     hosting: bool
@@ -36,7 +36,7 @@ class Onlooker:
     submitted: frozenset[int] = frozenset()  # numbers of their rounds there
 
     @classmethod
-    def of(cls, conn: Connection, caller: Caller, game: Game) -> Onlooker:
+    def of(cls, conn: Connection, caller: Caller, game: Game) -> RoundAccess:
         """What a caller is to a game."""
         if hosts(caller, game):
             return cls(hosting=True)
