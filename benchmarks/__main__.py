@@ -7,6 +7,7 @@ import gc
 from rich.console import Console
 from rich.table import Table
 
+from .boards import board_pages_at_scale
 from .bulk import bulk_path
 from .catalogue import lists_and_trending
 from .floor import Ratio
@@ -26,7 +27,7 @@ from .streaming import flat_memory, start_up
 RULES = (explained_evaluations, formulas, flat_memory, start_up)
 JUDGES = (calls_a_second, share_of_the_ideal, calls_saved, pooled_accuracy, replies_read, people_told)
 RUNS = (bulk_path, run_overhead, resuming, checked)
-SERVICE = (executions_a_second, lists_and_trending)
+SERVICE = (executions_a_second, lists_and_trending, board_pages_at_scale)
 GATEWAY = (classified, routing, pass_through, two_workers, flat_gateway_memory, held_streams)
 
 

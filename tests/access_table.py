@@ -42,6 +42,8 @@ REVIEW_ITEM, REVIEWED = "/api/reviews/items/{item_id}", {"scores": {"points": 1}
 ONE_ROUND = {"round": {"response": "Hello."}}
 SESSION, OWN_SESSION = "/api/council/sessions/{session_id}", {"session_id": "session"}
 WEBHOOK, OWN_WEBHOOK = "/api/webhooks/{webhook_id}", {"webhook_id": "webhook"}
+DROP_OWN, DROP_SHOWN = "401 404 404 204 404 204", "401 403 403 204 403 204"
+SPRING = {"name": "Spring", "starts_at": "2026-03-01T00:00:00Z", "ends_at": "2026-06-01T00:00:00Z"}
 RUN, OWN_RUN, SHARED_RUN = "/api/runs/{name}", {"name": "private_run"}, {"name": "shared_run"}
 
 
@@ -212,6 +214,56 @@ ROWS = [
     Row("GET", f"{GAME}/export", OPEN_GAME, None, "401 403 403 200 403 200"),
     Row("GET", f"{GAME}/leaderboard", OWN_GAME, None, READ_PRIVATE),
     Row("GET", f"{GAME}/leaderboard", OPEN_GAME, None, READ_PUBLIC),
+    Row("GET", f"{GAME}/leaderboard/events", {"game_id": "private_closed_game"}, None, READ_PRIVATE),
+    Row("GET", f"{GAME}/leaderboard/events", {"game_id": "public_closed_game"}, None, READ_PUBLIC),
+    Row("POST", f"{GAME}/copy", OWN_GAME, None, "401 404 404 201 404 201"),
+    Row("POST", f"{GAME}/copy", OPEN_GAME, None, "401 403 403 201 403 201"),
+    Row("POST", f"{GAME}/invitations", OWN_GAME, {}, "401 404 404 201 404 201"),
+    Row("POST", f"{GAME}/invitations", OPEN_GAME, {}, "401 403 403 201 403 201"),
+    Row("GET", f"{GAME}/invitations", OWN_GAME, None, READ_PRIVATE),
+    Row("GET", f"{GAME}/invitations", OPEN_GAME, None, "401 403 403 200 403 200"),
+    Row("DELETE", f"{GAME}/invitations/{{invitation_id}}", {**OWN_GAME, "invitation_id": "invitation"}, None, DROP_OWN),
+    Row(
+        "DELETE",
+        f"{GAME}/invitations/{{invitation_id}}",
+        {**OPEN_GAME, "invitation_id": "invitation"},
+        None,
+        DROP_SHOWN,
+    ),
+    Row("GET", "/api/invitations", {}, None, READ_PUBLIC),
+    Row("POST", "/api/invitations/accept", {}, {"token": "none of them"}, "401 403 404 404 404 404"),
+    Row("POST", f"{GAME}/teams", OWN_GAME, {"name": "Moths"}, "401 404 404 201 404 201"),
+    Row("POST", f"{GAME}/teams", OPEN_GAME, {"name": "Moths"}, "401 403 403 201 403 201"),
+    Row("GET", f"{GAME}/teams", OWN_GAME, None, READ_PRIVATE),
+    Row("GET", f"{GAME}/teams", OPEN_GAME, None, READ_PUBLIC),
+    Row("DELETE", f"{GAME}/teams/{{team}}", {**OWN_GAME, "team": "team"}, None, DROP_OWN),
+    Row("DELETE", f"{GAME}/teams/{{team}}", {**OPEN_GAME, "team": "team"}, None, DROP_SHOWN),
+    Row(
+        "PUT",
+        f"{GAME}/players/{{player_id}}/team",
+        {**OWN_GAME, "player_id": "joined_player"},
+        {"team": None},
+        "401 403 404 204 404 204",
+    ),
+    Row(
+        "PUT",
+        f"{GAME}/players/{{player_id}}/team",
+        {**OPEN_GAME, "player_id": "joined_player"},
+        {"team": None},
+        "401 403 404 204 404 204",
+    ),
+    Row("POST", f"{GAME}/seasons", OWN_GAME, SPRING, "401 404 404 201 404 201"),
+    Row("POST", f"{GAME}/seasons", OPEN_GAME, SPRING, "401 403 403 201 403 201"),
+    Row("GET", f"{GAME}/seasons", OWN_GAME, None, READ_PRIVATE),
+    Row("GET", f"{GAME}/seasons", OPEN_GAME, None, READ_PUBLIC),
+    Row("DELETE", f"{GAME}/seasons/{{season}}", {**OWN_GAME, "season": "season"}, None, DROP_OWN),
+    Row("DELETE", f"{GAME}/seasons/{{season}}", {**OPEN_GAME, "season": "season"}, None, DROP_SHOWN),
+    Row("POST", f"{GAME}/tournaments", OWN_GAME, {"name": "Cup"}, "401 404 404 422 404 422"),
+    Row("POST", f"{GAME}/tournaments", OPEN_GAME, {"name": "Cup"}, "401 403 403 422 403 422"),
+    Row("GET", f"{GAME}/tournaments", OWN_GAME, None, READ_PRIVATE),
+    Row("GET", f"{GAME}/tournaments", OPEN_GAME, None, READ_PUBLIC),
+    Row("GET", f"{GAME}/tournaments/{{tournament_id}}", {**OWN_GAME, "tournament_id": "cup"}, None, READ_PRIVATE),
+    Row("GET", f"{GAME}/tournaments/{{tournament_id}}", {**OPEN_GAME, "tournament_id": "open_cup"}, None, READ_PUBLIC),
     Row("GET", "/api/leaderboard", {}, None, READ_PUBLIC),
     Row("POST", "/api/players", {}, lambda: {"name": f"model {next(NUMBERS)}"}, "401 403 201 201 201 201"),
     Row("GET", "/api/players", {}, None, READ_PUBLIC),
@@ -324,6 +376,7 @@ PAGES = [
     PageRow("/games", {}, EVERYBODY),
     PageRow("/games/{game_id}", {"game_id": "private_game"}, OWNER),
     PageRow("/games/{game_id}", {"game_id": "public_game"}, EVERYBODY),
+    PageRow("/games/join/{token}", {"token": "none-of-them"}, "signin denied missing missing missing missing"),
     PageRow(
         "/games/{game_id}/rounds/{player}/{number}",
         {"game_id": "private_game", "player": "model", "number": "1"},

@@ -155,7 +155,7 @@ def test_a_game_is_made_played_and_explained(keyed: Site, chromium: Browser, key
         pia.get_by_role("button", name="Against each other").click()
         expect(pia.get_by_text("every score S becomes ln(1 + S)", exact=False)).to_be_attached()
         expect(pia.locator("tbody tr").first).to_contain_text("1 tied")
-        expect_row(pia, "pia", 0, ["1 tied", "pia", "50%", "0%", "100%"])
+        expect_row(pia, "pia", 0, ["1 tied", "pia", "50%"])
         pia.get_by_role("combobox", name="Rank by").click()
         pia.get_by_role("option", name="Pace keeping").click()
         expect_row(pia, "claude", 0, ["2", "claude"])
@@ -165,6 +165,22 @@ def test_a_game_is_made_played_and_explained(keyed: Site, chromium: Browser, key
         expect(pia.locator("tbody tr:visible")).to_have_count(2)
         pia.get_by_role("button", name="Not only player pia").click()
         expect(pia.locator("tbody tr:visible")).to_have_count(3)
+
+        pia.get_by_role("tab", name="Leaderboard").click()
+        expect(pia.get_by_role("link", name="pia", exact=True)).to_be_visible()
+        path = f"/api/games/{game.rsplit('/', 1)[-1]}"
+        sent(keyed, f"{path}/evaluate", {"player": "late", "round": {"response": "A moth."}}, keys["host"])
+        expect(pia.get_by_role("link", name="late", exact=True)).to_be_visible()  # the page was not opened anew
+        pia.get_by_label("Player", exact=True).fill("LAT")
+        expect(pia.locator("tbody tr:visible")).to_have_count(1)
+        opened(ann, game)
+        ann.get_by_role("tab", name="Teams").click()
+        ann.get_by_label("Name of a new team").fill("Moths")
+        ann.get_by_role("button", name="Add", exact=True).click()
+        expect(ann.get_by_role("cell", name="Moths")).to_be_visible()
+        ann.get_by_role("button", name="Close", exact=True).click()
+        expect(ann.get_by_role("button", name="Open again")).to_be_visible()
+        expect(ann.get_by_role("button", name="Play a round")).to_have_count(0)
 
 
 def test_rounds_are_judged_by_what_is_attached_later(keyed: Site, chromium: Browser, keys: dict[str, str]) -> None:

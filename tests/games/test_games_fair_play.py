@@ -294,7 +294,7 @@ def test_what_is_due_is_claimed_once_and_later_and_later(table: Table) -> None:
 def test_rules_are_read_and_changed_key_by_key(table: Table) -> None:
     ann = table.people["ann"]
     game = table.game(ann, rules={"reveal": "never"})
-    changed = table.database.write(games.change_game, ann, game, {"fair_play": {"clock": "reported"}})
+    changed = table.database.write(games.change_game, ann, game, {"fair_play": {"clock": "reported"}}, table.now)
     assert changed.game.fair_play == {"reveal": "never", "reports": None, "clock": "reported", "missing": "worst"}
     with pytest.raises(RubricError, match=r"fair_play\.reveal: 'sometimes' is not a choice \(one of never, "):
         fair_play.good_rules({"reveal": "sometimes"})

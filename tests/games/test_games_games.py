@@ -427,11 +427,13 @@ def test_only_who_made_a_game_attaches_and_changes(table: Table, ann: Caller, pa
         with pytest.raises(DeniedError, match=why):
             table.attach(table.people[name], game, AttachmentRequest(NORM))
         with pytest.raises(DeniedError, match=why):
-            table.database.write(games.change_game, table.people[name], game, {"name": "Mine now"})
+            table.database.write(games.change_game, table.people[name], game, {"name": "Mine now"}, table.now)
     with pytest.raises(DeniedError, match="needs the role author"):
         table.game(pat)
     assert table.attach(table.people["root"], game, AttachmentRequest(NORM)).sum == 1.0
-    changed = table.database.write(games.change_game, ann, game, {"name": "Moth day", "is_public": False}).game
+    changed = table.database.write(
+        games.change_game, ann, game, {"name": "Moth day", "is_public": False}, table.now
+    ).game
     assert (changed.name, changed.is_public) == ("Moth day", False)
 
 
@@ -602,4 +604,4 @@ def test_a_text_may_hold_a_nul_and_a_name_may_not(table: Table, ann: Caller, pat
     with pytest.raises(InputError, match="NUL"):
         table.play(ann, game, {"player": "a\0b", "round": {"response": "Hm."}})
     with pytest.raises(InputError, match="NUL"):
-        table.database.write(games.change_game, ann, game, {"name": "a\0b"})
+        table.database.write(games.change_game, ann, game, {"name": "a\0b"}, table.now)

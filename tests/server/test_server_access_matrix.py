@@ -26,6 +26,7 @@ from access_table import (
     PAGES,
     ROWS,
     SHARED_MODELS,
+    SPRING,
     Row,
     definition,
 )
@@ -115,6 +116,32 @@ class Things:
 
     def _public_game(self, _: dict[str, str]) -> str:
         return self._private_game({}, is_public=True)
+
+    def _private_closed_game(self, _: dict[str, str]) -> str:
+        return self._closed(self._private_game({}))
+
+    def _public_closed_game(self, _: dict[str, str]) -> str:
+        return self._closed(self._public_game({}))
+
+    def _closed(self, game: str) -> str:
+        assert self._author.patch(f"/api/games/{game}", {"status": "closed"}).status == 200
+        return game
+
+    def _invitation(self, others: dict[str, str]) -> str:
+        return str(self._made(f"/api/games/{others['game_id']}/invitations", {})["id"])
+
+    def _team(self, others: dict[str, str]) -> str:
+        return str(self._made(f"/api/games/{others['game_id']}/teams", {"name": "Moths"})["id"])
+
+    def _season(self, others: dict[str, str]) -> str:
+        return str(self._made(f"/api/games/{others['game_id']}/seasons", SPRING)["id"])
+
+    def _cup(self, others: dict[str, str]) -> str:
+        game = f"/api/games/{others['game_id']}"
+        self._author.post(f"{game}/evaluate", {**ONE_ROUND, "player": "another model"})
+        return str(self._made(f"{game}/tournaments", {"name": "Cup"})["id"])
+
+    _open_cup = _cup
 
     def _private_attachment(self, others: dict[str, str]) -> str:
         attached = self._author.get(f"/api/games/{others['game_id']}/evaluations").json["evaluations"]

@@ -70,6 +70,7 @@ COMMANDS: Mapping[str, CommandEntry] = {
     "keys": CommandEntry("Server", "Make, list and revoke the keys of a server.", "server"),
     "push": CommandEntry("Server", "Store rubric files on a server, each change as a new version.", "server"),
     "pull": CommandEntry("Server", "Write a rubric of a server to a file, as its author wrote it.", "server"),
+    "games": CommandEntry("Server", "Make, open, play and read games of a server.", "server"),
     "schema": CommandEntry("Reference", "Print the JSON Schema of rubric files."),
     "features": CommandEntry("Reference", "List the text features that formulas can read."),
 }

@@ -44,6 +44,7 @@ class RemoteReply(NamedTuple):
     headers: Mapping[str, str]
     data: Any  # None where it is not JSON
     url: str = ""
+    body: bytes = b""
 
     def read(self, shape: type[T]) -> T:
         """The answer in the shape it should have; a RubricaError where it has another."""
@@ -96,6 +97,10 @@ class Remote:
         """Make something. Tried again, it is made once."""
         return await self._ask("POST", path, data, {"Idempotency-Key": str(uuid4())})
 
+    async def patch(self, path: str, data: Any) -> RemoteReply:
+        """Change parts of something, to values that may be set again."""
+        return await self._ask("PATCH", path, data, {})
+
     async def put(self, path: str, data: Any, tag: str) -> RemoteReply:
         """Change something that was read with that ETag."""
         return await self._ask("PUT", path, data, {"If-Match": tag})
@@ -111,8 +116,8 @@ class Remote:
                 async with self._session.request(
                     method, self.url + path, data=body, headers=sent, allow_redirects=False
                 ) as response:
-                    data = decoded(await self._body(response))
-                    found = RemoteReply(response.status, response.headers, data, self.url)
+                    came = await self._body(response)
+                    found = RemoteReply(response.status, response.headers, decoded(came), self.url, came)
             except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as error:  # ValueError: a broken header
                 trouble = RubricaError(f"{self.url} cannot be reached: {error or type(error).__name__}")
             else:

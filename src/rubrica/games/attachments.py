@@ -19,6 +19,7 @@ from rubrica.errors import InputError, MissingError, Problem, RubricError
 from rubrica.store import games as store
 from rubrica.store import versions
 from rubrica.store.games import Attachment, NewAttachment
+from rubrica.store.standings import BOARD_FORM
 from rubrica.store.versions import Version
 from rubrica.workspace import catalogue
 from rubrica.workspace.access import Caller
@@ -27,6 +28,7 @@ from rubrica.workspace.plain_data import plain_text
 from .composite import NOISE_DIGITS
 from .games import hosted_game, visible_game
 from .overrides import check_overrides
+from .standings import rebuild_standings
 
 Weights = Literal["exact", "renormalise"]
 """What becomes of weights that do not sum to 1: they are refused, or all of the game's are scaled so that they do."""
@@ -113,7 +115,7 @@ def attach(
     hosted_game(conn, caller, game_id, "attaching rubrics to")
     store.hold_game(conn, game_id)
     store.attach(conn, game_id, new, now)
-    return _settle_weights(conn, game_id, weights)
+    return _settle(conn, game_id, weights, now)
 
 
 def replace(
@@ -133,7 +135,7 @@ def replace(
             store.set_weight(conn, same.id, item.weight)
     store.detach(conn, [old.id for old in present], now)
     store.attach(conn, game_id, added, now)
-    return _settle_weights(conn, game_id, weights)
+    return _settle(conn, game_id, weights, now)
 
 
 def detach(
@@ -145,7 +147,7 @@ def detach(
     if store.attachment_by_id(conn, game_id, attachment_id) is None:
         raise MissingError(f"nothing called {attachment_id} is attached to this game")
     store.detach(conn, [attachment_id], now)
-    return _settle_weights(conn, game_id, weights)
+    return _settle(conn, game_id, weights, now)
 
 
 def attached(conn: Connection, caller: Caller, game_id: UUID) -> GameAttachments:
@@ -164,6 +166,14 @@ def scaled(weights: Sequence[float]) -> list[float]:
     if total <= 0:
         raise InputError("every weight is 0, so that nothing would count (give at least one more than 0)")
     return [min(round(weight / total, NOISE_DIGITS), 1.0) for weight in weights]
+
+
+def _settle(conn: Connection, game_id: UUID, weights: Weights, now: datetime) -> GameAttachments:
+    """What is attached, with weights that sum to 1, and standings to match."""
+    told = _settle_weights(conn, game_id, weights)
+    if (game := store.game_by_id(conn, game_id)) is not None and game.board_form == BOARD_FORM:
+        rebuild_standings(conn, game_id, now)
+    return told
 
 
 def _settle_weights(conn: Connection, game_id: UUID, weights: Weights) -> GameAttachments:

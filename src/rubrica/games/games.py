@@ -8,16 +8,19 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+import msgspec
 from sqlalchemy import Connection
 
 from rubrica.errors import DeniedError, InputError, MissingError, RubricError
 from rubrica.store import games as store
 from rubrica.store.columns import new_id
 from rubrica.store.games import Attachment, Game
+from rubrica.store.standings import BOARD_FORM
 from rubrica.workspace.access import Caller, require
 from rubrica.workspace.plain_data import plain_text, read_plain
 
 from .fair_play import good_rules, rules_of
+from .life import good_life
 
 LONGEST_NAME = 255
 """Characters of a game's or a player's name."""
@@ -34,24 +37,29 @@ class GameView:
 def create_game(
     conn: Connection, caller: Caller, name: str, config: Mapping[str, Any], is_public: bool, now: datetime
 ) -> GameView:
-    """A new game, with nothing attached to it yet."""
+    """A new game, open, with nothing attached to it yet."""
     return make_game(conn, caller, {"name": name, "config": config, "is_public": is_public}, now)
 
 
 def make_game(conn: Connection, caller: Caller, wanted: Mapping[str, Any], now: datetime) -> GameView:
-    """A new game with nothing attached to it yet; `wanted` may have what `change_game` takes."""
+    """A new game with nothing attached to it yet; `wanted` may have what `change_game` takes. It is open unless it
+    is to be a draft."""
     require(caller, "author", "making a game")
     checked = good_name(wanted["name"]), good_info(wanted.get("config", {}), "config")
     rules = good_rules(wanted.get("fair_play") or {})
     game = Game(new_id(now), *checked, bool(wanted.get("is_public")), caller.user_id, now, fair_play=rules)
+    unopened = msgspec.structs.replace(game, status="draft")
+    life = good_life(unopened, {"status": "open", **wanted}, now)
+    game = msgspec.structs.replace(game, **life, board_form=BOARD_FORM)
     store.add_game(conn, game)
     return GameView(game, [])
 
 
-def change_game(conn: Connection, caller: Caller, game_id: UUID, changes: Mapping[str, Any]) -> GameView:
-    """Set some of name, config, is_public and fair_play. Rounds that were scored before stay as they are."""
+def change_game(conn: Connection, caller: Caller, game_id: UUID, changes: Mapping[str, Any], now: datetime) -> GameView:
+    """Set some of name, config, is_public, fair_play, status, deadline, most_rounds and most_players. Rounds that were
+    scored before stay as they are."""
     game = hosted_game(conn, caller, game_id, "changing")
-    checked = dict(changes)
+    checked = {**changes, **good_life(game, changes, now)}
     if "fair_play" in checked:
         checked["fair_play"] = good_rules(checked["fair_play"], rules_of(game))
     if "name" in checked:
@@ -96,9 +104,14 @@ def list_views(
 def visible_game(conn: Connection, caller: Caller, game_id: UUID) -> Game:
     """A game, if it is there for the caller: a MissingError says no more than that it is not."""
     game = store.game_by_id(conn, game_id)
-    if game is None or not (game.is_public or hosts(caller, game) or store.plays_in(conn, caller.user_id, game_id)):
+    if game is None or not (hosts(caller, game) or _shown_to(conn, caller, game)):
         raise MissingError(f"there is no game {game_id}, or it is not yours to see")
     return game
+
+
+def _shown_to(conn: Connection, caller: Caller, game: Game) -> bool:
+    """Whether a game of somebody else's is there for a caller. A draft is not."""
+    return game.status != "draft" and (game.is_public or store.plays_in(conn, caller.user_id, game.id))
 
 
 def hosted_game(conn: Connection, caller: Caller, game_id: UUID, doing: str) -> Game:

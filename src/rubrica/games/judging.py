@@ -106,6 +106,7 @@ class JudgedRounds:
     """Everything that one request adds."""
 
     turns: Sequence[PlayerTurn]
+    judged_at: datetime
     rounds: list[PlayedRound] = field(default_factory=list)
     scores: list[NewScore] = field(default_factory=list)
     told: list[RoundReply] = field(default_factory=list)
@@ -124,7 +125,7 @@ class RoundJudging:
 
 async def judge_turns(turns: Sequence[PlayerTurn], session: RoundJudging) -> JudgedRounds:
     """Judge every round of some turns, each player's in the order of their numbers."""
-    judged = JudgedRounds(turns)
+    judged = JudgedRounds(turns, session.now)
     compiled = [(turn, await session.run(_plans, turn, session.plan_of)) for turn in turns]  # compiling may take long
     for turn, plans in compiled:
         _check_reports(turn, plans)

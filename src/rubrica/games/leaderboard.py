@@ -73,6 +73,7 @@ class LeaderboardRow(msgspec.Struct, frozen=True):
     bounds: tuple[float, float] | None  # a composite lies between these
     scores: list[MeanScore]  # by attached rubric
     open: int  # scores that are open: what is told is provisional
+    team: str | None = None  # its name; None: none, or none is told
 
 
 def by_composite(

@@ -28,7 +28,9 @@ class Leaderboard(msgspec.Struct, frozen=True):
     dimension: str | None
     dimensions: list[str]
     items: list[LeaderboardRow]
-    total: int
+    total: int  # of whom the items are a page
+    offset: int = 0  # how many come before the page
+    own: list[LeaderboardRow] = []  # of the caller's own players, wherever they stand
     uncounted: list[UncountedGame] = []  # across games: those that do not count, and why
 
     def first(self, limit: int) -> Leaderboard:
@@ -44,7 +46,7 @@ def of_game(conn: Connection, caller: Caller, game_id: UUID, by: Way, dimension:
     if by == "korgym":
         lines = by_korgym(attached, found)
     else:
-        lines = by_composite(attached, found, _comparisons(conn, attached) if by == "normalized" else {})
+        lines = by_composite(attached, found, comparisons_of(conn, attached) if by == "normalized" else {})
     return _board(conn, by, dimension, attached, lines)
 
 
@@ -82,7 +84,7 @@ def _credentials(
     return found, players.people_behind(conn, {mean.player_id for mean in means})
 
 
-def _comparisons(conn: Connection, attached: Sequence[Attachment]) -> dict[UUID, PlayerComparison]:
+def comparisons_of(conn: Connection, attached: Sequence[Attachment]) -> dict[UUID, PlayerComparison]:
     """How each attached rubric compares players, by attachment."""
     said = games.definitions(conn, sorted({each.version_id for each in attached}))
     return {
@@ -93,9 +95,15 @@ def _comparisons(conn: Connection, attached: Sequence[Attachment]) -> dict[UUID,
 def _board(
     conn: Connection, by: Way, dimension: str | None, attached: Sequence[Attachment], lines: Sequence[PlayerTotals]
 ) -> Leaderboard:
-    dimensions = sorted({attachment.dimension for attachment in attached})
-    if dimension is not None and dimension not in dimensions:
-        raise MissingError(f"there is no dimension {dimension!r} here ({', '.join(dimensions) or 'none is attached'})")
+    dimensions = check_dimension(attached, dimension)
     names = players.names_of(conn, {line.player_id for line in lines})
     entries = ranked(lines, names, dimension)
     return Leaderboard(by, dimension, dimensions, entries, len(entries))
+
+
+def check_dimension(attached: Sequence[Attachment], wanted: str | None) -> list[str]:
+    """The dimensions of what is attached; a MissingError where one is wanted that is none of them."""
+    dimensions = sorted({attachment.dimension for attachment in attached})
+    if wanted is not None and wanted not in dimensions:
+        raise MissingError(f"there is no dimension {wanted!r} here ({', '.join(dimensions) or 'none is attached'})")
+    return dimensions

@@ -23,6 +23,7 @@ from rubrica.store.players import Player
 from rubrica.workspace.access import Caller, require
 
 from .games import good_info, good_name, hosts, visible_game
+from .life import check_places_left, check_takes_rounds, lock_game
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,10 +91,19 @@ def may_submit_for(conn: Connection, caller: Caller, game: Game | None, player: 
 def join_game(conn: Connection, caller: Caller, game_id: UUID, player_id: UUID, now: datetime) -> Player:
     """Let a player of the caller's take part in a game: whoever made the game may submit for it, and sees its info."""
     require(caller, "player", "joining a game")
-    visible_game(conn, caller, game_id)
+    game = visible_game(conn, caller, game_id)
     player = _own_player(conn, caller, player_id)
-    store.join_game(conn, game_id, player.id, now)
+    admit(conn, game, player, now)
     return player
+
+
+def admit(conn: Connection, game: Game, player: Player, now: datetime) -> None:
+    """Let a player into an open game that has a place left."""
+    if not store.takes_part(conn, game.id, player.id):
+        check_takes_rounds(game, now)
+        lock_game(conn, game, newcomer=True)
+        check_places_left(conn, game, player.name)
+    store.join_game(conn, game.id, player.id, now)
 
 
 def leave_game(conn: Connection, caller: Caller, game_id: UUID, player_id: UUID) -> None:
@@ -135,7 +145,7 @@ def entrant(conn: Connection, caller: Caller, game: Game, wanted: str | None, no
     """
     require(caller, "player", "playing")
     if wanted is None:
-        return _themselves(conn, caller, game, now)
+        return own_entrant(conn, caller, game, now)
     if len(wanted) > 255 or "\0" in wanted:
         raise InputError("player is an id, or a name of at most 255 characters without NUL")
     player_id = _as_id(wanted)
@@ -147,7 +157,7 @@ def entrant(conn: Connection, caller: Caller, game: Game, wanted: str | None, no
         if own:
             return Entrant(own[0])
         if name == caller.name:
-            return _themselves(conn, caller, game, now)
+            return own_entrant(conn, caller, game, now)
         raise DeniedError(f"this key plays as {caller.name} only; whoever made the game may submit for {name}")
     if (known := _player_called(conn, caller, game, name)) is not None:
         return Entrant(known)
@@ -189,7 +199,7 @@ def _only(found: Sequence[Player], name: str) -> Player | None:
     return found[0] if found else None
 
 
-def _themselves(conn: Connection, caller: Caller, game: Game, now: datetime) -> Entrant:
+def own_entrant(conn: Connection, caller: Caller, game: Game, now: datetime) -> Entrant:
     """The caller's own player: the one they have played this game as, else the first they have, else a new one."""
     played = store.players_of_user(conn, caller.user_id, game.id)
     own = played or store.players_of_user(conn, caller.user_id)

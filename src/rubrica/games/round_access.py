@@ -45,7 +45,7 @@ class RoundAccess:
             return cls(hosting=False)
         mine = frozenset(player.id for player in players.players_of_user(conn, caller.user_id, game.id))
         numbers = frozenset(rounds.numbers_of_user(conn, game.id, caller.user_id))
-        closed = getattr(game, "status", "open") == "closed"
+        closed = game.status == "closed"
         return cls(False, reveal, closed, mine, numbers)
 
     def reads(self, round_: PlayedRound) -> bool:

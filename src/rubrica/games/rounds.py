@@ -21,8 +21,10 @@ from rubrica.workspace.plain_data import plain_text
 from .composite import Composite
 from .games import hosted_game, visible_game
 from .judging import JudgedRounds, KeptRoundScore, RoundReply, composite_of
+from .life import check_places_left, lock_game
 from .players import player_in
 from .round_access import RoundAccess
+from .standings import keep_standings
 from .turns import AttachmentScore, AttachmentScores, MovedError, PlayerTurn, refuse_taken
 
 LONGEST_REASON = 500
@@ -61,6 +63,7 @@ def keep_rounds(conn: Connection, judged: JudgedRounds) -> list[RoundReply]:
     if old:
         players.hold_players(conn, old)
     for turn in judged.turns:
+        _take_place(conn, turn)
         _refuse_moved(conn, turn)
         if turn.entrant.new:
             try:
@@ -71,6 +74,9 @@ def keep_rounds(conn: Connection, judged: JudgedRounds) -> list[RoundReply]:
             players.join_game(conn, turn.game.id, turn.entrant.player.id, turn.agreed_at)
     rounds.add_rounds(conn, judged.rounds)
     scores.add_scores(conn, judged.scores)
+    for turn in judged.turns:
+        times = None if any(sheet.stored for sheet in turn.sheets) else [round_.created_at for round_ in judged.rounds]
+        keep_standings(conn, turn.game, [turn.entrant.player.id], times, judged.judged_at)
     return judged.told
 
 
@@ -79,9 +85,22 @@ def keep_judged_again(conn: Connection, judged: JudgedRounds) -> list[RoundReply
     ids = sorted({turn.entrant.player.id for turn in judged.turns})
     if ids:
         players.hold_players(conn, ids)
+    for turn in judged.turns:
+        lock_game(conn, turn.game, newcomer=False)
     for score in judged.scores:
         scores.replace_open(conn, score)
+    for turn in judged.turns:
+        keep_standings(conn, turn.game, [turn.entrant.player.id], None, judged.judged_at)
     return judged.told
+
+
+def _take_place(conn: Connection, turn: PlayerTurn) -> None:
+    """Keep the game as it is until all is kept, and refuse a player for whom there is no place left."""
+    game, player = turn.game, turn.entrant.player
+    newcomer = turn.entrant.new or (turn.progress.count == 0 and not players.takes_part(conn, game.id, player.id))
+    lock_game(conn, game, newcomer=newcomer)
+    if newcomer:
+        check_places_left(conn, game, player.name)
 
 
 def _refuse_moved(conn: Connection, turn: PlayerTurn) -> None:
@@ -160,8 +179,10 @@ def void_round(
     conn: Connection, caller: Caller, game_id: UUID, which: tuple[str, int], reason: str | None, now: datetime
 ) -> RoundView:
     """Have a round count no more, for a reason, or count again: whoever made the game, or an admin."""
-    hosted_game(conn, caller, game_id, "voiding rounds of")
+    game = hosted_game(conn, caller, game_id, "voiding rounds of")
     round_ = _round(conn, game_id, *which)
+    players.hold_players(conn, [round_.player_id])
+    lock_game(conn, game, newcomer=False)
     if reason is None:
         rounds.restore_round(conn, round_)
     else:
@@ -169,6 +190,7 @@ def void_round(
         if not told:
             raise InputError("reason is blank (say why the round does not count: it is shown with it)")
         rounds.void_round(conn, round_, caller.user_id, told, now)
+    keep_standings(conn, game, [round_.player_id], [round_.created_at], now)
     return view_round(conn, caller, game_id, *which)
 
 

@@ -21,6 +21,7 @@ from rubrica.workspace.access import Caller, require
 
 from .fair_play import TIME
 from .games import hosted_game, hosts, visible_game
+from .life import check_rounds_left, check_takes_rounds
 from .open_scores import record_failed
 from .players import Entrant, entrant, stands_behind
 from .submission import MOST_ROUNDS, RoundDraft, Submission
@@ -88,6 +89,8 @@ def open_turn(conn: Connection, caller: Caller, game_id: UUID, submission: Submi
     """The turn of submitted rounds. A number that is taken is refused now, before any judge is paid."""
     game = visible_game(conn, caller, game_id)
     turn = _turn(conn, game, entrant(conn, caller, game, submission.player, now))
+    check_takes_rounds(game, now)
+    check_rounds_left(game, turn.entrant.player.name, turn.progress.count, len(submission.rounds))
     turn.agreed_at = now if stands_behind(caller, turn.entrant.player) else None
     turn.trusted = hosts(caller, game)
     drafts = [timed(conn, turn, draft, now) for draft in submission.rounds]

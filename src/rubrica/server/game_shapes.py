@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from rubrica.games.attachments import LONGEST_DIMENSION, MOST_ATTACHED, AttachmentRequest, Weights
 from rubrica.games.games import LONGEST_NAME
+from rubrica.games.life import MOST_OF_ANYTHING
+from rubrica.store.games import GameStatus
 
 from .score_shapes import Bounds, DimensionShown, RuleShown
 
+Limit = Annotated[int | None, Field(ge=1, le=MOST_OF_ANYTHING)]
 Name = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME)]
 Next = Annotated[str | None, Field(description="The cursor of the following page; null after the last one.")]
 FAIR_PLAY = (
@@ -33,6 +36,10 @@ class NewGame(BaseModel):
     name: Name
     config: dict[str, Any] = Field(NOTHING, description="`game_config` of every context.")
     is_public: bool = Field(False, description="Otherwise it is there for you, its players and admins only.")
+    status: Literal["draft", "open"] = Field("open", description="A draft is there for you and admins only.")
+    deadline: datetime | None = Field(None, description="No rounds from then on, by the server's clock.")
+    most_rounds: Limit = Field(None, description="Of one player.")
+    most_players: Limit = None
     fair_play: dict[str, Any] | None = Field(None, description=FAIR_PLAY)
 
 
@@ -44,6 +51,10 @@ class GameChange(BaseModel):
     name: Name | None = None
     config: dict[str, Any] | None = Field(None, description="Takes the place of the whole config.")
     is_public: bool | None = None
+    status: GameStatus | None = Field(None, description="open: rounds are taken. A closed game may be opened again.")
+    deadline: datetime | None = Field(None, description="No rounds from then on, by the server's clock.")
+    most_rounds: Limit = Field(None, description="Of one player.")
+    most_players: Limit = None
     fair_play: dict[str, Any] | None = Field(None, description=FAIR_PLAY)
 
 
@@ -76,6 +87,10 @@ class GameRow(BaseModel):
     fair_play: dict[str, Any] | None = Field(description=f"{FAIR_PLAY} null: made before there was a choice.")
     vouched_by: UUID | None = Field(description="An admin: the game counts across games whoever plays in it.")
     vouched_at: datetime | None
+    status: GameStatus
+    deadline: datetime | None = Field(description="No rounds from then on, by the server's clock.")
+    most_rounds: int | None = Field(description="Of one player; null: no limit.")
+    most_players: int | None
 
 
 class GameShown(GameRow):
@@ -278,6 +293,7 @@ class LeaderboardEntry(BaseModel):
     bounds: Bounds | None = Field(description="A composite lies between these, whatever becomes of open scores.")
     scores: list[MeanShown] = Field(description="By attached rubric, the raw figure beside the normalised one.")
     open: int = Field(description="Scores that are open; where there are any, what is told is provisional.")
+    team: str | None = Field(description="Its name, where it is in one.")
 
 
 class UncountedShown(BaseModel):
@@ -295,7 +311,9 @@ class LeaderboardShown(BaseModel):
     dimension: str | None
     dimensions: list[str]
     items: list[LeaderboardEntry]
-    total: int = Field(description="Players, of whom the first are listed.")
+    total: int = Field(description="Players, of whom the items are a page.")
+    offset: int = Field(description="Players before the page.")
+    own: list[LeaderboardEntry] = Field(description="Your players, wherever they stand.")
     uncounted: list[UncountedShown] = Field(description="Across games: those that do not count, and why.")
 
 

@@ -10,8 +10,10 @@ import msgspec
 from rubrica.games.attachments import GameAttachments
 from rubrica.games.composite import Composite
 from rubrica.games.judging import RoundReply
+from rubrica.games.leaderboard import LeaderboardRow
 from rubrica.games.leaderboard_access import Leaderboard
 from rubrica.games.rounds import RoundLine, RoundView
+from rubrica.store.games import Game
 
 WORDS = {"rubric_id": "evaluation_id", "rubric": "evaluation", "rubrics": "evaluations"}
 
@@ -32,6 +34,11 @@ def payloads(records: Sequence[msgspec.Struct]) -> list[dict[str, Any]]:
     return [payload(record) for record in records]
 
 
+def game_payload(game: Game) -> dict[str, Any]:
+    """A game."""
+    return {name: value for name, value in payload(game).items() if name != "board_form"}
+
+
 def attachments_payload(attached: GameAttachments) -> dict[str, Any]:
     """What is attached to a game."""
     return payload(attached, rubrics=payloads(attached.rubrics))
@@ -47,8 +54,12 @@ def round_payload(round_: RoundLine | RoundReply) -> dict[str, Any]:
 
 def leaderboard_payload(board: Leaderboard) -> dict[str, Any]:
     """A leaderboard."""
-    rows = [payload(row, missing=payloads(row.missing), scores=payloads(row.scores)) for row in board.items]
-    return payload(board, items=rows, uncounted=payloads(board.uncounted))
+    rows = {"items": [_row(row) for row in board.items], "own": [_row(row) for row in board.own]}
+    return payload(board, **rows, uncounted=payloads(board.uncounted))
+
+
+def _row(row: LeaderboardRow) -> dict[str, Any]:
+    return payload(row, missing=payloads(row.missing), scores=payloads(row.scores))
 
 
 def _composite(composite: Composite) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from rubrica.games.live_boards import LiveBoards
 from rubrica.store.database import Database
 from rubrica.workspace.preferences import PreferenceService
 from rubrica.workspace.run_service import RunService
@@ -29,7 +30,7 @@ def utc_now() -> datetime:
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """One running service: its database, plans, judges, clock, council, sessions, threads, limits, runs, webhooks."""
+    """One running service: its database, plans, judges, clock, council, threads, limits, and the work it does."""
 
     database: Database
     plans: ServicePlans
@@ -43,6 +44,7 @@ class Service:
     preferences: PreferenceService = field(init=False)
     sessions: CouncilSessions = field(init=False)
     webhooks: WebhookSender = field(init=False)
+    live_boards: LiveBoards = field(init=False)
 
     def __post_init__(self) -> None:
         settings = self.settings
@@ -54,6 +56,7 @@ class Service:
         sessions = CouncilSessions(self.database, self.clock, limits, self.council, webhooks.wake)
         object.__setattr__(self, "spending", limits)
         object.__setattr__(self, "runs", runs)
+        object.__setattr__(self, "live_boards", LiveBoards(self.database, self.clock))
         object.__setattr__(self, "preferences", PreferenceService(self.database, limits, self.jury))
         object.__setattr__(self, "sessions", sessions)
         object.__setattr__(self, "webhooks", webhooks)
@@ -74,5 +77,6 @@ class Service:
             await self.council.close()
         if self.jury is not None:
             await self.jury.close()
+        await self.live_boards.close()
         await self.spending.close()
         await self.database.close()

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 from uuid import UUID
 
 import msgspec
 from sqlalchemy import ColumnElement, Connection, and_, exists, insert, or_, select, update
 
 from .columns import new_id
-from .tables import game_rubrics, games, players, rounds, rubric_versions, rubrics
+from .tables import game_players, game_rubrics, games, players, rounds, rubric_versions, rubrics
+
+GameStatus = Literal["draft", "open", "closed"]
+"""draft: there for its maker only. open: rounds are taken. closed: it can be looked at."""
 
 
 class Game(msgspec.Struct, frozen=True):
@@ -26,6 +29,11 @@ class Game(msgspec.Struct, frozen=True):
     fair_play: dict[str, Any] | None = None  # what players may report and see; None: made before there was a choice
     vouched_by: UUID | None = None  # an admin: it counts across games whoever plays in it
     vouched_at: datetime | None = None
+    status: GameStatus = "open"
+    deadline: datetime | None = None  # no rounds are taken from then on
+    most_rounds: int | None = None  # of one player; None, of both: no limit
+    most_players: int | None = None
+    board_form: int = 0  # how its standings are kept; 0: not yet
 
 
 class Attachment(msgspec.Struct, frozen=True):
@@ -89,6 +97,12 @@ def hold_game(conn: Connection, game_id: UUID) -> None:
     conn.execute(select(games.c.id).where(games.c.id == game_id).with_for_update(key_share=True)).all()
 
 
+def share_game(conn: Connection, game_id: UUID) -> Game:
+    """A game as it is until this transaction ends: others may share it meanwhile, and nobody may hold it."""
+    query = select(games).where(games.c.id == game_id).with_for_update(read=True)
+    return Game(**conn.execute(query).mappings().one())
+
+
 def change_game(conn: Connection, game_id: UUID, changes: Mapping[str, Any]) -> None:
     """Set some of its columns."""
     if changes:
@@ -110,8 +124,9 @@ def list_games(
 
 
 def visible(user_id: UUID) -> ColumnElement[bool]:
-    """The games a user may see: public ones, their own, and those they play in."""
-    return or_(games.c.is_public.is_(True), games.c.created_by == user_id, _plays(user_id))
+    """The games a user may see: public ones, their own, and those they play in. A draft is there for its maker."""
+    there = and_(games.c.status != "draft", or_(games.c.is_public.is_(True), _plays(user_id)))
+    return or_(games.c.created_by == user_id, there)
 
 
 def is_game(game_id: UUID) -> ColumnElement[bool]:
@@ -120,14 +135,16 @@ def is_game(game_id: UUID) -> ColumnElement[bool]:
 
 
 def plays_in(conn: Connection, user_id: UUID, game_id: UUID) -> bool:
-    """Whether a player of this user has a round in the game."""
+    """Whether a player of this user has joined the game, or has a round in it."""
     return bool(conn.execute(select(exists().where(games.c.id == game_id, _plays(user_id)))).scalar())
 
 
 def _plays(user_id: UUID) -> ColumnElement[bool]:
     """From the user's few players to the game's many rounds, not the other way round."""
     played = select(1).where(rounds.c.game_session_id == games.c.id, rounds.c.player_id == players.c.id)
-    own = select(1).where(players.c.user_id == user_id, played.correlate(games, players).exists())
+    joined = select(1).where(game_players.c.game_session_id == games.c.id, game_players.c.player_id == players.c.id)
+    taking_part = or_(played.correlate(games, players).exists(), joined.correlate(games, players).exists())
+    own = select(1).where(players.c.user_id == user_id, taking_part)
     return own.correlate(games).exists()
 
 
@@ -144,6 +161,13 @@ def attachments(
     if seen_by is not None:
         chosen = and_(chosen, select(1).where(games.c.id == game_rubrics.c.game_session_id, visible(seen_by)).exists())
     return _attachments(conn, chosen)
+
+
+def attachments_at(conn: Connection, game_id: UUID, at: datetime) -> list[Attachment]:
+    """What was attached to a game at a time, with the weights of now."""
+    table = game_rubrics.c
+    there = and_(table.created_at < at, or_(table.detached_at.is_(None), table.detached_at >= at))
+    return _attachments(conn, and_(table.game_session_id == game_id, there))
 
 
 def attachment_by_id(conn: Connection, game_id: UUID, attachment_id: UUID) -> Attachment | None:

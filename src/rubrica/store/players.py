@@ -100,6 +100,20 @@ def has_joined(conn: Connection, game_id: UUID, player_id: UUID) -> bool:
     return conn.execute(query).first() is not None
 
 
+def behind(conn: Connection, user_id: UUID, limit: int) -> list[UUID]:
+    """The players a person stands behind: those they are, then the newest of those they made that nobody is."""
+    theirs = select(players.c.id).where(players.c.user_id == user_id).limit(limit)
+    made = select(players.c.id).where(players.c.user_id.is_(None), players.c.created_by == user_id)
+    found = list(conn.execute(theirs).scalars())
+    return [*found, *conn.execute(made.order_by(players.c.id.desc()).limit(limit - len(found))).scalars()]
+
+
+def takes_part(conn: Connection, game_id: UUID, player_id: UUID) -> bool:
+    """Whether a player has joined a game, or has a round in it."""
+    played = select(1).where(rounds.c.game_session_id == game_id, rounds.c.player_id == player_id).limit(1)
+    return has_joined(conn, game_id, player_id) or conn.execute(played).first() is not None
+
+
 def joined_a_game_of(conn: Connection, player_id: UUID, host: UUID) -> bool:
     """Whether a player has joined some game that a user made."""
     query = select(1).join_from(game_players, games, games.c.id == game_players.c.game_session_id)

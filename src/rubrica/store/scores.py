@@ -324,10 +324,13 @@ def standings(conn: Connection, chosen: ColumnElement[bool], *, joined_only: boo
         .where(and_(game_rubrics.c.detached_at.is_(None), _scores.voided_at.is_(None), chosen))
         .group_by(game_rubrics.c.game_session_id, _scores.attachment_id, _scores.player_id)
     )
-    return [
-        PlayerMean(game_id, attachment_id, player_id, raw, mean, rounds, scored, (low, high))
-        for game_id, attachment_id, player_id, raw, mean, rounds, scored, low, high in conn.execute(query)
-    ]
+    return [player_mean(row) for row in conn.execute(query)]
+
+
+def player_mean(row: Sequence[Any]) -> PlayerMean:
+    """A mean from a row that has its bounds in two columns at the end."""
+    game_id, attachment_id, player_id, raw, normalized, rounds, scored, low, high = row
+    return PlayerMean(game_id, attachment_id, player_id, raw, normalized, rounds, scored, (low, high))
 
 
 def lines_of_game(conn: Connection, game_id: UUID, limit: int) -> list[tuple[Any, ...]]:

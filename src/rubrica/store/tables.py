@@ -172,6 +172,11 @@ games = Table(
     Column("fair_play", Document),  # what players may report and see; None: it was made before there was a choice
     Column("vouched_by", Uuid),  # an admin: it counts across games whoever plays in it
     Column("vouched_at", UtcDateTime),
+    Column("status", String(10), nullable=False, server_default="open"),  # draft, open or closed
+    Column("deadline", UtcDateTime),  # no rounds from then on
+    Column("most_rounds", Integer),  # of one player; None, of both: no limit
+    Column("most_players", Integer),
+    Column("board_form", Integer, nullable=False, server_default="0"),  # how its standings are kept; 0: not yet
 )
 
 game_rubrics = Table(

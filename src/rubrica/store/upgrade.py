@@ -23,9 +23,12 @@ from rubrica.errors import StoreError
 
 from . import session_tables  # noqa: F401 - its tables are among those of `metadata`
 from .address import DatabaseAddress, address
+from .game_tables import standings
 from .postgres import Postgres
 from .sqlite import in_file
-from .tables import metadata
+
+METADATA = standings.metadata
+"""Of all tables: those of a game's life are the last that are made."""
 
 VERSION_TABLE = "rubrica_revision"
 LOCK = 0x5275_6272_6963_61
@@ -108,7 +111,7 @@ def _upgrade(conn: Connection, shown: str) -> Status:
 def _status(conn: Connection, shown: str) -> Status:
     current = MigrationContext.configure(conn, opts={"version_table": VERSION_TABLE}).get_current_revision()
     known = _revisions()
-    if current is None and (strange := set(inspect(conn).get_table_names()) & set(metadata.tables)):
+    if current is None and (strange := set(inspect(conn).get_table_names()) & set(METADATA.tables)):
         raise StoreError(
             f"{shown}: it has tables that are not Rubrica's ({', '.join(sorted(strange))}): give Rubrica a database "
             "of its own"

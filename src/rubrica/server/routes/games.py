@@ -7,7 +7,6 @@ from functools import partial
 from typing import Annotated, Any
 from uuid import UUID
 
-import msgspec
 from fastapi import APIRouter, Body, FastAPI, Path, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
 from pydantic import ValidationError
@@ -27,7 +26,7 @@ from rubrica.server.game_shapes import (
     NewGame,
 )
 from rubrica.server.idempotency import write_once
-from rubrica.server.payloads import attachments_payload, payloads
+from rubrica.server.payloads import attachments_payload, game_payload, payloads
 from rubrica.server.request_bodies import JsonRoute
 from rubrica.server.responses import RouteAnswer, decode_cursor, encode_cursor, page, render
 from rubrica.server.service import Service
@@ -44,6 +43,7 @@ ONE_OR_SEVERAL = {
 }
 router = APIRouter(prefix="/api/games", route_class=JsonRoute, tags=["games"])
 PAGE, MOST = 50, 200
+CAN_BE_NONE = ("deadline", "most_rounds", "most_players")
 
 GameId = Annotated[UUID, Path(description="The game's id.")]
 Limit = Annotated[int, Query(ge=1, le=MOST, description="Items of a page.")]
@@ -54,7 +54,7 @@ Scaling = Annotated[Weights, Query(description="renormalise: scale all of the ga
 @router.post("", status_code=201, response_model=GameShown, summary="Make a game")
 async def make(request: Request, body: NewGame, caller: Signed, service: Serving) -> Response:
     """Authors."""
-    return await write_once(request, _made, games.make_game, caller, body.model_dump(), service.clock())
+    return await write_once(request, made_game, games.make_game, caller, body.model_dump(), service.clock())
 
 
 @router.get("", response_model=GamePage, summary="List games")
@@ -69,7 +69,7 @@ async def listed(
     before = None if cursor is None else decode_cursor(cursor, UUID)[0]
     found = await service.database.read(games.list_games, caller, mine, before, limit + 1)
     following = encode_cursor([found[limit - 1].id]) if len(found) > limit else None
-    return render(RouteAnswer(page(found[:limit], following)))
+    return render(RouteAnswer(page([game_payload(game) for game in found[:limit]], following)))
 
 
 @router.get("/{game_id}", response_model=GameShown, summary="Read a game")
@@ -80,9 +80,13 @@ async def read(game_id: GameId, caller: Signed, service: Serving) -> Response:
 
 @router.patch("/{game_id}", response_model=GameShown, summary="Change a game")
 async def change(game_id: GameId, body: GameChange, caller: Signed, service: Serving) -> Response:
-    """Whoever made it, or an admin. Rounds that were scored before stay as they are."""
-    changes = {key: value for key, value in body.model_dump(exclude_unset=True).items() if value is not None}
-    return render(_game_answer(await service.database.write(games.change_game, caller, game_id, changes)))
+    """Whoever made it, or an admin. Rounds that were scored before stay as they are. `status` opens a draft, closes a
+    game and opens it again; a deadline or a limit is taken away with null."""
+    told = body.model_dump(exclude_unset=True)
+    changes = {key: value for key, value in told.items() if value is not None or key in CAN_BE_NONE}
+    return render(
+        _game_answer(await service.database.write(games.change_game, caller, game_id, changes, service.clock()))
+    )
 
 
 @router.get("/{game_id}/evaluations", response_model=AttachedShown, summary="List what is attached to a game")
@@ -166,14 +170,14 @@ async def _check_attachments(
     return await run_for_user(app, caller, attachments.check_attachments, resolved, under=under)
 
 
-def _made(view: GameView) -> RouteAnswer:
+def made_game(view: GameView) -> RouteAnswer:
+    """What is answered with a new game."""
     answer = _game_answer(view)
     return RouteAnswer(answer.data, 201, {"Location": f"/api/games/{view.game.id}"})
 
 
 def _game_answer(view: GameView) -> RouteAnswer:
-    shown: dict[str, Any] = msgspec.structs.asdict(view.game)
-    return RouteAnswer({**shown, "evaluations": payloads(view.attachments)})
+    return RouteAnswer({**game_payload(view.game), "evaluations": payloads(view.attachments)})
 
 
 def _attached(attached: GameAttachments, status: int = 200) -> RouteAnswer:

@@ -2,11 +2,11 @@
 
 from alembic import context
 
-from rubrica.store.tables import metadata
+from rubrica.store.game_tables import standings
 
 context.configure(
     connection=context.config.attributes["connection"],
-    target_metadata=metadata,
+    target_metadata=standings.metadata,
     version_table=context.config.attributes["version_table"],
     transactional_ddl=True,  # SQLite can, once its driver leaves the transaction to us
     render_as_batch=True,

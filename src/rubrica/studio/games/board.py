@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 
 from markupsafe import Markup
 from nicegui import ui
 
 from rubrica.errors import RubricaError
+from rubrica.games.board_pages import EVER, BoardQuery
 from rubrica.games.leaderboard import LeaderboardRow, Way
 from rubrica.games.leaderboard_access import Leaderboard
 from rubrica.report.charts import share_bar
 from rubrica.report.figures import figure, headline, percent
 from rubrica.scoring.normalise import Method
-from rubrica.studio.cursor_pager import CursorPager
+from rubrica.studio.offset_pager import OffsetPager
 from rubrica.studio.parts import drawing, empty, show_error
 from rubrica.studio.rubrics.prose import table
 
 PAGE = 50
-OVERALL = ""
+OVERALL = EVERY = ""
 WAYS: dict[Way, str] = {
     "normalized": "As the rubrics compare",
     "composite": "Share of full marks",
@@ -55,7 +57,7 @@ HOW: dict[Way, tuple[str, ...]] = {
     ),
 }
 
-Ask = Callable[[Way, str | None], Awaitable[Leaderboard]]
+Ask = Callable[[BoardQuery], Awaitable[Leaderboard]]
 LinkOf = Callable[[LeaderboardRow], str]
 
 
@@ -66,6 +68,9 @@ class Standings:
         self._ask, self._ways, self._link_of, self._games = ask, ways, link_of, games
         self.way: Way = ways[0]
         self.dimension = OVERALL
+        self.seasons: Sequence[str] = ()
+        self.teams: Sequence[str] = ()
+        self.name, self.season, self.team = "", EVERY, EVERY
 
     async def draw(self) -> None:
         """Draw it for the first time."""
@@ -77,8 +82,10 @@ class Standings:
             self.by = ui.select({OVERALL: "Overall"}, value=OVERALL, label="Rank by")
             self.by.props("outlined dense options-dense").classes("medium")
             self.by.on_value_change(self._other_dimension)
+            if self._link_of is not None:
+                self._draw_filters()
         self.body = ui.element("div").classes("stack")
-        self.pager = CursorPager(PAGE, self.show)
+        self.pager = OffsetPager(PAGE, self.show, "player")
         with ui.element("details").classes("how"):
             with ui.element("summary"):
                 ui.label("How these figures come about")
@@ -88,26 +95,59 @@ class Standings:
     async def show(self) -> None:
         """Read and draw the page."""
         try:
-            board = await self._ask(self.way, self.dimension or None)
+            board = await self._ask(self.query())
         except RubricaError as error:
             show_error(self.body, error)
             return
         self.by.set_options(
             {OVERALL: "Overall"} | {name: headline(name) for name in board.dimensions}, value=self.dimension
         )
-        start = self.pager.start or 0
-        shown = board.items[start : start + PAGE]
         self.body.clear()
         with self.body:
-            if shown:
-                drawing(board_table(shown, board.dimensions, self._link_of, games=self._games))
+            if board.items:
+                drawing(board_table(board.items, board.dimensions, self._link_of, games=self._games))
             else:
-                empty("Nobody has a score yet.")
-        self.pager.tell(len(shown), start + PAGE if start + PAGE < board.total else None)
+                empty("Nobody is here that fits." if self._narrowed else "Nobody has a score yet.")
+            shown = {row.player_id for row in board.items}
+            own = [row for row in board.own if row.player_id not in shown]
+            if own:
+                ui.label("Yours, elsewhere on the board").classes("quiet")
+                drawing(board_table(own, board.dimensions, self._link_of, games=self._games))
+        self.pager.tell(board.total)
         self.how.clear()
         with self.how:
             for sentence in HOW[self.way]:
                 ui.label(sentence)
+
+    def query(self) -> BoardQuery:
+        """What is looked at now."""
+        dimension, season, team = self.dimension or None, self.season or None, self.team or None
+        start = self.pager.start
+        return BoardQuery(self.way, dimension, season, EVER, team, self.name.strip() or None, start, PAGE)
+
+    @property
+    def _narrowed(self) -> bool:
+        return bool(self.name.strip() or self.season or self.team)
+
+    def _draw_filters(self) -> None:
+        """Whom the board shows."""
+        found = ui.input("Player", on_change=self._other_name).props("outlined dense clearable debounce=300")
+        found.classes("medium")
+        for label, names, chosen in (("Season", self.seasons, "season"), ("Team", self.teams, "team")):
+            if names:
+                choices = {EVERY: "All"} | {name: name for name in names}
+                choice = ui.select(choices, value=EVERY, label=label).props("outlined dense options-dense")
+                choice.classes("medium").on_value_change(partial(self._other_part, chosen))
+
+    async def _other_name(self, event: object) -> None:
+        self.name = getattr(event, "value", "") or ""
+        self.pager.reset()
+        await self.show()
+
+    async def _other_part(self, which: str, event: object) -> None:
+        setattr(self, which, getattr(event, "value", EVERY) or EVERY)
+        self.pager.reset()
+        await self.show()
 
     def forget(self) -> None:
         """Go back to everything, from the first player: what there was may be gone."""
@@ -137,6 +177,8 @@ def board_table(
         if link_of is not None:
             name = Markup('<a href="{}">{}</a>').format(link_of(entry), entry.player)
         counts = [f"{entry.games:,}"] if games else []
+        if entry.team is not None:
+            name = Markup('{} <span class="chip">{}</span>').format(name, entry.team)
         row: list[Markup | str] = [_rank(entry), name, _overall(entry)]
         row += [_dimension(entry, dimension) for dimension in dimensions]
         rows.append([*row, f"{entry.rounds:,}", *counts, _missing(entry)])

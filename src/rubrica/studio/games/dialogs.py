@@ -39,12 +39,12 @@ async def game_dialog(visitor: Visitor, game: Game | None = None) -> None:
             problem.set_visibility(False)
             try:
                 title, settings, seen = name.value or "", read_config(config.value or ""), bool(public.value)
+                now = visitor.service.clock()
                 if game is None:
-                    now = visitor.service.clock()
                     kept = await visitor.write(games.create_game, title, settings, seen, now)
                 else:
                     changes = {"name": title, "config": settings, "is_public": seen}
-                    kept = await visitor.write(games.change_game, game.id, changes)
+                    kept = await visitor.write(games.change_game, game.id, changes, now)
             except RubricaError as error:
                 problem.set_text(error_text(error))
                 problem.set_visibility(True)

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 from fastapi import Request
 from markupsafe import Markup
 from nicegui import ui
 
 from rubrica.errors import RubricaError
 from rubrica.games import leaderboard_access
+from rubrica.games.board_pages import BoardQuery
 from rubrica.games.games import GameView, list_views
-from rubrica.games.leaderboard import Way
 from rubrica.games.leaderboard_access import Leaderboard
 from rubrica.report.figures import percent
 from rubrica.studio.cursor_pager import CursorPager
@@ -61,8 +62,10 @@ def install(studio: Studio) -> None:
 
 
 def _across(visitor: Visitor) -> Standings:
-    async def ask(_way: Way, dimension: str | None) -> Leaderboard:
-        return await visitor.read(leaderboard_access.across_games, dimension)
+    async def ask(query: BoardQuery) -> Leaderboard:
+        board = await visitor.read(leaderboard_access.across_games, query.dimension)
+        end = query.offset + query.limit
+        return msgspec.structs.replace(board, items=board.items[query.offset : end], offset=query.offset)
 
     return Standings(ask, ["korgym"], games=True)
 
@@ -108,7 +111,7 @@ class _List:
 
 def _row(view: GameView, caller: Caller) -> Markup:
     game = view.game
-    traces = ["public" if game.is_public else "private"]
+    traces = [*([] if game.status == "open" else [game.status]), "public" if game.is_public else "private"]
     traces += ["yours"] if caller.owns(game.created_by) else []
     traces.append(f"made {game.created_at:%Y-%m-%d}")
     chips = Markup("").join(

@@ -9,28 +9,34 @@ from fastapi import Request
 from nicegui import ui
 
 from rubrica.errors import MissingError, RubricaError
-from rubrica.games import games, leaderboard_access
+from rubrica.games import games, seasons, teams
+from rubrica.games.board_pages import BoardQuery, board_page
 from rubrica.games.games import GameView, hosts
-from rubrica.games.leaderboard import LeaderboardRow, Way
+from rubrica.games.leaderboard import LeaderboardRow
 from rubrica.games.leaderboard_access import Leaderboard
+from rubrica.games.life import takes_rounds
 from rubrica.report.figures import count_of
 from rubrica.studio.frame import frame, page
 from rubrica.studio.parts import card, chip, error_label, heading, notifying_errors
 from rubrica.studio.studio import Studio, Visitor
 
-from . import round_page
+from . import invitation_page, round_page
 from .attachment_editor import AttachmentEditor, attached_card
 from .board import Standings
+from .contests import Contests
 from .dialogs import config_text, game_dialog
+from .life import LifeButtons, life_told
+from .live import follow
 from .play_form import play_dialog
 from .rounds import Rounds
 
-TABS = {"board": "Leaderboard", "rounds": "Rounds", "rubrics": "Rubrics"}
+TABS = {"board": "Leaderboard", "rounds": "Rounds", "rubrics": "Rubrics", "contests": "Teams, seasons, tournaments"}
 
 
 def install(studio: Studio) -> None:
-    """Add the page, and that of a round."""
+    """Add the page, that of a round, and that of an invitation."""
     round_page.install(studio)
+    invitation_page.install(studio)
 
     @page("/games/{game_id}")
     async def game(request: Request, game_id: str) -> None:
@@ -73,7 +79,7 @@ class _Page:
     async def draw(self, tab: str, player: UUID | None) -> None:
         game, caller = self.view.game, self.visitor.caller
         with heading(game.name, back=("Games", "/games")):
-            if caller.may("player"):
+            if caller.may("player") and takes_rounds(game, self.visitor.service.clock()):
                 ui.button("Play a round", icon="casino", on_click=lambda: play_dialog(self.visitor, self.view)).props(
                     "unelevated"
                 )
@@ -81,7 +87,10 @@ class _Page:
                 ui.button("Change", icon="edit", on_click=lambda: game_dialog(self.visitor, game)).props(
                     "flat"
                 ).classes("calm")
+                LifeButtons(self.visitor, game).draw()
         with ui.element("div").classes("row"):
+            for told in life_told(game, self.visitor.service.clock()):
+                chip(told)
             chip("public" if game.is_public else "private")
             if caller.owns(game.created_by):
                 chip("yours")
@@ -94,7 +103,10 @@ class _Page:
         with ui.tab_panels(tabs, value=chosen, animated=False).classes("panels"):
             with ui.tab_panel("board"), card():
                 self.board = Standings(self._ask, ["normalized", "composite", "korgym"], self._rounds_of)
+                self.board.seasons = [each.name for each in await self.visitor.read(seasons.list_seasons, game.id)]
+                self.board.teams = [each.team for each in await self.visitor.read(teams.team_board, game.id)]
                 await self.board.draw()
+                follow(self.visitor, game.id, self.board.show)
             with ui.tab_panel("rounds"), card("Rounds", "player by player"):
                 self.rounds = Rounds(self.visitor, self.view, player)
                 await self.rounds.draw()
@@ -108,13 +120,15 @@ class _Page:
                 if game.config:
                     with card("Settings", "rubrics read them as game_config"):
                         ui.label(config_text(game.config)).classes("told mono")
+            with ui.tab_panel("contests"):
+                await Contests(self.visitor, game).draw()
         tabs.on_value_change(self._turned)
         if editor is not None:
             await ui.context.client.connected()
             await editor.restore()
 
-    async def _ask(self, way: Way, dimension: str | None) -> Leaderboard:
-        return await self.visitor.read(leaderboard_access.of_game, self.view.game.id, way, dimension)
+    async def _ask(self, query: BoardQuery) -> Leaderboard:
+        return await self.visitor.read(board_page, self.view.game.id, query, self.visitor.service.clock())
 
     def _rounds_of(self, entry: LeaderboardRow) -> str:
         return f"/games/{self.view.game.id}?tab=rounds&player={entry.player_id}"

@@ -1,0 +1,135 @@
+"""Games and leaderboards on the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from rubrica.report.figures import percent
+
+from .figures_table import FiguresTable
+from .screen import out, safe
+
+
+class GameAnswer(msgspec.Struct, frozen=True):
+    """A game as a server tells of it."""
+
+    id: str
+    name: str
+    is_public: bool
+    created_at: str
+    status: str = "open"
+    deadline: str | None = None
+    most_rounds: int | None = None
+    most_players: int | None = None
+    evaluations: list[AttachedAnswer] = []
+    config: dict[str, Any] = {}
+
+
+class AttachedAnswer(msgspec.Struct, frozen=True):
+    """An attached rubric as a server tells of it."""
+
+    slug: str
+    version: str
+    weight: float
+    dimension: str
+
+
+class RowAnswer(msgspec.Struct, frozen=True):
+    """A player on a leaderboard as a server tells of it."""
+
+    rank: int | None
+    tied: bool
+    player: str
+    score: float | None
+    by_dimension: dict[str, float | None]
+    rounds: int
+    team: str | None = None
+
+
+class BoardAnswer(msgspec.Struct, frozen=True):
+    """A page of a leaderboard as a server tells of it."""
+
+    by: str
+    dimensions: list[str]
+    items: list[RowAnswer]
+    total: int
+    offset: int = 0
+    own: list[RowAnswer] = []
+
+
+def print_games(games: Sequence[GameAnswer]) -> None:
+    """A line for each game."""
+    table = FiguresTable()
+    for head in ("game", "id", "status", "seen by", "deadline", "made"):
+        table.add_column(head)
+    for game in games:
+        seen = "everybody" if game.is_public else "its players"
+        row = (game.name, game.id, game.status, seen, _day(game.deadline), _day(game.created_at))
+        table.add_row(*map(safe, row))
+    out().print(table)
+
+
+def print_game(game: GameAnswer) -> None:
+    """Everything about one game."""
+    console = out()
+    console.print(safe(game.name), style="bold", markup=False)
+    limits: Mapping[str, object] = {
+        "id": game.id,
+        "status": game.status,
+        "seen by": "everybody" if game.is_public else "its players",
+        "deadline": game.deadline or "none",
+        "rounds of a player": game.most_rounds or "no limit",
+        "players": game.most_players or "no limit",
+    }
+    for name, value in limits.items():
+        console.print(safe(f"{name}: {value}"), markup=False)
+    if not game.evaluations:
+        console.print("nothing is attached yet", style="dim")
+        return
+    table = FiguresTable()
+    table.add_column("rubric")
+    table.add_column("counts for")
+    table.add_column("weight", justify="right")
+    for each in game.evaluations:
+        table.add_row(safe(f"{each.slug}@{each.version}"), safe(each.dimension), percent(each.weight))
+    console.print(table)
+
+
+def print_board(board: BoardAnswer) -> None:
+    """A page of a leaderboard, and where one's own players stand."""
+    console = out()
+    if not board.items:
+        console.print("nobody is here", style="dim")
+    else:
+        console.print(_board_table(board, board.items))
+        last = board.offset + len(board.items)
+        console.print(f"{board.offset + 1:,} to {last:,} of {board.total:,} players", style="dim")
+    shown = {row.player for row in board.items}
+    own = [row for row in board.own if row.player not in shown]
+    if own:
+        console.print("Yours", style="bold")
+        console.print(_board_table(board, own))
+
+
+def _board_table(board: BoardAnswer, rows: Sequence[RowAnswer]) -> FiguresTable:
+    table = FiguresTable()
+    table.add_column("rank", justify="right")
+    table.add_column("player")
+    teams = any(row.team for row in board.items)
+    if teams:
+        table.add_column("team")
+    for head in ("score", *board.dimensions, "rounds"):
+        table.add_column(safe(head), justify="right")
+    for row in rows:
+        rank = "—" if row.rank is None else f"{row.rank:,}{'=' if row.tied else ''}"
+        figures = (row.score, *(row.by_dimension.get(name) for name in board.dimensions))
+        team = [safe(row.team or "")] if teams else []
+        table.add_row(rank, safe(row.player), *team, *map(percent, figures), f"{row.rounds:,}")
+    return table
+
+
+def _day(moment: str | None) -> str:
+    return "" if moment is None else moment[:16].replace("T", " ")

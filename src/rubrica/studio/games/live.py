@@ -1,0 +1,35 @@
+"""A leaderboard that follows its game: drawn anew when something has changed."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from uuid import UUID
+
+from nicegui import background_tasks, ui
+
+from rubrica.studio.studio import Visitor
+
+PATIENCE = 30.0
+"""Seconds after which it is looked whether the page is still there."""
+
+
+def follow(visitor: Visitor, game_id: UUID, show: Callable[[], Awaitable[None]]) -> None:
+    """Call `show` whenever a game's leaderboard changes, for as long as the page is open."""
+    client = ui.context.client
+    with ui.element("div").classes("row"):
+        ui.label("Live: it follows the game as it is played.").classes("quiet")
+
+    async def watch() -> None:
+        async with visitor.service.live_boards.watching(game_id) as live:
+            first = await live.after(None, PATIENCE)
+            mark = None if first is None else first.mark
+            while not client.is_deleted:
+                news = await live.after(mark, PATIENCE)
+                if news is None or client.is_deleted:
+                    continue
+                mark = news.mark
+                with client:
+                    await show()
+
+    watching = background_tasks.create(watch(), name="leaderboard")
+    client.on_delete(lambda: watching.cancel())
