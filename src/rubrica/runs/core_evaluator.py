@@ -48,11 +48,10 @@ class CoreEvaluator:
             yield from evaluate_each(waiting)
             return
         while time.monotonic() < until:
-            few = list(islice(waiting, CHUNK))
-            if not few:
+            if (first := next(waiting, None)) is None:
                 return
-            yield from evaluate_each(few)
-        yield from _Crew(self._others).evaluated(waiting)
+            yield from evaluate_each((first,))
+        yield from _CorePool(self._others).evaluated(waiting)
 
 
 class _Chunk:
@@ -114,7 +113,7 @@ class _CoreProcess:
             self.process.wait()
 
 
-class _Crew:
+class _CorePool:
     """This process and the others at work on one run."""
 
     def __init__(self, others: int) -> None:
