@@ -16,12 +16,15 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from rubrica.engine.audience import listeners
 from rubrica.engine.cases import BadLine, Case
 from rubrica.errors import RubricaError
 from rubrica.report.figures import count_of
 
-from .batch import Batch
+from .batch import Batch, Evaluator
 from .bulk_choice import bulk_options, takes_bulk
+from .core_evaluator import CoreEvaluator
+from .cores import cores
 from .events import (
     IdRepeated,
     LineBroken,
@@ -155,7 +158,7 @@ class _Execution:
             report(line)
             kept.broken(line)
 
-        evaluator = jury.evaluator if jury is not None else None
+        evaluator = jury.evaluator if jury is not None else self._by_code()
         batch = Batch(self.rubrics, tally, broken, cases.context, evaluator, cases.repeat, kept.done.wanted)
         selection, expected = cases.settled(), cases.expected()
         with cases.opened() as file:
@@ -163,6 +166,10 @@ class _Execution:
             results = kept.kept(evaluations, self.request.max_failures)
             meter = ProgressMeter(file, kept, tally, expected, jury)
             return draw_results(results, meter.read, self.tell, self.stop)
+
+    def _by_code(self) -> Evaluator | None:
+        """Every core evaluates, unless somebody listens to what is evaluated in this process."""
+        return None if listeners else CoreEvaluator(self.request.processes or cores())
 
     def in_bulk(self) -> RunOutcome:
         """Judge all cases into columns of figures."""

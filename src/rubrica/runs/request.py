@@ -116,6 +116,7 @@ class RunRequest:
     retry_errors: bool = False  # judge cases again for which a model failed
     max_failures: int = 20  # stop after so many cases in a row that no model answers; 0: never
     bulk: bool | None = None  # figures only; None: for large files that no model judges
+    processes: int = 0  # that evaluate where no model judges; 0: one for each core
     cluster: str | None = None  # a Ray cluster that judges: its address, or local; None: this process does
     terms: Mapping[str, Any] = field(default_factory=dict)  # what else the scores depend on, such as who wrote
     id: str = field(default_factory=new_run_id)  # of the manifest, where the run is new

@@ -16,14 +16,15 @@ from rubrica.model.judge import Judge
 from rubrica.model.rubric import Rubric
 from rubrica.report.figures import count_of
 from rubrica.runs.batch import CaseWork, Judged
+from rubrica.runs.case_messages import CaseMessage, ResultMessage, case_message, outcome_of, rubric_message
 from rubrica.runs.cores import cores
 from rubrica.runs.jury_session import JurySession, jury_session
 from rubrica.runs.request import JudgeSettings
 
-from .case_messages import CaseMessage, ResultMessage, WorkerTask, case_message, outcome_of, rubric_message
 from .connection import ClusterError, connected
 from .shared_limits import SharedLimits
 from .worker import CaseWorker
+from .worker_task import WorkerTask
 
 STARTING = 120.0
 """Seconds that the first worker may take to be ready."""

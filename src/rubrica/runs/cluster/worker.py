@@ -15,9 +15,10 @@ from rubrica.judges.jury import Jury
 from rubrica.llm.price import price
 from rubrica.llm.provider import ProviderLimits
 from rubrica.llm.shared_breakers import SharedBreakers
+from rubrica.runs.case_messages import CaseMessage, ResultMessage, SentRubrics
 
-from .case_messages import CaseMessage, ResultMessage, SentRubrics, WorkerTask
 from .shared_limits import ActorBoard, SharedRate, shared_budget
+from .worker_task import WorkerTask
 
 LONGEST_WAIT = 1.0
 """Seconds after which a worker answers even if nothing is finished: it is there, and can be given more."""

@@ -1,4 +1,5 @@
-"""What travels between the driver of a run and its workers: cases out, evaluations back."""
+"""What travels between a run and the processes that evaluate its cases, here or on other machines: cases out,
+evaluations back."""
 
 from __future__ import annotations
 
@@ -10,25 +11,14 @@ from rubrica.engine.compile import compile_rubric
 from rubrica.engine.load import rubric_from_data
 from rubrica.engine.plan import Plan
 from rubrica.errors import RubricaError
-from rubrica.llm.settings import Settings
 from rubrica.model.context import Context
 from rubrica.model.evaluation import Evaluation
 from rubrica.model.rubric import Rubric
-from rubrica.runs.batch import CaseWork
-from rubrica.runs.files.manifest import UsedRubric
-from rubrica.runs.request import JudgeSettings
-from rubrica.runs.rubrics import JudgeOf
-from rubrica.runs.run_writer import encoded
 
-
-class WorkerTask(NamedTuple):
-    """What a worker needs to know before its first case. It holds keys: it is sent, and never written."""
-
-    judging: JudgeSettings
-    settings: Settings
-    jobs: int  # cases under way at once
-    warm: bool
-    version: str  # of Rubrica
+from .batch import CaseWork
+from .files.manifest import UsedRubric
+from .rubrics import JudgeOf
+from .run_writer import encoded
 
 
 class CaseMessage(NamedTuple):
@@ -63,9 +53,9 @@ def rubric_message(rubric: Rubric) -> bytes:
 
 
 class SentRubrics:
-    """The rubrics that a worker was sent, compiled once for each repeat."""
+    """The rubrics that a worker was sent, compiled once for each repeat. Without judges, code alone scores."""
 
-    def __init__(self, judge_of: JudgeOf) -> None:
+    def __init__(self, judge_of: JudgeOf | None = None) -> None:
         self._judge_of = judge_of
         self._rubrics: dict[str, Rubric] = {}
         self._plans: dict[tuple[str, int], Plan] = {}
@@ -82,5 +72,6 @@ class SentRubrics:
         key = message.rubric, message.repeat
         if key not in self._plans:
             rubric = self._rubrics[message.rubric]
-            self._plans[key] = compile_rubric(rubric, self._judge_of(rubric, message.repeat))
+            judge = self._judge_of(rubric, message.repeat) if self._judge_of is not None else None
+            self._plans[key] = compile_rubric(rubric, judge)
         return self._plans[key], Context.of(msgspec.json.decode(message.context))
