@@ -93,7 +93,16 @@ def test_what_was_written_before_rubrics_had_their_names_is_read_after_the_upgra
     before = database.read(told, table)
     counted = database.write(make_older, "0004")
     assert all(counted[name] for name in (*RENAMED, "evaluation_scores")), counted
-    assert asyncio.run(upgrade(database.url)).pending == ("0005", "0006", "0007", "0008", "0009", "0010", "0011", "0012")
+    assert asyncio.run(upgrade(database.url)).pending == (
+        "0005",
+        "0006",
+        "0007",
+        "0008",
+        "0009",
+        "0010",
+        "0011",
+        "0012",
+    )
     assert database.read(told, table) == before
     names = database.read(lambda conn: set(inspect(conn).get_table_names()))
     assert names == {*metadata.tables, VERSION_TABLE}
