@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from rubrica.engine.compile import compile_rubric
 from rubrica.errors import RubricaError
 from rubrica.extras import requires
 from rubrica.jsontext import UNREADABLE
@@ -104,7 +105,8 @@ class CaseTexts:
             with requires("tables", str(self._run.path)):
                 from .bulk import run as bulk
             cases = None if wanted is None else {case for case, _ in wanted}
-            for case, context in bulk.contexts(self._run.path, manifest, cases):
+            plan = compile_rubric(manifest.rubrics[0].rubric())
+            for case, context in bulk.contexts(plan, self._run.path, cases):
                 yield (case, 0), JudgedTexts(context.prompt, context.response)
             return
         if manifest is not None:
