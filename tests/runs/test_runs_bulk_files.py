@@ -22,7 +22,7 @@ from rubrica.errors import RubricaError
 from rubrica.model.evaluation import Evaluation
 from rubrica.runs.bulk.case_names import make_names_unique
 from rubrica.runs.bulk.progress import BulkProgress
-from rubrica.runs.bulk.run import BulkOptions, bulk_rows, evaluations, explain
+from rubrica.runs.bulk.run import BulkOptions, bulk_rows, contexts, evaluations, explain
 from rubrica.runs.files.case_source import cases_of
 from rubrica.runs.files.manifest import Manifest, UsedRubric
 from rubrica.runs.files.parquet_rows import read_columns
@@ -186,6 +186,10 @@ def test_a_case_is_explained_in_full_on_demand(tmp_path: Path) -> None:
     assert timeless([row_of(shown)]) == timeless([row])
     assert shown.context is not None
     assert shown.context.response == text_of(2500)
+    assert [(name, one.response) for name, one in contexts(plan, folder, ["case 2500"])] == [
+        ("case 2500", text_of(2500))
+    ]
+    assert dict(contexts(plan, folder)).keys() == {row.case for row in rows_in(folder)}
     with pytest.raises(RubricaError, match="no evaluation of a case 'nobody'"):
         explain(plan, folder, "nobody")
 

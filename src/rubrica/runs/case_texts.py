@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from rubrica.engine.compile import compile_rubric
 from rubrica.errors import RubricaError
 from rubrica.extras import requires
 from rubrica.jsontext import UNREADABLE
@@ -23,7 +24,7 @@ CaseKey = tuple[str, int]
 """A case's id, and which repeat of it."""
 
 
-class JudgedTexts(NamedTuple):
+class PromptAndResponse(NamedTuple):
     """What was judged."""
 
     prompt: str
@@ -52,7 +53,7 @@ class CaseTexts:
         self._places: HashTable | None = None
         self._finding = threading.Lock()
 
-    def of(self, wanted: Collection[CaseKey]) -> dict[CaseKey, JudgedTexts]:
+    def of(self, wanted: Collection[CaseKey]) -> dict[CaseKey, PromptAndResponse]:
         """The texts of some cases; those that cannot be read are left out."""
         with suppress(RubricaError, OSError):
             if not self._in_lines:
@@ -76,7 +77,7 @@ class CaseTexts:
         manifest = self._run.manifest
         return manifest is not None and manifest.kind != "bulk"
 
-    def _read(self, wanted: Collection[CaseKey]) -> Iterator[tuple[CaseKey, JudgedTexts]]:
+    def _read(self, wanted: Collection[CaseKey]) -> Iterator[tuple[CaseKey, PromptAndResponse]]:
         with self._finding:
             if self._places is None:
                 self._places = self._found()
@@ -97,15 +98,16 @@ class CaseTexts:
             at += len(line) + 1
         return places
 
-    def _all(self, wanted: Collection[CaseKey] | None = None) -> Iterator[tuple[CaseKey, JudgedTexts]]:
+    def _all(self, wanted: Collection[CaseKey] | None = None) -> Iterator[tuple[CaseKey, PromptAndResponse]]:
         """Every case, the last evaluation of each last; of runs in bulk at least the wanted ones."""
         manifest = self._run.manifest
         if manifest is not None and manifest.kind == "bulk":
             with requires("tables", str(self._run.path)):
                 from .bulk import run as bulk
             cases = None if wanted is None else {case for case, _ in wanted}
-            for case, context in bulk.contexts(self._run.path, manifest, cases):
-                yield (case, 0), JudgedTexts(context.prompt, context.response)
+            plan = compile_rubric(manifest.rubrics[0].rubric())
+            for case, context in bulk.contexts(plan, self._run.path, cases):
+                yield (case, 0), PromptAndResponse(context.prompt, context.response)
             return
         if manifest is not None:
             for line in finished_lines(self._run.path / EVALUATIONS):
@@ -115,13 +117,13 @@ class CaseTexts:
         for evaluation in self._run.evaluations():
             judged = evaluation.context
             if judged is not None:
-                yield (evaluation.case or "", evaluation.repeat), JudgedTexts(judged.prompt, judged.response)
+                yield (evaluation.case or "", evaluation.repeat), PromptAndResponse(judged.prompt, judged.response)
 
 
-def _judged(line: bytes) -> tuple[CaseKey, JudgedTexts] | None:
+def _judged(line: bytes) -> tuple[CaseKey, PromptAndResponse] | None:
     try:
         found = _DECODER.decode(line)
     except UNREADABLE:
         return None  # told by whoever reads the evaluations
     context = found.context or _Context()
-    return (found.case or "", found.repeat), JudgedTexts(context.prompt, context.response)
+    return (found.case or "", found.repeat), PromptAndResponse(context.prompt, context.response)

@@ -162,9 +162,9 @@ def records(plan: Plan, folder: Path, cases: Collection[str]) -> Iterator[Evalua
         yield from _judge_again(plan, ledger, piece, names)
 
 
-def contexts(folder: Path, manifest: Manifest, cases: Collection[str] | None = None) -> Iterator[tuple[str, Context]]:
+def contexts(plan: Plan, folder: Path, cases: Collection[str] | None = None) -> Iterator[tuple[str, Context]]:
     """What was judged, by the names of the cases: of some cases only the pieces they are in are read."""
-    ledger = _ledger_of(compile_rubric(manifest.rubrics[0].rubric()), folder)
+    ledger = _ledger_of(plan, folder)
     wanted = None if cases is None else _lines_of(folder, cases)
     for piece in ledger.pieces if wanted is None else _pieces_with(ledger, wanted):
         names = names_of(folder / COLUMNS, piece.number) if wanted is None else wanted

@@ -19,7 +19,7 @@ from rubrica.report.outcome_sentence import OutcomeFacts, OutcomeSentences
 from rubrica.report.roles import Role
 from rubrica.report.rubric_page import title_of
 from rubrica.report.run_figures import Reservoir
-from rubrica.runs.case_texts import CaseTexts, JudgedTexts
+from rubrica.runs.case_texts import CaseTexts, PromptAndResponse
 from rubrica.runs.files.folder import COLUMNS, EVALUATIONS
 from rubrica.runs.files.manifest import MANIFEST
 from rubrica.runs.files.rows import RunRow
@@ -60,7 +60,7 @@ class EvaluationLine:
     unscored: bool
     lowest: tuple[str, float] | None  # the title of the dimension with the lowest share of its scale, and its value
     reason: str  # as a sentence
-    texts: JudgedTexts | None  # None: they cannot be read
+    texts: PromptAndResponse | None  # None: they cannot be read
 
 
 class RunIndex:
@@ -191,7 +191,7 @@ class RunIndex:
         known = self.figures.rubrics.get(reference)
         return None if known is None else known.rubric
 
-    def _hit(self, place: int, texts: JudgedTexts | None) -> EvaluationLine:
+    def _hit(self, place: int, texts: PromptAndResponse | None) -> EvaluationLine:
         columns = self.columns
         rubric, label = self._references[columns.rubrics[place]], self._labels[columns.verdicts[place]]
         score = columns.scores[place]

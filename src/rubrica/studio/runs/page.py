@@ -13,7 +13,7 @@ from nicegui import ui
 from rubrica.errors import RubricaError
 from rubrica.report.excerpt import visible
 from rubrica.report.figures import figure
-from rubrica.runs.case_texts import JudgedTexts
+from rubrica.runs.case_texts import PromptAndResponse
 from rubrica.runs.compare.baseline import BaselineSource
 from rubrica.runs.files.manifest import commit_of
 from rubrica.runs.stored import StoredRun
@@ -261,7 +261,7 @@ def _row(name: str, hit: EvaluationLine, query: dict[str, object]) -> list[Cell]
     return [case, _texts(hit.texts), verdict, score, lowest, hit.reason or "—"]
 
 
-def _texts(texts: JudgedTexts | None) -> Cell:
+def _texts(texts: PromptAndResponse | None) -> Cell:
     """Prompt and response, as far as a table has room for them."""
     if texts is None or not (texts.prompt or texts.response):
         return "—"
