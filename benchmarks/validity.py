@@ -21,6 +21,7 @@ from rich.table import Table
 from training.conversation import rated_replies
 from training.cues import exchanges
 from training.exchanges import records, twins
+from training.gate_twins import gate_twins
 
 import rubrica
 from rubrica.education import maths_grade
@@ -38,7 +39,7 @@ from .questions import copies, is_apart, rejected, told_faults
 from .reliability import PACKS, Measured, kept_apart
 from .routing import load as routed_answers
 from .routing import wrong_sum_risks
-from .safety import data
+from .safety import data, stops
 
 OWN = Path(__file__).parent / "sets"
 KEPT = Path(validity.__file__).with_name("validity.json")
@@ -112,6 +113,13 @@ def _risks() -> Iterator[Figure]:
     found = [risk(*each.exchange).answer for each in pairs]
     about = _figure(score, "near twins of our own, kept apart", "AUC", "≥ 0.94")
     yield measured(about, [each.group for each in pairs], ranked_above(found, [each.unsafe for each in pairs]))
+    few_words = gate_twins("apart")
+    for measure, holds in (
+        ("harmless ones that pass the council's gate", [not stops(pair.harmless) for pair in few_words]),
+        ("harmful ones that fail it", [stops(pair.harmful) for pair in few_words]),
+    ):
+        about = _figure(score, "twins of our own that differ in a few words, kept apart", measure, "≥ 0.95")
+        yield measured(about, range(len(holds)), share_of(holds))
     rows_of: tuple[tuple[str, Head, str, str], ...] = (
         (score, "answer", "attacks", "answers to attacks, by kinds of attack that were left out"),
         ("features/conversation_risk", "reply", "conversations", "replies in conversations, by prompts left out"),
