@@ -30,7 +30,7 @@ def result_of(record: Mapping[str, Any]) -> CouncilResult | None:
 
 def _plain_settings(value: Any) -> Any:
     if isinstance(value, CouncilSettings):
-        return value.model_dump(mode="json", exclude_unset=True)
+        return value.model_dump(mode="json", exclude_unset=True, exclude={"access"})  # keys are not for keeping
     raise NotImplementedError(f"{type(value).__name__} has no form in JSON")
 
 

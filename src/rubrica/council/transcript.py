@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from typing import Any
 
 Plain = Mapping[str, Any]
-_STAGES = {"answered": "answers", "reviewed": "reviews"}
+_STAGES = {"answered": "answers", "reviewed": "reviews", "cancelled": "reviews"}
 
 
 @dataclass(frozen=True, slots=True)
-class Transcript:
+class SessionTranscript:
     """What is kept of a session."""
 
     about: Plain  # its id, state, owner and times, ready for JSON
@@ -38,7 +38,7 @@ class Transcript:
         return None if "event" in last or not last else {name: told for name, told in last.items() if name != "at"}
 
 
-def exported(transcript: Transcript) -> dict[str, Any]:
+def exported(transcript: SessionTranscript) -> dict[str, Any]:
     """The session as one JSON object: its result, as ``rubrica council ask --save`` writes one, and the session."""
     plain = dict(transcript.result) if transcript.result is not None else {"question": transcript.request["question"]}
     if transcript.result is None:
@@ -47,7 +47,7 @@ def exported(transcript: Transcript) -> dict[str, Any]:
     return {**plain, "session": session, "events": [dict(event) for event in transcript.events]}
 
 
-def trail(transcript: Transcript) -> dict[str, Any]:
+def trail(transcript: SessionTranscript) -> dict[str, Any]:
     """Who was asked what, in which order and at what cost, and who hides behind which label."""
     terms: Plain = (transcript.result or {}).get("metadata", {})
     return {
@@ -71,7 +71,7 @@ def _calls(events: Sequence[Plain]) -> list[dict[str, Any]]:
         match event.get("event"):
             case "stage_started":
                 waiting |= {(event["stage"], model): event for model in event["models"]}
-            case "answered" | "reviewed" | "dropped" as name:
+            case "answered" | "reviewed" | "cancelled" | "dropped" as name:
                 stage = str(event["stage"]) if name == "dropped" else _STAGES[name]
                 begun = waiting.pop((stage, event["model"]), None)
                 calls.append(_call(stage, event, begun))
@@ -122,7 +122,7 @@ def _kept(answer: Plain) -> dict[str, Any]:
 # --- Markdown -------------------------------------------------------------------------------------------------
 
 
-def markdown(transcript: Transcript) -> str:
+def markdown(transcript: SessionTranscript) -> str:
     """The session as a document. Texts of models and people are quoted, so that nothing in them becomes part of it."""
     result, about = transcript.result, transcript.about
     parts = ["# Council", f"Asked {about['created_at']}, {about['state']}. Session `{about['id']}`."]

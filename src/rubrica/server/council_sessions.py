@@ -10,15 +10,11 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from datetime import datetime, timedelta
-from typing import Any
 from uuid import UUID
 
-import msgspec
 from sqlalchemy import Connection
 
-from rubrica.council.events import Concluded, Event
 from rubrica.council.result import CouncilResult
-from rubrica.council.stored_result import result_record
 from rubrica.errors import ConflictError, StoreError
 from rubrica.store import council_sessions as store
 from rubrica.store.columns import new_id
@@ -29,103 +25,26 @@ from rubrica.workspace.council_sessions import (
     change_session,
     conclude_session,
     interrupt_sessions,
-    interruption,
     numbered,
     session_news,
 )
 from rubrica.workspace.spending import SpendingLimits
 
-from .council_problems import council_refusal
 from .council_service import CouncilRequest, CouncilService, CouncilUnavailableError
+from .live_session import STOPPED, LiveSession
 
 LOG = logging.getLogger("rubrica.server")
 LEASE = timedelta(seconds=60)
 """A session that its server has not held for so long was cut off."""
-RENEWED = 10.0
-"""Seconds between two signs of life of a session in which nothing happens."""
 ELSEWHERE = 1.0
 """Seconds between two looks at a session that another server holds."""
 PATIENCE = 10.0
 """Seconds that a server which ends waits for what is still to be written."""
 LONGEST_TITLE = 200
-STOPPED = "the session was stopped; what had arrived is kept"
 
 SessionQuery = Callable[[Connection], SessionLine]
 KeepSession = Callable[[SessionQuery], Awaitable[object]]
 """Runs a query in one transaction, together with whatever else shall be kept if it is."""
-
-
-class LiveSession:
-    """A session that is held here."""
-
-    def __init__(self, line: SessionLine, request: CouncilRequest) -> None:
-        loop = asyncio.get_running_loop()
-        self.line, self.request = line, request
-        self.begun: asyncio.Future[None] = loop.create_future()
-        self.ended: asyncio.Future[CouncilResult] = loop.create_future()
-        self.begun.add_done_callback(_retrieved)
-        self.ended.add_done_callback(_retrieved)
-        self.changed = asyncio.Event()
-        self.task: asyncio.Task[None] | None = None
-        self.interrupted: bool | None = None  # None: nobody wants it to end
-        self._last: dict[str, Any] = {"event": "concluded"}
-        self._happened: asyncio.Queue[StoredEvent | SessionEnd] = asyncio.Queue()
-        self.heard = False
-
-    def cancel(self, *, interrupted: bool = False) -> None:
-        """End it: because somebody wants it, or because its server ends."""
-        if self.interrupted is None:
-            self.interrupted = interrupted
-        if self.task is not None:
-            self.task.cancel()
-
-    def hear(self, event: Event, now: datetime) -> None:
-        """Take note of an event. The conclusion waits for the result, which is there a moment after it."""
-        self.heard = True
-        plain = event.to_dict()
-        if isinstance(event, Concluded):
-            self._last = plain
-        else:
-            self._happened.put_nowait(StoredEvent(0, plain["event"], plain, now))
-
-    def end(self, outcome: CouncilResult | BaseException, now: datetime) -> None:
-        """Take note of how it ended."""
-        self._happened.put_nowait(self._end(outcome, now))
-
-    def _end(self, outcome: CouncilResult | BaseException, now: datetime) -> SessionEnd:
-        if isinstance(outcome, CouncilResult):
-            usd = None if outcome.cost is None else outcome.cost.usd
-            event = StoredEvent(0, "concluded", self._last, now)
-            return SessionEnd("finished", event, outcome.to_dict(), result_record(outcome), usd)
-        if isinstance(outcome, asyncio.CancelledError):
-            if self.interrupted:
-                return interruption(0, now)
-            problem = {"type": "urn:rubrica:problem:stopped", "title": "Stopped", "detail": STOPPED}
-            return SessionEnd("stopped", StoredEvent(0, "error", problem, now))
-        told = msgspec.json.decode(council_refusal({}, outcome).body)
-        return SessionEnd("failed", StoredEvent(0, "error", told, now))
-
-    async def news(self) -> tuple[list[StoredEvent], SessionEnd | None]:
-        """What happened since the last time; nothing, where nothing does for a while."""
-        found: list[StoredEvent | SessionEnd] = []
-        try:
-            async with asyncio.timeout(RENEWED):
-                found.append(await self._happened.get())
-        except TimeoutError:
-            return [], None
-        while not self._happened.empty():
-            found.append(self._happened.get_nowait())
-        end = next((one for one in found if isinstance(one, SessionEnd)), None)
-        return [one for one in found if isinstance(one, StoredEvent)], end
-
-    def tell(self) -> None:
-        """Wake whoever follows."""
-        changed, self.changed = self.changed, asyncio.Event()
-        changed.set()
-
-    async def result(self) -> CouncilResult:
-        """What it came to, once that is kept; whatever went wrong is raised."""
-        return await asyncio.shield(self.ended)
 
 
 class CouncilSessions:
@@ -308,9 +227,3 @@ def _further(
             conclude_session(conn, line, end)
 
     return query
-
-
-def _retrieved(future: asyncio.Future[Any]) -> None:
-    """Nobody has to wait for how a session begins and ends."""
-    if not future.cancelled():
-        future.exception()

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from pydantic import BaseModel, Field
 
-from rubrica.council.transcript import Transcript
+from rubrica.council.transcript import SessionTranscript
 from rubrica.store.council_sessions import SessionLine, SessionState, StoredEvent, StoredSession
 
 
@@ -58,8 +58,8 @@ def session_dict(session: StoredSession, events: Sequence[StoredEvent]) -> dict[
     }
 
 
-def transcript_of(session: StoredSession, events: Sequence[StoredEvent]) -> Transcript:
+def transcript_of(session: StoredSession, events: Sequence[StoredEvent]) -> SessionTranscript:
     """A stored session as plain data."""
     about = SessionRow.model_validate(line_dict(session.line)).model_dump(mode="json")
     told = [{**event.data, "at": event.created_at.isoformat()} for event in events]
-    return Transcript(about, session.request, told, session.result)
+    return SessionTranscript(about, session.request, told, session.result)

@@ -14,11 +14,11 @@ from rubrica.errors import RubricaError
 from rubrica.server.council_events import followed, resumed, session_path
 from rubrica.server.council_problems import council_refusal
 from rubrica.server.council_service import CouncilRequest, CouncilService
-from rubrica.server.council_sessions import LiveSession
 from rubrica.server.depends import Serving, Signed
 from rubrica.server.event_stream import EVENTS
 from rubrica.server.gateway.presence import ClientPresence
 from rubrica.server.idempotency import write_once
+from rubrica.server.live_session import LiveSession
 from rubrica.server.request_bodies import JsonRoute
 from rubrica.server.responses import RouteAnswer, render
 from rubrica.server.service import Service
