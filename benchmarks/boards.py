@@ -12,7 +12,7 @@ import random
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -22,7 +22,9 @@ from uuid import UUID
 from sqlalchemy import Connection, insert
 
 from rubrica.games import board_pages, standings
+from rubrica.games.board_cache import BoardCache
 from rubrica.games.board_pages import BoardQuery
+from rubrica.games.leaderboard import Way
 from rubrica.store.columns import new_id
 from rubrica.store.database import Database
 from rubrica.store.standings import mark_kept
@@ -64,30 +66,36 @@ class Arena:
     game: UUID
     viewer: Caller
     players: int
+    cache: BoardCache = field(default_factory=BoardCache)
 
     def look(self, query: BoardQuery, calls: int = CALLS) -> None:
         async def all_calls() -> None:
             for _ in range(calls):
-                board = await self.database.read(board_pages.board_page, self.viewer, self.game, query, NOW)
+                board = await self.database.read(board_pages.board_page, self.viewer, self.game, query, NOW, self.cache)
                 assert (len(board.items), board.total, len(board.own)) == (PAGE, self.players, 1)
 
         self.runner.run(all_calls())
 
 
 def board_pages_at_scale() -> list[Ratio]:
-    """The first page and one in the middle, of the board that is shown first."""
+    """The first page and one in the middle of a board whose rows are kept, and one of a board that is worked out."""
     with tempfile.TemporaryDirectory() as folder, _arena(Path(folder), MANY) as many, _arena(Path(folder), FEW) as few:
         found = []
-        for name, share in (("first", 0.0), ("middle", 0.5)):
+        looks: tuple[tuple[str, Way, float], ...] = (
+            ("first page of a board", "normalized", 0.0),
+            ("middle page of a board", "normalized", 0.5),
+            ("first page, players compared", "korgym", 0.0),
+        )
+        for name, by, share in looks:
             ask_many, ask_few = (
-                BoardQuery(offset=min(int(each.players * share), each.players - PAGE), limit=PAGE)
+                BoardQuery(by, offset=min(int(each.players * share), each.players - PAGE), limit=PAGE)
                 for each in (many, few)
             )
             for arena, query in ((many, ask_many), (few, ask_few)):
                 arena.look(query, 3)  # both are warm from now on
             mine, floor = in_turn(partial(many.look, ask_many), partial(few.look, ask_few))
             detail = f"{mine / CALLS * 1e3:.1f} ms against {floor / CALLS * 1e3:.1f} ms a page"
-            what = f"{name} page of a board, {MANY:,} players, {MANY * ROUNDS_EACH:,} rounds"
+            what = f"{name}, {MANY:,} players, {MANY * ROUNDS_EACH:,} rounds"
             found.append(Ratio(what, f"the same with {FEW}", mine / floor, TARGET, detail, higher_is_better=False))
     return found
 

@@ -23,6 +23,7 @@ from rubrica.store.seasons import Season
 from rubrica.store.standings import BOARD_FORM, Board, Standing, StandingFilter, TimeRange
 from rubrica.workspace.access import Caller
 
+from .board_cache import BoardCache, WholeBoard
 from .games import visible_game
 from .leaderboard import LeaderboardRow, PlayerTotals, Way, by_composite, by_korgym, ranked
 from .leaderboard_access import Leaderboard, check_dimension, comparisons_of
@@ -73,12 +74,17 @@ class _Asked:
         return plain and query.by in KEPT and self.game.board_form == BOARD_FORM
 
 
-def board_page(conn: Connection, caller: Caller, game_id: UUID, query: BoardQuery, now: datetime) -> Leaderboard:
-    """One page of a leaderboard that the caller may see. Ranks are those of the whole board, whatever is shown."""
+def board_page(
+    conn: Connection, caller: Caller, game_id: UUID, query: BoardQuery, now: datetime, cache: BoardCache | None = None
+) -> Leaderboard:
+    """One page of a leaderboard that the caller may see. Ranks are those of the whole board, whatever is shown.
+
+    With a cache, a large board in which players are compared may be a few seconds old.
+    """
     asked = _asked(conn, caller, game_id, query, now)
     check_dimension(asked.attached, query.dimension)
     page = _kept_page(conn, caller, asked) if asked.kept else None
-    page = page or _worked_out_page(conn, caller, asked)
+    page = page or _worked_out_page(conn, caller, asked, cache)
     shown = [row.player_id for row in (*page.items, *page.own)]
     in_teams = teams.teams_by_player(conn, game_id, shown) if shown else {}
     return msgspec.structs.replace(page, items=_with_teams(page.items, in_teams), own=_with_teams(page.own, in_teams))
@@ -136,27 +142,37 @@ def _ranked(
     return rows
 
 
-def _worked_out_page(conn: Connection, caller: Caller, asked: _Asked) -> Leaderboard:
+def _worked_out_page(conn: Connection, caller: Caller, asked: _Asked, cache: BoardCache | None) -> Leaderboard:
     query = asked.query
-    means = _means(conn, asked)
+    if cache is None or query.played.bounded or asked.game.board_form != BOARD_FORM:
+        whole = _worked_out(conn, asked)
+    else:
+        attached = tuple((each.id, each.weight, each.dimension) for each in asked.attached)
+        key = (asked.board.id, query.by, query.dimension, attached)
+        small = Board(asked.board.id, KEPT[0])
+        whole = cache.get(key, lambda: standings.size(conn, small), lambda: _worked_out(conn, asked))
+    theirs = players.behind(conn, caller.user_id, MOST_LOOKED_UP)
+    shown = [row for row in whole.rows if _fits(row, asked)] if asked.narrowed.narrow else whole.rows
+    return Leaderboard(
+        query.by,
+        query.dimension,
+        sorted({each.dimension for each in asked.attached}),
+        list(shown[query.offset : query.offset + query.limit]),
+        len(shown),
+        query.offset,
+        whole.of_players(theirs)[:MOST_OWN],
+    )
+
+
+def _worked_out(conn: Connection, asked: _Asked) -> WholeBoard:
+    query, means = asked.query, _means(conn, asked)
     if query.by == "korgym":
         lines = by_korgym(asked.attached, means)
     else:
         comparisons = comparisons_of(conn, asked.attached) if query.by == "normalized" else {}
         lines = by_composite(asked.attached, means, comparisons)
     names = players.names_of(conn, {line.player_id for line in lines})
-    rows = ranked(lines, names, query.dimension)
-    theirs = set(players.behind(conn, caller.user_id, MOST_LOOKED_UP))
-    shown = [row for row in rows if _fits(row, asked)]
-    return Leaderboard(
-        query.by,
-        query.dimension,
-        sorted({each.dimension for each in asked.attached}),
-        shown[query.offset : query.offset + query.limit],
-        len(shown),
-        query.offset,
-        [row for row in rows if row.player_id in theirs][:MOST_OWN],
-    )
+    return WholeBoard.of(ranked(lines, names, query.dimension))
 
 
 def _means(conn: Connection, asked: _Asked) -> list[PlayerMean]:

@@ -19,6 +19,7 @@ from rubrica.store.games import Game
 from rubrica.store.standings import BOARD_FORM, Board, BoardSize
 from rubrica.workspace.access import LOCAL
 
+from .board_cache import BoardCache
 from .board_pages import BoardQuery, board_page
 from .leaderboard_access import Leaderboard
 from .life import takes_rounds
@@ -53,14 +54,14 @@ class _Watched:
 class LiveBoards:
     """The games that are watched on this server."""
 
-    def __init__(self, database: Database, clock: Callable[[], datetime], every: float = EVERY) -> None:
-        self._database, self._clock, self._every = database, clock, every
+    def __init__(self, database: Database, clock: Callable[[], datetime], boards: BoardCache) -> None:
+        self._database, self._clock, self._boards = database, clock, boards
         self._watched: dict[UUID, _Watched] = {}
         self.looks = 0  # at games, so far
 
     async def now(self, game_id: UUID) -> BoardNews:
         """The leaderboard of a game now, whoever asks: who may see it is for others to say."""
-        return await self._database.read(_news, game_id, None, self._clock())
+        return await self._database.read(_news, game_id, None, self._clock(), self._boards)
 
     @asynccontextmanager
     async def watching(self, game_id: UUID) -> AsyncIterator[LiveBoard]:
@@ -90,13 +91,13 @@ class LiveBoards:
         while True:
             self.looks += 1
             with suppress(StoreError, MissingError):  # it is looked at again in a moment
-                known = None if watched.news is None else watched.news
-                found = await self._database.read(_news, game_id, known, self._clock())
+                known = watched.news
+                found = await self._database.read(_news, game_id, known, self._clock(), self._boards)
                 if known is None or found.mark != known.mark:
                     watched.news = found
                     watched.changed.set()
                     watched.changed = asyncio.Event()
-            await asyncio.sleep(self._every)
+            await asyncio.sleep(EVERY)
 
 
 class LiveBoard:
@@ -115,7 +116,7 @@ class LiveBoard:
         return None
 
 
-def _news(conn: Connection, game_id: UUID, known: BoardNews | None, now: datetime) -> BoardNews:
+def _news(conn: Connection, game_id: UUID, known: BoardNews | None, now: datetime, boards: BoardCache) -> BoardNews:
     game = games.game_by_id(conn, game_id)
     if game is None:
         raise MissingError(f"there is no game {game_id}")
@@ -124,7 +125,7 @@ def _news(conn: Connection, game_id: UUID, known: BoardNews | None, now: datetim
     mark = None if size is None else _mark(game, size, ended=ended)
     if known is not None and known.mark == mark:
         return known
-    board = msgspec.structs.replace(board_page(conn, LOCAL, game_id, BoardQuery(limit=SHOWN), now), own=[])
+    board = msgspec.structs.replace(board_page(conn, LOCAL, game_id, BoardQuery(limit=SHOWN), now, boards), own=[])
     if mark is None:
         told = [row.score or 0.0 for row in board.items]
         size = BoardSize(board.total, sum(row.rounds for row in board.items), sum(told))

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from rubrica.games.board_cache import BoardCache
 from rubrica.games.live_boards import LiveBoards
 from rubrica.store.database import Database
 from rubrica.workspace.preferences import PreferenceService
@@ -44,6 +45,7 @@ class Service:
     preferences: PreferenceService = field(init=False)
     sessions: CouncilSessions = field(init=False)
     webhooks: WebhookSender = field(init=False)
+    boards: BoardCache = field(default_factory=BoardCache, init=False)
     live_boards: LiveBoards = field(init=False)
 
     def __post_init__(self) -> None:
@@ -56,7 +58,7 @@ class Service:
         sessions = CouncilSessions(self.database, self.clock, limits, self.council, webhooks.wake)
         object.__setattr__(self, "spending", limits)
         object.__setattr__(self, "runs", runs)
-        object.__setattr__(self, "live_boards", LiveBoards(self.database, self.clock))
+        object.__setattr__(self, "live_boards", LiveBoards(self.database, self.clock, self.boards))
         object.__setattr__(self, "preferences", PreferenceService(self.database, limits, self.jury))
         object.__setattr__(self, "sessions", sessions)
         object.__setattr__(self, "webhooks", webhooks)

@@ -53,7 +53,8 @@ async def of_game(
 ) -> Response:
     """Per dimension and overall, page by page; `own` are your players, wherever they stand. Players with the same score
     share a rank, and are told to be tied. Ranks are those of the whole board, whatever is shown of it."""
-    board = await service.database.read(board_pages.board_page, caller, game_id, asked.query(), service.clock())
+    arguments = (caller, game_id, asked.query(), service.clock(), service.boards)
+    board = await service.database.read(board_pages.board_page, *arguments)
     if asked.format == "csv":
         headers = {"Content-Disposition": 'attachment; filename="leaderboard.csv"'}
         return Response(board_csv(board), headers=headers, media_type="text/csv; charset=utf-8")

@@ -128,7 +128,8 @@ class _Page:
             await editor.restore()
 
     async def _ask(self, query: BoardQuery) -> Leaderboard:
-        return await self.visitor.read(board_page, self.view.game.id, query, self.visitor.service.clock())
+        service = self.visitor.service
+        return await self.visitor.read(board_page, self.view.game.id, query, service.clock(), service.boards)
 
     def _rounds_of(self, entry: LeaderboardRow) -> str:
         return f"/games/{self.view.game.id}?tab=rounds&player={entry.player_id}"
