@@ -10,10 +10,12 @@ from fastapi import APIRouter, Query, Request, Response
 from starlette.exceptions import HTTPException
 
 from rubrica.council.events import Listener
+from rubrica.council.quote import total_quote
 from rubrica.council.ranking import Pool
 from rubrica.council.result import CouncilResult
 from rubrica.council.session import QuorumError
-from rubrica.council.settings import Scoring, TierName
+from rubrica.council.settings import Scoring
+from rubrica.council.tiers import TierName
 from rubrica.server.council_events import CouncilEvents
 from rubrica.server.council_service import CouncilRequest, CouncilService, CouncilUnavailableError
 from rubrica.server.depends import Serving, Signed
@@ -45,7 +47,20 @@ RESULT = {
         "reviews": {"type": "array", "items": {"type": "object"}},
         "answers": {"type": "object", "description": "By response: who wrote it, and what."},
         "final": {"type": "object"},
+        "complete": {"type": "boolean", "description": "Whether nothing is missing."},
+        "missing": {"type": "array", "items": {"type": "object"}, "description": "What is missing, and why."},
+        "refusals": {"type": "array", "items": {"type": "object"}, "description": "Members that refused to answer."},
         "metadata": {"type": "object", "description": "Models, labels, who was dropped and why, timings, cost."},
+    },
+}
+
+QUOTE = {
+    "type": "object",
+    "required": ["stages", "calls", "usd"],
+    "properties": {
+        "stages": {"type": "array", "items": {"type": "object"}, "description": "By stage."},
+        "calls": {"type": "integer"},
+        "usd": {"type": ["number", "null"], "description": "At most; null: a price is not known."},
     },
 }
 
@@ -62,7 +77,8 @@ router = APIRouter(prefix="/v1/council", route_class=JsonRoute, tags=["council"]
 async def run_council(request: Request, council_request: CouncilRequest, caller: Signed, service: Serving) -> Response:
     """Authors. Every model answers, reviews the others' answers by rubric, and the chair writes the final answer; that
     takes up to three times the seconds of a tier. With `Accept: text/event-stream` each step is told as it happens.
-    The session ends when the client goes away. With too few answers there is no result: 503, `dropped` says why."""
+    The session ends when the client goes away. With too few answers what arrived is returned with `complete: false`;
+    with none at all it is a 503, and `dropped` says why."""
     council_service = _council_service(caller, service)
     if EVENTS in request.headers.get("accept", ""):
         return _events(request, caller, service, council_request)
@@ -83,6 +99,21 @@ async def run_council(request: Request, council_request: CouncilRequest, caller:
     return render(RouteAnswer(plain))
 
 
+@router.post(
+    "/quote",
+    summary="Tell what a council can cost",
+    response_class=Response,
+    responses={200: {"content": {"application/json": {"schema": QUOTE}}}},
+    openapi_extra={"requestBody": {"content": {"application/json": {"example": EXAMPLE}}}},
+)
+async def quote_council(council_request: CouncilRequest, caller: Signed, service: Serving) -> Response:
+    """Authors. The most that each stage of a session can take, in calls, tokens and US dollars. Nobody is asked."""
+    stages = await _council_service(caller, service).quote_stages(council_request)
+    total = total_quote(stages)
+    plain = [msgspec.to_builtins(stage) for stage in stages]
+    return render(RouteAnswer({"stages": plain, "calls": total.calls, "usd": total.usd}))
+
+
 @router.get(
     "/stream",
     summary="Put a question to the council, and watch",
@@ -101,8 +132,9 @@ async def stream_council(
     pool: Pool | None = None,
     seed: Annotated[int | None, Query(ge=0, lt=2**53)] = None,
 ) -> Response:
-    """Authors. Server-sent events: `stage_started`, `answered`, `reviewed`, `dropped`, `ranked`, `stage_finished`, and
-    at the end `concluded` with the whole `result`, or `error` with a problem detail. A browser's EventSource connects
+    """Authors. Server-sent events: `stage_started`, `answered`, `reviewed`, `dropped`, `cancelled`, `debate_started`,
+    `ranked`, `writing`, `stage_finished`, and at the end `concluded` with the whole `result`, or `error` with a problem
+    detail. A browser's EventSource connects
     again by itself after that; it is answered with 204, and nobody is asked twice."""
     _council_service(caller, service)
     if "last-event-id" in request.headers:

@@ -10,7 +10,7 @@ from nicegui import background_tasks, ui
 
 from rubrica.council.events import Event
 from rubrica.council.session import QuorumError
-from rubrica.council.settings import TIERS
+from rubrica.council.tiers import TIERS
 from rubrica.errors import RubricaError
 from rubrica.server.council_service import LONGEST, CouncilRequest, CouncilService
 from rubrica.studio.council.matrix import SCORINGS
