@@ -72,7 +72,7 @@ def choose_task(question: str) -> TaskChoice:
     task: Task = "general"
     if found.type == "CREATIVE" and found.confidence >= SURE and "```" not in text:
         task = "creative"
-    elif _CODE.search(seen) and (found.type == "TECHNICAL" or "```" in text) and _WRITES_CODE.search(text):
+    elif "```" in text or (found.type == "TECHNICAL" and _CODE.search(seen) and _WRITES_CODE.search(text)):
         task = "code"
     elif _MATHS.search(seen) and found.type not in ("CREATIVE", "ETHICAL"):
         task = "maths"
