@@ -100,12 +100,12 @@ def price(_: str, usage: Usage) -> float:
 def test_a_quote_tells_calls_tokens_and_price_by_stage() -> None:
     settings = CouncilSettings(models=("a", "b", "c"), tier="quick", max_tokens=100, final_tokens=200)
     answers, reviews, final = quote_stages(settings, ["a", "b", "c"], 50, price)
-    assert [stage.calls for stage in (answers, reviews, final)] == [3, 3, 1]
+    assert [stage.calls for stage in (answers, reviews, final)] == [3, 6, 1]
     assert (answers.output_tokens, final.output_tokens) == (300, 200)
     assert reviews.usd == pytest.approx(reviews.input_tokens * 1e-6 + reviews.output_tokens * 1e-5)
     total = total_quote([answers, reviews, final])
     debated = settings.model_copy(update={"debate": 2})
-    assert quote_stages(debated, ["a", "b", "c"], 50, price)[1].calls == 9
+    assert quote_stages(debated, ["a", "b", "c"], 50, price)[1].calls == 18
     assert total_quote(quote_stages(debated, ["a", "b", "c"], 50, price)).usd > (total.usd or 0.0)  # type: ignore[operator]
     assert quote_stages(settings, ["a", "b", "c"], 50, lambda *_: None)[0].usd is None
     assert [stage.calls for stage in quote_verdict(debated, ["a", "b", "c"], 50, price)] == [3, 6]

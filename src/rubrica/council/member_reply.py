@@ -116,7 +116,7 @@ async def _reply(model: Model, request: Request, seconds: float) -> Reply | str:
         async with asyncio.timeout(seconds + GRACE) as limit:
             return await model(request)
     except ModelError as error:
-        return str(error).removeprefix(f"{model.name} ")  # whoever is dropped is named beside the reason
+        return str(error).removeprefix(model.name).lstrip(": ")  # whoever is dropped is named beside the reason
     except TimeoutError as error:
         return f"no answer within the deadline of {seconds:g} s" if limit.expired() else str(error) or "timed out"
     except Exception as error:  # noqa: BLE001 - the boundary of a member: a model of anyone's may fail in any way

@@ -20,6 +20,9 @@ PROMPT_TOKENS = 3_000
 REVIEW_TOKENS = 700
 """Tokens that a reviewer may write about one answer."""
 
+REPAIR_TOKENS = 500
+"""Tokens that say what was wrong with a review."""
+
 VOTE_TOKENS = 700
 """Tokens of a vote in verdict mode."""
 
@@ -39,8 +42,7 @@ def quote_stages(settings: CouncilSettings, models: Sequence[str], asked: int, p
 
     `models` are the members, and after them a chair from outside; `asked` are tokens of the question and what was said
     before. Everybody answers, everybody reviews all answers, in every round of debate too, and the dearest is taken to
-    be the chair. A review that cannot be read is asked for once more, which is not counted: replies seldom are as long
-    as they may be.
+    be the chair. A review that cannot be read is asked for once more, and that is counted too.
     """
     limits, count = settings.limits, len(settings.models)
     members, written = models[:count], limits.tokens * count
@@ -48,15 +50,13 @@ def quote_stages(settings: CouncilSettings, models: Sequence[str], asked: int, p
     review = limits.review_tokens or REVIEW_TOKENS * count
     ways = 2 if settings.scoring == "both" else 1
     reviews = [
-        (
-            name,
-            Usage(
-                asked + written + PROMPT_TOKENS + later * REVIEW_TOKENS * count, review + room_for(name, limits.effort)
-            ),
-        )
+        (name, usage)
         for name in members
         for later in [0, *[1] * limits.debate]
         for _ in range(ways)
+        for usage in _asked_twice(
+            asked + written + PROMPT_TOKENS + later * REVIEW_TOKENS * count, review + room_for(name, limits.effort)
+        )
     ]
     read = asked + written + REVIEW_TOKENS * count + PROMPT_TOKENS
     finals = [(name, Usage(read, limits.final_tokens + room_for(name, limits.effort))) for name in models]
@@ -89,6 +89,11 @@ def quote_verdict(settings: CouncilSettings, models: Sequence[str], asked: int, 
 def total_quote(stages: Sequence[StageQuote]) -> Quote:
     """All stages together."""
     return sum((Quote(stage.calls, stage.usd) for stage in stages), Quote())
+
+
+def _asked_twice(read: int, written: int) -> tuple[Usage, Usage]:
+    """A review, and the same once more with what was wrong about it."""
+    return Usage(read, written), Usage(read + written + REPAIR_TOKENS, written)
 
 
 def _stage(stage: Stage, calls: Sequence[tuple[str, Usage]], price: Price) -> StageQuote:

@@ -197,9 +197,11 @@ class CouncilResult(msgspec.Struct, frozen=True, kw_only=True):
                 "failed": {name_of(label): list(reasons) for label, reasons in self.safety.failed.items()},
                 "final_passed": self.safety.final_passed,
             },
-            "stages": {one.stage: {"seconds": round(one.seconds, 3), "cost": _cost(one.cost)} for one in self.stages},
+            "stages": {
+                one.stage: {"seconds": round(one.seconds, 3), "cost": plain_cost(one.cost)} for one in self.stages
+            },
             "seconds": round(self.seconds, 3),
-            "cost": _cost(self.cost),
+            "cost": plain_cost(self.cost),
             "notes": list(self.notes),
             "cancelled": [{"model": one.model, "stage": "reviews", "reason": one.reason} for one in self.cancelled],
             "debate": {
@@ -241,7 +243,7 @@ def _answer(answer: MemberAnswer) -> dict[str, Any]:
         "text": answer.text,
         "words": answer.words,
         "seconds": round(answer.seconds, 3),
-        "cost": _cost(answer.cost),
+        "cost": plain_cost(answer.cost),
         "cut": answer.cut or None,
         "broken_instructions": list(answer.broken),
     }
@@ -252,7 +254,8 @@ def _change(change: ScoreChange) -> dict[str, Any]:
     return {"reviewer": plain.pop("reviewer"), "response": name_of(plain.pop("label")), **plain}
 
 
-def _cost(cost: Cost | None) -> dict[str, Any] | None:
+def plain_cost(cost: Cost | None) -> dict[str, Any] | None:
+    """A cost with everything that is known of it, and null for what is not."""
     if cost is None:
         return None
     return {"usd": cost.usd, "input_tokens": cost.input_tokens, "output_tokens": cost.output_tokens}

@@ -23,7 +23,7 @@ from .events import AnswerReceived, DebateStarted, Listener, MemberDropped, Stag
 from .member_reply import MemberReply, ReplyBounds, ask_member, declines
 from .members import Members
 from .quote import VOTE_TOKENS
-from .result import MissingPart, Refusal
+from .result import MissingPart, Refusal, plain_cost
 from .review_stage import reviewer_weights
 from .reviewer_work import sum_costs
 from .settings import CouncilSettings
@@ -90,6 +90,7 @@ class VerdictResult(msgspec.Struct, frozen=True, kw_only=True):
             "dissent": [msgspec.to_builtins(one) for one in self.dissent],
             "complete": self.complete,
             "seconds": round(self.seconds, 3),
+            "cost": plain_cost(self.cost),
             "dropped": [{"model": one.model, "reason": one.reason} for one in self.dropped],
         }
         return plain
