@@ -9,8 +9,11 @@ from random import Random
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from loopback import Loopback
 
+from rubrica.council.ballots import clean_ballot
 from rubrica.council.member_access import MemberAccess
 from rubrica.council.members import open_members
 from rubrica.council.reviewer_lesson import PreferredAnswer, learn_reviewers, read_preferences
@@ -19,6 +22,7 @@ from rubrica.council.saved import SavedCouncil, read_council
 from rubrica.council.settings import CouncilSettings, load_council
 from rubrica.council.task_rubrics import choose_task
 from rubrica.errors import RubricaError, StoredError
+from rubrica.jsontext import closed_json
 from rubrica.llm.model import ChatMessage, Request
 from rubrica.llm.settings import Settings
 
@@ -32,7 +36,7 @@ def sessions(count: int, *, coin: bool) -> tuple[dict[int, SavedCouncil], list[P
     for number in range(1, count + 1):
         names = [f"Response {letter}" for letter in "ABC"]
         best = chance.choice(names)
-        reviews = [
+        reviews: list[dict[str, Any]] = [
             {"reviewer": reviewer, "response": name, "position": 1, "own": False, "status": "scored", "scores": {},
              "holistic": None,
              "score": 9.0 if reviewer == "keen" and name == best and not coin else float(chance.randint(1, 8))}
@@ -55,8 +59,8 @@ def test_forty_preferences_teach_who_sides_with_people() -> None:
     assert lesson.weights["keen"] > 1.5 > 0.5 > lesson.weights["blind"]
     assert lesson.learned is not None
     assert lesson.learned >= (lesson.alike or 0) > 0.5
-    settings = CouncilSettings(models=("keen", "blind"), reviewer_weights=lesson.to_dict()["reviewer_weights"])
-    assert settings.reviewer_weights["keen"] == lesson.weights["keen"]
+    weighed = CouncilSettings(models=("keen", "blind"), reviewer_weights=lesson.to_dict()["reviewer_weights"])
+    assert weighed.reviewer_weights["keen"] == lesson.weights["keen"]
 
 
 def test_too_few_preferences_teach_nothing_and_say_so() -> None:
@@ -120,12 +124,12 @@ def test_members_of_a_file_may_have_keys_and_tiers_their_own_members(tmp_path: P
         "  - {name: europe, model: openai:gpt-4o, base_url: 'https://eu.example/v1', key_env: EU}\n"
         "tiers: {reasoning: {models: [openai:o4-mini, 'local:'], max_tokens: 9000, deadline: 30}}\n"
     )
-    settings = load_council(file, environ={})
-    assert (settings.models, settings.spec_of("europe")) == (("local:", "europe"), "openai:gpt-4o")
+    usual = load_council(file, environ={})
+    assert (usual.models, usual.spec_of("europe")) == (("local:", "europe"), "openai:gpt-4o")
     deep = load_council(file, environ={}, options={"tier": "reasoning"})
     assert deep.models == ("openai:o4-mini", "local:")
     assert (deep.limits.tokens, deep.seconds, deep.limits.debate) == (9000, 30, 1)
-    assert settings.roster == ("local:", "europe", "openai:o4-mini")
+    assert usual.roster == ("local:", "europe", "openai:o4-mini")
 
 
 def test_a_key_goes_only_to_the_address_it_was_named_with() -> None:
@@ -160,11 +164,11 @@ def test_two_members_of_one_model_are_asked_with_their_own_keys(monkeypatch: pyt
 
 
 def test_with_a_cache_equal_requests_are_asked_once_and_fences_stay_the_same(tmp_path: Path) -> None:
-    settings = Settings(cache=tmp_path / "replies.sqlite")
+    kept = Settings(cache=tmp_path / "replies.sqlite")
 
     async def asked(server: Loopback, **options: Any) -> tuple[bool, str]:
         name = f"{server.openai_url}#m"
-        async with open_members([name], settings, **options) as members:
+        async with open_members([name], kept, **options) as members:
             return (await members.named(name)(ASK)).cached, members.fence_source("text")
 
     async def all_of_it() -> list[tuple[bool, str]]:
@@ -176,3 +180,20 @@ def test_with_a_cache_equal_requests_are_asked_once_and_fences_stay_the_same(tmp
     first, second, without = asyncio.run(all_of_it())
     assert (first[0], second[0], without[0]) == (False, True, False)
     assert first[1] == second[1] != without[1]
+
+
+@given(st.lists(st.text(max_size=12) | st.sampled_from(["A", "Response B", "c", "**C**"]), max_size=8))
+@settings(max_examples=60, deadline=None)
+def test_a_clean_ballot_names_every_answer_at_most_once_and_nobody_else(names: list[str]) -> None:
+    ballot = clean_ballot(names, "ABC")
+    assert len(set(ballot.order)) == len(ballot.order)
+    assert set(ballot.order) <= set("ABC")
+    assert bool(ballot.notes) or len(names) == 3
+
+
+@given(st.text(max_size=80), st.integers(0, 79))
+@settings(max_examples=100, deadline=None)
+def test_an_object_that_is_cut_anywhere_is_closed_to_one_that_can_be_read(text: str, end: int) -> None:
+    whole = json.dumps({"a": {"x": text, "y": 1}, "b": [1, 2, {"z": text}]})
+    closed = closed_json(whole[: end % len(whole)])
+    assert closed == "" or isinstance(json.loads(closed), dict)
