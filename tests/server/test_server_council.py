@@ -157,6 +157,17 @@ def test_a_member_that_fails_is_named_and_the_others_go_on(tmp_path: Path) -> No
     assert "127.0.0.1" not in reply.text
 
 
+def test_the_price_is_told_by_stage_and_nobody_is_asked(tmp_path: Path) -> None:
+    with three(tmp_path) as (server, seats):
+        quote = server.author.post("/v1/council/quote", {**ASKED, "debate": 1})
+        assert quote.status == 200
+        assert [(one["stage"], one["calls"]) for one in quote.json["stages"]] == [
+            ("answers", 3), ("reviews", 12), ("final", 1),
+        ]  # fmt: skip
+        assert quote.json["usd"] is None  # nobody knows what a loopback model costs
+        assert not any(seat.asked for seat in seats.values())
+
+
 def test_below_a_quorum_what_arrived_is_sent_and_marked(tmp_path: Path) -> None:
     down = Seat(faults=["refused"] * 9), Seat(faults=["unavailable"] * 9)
     with three(tmp_path, bo=down[0], cy=down[1]) as (server, _):

@@ -49,7 +49,8 @@ def council_of(gateway: Gateway) -> GatewayCouncil | None:
     if why and settings.limits_spending and settings.budget.unpriced == "refuse":
         raise RubricaError(f"council: {why}")
     service = CouncilService(base.roster, base, models=lambda: models, price=prices)
-    return GatewayCouncil(service, tuple(base.spec_of(name) for name in base.everybody), base.tokens)
+    longest = max(base.limits.tokens, base.limits.final_tokens)
+    return GatewayCouncil(service, tuple(base.spec_of(name) for name in base.everybody), longest)
 
 
 class GatewayCouncil:
