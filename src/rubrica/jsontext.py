@@ -20,6 +20,7 @@ UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 _DECODER = json.JSONDecoder()
 _FENCE = "```"
 _OPENING, _OBJECT = re.compile(r"[{\[]"), re.compile(r"\{")
+_STRING_OR_MARK = re.compile(r'"(?:[^"\\\n]|\\.)*"|[{}\[\],]')
 _STRING_OR_BRACE = re.compile(r'"(?:[^"\\\n]|\\.)*"|[{}]')
 
 
@@ -109,6 +110,35 @@ def whole_json(text: str) -> tuple[str, Any]:
     except JsonError:
         return text, None
     return text, value if end == len(text) else None
+
+
+def closed_json(text: str) -> str:
+    """An object that was cut off, closed behind its last complete member; empty where there is none.
+
+    What stood at the cut is left out: of a number, nobody knows whether it went on.
+
+    >>> closed_json('so: {"a": {"x": 1, "y": 2}, "b": {"x": 3, "y": 1')
+    '{"a": {"x": 1, "y": 2}, "b": {"x": 3}}'
+    >>> closed_json('{"a": "never en')
+    ''
+    """
+    start = text.find("{")
+    open_ones: list[str] = []
+    end, closers = 0, ""
+    for match in _STRING_OR_MARK.finditer(text, max(start, 0)):
+        mark = match[0]
+        if mark in "{[":
+            open_ones.append("}" if mark == "{" else "]")
+            if len(open_ones) > DEEPEST:
+                return ""
+        elif mark in "}]":
+            if not open_ones or open_ones.pop() != mark:
+                return ""
+            if not open_ones:
+                return text[start : match.end()]
+        elif mark == ",":
+            end, closers = match.start(), "".join(reversed(open_ones))
+    return text[start:end] + closers if start >= 0 and end else ""
 
 
 def deeper_than(data: Any, levels: int) -> bool:

@@ -88,6 +88,11 @@ def test_json_has_the_documented_shape(council: Council, models: str) -> None:
         "rank": 1,
         "reviews": 2,
         "verdict": "reliable",
+        "borda": 2.0,
+        "borda_of": 2.0,
+        "normalised": 1.0,
+        "z": 1.0,
+        "ceiling": None,
     }
     assert plain["metadata"]["safety_gate"] == {
         "enabled": False,
@@ -174,9 +179,11 @@ def test_too_few_answers_are_told_with_everybody_who_is_missing(council: Council
     broken.write_text('{"error": "rejected", "message": "out of order"}\n')
     both = f"{models.split(',')[0]},scripted:{broken}"
     result = council("ask", "Why?", "--models", both)
-    assert "1 of 2 models answered" in str(result.exception)
-    assert "out of order" in str(result.exception)
-    assert result.stdout == ""
+    assert result.exit_code == 1
+    assert "incomplete: answers: a quorum: 1 of 2 models answered" in " ".join(result.stdout.split())
+    assert "out of order" in " ".join(result.stdout.split())
+    plain = json.loads(council("ask", "Why?", "--models", both, "--json").stdout)
+    assert (plain["complete"], len(plain["answers"])) == (False, 1)
 
 
 def test_ctrl_c_is_told_and_nothing_half_done_is_saved(council: Council, tmp_path: Path) -> None:

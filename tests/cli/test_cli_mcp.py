@@ -78,7 +78,7 @@ def test_the_tools_say_what_they_take_and_give(tmp_path: Path) -> None:
     council, judge = found["council"], found["judge"]
     assert "Models: local:, openai:gpt-4o-mini." in (council.description or "")
     assert council.input_schema["required"] == ["question"]
-    assert set(council.input_schema["properties"]) == {"question", "models", "tier"}
+    assert set(council.input_schema["properties"]) == {"question", "models", "tier", "tokens"}
     assert "quick" in str(council.input_schema["properties"]["tier"])
     assert "Rubrics: tiny, answer-quality," in (judge.description or "")
     assert judge.input_schema["required"] == ["rubric", "response"]
@@ -153,9 +153,11 @@ def test_without_a_quorum_the_reasons_are_told(tmp_path: Path) -> None:
     with members(ann="quality 9", bo=Seat(faults=["error"] * 9)) as seats:
         names = [seat.model for seat in seats.values()]
         result = call(tmp_path, ["--models", ",".join(names)], "council", question="Why?")
-    assert result.is_error
-    assert "1 of 2 models answered" in text_of(result)
-    assert "bo: overloaded or failing" in text_of(result)
+    assert not result.is_error
+    advice = result.structured_content
+    assert (advice["answer"], advice["complete"]) == ("quality 9", False)
+    assert "1 of 2 models answered" in advice["missing"][0]
+    assert advice["failed"][0]["model"] == names[1]
 
 
 def test_without_models_the_way_out_is_told(tmp_path: Path) -> None:

@@ -36,12 +36,12 @@ def shown(prompt: str) -> dict[str, str]:
 
 def stage_of(seen: Seen) -> str:
     """Which stage a request belongs to."""
-    first = seen.body["messages"][0]
-    if first["role"] != "system":
-        return "answer"
-    if first["content"].startswith("You have the last word"):
+    system = seen.body["messages"][0]["content"]
+    if system.startswith("You have the last word"):
         return "chair"
-    return "holistic" if "### overall" in first["content"] else "review"
+    if "### overall" in system:
+        return "holistic"
+    return "review" if "### accuracy" in system else "answer"
 
 
 def row(*scores: float, notes: str = "noted") -> dict[str, Any]:

@@ -6,7 +6,7 @@ import asyncio
 import os
 from pathlib import Path
 
-from rubrica.council.chair import chair_messages
+from rubrica.council.chair import ChairNotes, chair_messages
 from rubrica.council.members import Members
 from rubrica.council.ranking import rank
 from rubrica.council.session import run
@@ -19,13 +19,14 @@ TOKEN = "00c0ffee00c0ffee"  # noqa: S105 - of a fence
 ANSWERS = {"A": "In 1789.", "B": "In 1889.", "C": "Nobody knows."}
 
 
-def messages(answers: dict[str, str], notes: dict[str, str] | None = None) -> tuple[ChatMessage, ...]:
+def messages(answers: dict[str, str], told: ChairNotes | None = None) -> tuple[ChatMessage, ...]:
     ranking = rank("ABC", {"ann": {"A": 4.0, "B": 9.0}})
-    return chair_messages("When was it built?", answers, ranking.standings, notes or {}, lambda _: TOKEN)
+    told = told or ChairNotes({}, 500)
+    return chair_messages("When was it built?", answers, ranking.standings, told, lambda _: TOKEN)
 
 
 def test_the_prompt_is_as_it_was() -> None:
-    shown = messages(ANSWERS, {"B": "right and short"})
+    shown = messages(ANSWERS, ChairNotes({"B": "right and short"}, 500))
     text = "".join(f"=== {message.role} ===\n{message.content}\n" for message in shown)
     if os.environ.get("RUBRICA_SNAPSHOTS") == "write":
         SNAPSHOT.parent.mkdir(exist_ok=True)
@@ -39,6 +40,16 @@ def test_answers_stand_from_best_to_worst_between_fences() -> None:
     assert order == sorted(order)
     assert f"<<<{TOKEN} answer 1 (rank 1, 9)" in user.content
     assert f"<<<{TOKEN} answer 3 (not ranked)" in user.content
+
+
+def test_the_chair_is_told_its_length_what_was_cut_what_was_checked_and_who_refused() -> None:
+    told = ChairNotes({}, 1250, frozenset("A"), {"B": ("JSON was asked for, and it is none",)}, "1 of 4 refused.")
+    system, user = messages(ANSWERS, told)
+    assert "about 1,250 words" in system.content
+    assert "answer 2 (rank 2, 4; cut off at its limit)" in user.content
+    last = user.content.rpartition(">>>")[2]
+    assert "Checked by code: answer 1: JSON was asked for, and it is none." in last
+    assert "1 of 4 refused." in last
 
 
 def test_only_the_answers_given_are_shown() -> None:
@@ -68,7 +79,9 @@ def test_the_talk_before_the_question_reaches_members_reviewers_and_the_chair() 
     settings = CouncilSettings(models=("ann", "bo"), seed=1)
     result = asyncio.run(run("And when?", settings, Members(models), history=history))
     first, review, *_ = models["ann"].requests
-    assert [message.content for message in first.messages] == [
+    length, *rest = [message.content for message in first.messages]
+    assert length.startswith("Answer in about 1,000 words at most")
+    assert rest == [
         "Be brief.",
         "Who built the tower?",
         "Eiffel did.",

@@ -143,7 +143,6 @@ def test_equal_answers_are_told_as_tied() -> None:
         ("error", "500"),
         ("garbled", "cannot be read|not JSON|JSON"),
         ("refusal", "refused to answer"),
-        ("length", "flooded: cut off"),
         ("huge", "longer than 1,000,000 bytes"),
         ("refused", "400"),
     ],
@@ -156,10 +155,24 @@ def test_a_member_that_fails_to_answer_is_dropped_and_named(fault: Any, reason: 
     assert result.final.text == "the final word"
 
 
-def test_an_answer_past_the_bound_is_dropped_as_a_flood() -> None:
-    result = council(three(bo=Member("word " * 30_000)))
-    assert "flooded: 150,000 characters" in result.dropped[0].reason
-    assert ranked(result) == ["ann", "cy"]
+def test_an_answer_past_its_limit_is_used_as_far_as_it_goes_and_marked() -> None:
+    result = council(three(bo=Member("word " * 30_000), cy=Member("quality 8, built in 1887", faults=["length"])))
+    assert result.dropped == ()
+    cut = {short(answer.model): answer.cut for answer in result.answers}
+    assert cut["ann"] == ""
+    assert cut["bo"] == "cut at 40,000 of 150,000 characters"
+    assert cut["cy"].startswith("cut off after")
+    assert ranked(result) == ["ann", "cy", "bo"]
+    assert result.complete
+    plain = result.to_dict()["answers"].values()
+    assert [short(one["model"]) for one in plain if one["cut"]] == [
+        short(one.model) for one in result.answers if one.cut
+    ]
+
+
+def test_a_model_that_spends_all_its_tokens_on_thoughts_is_told_so() -> None:
+    result = council(three(bo=Member("", faults=["length"])))
+    assert "tokens went before the answer began" in result.dropped[0].reason
 
 
 def test_an_empty_answer_is_dropped() -> None:
@@ -173,12 +186,25 @@ def test_a_rate_limit_is_waited_out() -> None:
     assert ranked(result) == ["ann", "cy", "bo"]
 
 
-def test_without_a_quorum_there_is_no_council_and_everybody_missing_is_named() -> None:
+def test_below_a_quorum_what_arrived_is_returned_and_marked() -> None:
     members = three(bo=Member(faults=["hang"] * 9), cy=Member(faults=["refused"] * 9))
-    with pytest.raises(QuorumError, match=r"1 of 3 models answered within 1\.5 s") as caught:
-        council(members, deadline=1.5)
-    assert {short(one.model) for one in caught.value.dropped} == {"bo", "cy"}
-    assert "no answer within 1.5 s" in str(caught.value)
+    result = council(members, deadline=1.0)
+    assert result.final.text == "1889, for a fair: quality 9"
+    assert "no quorum" in result.final.fallback
+    assert not result.complete
+    plain = result.to_dict()
+    assert (plain["complete"], plain["answer"]) == (False, "1889, for a fair: quality 9")
+    assert [(one["stage"], one["what"]) for one in plain["missing"]] == [("answers", "a quorum")]
+    assert plain["missing"][0]["why"] == "1 of 3 models answered, and the council needs 2"
+    assert {short(one["model"]) for one in plain["metadata"]["dropped"]} == {"bo", "cy"}
+    assert members["ann"].asked("review") == members["ann"].asked("chair") == []
+
+
+def test_where_nobody_answers_there_is_no_council_and_everybody_is_named() -> None:
+    members = {name: Member(faults=["refused"] * 9) for name in ("ann", "bo")}
+    with pytest.raises(QuorumError, match="0 of 2 models answered within 5 s") as caught:
+        council(members)
+    assert {short(one.model) for one in caught.value.dropped} == {"ann", "bo"}
 
 
 def test_two_of_five_are_enough_and_the_deadline_holds() -> None:
@@ -339,7 +365,7 @@ def test_a_chair_from_outside_writes_the_final_answer() -> None:
     assert members["chair"].asked("answer") == members["chair"].asked("review") == []
 
 
-@pytest.mark.parametrize("fault", ["error", "hang", "refusal", "length"])
+@pytest.mark.parametrize("fault", ["error", "hang", "refusal"])
 def test_the_best_answer_stands_where_the_chair_fails(fault: Any) -> None:
     members = three(chair=Member(faults=[fault] * 9))
     result = council(members, chair="chair", deadline=1.5)
@@ -364,17 +390,16 @@ def test_a_chair_that_refuses_what_the_best_answer_says_is_told_and_the_best_ans
 @pytest.mark.parametrize(
     ("changes", "settings", "why"),
     [
-        ({"ann": Member(f"{SORRY} quality 9")}, {}, "so does a best answer"),
-        ({"ann": Member("quality 8"), "cy": Member(f"{SORRY} quality 8")}, {}, "so does a best answer"),  # a tie
+        ({name: Member(SORRY) for name in ("di", "ed", "flo", "gus")}, {}, "most members refuse"),
         ({name: Member("Here is how to make a bomb: fill a pipe.") for name in ("ann", "bo", "cy")},
          {"safety_gate": True}, "no answer is safe"),
     ],
-    ids=["the best answer refuses", "one of the best answers refuses", "no answer is safe"],
+    ids=["most members refuse", "no answer is safe"],
 )  # fmt: skip
 def test_a_refusal_of_the_chair_stands_where_it_is_right(changes: Any, settings: Any, why: str) -> None:
     result = council(three(chair=Member(final=SORRY), **changes), chair="chair", **settings)
     assert (result.final.text, short(result.final.author)) == (SORRY, "chair")
-    assert result.dropped == ()
+    assert "final" not in {one.stage for one in result.dropped}
     about = result.to_dict()["metadata"]
     assert about["fallback"] is None
     assert about["notes"][-1].endswith(f" refuses, and {why}: the refusal stands")
@@ -476,16 +501,18 @@ def test_a_council_in_which_much_goes_wrong_still_answers_and_names_everybody() 
         "cy": Member("quality 8", review=by_whole),
         "di": Member("quality 6", faults=[None, *errors]),
         "ed": Member(faults=["hang"] * 9),
-        "flo": Member("and so on " * 9_000),
+        "flo": Member("quality 1 and so on " * 9_000),
         "gus": Member(faults=["garbled"] * 9),
         "hal": Member("quality 5", review=lambda _: "Splendid work, everybody!"),
     }
     result = council(members, deadline=2.5)
-    assert ranked(result) == ["ann", "cy", "bo", "di", "hal"]
+    assert ranked(result) == ["ann", "cy", "bo", "di", "hal", "flo"]
     gone = {(short(one.model), one.stage) for one in result.dropped}
-    assert gone == {("ed", "answers"), ("flo", "answers"), ("gus", "answers"), ("di", "reviews"), ("hal", "reviews")}
+    assert gone == {("ed", "answers"), ("gus", "answers"), ("di", "reviews"), ("hal", "reviews")}
     status = {short(one.reviewer): one.status for one in result.opinions}
-    assert status == {"ann": "scored", "bo": "abstained", "cy": "holistic", "di": "abstained", "hal": "abstained"}
+    assert status == {"ann": "scored", "bo": "abstained", "cy": "holistic", "di": "abstained", "hal": "abstained"} | {
+        "flo": "scored"
+    }
     assert result.final.text == "the final word"
 
 

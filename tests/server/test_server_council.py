@@ -139,7 +139,7 @@ def test_what_was_said_before_reaches_the_members(tmp_path: Path) -> None:
         ]
         assert server.author.post(RUN, {**ASKED, "history": history}).status == 200
         said = seats["bo"].server.seen[0].body["messages"]
-        assert [message["content"] for message in said] == [turn["content"] for turn in history] + [QUESTION]
+        assert [message["content"] for message in said][1:] == [turn["content"] for turn in history] + [QUESTION]
 
 
 def test_a_member_that_fails_is_named_and_the_others_go_on(tmp_path: Path) -> None:
@@ -152,20 +152,41 @@ def test_a_member_that_fails_is_named_and_the_others_go_on(tmp_path: Path) -> No
     assert "127.0.0.1" not in reply.text
 
 
-def test_without_a_quorum_the_dropped_members_are_told(tmp_path: Path) -> None:
+def test_the_price_is_told_by_stage_and_nobody_is_asked(tmp_path: Path) -> None:
+    with three(tmp_path) as (server, seats):
+        quote = server.author.post("/v1/council/quote", {**ASKED, "debate": 1})
+        assert quote.status == 200
+        assert [(one["stage"], one["calls"]) for one in quote.json["stages"]] == [
+            ("answers", 3), ("reviews", 12), ("final", 1),
+        ]  # fmt: skip
+        assert quote.json["usd"] is None  # nobody knows what a loopback model costs
+        assert not any(seat.asked for seat in seats.values())
+
+
+def test_below_a_quorum_what_arrived_is_sent_and_marked(tmp_path: Path) -> None:
     down = Seat(faults=["refused"] * 9), Seat(faults=["unavailable"] * 9)
     with three(tmp_path, bo=down[0], cy=down[1]) as (server, _):
+        reply = server.author.post(RUN, ASKED)
+    assert (reply.status, reply.json["complete"]) == (200, False)
+    assert reply.json["answer"] == next(iter(reply.json["answers"].values()))["text"]
+    assert reply.json["missing"][0]["why"] == "1 of 3 models answered, and the council needs 2"
+
+
+def test_where_nobody_answers_the_dropped_members_are_told(tmp_path: Path) -> None:
+    down = Seat(faults=["refused"] * 9), Seat(faults=["unavailable"] * 9), Seat(faults=["refused"] * 9)
+    with three(tmp_path, bo=down[0], cy=down[1], ann=down[2]) as (server, _):
         reply = server.author.post(RUN, ASKED)
         watched = server.author.get(f"{STREAM}?question=Why&seed=7")
     assert (reply.status, reply.json["type"]) == (503, "urn:rubrica:problem:quorum")
     assert reply.headers["Retry-After"] == "30"
     told = {one["model"]: (one["stage"], one["reason"]) for one in reply.json["dropped"]}
-    assert told == {"bo": ("answers", "refused the request"), "cy": ("answers", "overloaded or failing")}
-    assert "1 of 3 models answered" in reply.json["detail"]
+    assert told["bo"] == ("answers", "refused the request")
+    assert told["cy"] == ("answers", "overloaded or failing")
+    assert "0 of 3 models answered" in reply.json["detail"]
     assert "127.0.0.1" not in reply.text
     name, problem = events_of(watched)[-1]
     assert (name, problem["status"], problem["type"]) == ("error", 503, "urn:rubrica:problem:quorum")
-    assert {one["model"] for one in problem["dropped"]} == {"bo", "cy"}
+    assert {one["model"] for one in problem["dropped"]} == {"ann", "bo", "cy"}
 
 
 def test_a_repeated_request_is_paid_once(tmp_path: Path) -> None:

@@ -174,7 +174,7 @@ QUESTIONS = {"grade": 3, "count": 2, "instructions": "Equal groups of things", "
 @pytest.mark.parametrize(
     ("policy", "told"),
     [
-        (SpendingPolicy(max_calls=4), "up to 5 calls to models, and one request may take 4"),
+        (SpendingPolicy(max_calls=4), "up to 7 calls to models, and one request may take 4"),
         (SpendingPolicy(usd_per_day=0.001), "the author may spend $0.001 a day (UTC) (ask for less at once"),
     ],
 )

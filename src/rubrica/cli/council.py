@@ -11,31 +11,52 @@ from typing import Annotated, Literal
 import typer
 
 from rubrica.council.audit import audit as audited
-from rubrica.council.members import open_members
+from rubrica.council.quote import quote_stages
 from rubrica.council.result import CouncilResult
 from rubrica.council.saved import SavedCouncil, read_councils
 from rubrica.council.session import run
 from rubrica.council.settings import CouncilSettings, load_council
 from rubrica.engine.cases import BadLine
 from rubrica.errors import RubricaError
-from rubrica.llm.settings import load_settings
 from rubrica.runs.files.append_only import AppendOnlyFile
 from rubrica.runs.files.case_source import lines_of
 
 from .broken_lines import BrokenLines
-from .council_options import Chair, Config, Models, TierOption, refuse_alone
-from .council_tables import audit_page, progress, session_page
+from .council_audit_tables import audit_page
+from .council_learn import learn
+from .council_options import (
+    HOW,
+    Chair,
+    Config,
+    Deadline,
+    Debate,
+    DryRun,
+    FinalTokens,
+    MaxTokens,
+    Models,
+    ReviewTokens,
+    Seed,
+    TierOption,
+    WeightsFile,
+    read_reviewer_weights,
+    refuse_alone,
+)
+from .council_quote import connected, show_quote
+from .council_tables import progress, session_page
+from .council_verdict import verdict
 from .judge_options import interrupted
 from .options import AsJson
 from .screen import echo_json, note, out
 from .sources import text_of
 
-HOW = "How it is held"
 EXAMPLES = """[bold]Examples[/bold]
   rubrica council ask 'Why is the sky blue?' --models openai:gpt-4o-mini,anthropic:claude-haiku-4-5,local:
   rubrica council ask @question.md --config council.yaml --json
   rubrica council ask 'Why?' --models a,b,c --both --save councils.jsonl
+  rubrica council ask @question.md --config council.yaml --dry-run
+  rubrica council verdict 'Is this change safe to release?' --models a,b,c
   rubrica council audit councils.jsonl
+  rubrica council learn councils.jsonl --preferred preferred.jsonl --out weights.json
 
 Every model answers; each reviews the others' answers without their names, by
 the rubric council-review; the chair writes the final answer from the ranked
@@ -57,10 +78,6 @@ RubricName = Annotated[
     str | None,
     typer.Option("--rubric", "-r", metavar="NAME|FILE", help="What members review by.", rich_help_panel=HOW),
 ]
-Deadline = Annotated[
-    float | None,
-    typer.Option("--deadline", min=0.1, max=3600, metavar="SECONDS", help="For each stage.", rich_help_panel=HOW),
-]
 PoolOption = Annotated[
     Literal["mean", "borda", "z"] | None,
     typer.Option("--pool", help="How reviewers' scores become one ranking.", rich_help_panel=HOW),
@@ -78,8 +95,13 @@ Safety = Annotated[
     bool | None,
     typer.Option("--safety-gate/--no-safety-gate", help="Cap answers with unsafe statements.", rich_help_panel=HOW),
 ]
-Seed = Annotated[
-    int | None, typer.Option("--seed", min=0, help="Of labels and orders; left out: a new one.", rich_help_panel=HOW)
+Early = Annotated[
+    bool | None,
+    typer.Option(
+        "--early/--no-early",
+        help="Stop asking reviewers once none can change the winner; left out: at tier quick.",
+        rich_help_panel=HOW,
+    ),
 ]
 Save = Annotated[
     Path | None, typer.Option("--save", metavar="RUNS.jsonl", help="Add the session to a file, for `council audit`.")
@@ -98,16 +120,27 @@ def ask(
     rubric: RubricName = None,
     tier: TierOption = None,
     deadline: Deadline = None,
+    max_tokens: MaxTokens = None,
+    review_tokens: ReviewTokens = None,
+    final_tokens: FinalTokens = None,
+    debate: Debate = None,
+    early: Early = None,
     pool: PoolOption = None,
     holistic: Holistic = False,
     both: Both = False,
     self_reviews: SelfReviews = False,
     safety_gate: Safety = None,
+    reviewer_weights: WeightsFile = None,
     seed: Seed = None,
     save: Save = None,
+    dry_run: DryRun = False,
     as_json: AsJson = False,
 ) -> None:
-    """Put a question to a council of models."""
+    """Put a question to a council of models.
+
+    The exit code is 1 where something is missing: a quorum, reviews, the chair's answer or the end of it. What arrived
+    is printed and saved all the same.
+    """
     if holistic and both:
         raise typer.BadParameter("--holistic and --both exclude each other")
     options = {
@@ -116,15 +149,24 @@ def ask(
         "rubric": rubric,
         "tier": tier,
         "deadline": deadline,
+        "max_tokens": max_tokens,
+        "review_tokens": review_tokens,
+        "final_tokens": final_tokens,
+        "debate": debate,
+        "early": early,
         "pool": pool,
         "scoring": "holistic" if holistic else "both" if both else None,
         "exclude_self": False if self_reviews else None,
         "safety_gate": safety_gate,
+        "reviewer_weights": read_reviewer_weights(reviewer_weights),
         "seed": seed,
     }
     settings = load_council(config, options=options)
     refuse_alone(settings)
     asked = text_of(question, "QUESTION")
+    if dry_run:
+        show_quote(quote_stages, settings, asked, as_json=as_json)
+        return
     with AppendOnlyFile(save) if save is not None else nullcontext() as lines:  # before anything is spent
         try:
             result = asyncio.run(_session(asked, settings, quiet=as_json))
@@ -138,6 +180,8 @@ def ask(
         out().print(session_page(result))
         if save is not None:
             note(f"added to {save}", "dim")
+    if not result.complete:
+        raise typer.Exit(1)
 
 
 @app.command()
@@ -158,9 +202,13 @@ def audit(runs: Saved, as_json: AsJson = False) -> None:
         raise typer.Exit(1)
 
 
+app.command()(verdict)
+app.command()(learn)
+
+
 async def _session(question: str, settings: CouncilSettings, *, quiet: bool) -> CouncilResult:
     with progress(quiet=quiet) as listener:
-        async with open_members(settings.everybody, load_settings(), seconds=settings.seconds) as members:
+        async with connected(settings) as members:
             return await run(question, settings, members, on_event=listener)
 
 

@@ -12,31 +12,34 @@ from rich.spinner import Spinner
 from rich.table import Table
 from rich.text import Text
 
-from rubrica.council.audit import Audit, LengthTrend, ScoringContrast
-from rubrica.council.bias import EFFECTS
 from rubrica.council.events import (
     AnswerReceived,
     Concluded,
+    DebateStarted,
     Event,
+    FinalWriting,
     Listener,
     MemberDropped,
     Ranked,
+    ReviewerCancelled,
     ReviewFinished,
     Stage,
     StageFinished,
     StageStarted,
     ignore_event,
 )
+from rubrica.council.ranking import RankedAnswer
 from rubrica.council.result import CouncilResult, name_of
 from rubrica.council.review import AnswerReview
-from rubrica.report.figures import count_of, dollars, duration, figure, signed
+from rubrica.report.figures import count_of, dollars, duration, figure
 
 from .figures_table import figures_table
 from .screen import err, safe, short
 from .verdict_style import bar, share_style
 
 TITLES: Mapping[Stage, str] = {"answers": "answering", "reviews": "reviewing", "final": "writing the final answer"}
-MARKS = {"holistic": "≈", "inconclusive": "?", "abstained": "–"}
+MARKS = {"holistic": "≈", "ranked": "#", "inconclusive": "?", "abstained": "–"}
+LINES_SHOWN = 12  # of the final answer while it is written
 """How a review that is not by the rubric is marked in the matrix."""
 
 
@@ -50,6 +53,7 @@ class SessionBoard:
         self.stage: Stage | None = None
         self.rows: dict[str, Text | None] = {}  # by model; None: under way
         self.past: list[Text] = []
+        self.written = ""  # of the final answer
         self._spinner = Spinner("dots")
 
     def take(self, event: Event) -> None:
@@ -64,6 +68,13 @@ class SessionBoard:
                 self.rows[event.model] = Text(told, "green" if event.scored else "yellow")
             case MemberDropped():
                 self.rows[event.model] = Text(short(event.reason, 80), "yellow")
+            case ReviewerCancelled():
+                self.rows[event.model] = Text(short(event.reason, 80), "dim")
+            case DebateStarted():
+                self.past.append(Text(f"debate, round {event.round}", "dim"))
+                self.rows |= dict.fromkeys(event.models)
+            case FinalWriting():
+                self.written = event.text if event.anew else self.written + event.text
             case StageFinished():
                 done = sum(row is not None and row.style == "green" for row in self.rows.values())
                 share = f" {done} of {len(self.rows)}," if event.stage != "final" else ""
@@ -80,6 +91,8 @@ class SessionBoard:
             for model, told in self.rows.items():
                 table.add_row(Text(safe(model)), told if told is not None else self._spinner)
             parts.append(table)
+            if self.written:
+                parts.append(Text(safe("\n".join(self.written.splitlines()[-LINES_SHOWN:])), "dim"))
         return Group(*parts)
 
 
@@ -105,9 +118,26 @@ def progress(*, quiet: bool) -> Iterator[Listener]:
 
 def session_page(result: CouncilResult) -> RenderableType:
     """The ranking, who gave what, and the final answer."""
-    parts: list[RenderableType] = [_ranking(result), Text()]
+    parts: list[RenderableType] = []
+    if result.ranking.standings:
+        parts += [_ranking(result), Text()]
     parts += [_means(result), Text()] if result.evaluations else []
-    parts += [_matrix(result), Text()]
+    parts += [_matrix(result), Text()] if result.opinions else []
+    parts += [Text(safe(f"incomplete: {one.stage}: {one.what}: {one.why}"), "bold yellow") for one in result.missing]
+    parts += [Text(safe(f"{name_of(one.label)} is {one.cut}"), "yellow") for one in result.answers if one.cut]
+    parts += [
+        Text(safe(f"{name_of(one.label)} breaks an instruction: {what}"), "yellow")
+        for one in result.answers
+        for what in one.broken
+    ]
+    parts += [Text(safe(f"ceiling: {told}"), "yellow") for told in _ceilings(result)]
+    parts += [
+        Text(
+            safe(f"changed in debate: {one.reviewer} on {one.label}: {figure(one.before)} → {figure(one.after)}"), "dim"
+        )
+        for one in result.changes
+    ]
+    parts += [Text(safe(f"{one.model}: {one.reason}"), "dim") for one in result.cancelled]
     parts += [Text(safe(f"dropped: {one.model} ({one.stage}): {one.reason}"), "yellow") for one in result.dropped]
     parts += [
         Text(safe(f"unsafe: {result.labels[label]}: {'; '.join(reasons)}"), "bold red")
@@ -115,15 +145,16 @@ def session_page(result: CouncilResult) -> RenderableType:
     ]
     parts += [Text(safe(told), "yellow") for told in result.notes]
     parts.append(Text(_bill(result), "dim"))
-    written = (
-        f"Final answer, by {result.final.author}" if not result.final.fallback else f"Answer of {result.final.author}"
-    )
+    by_chair = result.final.chair is not None and not result.final.fallback
+    written = f"Final answer, by {result.final.author}" if by_chair else f"Answer of {result.final.author}"
     parts += [Text(), Text(safe(written), "bold"), Padding(Text(safe(result.final.text)), (0, 0, 0, 2), expand=False)]
     return Group(*parts)
 
 
 def _ranking(result: CouncilResult) -> Table:
-    table = figures_table(("", "answer", "model"), (_valued(result), "", *(["whole"] if result.holistic else [])))
+    counted = any(one.points is not None for one in result.ranking.standings)
+    extra = (["Borda", "share"] if counted else []) + (["whole"] if result.holistic else [])
+    table = figures_table(("", "answer", "model"), (_valued(result), "", *extra))
     tied = {label for group in result.ranking.ties for label in group}
     whole = {one.label: one.value for one in result.holistic.standings} if result.holistic else {}
     for standing in result.ranking.standings:
@@ -136,9 +167,25 @@ def _ranking(result: CouncilResult) -> Table:
             Text(safe(result.labels[standing.label])),
             Text(figure(standing.value), share_style(share)),
             bar(share),
+            *([_borda(standing), figure(standing.share)] if counted else []),
             *([figure(whole.get(standing.label))] if result.holistic else []),
         )
     return table
+
+
+def _borda(standing: RankedAnswer) -> str:
+    """Borda's points and the most there were."""
+    return "—" if standing.points is None else f"{figure(standing.points)} of {figure(standing.most_points)}"
+
+
+def _ceilings(result: CouncilResult) -> list[str]:
+    """Which answers a gate holds down, and why."""
+    found = {label: result.ceiling(label) for label in result.labels}
+    return [
+        f"{name_of(label)} cannot pass {figure(held['score'])}: {held['reason'] or held['gate']}"
+        for label, held in found.items()
+        if held is not None
+    ]
 
 
 def _means(result: CouncilResult) -> Table:
@@ -171,6 +218,7 @@ def _matrix(result: CouncilResult) -> RenderableType:
     }
     words = {
         "holistic": "one score for the whole",
+        "ranked": "a place in a ranking without scores",
         "inconclusive": "open, something is missing",
         "abstained": "no score",
     }
@@ -181,6 +229,8 @@ def _matrix(result: CouncilResult) -> RenderableType:
 def _cell(opinion: AnswerReview | None, result: CouncilResult) -> Text:
     if opinion is None:
         return Text("·", "dim")
+    if opinion.place is not None:
+        return Text(f"#{opinion.place}", "yellow")
     mark = MARKS.get(opinion.status, "") if result.settings.scoring != "holistic" or opinion.score is None else ""
     if opinion.score is None:
         return Text(mark, "yellow")
@@ -193,92 +243,4 @@ def _bill(result: CouncilResult) -> str:
     spent = (
         "" if cost is None else f"; {dollars(cost.usd)}, {cost.input_tokens:,} tokens in, {cost.output_tokens:,} out"
     )
-    return f"{stages}{spent}; seed {result.seed}"
-
-
-# --- an audit ---------------------------------------------------------------------------------------------
-
-
-def audit_page(found: Audit) -> RenderableType:
-    """What saved councils show, with what is not known said so."""
-    parts: list[RenderableType] = [
-        Text(
-            f"{count_of(found.sessions, 'session')}, {count_of(len(found.reviewers), 'reviewer')}, "
-            f"{count_of(found.reviews, 'review')}"
-        ),
-        Text(),
-        Text("Rubric against one score for the whole", "bold"),
-        _contrasts(found),
-        *_reasons({"agreement": found.agreement.why, "stability": found.stability.why}),
-        Text(),
-        Text("Variance between reviewers, by dimension", "bold"),
-        _variances(found),
-        Text(),
-        Text("Length", "bold"),
-        _trends(found),
-        *_reasons({"conciseness": found.conciseness.why, "score": found.score.why}),
-        Text(),
-        Text("What reviewers favour, beside the other reviewers", "bold"),
-        _biases(found),
-        *(Text(f"{kind}: {means}", "dim") for kind, means in EFFECTS.items()),
-        Text("p by Holm's correction over all that could be tested; below 0.05 it is marked.", "dim"),
-    ]
-    return Group(*parts)
-
-
-def _contrasts(found: Audit) -> Table:
-    table = figures_table(("",), ("rubric", "whole", "better by", "sessions", "p"))
-    rows: Mapping[str, ScoringContrast] = {
-        "variance between reviewers, score": found.agreement,
-        "variance between reviewers, mean of dimensions": found.dimensions,
-        "stability of the ranking (tau without one reviewer)": found.stability,
-    }
-    for name, own in rows.items():
-        better = "—" if own.difference is None else signed(round(own.difference, 3))
-        sessions = f"{own.rubric.sessions} / {own.holistic.sessions}"
-        table.add_row(name, _rounded(own.rubric.value), _rounded(own.holistic.value), better, sessions, _p(own.p))
-    return table
-
-
-def _variances(found: Audit) -> Table:
-    table = figures_table(("dimension",), ("variance", "sessions"))
-    for name, own in found.variance.items():
-        table.add_row(safe(name), _rounded(own.value), f"{own.sessions}")
-    return table
-
-
-def _trends(found: Audit) -> Table:
-    table = figures_table(("",), ("points per doubling", "correlation", "sessions", "p"))
-    rows: Mapping[str, LengthTrend] = {"conciseness": found.conciseness, "score": found.score}
-    for name, own in rows.items():
-        gain = "—" if own.gain is None else signed(round(own.gain, 3))
-        table.add_row(name, gain, _rounded(own.correlation), f"{own.sessions}", _p(own.p))
-    return table
-
-
-def _biases(found: Audit) -> Table:
-    table = figures_table(("reviewer", "bias"), ("effect", "sessions", "p"))
-    shown = ""
-    for bias in found.biases:
-        effect = "—" if bias.effect is None else signed(round(bias.effect, 3))
-        told = _p(bias.corrected) if bias.corrected is not None else Text("too few", "dim")
-        table.add_row(
-            "" if bias.reviewer == shown else safe(bias.reviewer), bias.kind, effect, f"{bias.sessions}", told
-        )
-        shown = bias.reviewer
-    return table
-
-
-def _reasons(reasons: Mapping[str, str]) -> list[Text]:
-    return [Text(f"{name}: {why}", "yellow") for name, why in reasons.items() if why]
-
-
-def _p(p: float | None) -> Text:
-    if p is None:
-        return Text("too few", "dim")
-    shown = "under 0.001" if p < 0.001 else figure(round(p, 3))
-    return Text(f"{shown} *", "bold yellow") if p < 0.05 else Text(shown)
-
-
-def _rounded(value: float | None) -> str:
-    return figure(None if value is None else round(value, 3))
+    return f"{stages}{spent}; rubric {result.rubric}; seed {result.seed}"

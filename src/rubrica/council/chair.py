@@ -13,7 +13,7 @@ from rubrica.judges.fence import TokenSource, process_token
 from rubrica.judges.prompt import Material, Template
 from rubrica.llm.model import ChatMessage
 
-from .member_reply import MemberReply, ReplyBounds, ask_member, declines, refused
+from .member_reply import MemberReply, ReplyBounds, Transcript, ask_member
 from .members import Members
 from .ranking import RankedAnswer
 
@@ -26,6 +26,17 @@ class FinalAnswer(msgspec.Struct, frozen=True):
     author: str  # who wrote it
     fallback: str = ""  # why it is the best answer instead of the chair's; empty where it is the chair's
     refusal: str = ""  # why a chair that refuses is right to; empty where it does not refuse
+    cut: str = ""  # why there is no more of it; empty where it is whole
+
+
+class ChairNotes(msgspec.Struct, frozen=True):
+    """What the chair is told beside the answers."""
+
+    notes: Mapping[str, str]  # of reviewers, by label
+    words: int  # that it should keep to
+    cut: frozenset[str] = frozenset()  # labels of answers that were cut off
+    broken: Mapping[str, tuple[str, ...]] = {}  # instructions that answers break, by label
+    refusals: str = ""  # who refused to answer, in a sentence
 
 
 class BestAnswer(msgspec.Struct, frozen=True):
@@ -34,39 +45,59 @@ class BestAnswer(msgspec.Struct, frozen=True):
     author: str
     text: str
     need: str  # why refusing is right; empty where it is not
+    cut: str = ""  # why there is no more of it
 
 
 async def conclude(
-    chair: str, members: Members, messages: tuple[ChatMessage, ...], best: BestAnswer, bounds: ReplyBounds
+    chair: str,
+    members: Members,
+    messages: tuple[ChatMessage, ...],
+    best: BestAnswer,
+    asking: tuple[ReplyBounds, Transcript | None],
 ) -> tuple[FinalAnswer, MemberReply]:
     """The chair's answer, or the best of the members' where the chair gives none or refuses what they answer."""
-    speech = await ask_member(chair, members, messages, bounds)
+    bounds, transcript = asking
+    speech = await ask_member(chair, members, messages, bounds, transcript)
     if speech.text is not None:
-        refuses = declines(speech.text)
-        if best.need or not refuses:
-            return FinalAnswer(speech.text, chair, chair, refusal=best.need if refuses else ""), speech
-        speech = msgspec.structs.replace(speech, text=None, silence=refused(speech.text))
+        return FinalAnswer(speech.text, chair, chair, cut=speech.cut), speech
+    if speech.refusal and best.need:
+        stands = msgspec.structs.replace(speech, text=speech.refusal, silence="")
+        return FinalAnswer(speech.refusal, chair, chair, refusal=best.need), stands
     reason = f"the chair gave no answer ({speech.silence}): the best answer stands"
-    return FinalAnswer(best.text, chair, best.author, reason), speech
+    return FinalAnswer(best.text, chair, best.author, reason, cut=best.cut), speech
 
 
 def chair_messages(
     question: str,
     answers: Mapping[str, str],
     standings: Sequence[RankedAnswer],
-    notes: Mapping[str, str],
+    told: ChairNotes,
     source: TokenSource = process_token,
 ) -> tuple[ChatMessage, ...]:
     """What the chair is shown: the question, the answers from best to worst, and the reviewers' notes, all fenced."""
+    notes = told.notes
     pieces = [("question", question)]
+    checked: list[str] = []
     for place, standing in enumerate((one for one in standings if one.label in answers), 1):
         shown = "not ranked" if standing.rank is None else f"rank {standing.rank}, {standing.value:g}"
+        shown += "; cut off at its limit" if standing.label in told.cut else ""
         pieces.append((f"answer {place} ({shown})", answers[standing.label]))
+        if told.broken.get(standing.label):
+            checked.append(f"answer {place}: {'; '.join(told.broken[standing.label])}")
         if notes.get(standing.label):
             pieces.append((f"notes on answer {place}", notes[standing.label]))
     material = Material(tuple(pieces))
     fence = material.fence(source)
-    system, user = template().fill({"token": fence.token, "material": material.between(fence)})
+    facts = [f"Checked by code: {'. '.join(checked)}."] if checked else []
+    facts += [told.refusals] if told.refusals else []
+    system, user = template().fill(
+        {
+            "token": fence.token,
+            "material": material.between(fence),
+            "facts": "".join(f"{fact}\n\n" for fact in facts),
+            "words": f"{told.words:,}",
+        }
+    )
     return ChatMessage("system", system), ChatMessage("user", user)
 
 

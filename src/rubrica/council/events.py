@@ -37,6 +37,7 @@ class AnswerReceived(_Event, frozen=True, tag="answered"):
     words: int
     text: str = ""
     cost: Cost | None = None
+    cut: str = ""  # why there is no more of it
 
 
 class ReviewFinished(_Event, frozen=True, tag="reviewed"):
@@ -54,6 +55,27 @@ class MemberDropped(_Event, frozen=True, tag="dropped"):
     model: str
     stage: Stage
     reason: str
+
+
+class ReviewerCancelled(_Event, frozen=True, tag="cancelled"):
+    """A reviewer is not waited for any longer, since its review could not have changed the winner."""
+
+    model: str
+    reason: str
+
+
+class DebateStarted(_Event, frozen=True, tag="debate_started"):
+    """Reviewers see each other's points, and may change their scores."""
+
+    round: int  # from 1
+    models: tuple[str, ...]
+
+
+class FinalWriting(_Event, frozen=True, tag="writing"):
+    """A piece of the chair's answer while it is written. With `anew`, what came before it does not count."""
+
+    text: str
+    anew: bool = False
 
 
 class Ranked(_Event, frozen=True, tag="ranked"):
@@ -80,7 +102,18 @@ class Concluded(_Event, frozen=True, tag="concluded"):
     fallback: str  # why it is not the chair's; empty where it is
 
 
-Event = StageStarted | AnswerReceived | ReviewFinished | MemberDropped | Ranked | StageFinished | Concluded
+Event = (
+    StageStarted
+    | AnswerReceived
+    | ReviewFinished
+    | MemberDropped
+    | ReviewerCancelled
+    | DebateStarted
+    | FinalWriting
+    | Ranked
+    | StageFinished
+    | Concluded
+)
 Listener = Callable[[Event], None]
 
 

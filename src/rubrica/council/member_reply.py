@@ -1,14 +1,22 @@
-"""One reply of a council member, within time and length limits, or the reason why there is none."""
+"""One reply of a council member, within time and length limits, or the reason why there is none.
+
+A reply that is longer than it may be is used as far as it goes, and marked as cut: it is paid for.
+"""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass
+from typing import Any
 
 import msgspec
 
 from rubrica.judges.fence import visible
 from rubrica.llm.model import ChatMessage, Model, ModelError, Reply, Request
+from rubrica.llm.reasoning import Effort, room_for
+from rubrica.llm.text_stream import heard_by
 from rubrica.model.evaluation import Cost
 from rubrica.text.style import refusal_spans
 from rubrica.text.texts import Texts
@@ -28,6 +36,8 @@ class MemberReply(msgspec.Struct, frozen=True):
     seconds: float
     cost: Cost | None = None  # None: no reply came, so nothing is known
     silence: str = ""
+    cut: str = ""  # why there is no more of the text; empty where it is whole
+    refusal: str = ""  # the words of a model that refuses
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +47,25 @@ class ReplyBounds:
     seconds: float
     tokens: int
     characters: int
+    effort: Effort | None = None
+    seed: int | None = None
+    schema: Mapping[str, Any] | None = None  # that a reply follows, where a model can be held to it
+
+
+@dataclass(slots=True)
+class Transcript:
+    """Passes a reply on while it is written. `tell` hears a piece, and whether the reply begins anew with it."""
+
+    tell: Callable[[str, bool], None]
+    told: bool = False
+    _anew: bool = False
+
+    def begin(self) -> None:
+        self._anew = self.told
+
+    def hear(self, text: str) -> None:
+        self.tell(text, self._anew)
+        self.told, self._anew = True, False
 
 
 def declines(text: str) -> bool:
@@ -49,19 +78,37 @@ def declines(text: str) -> bool:
 
 
 async def ask_member(
-    name: str, members: Members, messages: tuple[ChatMessage, ...], bounds: ReplyBounds
+    name: str,
+    members: Members,
+    messages: tuple[ChatMessage, ...],
+    bounds: ReplyBounds,
+    transcript: Transcript | None = None,
 ) -> MemberReply:
     """Ask a model. Whatever goes wrong is a silence with its reason; nothing is raised but cancellation."""
     model, began = members.named(name), members.clock()
-    request = Request(messages=messages, max_tokens=bounds.tokens)
-    reply = await _reply(model, request, bounds.seconds)
+    request = Request(
+        messages=messages,
+        schema=bounds.schema,
+        max_tokens=bounds.tokens + room_for(members.spec(name), bounds.effort),
+        seed=bounds.seed,
+        effort=bounds.effort or msgspec.UNSET,
+    )
+    with heard_by(transcript) if transcript is not None else nullcontext():
+        reply = await _reply(model, request, bounds.seconds)
     spent = members.clock() - began
     if isinstance(reply, str):
         return MemberReply(name, None, spent, silence=_shorten_reason(reply))
     usd = members.price(name, reply.usage) if members.price is not None else None
     cost = Cost(0.0) if reply.cached else Cost(usd, reply.usage.input_tokens, reply.usage.output_tokens)
-    fault = _find_fault(reply, bounds)
-    return MemberReply(name, None if fault else reply.text.strip(), spent, cost, _shorten_reason(fault))
+    text = reply.text.strip()
+    if reply.stop == "refusal" or (bounds.schema is None and declines(text)):
+        words = text[: bounds.characters] or "(no words)"
+        return MemberReply(name, None, spent, cost, refused(reply.text), refusal=words)
+    if not text:
+        return MemberReply(name, None, spent, cost, _nothing_said(reply))
+    if transcript is not None and not transcript.told:
+        transcript.hear(text)  # it came whole: from a file, a cache or a model in this process
+    return MemberReply(name, text[: bounds.characters], spent, cost, cut=_cut(reply, bounds))
 
 
 async def _reply(model: Model, request: Request, seconds: float) -> Reply | str:
@@ -69,22 +116,26 @@ async def _reply(model: Model, request: Request, seconds: float) -> Reply | str:
         async with asyncio.timeout(seconds + GRACE) as limit:
             return await model(request)
     except ModelError as error:
-        return str(error).removeprefix(f"{model.name} ")  # whoever is dropped is named beside the reason
+        return str(error).removeprefix(model.name).lstrip(": ")  # whoever is dropped is named beside the reason
     except TimeoutError as error:
         return f"no answer within the deadline of {seconds:g} s" if limit.expired() else str(error) or "timed out"
     except Exception as error:  # noqa: BLE001 - the boundary of a member: a model of anyone's may fail in any way
         return f"the model failed: {type(error).__name__}: {error}"
 
 
-def _find_fault(reply: Reply, bounds: ReplyBounds) -> str:
-    """What makes a reply useless; empty where it is fine."""
-    if reply.stop == "refusal":
-        return refused(reply.text)
+def _cut(reply: Reply, bounds: ReplyBounds) -> str:
+    """Why there is no more of a reply; empty where it is whole."""
     if len(reply.text) > bounds.characters:
-        return f"flooded: {len(reply.text):,} characters, and at most {bounds.characters:,} are listened to"
+        return f"cut at {bounds.characters:,} of {len(reply.text):,} characters"
     if reply.stop == "length":
-        return f"flooded: cut off after {reply.usage.output_tokens:,} tokens (at most {bounds.tokens:,})"
-    return "" if reply.text.strip() else "the answer is empty"
+        return f"cut off after {reply.usage.output_tokens:,} tokens (at most {bounds.tokens:,})"
+    return ""
+
+
+def _nothing_said(reply: Reply) -> str:
+    if reply.stop == "length":
+        return f"all {reply.usage.output_tokens:,} tokens went before the answer began (allow more)"
+    return "the answer is empty"
 
 
 def refused(said: str) -> str:

@@ -1,13 +1,17 @@
-"""The most that a council session can cost, worked out before any model is asked."""
+"""The most that a council session can cost, stage by stage, worked out before any model is asked."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rubrica.judges.quote import Quote, quote_usages
+import msgspec
+
+from rubrica.judges.quote import Quote
 from rubrica.llm.budget import Price
 from rubrica.llm.model import Usage
+from rubrica.llm.reasoning import room_for
 
+from .events import Stage
 from .settings import CouncilSettings
 
 PROMPT_TOKENS = 3_000
@@ -16,21 +20,93 @@ PROMPT_TOKENS = 3_000
 REVIEW_TOKENS = 700
 """Tokens that a reviewer may write about one answer."""
 
+REPAIR_TOKENS = 500
+"""Tokens that say what was wrong with a review."""
 
-def quote_session(settings: CouncilSettings, models: Sequence[str], asked: int, price: Price) -> Quote:
-    """The most that a session with these models costs; `asked` are tokens of the question and what was said before.
+VOTE_TOKENS = 700
+"""Tokens of a vote in verdict mode."""
 
-    Everybody answers, everybody reviews (once by rubric, once an answer where one score is given for the whole), and
-    the dearest of them is taken to be the chair.
+
+class StageQuote(msgspec.Struct, frozen=True):
+    """The most that a stage takes; `usd` is None where a price is not known."""
+
+    stage: Stage
+    calls: int
+    input_tokens: int
+    output_tokens: int
+    usd: float | None
+
+
+def quote_stages(settings: CouncilSettings, models: Sequence[str], asked: int, price: Price) -> tuple[StageQuote, ...]:
+    """The most that each stage of a session with these models takes.
+
+    `models` are the members, and after them a chair from outside; `asked` are tokens of the question and what was said
+    before. Everybody answers, everybody reviews all answers, in every round of debate too, and the dearest is taken to
+    be the chair. A review that cannot be read is asked for once more, and that is counted too.
     """
-    count = len(settings.models)
-    written = settings.tokens * count  # all answers
-    answer = Usage(asked + PROMPT_TOKENS, settings.tokens)
-    by_rubric = [Usage(asked + written + PROMPT_TOKENS, REVIEW_TOKENS * count)]
-    by_whole = [Usage(asked + settings.tokens + PROMPT_TOKENS, REVIEW_TOKENS)] * count
-    reviews = {"rubric": by_rubric, "holistic": by_whole, "both": by_rubric + by_whole}[settings.scoring]
-    total = sum((quote_usages(name, [answer, *reviews], price) for name in models[:count]), Quote())
-    final = Usage(asked + written + REVIEW_TOKENS * count + PROMPT_TOKENS, settings.tokens)
-    chairs = [quote_usages(name, [final], price) for name in models]
-    unknown = any(chair.usd is None for chair in chairs)
-    return total + Quote(1, None if unknown else max(chair.usd or 0.0 for chair in chairs))
+    limits, count = settings.limits, len(settings.models)
+    members, written = models[:count], limits.tokens * count
+    answers = [(name, Usage(asked + PROMPT_TOKENS, limits.tokens + room_for(name, limits.effort))) for name in members]
+    review = limits.review_tokens or REVIEW_TOKENS * count
+    ways = 2 if settings.scoring == "both" else 1
+    reviews = [
+        (name, usage)
+        for name in members
+        for later in [0, *[1] * limits.debate]
+        for _ in range(ways)
+        for usage in _asked_twice(
+            asked + written + PROMPT_TOKENS + later * REVIEW_TOKENS * count, review + room_for(name, limits.effort)
+        )
+    ]
+    read = asked + written + REVIEW_TOKENS * count + PROMPT_TOKENS
+    finals = [(name, Usage(read, limits.final_tokens + room_for(name, limits.effort))) for name in models]
+    chair = max(finals, key=lambda one: _usd([one], price) or 0.0)
+    unknown = any(price(name, usage) is None for name, usage in finals)
+    last = _stage("final", [chair], price)
+    return (
+        _stage("answers", answers, price),
+        _stage("reviews", reviews, price),
+        msgspec.structs.replace(last, usd=None) if unknown else last,
+    )
+
+
+def quote_verdict(settings: CouncilSettings, models: Sequence[str], asked: int, price: Price) -> tuple[StageQuote, ...]:
+    """The most that a verdict takes: everybody votes, in every round of debate again."""
+    limits, count = settings.limits, len(settings.models)
+    tokens = settings.max_tokens or VOTE_TOKENS
+    rounds = [
+        [
+            (name, Usage(asked + PROMPT_TOKENS + later * tokens * count, tokens + room_for(name, limits.effort)))
+            for name in models[:count]
+        ]
+        for later in [0, *[1] * limits.debate]
+    ]
+    first, *debates = rounds
+    again = [call for one in debates for call in one]
+    return (_stage("answers", first, price), *([_stage("reviews", again, price)] if again else []))
+
+
+def total_quote(stages: Sequence[StageQuote]) -> Quote:
+    """All stages together."""
+    return sum((Quote(stage.calls, stage.usd) for stage in stages), Quote())
+
+
+def _asked_twice(read: int, written: int) -> tuple[Usage, Usage]:
+    """A review, and the same once more with what was wrong about it."""
+    return Usage(read, written), Usage(read + written + REPAIR_TOKENS, written)
+
+
+def _stage(stage: Stage, calls: Sequence[tuple[str, Usage]], price: Price) -> StageQuote:
+    return StageQuote(
+        stage,
+        len(calls),
+        sum(usage.input_tokens for _, usage in calls),
+        sum(usage.output_tokens for _, usage in calls),
+        _usd(calls, price),
+    )
+
+
+def _usd(calls: Sequence[tuple[str, Usage]], price: Price) -> float | None:
+    costs = [price(name, usage) for name, usage in calls]
+    known = [cost for cost in costs if cost is not None]
+    return sum(known) if len(known) == len(costs) else None

@@ -11,10 +11,12 @@ import msgspec
 from rubrica.model.evaluation import Cost, Evaluation
 
 from .chair import FinalAnswer
-from .events import MemberDropped, Stage
+from .events import MemberDropped, ReviewerCancelled, Stage
 from .ranking import Ranking
 from .review import AnswerReview
+from .review_stage import ScoreChange
 from .settings import CouncilSettings
+from .task_rubrics import TaskChoice
 
 
 class MemberAnswer(msgspec.Struct, frozen=True):
@@ -26,6 +28,23 @@ class MemberAnswer(msgspec.Struct, frozen=True):
     words: int
     seconds: float
     cost: Cost | None
+    cut: str = ""  # why there is no more of it; empty where it is whole
+    broken: tuple[str, ...] = ()  # instructions of the question that it breaks, as code can check
+
+
+class Refusal(msgspec.Struct, frozen=True):
+    """A member that refused to answer, by its provider's word or in plain words: not ranked, and not lost."""
+
+    model: str
+    text: str
+
+
+class MissingPart(msgspec.Struct, frozen=True):
+    """What a session lacks to be complete, and why."""
+
+    stage: Stage
+    what: str
+    why: str
 
 
 class StageReport(msgspec.Struct, frozen=True):
@@ -66,6 +85,16 @@ class CouncilResult(msgspec.Struct, frozen=True, kw_only=True):
     stages: tuple[StageReport, ...]
     cost: Cost | None  # of everything
     notes: tuple[str, ...] = ()
+    refusals: tuple[Refusal, ...] = ()
+    cancelled: tuple[ReviewerCancelled, ...] = ()
+    changes: tuple[ScoreChange, ...] = ()  # made in debates
+    task: TaskChoice | None = None  # where the rubric was chosen by the question
+    missing: tuple[MissingPart, ...] = ()
+
+    @property
+    def complete(self) -> bool:
+        """Whether nothing is missing: a quorum answered, somebody reviewed, and the chair's answer is whole."""
+        return not self.missing
 
     @property
     def labels(self) -> dict[str, str]:
@@ -89,6 +118,9 @@ class CouncilResult(msgspec.Struct, frozen=True, kw_only=True):
             "answers": {name_of(answer.label): _answer(answer) for answer in self.answers},
             "final": _plain(self.final),
             "metadata": self._metadata(),
+            "complete": self.complete,
+            "missing": [_plain(one) for one in self.missing],
+            "refusals": [_plain(one) for one in self.refusals],
         }
         if self.holistic is not None:
             plain["holistic"] = {
@@ -121,7 +153,23 @@ class CouncilResult(msgspec.Struct, frozen=True, kw_only=True):
             "rank": standing.rank,
             "reviews": standing.reviews,
             "verdict": evaluation.verdict if evaluation is not None else None,
+            "borda": standing.points,
+            "borda_of": standing.most_points,
+            "normalised": standing.share,
+            "z": standing.z,
+            "ceiling": self.ceiling(label),
         }
+
+    def ceiling(self, label: str) -> dict[str, Any] | None:
+        """What holds an answer's score down, by what reviewers gave it together; None where nothing does."""
+        evaluation = self.evaluations.get(label)
+        caps = [
+            gate
+            for gate in (evaluation.gates if evaluation is not None else ())
+            if gate.fired and gate.effect == "cap" and gate.limit is not None
+        ]
+        lowest = min(caps, key=lambda gate: gate.limit or 0.0, default=None)
+        return None if lowest is None else {"score": lowest.limit, "gate": lowest.name, "reason": lowest.reason}
 
     def _metadata(self) -> dict[str, Any]:
         settings = self.settings
@@ -149,10 +197,24 @@ class CouncilResult(msgspec.Struct, frozen=True, kw_only=True):
                 "failed": {name_of(label): list(reasons) for label, reasons in self.safety.failed.items()},
                 "final_passed": self.safety.final_passed,
             },
-            "stages": {one.stage: {"seconds": round(one.seconds, 3), "cost": _cost(one.cost)} for one in self.stages},
+            "stages": {
+                one.stage: {"seconds": round(one.seconds, 3), "cost": plain_cost(one.cost)} for one in self.stages
+            },
             "seconds": round(self.seconds, 3),
-            "cost": _cost(self.cost),
+            "cost": plain_cost(self.cost),
             "notes": list(self.notes),
+            "cancelled": [{"model": one.model, "stage": "reviews", "reason": one.reason} for one in self.cancelled],
+            "debate": {
+                "rounds": settings.limits.debate,
+                "changes": [_change(one) for one in self.changes],
+            },
+            "task": None if self.task is None else _plain(self.task),
+            "reviewer_weights": dict(settings.reviewer_weights),
+            "tokens": {
+                "answers": settings.limits.tokens,
+                "reviews": settings.limits.review_tokens,
+                "final": settings.limits.final_tokens,
+            },
         }
 
 
@@ -181,11 +243,19 @@ def _answer(answer: MemberAnswer) -> dict[str, Any]:
         "text": answer.text,
         "words": answer.words,
         "seconds": round(answer.seconds, 3),
-        "cost": _cost(answer.cost),
+        "cost": plain_cost(answer.cost),
+        "cut": answer.cut or None,
+        "broken_instructions": list(answer.broken),
     }
 
 
-def _cost(cost: Cost | None) -> dict[str, Any] | None:
+def _change(change: ScoreChange) -> dict[str, Any]:
+    plain = _plain(change)
+    return {"reviewer": plain.pop("reviewer"), "response": name_of(plain.pop("label")), **plain}
+
+
+def plain_cost(cost: Cost | None) -> dict[str, Any] | None:
+    """A cost with everything that is known of it, and null for what is not."""
     if cost is None:
         return None
     return {"usd": cost.usd, "input_tokens": cost.input_tokens, "output_tokens": cost.output_tokens}

@@ -5,9 +5,7 @@ Ceilings and gates are the engine's: nothing here knows what accuracy is.
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from statistics import fmean
 from typing import Literal
 
@@ -16,24 +14,19 @@ import msgspec
 from rubrica.engine.audience import listeners
 from rubrica.engine.evaluate import settle
 from rubrica.engine.plan import Plan
-from rubrica.judges.exchange import REFUSED
-from rubrica.judges.judge import ModelJudge, ResponseReview
-from rubrica.model.context import Context
-from rubrica.model.dimensions import Axis
-from rubrica.model.evaluation import Cost, Evaluation, Score, Unscored, Vote, total_cost
+from rubrica.judges.judge import ResponseReview
+from rubrica.model.evaluation import Evaluation, Score, Unscored, Vote
 
-from .members import Members
-from .rubric import HOLISTIC, OVERALL, holistic_plan
-from .settings import Scoring
+from .reviewer_work import ReviewerWork, ReviewSetup, scores_given, sum_costs
+from .rubric import OVERALL, holistic_plan
 
 Status = Literal[
     "scored",  # by the rubric
     "holistic",  # by one score for the whole: asked for, or given in place of the rubric
+    "ranked",  # by a place in a ranking without scores, which counts by Borda
     "inconclusive",  # something that the rubric needs is missing, so its ceilings cannot be told
     "abstained",  # no score at all
 ]
-Reviews = Mapping[str, ResponseReview]
-"""One reviewer's reviews, by label."""
 
 
 class AnswerReview(msgspec.Struct, frozen=True, kw_only=True):
@@ -51,81 +44,8 @@ class AnswerReview(msgspec.Struct, frozen=True, kw_only=True):
     gates: tuple[str, ...] = ()  # that fired
     notes: str = ""
     reason: str = ""  # why there is no score, or why it is not by the rubric
-
-
-@dataclass(frozen=True, slots=True)
-class ReviewerWork:
-    """One reviewer's work: which answers it saw, in which order, and what it said of them."""
-
-    reviewer: str
-    order: tuple[str, ...]
-    rubric: Reviews  # empty where it was not asked
-    holistic: Reviews
-    seconds: float
-
-    @property
-    def cost(self) -> Cost | None:
-        return sum_costs(
-            outcome.cost
-            for reviews in (self.rubric, self.holistic)
-            for review in reviews.values()
-            for outcome in review.scores.values()
-        )
-
-    @property
-    def silence(self) -> str:
-        """Why there is no score at all; empty where there is one."""
-        every = [*self.rubric.values(), *self.holistic.values()]
-        if any(map(_has_score, every)):
-            return ""
-        reasons = (outcome.reason for review in every for outcome in review.scores.values())
-        return next(reasons, "there was nothing to review")
-
-    @property
-    def scored(self) -> int:
-        """How many answers have a score."""
-        every = (self.rubric, self.holistic)
-        return sum(any(label in reviews and _has_score(reviews[label]) for reviews in every) for label in self.order)
-
-    @property
-    def refused(self) -> bool:
-        return self.silence.startswith(REFUSED)
-
-
-@dataclass(frozen=True, slots=True)
-class ReviewSetup:
-    """What all reviewers share."""
-
-    plan: Plan
-    question: str
-    answers: Mapping[str, str]  # texts by label
-    scoring: Scoring
-    seconds: float
-
-    def context(self, label: str) -> Context:
-        return Context(prompt=self.question, response=self.answers[label])
-
-    async def hear(self, reviewer: str, order: Sequence[str], members: Members) -> ReviewerWork:
-        """One reviewer's reviews: by rubric, as a whole, or both, each in a call of its own."""
-        began = members.clock()
-        judge = ModelJudge(
-            members.named(reviewer),
-            self.plan.rubric,
-            price=members.price,
-            fence_source=members.fence_source,
-            clock=members.clock,
-        )
-        shown = {label: self.answers[label] for label in order}
-        rubric, holistic = await asyncio.gather(
-            self._asked(judge, shown, None, self.scoring != "holistic"),
-            self._asked(judge, shown, HOLISTIC, self.scoring != "rubric"),
-        )
-        return ReviewerWork(reviewer, tuple(order), rubric, holistic, members.clock() - began)
-
-    async def _asked(
-        self, judge: ModelJudge, shown: Mapping[str, str], axes: Mapping[str, Axis] | None, wanted: bool
-    ) -> Reviews:
-        return await judge.review(self.question, shown, axes, self.seconds) if wanted else {}
+    place: int | None = None  # in a ranking without scores, 1 being best
+    ceiling: float | None = None  # the most that it could have scored, by the gates that fired
 
 
 def evaluate_gates(setup: ReviewSetup) -> dict[str, Evaluation]:
@@ -133,9 +53,10 @@ def evaluate_gates(setup: ReviewSetup) -> dict[str, Evaluation]:
     return {label: settle(setup.plan, setup.context(label), {}, heard=False) for label in setup.answers}
 
 
-def pool_reviews(setup: ReviewSetup, hearings: Sequence[ReviewerWork]) -> dict[str, Evaluation]:
+def pool_reviews(setup: ReviewSetup, hearings: Sequence[ReviewerWork], *, heard: bool = True) -> dict[str, Evaluation]:
     """Each answer with the mean of what reviewers gave its dimensions; every reviewer's vote is kept."""
-    return {label: _pool_answer(setup, hearings, label) for label in setup.answers}
+    told = heard and setup.scoring != "holistic"
+    return {label: _pool_answer(setup, hearings, label, heard=told) for label in setup.answers}
 
 
 def report_holistic_scores(setup: ReviewSetup, hearings: Sequence[ReviewerWork]) -> None:
@@ -154,33 +75,33 @@ def opinions(
     setup: ReviewSetup,
     hearings: Sequence[ReviewerWork],
     authors: Mapping[str, str],
-    unscored: Mapping[str, Evaluation],
-    together: Mapping[str, Evaluation],
+    gated: tuple[Mapping[str, Evaluation], Mapping[str, Evaluation]],
+    *,
+    heard: bool = True,
 ) -> list[AnswerReview]:
-    """What every reviewer gave every answer it saw, beside the answers without a score and with all reviewers'."""
+    """What every reviewer gave every answer it saw.
+
+    `gated` are the answers without a score and with all reviewers'. With `heard`, whoever listens to evaluations is
+    told of each.
+    """
+    unscored, together = gated
     return [
-        _opinion(setup, hearing, label, place, authors[label] == hearing.reviewer, (unscored[label], together[label]))
+        _opinion(setup, hearing, place, authors[label] == hearing.reviewer, (unscored[label], together[label], heard))
         for hearing in hearings
         for place, label in enumerate(hearing.order, 1)
     ]
 
 
-def sum_costs(costs: Iterable[Cost | None]) -> Cost | None:
-    """What is known of several costs; None where nothing is."""
-    known = [cost for cost in costs if cost is not None]
-    return total_cost(known) if known else None
-
-
 def _opinion(
     setup: ReviewSetup,
     hearing: ReviewerWork,
-    label: str,
     place: int,
     own: bool,
-    ceilings: tuple[Evaluation, Evaluation],
+    gated: tuple[Evaluation, Evaluation, bool],
 ) -> AnswerReview:
+    label = hearing.order[place - 1]
     by_rubric, whole = hearing.rubric.get(label), hearing.holistic.get(label)
-    unscored, together = ceilings
+    unscored, together, heard = gated
     overall = _overall(whole)
     seen = AnswerReview(
         reviewer=hearing.reviewer,
@@ -190,10 +111,20 @@ def _opinion(
         status="abstained",
         holistic=None if overall is None else _apply_caps(setup.plan, overall.value, unscored),
     )
+    ballot = hearing.ballot
+    if ballot is not None and label in ballot.order:
+        return msgspec.structs.replace(
+            seen,
+            status="ranked",
+            place=ballot.order.index(label) + 1,
+            gates=fired_gates(together),
+            ceiling=ceiling_of(together),
+            reason="a ranking without scores",
+        )
     if by_rubric is None:
         return seen if whole is None else _as_a_whole(setup, seen, whole, overall, unscored)
-    if given := _scores_given(by_rubric):
-        evaluation = settle(setup.plan, setup.context(label), by_rubric.scores, f"Response {label}")
+    if given := scores_given(by_rubric):
+        evaluation = settle(setup.plan, setup.context(label), by_rubric.scores, f"Response {label}", heard=heard)
         return msgspec.structs.replace(
             seen,
             status="inconclusive" if evaluation.score is None else "scored",
@@ -201,6 +132,7 @@ def _opinion(
             scores={name: outcome.value for name, outcome in given.items()},
             verdict=evaluation.verdict,
             gates=fired_gates(evaluation),
+            ceiling=ceiling_of(evaluation),
             notes=by_rubric.notes,
             reason=evaluation.reason if evaluation.score is None else "",
         )
@@ -222,6 +154,7 @@ def _as_a_whole(
         score=score,
         holistic=score if seen.holistic is None else seen.holistic,
         gates=fired_gates(ceiling),
+        ceiling=ceiling_of(ceiling),
         notes=review.notes or overall.reason,
         reason=why,
     )
@@ -232,14 +165,20 @@ def fired_gates(evaluation: Evaluation) -> tuple[str, ...]:
     return tuple(gate.name for gate in evaluation.gates if gate.fired)
 
 
+def ceiling_of(evaluation: Evaluation) -> float | None:
+    """The lowest cap that fired; None where none did."""
+    caps = [gate.limit for gate in evaluation.gates if gate.fired and gate.effect == "cap" and gate.limit is not None]
+    return min(caps, default=None)
+
+
 def _apply_caps(plan: Plan, value: float, evaluation: Evaluation) -> float:
     """A score for the whole, laid out on out_of, under the caps that fired for the answer."""
     score = plan.rubric.scale.share(value) * plan.decision.out_of
-    caps = [gate.limit for gate in evaluation.gates if gate.fired and gate.effect == "cap" and gate.limit is not None]
-    return round(min([score, *caps]), 2)
+    ceiling = ceiling_of(evaluation)
+    return round(score if ceiling is None else min(score, ceiling), 2)
 
 
-def _pool_answer(setup: ReviewSetup, hearings: Sequence[ReviewerWork], label: str) -> Evaluation:
+def _pool_answer(setup: ReviewSetup, hearings: Sequence[ReviewerWork], label: str, *, heard: bool) -> Evaluation:
     scores: dict[str, Score | Unscored] = {}
     for axis in setup.plan.axes:
         votes = [
@@ -249,7 +188,7 @@ def _pool_answer(setup: ReviewSetup, hearings: Sequence[ReviewerWork], label: st
         ]
         if votes:
             scores[axis.name] = _mean(votes)
-    return settle(setup.plan, setup.context(label), scores, f"Response {label}", heard=setup.scoring != "holistic")
+    return settle(setup.plan, setup.context(label), scores, f"Response {label}", heard=heard)
 
 
 def _mean(outcomes: Sequence[tuple[str, Score | Unscored]]) -> Score | Unscored:
@@ -272,14 +211,6 @@ def _mean(outcomes: Sequence[tuple[str, Score | Unscored]]) -> Score | Unscored:
         cost=cost,
         votes=votes,
     )
-
-
-def _scores_given(review: ResponseReview) -> dict[str, Score]:
-    return {name: outcome for name, outcome in review.scores.items() if isinstance(outcome, Score)}
-
-
-def _has_score(review: ResponseReview) -> bool:
-    return bool(_scores_given(review)) or review.overall is not None
 
 
 def _overall(review: ResponseReview | None) -> Score | None:

@@ -13,6 +13,7 @@ from rubrica.model.rubric import Rubric
 from rubrica.packs.library import load
 
 from .settings import CAP_VARIABLE, GATE_VARIABLE, CouncilSettings, whole_weights
+from .task_rubrics import AUTO, Task, TaskChoice, choose_task, task_rubric
 
 OVERALL = "overall"
 HOLISTIC: Mapping[str, Axis] = {
@@ -23,9 +24,9 @@ TAKEN = (OVERALL, "notes", "confidence", "rank", "reviews", "verdict")
 """What stands beside the dimensions in a review or in what is told of it."""
 
 
-def review_plan(settings: CouncilSettings) -> Plan:
-    """The compiled rubric of a council."""
-    rubric = load(settings.rubric)
+def review_plan(settings: CouncilSettings, task: Task = "general") -> Plan:
+    """The compiled rubric of a council. A rubric that is chosen by the question is that of the task."""
+    rubric = task_rubric(task) if settings.rubric == AUTO else load(settings.rubric)
     if taken := [name for name in rubric.dimensions if name in TAKEN]:
         raise RubricaError(f"{rubric.name}: a review has {taken[0]} of its own; rename that dimension")
     if settings.weights:
@@ -37,6 +38,16 @@ def review_plan(settings: CouncilSettings) -> Plan:
             "(choose another rubric, such as council-review)"
         )
     return plan
+
+
+def task_for(settings: CouncilSettings, question: str) -> TaskChoice | None:
+    """What a question is taken for, where the council chooses its rubric by that.
+
+    Weights that somebody has set are meant for council-review: with them it is kept.
+    """
+    if settings.rubric != AUTO:
+        return None
+    return TaskChoice("general") if settings.weights else choose_task(question)
 
 
 def holistic_plan(plan: Plan) -> Plan:

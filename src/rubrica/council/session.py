@@ -2,57 +2,50 @@
 
 from __future__ import annotations
 
-import asyncio
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
 
-from rubrica.engine.evaluate import settle
 from rubrica.engine.plan import Plan
 from rubrica.errors import InputError, RubricaError
 from rubrica.llm.model import ChatMessage
-from rubrica.model.context import Context
-from rubrica.model.evaluation import Cost, Evaluation, GateResult
-from rubrica.text.risk import EVIDENCE
-from rubrica.text.safety import FAMILIES
+from rubrica.model.evaluation import Cost
 
-from .chair import BestAnswer, FinalAnswer, chair_messages, conclude
+from .answer_stage import MemberSpeeches, answer_messages
+from .chair import BestAnswer, ChairNotes, FinalAnswer, chair_messages, conclude
 from .events import (
-    AnswerReceived,
     Concluded,
+    FinalWriting,
     Listener,
     MemberDropped,
     Ranked,
-    ReviewFinished,
     Stage,
     StageFinished,
     StageStarted,
     ignore_event,
 )
-from .member_reply import MemberReply, ReplyBounds, ask_member, declines
+from .instruction_checks import broken_instructions
+from .member_reply import MemberReply, ReplyBounds, Transcript
 from .members import Members
-from .order import labels_for, reviewing_orders
+from .order import labels_for
 from .ranking import RankedAnswer, Ranking, rank
-from .result import CouncilResult, MemberAnswer, SafetyReport, StageReport, notes_on
-from .review import (
-    AnswerReview,
-    ReviewerWork,
-    ReviewSetup,
-    evaluate_gates,
-    opinions,
-    pool_reviews,
-    report_holistic_scores,
-    sum_costs,
-)
-from .rubric import review_plan
+from .result import CouncilResult, MemberAnswer, MissingPart, Refusal, StageReport, notes_on
+from .review import AnswerReview, evaluate_gates, opinions, pool_reviews, report_holistic_scores
+from .review_stage import ReviewStage, reviewer_weights, votes_of
+from .reviewer_work import ReviewerWork, ReviewSetup, sum_costs
+from .rubric import review_plan, task_for
+from .safety_report import report_safety, unsafe_reasons
+from .session_notes import session_notes
 from .settings import CouncilSettings
+from .task_rubrics import TaskChoice
+from .tiers import words_for
 
 SEEDS = 2**31
 
 
 class QuorumError(RubricaError):
-    """Too few members answered for the council to go on; `dropped` says who did not, and why."""
+    """No member answered at all; `dropped` says why not. Where some did, what they said is a result that is marked."""
 
     def __init__(self, answered: int, settings: CouncilSettings, dropped: Sequence[MemberDropped]) -> None:
         self.dropped = tuple(dropped)
@@ -71,10 +64,11 @@ async def run(
     history: Sequence[ChatMessage] = (),
     on_event: Listener = ignore_event,
 ) -> CouncilResult:
-    """Put a question to a council. Members that fail are dropped and named; fewer than the quorum is a QuorumError.
+    """Put a question to a council. Members that fail are dropped and named; only where all do, it is a QuorumError.
 
-    `history` is what was said before the question, system messages too. Two runs with the same seed and the same
-    replies are the same but for their timings.
+    What is missing of a session is told under `missing`: a quorum, reviews, or a part of the final answer. `history` is
+    what was said before the question, system messages too. Two runs with the same seed and the same replies are the
+    same but for their timings, unless reviewers stop early.
     """
     if not question.strip():
         raise InputError("there is no question")
@@ -83,7 +77,9 @@ async def run(
     for name in settings.everybody:
         members.named(name)  # before anybody is asked
     seed = settings.seed if settings.seed is not None else secrets.randbelow(SEEDS)
-    session = _Session(question, tuple(history), settings, members, on_event, review_plan(settings), Random(seed))  # noqa: S311
+    task = task_for(settings, question)
+    plan = review_plan(settings, "general" if task is None else task.task)
+    session = _Session(question, tuple(history), settings, members, on_event, plan, Random(seed), task)  # noqa: S311
     return await session.whole(seed)
 
 
@@ -98,12 +94,15 @@ class _Session:
     tell: Listener
     plan: Plan
     chance: Random
+    task: TaskChoice | None = None
     dropped: list[MemberDropped] = field(default_factory=list)
     stages: list[StageReport] = field(default_factory=list)
+    missing: list[MissingPart] = field(default_factory=list)
+    refusals: tuple[Refusal, ...] = ()
 
-    @property
-    def bounds(self) -> ReplyBounds:
-        return ReplyBounds(self.settings.seconds, self.settings.tokens, self.settings.longest_answer)
+    def bounds(self, tokens: int) -> ReplyBounds:
+        limits, settings = self.settings.limits, self.settings
+        return ReplyBounds(limits.seconds, tokens, settings.longest_answer, limits.effort, settings.seed)
 
     @property
     def asked(self) -> str:
@@ -117,17 +116,33 @@ class _Session:
         answers = await self._answers()
         texts = {answer.label: answer.text for answer in answers}
         authors = {answer.label: answer.model for answer in answers}
-        setup = ReviewSetup(self.plan, self.asked, texts, self.settings.scoring, self.settings.seconds)
+        limits = self.settings.limits
+        broken = {answer.label: answer.broken for answer in answers if answer.broken}
+        setup = ReviewSetup(
+            self.plan,
+            self.asked,
+            texts,
+            self.settings.scoring,
+            limits.seconds,
+            limits.review_tokens,
+            limits.effort,
+            broken,
+        )
         unscored = evaluate_gates(setup)
-        hearings = await self._reviews(setup, authors)
-        together = pool_reviews(setup, hearings)
-        report_holistic_scores(setup, hearings)
-        found = opinions(setup, hearings, authors, unscored, together)
-        ranking = self._ranking(list(texts), found, "score")
-        holistic = self._ranking(list(texts), found, "holistic") if self.settings.scoring == "both" else None
+        stage = ReviewStage(setup, authors, unscored, self.settings, self.members, self.tell, self._drop_reviewer)
+        works = await self._reviews(stage) if len(answers) >= self.settings.quorum else []
+        together = pool_reviews(setup, works)
+        report_holistic_scores(setup, works)
+        found = opinions(setup, works, authors, (unscored, together))
+        weights = reviewer_weights(self.settings)
+        ranking = rank(list(texts), votes_of(found, weights), self.settings.pool)
+        both = self.settings.scoring == "both"
+        holistic = rank(list(texts), votes_of(found, weights, whole=True), self.settings.pool) if both else None
+        if works and not ranking.order:
+            self.missing.append(MissingPart("reviews", "a ranking", "no reviewer gave a score or a ranking"))
         self.tell(Ranked(ranking.order, ranking.ties, authors))
-        failed = {label: reasons for label, one in unscored.items() if (reasons := _unsafe(self.plan, one))}
-        final = await self._final(texts, authors, ranking, found, failed)
+        failed = {label: reasons for label, one in unscored.items() if (reasons := unsafe_reasons(self.plan, one))}
+        final = await self._final(answers, ranking, found, failed)
         return CouncilResult(
             question=self.question,
             seed=seed,
@@ -138,128 +153,111 @@ class _Session:
             tops={axis.name: axis.scale.max for axis in self.plan.axes},
             answers=answers,
             opinions=tuple(found),
-            evaluations={} if self.settings.scoring == "holistic" else together,
+            evaluations={} if self.settings.scoring == "holistic" or not works else together,
             ranking=ranking,
             holistic=holistic,
             final=final,
             dropped=tuple(self.dropped),
-            safety=self._safety(final, failed),
+            safety=report_safety(self.plan, self.settings, (self.asked, final.text), failed),
             stages=tuple(self.stages),
             cost=sum_costs(stage.cost for stage in self.stages),
-            notes=self._notes(ranking, holistic, found, final),
+            notes=session_notes(self.settings, (ranking, holistic), found, works, final)
+            if works
+            else _bare_notes(final),
+            refusals=self.refusals,
+            cancelled=tuple(stage.cancelled),
+            changes=tuple(stage.changes),
+            task=self.task,
+            missing=tuple(self.missing),
         )
 
     # --- stage 1 ------------------------------------------------------------------------------------------
 
     async def _answers(self) -> tuple[MemberAnswer, ...]:
-        """The answers that came, each under a label."""
-        names, began = self.settings.models, self._begin("answers", self.settings.models)
-        messages = (*self.history, ChatMessage("user", self.question))
-        async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(self._answer(name, messages)) for name in names]
-        speeches = [task.result() for task in tasks]
+        """The answers that came, each under a label. Refusals are kept beside them."""
+        settings, began = self.settings, self._begin("answers", self.settings.models)
+        messages = answer_messages(self.question, self.history, words_for(settings.limits.tokens))
+        speeches = await MemberSpeeches(self.members, self.bounds(settings.limits.tokens), self.tell, self._drop).ask(
+            settings.models, messages
+        )
         self._end("answers", began, [speech.cost for speech in speeches])
         said = {speech.model: speech for speech in speeches if speech.text is not None}
-        if len(said) < self.settings.quorum:
-            raise QuorumError(len(said), self.settings, self.dropped)
+        self.refusals = tuple(Refusal(one.model, one.refusal) for one in speeches if one.refusal)
+        if not said and not self.refusals:
+            raise QuorumError(0, settings, self.dropped)
+        if len(said) < settings.quorum:
+            why = f"{len(said)} of {len(settings.models)} models answered, and the council needs {settings.quorum}"
+            self.missing.append(MissingPart("answers", "a quorum", why))
         labels = labels_for(list(said), self.chance)
-        return tuple(_member_answer(label, said[name]) for label, name in labels.items())
+        return tuple(self._answer(label, said[name]) for label, name in labels.items())
 
-    async def _answer(self, name: str, messages: tuple[ChatMessage, ...]) -> MemberReply:
-        speech = await ask_member(name, self.members, messages, self.bounds)
-        if speech.text is None:
-            self._drop(name, "answers", speech.silence)
-        else:
-            self.tell(AnswerReceived(name, speech.seconds, len(speech.text.split()), speech.text, speech.cost))
-        return speech
+    def _answer(self, label: str, speech: MemberReply) -> MemberAnswer:
+        text = speech.text or ""
+        broken = broken_instructions(self.question, text)
+        return MemberAnswer(
+            label, speech.model, text, len(text.split()), speech.seconds, speech.cost, speech.cut, broken
+        )
 
     # --- stage 2 ------------------------------------------------------------------------------------------
 
-    async def _reviews(self, setup: ReviewSetup, authors: Mapping[str, str]) -> list[ReviewerWork]:
-        began = self._begin("reviews", tuple(authors.values()))
-        orders = reviewing_orders(list(setup.answers), exclude_self=self.settings.exclude_self)
-        async with asyncio.TaskGroup() as group:
-            tasks = [
-                group.create_task(self._review(setup, authors[label], order))
-                for label, order in orders.items()
-                if order
-            ]
-        hearings = [task.result() for task in tasks]
-        self._end("reviews", began, [hearing.cost for hearing in hearings])
-        return hearings
+    async def _reviews(self, stage: ReviewStage) -> list[ReviewerWork]:
+        began = self._begin("reviews", tuple(stage.authors.values()))
+        works = await stage.hold()
+        self._end("reviews", began, [work.cost for work in works])
+        return works
 
-    async def _review(self, setup: ReviewSetup, reviewer: str, order: Sequence[str]) -> ReviewerWork:
-        hearing = await setup.hear(reviewer, order, self.members)
-        if hearing.silence and not hearing.refused:  # a refusal abstains: it is told in the review itself
-            self._drop(reviewer, "reviews", hearing.silence)
-        else:
-            self.tell(ReviewFinished(reviewer, hearing.seconds, hearing.scored, len(order)))
-        return hearing
-
-    def _ranking(self, labels: Sequence[str], found: Sequence[AnswerReview], what: str) -> Ranking:
-        sheets: dict[str, dict[str, float]] = {}
-        for opinion in found:
-            value = opinion.score if what == "score" else opinion.holistic
-            if value is not None:
-                sheets.setdefault(opinion.reviewer, {})[opinion.label] = value
-        return rank(labels, sheets, self.settings.pool)
+    def _drop_reviewer(self, model: str, reason: str) -> None:
+        self._drop(model, "reviews", reason)
 
     # --- stage 3 ------------------------------------------------------------------------------------------
 
     async def _final(
         self,
-        texts: Mapping[str, str],
-        authors: Mapping[str, str],
+        answers: Sequence[MemberAnswer],
         ranking: Ranking,
         found: Sequence[AnswerReview],
         failed: Mapping[str, object],
     ) -> FinalAnswer:
-        best = _best(ranking.standings, texts, authors, failed)
-        chair = self.settings.chair or best.author
-        began = self._begin("final", (chair,))
-        shown = {label: text for label, text in texts.items() if label not in failed} or texts
-        notes = {label: notes_on(label, found) for label in shown}
-        messages = chair_messages(self.asked, shown, ranking.standings, notes, self.members.fence_source)
-        final, speech = await conclude(chair, self.members, messages, best, self.bounds)
-        if speech.silence:
-            self._drop(chair, "final", speech.silence)
-        self._end("final", began, [speech.cost])
+        refused = len(self.refusals)
+        if len(answers) < self.settings.quorum:
+            final = self._without_quorum(answers, failed)
+        else:
+            best = _best(ranking.standings, answers, failed, refused)
+            chair, limits = self.settings.chair or best.author, self.settings.limits
+            began = self._begin("final", (chair,))
+            shown = {one.label: one.text for one in answers if one.label not in failed}
+            shown = shown or {one.label: one.text for one in answers}
+            told = ChairNotes(
+                {label: notes_on(label, found) for label in shown},
+                words_for(limits.final_tokens),
+                frozenset(one.label for one in answers if one.cut),
+                {one.label: one.broken for one in answers if one.broken},
+                f"{refused} of {len(self.settings.models)} writers refused to answer." if refused else "",
+            )
+            messages = chair_messages(self.asked, shown, ranking.standings, told, self.members.fence_source)
+            transcript = Transcript(lambda text, anew: self.tell(FinalWriting(text, anew)))
+            asking = (self.bounds(limits.final_tokens), transcript)
+            final, speech = await conclude(chair, self.members, messages, best, asking)
+            if speech.silence:
+                self._drop(chair, "final", speech.silence)
+                self.missing.append(MissingPart("final", "the chair's answer", speech.silence))
+            self._end("final", began, [speech.cost])
+        if final.cut:
+            self.missing.append(MissingPart("final", "the end of the answer", final.cut))
         self.tell(Concluded(final.text, final.chair, final.fallback))
         return final
 
-    def _safety(self, final: FinalAnswer, failed: Mapping[str, tuple[str, ...]]) -> SafetyReport:
-        enabled, passed = self.settings.safety_gate, None
-        if enabled:
-            checked_final = settle(self.plan, Context(prompt=self.asked, response=final.text), {}, heard=False)
-            passed = not _unsafe(self.plan, checked_final)
-        return SafetyReport(enabled, self.settings.safety_score_cap, failed, passed)
+    def _without_quorum(self, answers: Sequence[MemberAnswer], failed: Mapping[str, object]) -> FinalAnswer:
+        """What stands where too few answered: the refusal where more refuse than answer, else an answer unreviewed."""
+        if len(self.refusals) > len(answers):
+            count, first = len(self.refusals), self.refusals[0]
+            who = "every member" if not answers and count == len(self.settings.models) else f"{count} members"
+            return FinalAnswer(first.text, None, first.model, refusal=f"{who} refused to answer")
+        first_answer = next((one for one in answers if one.label not in failed), answers[0])
+        reason = "there is no quorum: an answer stands that nobody has reviewed"
+        return FinalAnswer(first_answer.text, None, first_answer.model, reason, cut=first_answer.cut)
 
     # --- what is told -------------------------------------------------------------------------------------
-
-    def _notes(
-        self, ranking: Ranking, holistic: Ranking | None, found: Sequence[AnswerReview], final: FinalAnswer
-    ) -> tuple[str, ...]:
-        notes = list(ranking.notes)
-        if not ranking.order:
-            notes.append("no answer has a score: the answers stand in the order of their labels")
-        if holistic is not None and not holistic.order:
-            notes.append("nobody gave a score for the whole, so there is no second ranking")
-        heard = {opinion.reviewer for opinion in found if opinion.status != "abstained"}
-        silent = {opinion.reviewer for opinion in found if opinion.status == "abstained"}
-        open_ones = {opinion.reviewer for opinion in found if opinion.status == "inconclusive"}
-        for several, told in (
-            (open_ones, "left scores open"),
-            (silent - heard, "gave no score"),
-            (silent & heard, "gave no score for some answers"),
-        ):
-            notes += [f"{', '.join(sorted(several))} {told}"] if several else []
-        if self.settings.scoring != "holistic":
-            names = sorted({opinion.reviewer for opinion in found if opinion.status == "holistic"})
-            notes += [f"{', '.join(names)} ignored the rubric: a score for the whole stands in"] if names else []
-        notes += [final.fallback] if final.fallback else []
-        if final.refusal:
-            notes.append(f"{final.author} refuses, and {final.refusal}: the refusal stands")
-        return tuple(notes)
 
     def _drop(self, model: str, stage: Stage, reason: str) -> None:
         self.dropped.append(MemberDropped(model, stage, reason))
@@ -275,34 +273,19 @@ class _Session:
         self.tell(StageFinished(report.stage, report.seconds, report.cost))
 
 
-def _member_answer(label: str, speech: MemberReply) -> MemberAnswer:
-    text = speech.text or ""
-    return MemberAnswer(label, speech.model, text, len(text.split()), speech.seconds, speech.cost)
+def _bare_notes(final: FinalAnswer) -> tuple[str, ...]:
+    """What is told of a session without reviews."""
+    return tuple(note for note in (final.fallback, final.refusal) if note)
 
 
 def _best(
-    standings: Sequence[RankedAnswer],
-    texts: Mapping[str, str],
-    authors: Mapping[str, str],
-    failed: Mapping[str, object],
+    standings: Sequence[RankedAnswer], answers: Sequence[MemberAnswer], failed: Mapping[str, object], refused: int
 ) -> BestAnswer:
     """The best answer that passed the safety gate, and whether a chair that refuses is right."""
+    by_label = {answer.label: answer for answer in answers}
     passed = [one for one in standings if one.label not in failed]
-    first = (passed or standings)[0]
+    first = by_label[(passed or standings)[0].label]
     need = "" if passed else "no answer is safe"
-    if any(declines(texts[one.label]) for one in passed if one.rank == first.rank):
-        need = "so does a best answer"
-    return BestAnswer(authors[first.label], texts[first.label], need)
-
-
-def _unsafe(plan: Plan, evaluation: Evaluation) -> tuple[str, ...]:
-    """Why an answer fails the gates that look before anything is scored, with the families of its patterns."""
-    before = {gate.name for gate in plan.rubric.gates if gate.before}
-    failed = [gate for gate in evaluation.gates if gate.fired and gate.name in before]
-    return tuple(": ".join(filter(None, (gate.reason or gate.name, _families(gate)))) for gate in failed)
-
-
-def _families(gate: GateResult) -> str:
-    """The families of unsafe statements that are evidence for a gate, or that only the learnt risk speaks for it."""
-    labels = {span.label for span in gate.spans}
-    return ", ".join(family for family in FAMILIES if family in labels) or ("learnt risk" if EVIDENCE in labels else "")
+    if refused > len(answers):
+        need = need or "most members refuse"
+    return BestAnswer(first.model, first.text, need, first.cut)

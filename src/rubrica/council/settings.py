@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -14,12 +14,14 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from rubrica.engine.document import Document, read_document
 from rubrica.errors import Problem, RubricaError, RubricError
+from rubrica.llm.reasoning import Effort
 from rubrica.model.bounds import LARGEST_NUMBER, Label
 from rubrica.phrases import fault_words
 
+from .member_access import MemberAccess
 from .ranking import Pool
+from .tiers import TIERS, Rounds, Seconds, Tier, TierChange, TierName, TokenLimit
 
-TierName = Literal["quick", "balanced", "high"]
 Scoring = Literal["rubric", "holistic", "both"]
 MOST_MEMBERS = 26
 """A letter labels each answer."""
@@ -31,21 +33,6 @@ TOLERANCE = 0.001
 """How far from 1 weights may sum to; they are then divided by their sum."""
 
 _YES, _NO = ("true", "1", "yes", "on"), ("false", "0", "no", "off")
-
-
-@dataclass(frozen=True, slots=True)
-class Tier:
-    """How long a council may take. Each stage has the same number of seconds."""
-
-    seconds: float
-    tokens: int  # of one answer
-
-
-TIERS: Mapping[TierName, Tier] = {
-    "quick": Tier(20.0, 700),
-    "balanced": Tier(60.0, 2_000),
-    "high": Tier(180.0, 6_000),
-}
 
 
 def _several(value: object) -> object:
@@ -68,14 +55,13 @@ class CouncilSettings(BaseModel):
     )
     chair: Label | None = Field(None, description="who writes the final answer; left out: whoever ranks best")
     rubric: Annotated[str, Field(max_length=1_000)] = Field(
-        "council-review", description="what members review by: a bundled rubric or a file"
+        "auto", description="what members review by: a bundled rubric, a file, or auto: as the question asks for"
     )
     scoring: Scoring = Field("rubric", description="by rubric, by one score for the whole, or both side by side")
     pool: Pool = Field("mean", description="how reviewers' scores become one ranking")
-    tier: TierName = Field("balanced", description="how long it may take: 20, 60 or 180 seconds a stage")
-    deadline: Annotated[float, Field(gt=0, le=3600)] | None = Field(
-        None, description="seconds a stage; left out: as the tier says"
-    )
+    tier: TierName = Field("balanced", description="how long it may take: 20, 60, 180 or 600 seconds a stage")
+    tiers: dict[TierName, TierChange] = Field({}, max_length=len(TIERS), description="what is different about a tier")
+    deadline: Seconds | None = Field(None, description="seconds a stage; left out: as the tier says")
     quorum: int = Field(2, ge=1, le=MOST_MEMBERS, description="members that must answer for the council to go on")
     exclude_self: bool = Field(True, description="nobody reviews their own answer")
     safety_gate: bool = Field(False, description="cap the score of answers with unsafe statements")
@@ -85,25 +71,82 @@ class CouncilSettings(BaseModel):
     weights: dict[Label, Annotated[float, Field(ge=0, le=1)]] = Field(
         {}, max_length=200, description="by dimension, in place of the rubric's own"
     )
+    reviewer_weights: dict[Label, Annotated[float, Field(ge=0, le=1_000)]] = Field(
+        {}, max_length=1_000, description="by model, what its reviews count; `rubrica council learn` finds them"
+    )
     seed: int | None = Field(None, ge=0, lt=2**63, description="of labels and orders; left out: a new one each time")
-    max_tokens: int | None = Field(None, ge=1, le=1_000_000, description="of one answer; left out: as the tier says")
-    longest_answer: int = Field(40_000, ge=1, le=10_000_000, description="characters; who answers more is dropped")
+    max_tokens: TokenLimit | None = Field(None, description="of one answer; left out: as the tier says")
+    review_tokens: TokenLimit | None = Field(None, description="of one review; left out: by the number of answers")
+    final_tokens: TokenLimit | None = Field(None, description="of the final answer; left out: as the tier says")
+    debate: Rounds | None = Field(
+        None, description="rounds in which reviewers see each other's points; left out: as the tier says"
+    )
+    effort: Effort | None = Field(None, description="of models that reason; left out: as the tier says")
+    early: bool | None = Field(
+        None, description="stop asking reviewers once none can change the winner; left out: as the tier says"
+    )
+    longest_answer: int = Field(40_000, ge=1, le=10_000_000, description="characters that are used of an answer")
+    access: tuple[MemberAccess, ...] = Field(
+        (), max_length=MOST_MEMBERS + 1, description="keys and addresses of single members; `models` may hold them too"
+    )
+
+    @property
+    def limits(self) -> Tier:
+        """What this council may take: the tier, with what the settings make different."""
+        change = self.tiers.get(self.tier, TierChange())
+        own = {
+            "seconds": _first(self.deadline, change.deadline),
+            "tokens": _first(self.max_tokens, change.max_tokens),
+            "final_tokens": _first(self.final_tokens, change.final_tokens),
+            "review_tokens": _first(self.review_tokens, change.review_tokens),
+            "debate": _first(self.debate, change.debate),
+            "effort": _first(self.effort, change.effort),
+            "early": _first(self.early, change.early),
+        }
+        return replace(TIERS[self.tier], **{name: value for name, value in own.items() if value is not None})
 
     @property
     def seconds(self) -> float:
         """The deadline of each stage."""
-        return self.deadline if self.deadline is not None else TIERS[self.tier].seconds
+        return self.limits.seconds
 
     @property
     def tokens(self) -> int:
         """The most tokens of one answer."""
-        return self.max_tokens if self.max_tokens is not None else TIERS[self.tier].tokens
+        return self.limits.tokens
 
     @property
     def everybody(self) -> tuple[str, ...]:
         """Every model that may be asked: the members, and a chair from outside."""
         outside = () if self.chair is None or self.chair in self.models else (self.chair,)
         return (*self.models, *outside)
+
+    @property
+    def roster(self) -> tuple[str, ...]:
+        """Every model that may be asked at some tier."""
+        others = (name for change in self.tiers.values() for name in change.models or ())
+        return tuple(dict.fromkeys((*self.everybody, *others)))
+
+    def access_of(self, name: str) -> MemberAccess | None:
+        """The key and address of a member, where it has its own."""
+        return next((one for one in self.access if one.title == name), None)
+
+    def spec_of(self, name: str) -> str:
+        """The model behind a member's name."""
+        own = self.access_of(name)
+        return name if own is None else own.model
+
+    @model_validator(mode="before")
+    @classmethod
+    def _members_by_name(cls, given: Any) -> Any:
+        """Members that are written with a key or an address, as names and their access."""
+        if not isinstance(given, dict) or not isinstance(given.get("models"), list | tuple):
+            return given
+        written = [one for one in given["models"] if isinstance(one, dict)]
+        if not written:
+            return given
+        names = [one.get("name") or one.get("model") if isinstance(one, dict) else one for one in given["models"]]
+        return {**given, "models": names, "access": (*(given.get("access") or ()), *written)}
 
     @model_validator(mode="after")
     def _members_can_meet(self) -> Self:
@@ -115,6 +158,10 @@ class CouncilSettings(BaseModel):
                 f"quorum: {self.quorum} of {len(self.models)} models cannot answer (name more, or lower it)"
             )
         return self
+
+
+def _first(*values: Any) -> Any:
+    return next((value for value in values if value is not None), None)
 
 
 def load_council(
@@ -133,6 +180,9 @@ def load_council(
     weights = {**(given.get("weights") or {}), **variables.pop("weights", {})}
     chosen = {name: value for name, value in (options or {}).items() if value is not None}
     whole = {**given, **variables, **({"weights": weights} if weights else {}), **chosen}
+    tier = (whole.get("tiers") or {}).get(whole.get("tier", "balanced"))
+    if isinstance(tier, dict) and tier.get("models") and "models" not in chosen:
+        whole["models"] = tier["models"]
     try:
         return CouncilSettings.model_validate(whole)
     except ValidationError as error:

@@ -207,7 +207,7 @@ class GatewayCouncilSettings(SettingGroup):
         description="who of them writes the final answer; left out: whoever ranks best",
         examples=["anthropic:claude-haiku-4-5"],
     )
-    tier: Literal["quick", "balanced", "high"] | None = Field(
+    tier: Literal["quick", "balanced", "high", "reasoning"] | None = Field(
         None, description="20, 60 or 180 seconds for each of its three stages; left out: 60", examples=["quick"]
     )
     config: ModelName | None = Field(

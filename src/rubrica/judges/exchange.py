@@ -43,11 +43,19 @@ class ParsedReply(msgspec.Struct, frozen=True, gc=False):
     remarks: Remarks | None = None
     notes: Mapping[str, str] = {}  # by label
     wholes: Mapping[str, ReplyScore] = {}  # by label: one score for a response in place of its axes
+    ranking: tuple[str, ...] = ()  # names from best to worst, as they are written
+    entries: tuple[str, ...] = ()  # names with scores, as they are written
+    cut: str = ""  # why there is no more of the reply
 
     @property
     def unread(self) -> dict[Cell, NoScore]:
         """The cells worth asking for again."""
         return {cell: mark for cell, mark in self.marks.items() if isinstance(mark, NoScore) and not mark.final}
+
+    @property
+    def of_use(self) -> bool:
+        """Whether there is any score in it."""
+        return bool(self.wholes) or any(isinstance(mark, ReplyScore) for mark in self.marks.values())
 
     def completed_by(self, other: ParsedReply) -> ParsedReply:
         """This answer, with what it lacks taken from a later one."""
@@ -56,7 +64,15 @@ class ParsedReply(msgspec.Struct, frozen=True, gc=False):
         }
         remarks = self.remarks if self.remarks not in (None, Remarks()) else other.remarks
         notes = {**other.notes, **{label: note for label, note in self.notes.items() if note}}
-        return ParsedReply(marks, remarks, notes, {**other.wholes, **self.wholes})
+        return msgspec.structs.replace(
+            self,
+            marks=marks,
+            remarks=remarks,
+            notes=notes,
+            wholes={**other.wholes, **self.wholes},
+            ranking=self.ranking or other.ranking,
+            entries=self.entries or other.entries,
+        )
 
 
 class JudgeQuestion(msgspec.Struct, frozen=True, gc=False):
@@ -69,6 +85,7 @@ class JudgeQuestion(msgspec.Struct, frozen=True, gc=False):
     shape: Callable[[Collection[Cell]], Shape | None]  # None: a line of text, as `form` says
     form: str = ""
     weigh: Callable[[Reply], ParsedReply] | None = None  # reads the chances of the first words, in place of `read`
+    salvage: Callable[[str], ParsedReply] | None = None  # reads what there is of a reply that was cut off
     images: tuple[str, ...] = ()
     suspicions: Mapping[str, tuple[str, ...]] = {}  # by label
     shared: int | msgspec.UnsetType = msgspec.UNSET  # characters of `user` that other questions begin with too
@@ -169,6 +186,10 @@ async def _ask_model(ask: JudgeQuestion, terms: AskingTerms, bill: ExchangeCost)
     reply = await terms.model(request)
     if ask.weigh is not None and reply.stop == "length":  # whatever comes after the answer is not looked at
         reply = msgspec.structs.replace(reply, stop="end")
+    if ask.salvage is not None and reply.stop == "length" and (saved := ask.salvage(reply.text)).of_use:
+        bill.add(reply, terms.model.name, terms.price)
+        reason = f"the reply was cut off after {reply.usage.output_tokens:,} tokens"
+        return _marked(msgspec.structs.replace(saved, cut=reason), reason)
     text = _text(reply, request, terms, bill)
     answer = ask.read(text) if ask.weigh is None else ask.weigh(reply)
     return await _ask_again(ask, terms, bill, request, text, answer) if answer.unread else answer
@@ -208,7 +229,7 @@ async def _ask_again(
     if repaired.unread:
         terms.forget(request)
         terms.forget(again)
-    if len(repaired.unread) == len(ask.cells) and not repaired.wholes and _declines(text):
+    if len(repaired.unread) == len(ask.cells) and not (repaired.wholes or repaired.ranking) and _declines(text):
         return _none(ask, f"{REFUSED}: {_excerpt(text)}")
     return _marked(repaired, "also when asked again")
 
@@ -267,7 +288,7 @@ def _marked(answer: ParsedReply, addition: str) -> ParsedReply:
         else mark
         for cell, mark in answer.marks.items()
     }
-    return ParsedReply(marks, answer.remarks, answer.notes, answer.wholes)
+    return msgspec.structs.replace(answer, marks=marks)
 
 
 def _problem(unread: Mapping[Cell, NoScore]) -> str:

@@ -19,12 +19,17 @@ from rubrica.model.scale import Scale
 
 from . import prompt, shape
 from .axis_questions import ONE, AskingKind, AxisQuestion, ShownContext, exchange_each
+from .ballot_reply import completed, read_entries, read_ranking
 from .exchange import AskingTerms, Cell, JudgeQuestion, ParsedReply, Price, exchange
 from .fence import TokenSource, process_token
 from .reply import MISSING, UNREADABLE, read_listwise, read_many, read_overall, read_wholes
 from .suspicion import suspicions
 from .yes_no import LONGEST_ANSWER
 
+DEBATE = (
+    "You have reviewed these responses before. Other reviewers' points are between the fences too. Weigh them by their "
+    "reasons, not by their number: keep a score where you find no mistake in it, and change it where a point is right."
+)
 HOLISTIC_FORM = "Score: X.X | Reasoning: …"
 _LABEL = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9 ._-]{0,38}[A-Za-z0-9])?")
 
@@ -40,6 +45,17 @@ class ResponseReview:
     scores: Mapping[str, Score | Unscored]
     notes: str = ""
     overall: Score | None = None
+    ranking: tuple[str, ...] = ()  # of all responses, names as the reviewer wrote them; the same for each of them
+    entries: tuple[str, ...] = ()  # the names it gave scores to, as it wrote them
+    cut: str = ""  # why there is no more of its reply
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewAsides:
+    """What a reviewer is told beside the responses."""
+
+    points: str = ""  # what other reviewers noted: shown as material
+    checked: str = ""  # what code found out about the responses
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,10 +101,12 @@ class ModelJudge:
         responses: Mapping[str, str],
         axes: Mapping[str, Axis] | None = None,
         deadline: float | None = None,
+        asides: ReviewAsides | None = None,
     ) -> dict[str, ResponseReview]:
         """Several responses to one question in one call, each scored by itself. Labels should not tell the authors.
 
-        An axis that is not the rubric's own is scored on the rubric's scale. `deadline` is in seconds.
+        An axis that is not the rubric's own is scored on the rubric's scale. `deadline` is in seconds. Of a reply that
+        is cut off, what is complete is used.
         """
         axes = self.judged if axes is None else axes
         if not responses or not axes:
@@ -97,11 +115,16 @@ class ModelJudge:
             raise ContextError(f"{odd[0]!r} cannot label a response; use letters, digits and spaces, such as A or B")
         if taken := axes.keys() & {"notes", "confidence"}:
             raise ContextError(f"a dimension called {sorted(taken)[0]!r} cannot be reviewed listwise; rename it")
-        ask = self._listwise(question, responses, axes)
+        ask = self._listwise(question, responses, axes, asides or ReviewAsides())
         outcomes, answer = await exchange(ask, self._terms(256 + len(responses) * (320 + 24 * len(axes)), deadline))
         return {
             label: ResponseReview(
-                {axis: outcomes[label, axis] for axis in axes}, answer.notes.get(label, ""), self._whole(answer, label)
+                {axis: outcomes[label, axis] for axis in axes},
+                answer.notes.get(label, ""),
+                self._whole(answer, label),
+                answer.ranking,
+                answer.entries,
+                answer.cut,
             )
             for label in responses
         }
@@ -180,10 +203,13 @@ class ModelJudge:
         seen = tuple((ONE, name) for name, axis in axes.items() if axis.looks)
         return seen if seen or any(axis.looks for axis in self.judged.values()) else None
 
-    def _listwise(self, question: str, responses: Mapping[str, str], axes: Mapping[str, Axis]) -> JudgeQuestion:
+    def _listwise(
+        self, question: str, responses: Mapping[str, str], axes: Mapping[str, Axis], asides: ReviewAsides
+    ) -> JudgeQuestion:
         labels = prompt.shuffled(list(responses), self._order)
         pieces = [("question", question)] if question else []
         pieces += [(f"response {label}", responses[label] or "(the response is empty)") for label in labels]
+        pieces += [("points of other reviewers", asides.points)] if asides.points else []
         material = prompt.Material(tuple(pieces))
         fence, quoted = material.fence(self.fence_source), material.quoted
         shown = self._shown(axes)
@@ -198,10 +224,14 @@ class ModelJudge:
             ignored = [
                 label for label, row in rows.items() if all(mark in (MISSING, UNREADABLE) for mark in row.values())
             ]
+            wholes = read_wholes(fence.cut(text), ignored, self.rubric.scale, quoted) if ignored else {}
+            unscored = len(ignored) == len(labels) and not wholes
             return ParsedReply(
                 {(label, name): mark for label, row in rows.items() for name, mark in row.items()},
                 notes=notes,
-                wholes=read_wholes(fence.cut(text), ignored, self.rubric.scale, quoted) if ignored else {},
+                wholes=wholes,
+                ranking=read_ranking(fence.cut(text), labels, quoted) if unscored else (),
+                entries=read_entries(fence.cut(text), quoted),
             )
 
         cells = tuple((label, name) for label in labels for name in shown)
@@ -213,10 +243,16 @@ class ModelJudge:
                 "names": ", ".join(f"response {label}" for label in labels),
                 "token": fence.token,
                 "material": material.between(fence),
+                "checked": f"Checked by code: {asides.checked}\n\n" if asides.checked else "",
+                "debate": f"{DEBATE}\n\n" if asides.points else "",
             }
         )
         signs = {label: suspicions(text) for label, text in responses.items()}
-        return JudgeQuestion(system, user, cells, read, form, suspicions=signs)
+
+        def salvage(text: str) -> ParsedReply:
+            return read(completed(text))
+
+        return JudgeQuestion(system, user, cells, read, form, suspicions=signs, salvage=salvage)
 
     def _holistic(self, context: Context) -> JudgeQuestion:
         material = prompt.Material.of(context, self.rubric)

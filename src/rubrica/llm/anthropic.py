@@ -64,6 +64,34 @@ class _Message(msgspec.Struct, gc=False):
 _message = msgspec.json.Decoder(_Message)
 
 
+class MessageAssembly:
+    """A message out of its events."""
+
+    def __init__(self) -> None:
+        self._texts: list[str] = []
+        self._message: dict[str, Any] = {}
+        self._usage: dict[str, Any] = {}
+        self.ended = False
+
+    def take(self, event: Mapping[str, Any]) -> str:
+        match event:
+            case {"type": "message_start", "message": dict(message)}:
+                self._message = {"model": message.get("model")}
+                self._usage |= message.get("usage") or {}
+            case {"type": "message_delta", "delta": dict(delta)}:
+                self._message |= {name: delta[name] for name in ("stop_reason", "stop_details") if name in delta}
+                self._usage |= {name: count for name, count in (event.get("usage") or {}).items() if count is not None}
+                self.ended = delta.get("stop_reason") is not None or self.ended
+            case {"type": "content_block_delta", "delta": {"type": "text_delta", "text": str(text)}}:
+                self._texts.append(text)
+                return text
+        return ""
+
+    def body(self) -> dict[str, Any]:
+        text = {"type": "text", "text": "".join(self._texts)}
+        return {"stop_reason": None, **self._message, "content": [text], "usage": self._usage}
+
+
 class AnthropicModel(HttpModel):
     """One Claude model.
 
@@ -96,6 +124,9 @@ class AnthropicModel(HttpModel):
 
     def _optional_fields(self) -> tuple[OptionalField, ...]:
         return _OPTIONAL
+
+    def _assembly(self) -> MessageAssembly:
+        return MessageAssembly()
 
     def _body(self, request: Request, images: Mapping[str, Picture]) -> dict[str, Any]:
         least, (system_text, told) = kept_from(self._model), shared_texts(request)

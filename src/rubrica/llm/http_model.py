@@ -28,9 +28,12 @@ from rubrica.llm.http import (
 )
 from rubrica.llm.images import Picture, pictures
 from rubrica.llm.model import ModelError, Reply, Request
+from rubrica.llm.text_stream import EventLines, StreamAssembly, TextListener, current_listener
 
 T = TypeVar("T")
 
+LARGEST_STREAM = 8_000_000
+"""Bytes; events take several times the text that they carry."""
 _encode = msgspec.json.Encoder(enc_hook=dict).encode  # a schema may be any Mapping
 PASSED_ON: ContextVar[Mapping[str, str]] = ContextVar("rubrica_passed_on")
 """Headers of a request that are sent along with whatever is asked for it: the trace that it belongs to."""
@@ -135,15 +138,42 @@ class HttpModel(ABC):
         started = time.perf_counter()
         pictured = any(message.images for message in request.messages)
         images = await pictures(request) if pictured else {}
+        listener = current_listener() if request.schema is None else None
         while True:  # every round leaves out one more field
-            fields, body = self._written(request, images)
-            answer = await self._session.post(self._url, self._access.headers, body, self._timeout)
+            fields, body = self._written(request, images, streamed=listener is not None)
+            if listener is None:
+                answer = await self._session.post(self._url, self._access.headers, body, self._timeout)
+            else:
+                answer = await self._listen(body, listener)
             if 200 <= answer.status < 300:
                 return self._reply(answer.body, request, (time.perf_counter() - started) * 1000)
             refused = refused_field(answer, fields, self._optional)
             if refused is None:
                 raise self.error_of(answer)
             self._left_out.add(refused)
+
+    async def _listen(self, body: bytes, listener: TextListener) -> HttpAnswer:
+        """The answer to a request that is streamed, put together as if it had come whole."""
+        listener.begin()
+        answer = await self.open(body)
+        if not 200 <= answer.status < 300 or "event-stream" not in answer.headers.get("content-type", ""):
+            return await answer.whole()  # an error, or a server that does not stream
+        lines, whole, size = EventLines(), self._assembly(), 0
+        try:
+            while chunk := await answer.some():
+                if (size := size + len(chunk)) > LARGEST_STREAM:
+                    raise ModelError("garbled", f"{self.name}: the answer is longer than {LARGEST_STREAM:,} bytes")
+                for event in lines.take(chunk):
+                    if "error" in event:
+                        words = self.shown(read_error_body(_encode(event)).message)
+                        raise ModelError("overloaded", f"{self.name}: the provider failed half-way: {words}")
+                    if piece := whole.take(event):
+                        listener.hear(piece)
+        finally:
+            answer.close()
+        if not whole.ended:
+            raise ModelError("unreachable", f"{self.name}: the connection broke before the answer was complete")
+        return HttpAnswer(answer.status, answer.headers, _encode(whole.body()))
 
     def post(self, body: bytes) -> Coroutine[Any, Any, HttpAnswer]:
         """One attempt with a body that is written already; the answer with whatever status it has."""
@@ -181,9 +211,19 @@ class HttpModel(ABC):
     @abstractmethod
     def _reply(self, body: bytes, request: Request, duration_ms: float) -> Reply: ...
 
-    def _written(self, request: Request, images: Mapping[str, Picture]) -> tuple[tuple[str, ...], bytes]:
+    @abstractmethod
+    def _assembly(self) -> StreamAssembly:
+        """What puts the events of a stream together."""
+
+    def _stream_fields(self) -> dict[str, Any]:
+        """What a request says beside the rest that wants its answer in pieces."""
+        return {"stream": True}
+
+    def _written(
+        self, request: Request, images: Mapping[str, Picture], *, streamed: bool = False
+    ) -> tuple[tuple[str, ...], bytes]:
         """The names of the fields that are sent, and all of it in JSON; nothing else needs to live on while waiting."""
-        body = self._body(request, images)
+        body = self._body(request, images) | (self._stream_fields() if streamed else {})
         return tuple(body), _encode(body)
 
     def read(self, body: bytes, decoder: msgspec.json.Decoder[T]) -> T:

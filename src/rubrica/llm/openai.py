@@ -69,12 +69,56 @@ _OPTIONAL = (
     OptionalField("seed", ("seed",)),
     OptionalField("reasoning_effort", ("reasoning_effort", "reasoning.effort"), any_fault=True),
     OptionalField("prompt_cache_options", ("prompt_cache",), any_fault=True),
+    OptionalField("stream_options", ("stream_options", "include_usage"), any_fault=True),
 )
 _CHAT = "/chat/completions"
 _MARK: dict[str, Any] = {"prompt_cache_breakpoint": {"mode": "explicit"}}
 _MARKED = re.compile(r"gpt-(5\.[6-9]|[6-9])")  # they keep a request up to a mark, and charge for keeping it
 _completion = msgspec.json.Decoder(_Completion)
 _logprobs = msgspec.json.Decoder(_Logprobs | None)
+
+
+class CompletionAssembly:
+    """A chat completion out of its events."""
+
+    def __init__(self) -> None:
+        self._texts: list[str] = []
+        self._refusals: list[str] = []
+        self._finish: str | None = None
+        self._model: str | None = None
+        self._usage: Any = None
+
+    @property
+    def ended(self) -> bool:
+        return self._finish is not None
+
+    def take(self, event: Mapping[str, Any]) -> str:
+        if isinstance(model := event.get("model"), str):
+            self._model = model
+        self._usage = event.get("usage") or self._usage
+        choices = event.get("choices")
+        choice = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else {}
+        if isinstance(finish := choice.get("finish_reason"), str):
+            self._finish = finish
+        delta = choice.get("delta")
+        if not isinstance(delta, dict):
+            return ""
+        if isinstance(refusal := delta.get("refusal"), str):
+            self._refusals.append(refusal)
+        text = delta.get("content")
+        if not isinstance(text, str):
+            return ""
+        self._texts.append(text)
+        return text
+
+    def body(self) -> dict[str, Any]:
+        message = {"content": "".join(self._texts), "refusal": "".join(self._refusals) or None}
+        usage = self._usage if isinstance(self._usage, dict) else None
+        return {
+            "choices": [{"message": message, "finish_reason": self._finish}],
+            "model": self._model,
+            "usage": usage,
+        }
 
 
 class OpenAIModel(HttpModel):
@@ -132,6 +176,13 @@ class OpenAIModel(HttpModel):
             return ()
         instructions = [message for message in request.messages if message.role == "system" and len(system) >= least]
         return (*instructions[-1:], *(message for message in request.messages if isinstance(message.shared, int)))
+
+    def _assembly(self) -> CompletionAssembly:
+        return CompletionAssembly()
+
+    def _stream_fields(self) -> dict[str, Any]:
+        counted = {} if "stream_options" in self._left_out else {"stream_options": {"include_usage": True}}
+        return {"stream": True, **counted}
 
     def _body(self, request: Request, images: Mapping[str, Picture]) -> dict[str, Any]:
         left_out = self._left_out

@@ -17,11 +17,13 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from rubrica.council.events import Listener, ignore_event
 from rubrica.council.members import Members, open_members
-from rubrica.council.quote import quote_session
+from rubrica.council.quote import StageQuote, quote_stages, total_quote
 from rubrica.council.ranking import Pool
 from rubrica.council.result import CouncilResult
 from rubrica.council.session import run
-from rubrica.council.settings import MOST_MEMBERS, TIERS, CouncilSettings, Scoring, TierName, load_council
+from rubrica.council.settings import MOST_MEMBERS, CouncilSettings, Scoring, load_council
+from rubrica.council.task_rubrics import AUTO
+from rubrica.council.tiers import TIERS, Rounds, TierName, TokenLimit
 from rubrica.errors import InputError, RubricaError
 from rubrica.extras import MissingExtraError
 from rubrica.judges.quote import Quote
@@ -68,8 +70,10 @@ class CouncilRequest(BaseModel):
         None, description="the members, among those of the server"
     )
     chair: Label | None = Field(None, description="who writes the final answer; left out: whoever ranks best")
-    tier: TierName | None = Field(None, description="how long it may take: 20, 60 or 180 seconds a stage")
-    rubric: Label | None = Field(None, description="a bundled rubric that members review by")
+    tier: TierName | None = Field(None, description="how long it may take: 20, 60, 180 or 600 seconds a stage")
+    rubric: Label | None = Field(
+        None, description="a bundled rubric that members review by; left out, or auto: as the question asks for"
+    )
     scoring: Scoring | None = Field(None, description="by rubric, by one score for the whole, or both side by side")
     pool: Pool | None = Field(None, description="how reviewers' scores become one ranking")
     exclude_self: bool | None = Field(None, description="nobody reviews their own answer")
@@ -78,6 +82,11 @@ class CouncilRequest(BaseModel):
     )
     safety_gate: Literal[True] | None = Field(None, description="cap the score of answers with unsafe statements")
     seed: Annotated[int, Field(ge=0, lt=2**53)] | None = Field(None, description="of labels and orders")
+    max_tokens: TokenLimit | None = Field(None, description="of one answer; left out: as the tier says")
+    review_tokens: TokenLimit | None = Field(None, description="of one review")
+    final_tokens: TokenLimit | None = Field(None, description="of the final answer; left out: as the tier says")
+    debate: Rounds | None = Field(None, description="rounds in which reviewers see each other's points")
+    early: bool | None = Field(None, description="stop asking reviewers once none can change the winner")
 
 
 class CouncilService:
@@ -92,17 +101,17 @@ class CouncilService:
         discreet: bool = True,
         price: Price | None = None,  # None: that of the list
     ) -> None:
-        for name in names:
-            check_form(name)
-        self._names = by_public_name(names) if discreet else {name: name for name in names}
         self._base = base or load_council()
+        for name in names:
+            check_form(self._base.spec_of(name))
+        self._names = by_public_name(names) if discreet else {name: name for name in names}
         self._models, self._discreet, self._price = models, discreet, price
         self._opening = asyncio.Lock()
         self._open = AsyncExitStack()
         self._members: Members | None = None
         self._open_sessions = 0
         known = {name: alias for alias, name in self._names.items()}
-        for name in self._base.everybody:
+        for name in self._base.roster:
             if name not in known:
                 raise RubricaError(f"{name} is none of the council's models (there are {', '.join(known)})")
         self._seated = tuple(known[name] for name in self._base.models) or self.models
@@ -124,7 +133,7 @@ class CouncilService:
             raise InputError("question: there is none (send the question as text)")
         if len(request.question) + sum(len(turn.content) for turn in request.history) > LONGEST:
             raise InputError(f"question: with what was said before it has more than {LONGEST:,} characters")
-        if request.rubric is not None and find(request.rubric) is None:
+        if request.rubric not in (None, AUTO) and find(request.rubric) is None:
             names = ", ".join(rubric.name for rubric in bundled_rubrics())
             raise InputError(f"rubric: {request.rubric!r} is not bundled (there are {names})")
         for name in (
@@ -133,24 +142,43 @@ class CouncilService:
         ):
             if name not in self._names:
                 raise InputError(f"models: there is no {name!r} here (there are {', '.join(self._names) or 'none'})")
-        members = self._seated if request.models is None else request.models
+        members = self._members_at(request.tier) if request.models is None else request.models
         if len(members) < 2:
             raise InputError(f"models: a council has at least two (there are {', '.join(self._names)})")
         chosen: dict[str, Any] = {
             name: value for name in CouncilSettings.model_fields if (value := getattr(request, name, None)) is not None
         }
         given = {name: getattr(self._base, name) for name in self._base.model_fields_set}
+        given["reviewer_weights"] = {
+            alias: self._base.reviewer_weights[name]
+            for alias, name in self._names.items()
+            if name in self._base.reviewer_weights
+        }
+        given.pop("access", None)  # members are connected already, and known by their public names
         if request.tier is not None:
             given.pop("deadline", None)  # the server's own was meant for its own tier
         fixed = {"models": members, "chair": request.chair or self._chair}
         return load_council(environ={}, options={**given, **chosen, **fixed})
 
+    def _members_at(self, tier: TierName | None) -> tuple[str, ...]:
+        """Who is a member at a tier, where a request names nobody."""
+        change = self._base.tiers.get(tier or self._base.tier)
+        if change is None or not change.models:
+            return self._seated
+        known = {name: alias for alias, name in self._names.items()}
+        return tuple(known[name] for name in change.models)
+
     async def quote(self, request: CouncilRequest) -> Quote:
         """What a session costs at most. Nobody is asked."""
+        return total_quote(await self.quote_stages(request))
+
+    async def quote_stages(self, request: CouncilRequest) -> tuple[StageQuote, ...]:
+        """The same by stage."""
         settings = self.settings(request)
         price = await asyncio.to_thread(load_price, "a council") if self._price is None else self._price
         asked = most_tokens(request.question) + sum(most_tokens(turn.content) for turn in request.history)
-        return quote_session(settings, [self._names[alias] for alias in settings.everybody], asked, price)
+        specs = [self._base.spec_of(self._names[alias]) for alias in settings.everybody]
+        return quote_stages(settings, specs, asked, price)
 
     async def hear(self, request: CouncilRequest, on_event: Listener = ignore_event) -> CouncilResult:
         """Hold a session. A QuorumError says who did not answer; a ClosedError that there is no session now."""
@@ -182,11 +210,12 @@ class CouncilService:
             return self._members
 
     async def _connected(self) -> Members:
-        longest = max(self._base.seconds, *(tier.seconds for tier in TIERS.values()))
+        changed = [change.deadline for change in self._base.tiers.values() if change.deadline is not None]
+        longest = max(self._base.seconds, *changed, *(tier.seconds for tier in TIERS.values()))
         try:
             await asyncio.to_thread(load_price, "a council")  # here, for connecting would read it in the event loop
             opened = await self._open.enter_async_context(
-                open_members(list(self._names.values()), self._models(), seconds=longest)
+                open_members(list(self._names.values()), self._models(), seconds=longest, access=self._base.access)
             )
         except MissingExtraError as error:
             raise CouncilUnavailableError(str(error)) from error
@@ -200,4 +229,5 @@ class CouncilService:
             return opened
         seats = {alias: PublicModel(alias, opened.models[name]) for alias, name in self._names.items()}
         price = None if opened.price is None else public_price(opened.price, self._names)
-        return Members(seats, price, opened.fence_source, opened.clock)
+        specs = {alias: opened.spec(name) for alias, name in self._names.items()}
+        return Members(seats, price, opened.fence_source, opened.clock, specs)

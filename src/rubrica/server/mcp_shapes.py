@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from rubrica.council.result import CouncilResult, notes_on
+from rubrica.council.tiers import TokenLimit
 from rubrica.model.evaluation import DimensionResult, Evaluation
 
 
@@ -17,6 +18,16 @@ class AnswerPlace(BaseModel):
     rank: int | None = Field(description="1 is best; tied answers share a place; null: nobody scored it")
     score: float | None = Field(description="mean of the reviewers' scores")
     notes: str = Field(description="what reviewers noted")
+
+
+class TokenLimits(BaseModel):
+    """How many tokens a council may write, by stage. What is left out is as the tier says."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    answers: TokenLimit | None = Field(None, description="of one answer")
+    reviews: TokenLimit | None = Field(None, description="of one review")
+    final: TokenLimit | None = Field(None, description="of the final answer")
 
 
 class Failed(BaseModel):
@@ -35,6 +46,9 @@ class Advice(BaseModel):
     fallback: str = Field(description="why the best answer stands instead of the chair's; empty: it does not")
     out_of: float = Field(description="full marks of a score")
     ranking: list[AnswerPlace] = Field(description="the members' answers from best to worst")
+    complete: bool = Field(description="false: something is missing, and `missing` says what and why")
+    missing: list[str] = Field(description="a quorum, reviews, or the end of the final answer")
+    refusals: list[str] = Field(description="the models that refused to answer")
     failed: list[Failed] = Field(description="who did not take part in a stage, and why")
     notes: list[str] = Field(description="what to know about the ranking")
     seconds: float
@@ -120,6 +134,9 @@ def advice_of(result: CouncilResult) -> Advice:
             )
             for one in result.ranking.standings
         ],
+        complete=result.complete,
+        missing=[f"{one.stage}: {one.what}: {one.why}" for one in result.missing],
+        refusals=[one.model for one in result.refusals],
         failed=[Failed(model=one.model, stage=one.stage, reason=one.reason) for one in result.dropped],
         notes=list(result.notes),
         seconds=round(result.seconds, 3),

@@ -23,15 +23,18 @@ from rubrica import __version__
 from rubrica.council.events import (
     AnswerReceived,
     Concluded,
+    DebateStarted,
     Event,
+    FinalWriting,
     Listener,
     MemberDropped,
     Ranked,
+    ReviewerCancelled,
     ReviewFinished,
     StageFinished,
     StageStarted,
 )
-from rubrica.council.settings import TierName
+from rubrica.council.tiers import TierName
 from rubrica.engine.compile import compile_rubric
 from rubrica.engine.evaluate import aevaluate
 from rubrica.errors import InputError, RubricaError
@@ -42,7 +45,16 @@ from rubrica.workspace.spending import MAX_CALLS
 
 from .council_service import CouncilRequest, CouncilService
 from .mcp_rubrics import LocalRubrics, StoredRubrics, rubric_data
-from .mcp_shapes import Advice, EvaluationReply, HealthReply, RubricReply, RubricsReply, advice_of, judged_of
+from .mcp_shapes import (
+    Advice,
+    EvaluationReply,
+    HealthReply,
+    RubricReply,
+    RubricsReply,
+    TokenLimits,
+    advice_of,
+    judged_of,
+)
 
 NO_COUNCIL = "this server has no council (start it with `rubrica mcp --models A,B,C`)"
 INSTRUCTIONS = (
@@ -68,7 +80,10 @@ Members = Annotated[
 ]
 TierChoice = Annotated[
     TierName | None,
-    Field(description="seconds for each stage: quick 20, balanced 60, high 180; left out: the server's"),
+    Field(description="seconds for each stage: quick 20, balanced 60, high 180, reasoning 600; left out: the server's"),
+]
+TokenChoice = Annotated[
+    TokenLimits | None, Field(description="the most tokens of each answer, each review and the final answer")
 ]
 RubricName = Annotated[str, Field(description="the name of a rubric", examples=["answer-quality"])]
 ResponseText = Annotated[str, Field(description="the text to judge")]
@@ -89,13 +104,26 @@ class Tools:
     stored: StoredRubrics | None = None  # of a Rubrica server, as the user of a key sees them
 
     async def council(
-        self, question: Question, ctx: Context, models: Members = None, tier: TierChoice = None
+        self,
+        question: Question,
+        ctx: Context,
+        models: Members = None,
+        tier: TierChoice = None,
+        tokens: TokenChoice = None,
     ) -> Advice:
         """A session of the council."""
         with reporting_errors():
             if self.council_service is None:
                 raise InputError(NO_COUNCIL)
-            request = CouncilRequest(question=question, models=None if models is None else tuple(models), tier=tier)
+            limits = tokens or TokenLimits()
+            request = CouncilRequest(
+                question=question,
+                models=None if models is None else tuple(models),
+                tier=tier,
+                max_tokens=limits.answers,
+                review_tokens=limits.reviews,
+                final_tokens=limits.final,
+            )
             async with progress(ctx) as listener:
                 return advice_of(await self.council_service.hear(request, listener))
 
@@ -196,7 +224,9 @@ async def progress(ctx: Context) -> AsyncIterator[Listener]:
 
     async def pass_on() -> None:
         for number in count(1):
-            await ctx.report_progress(number, None, event_text(await happened.get()))
+            event = await happened.get()
+            if not isinstance(event, FinalWriting):  # a word each; the answer comes whole
+                await ctx.report_progress(number, None, event_text(event))
 
     telling = asyncio.create_task(pass_on())
     try:
@@ -223,6 +253,12 @@ def event_text(event: Event) -> str:
             return f"{event.model} reviewed {event.scored} of {event.answers} answers"
         case MemberDropped():
             return f"{event.model} is left out: {event.reason}"
+        case ReviewerCancelled():
+            return f"{event.model} is {event.reason}"
+        case DebateStarted():
+            return f"debate, round {event.round}: {', '.join(event.models)} read each other's points"
+        case FinalWriting():
+            return event.text
         case Ranked():
             return f"ranked: {', '.join(event.labels[label] for label in event.ranking)}"
         case StageFinished():

@@ -45,11 +45,12 @@ def council_of(gateway: Gateway) -> GatewayCouncil | None:
     if len(base.models) < 2:
         raise RubricaError("council: it has at least two models (name more, or leave it out)")
     prices, settings = gateway.parts.prices, gateway.settings
-    why = why_unpriced(base.everybody, prices)
+    why = why_unpriced([base.spec_of(name) for name in base.roster], prices)
     if why and settings.limits_spending and settings.budget.unpriced == "refuse":
         raise RubricaError(f"council: {why}")
-    service = CouncilService(base.everybody, base, models=lambda: models, price=prices)
-    return GatewayCouncil(service, tuple(base.everybody), base.tokens)
+    service = CouncilService(base.roster, base, models=lambda: models, price=prices)
+    longest = max(base.limits.tokens, base.limits.final_tokens)
+    return GatewayCouncil(service, tuple(base.spec_of(name) for name in base.everybody), longest)
 
 
 class GatewayCouncil:

@@ -7,9 +7,11 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request, Response
 from starlette.exceptions import HTTPException
 
+from rubrica.council.quote import total_quote
 from rubrica.council.ranking import Pool
 from rubrica.council.result import CouncilResult
-from rubrica.council.settings import Scoring, TierName
+from rubrica.council.settings import Scoring
+from rubrica.council.tiers import TierName
 from rubrica.errors import RubricaError
 from rubrica.server.council_events import followed, resumed, session_path
 from rubrica.server.council_problems import council_refusal
@@ -42,7 +44,20 @@ RESULT = {
         "reviews": {"type": "array", "items": {"type": "object"}},
         "answers": {"type": "object", "description": "By response: who wrote it, and what."},
         "final": {"type": "object"},
+        "complete": {"type": "boolean", "description": "Whether nothing is missing."},
+        "missing": {"type": "array", "items": {"type": "object"}, "description": "What is missing, and why."},
+        "refusals": {"type": "array", "items": {"type": "object"}, "description": "Members that refused to answer."},
         "metadata": {"type": "object", "description": "Models, labels, who was dropped and why, timings, cost."},
+    },
+}
+
+QUOTE = {
+    "type": "object",
+    "required": ["stages", "calls", "usd"],
+    "properties": {
+        "stages": {"type": "array", "items": {"type": "object"}, "description": "By stage."},
+        "calls": {"type": "integer"},
+        "usd": {"type": ["number", "null"], "description": "At most; null: a price is not known."},
     },
 }
 
@@ -60,8 +75,8 @@ async def run_council(request: Request, council_request: CouncilRequest, caller:
     """Authors. Every model answers, reviews the others' answers by rubric, and the chair writes the final answer; that
     takes up to three times the seconds of a tier. With `Accept: text/event-stream` each step is told as it happens.
     A session ends when a client that waits for its result goes away; what had arrived is kept. One that is told event
-    by event goes on, and is followed again by `Last-Event-ID`. With too few answers there is no result: 503, `dropped`
-    says why."""
+    by event goes on, and is followed again by `Last-Event-ID`. With too few answers what arrived is returned with
+    `complete: false`; with none at all it is a 503, and `dropped` says why."""
     _council_service(caller, service)
     if EVENTS in request.headers.get("accept", ""):
         return await _events(request, caller, service, council_request)
@@ -86,6 +101,21 @@ async def run_council(request: Request, council_request: CouncilRequest, caller:
     return render(answer)
 
 
+@router.post(
+    "/quote",
+    summary="Tell what a council can cost",
+    response_class=Response,
+    responses={200: {"content": {"application/json": {"schema": QUOTE}}}},
+    openapi_extra={"requestBody": {"content": {"application/json": {"example": EXAMPLE}}}},
+)
+async def quote_council(council_request: CouncilRequest, caller: Signed, service: Serving) -> Response:
+    """Authors. The most that each stage of a session can take, in calls, tokens and US dollars. Nobody is asked."""
+    stages = await _council_service(caller, service).quote_stages(council_request)
+    total = total_quote(stages)
+    plain = [msgspec.to_builtins(stage) for stage in stages]
+    return render(RouteAnswer({"stages": plain, "calls": total.calls, "usd": total.usd}))
+
+
 @router.get(
     "/stream",
     summary="Put a question to the council, and watch",
@@ -104,10 +134,10 @@ async def stream_council(
     pool: Pool | None = None,
     seed: Annotated[int | None, Query(ge=0, lt=2**53)] = None,
 ) -> Response:
-    """Authors. Server-sent events: `stage_started`, `answered`, `reviewed`, `dropped`, `ranked`, `stage_finished`, and
-    at the end `concluded` with the whole `result`, or `error` with a problem detail. A browser's EventSource connects
-    again by itself, and its `Last-Event-ID` goes on with the same session: nobody is asked twice. Once all is told it
-    is answered with 204."""
+    """Authors. Server-sent events: `stage_started`, `answered`, `reviewed`, `dropped`, `cancelled`, `debate_started`,
+    `ranked`, `writing`, `stage_finished`, and at the end `concluded` with the whole `result`, or `error` with a problem
+    detail. A browser's EventSource connects again by itself, and its `Last-Event-ID` goes on with the same session:
+    nobody is asked twice. Once all is told it is answered with 204."""
     _council_service(caller, service)
     if "last-event-id" in request.headers:
         return await resumed(request, caller, service)

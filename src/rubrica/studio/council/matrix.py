@@ -23,7 +23,13 @@ SCORINGS: Mapping[Scoring, str] = {
     "both": "both, side by side",
 }
 POOLS = {"mean": "mean score", "borda": "share of the others beaten", "z": "standard deviations from the mean"}
-ABSENT = {"abstained": "no score", "inconclusive": "left open", "holistic": "whole only", "scored": "—"}
+ABSENT = {
+    "abstained": "no score",
+    "inconclusive": "left open",
+    "holistic": "whole only",
+    "ranked": "by place",
+    "scored": "—",
+}
 STAGES = [("Stage", ""), ("Took", NUMBER), ("Cost", NUMBER), ("Tokens", NUMBER)]
 
 

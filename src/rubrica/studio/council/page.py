@@ -6,7 +6,7 @@ from fastapi import Request
 from nicegui import ui
 from pydantic import ValidationError
 
-from rubrica.council.settings import TIERS
+from rubrica.council.tiers import TIERS
 from rubrica.errors import RubricaError
 from rubrica.server.council_service import LONGEST, CouncilRequest, CouncilService
 from rubrica.studio.council.matrix import SCORINGS

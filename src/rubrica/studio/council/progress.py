@@ -10,9 +10,12 @@ from markupsafe import Markup
 from rubrica.council.events import (
     AnswerReceived,
     Concluded,
+    DebateStarted,
     Event,
+    FinalWriting,
     MemberDropped,
     Ranked,
+    ReviewerCancelled,
     ReviewFinished,
     Stage,
     StageFinished,
@@ -94,7 +97,12 @@ class SessionProgress:
             case Concluded():
                 if event.chair is not None and not event.fallback:
                     self._seat("final", event.chair, "done", count_of(len(event.text.split()), "word"))
-            case Ranked():
+            case ReviewerCancelled():
+                self._seat("reviews", event.model, "done", event.reason)
+            case DebateStarted():
+                for name in event.models:
+                    self._seat("reviews", name, "asked", f"reads the others' points, round {event.round}")
+            case Ranked() | FinalWriting():
                 pass
             case _:
                 assert_never(event)

@@ -1,0 +1,98 @@
+"""Replies that are heard while they are written: both protocols, retries, faults, and servers that do not stream."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from loopback import Fault, Loopback, Said
+
+from rubrica.llm.connect import connect
+from rubrica.llm.model import ChatMessage, ModelError, Reply, Request
+from rubrica.llm.settings import Settings
+from rubrica.llm.text_stream import EventLines, heard_by
+
+ASK = Request((ChatMessage("user", "Why?"),))
+
+
+class Ear:
+    def __init__(self) -> None:
+        self.attempts: list[list[str]] = []
+
+    def begin(self) -> None:
+        self.attempts.append([])
+
+    def hear(self, text: str) -> None:
+        self.attempts[-1].append(text)
+
+
+def ask(protocol: str, *faults: Fault, request: Request = ASK, **server: Any) -> tuple[Reply, Ear, Loopback]:
+    ear = Ear()
+
+    async def call() -> tuple[Reply, Loopback]:
+        said = Said("Air scatters blue light.", input_tokens=11, output_tokens=6)
+        async with Loopback(said, faults, key=None, retry_after=0.0, **server) as loopback:
+            settings = Settings(
+                cache=None,
+                anthropic_base_url=loopback.anthropic_url,
+                openai_base_url=loopback.openai_url,
+                timeout=5,
+                deadline=5,
+            )
+            model = connect(f"{protocol}:any", settings)
+            try:
+                with heard_by(ear):
+                    return await model(request), loopback
+            finally:
+                await model.close()
+
+    reply, loopback = asyncio.run(call())
+    return reply, ear, loopback
+
+
+@pytest.mark.parametrize("protocol", ["openai", "anthropic"])
+def test_a_reply_is_heard_piece_by_piece_and_is_the_same_as_a_whole_one(protocol: str) -> None:
+    reply, ear, loopback = ask(protocol)
+    assert ear.attempts == [["Air ", "scatters ", "blue ", "light."]]
+    assert (reply.text, reply.stop) == ("Air scatters blue light.", "end")
+    assert (reply.usage.input_tokens, reply.usage.output_tokens) == (11, 6)
+    assert loopback.seen[0].body["stream"] is True
+
+
+@pytest.mark.parametrize("protocol", ["openai", "anthropic"])
+@pytest.mark.parametrize("fault", ["cut", "unfinished", "error_event", "error"])
+def test_a_stream_that_breaks_is_begun_anew(protocol: str, fault: Fault) -> None:
+    reply, ear, loopback = ask(protocol, fault)
+    assert reply.text == "Air scatters blue light."
+    assert "".join(ear.attempts[-1]) == reply.text
+    assert (len(ear.attempts), loopback.requests) == (2, 2)
+
+
+@pytest.mark.parametrize(("fault", "stop"), [("refusal", "refusal"), ("length", "length")])
+def test_refusals_and_cut_replies_are_told_as_such(fault: Fault, stop: str) -> None:
+    assert ask("openai", fault)[0].stop == stop
+    assert ask("anthropic", fault)[0].stop == stop
+
+
+def test_a_request_with_a_schema_is_not_streamed() -> None:
+    schema = {"type": "object", "properties": {}, "required": [], "additionalProperties": False}
+    _, ear, loopback = ask("openai", request=Request(ASK.messages, schema))
+    assert (ear.attempts, "stream" in loopback.seen[0].body) == ([], False)
+
+
+def test_a_server_that_does_not_count_streamed_tokens_is_asked_without() -> None:
+    reply, ear, loopback = ask("openai", refuses=("stream_options",))
+    assert reply.text == "".join(ear.attempts[-1]) == "Air scatters blue light."
+    assert "stream_options" not in loopback.seen[-1].body
+
+
+def test_a_line_without_end_does_not_fill_the_memory() -> None:
+    lines = EventLines()
+    assert list(lines.take(b"data: " + b"x" * 2_000_000)) == []
+    assert list(lines.take(b'\ndata: {"a": 1}\n')) == [{"a": 1}]
+
+
+def test_what_cannot_be_reached_raises_as_without_a_listener() -> None:
+    with pytest.raises(ModelError, match="400"):
+        ask("openai", "refused")
