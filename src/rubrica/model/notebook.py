@@ -27,7 +27,9 @@ def evaluation_html(evaluation: Evaluation) -> str:
     """The verdict, and why each dimension has its score."""
     score = "no score" if evaluation.score is None else f"{evaluation.score:g} of {evaluation.out_of:g}"
     title = f"{evaluation.rubric} {evaluation.version}: {evaluation.verdict}, {score} ({evaluation.reason})"
-    rows = [(name, _value(one), one.status, one.why) for name, one in evaluation.dimensions.items()]
+    rows: list[tuple[str, ...]] = [
+        (name, _value(one), one.status, one.why) for name, one in evaluation.dimensions.items()
+    ]
     rows += [(gate.name, "", "gate", gate.reason or gate.when) for gate in evaluation.gates if gate.fired]
     return html_table(title, ("dimension", "score", "status", "why"), rows)
 
