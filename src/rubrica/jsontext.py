@@ -20,7 +20,7 @@ UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 _DECODER = json.JSONDecoder()
 _FENCE = "```"
 _OPENING, _OBJECT = re.compile(r"[{\[]"), re.compile(r"\{")
-_STRING_OR_MARK = re.compile(r'"(?:[^"\\\n]|\\.)*"|[{}\[\],]')
+_STRING_OR_MARK = re.compile(r'"(?:[^"\\]|\\.)*(?P<closed>")?|[{}\[\],]', re.DOTALL)
 _STRING_OR_BRACE = re.compile(r'"(?:[^"\\\n]|\\.)*"|[{}]')
 
 
@@ -127,7 +127,10 @@ def closed_json(text: str) -> str:
     end, closers = 0, ""
     for match in _STRING_OR_MARK.finditer(text, max(start, 0)):
         mark = match[0]
-        if mark in "{[":
+        if mark[0] == '"':
+            if match["closed"] is None:
+                break  # the cut is inside this string
+        elif mark in "{[":
             open_ones.append("}" if mark == "{" else "]")
             if len(open_ones) > DEEPEST:
                 return ""

@@ -24,7 +24,7 @@ def winner(points: dict[str, int]) -> str | None:
 
 
 @given(st.lists(st.permutations(LABELS), min_size=1, max_size=5), st.integers(0, 3))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_a_decided_winner_is_the_winner_of_every_completion_and_only_then(
     cast: list[tuple[str, ...]], left: int
 ) -> None:
@@ -54,7 +54,7 @@ SCORES = st.integers(0, 4)
     st.fixed_dictionaries({x: st.sampled_from([0.5, 1.0, 2.0]) for x in "ABCD"}),
     st.randoms(use_true_random=False),
 )
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_no_scores_of_reviewers_still_out_change_a_winner_by_mean(
     heard: dict[str, dict[str, int]], weights: dict[str, float], chance: object
 ) -> None:
