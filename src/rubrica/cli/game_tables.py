@@ -19,7 +19,6 @@ class GameAnswer(msgspec.Struct, frozen=True):
     id: str
     name: str
     is_public: bool
-    created_at: str
     status: str = "open"
     deadline: str | None = None
     most_rounds: int | None = None
@@ -63,11 +62,11 @@ class BoardAnswer(msgspec.Struct, frozen=True):
 def print_games(games: Sequence[GameAnswer]) -> None:
     """A line for each game."""
     table = FiguresTable()
-    for head in ("game", "id", "status", "seen by", "deadline", "made"):
-        table.add_column(head)
+    for head in ("game", "status", "seen by", "deadline", "id"):
+        table.add_column(head, justify="right" if head == "id" else "left")  # an id is never cut
     for game in games:
         seen = "everybody" if game.is_public else "its players"
-        row = (game.name, game.id, game.status, seen, _day(game.deadline), _day(game.created_at))
+        row = (game.name, game.status, seen, _day(game.deadline), game.id)
         table.add_row(*map(safe, row))
     out().print(table)
 

@@ -118,6 +118,21 @@ class _Invitation(msgspec.Struct, frozen=True):
     link: str | None = None
 
 
+class _OwnInvitation(msgspec.Struct, frozen=True):
+    id: str
+    game: str
+
+
+class _Invited(msgspec.Struct, frozen=True):
+    items: list[_OwnInvitation]
+
+
+class _Started(msgspec.Struct, frozen=True):
+    token: str
+    player: str
+    round_number: int
+
+
 class _Joined(msgspec.Struct, frozen=True):
     game: str
     player: str
@@ -238,13 +253,35 @@ def invite(
 
 @app.command()
 def join(
-    token: Annotated[str, typer.Argument(metavar="TOKEN", help="Of an invitation's link, or the link itself.")],
     server: ServerAddress,
+    invitation: Annotated[
+        str | None,
+        typer.Argument(metavar="[LINK|TOKEN|ID]", help="Left out: the invitations that name you are listed."),
+    ] = None,
 ) -> None:
-    """Come to a game by an invitation."""
+    """Come to a game by an invitation: a link, or one that names you."""
     with _asking(server) as there:
-        told = there.post("/api/invitations/accept", {"token": token.rsplit("/", 1)[-1]}).read(_Joined)
+        if invitation is None:
+            for each in there.get("/api/invitations").read(_Invited).items:
+                out().print(safe(f"{each.game}: rubrica games join {each.id}"), markup=False, soft_wrap=True)
+            return
+        named = invitation.rsplit("/", 1)[-1]
+        told = there.post("/api/invitations/accept", {"id" if _is_id(named) else "token": named}).read(_Joined)
     out().print(safe(f"{told.player} has joined {told.game}"), markup=False)
+
+
+@app.command()
+def start(
+    game: GameName,
+    server: ServerAddress,
+    player: Annotated[str | None, typer.Option("--player", help="Whose it is; left out: yours.")] = None,
+) -> None:
+    """Begin a round: the server's clock runs until it is submitted with the token that is printed."""
+    with _asking(server) as there:
+        whose = {} if player is None else {"player": player}
+        begun = there.post(f"{there.path(game)}/start", whose).read(_Started)
+    out().print(safe(begun.token), markup=False)
+    note(f"round {begun.round_number} of {begun.player} has begun: rubrica games play … --token {begun.token}")
 
 
 @app.command()
@@ -259,6 +296,7 @@ def play(
         Path | None, typer.Option("--rounds", metavar="ROUNDS.jsonl", help="Several, a JSON object on each line.")
     ] = None,
     player: Annotated[str | None, typer.Option("--player", help="Whose they are; left out: yours.")] = None,
+    token: Annotated[str | None, typer.Option("--token", help="That `start` printed, where time counts.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Submit a round, or several, and print what they were given."""
@@ -267,7 +305,7 @@ def play(
     if rounds is not None:
         sent = read_rounds(rounds)
     else:
-        one = {"response": text_of(response or "", "--response")}
+        one = {"response": text_of(response or "", "--response"), **({} if token is None else {"token": token})}
         sent = [one if prompt is None else {"prompt": text_of(prompt, "--prompt"), **one}]
     whose = {} if player is None else {"player": player}
     with _asking(server) as there:

@@ -32,6 +32,8 @@ def copy_game(conn: Connection, caller: Caller, game_id: UUID, name: str | None,
         created_at=now,
         status="draft",
         deadline=None,
+        vouched_by=None,
+        vouched_at=None,
         board_form=BOARD_FORM,
     )
     store.add_game(conn, copy)

@@ -25,7 +25,7 @@ from .life import check_places_left, lock_game
 from .players import player_in
 from .round_access import RoundAccess
 from .standings import keep_standings
-from .turns import AttachmentScore, AttachmentScores, MovedError, PlayerTurn, refuse_taken
+from .turns import AttachmentScore, AttachmentScores, MovedError, PlayerTurn, is_newcomer, refuse_taken
 
 LONGEST_REASON = 500
 
@@ -96,11 +96,10 @@ def keep_judged_again(conn: Connection, judged: JudgedRounds) -> list[RoundReply
 
 def _take_place(conn: Connection, turn: PlayerTurn) -> None:
     """Keep the game as it is until all is kept, and refuse a player for whom there is no place left."""
-    game, player = turn.game, turn.entrant.player
-    newcomer = turn.entrant.new or (turn.progress.count == 0 and not players.takes_part(conn, game.id, player.id))
-    lock_game(conn, game, newcomer=newcomer)
+    newcomer = is_newcomer(conn, turn)
+    lock_game(conn, turn.game, newcomer=newcomer)
     if newcomer:
-        check_places_left(conn, game, player.name)
+        check_places_left(conn, turn.game, turn.entrant.player.name)
 
 
 def _refuse_moved(conn: Connection, turn: PlayerTurn) -> None:

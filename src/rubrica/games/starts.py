@@ -13,6 +13,7 @@ from rubrica.store import players, round_starts, rounds
 from rubrica.workspace.access import Caller
 
 from .games import visible_game
+from .life import check_takes_rounds
 from .players import entrant
 
 
@@ -40,5 +41,6 @@ def start_round(
         raise ConflictError(
             f"{who.player.name} has played round {number} already (leave round_number out for the next)"
         )
+    check_takes_rounds(game, now)
     start = round_starts.start_round(conn, game.id, who.player.id, number, now)
     return StartedRound(start.token, start.player_id, who.player.name, start.round_number, start.started_at)

@@ -21,7 +21,7 @@ from rubrica.workspace.access import Caller, require
 
 from .fair_play import TIME
 from .games import hosted_game, hosts, visible_game
-from .life import check_rounds_left, check_takes_rounds
+from .life import check_places_left, check_rounds_left, check_takes_rounds
 from .open_scores import record_failed
 from .players import Entrant, entrant, stands_behind
 from .submission import MOST_ROUNDS, RoundDraft, Submission
@@ -91,6 +91,8 @@ def open_turn(conn: Connection, caller: Caller, game_id: UUID, submission: Submi
     turn = _turn(conn, game, entrant(conn, caller, game, submission.player, now))
     check_takes_rounds(game, now)
     check_rounds_left(game, turn.entrant.player.name, turn.progress.count, len(submission.rounds))
+    if is_newcomer(conn, turn):
+        check_places_left(conn, game, turn.entrant.player.name)
     turn.agreed_at = now if stands_behind(caller, turn.entrant.player) else None
     turn.trusted = hosts(caller, game)
     drafts = [timed(conn, turn, draft, now) for draft in submission.rounds]
@@ -108,6 +110,13 @@ def open_turn(conn: Connection, caller: Caller, game_id: UUID, submission: Submi
         for number in sorted({min(number, turn.progress.last + 1) for number in numbers}):
             _recall(conn, turn, number)
     return turn
+
+
+def is_newcomer(conn: Connection, turn: PlayerTurn) -> bool:
+    """Whether a player takes no part in the game yet."""
+    if turn.entrant.new:
+        return True
+    return turn.progress.count == 0 and not players.takes_part(conn, turn.game.id, turn.entrant.player.id)
 
 
 def open_catch_up(
