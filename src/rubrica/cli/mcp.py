@@ -93,7 +93,7 @@ def mcp(
 async def _serve(
     settings: CouncilSettings, judges: list[str], budget: float | None, rubrics: LocalRubrics, server: str | None
 ) -> None:
-    council_service = CouncilService(settings.roster, settings, discreet=False) if settings.models else None
+    council_service = CouncilService(settings.roster, settings) if settings.models else None
     models = load_settings()
     if budget is not None:
         models = models.model_copy(update={"budget": budget})
