@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
+from uuid import uuid4
 
 from rubrica import __version__
 from rubrica.errors import RubricaError
@@ -202,14 +203,16 @@ def cluster_session(
 def _started(ray: Any, judging: JudgeSettings, settings: Settings, dry: JurySession, *, warm: bool) -> ClusterSession:
     count = int(max(1, min(ray.cluster_resources().get("CPU", 1), judging.jobs, MOST_WORKERS)))
     each = -(-judging.jobs // count)
-    task = WorkerTask(judging, settings, each, warm, __version__)
-    limits = ray.remote(SharedLimits).options(num_cpus=0, max_concurrency=10_000, **_beside_the_head(ray))
+    task = WorkerTask(judging, settings, each, warm, __version__, f"rubrica-limits-{uuid4().hex}")
+    limits = ray.remote(SharedLimits).options(
+        name=task.limits, num_cpus=0, max_concurrency=10_000, **_beside_the_head(ray)
+    )
     shared = limits.remote(settings)
     kind = ray.remote(CaseWorker).options(
         num_cpus=1, max_restarts=-1, max_task_retries=0, max_concurrency=10_000, scheduling_strategy="SPREAD"
     )
     names = [f"worker-{number}" for number in range(count)]
-    workers = [ClusterWorker(name, kind.remote(task, name, shared)) for name in names]
+    workers = [ClusterWorker(name, kind.remote(task, name)) for name in names]
     return ClusterSession(ray, workers, shared, dry, each)
 
 

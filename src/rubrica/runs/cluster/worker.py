@@ -29,8 +29,8 @@ GATHERED = 0.004
 class CaseWorker:
     """Judges what it is handed. It runs as an actor; one that is started anew after a loss knows nothing any more."""
 
-    def __init__(self, task: WorkerTask, name: str, limits: Any) -> None:
-        self._task, self._name, self._limits = task, name, limits
+    def __init__(self, task: WorkerTask, name: str) -> None:
+        self._task, self._name = task, name
         self._jury: Jury | None = None
         self._breakers: asyncio.Task[None] | None = None
         self._sent: SentRubrics | None = None
@@ -95,8 +95,9 @@ class CaseWorker:
     def _judges(self) -> SentRubrics:
         if self._sent is None:
             judging, settings = self._task.judging, self._task.settings
-            limits = ProviderLimits(rate=SharedRate(self._limits))
-            breakers = SharedBreakers(ActorBoard(self._limits))
+            shared = self._shared()
+            limits = ProviderLimits(rate=SharedRate(shared))
+            breakers = SharedBreakers(ActorBoard(shared))
             limits.share(breakers)
             self._breakers = asyncio.create_task(breakers.keep_up())
             self._jury = Jury(
@@ -108,10 +109,16 @@ class CaseWorker:
                 seed=judging.seed,
                 public=judging.public,
                 limits=limits,
-                budget=shared_budget(settings, price, self._limits, self._name),
+                budget=shared_budget(settings, price, shared, self._name),
             )
             self._sent = SentRubrics(self._jury.judge)
         return self._sent
+
+    def _shared(self) -> Any:
+        """The actor that all workers share, by its name: a handle given at birth would be lost with a lost store."""
+        import ray
+
+        return ray.get_actor(self._task.limits)
 
 
 async def _judged(sent: SentRubrics, work: CaseMessage) -> ResultMessage:

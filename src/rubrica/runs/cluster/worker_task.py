@@ -16,3 +16,4 @@ class WorkerTask(NamedTuple):
     jobs: int  # cases under way at once
     warm: bool
     version: str  # of Rubrica
+    limits: str  # the name of the actor that all workers share
