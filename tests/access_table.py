@@ -377,7 +377,7 @@ PAGES = [
     PageRow("/games", {}, EVERYBODY),
     PageRow("/games/{game_id}", {"game_id": "private_game"}, OWNER),
     PageRow("/games/{game_id}", {"game_id": "public_game"}, EVERYBODY),
-    PageRow("/games/join/{token}", {"token": "none-of-them"}, "signin denied missing missing missing missing"),
+    PageRow("/games/join/{token}", {"token": "none-of-them"}, "signin missing missing missing missing missing"),
     PageRow(
         "/games/{game_id}/rounds/{player}/{number}",
         {"game_id": "private_game", "player": "model", "number": "1"},

@@ -51,6 +51,9 @@ def played(keyed: Site, keys: dict[str, str]) -> None:
     sent(keyed, f"{path}/evaluations", {"evaluation_id": rubric["id"], "weight": 1}, keys["host"])
     sent(keyed, f"{path}/evaluate", {"round": {"response": "A moth."}}, keys["pia"])
     sent(keyed, f"{path}/evaluate", {"player": "llama", "round": {"response": "None."}}, keys["host"])
+    admin = {"Authorization": f"Bearer {keyed.key('root', 'admin')}"}
+    vouched = httpx.put(f"{keyed.url}{path}/vouched", json={"vouched": True}, headers=admin, timeout=SECONDS)
+    assert vouched.is_success, vouched.text
 
 
 def attach(page: Page, name: str) -> None:
@@ -172,7 +175,8 @@ def test_a_game_is_made_played_and_explained(keyed: Site, chromium: Browser, key
         sent(keyed, f"{path}/evaluate", {"player": "late", "round": {"response": "A moth."}}, keys["host"])
         expect(pia.get_by_role("link", name="late", exact=True)).to_be_visible()  # the page was not opened anew
         pia.get_by_label("Player", exact=True).fill("LAT")
-        expect(pia.locator("tbody tr:visible")).to_have_count(1)
+        expect(pia.get_by_role("link", name="claude", exact=True)).to_have_count(0)
+        expect(pia.get_by_text("Yours, elsewhere on the board")).to_be_visible()
         opened(ann, game)
         ann.get_by_role("tab", name="Teams").click()
         ann.get_by_label("Name of a new team").fill("Moths")

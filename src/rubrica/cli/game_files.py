@@ -14,7 +14,7 @@ from rubrica.errors import JsonError, Problem, RubricaError, RubricError
 from rubrica.jsontext import decode_json
 
 
-class RubricEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class GameRubricEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A rubric in a game."""
 
     rubric: str
@@ -40,7 +40,7 @@ class GameFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A game as a file describes it."""
 
     name: str
-    rubrics: list[RubricEntry] = []
+    rubrics: list[GameRubricEntry] = []
     public: bool = False
     status: str = "draft"
     config: dict[str, Any] = {}

@@ -138,14 +138,14 @@ class _Joined(msgspec.Struct, frozen=True):
     player: str
 
 
-class _RoundTold(msgspec.Struct, frozen=True):
+class _RoundAnswer(msgspec.Struct, frozen=True):
     player: str
     round_number: int
     composite: dict[str, Any]
 
 
 class _Played(msgspec.Struct, frozen=True):
-    rounds: list[_RoundTold]
+    rounds: list[_RoundAnswer]
 
 
 @app.command("list")

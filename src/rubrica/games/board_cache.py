@@ -20,7 +20,7 @@ SHORTEST, TIMES = 1.0, 20.0
 
 
 @dataclass(slots=True)
-class WholeBoard:
+class CompleteBoard:
     """All rows of a leaderboard in their order."""
 
     rows: Sequence[LeaderboardRow]
@@ -30,7 +30,7 @@ class WholeBoard:
     fresh_until: float = 0.0
 
     @classmethod
-    def of(cls, rows: Sequence[LeaderboardRow]) -> WholeBoard:
+    def of(cls, rows: Sequence[LeaderboardRow]) -> CompleteBoard:
         return cls(rows, {row.player_id: place for place, row in enumerate(rows)})
 
     def of_players(self, player_ids: Sequence[UUID]) -> list[LeaderboardRow]:
@@ -42,12 +42,12 @@ class BoardCache:
     """Large boards that were worked out last. Threads may share it."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._kept: LruCache[Hashable, WholeBoard] = LruCache(
+        self._kept: LruCache[Hashable, CompleteBoard] = LruCache(
             100, weight=lambda board: len(board.rows), most_weight=MOST_ROWS
         )
         self._clock = clock
 
-    def get(self, key: Hashable, mark: Callable[[], object], make: Callable[[], WholeBoard]) -> WholeBoard:
+    def get(self, key: Hashable, mark: Callable[[], object], make: Callable[[], CompleteBoard]) -> CompleteBoard:
         """A board; `mark` names what it follows from, and is asked for only where the board may be too old."""
         known = self._kept.get(key)
         if known is not None and self._clock() < known.fresh_until:

@@ -20,10 +20,10 @@ from rubrica.store import games, players, standings, teams
 from rubrica.store.games import Attachment, Game
 from rubrica.store.scores import PlayerMean
 from rubrica.store.seasons import Season
-from rubrica.store.standings import BOARD_FORM, Board, Standing, StandingFilter, TimeRange
+from rubrica.store.standings import BOARD_FORM, Board, BoardFilter, BoardRow, TimeRange
 from rubrica.workspace.access import Caller
 
-from .board_cache import BoardCache, WholeBoard
+from .board_cache import BoardCache, CompleteBoard
 from .games import visible_game
 from .leaderboard import LeaderboardRow, PlayerTotals, Way, by_composite, by_korgym, ranked
 from .leaderboard_access import Leaderboard, check_dimension, comparisons_of
@@ -59,7 +59,7 @@ class _Asked:
     query: BoardQuery
     season: Season | None
     attached: Sequence[Attachment]
-    narrowed: StandingFilter
+    narrowed: BoardFilter
     team: set[UUID] | None  # of the team that was asked for
 
     @property
@@ -99,7 +99,7 @@ def _asked(conn: Connection, caller: Caller, game_id: UUID, query: BoardQuery, n
     season = None if query.season is None else season_called(conn, game_id, query.season)
     team = None if query.team is None else team_called(conn, game_id, query.team)
     attached = games.attachments(conn, [game.id]) if season is None else season_attachments(conn, season, now)
-    narrowed = StandingFilter(query.name or None, None if team is None else team.id)
+    narrowed = BoardFilter(query.name or None, None if team is None else team.id)
     members = None if team is None else set(teams.members(conn, team.id))
     return _Asked(game, query, season, attached, narrowed, members)
 
@@ -124,7 +124,7 @@ def _kept_page(conn: Connection, caller: Caller, asked: _Asked) -> Leaderboard |
 
 
 def _ranked(
-    conn: Connection, board: Board, found: Sequence[tuple[Standing, float]], *, run: bool
+    conn: Connection, board: Board, found: Sequence[tuple[BoardRow, float]], *, run: bool
 ) -> list[LeaderboardRow]:
     """Kept rows with their ranks. Those of a run follow each other on the board, so that one count will do."""
     keys = {key for _, key in found if key != math.inf}
@@ -134,10 +134,10 @@ def _ranked(
         before = max((other for other in above if other < key), default=None) if run else None
         above[key] = standings.better(conn, board, key) if before is None else above[before] + shared[before]
     rows = []
-    for standing, key in found:
-        line = msgspec.convert(standing.totals, PlayerTotals)
+    for kept, key in found:
+        line = msgspec.convert(kept.totals, PlayerTotals)
         rank = None if key == math.inf else above[key] + 1
-        (row,) = ranked([line], {line.player_id: standing.name})
+        (row,) = ranked([line], {line.player_id: kept.name})
         rows.append(msgspec.structs.replace(row, rank=rank, tied=rank is not None and shared[key] > 1))
     return rows
 
@@ -164,7 +164,7 @@ def _worked_out_page(conn: Connection, caller: Caller, asked: _Asked, cache: Boa
     )
 
 
-def _worked_out(conn: Connection, asked: _Asked) -> WholeBoard:
+def _worked_out(conn: Connection, asked: _Asked) -> CompleteBoard:
     query, means = asked.query, _means(conn, asked)
     if query.by == "korgym":
         lines = by_korgym(asked.attached, means)
@@ -172,7 +172,7 @@ def _worked_out(conn: Connection, asked: _Asked) -> WholeBoard:
         comparisons = comparisons_of(conn, asked.attached) if query.by == "normalized" else {}
         lines = by_composite(asked.attached, means, comparisons)
     names = players.names_of(conn, {line.player_id for line in lines})
-    return WholeBoard.of(ranked(lines, names, query.dimension))
+    return CompleteBoard.of(ranked(lines, names, query.dimension))
 
 
 def _means(conn: Connection, asked: _Asked) -> list[PlayerMean]:

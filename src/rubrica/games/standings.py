@@ -17,7 +17,7 @@ from rubrica.store import standings as store
 from rubrica.store.games import Attachment, Game
 from rubrica.store.scores import PlayerMean
 from rubrica.store.seasons import Season
-from rubrica.store.standings import BOARD_FORM, Board, Standing, TimeRange
+from rubrica.store.standings import BOARD_FORM, Board, BoardRow, TimeRange
 
 from .leaderboard import PlayerTotals, Way, by_composite
 from .leaderboard_access import comparisons_of
@@ -100,7 +100,7 @@ def _keep(
             store.replace_standings(conn, board, list(_rows(board, game_id, lines, names)), player_ids)
 
 
-def _rows(board: Board, game_id: UUID, lines: Iterable[PlayerTotals], names: dict[UUID, str]) -> Iterable[Standing]:
+def _rows(board: Board, game_id: UUID, lines: Iterable[PlayerTotals], names: dict[UUID, str]) -> Iterable[BoardRow]:
     for line in lines:
         name, plain = names[line.player_id], msgspec.to_builtins(line)
-        yield Standing(board.id, board.way, line.player_id, game_id, name, line.score, line.rounds, plain)
+        yield BoardRow(board.id, board.way, line.player_id, game_id, name, line.score, line.rounds, plain)

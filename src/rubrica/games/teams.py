@@ -23,7 +23,7 @@ MOST_TEAMS = 1_000
 LONGEST_TEAM = 100
 
 
-class TeamStanding(msgspec.Struct, frozen=True):
+class TeamRank(msgspec.Struct, frozen=True):
     """How a team stands. Teams with the same score share a rank."""
 
     rank: int | None  # None: there is no score to rank by
@@ -66,7 +66,7 @@ def put_in_team(conn: Connection, caller: Caller, game_id: UUID, player_id: UUID
     teams.set_team(conn, game_id, player_id, None if team is None else team_called(conn, game_id, team).id)
 
 
-def team_board(conn: Connection, caller: Caller, game_id: UUID, season: str | None = None) -> list[TeamStanding]:
+def team_board(conn: Connection, caller: Caller, game_id: UUID, season: str | None = None) -> list[TeamRank]:
     """The teams of a game in their order."""
     visible_game(conn, caller, game_id)
     board_id = game_id if season is None else season_called(conn, game_id, season).id
@@ -75,25 +75,25 @@ def team_board(conn: Connection, caller: Caller, game_id: UUID, season: str | No
     for team in teams.teams_of(conn, game_id):
         total = totals.get(team.id)
         if total is None:
-            lines.append(TeamStanding(None, team.id, team.name, None, 0, 0, 0))
+            lines.append(TeamRank(None, team.id, team.name, None, 0, 0, 0))
         else:
             score = None if total.score is None else round(total.score, NOISE_DIGITS)
-            lines.append(TeamStanding(None, team.id, team.name, score, total.players, total.scored, total.rounds))
+            lines.append(TeamRank(None, team.id, team.name, score, total.players, total.scored, total.rounds))
     return ranked_teams(lines)
 
 
-def ranked_teams(lines: list[TeamStanding]) -> list[TeamStanding]:
+def ranked_teams(lines: list[TeamRank]) -> list[TeamRank]:
     """Teams in the order of their scores, those without one last; equal ones share a rank.
 
     >>> ids = [UUID(int=n) for n in range(3)]
-    >>> lines = [TeamStanding(None, id, name, score, 1, 1, 1) for id, name, score in zip(ids, "abc", (0.5, None, 0.5))]
+    >>> lines = [TeamRank(None, id, name, score, 1, 1, 1) for id, name, score in zip(ids, "abc", (0.5, None, 0.5))]
     >>> [(line.team, line.rank) for line in ranked_teams(lines)]
     [('a', 1), ('c', 1), ('b', None)]
     """
     scored = sorted(
         (line for line in lines if line.score is not None), key=lambda line: (-(line.score or 0), line.team)
     )
-    placed: list[TeamStanding] = []
+    placed: list[TeamRank] = []
     for place, line in enumerate(scored, 1):
         same = placed and placed[-1].score == line.score
         placed.append(msgspec.structs.replace(line, rank=placed[-1].rank if same else place))

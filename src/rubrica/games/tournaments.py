@@ -14,7 +14,7 @@ from rubrica.errors import InputError, MissingError
 from rubrica.store import games, players, tournaments
 from rubrica.store.columns import new_id
 from rubrica.store.games import Game
-from rubrica.store.standings import Board, StandingFilter, page_of
+from rubrica.store.standings import Board, BoardFilter, page_of
 from rubrica.store.tournaments import Tiebreak, Tournament, TournamentForm
 from rubrica.workspace.access import Caller
 
@@ -54,7 +54,7 @@ class MatchView(msgspec.Struct, frozen=True):
     reason: str
 
 
-class TableRow(msgspec.Struct, frozen=True):
+class RobinTableRow(msgspec.Struct, frozen=True):
     """How one stands in a round robin."""
 
     player: str
@@ -75,7 +75,7 @@ class TournamentView(msgspec.Struct, frozen=True):
     created_at: datetime
     entrants: list[str]  # the strongest first
     matches: list[MatchView]
-    table: list[TableRow]  # of a round robin
+    table: list[RobinTableRow]  # of a round robin
     winner: str | None
     finished: bool
 
@@ -137,7 +137,7 @@ def _entrants(conn: Connection, game_id: UUID, wanted: TournamentRequest) -> lis
     else:
         if not 2 <= wanted.size <= MOST_ENTRANTS:
             raise InputError(f"2 to {MOST_ENTRANTS} players take part in a tournament")
-        rows = page_of(conn, Board(game_id, "composite"), StandingFilter(), 0, wanted.size)
+        rows = page_of(conn, Board(game_id, "composite"), BoardFilter(), 0, wanted.size)
         found = [row.player_id for row, _ in rows]
     if len(set(found)) < len(found):
         raise InputError("somebody takes part twice (name each player once)")
@@ -174,7 +174,7 @@ def _view(conn: Connection, game: Game, tournament: Tournament, now: datetime) -
         tournament.created_at,
         [names[each] for each in tournament.entrants],
         [_match_view(match, names) for match in matches],
-        [TableRow(names[row.entrant], row.points, row.won, row.drawn, row.lost) for row in table],
+        [RobinTableRow(names[row.entrant], row.points, row.won, row.drawn, row.lost) for row in table],
         None if winner is None else names[winner],
         finished,
     )

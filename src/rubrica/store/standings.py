@@ -37,7 +37,7 @@ class Board(NamedTuple):
         return and_(_rows.board_id == self.id, _rows.way == self.way)
 
 
-class Standing(msgspec.Struct, frozen=True):
+class BoardRow(msgspec.Struct, frozen=True):
     """One player on one board."""
 
     board_id: UUID
@@ -71,7 +71,7 @@ class TimeRange:
 
 
 @dataclass(frozen=True, slots=True)
-class StandingFilter:
+class BoardFilter:
     """Which players of a board are shown; their ranks stay those of the whole board."""
 
     name: str | None = None  # part of it, in any case
@@ -141,7 +141,7 @@ def kept_means(conn: Connection, attachment_ids: Sequence[UUID]) -> list[PlayerM
 
 
 def replace_standings(
-    conn: Connection, board: Board, new: Sequence[Standing], player_ids: Collection[UUID] | None = None
+    conn: Connection, board: Board, new: Sequence[BoardRow], player_ids: Collection[UUID] | None = None
 ) -> None:
     """Keep rows in place of those of some players, or of everybody on a board."""
     chosen = board.rows
@@ -168,19 +168,19 @@ def mark_kept(conn: Connection, game_id: UUID) -> None:
 
 
 def page_of(
-    conn: Connection, board: Board, narrowed: StandingFilter, offset: int, limit: int
-) -> list[tuple[Standing, float]]:
+    conn: Connection, board: Board, narrowed: BoardFilter, offset: int, limit: int
+) -> list[tuple[BoardRow, float]]:
     """One page of a board in its order, each row with its rank key."""
     query = select(standings).where(board.rows, *_narrowed(narrowed))
     query = query.order_by(_rows.rank_key, _rows.name, _rows.player_id).offset(offset).limit(limit)
-    return [_standing(dict(row)) for row in conn.execute(query).mappings()]
+    return [_board_row(dict(row)) for row in conn.execute(query).mappings()]
 
 
-def rows_of(conn: Connection, board: Board, player_ids: Collection[UUID], limit: int) -> list[tuple[Standing, float]]:
+def rows_of(conn: Connection, board: Board, player_ids: Collection[UUID], limit: int) -> list[tuple[BoardRow, float]]:
     """The rows of some players, in order."""
     query = select(standings).where(board.rows, _rows.player_id.in_(list(player_ids)))
     query = query.order_by(_rows.rank_key, _rows.name, _rows.player_id).limit(limit)
-    return [_standing(dict(row)) for row in conn.execute(query).mappings()]
+    return [_board_row(dict(row)) for row in conn.execute(query).mappings()]
 
 
 def is_kept(conn: Connection, board: Board) -> bool:
@@ -200,7 +200,7 @@ def sharing(conn: Connection, board: Board, keys: Collection[float]) -> dict[flo
     return {row.rank_key: row.players for row in conn.execute(query.group_by(_rows.rank_key))}
 
 
-def counted(conn: Connection, board: Board, narrowed: StandingFilter) -> int:
+def counted(conn: Connection, board: Board, narrowed: BoardFilter) -> int:
     """How many players a board shows."""
     query = select(func.count()).select_from(standings).where(board.rows, *_narrowed(narrowed))
     return int(conn.execute(query).scalar_one())
@@ -227,12 +227,12 @@ def _mean_row(mean: PlayerMean) -> dict[str, Any]:
     return row | {"game_session_id": mean.game_id, "low": low, "high": high}
 
 
-def _standing(row: dict[str, Any]) -> tuple[Standing, float]:
+def _board_row(row: dict[str, Any]) -> tuple[BoardRow, float]:
     key = row.pop("rank_key")
-    return Standing(**row), key
+    return BoardRow(**row), key
 
 
-def _narrowed(narrowed: StandingFilter) -> list[ColumnElement[bool]]:
+def _narrowed(narrowed: BoardFilter) -> list[ColumnElement[bool]]:
     chosen: list[ColumnElement[bool]] = []
     if narrowed.name is not None:
         chosen.append(_rows.name.icontains(narrowed.name, autoescape=True))

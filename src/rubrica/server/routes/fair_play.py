@@ -18,7 +18,7 @@ from rubrica.server.depends import Serving, Signed
 from rubrica.server.fair_play_shapes import RatingsShown, RoundBegun, RoundStarting, RoundVoiding, Vouching
 from rubrica.server.game_shapes import GameShown, RoundShown, RoundsJudged
 from rubrica.server.idempotency import write_once
-from rubrica.server.payloads import payload, payloads, round_payload
+from rubrica.server.payloads import game_payload, payloads, round_payload
 from rubrica.server.request_bodies import JsonRoute
 from rubrica.server.responses import RouteAnswer, render
 from rubrica.server.shared import KeyedLocks, shared_instance
@@ -81,7 +81,7 @@ async def restore(game_id: GameId, player: PlayerName, number: Number, caller: S
 async def vouch(game_id: GameId, body: Vouching, caller: Signed, service: Serving) -> Response:
     """Admins. The game then counts across games whoever plays in it, and whatever is attached."""
     done = await service.database.write(games.vouch, caller, game_id, body.vouched, service.clock())
-    return render(RouteAnswer({**payload(done.game), "evaluations": payloads(done.attachments)}))
+    return render(RouteAnswer({**game_payload(done.game), "evaluations": payloads(done.attachments)}))
 
 
 @router.get("/{game_id}/ratings", response_model=RatingsShown, summary="Ratings of a game's players")

@@ -40,16 +40,16 @@ class Contests:
     async def show(self) -> None:
         """Read and draw everything."""
         now = self.visitor.service.clock()
-        standing = await self.visitor.read(teams.team_board, self.game.id)
+        ranks = await self.visitor.read(teams.team_board, self.game.id)
         known = await self.visitor.read(seasons.list_seasons, self.game.id)
         cups = await self.visitor.read(tournaments.list_tournaments, self.game.id, now)
         self.body.clear()
         with self.body:
             with card("Teams", "a team scores as its players do on the mean"):
-                if standing:
+                if ranks:
                     rows = [
                         [f"{team.rank or '—'}", team.team, percent(team.score), f"{team.players:,}", f"{team.rounds:,}"]
-                        for team in standing
+                        for team in ranks
                     ]
                     drawing(table(("Rank", "Team", "Score", "Players", "Rounds"), rows, range(2, 5)))
                 else:
