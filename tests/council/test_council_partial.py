@@ -9,7 +9,7 @@ from typing import Any
 from council_stage import Member, by_quality, council, quality, ranked, row, short, shown, stage_of
 from loopback import Said, Seen
 
-from rubrica.council.events import Event, FinalWriting, ReviewerCancelled
+from rubrica.council.events import AnswerReceived, Event, FinalWriting, ReviewerCancelled
 
 SORRY = "I'm sorry, but I can't help with that."
 
@@ -215,3 +215,20 @@ def test_broken_instructions_are_told_to_reviewers_and_in_the_result() -> None:
     assert broken["ann"] == ()
     assert broken["bo"] == ("at most 4 words were asked for, and it has 6",)
     assert "Checked by code: response" in members["ann"].asked("review")[0].prompt
+
+
+def test_what_came_of_an_answer_before_the_deadline_counts_and_is_marked() -> None:
+    events: list[Event] = []
+    result = council(three(bo=Member("1789, for a war: quality 6", faults=["stalled"])), deadline=0.5, events=events)
+    cut = [answer for answer in result.answers if answer.cut]
+    assert [(short(one.model), one.text) for one in cut] == [("bo", "1789, for a war:")]
+    assert "within 0.5 s" in cut[0].cut
+    told = [event for event in events if isinstance(event, AnswerReceived) and event.cut]
+    assert [(event.text, event.cost) for event in told] == [("1789, for a war:", None)]  # what it cost is not known
+
+
+def test_what_the_chair_wrote_before_the_deadline_is_the_answer_and_is_marked() -> None:
+    chair = Member(final="It was built in 1889, for a fair that lasted half a year.", faults=["stalled"])
+    result = council(three(chair=chair), chair="chair", deadline=0.5)
+    assert (result.final.text, result.final.fallback) == ("It was built in 1889, for a", "")
+    assert [(one.stage, one.what) for one in result.missing] == [("final", "the end of the answer")]

@@ -35,7 +35,11 @@ THRIFTY = {
     "is_public": True,
     "rules": [
         {"type": "custom_expression", "name": "brief", "expression": "8 if word_count < 9 else 0"},
-        {"type": "custom_expression", "name": "waste", "expression": "-6 if token_count > 100 else 0"},
+        {  # a metric that no formula names
+            "type": "metric_threshold",
+            "metric": "token_count",
+            "thresholds": [{"operator": ">", "value": 100, "score": -6}, {"default": True, "score": 0}],
+        },
     ],
 }
 WISE = {

@@ -167,9 +167,9 @@ def test_a_session_is_stopped_and_keeps_what_had_arrived(database_url: str) -> N
 
 
 def test_a_session_that_a_restart_cut_off_is_interrupted_and_can_be_followed_on(database_url: str) -> None:
-    with members(ann="quality 9", bo=Seat(latency=60.0)) as seats, council(database_url, seats) as server:
+    with members(ann="quality 9", bo=Seat(faults=[None, "hang"])) as seats, council(database_url, seats) as server:
         path = server.author.post(SESSIONS, ASKED).headers["Location"]
-        heard = server.run(first_events(server.author, f"{path}/events", lambda text: "event: answered" in text))
+        heard = server.run(first_events(server.author, f"{path}/events", lambda text: "event: reviewed" in text))
         author, now = server.issued["author"], server.service.clock()
         killed = server.write(running_session, author.key.user_id, now)
     with serving(database_url, keyless=True, settings=ServerSettings(preload=False)) as server:
@@ -181,6 +181,10 @@ def test_a_session_that_a_restart_cut_off_is_interrupted_and_can_be_followed_on(
     assert (found["state"], found["answers"]["ann"]["text"]) == ("interrupted", "quality 9")
     assert [(name, data["type"]) for _, name, data in rest] == [("error", "urn:rubrica:problem:interrupted")]
     assert ">     quality 9" in document
+    [review] = found["reviews"]
+    assert (review["reviewer"], review["model"], review["scores"]["accuracy"]) == ("ann", "bo", 5)
+    assert review["notes"] == "worth 5"
+    assert "- ann on bo: accuracy 5" in document
     # several servers may share a PostgreSQL database: there it is left to its own until nobody holds it any more
     assert state == ("interrupted" if database_url.startswith("sqlite") else "running")
 

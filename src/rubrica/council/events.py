@@ -40,6 +40,16 @@ class AnswerReceived(_Event, frozen=True, tag="answered"):
     cut: str = ""  # why there is no more of it
 
 
+class GivenReview(msgspec.Struct, frozen=True):
+    """What a reviewer gave one answer, as it came: before ceilings, weights and pooling."""
+
+    model: str  # who wrote the answer
+    scores: dict[str, float]  # by dimension
+    overall: float | None = None  # for the whole
+    place: int | None = None  # where it gave a ranking only
+    notes: str = ""
+
+
 class ReviewFinished(_Event, frozen=True, tag="reviewed"):
     """A reviewer is done. `scored` of the `answers` it was shown have a score."""
 
@@ -47,6 +57,7 @@ class ReviewFinished(_Event, frozen=True, tag="reviewed"):
     seconds: float
     scored: int
     answers: int
+    given: tuple[GivenReview, ...] = ()
 
 
 class MemberDropped(_Event, frozen=True, tag="dropped"):

@@ -1,14 +1,14 @@
 """One reply of a council member, within time and length limits, or the reason why there is none.
 
-A reply that is longer than it may be is used as far as it goes, and marked as cut: it is paid for.
+A reply that is longer than it may be, or that stops half-way, is used as far as it goes, and marked as cut: it is
+paid for.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
-from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
@@ -52,18 +52,31 @@ class ReplyBounds:
     schema: Mapping[str, Any] | None = None  # that a reply follows, where a model can be held to it
 
 
+def _tell_nobody(_text: str, _anew: bool) -> None:
+    pass
+
+
 @dataclass(slots=True)
 class Transcript:
-    """Passes a reply on while it is written. `tell` hears a piece, and whether the reply begins anew with it."""
+    """Keeps a reply while it is written, and passes it on. `tell` hears a piece, and whether the reply begins anew."""
 
-    tell: Callable[[str, bool], None]
+    tell: Callable[[str, bool], None] = _tell_nobody
     told: bool = False
     _anew: bool = False
+    _pieces: list[str] = field(default_factory=list)
+    _longest: str = ""  # of the attempts before this one
+
+    @property
+    def kept(self) -> str:
+        """What came of the attempt that came furthest."""
+        return max(self._longest, "".join(self._pieces), key=len).strip()
 
     def begin(self) -> None:
         self._anew = self.told
+        self._longest, self._pieces = self.kept, []
 
     def hear(self, text: str) -> None:
+        self._pieces.append(text)
         self.tell(text, self._anew)
         self.told, self._anew = True, False
 
@@ -84,7 +97,8 @@ async def ask_member(
     bounds: ReplyBounds,
     transcript: Transcript | None = None,
 ) -> MemberReply:
-    """Ask a model. Whatever goes wrong is a silence with its reason; nothing is raised but cancellation."""
+    """Ask a model. Whatever goes wrong is a silence with its reason, or the end of what had come until then; nothing is
+    raised but cancellation."""
     model, began = members.named(name), members.clock()
     request = Request(
         messages=messages,
@@ -93,11 +107,12 @@ async def ask_member(
         seed=bounds.seed,
         effort=bounds.effort or msgspec.UNSET,
     )
-    with heard_by(transcript) if transcript is not None else nullcontext():
+    transcript = transcript or Transcript()
+    with heard_by(transcript):
         reply = await _reply(model, request, bounds.seconds)
     spent = members.clock() - began
     if isinstance(reply, str):
-        return MemberReply(name, None, spent, silence=_shorten_reason(reply))
+        return _half_way(MemberReply(name, None, spent, silence=_shorten_reason(reply)), transcript.kept, bounds)
     usd = members.price(name, reply.usage) if members.price is not None else None
     cost = Cost(0.0) if reply.cached else Cost(usd, reply.usage.input_tokens, reply.usage.output_tokens)
     text = reply.text.strip()
@@ -106,7 +121,7 @@ async def ask_member(
         return MemberReply(name, None, spent, cost, refused(reply.text), refusal=words)
     if not text:
         return MemberReply(name, None, spent, cost, _nothing_said(reply))
-    if transcript is not None and not transcript.told:
+    if not transcript.told:
         transcript.hear(text)  # it came whole: from a file, a cache or a model in this process
     return MemberReply(name, text[: bounds.characters], spent, cost, cut=_cut(reply, bounds))
 
@@ -121,6 +136,17 @@ async def _reply(model: Model, request: Request, seconds: float) -> Reply | str:
         return f"no answer within the deadline of {seconds:g} s" if limit.expired() else str(error) or "timed out"
     except Exception as error:  # noqa: BLE001 - the boundary of a member: a model of anyone's may fail in any way
         return f"the model failed: {type(error).__name__}: {error}"
+
+
+def _half_way(failed: MemberReply, kept: str, bounds: ReplyBounds) -> MemberReply:
+    """What had come of a reply that failed before its end; what it cost is not known."""
+    if not kept:
+        return failed
+    if declines(kept):
+        return msgspec.structs.replace(failed, silence=refused(kept), refusal=kept[: bounds.characters])
+    return msgspec.structs.replace(
+        failed, text=kept[: bounds.characters], silence="", cut=_shorten_reason(f"cut off half-way: {failed.silence}")
+    )
 
 
 def _cut(reply: Reply, bounds: ReplyBounds) -> str:

@@ -12,7 +12,7 @@ from rubrica.model.evaluation import Evaluation
 
 from .ballots import hold_ceilings
 from .early_consensus import OpenBallot, VoteTally, decided_winner
-from .events import DebateStarted, Listener, ReviewerCancelled, ReviewFinished
+from .events import DebateStarted, GivenReview, Listener, ReviewerCancelled, ReviewFinished
 from .members import Members
 from .order import reviewing_orders
 from .ranking import DECIMALS, CouncilVotes, ballot_points
@@ -86,13 +86,24 @@ class ReviewStage:
     async def _review(self, reviewer: str, order: Sequence[str], points: str = "") -> ReviewerWork:
         work = await self.setup.hear(reviewer, order, self.members, points)
         if not work.silence:
-            self.tell(ReviewFinished(reviewer, work.seconds, work.scored, len(order)))
+            self.tell(ReviewFinished(reviewer, work.seconds, work.scored, len(order), self._given(work)))
         elif not points:  # in a debate, what it said before stands
             if work.refused:  # a refusal abstains: it is told in the review itself
                 self.tell(ReviewFinished(reviewer, work.seconds, 0, len(order)))
             else:
                 self.drop(reviewer, work.silence)
         return work
+
+    def _given(self, work: ReviewerWork) -> tuple[GivenReview, ...]:
+        """What a reviewer said, by the answers' authors: all that is left of it where the session is cut off."""
+        ballot = work.ballot
+        places = {} if ballot is None else {label: place for place, label in enumerate(ballot.order, 1)}
+        return tuple(
+            GivenReview(self.authors[label], scores, overall, places.get(label), notes)
+            for label in work.order
+            for scores, overall, notes in [work.said_of(label)]
+            if scores or overall is not None or label in places
+        )
 
     # --- early consensus ----------------------------------------------------------------------------------
 

@@ -83,6 +83,14 @@ class ReviewerWork:
         every = (self.rubric, self.holistic)
         return sum(any(label in reviews and has_score(reviews[label]) for reviews in every) for label in self.order)
 
+    def said_of(self, label: str) -> tuple[dict[str, float], float | None, str]:
+        """Its scores of one answer by dimension, the one for the whole, and its notes."""
+        own = [reviews[label] for reviews in (self.rubric, self.holistic) if label in reviews]
+        given = {name: score.value for review in own for name, score in scores_given(review).items()}
+        whole = next((review.overall.value for review in own if review.overall is not None), None)
+        overall = given.pop(next(iter(HOLISTIC)), whole)
+        return given, overall, next((review.notes for review in own if review.notes), "")
+
     @property
     def refused(self) -> bool:
         return self.silence.startswith(REFUSED)

@@ -32,17 +32,36 @@ class SessionTranscript:
         return {event["model"]: _kept(event) for event in self.events if event.get("event") == "answered"}
 
     @property
+    def reviews(self) -> list[Plain]:
+        """What every reviewer said, by answer; of a session without a result, what had arrived."""
+        if self.result is not None:
+            found: list[Plain] = self.result["reviews"]
+            return found
+        latest = {event["model"]: event for event in self.events if event.get("event") == "reviewed"}  # after a debate
+        return [{"reviewer": name, **given} for name, event in latest.items() for given in event.get("given", ())]
+
+    @property
     def problem(self) -> Plain | None:
         """Why there is no result; None where there is one, or where it may still come."""
         last = self.events[-1] if self.events else {}
         return None if "event" in last or not last else {name: told for name, told in last.items() if name != "at"}
 
 
+def scores_told(review: Plain) -> str:
+    """The scores of a review that had arrived, in a line.
+
+    >>> scores_told({"scores": {"accuracy": 9.0}, "overall": None, "place": 2})
+    'accuracy 9, place 2'
+    """
+    scores = {**review["scores"], "overall": review["overall"], "place": review["place"]}
+    return ", ".join(f"{name} {value:g}" for name, value in scores.items() if value is not None)
+
+
 def exported(transcript: SessionTranscript) -> dict[str, Any]:
     """The session as one JSON object: its result, as ``rubrica council ask --save`` writes one, and the session."""
     plain = dict(transcript.result) if transcript.result is not None else {"question": transcript.request["question"]}
     if transcript.result is None:
-        plain["answers"] = transcript.answers
+        plain |= {"answers": transcript.answers, "reviews": transcript.reviews}
     session = {**transcript.about, "request": dict(transcript.request), "problem": transcript.problem}
     return {**plain, "session": session, "events": [dict(event) for event in transcript.events]}
 
@@ -116,7 +135,7 @@ def _orders(reviews: Sequence[Plain]) -> dict[str, list[str]]:
 
 
 def _kept(answer: Plain) -> dict[str, Any]:
-    return {name: answer.get(name) for name in ("model", "text", "words", "seconds", "cost")}
+    return {name: answer.get(name) for name in ("model", "text", "words", "seconds", "cost", "cut")}
 
 
 # --- Markdown -------------------------------------------------------------------------------------------------
@@ -143,6 +162,8 @@ def markdown(transcript: SessionTranscript) -> str:
         ]
         notes = ((result or {}).get("evaluations", {}).get(name) or {}).get("notes", "")
         parts += ["Reviewers noted:", _quoted(notes)] if notes else []
+    if result is None and transcript.reviews:
+        parts += ["## Reviews", "\n".join(map(_review_line, transcript.reviews))]
     dropped = [event for event in transcript.events if event.get("event") == "dropped"]
     if dropped:
         parts += [
@@ -163,6 +184,11 @@ def _ranking(result: Plain) -> str:
         score = "—" if found["overall"] is None else f"{found['overall']:g} of {out_of:g}"
         rows.append(f"| {place} | {_inline(name)} | {_inline(labels[name])} | {score} |")
     return "\n".join(rows)
+
+
+def _review_line(review: Plain) -> str:
+    notes = f". {_inline(review['notes'])}" if review["notes"] else ""
+    return f"- {_inline(review['reviewer'])} on {_inline(review['model'])}: {_inline(scores_told(review))}{notes}"
 
 
 def _quoted(text: str) -> str:

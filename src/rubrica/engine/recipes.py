@@ -56,11 +56,13 @@ class RecipeCompiler:
         return GuardedScorer(guards, scorer).__call__ if guards else scorer
 
     def rules(self, rules: Iterable[RuleDocument], path: Path) -> tuple[CompiledRule, ...]:
-        compiled = (
+        compiled = [
             type_of(rule).compile(rule, RuleSource(self.vocabulary, self.lexicon, (*path, "rules", i)))
             for i, rule in enumerate(rules)
-        )
-        return tuple(rule for rule in compiled if rule is not None)
+        ]
+        found = tuple(rule for rule in compiled if rule is not None)
+        self.vocabulary.names.update(*(rule.names or () for rule in found))  # some are read outside of any formula
+        return found
 
     def _possible(self, recipe: Recipe, rules: tuple[CompiledRule, ...], path: Path) -> float:
         most = recipe.start + reach_of(rules)[1]

@@ -71,20 +71,25 @@ def read_rubric(data: Any) -> SchemaReading:
         try:
             return replace(reading, rubric=model.model_validate(rest))
         except ValidationError as error:
-            found = error.errors()
+            found = [fault for fault in error.errors() if not _seems_short(fault)]
         lost = [reading.original(_document_path(e, rest)) for e in found if e["type"] not in _SPARED]
         above |= {path[:depth] for path in lost for depth in range(len(path))}
         news = [replace(p, path=reading.original(p.path)) for p in _problems(found, rest)]
         rest = copy.deepcopy(rest)
         gone = _drop(rest, found)
         dropped = reading.dropped | {reading.original(path) for path in gone}
-        new = [p for p in news if p.path not in reading.dropped and p.path not in above]
+        new = [p for p in news if p.path not in reading.dropped | above and p not in reading.problems]
         reading = SchemaReading(None, reading.problems + new, dropped)
         if not gone:
             break
         if ("name",) in gone:
             rest["name"] = "unnamed"
     return reading
+
+
+def _seems_short(error: ErrorDetails) -> bool:
+    """Whether a list only lacks the entries that are wrong themselves, of which each is told."""
+    return error["type"] == "too_short" and len(error["input"]) >= error["ctx"]["min_length"]
 
 
 def _problems(errors: Iterable[ErrorDetails], data: Any) -> list[Problem]:

@@ -82,7 +82,7 @@ class HttpSession:
         try:
             with self._deadlines.within(timeout):
                 response = await self._open().post(url, data=data, headers=sent, allow_redirects=False)
-                return StreamingAnswer(response, self._deadlines, timeout)
+                return StreamingAnswer(response, self._deadlines, timeout, self._largest_answer)
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             trouble = _of_connection(error, url, timeout)
         raise trouble  # outside the except block, as above
@@ -110,8 +110,7 @@ class HttpSession:
                 whole += chunk
             content = bytes(whole)
         if len(content) > self._largest_answer:
-            host = response.url.host
-            raise ModelError("garbled", f"{host}: the answer is longer than {self._largest_answer:,} bytes")
+            raise _too_long(response, self._largest_answer)
         return content
 
     async def close(self) -> None:
@@ -129,13 +128,16 @@ class HttpSession:
 class StreamingAnswer:
     """An answer whose body is still on its way."""
 
-    __slots__ = ("_content", "_deadlines", "_response", "_timeout", "headers", "status")
+    __slots__ = ("_content", "_deadlines", "_largest", "_response", "_timeout", "headers", "status")
 
-    def __init__(self, response: aiohttp.ClientResponse, deadlines: Deadlines, timeout: float) -> None:
+    def __init__(
+        self, response: aiohttp.ClientResponse, deadlines: Deadlines, timeout: float, largest: int = LARGEST_ANSWER
+    ) -> None:
         self.status: int = response.status
         self.headers: Mapping[str, str] = response.headers
         self._response, self._content = response, response.content
         self._deadlines, self._timeout = deadlines, timeout  # seconds without a sign of life
+        self._largest = largest  # bytes of an answer that does not come in pieces after all
 
     async def some(self) -> bytes:
         """What has come since the last time, as soon as that is anything; nothing at the end."""
@@ -147,13 +149,16 @@ class StreamingAnswer:
         raise trouble
 
     async def whole(self) -> HttpAnswer:
-        """All of it, or as much as an error can be long; then it is closed."""
-        body = bytearray()
+        """All of it; of an error as much as one can be long. Then it is closed."""
+        body, good = bytearray(), 200 <= self.status < 300
+        longest = self._largest if good else _LONGEST_ERROR
         try:
-            while len(body) < _LONGEST_ERROR and (chunk := await self.some()):
+            while len(body) <= longest and (chunk := await self.some()):
                 body += chunk
         finally:
             self.close()
+        if good and len(body) > longest:
+            raise _too_long(self._response, longest)
         return HttpAnswer(self.status, self.headers, bytes(body))
 
     async def drain(self, seconds: float) -> None:
@@ -170,6 +175,10 @@ class StreamingAnswer:
     def close(self) -> None:
         """End the connection, unless the body has ended: then it is free for others already."""
         self._response.close()
+
+
+def _too_long(response: aiohttp.ClientResponse, largest: int) -> ModelError:
+    return ModelError("garbled", f"{response.url.host}: the answer is longer than {largest:,} bytes")
 
 
 def _of_connection(error: Exception, url: URL, timeout: float) -> ModelError:

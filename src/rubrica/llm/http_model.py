@@ -162,7 +162,8 @@ class HttpModel(ABC):
         try:
             while chunk := await answer.some():
                 if (size := size + len(chunk)) > LARGEST_STREAM:
-                    raise ModelError("garbled", f"{self.name}: the answer is longer than {LARGEST_STREAM:,} bytes")
+                    # who floods once would do so again, and be paid again
+                    raise ModelError("rejected", f"{self.name}: the answer is longer than {LARGEST_STREAM:,} bytes")
                 for event in lines.take(chunk):
                     if "error" in event:
                         words = self.shown(read_error_body(_encode(event)).message)

@@ -30,6 +30,9 @@ class SessionShown(SessionRow):
 
     request: dict[str, Any]
     answers: dict[str, Any] = Field(description="Of a session without a result: what had arrived, by model.")
+    reviews: list[dict[str, Any]] = Field(
+        description="Of a session without a result: the reviews that had arrived, as they were given."
+    )
     result: dict[str, Any] | None = Field(description="What `POST /v1/council/run` answers with.")
     problem: dict[str, Any] | None = Field(description="Why there is no result.")
 
@@ -53,6 +56,7 @@ def session_dict(session: StoredSession, events: Sequence[StoredEvent]) -> dict[
         **line_dict(session.line),
         "request": session.request,
         "answers": {} if session.result is not None else transcript.answers,
+        "reviews": [] if session.result is not None else transcript.reviews,
         "result": session.result,
         "problem": transcript.problem,
     }
