@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 
 
-def nearest(word: str, known: Iterable[str]) -> str | None:
+def nearest(word: str, known: Iterable[str], likeness: float = 0.6) -> str | None:
     """The known word that is most like another, whatever its capitals; None where none is.
 
     >>> nearest("respnse", ["prompt", "response"]), nearest("Score", ["score"]), nearest("rules", ["rules", "rule"])
@@ -15,11 +15,11 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
     True
     """
     others = [other for other in known if other != word]
-    near = get_close_matches(word, others, n=1)
+    near = get_close_matches(word, others, n=1, cutoff=likeness)
     if near:
         return near[0]
     lowered = {other.lower(): other for other in others}  # difflib minds capitals, authors often do not
-    return next((lowered[other] for other in get_close_matches(word.lower(), lowered, n=1)), None)
+    return next((lowered[other] for other in get_close_matches(word.lower(), lowered, n=1, cutoff=likeness)), None)
 
 
 def did_you_mean(word: str, known: Iterable[str], otherwise: str = "") -> str:

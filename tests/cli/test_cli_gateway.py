@@ -158,7 +158,7 @@ def test_others_are_not_served_while_there_are_no_keys(cli: Cli, host: str) -> N
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("teir0: openai:gpt-4o\n", "gateway.yaml:1: teir0: there is no such setting (did you mean tier0?)"),
+        ("teir0: openai:gpt-4o\n", "gateway.yaml:1: teir0: there is no such setting (did you mean 'tier0'?)"),
         ("grading:\n  deadline: 0\n", "gateway.yaml:2: grading.deadline"),
         ("grading: {rubric: nowhere}\n", "nowhere"),
         ("grading: {thresholds: {POETIC: 3}}\n", "POETIC"),

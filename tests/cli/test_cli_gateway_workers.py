@@ -124,7 +124,7 @@ def test_hanging_up_reads_the_file_again_and_a_wrong_one_changes_nothing() -> No
         config.write_text("teir0: scripted:paris.jsonl\ngrading: {deadline: 0}\n")
         running.send_signal(signal.SIGHUP)
         until(lambda: "stays as it was" in log.read_text())
-        assert "did you mean tier0?" in log.read_text()
+        assert "did you mean 'tier0'?" in log.read_text()
         assert "grading.deadline" in log.read_text()
         assert ask(place) == "It is Lyon."
         assert requests(place) >= 3  # figures go on

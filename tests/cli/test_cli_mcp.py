@@ -205,7 +205,7 @@ def test_a_response_is_judged_offline(tmp_path: Path) -> None:
     assert data_of(own)["rubric"].startswith("tiny@")
     for refused, told in (
         (picture, "not paths of files"),
-        (typo, "did you mean answer-quality?"),
+        (typo, "did you mean 'answer-quality'?"),
         (path, "there is no"),
         (nothing, "response"),
     ):

@@ -48,7 +48,7 @@ def test_a_file_of_comments_changes_nothing(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("teir: quick", r"council.yaml:1: teir: there is no such setting \(did you mean tier\?\)"),
+        ("teir: quick", r"council.yaml:1: teir: there is no such setting \(did you mean 'tier'\?\)"),
         ("tier: fast", r"council.yaml:1: tier: .*quick"),
         ("models: [a, a]", "a is named twice"),
         ("models: [a, b]\nquorum: 3", "quorum: 3 of 2 models cannot answer"),
@@ -83,7 +83,7 @@ def test_variables_set_the_weights_and_the_score_follows() -> None:
         ({"LLM_COUNCIL_WEIGHT_ACCURACY": "a lot"}, r"LLM_COUNCIL_WEIGHT_ACCURACY: 'a lot' is not a number from 0 to 1"),
         ({"LLM_COUNCIL_WEIGHT_CLARITY": "-0.2"}, "LLM_COUNCIL_WEIGHT_CLARITY"),
         ({"LLM_COUNCIL_WEIGHT_CLARITY": "nan"}, "LLM_COUNCIL_WEIGHT_CLARITY"),
-        ({"LLM_COUNCIL_WEIGHT_ACURACY": "0.35"}, "LLM_COUNCIL_WEIGHT_ACURACY.*did you mean accuracy"),
+        ({"LLM_COUNCIL_WEIGHT_ACURACY": "0.35"}, "LLM_COUNCIL_WEIGHT_ACURACY.*did you mean 'accuracy'"),
         ({"LLM_COUNCIL_SAFETY_GATE": "maybe"}, "LLM_COUNCIL_SAFETY_GATE: 'maybe' is neither true nor false"),
         ({"LLM_COUNCIL_SAFETY_SCORE_CAP": "-1"}, "LLM_COUNCIL_SAFETY_SCORE_CAP: '-1' is not a number from 0 up"),
         ({"LLM_COUNCIL_SAFETY_SCORE_CAP": "11"}, "LLM_COUNCIL_SAFETY_SCORE_CAP.*more than full marks, 10"),

@@ -290,7 +290,7 @@ def test_a_deployment_that_cannot_be_read_is_named_with_its_place() -> None:
     with pytest.raises(RubricaError) as told:
         settings_from_text("tier0:\n  - model: 'local:'\n    wieght: 2\n", "gateway.yaml")
     assert "gateway.yaml:3: tier0.0.wieght" in str(told.value).replace("[0]", ".0")
-    assert "did you mean weight?" in str(told.value)
+    assert "did you mean 'weight'?" in str(told.value)
     with pytest.raises(RubricaError, match="tier1"):
         settings_from_text("tier1: []")
 

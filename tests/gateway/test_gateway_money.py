@@ -293,5 +293,5 @@ def test_settings_that_cannot_be_are_named_with_their_place() -> None:
     with pytest.raises(RubricaError) as told:
         settings_from_text(text, "gateway.yaml")
     said = str(told.value)
-    assert "did you mean usd_per_day?" in said
+    assert "did you mean 'usd_per_day'?" in said
     assert "prices.openai:a.input" in said

@@ -93,7 +93,7 @@ def test_calls_of_tools_go_straight_to_the_last_tier(tmp_path: Path) -> None:
     [
         ("tiers: ['local:', 'local:']\ntier1: 'local:'", "tiers stands in place of tier0 and tier1"),
         ("tiers: ['local:']", "tiers has at least two"),
-        ("tiers: ['local:', [{model: 'local:', wight: 1}]]", "did you mean weight?"),
+        ("tiers: ['local:', [{model: 'local:', wight: 1}]]", "did you mean 'weight'?"),
     ],
 )
 def test_tiers_that_cannot_be_are_told(text: str, told: str) -> None:

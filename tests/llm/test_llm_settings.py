@@ -138,7 +138,7 @@ def test_a_bad_variable_is_named_with_the_way_out(place: Place, variable: str, v
     ("text", "words"),
     [
         ('timeout = "soon"', "rubrica.toml: timeout: 'soon'.*number"),
-        ("timeot = 5", "rubrica.toml: timeot: no such setting .did you mean timeout"),
+        ("timeot = 5", "rubrica.toml: timeot: no such setting .did you mean 'timeout'"),
         ("judge = \n", "rubrica.toml: cannot be read as TOML.*line 1"),
         ('openai_key = "sk-1"', "keys do not belong in files .set OPENAI_API_KEY"),
         ("judge = 5", "rubrica.toml: judge: 5"),

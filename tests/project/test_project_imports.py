@@ -47,6 +47,11 @@ def test_only_one_module_says_what_to_install() -> None:
     assert set(telling) == {"extras.py"}
 
 
+def test_only_one_module_guesses_what_somebody_meant() -> None:
+    guessing = [module for module in MODULES if re.search(r"\bdifflib\b", (SRC / module).read_text("utf-8"))]
+    assert guessing == ["hints.py"], "a hint comes from `rubrica.hints`, which never repeats the wrong word"
+
+
 PAGES = sorted(path for folder in ("studio", "server/routes") for path in (SRC / folder).rglob("*.py"))
 
 

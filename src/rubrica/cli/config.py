@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from difflib import get_close_matches
 from typing import Any
 
 import typer
 from rich.table import Table
 from rich.text import Text
 
+from rubrica.hints import nearest
 from rubrica.llm.settings import KEYS, Settings, load_settings, setting_names
 
 from .options import AsJson
@@ -89,5 +89,5 @@ def _description(name: str) -> str:
 
 def _hint(variable: str) -> str:
     known = [known for name in setting_names() for known in variables_of(name)]
-    near = get_close_matches(variable, known, n=1, cutoff=0.8)
-    return f" (did you mean {near[0]}?)" if near else ""
+    near = nearest(variable, known, likeness=0.8)  # they all begin alike
+    return "" if near is None else f" (did you mean {near}?)"

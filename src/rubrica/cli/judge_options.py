@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.table import Table
 
 from rubrica.errors import RubricaError
+from rubrica.hints import did_you_mean
 from rubrica.llm.settings import load_settings
 from rubrica.model.rubric import Rubric
 from rubrica.report.figures import count_of, dollars
@@ -150,7 +150,8 @@ def refuse_unknown(watched: list[str], rubrics: Collection[Rubric]) -> None:
     labels = all_labels(rubrics)
     for label in watched:
         if label not in labels and rubrics:
-            near = get_close_matches(label, labels, n=1)
-            hint = f"; did you mean {near[0]!r}?" if near else ""
+            hint = did_you_mean(label, labels)
             names = ", ".join(rubric.name for rubric in rubrics)
-            raise RubricaError(f"--fail-on {label!r}: {names} gives {', '.join(labels)}{hint}")
+            raise RubricaError(
+                "; ".join(filter(None, [f"--fail-on {label!r}: {names} gives {', '.join(labels)}", hint]))
+            )

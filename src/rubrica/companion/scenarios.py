@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from difflib import get_close_matches
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -14,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from rubrica.engine.document import read_document
 from rubrica.errors import RubricaError
+from rubrica.hints import did_you_mean
 from rubrica.model.bounds import Label, Prose
 from rubrica.model.context import Message
 from rubrica.phrases import fault_words
@@ -190,8 +190,7 @@ def _scenarios(name: str) -> list[Scenario]:
     else:
         place = Path(name)
         if place.suffix not in (".yaml", ".yml", ".json"):
-            near = get_close_matches(name, GROUPS, n=1)
-            hint = f"did you mean {near[0]!r}?" if near else f"bundled: {', '.join(GROUPS)}; or give a .yaml file"
+            hint = did_you_mean(name, GROUPS, f"bundled: {', '.join(GROUPS)}; or give a .yaml file")
             raise RubricaError(f"there are no scenarios called {name!r}; {hint}")
     try:
         suite = Suite.model_validate(read_document(place.read_text(encoding="utf-8"), name).data)

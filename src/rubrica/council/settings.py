@@ -6,7 +6,6 @@ import math
 import os
 from collections.abc import Mapping
 from dataclasses import replace
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -14,6 +13,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from rubrica.engine.document import Document, read_document
 from rubrica.errors import Problem, RubricaError, RubricError
+from rubrica.hints import did_you_mean
 from rubrica.llm.reasoning import Effort
 from rubrica.model.bounds import LARGEST_NUMBER, Label
 from rubrica.phrases import fault_words
@@ -222,8 +222,7 @@ LLM_COUNCIL_WEIGHT_ACCURACY, LLM_COUNCIL_WEIGHT_CLARITY or `weights`; 0 leaves a
     """
     for name in chosen:
         if name not in own:
-            near = get_close_matches(name, own, n=1)
-            hint = f"did you mean {near[0]}?" if near else f"it has {', '.join(own)}"
+            hint = did_you_mean(name, own, f"it has {', '.join(own)}")
             variable = f"{WEIGHT_VARIABLE}{name.upper()}"
             raise RubricaError(f"{variable} (or `weights`): the rubric has no dimension {name}; {hint}")
     weights = {**own, **chosen}
@@ -280,5 +279,5 @@ def _fix(fault: Any) -> str:
     """The setting that was probably meant."""
     if fault["type"] != "extra_forbidden":
         return ""
-    near = get_close_matches(str(fault["loc"][-1]), CouncilSettings.model_fields, n=1)
-    return f"did you mean {near[0]}?" if near else f"there are {', '.join(CouncilSettings.model_fields)}"
+    known = CouncilSettings.model_fields
+    return did_you_mean(str(fault["loc"][-1]), known, f"there are {', '.join(known)}")

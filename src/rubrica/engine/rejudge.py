@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from difflib import get_close_matches
 
 from rubrica.errors import ContextError
+from rubrica.hints import did_you_mean
 from rubrica.model.context import Context
 from rubrica.model.evaluation import DimensionResult, Evaluation, Score, Unscored
 from rubrica.scorers.namespace import is_number
@@ -83,8 +83,7 @@ def _flat(plan: Plan, scores: Mapping[str, object]) -> dict[str, object]:
     known = [axis.name for axis in plan.axes] + [part.name for axis in plan.axes for part in axis.parts]
     for name in flat:
         if name not in known:
-            near = get_close_matches(name, known, n=1)
-            hint = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(known)}"
+            hint = did_you_mean(name, known, f"it has {', '.join(known)}")
             raise ContextError(f"{plan.rubric.name} has no dimension {name!r}; {hint}")
     return flat
 

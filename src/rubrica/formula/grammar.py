@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import difflib
 import keyword
 import math
 from collections.abc import Mapping
@@ -29,6 +28,7 @@ from rubrica.formula.nodes import (
     literal,
 )
 from rubrica.formula.tokens import MAX_DEPTH, Token, refused, scan
+from rubrica.hints import did_you_mean
 
 MAX_NODES = 500
 MAX_NUMBER = 10**15
@@ -284,5 +284,4 @@ class _Reader:
 
 
 def _instead_of(name: str) -> str:
-    near = difflib.get_close_matches(name.lower(), FUNCTIONS, n=1)
-    return f"did you mean '{near[0]}'?" if near else "there are: " + ", ".join(FUNCTIONS)
+    return did_you_mean(name, FUNCTIONS, "there are: " + ", ".join(FUNCTIONS))

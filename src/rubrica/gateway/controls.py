@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from difflib import get_close_matches
 from typing import Literal, TypeVar, get_args
 
 import msgspec
 from pydantic import Field, field_validator
 
 from rubrica.errors import DeniedError, InputError
+from rubrica.hints import nearest
 from rubrica.model.bounds import Label
 
 from .limits import TeamName, UsageLimits
@@ -125,8 +125,8 @@ def _known(asked: Mapping[str, str]) -> dict[str, str]:
     """What was asked without what we say ourselves, which a client may send back. All else is a mistake."""
     for key in asked:
         if key not in _KEYS and key not in TOLD:
-            near = get_close_matches(key, _KEYS, n=1)
-            hint = f"did you mean {PREFIX}{near[0]}?" if near else f"there are {', '.join(_KEYS)}"
+            near = nearest(key, _KEYS)
+            hint = f"there are {', '.join(_KEYS)}" if near is None else f"did you mean {PREFIX}{near}?"
             raise InputError(f"{PREFIX}{key} is no control ({hint})")
     return {key: value for key, value in asked.items() if key in _KEYS}
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from typing import Annotated, Any, Self, get_args
 
 from pydantic import (
@@ -19,6 +18,7 @@ from pydantic import (
 
 from rubrica.engine.document import read_document
 from rubrica.errors import Problem, RubricError
+from rubrica.hints import did_you_mean
 from rubrica.model.bounds import MOST_JUDGES, Label
 from rubrica.phrases import fault_words
 
@@ -261,8 +261,7 @@ def _fix(fault: Any) -> str:
     for step in _place(fault)[:-1]:
         if step in model.model_fields:  # else the key of a team, or the number of a deployment
             model = _model_in(model.model_fields[step].annotation)
-    near = get_close_matches(str(fault["loc"][-1]), model.model_fields, n=1)
-    return f"did you mean {near[0]}?" if near else f"there are {', '.join(model.model_fields)}"
+    return did_you_mean(str(fault["loc"][-1]), model.model_fields, f"there are {', '.join(model.model_fields)}")
 
 
 def _model_in(kind: Any) -> Any:

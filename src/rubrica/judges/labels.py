@@ -6,11 +6,11 @@ import csv
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from itertools import chain
 from typing import Any
 
 from rubrica.errors import ContextError, Problem
+from rubrica.hints import did_you_mean
 from rubrica.jsontext import decode_json
 from rubrica.model.context import LONGEST_TEXT
 from rubrica.model.scale import Scale
@@ -220,8 +220,7 @@ def _labels_of(row: Any, scales: Mapping[str, Scale], number: int) -> list[Label
 
 def _on_scale(value: object, dimension: str, scales: Mapping[str, Scale]) -> float:
     if dimension not in scales:
-        near = get_close_matches(dimension, scales, n=1)
-        hint = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(scales)}"
+        hint = did_you_mean(dimension, scales, f"it has {', '.join(scales)}")
         raise ValueError(f"the rubric has no dimension {dimension!r}; {hint}")
     if isinstance(value, bool) or not isinstance(value, int | float) or not scales[dimension].holds(value):
         raise ValueError(f"{dimension}: {value!r} is not a number on its scale {scales[dimension]}")

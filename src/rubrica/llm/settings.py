@@ -7,7 +7,6 @@ only, and a file in the working directory cannot send them elsewhere: it comes w
 
 from __future__ import annotations
 
-import difflib
 import os
 import re
 import tomllib
@@ -29,6 +28,7 @@ from pydantic import (
 )
 
 from rubrica.errors import RubricaError
+from rubrica.hints import did_you_mean
 from rubrica.llm.provider_table import providers
 
 OPTION_VARIABLES = ("RUBRICA_CONFIG", "RUBRICA_DB", "RUBRICA_SERVER", "RUBRICA_API_KEY", "RUBRICA_BASELINES")
@@ -217,8 +217,8 @@ def _table(path: Path) -> dict[str, Any]:
         if name in KEYS:
             raise SettingsError(f"{path}: {name}: keys do not belong in files (set {KEYS[name][0]} instead)")
         if name not in allowed:
-            near = difflib.get_close_matches(name, allowed, n=1)
-            raise SettingsError(f"{path}: {name}: no such setting (did you mean {near[0] if near else allowed}?)")
+            hint = did_you_mean(name, allowed, f"there are {', '.join(allowed)}")
+            raise SettingsError(f"{path}: {name}: no such setting ({hint})")
     return table
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -16,6 +15,7 @@ from rubrica.engine.cases import BadLine, Case, read_cases
 from rubrica.engine.expand import slug
 from rubrica.engine.load import rubric_from_data, rubric_from_text
 from rubrica.errors import Problem, RubricError
+from rubrica.hints import did_you_mean
 from rubrica.model.rubric import Rubric
 from rubrica.plugins import PluginError, added
 
@@ -49,8 +49,7 @@ def load(source: str | Path | Mapping[str, Any] | Rubric) -> Rubric:
     path = Path(source)
     if path.suffix not in SUFFIXES and not path.is_file():
         names = [rubric.name for rubric in bundled_rubrics()]
-        near = get_close_matches(str(source), names, n=1)
-        hint = f"did you mean {near[0]!r}?" if near else f"bundled: {', '.join(names)}"
+        hint = did_you_mean(str(source), names, f"bundled: {', '.join(names)}")
         raise RubricError([Problem(f"there is no bundled rubric and no file {str(source)!r}", fix=hint)])
     try:
         text = path.read_text(encoding="utf-8")

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Protocol
 
 from rubrica.errors import InputError, RubricaError
+from rubrica.hints import did_you_mean
 from rubrica.model.context import Context
 from rubrica.model.evaluation import Evaluation
 from rubrica.model.rubric import Rubric
@@ -62,8 +62,7 @@ class LocalRubrics:
             return load(file)
         if find(name) is None:
             names = self.names()
-            near = get_close_matches(name, names, n=1)
-            hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(names)}"
+            hint = did_you_mean(name, names, f"there are {', '.join(names)}")
             raise InputError(f"rubric: there is no {name!r} ({hint})")
         return load(name)
 

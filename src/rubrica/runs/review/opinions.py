@@ -6,12 +6,12 @@ import csv
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from io import StringIO
 from pathlib import Path
 from typing import Any
 
 from rubrica.errors import JsonError, RubricaError
+from rubrica.hints import did_you_mean
 from rubrica.jsontext import decode_json
 from rubrica.model.context import LONGEST_TEXT
 from rubrica.model.evaluation import Evaluation
@@ -160,8 +160,7 @@ def _read_record(one: FilledRecord, item: str, asked: Mapping[str, ReviewQuestio
 def _score(name: str, value: object, asked: Mapping[str, ReviewQuestion]) -> float:
     question = asked.get(name)
     if question is None:
-        near = get_close_matches(name, asked, n=1)
-        hint = f"did you mean {near[0]!r}?" if near else f"it asks for {', '.join(asked)}"
+        hint = did_you_mean(name, asked, f"it asks for {', '.join(asked)}")
         raise ValueError(f"nothing asks for {name!r}; {hint}")
     number = _number(value)
     if number is None or not question.low <= number <= question.high:
