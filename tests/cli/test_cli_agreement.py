@@ -104,6 +104,19 @@ def test_harshness_is_the_offset_from_the_panel_on_the_same_responses(cli: Cli, 
     assert shown["tone"]["spread"] == 4.0
 
 
+def test_every_two_judges_have_their_bias_limits_and_kappa(cli: Cli, results: MakeResults) -> None:
+    file = results(a=HARSH, b=[3, 4, 4, 8])
+    (pair,) = figures(cli, file)["rubrics"]["reply@1.0.0"]["tone"]["pairs"]
+    assert pair["judges"] == ["a", "b"]
+    assert (pair["count"], pair["bias"]["value"]) == (4, -1.25)  # -1, 0, -1, -3
+    # squared distances 11 / 4; by chance the variances 1.25 and 3.6875 and the squared bias
+    assert pair["kappa_quadratic"] == pytest.approx(1 - 2.75 / (1.25 + 3.6875 + 1.5625))
+    page = " ".join(cli("agreement", file).stdout.split())
+    assert f"−1.25 (−{-pair['bias']['low']:g} to " in page
+    assert "Bland and Altman" in page
+    assert "Bland" not in cli("agreement", results(a=[[2, 4, 3, 5], [2, 4, 3, 9]])).stdout
+
+
 def test_parts_are_counted_and_their_dimension_is_not(cli: Cli, results: MakeResults) -> None:
     assert set(figures(cli, results(a=HARSH, b=KIND))["rubrics"]["reply@1.0.0"]) == {"tone", "claims"}
 

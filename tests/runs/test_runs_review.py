@@ -364,6 +364,12 @@ def test_from_a_sample_to_labels(cli: Cli, tmp_path: Path) -> None:
     told = json.loads(kept.stdout)
     assert (told["evaluations"], told["opinions"], told["reviewers"]) == (count, 2 * count, ["ann", "bob"])
     assert {one["question"]: one["people_count"] for one in told["questions"]} == {"warmth": count, "wit": count}
+    assert [one["scores"]["bias"]["value"] for one in told["questions"]] == pytest.approx(
+        [one["difference"] for one in told["questions"]]
+    )
+    verdicts = told["verdicts"]
+    assert (verdicts["count"], sum(own["count"] for own in verdicts["labels"].values())) == (count, count)
+    assert "macro F1" in read.stdout
 
 
 def test_broken_records_are_told_and_the_exit_code_says_so(cli: Cli, tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
+from itertools import combinations
 from statistics import fmean
 from typing import Annotated, Any
 
@@ -20,12 +21,14 @@ from rubrica.model.evaluation import Evaluation, Vote
 from rubrica.model.rubric import Rubric
 from rubrica.report.figures import count_of, figure, people_around, signed
 from rubrica.runs.files.case_source import STDIN, lines_of
+from rubrica.scoring.rater_pairs import ScoreAgreement, score_agreement
 
 from .broken_lines import BrokenLines
 from .figures_table import figures_table
 from .levelling import Levelling, axes_of, judge_again, levelled_votes
 from .options import AsJson, ForceOutput, Output, StoredArgument, rubric_option
 from .output_files import STDOUT, json_lines, refuse_same
+from .rater_pair_tables import LEGEND, scores_table
 from .screen import echo_json, note, out, safe
 from .sources import rubric_of
 from .stored import evaluations_file, stored_evaluations
@@ -92,6 +95,9 @@ def agreement(
         raise typer.Exit(1)
 
 
+JudgePair = tuple[str, str]
+MOST_PAIRED = 8
+"""Judges of one evaluation that are compared two by two, the first by name."""
 Reliability = Mapping[str, Mapping[str, CalibrationFigures]]
 NO_LABELS = "The rubric has no calibration, so how reliable each judge is is not known; `rubrica calibrate` tells."
 
@@ -156,6 +162,7 @@ class VoteCounts:
     evaluations: int = 0
     voted: int = 0  # with votes on at least one axis
     records: dict[str, dict[str, JudgeRecord]] = field(default_factory=dict)  # by axis, then judge
+    pairs: dict[str, dict[JudgePair, list[tuple[float, float]]]] = field(default_factory=dict)  # by axis, then judges
 
     def taken(self, evaluations: Iterable[Evaluation]) -> Iterator[Mapping[str, Sequence[Vote]]]:
         """The votes of each evaluation by axis; an axis is told apart from those of other rubrics."""
@@ -165,11 +172,24 @@ class VoteCounts:
             votes = {f"{reference}/{axis}": result.votes for axis, result in axes_of(evaluation) if result.votes}
             self.voted += bool(votes)
             for axis, cast in votes.items():
-                self._count(self.records.setdefault(axis, {}), cast)
+                means = self._count(self.records.setdefault(axis, {}), cast)
+                own = self.pairs.setdefault(axis, {})
+                for one, other in combinations(sorted(means)[:MOST_PAIRED], 2):
+                    own.setdefault((one, other), []).append((means[one], means[other]))
             yield votes
 
+    @property
+    def agreements(self) -> dict[str, dict[JudgePair, ScoreAgreement]]:
+        """How far every two judges agree, by axis."""
+        return {
+            axis: {judges: score_agreement(scores) for judges, scores in own.items()}
+            for axis, own in self.pairs.items()
+            if own
+        }
+
     @staticmethod
-    def _count(records: dict[str, JudgeRecord], cast: Sequence[Vote]) -> None:
+    def _count(records: dict[str, JudgeRecord], cast: Sequence[Vote]) -> dict[str, float]:
+        """Counts what each judge gave, and gives back its mean."""
         given: dict[str, list[float]] = {}
         for vote in cast:
             record = records.setdefault(vote.judge, JudgeRecord())
@@ -184,6 +204,7 @@ class VoteCounts:
             if len(means) > 1:
                 records[judge].compared += 1
                 records[judge].off += mean - fmean(means.values())
+        return means
 
 
 # --- what is told -----------------------------------------------------------------------------------------
@@ -193,6 +214,7 @@ def _plain(
     poll: VoteCounts, found: Mapping[str, AxisAgreement], levelled: Levelling | None, written: str | None
 ) -> dict[str, Any]:
     rubrics: dict[str, dict[str, Any]] = {}
+    pairs = poll.agreements
     for key, own in found.items():
         reference, _, axis = key.rpartition("/")
         rubrics.setdefault(reference, {})[axis] = {
@@ -209,6 +231,7 @@ def _plain(
                 }
                 for judge, record in poll.records[key].items()
             },
+            "pairs": [{"judges": judges, **pair.plain} for judges, pair in pairs.get(key, {}).items()],
         }
     plain: dict[str, Any] = {"evaluations": poll.evaluations, "voted": poll.voted, "rubrics": rubrics}
     if levelled is not None:
@@ -226,6 +249,8 @@ def _page(
     poll: VoteCounts, found: Mapping[str, AxisAgreement], levelled: Levelling | None, written: str | None
 ) -> RenderableType:
     parts: list[RenderableType] = [_by_dimension(found), Text(), _by_judge(poll), Text()]
+    if pairs := poll.agreements:
+        parts += [_by_pair(pairs), Text(LEGEND, "dim"), Text()]
     parts += [Text(f"{safe(_short(key, found))}: {own.alpha.why}") for key, own in found.items() if own.alpha.why]
     if poll.voted < poll.evaluations:
         parts.append(Text(f"{poll.evaluations - poll.voted:,} of {poll.evaluations:,} evaluations have no votes"))
@@ -260,6 +285,11 @@ def _by_judge(poll: VoteCounts) -> Table:
             table.add_row(shown, safe(judge), mean, offset, f"{record.given:,}", missing)
             shown = ""
     return table
+
+
+def _by_pair(pairs: Mapping[str, Mapping[JudgePair, ScoreAgreement]]) -> Table:
+    rows = [((_short(key, pairs), *judges), own) for key, by_pair in pairs.items() for judges, own in by_pair.items()]
+    return scores_table(("dimension", "first", "second"), rows)
 
 
 def _short(key: str, all_keys: Iterable[str]) -> str:

@@ -27,6 +27,7 @@ from rubrica.runs.stored import StoredRun
 from .figures_table import FiguresTable
 from .options import AsJson, Force
 from .output_files import atomic_text_file, refuse_same
+from .rater_pair_tables import LEGEND, labels_lines, scores_table
 from .screen import echo_json, note, out, program, safe, short
 from .sources import rubric_of
 
@@ -316,7 +317,7 @@ def _plain(
         "replaced": found.replaced,
         "bad": [str(record) for record in found.bad],
         "questions": [one.plain for one in measured],
-        "verdicts": {"count": verdicts.count, "same": verdicts.same},
+        "verdicts": verdicts.labels.plain,
         "calibrate": list(commands),
     }
 
@@ -324,12 +325,14 @@ def _plain(
 def _page(found: ReviewedRun, measured: Sequence[QuestionAgreement], verdicts: VerdictAgreement) -> Group:
     items = len({opinion.item for opinion in found.opinions.values()})
     people = ", ".join(short(name, 40) for name in found.reviewers)
-    parts: list[RenderableType] = [_figures(measured), Text()]
+    pairs = scores_table(("judge, people",), [((one.question.name,), one.scores) for one in measured])
+    parts: list[RenderableType] = [_figures(measured), Text(), pairs, Text(LEGEND, "dim"), Text()]
     parts.append(Text(f"{count_of(items, 'evaluation')} scored by {people}"))
     if verdicts.count:
         parts.append(Text(f"the same verdict as the judge's: {verdicts.same:,} of {verdicts.count:,}"))
         most = sorted(verdicts.others.items(), key=lambda pair: (-pair[1], pair[0]))[:5]
         parts += [Text(f"  judge {safe(judge)}, people {safe(own)}: {count:,}", "dim") for (judge, own), count in most]
+        parts += labels_lines(verdicts.labels)
     parts += _raters(measured)
     few = [one.question.name for one in measured if one.count < FEWEST]
     if few:

@@ -10,6 +10,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from random import Random
 from statistics import NormalDist
+from typing import TypeVar
+
+Drawn = TypeVar("Drawn")
 
 LEVEL = 0.95
 """How often an interval holds the true value."""
@@ -159,24 +162,29 @@ def share_difference(one: Moments, other: Moments, level: float = LEVEL) -> Esti
 
 
 def bootstrap(
-    values: Sequence[float],
-    statistic: Callable[[Sequence[float]], float],
+    values: Sequence[Drawn],
+    statistic: Callable[[Sequence[Drawn]], float | None],
     chance: Random,
     *,
     replicates: int = REPLICATES,
     level: float = LEVEL,
 ) -> Estimate | None:
-    """Any statistic of independent values, with the percentile interval of resampling them; None without values.
+    """Any statistic of independent values, with the percentile interval of resampling them.
+
+    None without values, where the statistic has no value, and where it has none for most of what is drawn.
 
     >>> from statistics import median
     >>> print(bootstrap(range(101), median, Random(1)))
     50 (40 to 60)
     """
-    if not values:
+    value = statistic(values) if values else None
+    if value is None:
         return None
-    found = [statistic(chance.choices(values, k=len(values))) for _ in range(replicates)]
-    low, high = percentile_interval(found, level)
-    return Estimate(statistic(values), low, high)
+    drawn = [statistic(chance.choices(values, k=len(values))) for _ in range(replicates)]
+    found = [one for one in drawn if one is not None]
+    if 2 * len(found) < replicates:
+        return None
+    return Estimate(value, *percentile_interval(found, level))
 
 
 def percentile_interval(replicates: Sequence[float], level: float = LEVEL) -> tuple[float, float]:

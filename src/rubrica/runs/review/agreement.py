@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
@@ -15,6 +16,7 @@ from rubrica.model.context import Context
 from rubrica.model.evaluation import Evaluation
 from rubrica.runs.files.rows import GROUP
 from rubrica.scoring.agreement import Agreement, krippendorff_alpha
+from rubrica.scoring.rater_pairs import LabelAgreement, ScoreAgreement, label_agreement, score_agreement
 from rubrica.scoring.raters import RaterEffects, rater_effects
 
 from .opinions import Opinion, ReviewedRun
@@ -42,6 +44,7 @@ class QuestionAgreement:
     levelled: Agreement  # of the judge and the people, each person's harshness and spread taken out
     people_levelled: Agreement  # of people among each other, likewise
     raters: Mapping[str, float]  # how much kinder each person is than the others about the same responses
+    scores: ScoreAgreement  # of the judge and the people's mean: kappa, bias and its limits
 
     @property
     def plain(self) -> dict[str, Any]:
@@ -59,6 +62,7 @@ class QuestionAgreement:
             "alpha_levelled": self.levelled.value,
             "people_alpha_levelled": self.people_levelled.value,
             "raters": {rater: round(offset, 4) for rater, offset in self.raters.items()},
+            "scores": self.scores.plain,
         }
 
 
@@ -66,9 +70,16 @@ class QuestionAgreement:
 class VerdictAgreement:
     """How often people's scores, under the same rubric, come to the judge's verdict."""
 
-    count: int
-    same: int
     others: Mapping[tuple[str, str], int]  # by the judge's and the people's verdict
+    labels: LabelAgreement  # the judge's verdicts against the people's
+
+    @property
+    def count(self) -> int:
+        return self.labels.count
+
+    @property
+    def same(self) -> int:
+        return self.labels.same
 
 
 def agreements(found: ReviewedRun, rubrics: Rubrics) -> list[QuestionAgreement]:
@@ -121,24 +132,21 @@ def _agreement(rubric: str, question: ReviewQuestion, units: Sequence[_RatedItem
         krippendorff_alpha(told),
         krippendorff_alpha([one.levelled(effects) for one in units]),
         effects.offsets,
+        score_agreement(both),
     )
 
 
 def verdict_agreement(found: ReviewedRun, rubrics: Rubrics) -> VerdictAgreement:
     """Decide anew by people's mean scores, where they answered every question."""
-    count = same = 0
-    others: dict[tuple[str, str], int] = {}
+    pairs: list[tuple[str, str]] = []
     for _, evaluation, opinions in _items(found):
         rubric = rubric_for(evaluation, rubrics)
         means = _means(opinions)
         if any(question.name not in means for question in questions_of(rubric, evaluation)):
             continue
         theirs = decide(compile_rubric(rubric), means, evaluation.context or Context()).verdict
-        count += 1
-        same += theirs == evaluation.verdict
-        if theirs != evaluation.verdict:
-            others[evaluation.verdict, theirs] = others.get((evaluation.verdict, theirs), 0) + 1
-    return VerdictAgreement(count, same, others)
+        pairs.append((evaluation.verdict, theirs))
+    return VerdictAgreement(Counter(pair for pair in pairs if pair[0] != pair[1]), label_agreement(pairs))
 
 
 def labels(found: ReviewedRun, rubrics: Rubrics) -> dict[str, list[str]]:
