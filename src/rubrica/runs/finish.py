@@ -19,6 +19,7 @@ from rubrica.extras import MissingExtraError, requires
 from .files.atomic import write_atomically
 from .files.folder import COLUMNS, PAGE, SUMMARY
 from .files.manifest import read_manifest
+from .files.rows import RunRow
 from .stored import StoredRun
 from .summary.page import CARDS, draw_page, load_templates
 from .summary.page_data import PageDataBuilder
@@ -37,20 +38,24 @@ BEFORE_PREPARING = 0.5
 def finish(folder: Path, now: datetime) -> tuple[RunTally, list[str]]:
     """Write columns, summary and page, and what the whole run came to; with notes on what could not be made.
 
-    No evaluation in the folder supersedes another one any more; each is read once for all of these.
+    No evaluation in the folder supersedes another one any more.
     """
-    notes: list[str] = []
     manifest = read_manifest(folder)
-    bulk = manifest is not None and manifest.kind == "bulk"  # its records would have to be made again to be shown
     if manifest is not None:
         msgspec.structs.replace(manifest, finished=now.isoformat(timespec="seconds")).write(folder)
     run = replace(StoredRun.open(folder), is_tidy=True)
-    rubrics = run.rubrics()
+    return write_derived(run, run.rows())
+
+
+def write_derived(run: StoredRun, rows: Iterator[RunRow]) -> tuple[RunTally, list[str]]:
+    """Write what is made of a run's rows, which are read once for all of it."""
+    notes: list[str] = []
+    folder, rubrics = run.path, run.rubrics()
+    bulk = run.manifest is not None and run.manifest.kind == "bulk"  # its records would have to be made to be shown
     tally, summary = RunTally(), SummaryBuilder()
     page = PageDataBuilder(rubrics, Random(0), 0 if bulk else CARDS)  # noqa: S311 - a sample, not a secret
     with ExitStack() as stack:
         columns = None if (folder / COLUMNS).exists() else _columns(folder / COLUMNS, notes, stack)
-        rows = run.rows()
         while chunk := list(islice(rows, CHUNK)):
             for row in chunk:
                 tally.add_row(row, rubrics.get(row.rubric.partition("@")[0]))

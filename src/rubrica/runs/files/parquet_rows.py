@@ -12,6 +12,7 @@ from typing import Any, Self
 
 import msgspec
 import polars as pl
+from polars.io.plugins import register_io_source
 
 from rubrica.errors import RubricaError
 
@@ -100,12 +101,23 @@ class ColumnsWriter:
             return
         if self._waiting:
             self._set_aside()
-        frame = pl.concat([pl.scan_parquet(part) for part in self._parts], how="diagonal")
         try:
             with write_atomically(self._path) as place:
-                frame.sink_parquet(place, metadata={NAMES: told}, row_group_size=CHUNK)
+                _joined(self._parts).sink_parquet(place, metadata={NAMES: told}, row_group_size=CHUNK)
         except pl.exceptions.PolarsError as error:
             raise _unwritten(self._path, error) from None
+
+
+def _joined(parts: Sequence[Path]) -> pl.LazyFrame:
+    """Files one after the other, each read when it is wanted: a scan of all of them reads far ahead."""
+    empty = pl.concat([pl.DataFrame(schema=pl.read_parquet_schema(part)) for part in parts], how="diagonal")
+
+    def read(columns: list[str] | None, *_: object) -> Iterator[pl.DataFrame]:
+        for part in parts:
+            frame = pl.concat([empty, pl.read_parquet(part)], how="diagonal")
+            yield frame if columns is None else frame.select(columns)
+
+    return register_io_source(read, schema=empty.schema)
 
 
 def write_columns(rows: Iterable[RunRow], path: Path) -> int:
