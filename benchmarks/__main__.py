@@ -10,6 +10,8 @@ from rich.table import Table
 from .boards import board_pages_at_scale
 from .bulk import bulk_path
 from .catalogue import lists_and_trending
+from .cluster import on_a_cluster
+from .driver_memory import driver_memory
 from .floor import Ratio
 from .gateway import flat_gateway_memory, held_streams, pass_through, two_workers
 from .judge_replies import replies_read
@@ -20,13 +22,13 @@ from .questions import checked
 from .raters import people_told
 from .routing import routing
 from .rules import explained_evaluations, formulas
-from .runs import resuming, run_overhead
+from .runs import on_every_core, resuming, run_overhead, start_and_end
 from .service import executions_a_second
 from .streaming import flat_memory, start_up
 
 RULES = (explained_evaluations, formulas, flat_memory, start_up)
 JUDGES = (calls_a_second, share_of_the_ideal, calls_saved, pooled_accuracy, replies_read, people_told)
-RUNS = (bulk_path, run_overhead, resuming, checked)
+RUNS = (bulk_path, run_overhead, resuming, on_every_core, start_and_end, driver_memory, on_a_cluster, checked)
 SERVICE = (executions_a_second, lists_and_trending, board_pages_at_scale)
 GATEWAY = (classified, routing, pass_through, two_workers, flat_gateway_memory, held_streams)
 

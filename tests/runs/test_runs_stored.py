@@ -140,9 +140,12 @@ def test_what_was_judged_is_known_again_from_the_stored_line(response: str, meta
     assert row_of(found).case == head.case
 
 
-@given(st.lists(st.tuples(st.integers(0, 2**64 - 1) | st.integers(0, 40), st.integers(0, 2**64 - 1)), max_size=3_000))
-def test_a_table_is_a_dict_of_numbers(pairs: list[tuple[int, int]]) -> None:
-    table, known = HashTable(), {}
+@given(
+    st.lists(st.tuples(st.integers(0, 2**64 - 1) | st.integers(0, 40), st.integers(0, 2**64 - 1)), max_size=3_000),
+    st.sampled_from([1 << 10, 1 << 16]),
+)
+def test_a_table_is_a_dict_of_numbers_in_memory_and_on_disk(pairs: list[tuple[int, int]], largest: int) -> None:
+    table, known = HashTable(largest), {}
     for key, value in pairs:
         if key != 0:  # shares its place with 1: hashes are never that small
             table.put(key, value)
@@ -150,3 +153,14 @@ def test_a_table_is_a_dict_of_numbers(pairs: list[tuple[int, int]]) -> None:
     assert len(table) == len(known)
     assert all(table.get(key) == value for key, value in known.items())
     assert table.get(2**63 + 12345) == known.get(2**63 + 12345)
+
+
+def test_a_table_that_outgrew_its_memory_goes_round_its_end_on_disk() -> None:
+    table = HashTable(largest=1 << 10)
+    last = 2**64 - 1
+    keys = [last - (number << 32) for number in range(2_000)]  # all belong at the last place
+    for number, key in enumerate(keys[:50] + [number * 0x9E3779B97F4A7C15 & last for number in range(1, 2_000)]):
+        table.put(key, number)
+    assert [table.get(key) for key in keys[:50]] == list(range(50))
+    assert [table.get(key) for key in keys[50:60]] == [None] * 10
+    assert len(table) == 2_049

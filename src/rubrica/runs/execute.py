@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -39,7 +39,7 @@ from .events import (
 from .files.case_source import STDIN
 from .files.folder import RunOpening, open_run_folder
 from .files.manifest import Manifest, UsedRubric, mark_ended, read_manifest
-from .finish import finish
+from .finish import finish, prepared_finish
 from .judging import open_cluster, open_jury
 from .loop import draw_results, loop_outcome
 from .progress import ProgressMeter
@@ -161,7 +161,7 @@ class _Execution:
         evaluator = jury.evaluator if jury is not None else self._by_code()
         batch = Batch(self.rubrics, tally, broken, cases.context, evaluator, cases.repeat, kept.done.wanted)
         selection, expected = cases.settled(), cases.expected()
-        with cases.opened() as file:
+        with cases.opened() as file, prepared_finish() if jury is not None else nullcontext():
             evaluations = batch.evaluations(selection.of(cases.distinct(file, _repeated(self.tell))))
             results = kept.kept(evaluations, self.request.max_failures)
             meter = ProgressMeter(file, kept, tally, expected, jury)

@@ -16,6 +16,7 @@ from rubrica.model.evaluation import Evaluation
 from rubrica.model.rubric import Rubric
 from rubrica.packs.library import find, load
 
+from .files.append_only import finished_lines
 from .files.case_source import lines_of
 from .files.evaluation_head import head_of, latest
 from .files.folder import COLUMNS, EVALUATIONS
@@ -34,6 +35,7 @@ class StoredRun:
     path: Path
     manifest: Manifest | None = None
     on_broken: OnBroken | None = None  # told of lines that cannot be read; left out, such a line is an error
+    is_tidy: bool = False  # no line supersedes another one, so that all need not be read to find out
 
     @classmethod
     def open(cls, path: Path | str, on_broken: OnBroken | None = None) -> Self:
@@ -132,7 +134,8 @@ class StoredRun:
     def _lines(self) -> Iterator[tuple[int, bytes]]:
         """In a run's folder a later line supersedes an earlier one for the same case; in a bare file all count."""
         if self.manifest is not None:
-            yield from latest(self.path / EVALUATIONS)
+            path = self.path / EVALUATIONS
+            yield from enumerate(finished_lines(path), 1) if self.is_tidy else latest(path)
             return
         with lines_of(str(self.path)) as lines:
             for line in lines:

@@ -58,22 +58,27 @@ class ClusterPieces:
     address: str
 
     def __call__(self, shards: ShardJudge, pieces: Sequence[FilePiece], told: Callable[[Shard], None]) -> None:
-        rubric = UsedRubric.of(shards.plan.rubric)
-        job = PieceJob(rubric.document, rubric.hash, shards.group, shards.source.suffix.lower(), __version__)
         with connected(self.address, cores()) as ray:
-            judge = ray.remote(judge_piece).options(num_cpus=1, max_retries=RETRIES, scheduling_strategy="SPREAD")
-            described = ray.put(job)
-            most = UNDER_WAY * int(max(1, ray.cluster_resources().get("CPU", 1)))
-            waiting = iter(pieces)
-            asked: list[Any] = []
-            while True:
-                while len(asked) < most and (piece := next(waiting, None)) is not None:
-                    asked.append(judge.remote(described, piece, piece_bytes(shards.source, piece)))
-                if not asked:
-                    return
-                ready, asked = ray.wait(asked, num_returns=1)
-                for answer in ready:
-                    told(_stored(shards.folder, _result(ray, answer)))
+            judge_pieces(ray, shards, pieces, told)
+
+
+def judge_pieces(ray: Any, shards: ShardJudge, pieces: Sequence[FilePiece], told: Callable[[Shard], None]) -> None:
+    """Judge every piece on an open cluster; `told` hears of each as it is stored."""
+    rubric = UsedRubric.of(shards.plan.rubric)
+    job = PieceJob(rubric.document, rubric.hash, shards.group, shards.source.suffix.lower(), __version__)
+    judge = ray.remote(judge_piece).options(num_cpus=1, max_retries=RETRIES, scheduling_strategy="SPREAD")
+    described = ray.put(job)
+    most = UNDER_WAY * int(max(1, ray.cluster_resources().get("CPU", 1)))
+    waiting = iter(pieces)
+    asked: list[Any] = []
+    while True:
+        while len(asked) < most and (piece := next(waiting, None)) is not None:
+            asked.append(judge.remote(described, piece, piece_bytes(shards.source, piece)))
+        if not asked:
+            return
+        ready, asked = ray.wait(asked, num_returns=1)
+        for answer in ready:
+            told(_stored(shards.folder, _result(ray, answer)))
 
 
 def judge_piece(job: PieceJob, piece: FilePiece, data: bytes) -> PieceFigures:

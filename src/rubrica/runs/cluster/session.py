@@ -189,7 +189,7 @@ def cluster_session(
     if judging.budget is not None:
         settings = settings.model_copy(update={"budget": judging.budget})
     with jury_session(replace(judging, dry=True), note, warm=warm) as dry, connected(address, cores()) as ray:
-        session = _started(ray, judging, settings, dry, warm=warm)
+        session = start_workers(ray, judging, settings, dry, warm=warm)
         try:
             session.begin()
             note(f"{count_of(session.workers, 'worker')} on {count_of(session.nodes, 'node')} of {address}")
@@ -200,7 +200,10 @@ def cluster_session(
                 note(f"{session.repeated:,} cases were under way on workers that were lost, and were judged by others")
 
 
-def _started(ray: Any, judging: JudgeSettings, settings: Settings, dry: JurySession, *, warm: bool) -> ClusterSession:
+def start_workers(
+    ray: Any, judging: JudgeSettings, settings: Settings, dry: JurySession, *, warm: bool = False
+) -> ClusterSession:
+    """Workers on every node of an open cluster. Wait for them with `begin`, and close the session."""
     count = int(max(1, min(ray.cluster_resources().get("CPU", 1), judging.jobs, MOST_WORKERS)))
     each = -(-judging.jobs // count)
     task = WorkerTask(judging, settings, each, warm, __version__, f"rubrica-limits-{uuid4().hex}")

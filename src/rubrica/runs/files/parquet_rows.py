@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryDirectory
+from types import TracebackType
+from typing import Any, Self
 
 import msgspec
 import polars as pl
+from polars.io.plugins import register_io_source
 
 from rubrica.errors import RubricaError
 
@@ -17,7 +20,7 @@ from .atomic import write_atomically
 from .rows import RunRow
 
 DIMENSION, SECTION = "dimension.", "section."
-CHUNK = 20_000
+CHUNK = 5_000
 """Rows that are held as Python objects at once."""
 NAMES = "rubrica.names"
 """Metadata of the file: which columns of dimensions and sections belong to which rubric."""
@@ -45,19 +48,85 @@ PLAIN: dict[str, Any] = {
 """The columns every file has; those of dimensions and sections come after them."""
 
 
+class ColumnsWriter:
+    """Writes rows as a Parquet file, whole or not at all. Those of a long run wait in files beside it, not in memory.
+
+    Use it in a `with`; what was given is in the file when that ends without an error.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.count = 0
+        self._path = path
+        self._names: dict[str, dict[str, None]] = {}
+        self._waiting: list[RunRow] = []
+        self._parts: list[Path] = []
+        self._place: TemporaryDirectory[str] | None = None
+
+    def add(self, rows: Sequence[RunRow]) -> None:
+        self.count += len(rows)
+        for row in rows:
+            self._names.setdefault(row.rubric, {}).update(dict.fromkeys(_names(row)))
+        self._waiting += rows
+        if len(self._waiting) >= CHUNK:
+            self._set_aside()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            if error is None:
+                self._store()
+        finally:
+            if self._place is not None:
+                self._place.cleanup()
+
+    def _set_aside(self) -> None:
+        try:
+            if self._place is None:
+                self._place = TemporaryDirectory(prefix=f".{self._path.name}.", dir=self._path.parent)
+            part = Path(self._place.name) / f"{len(self._parts)}.parquet"
+            frame_of(self._waiting).write_parquet(part, compression="lz4")
+        except (OSError, pl.exceptions.PolarsError) as error:
+            raise _unwritten(self._path, error) from None
+        self._parts.append(part)
+        self._waiting = []
+
+    def _store(self) -> None:
+        told = msgspec.json.encode({rubric: list(own) for rubric, own in self._names.items()}).decode()
+        if not self._parts:
+            store(frame_of(self._waiting), self._path, metadata={NAMES: told})
+            return
+        if self._waiting:
+            self._set_aside()
+        try:
+            with write_atomically(self._path) as place:
+                _joined(self._parts).sink_parquet(place, metadata={NAMES: told}, row_group_size=CHUNK)
+        except pl.exceptions.PolarsError as error:
+            raise _unwritten(self._path, error) from None
+
+
+def _joined(parts: Sequence[Path]) -> pl.LazyFrame:
+    """Files one after the other, each read when it is wanted: a scan of all of them reads far ahead."""
+    empty = pl.concat([pl.DataFrame(schema=pl.read_parquet_schema(part)) for part in parts], how="diagonal")
+
+    def read(columns: list[str] | None, *_: object) -> Iterator[pl.DataFrame]:
+        for part in parts:
+            frame = pl.concat([empty, pl.read_parquet(part)], how="diagonal")
+            yield frame if columns is None else frame.select(columns)
+
+    return register_io_source(read, schema=empty.schema)
+
+
 def write_columns(rows: Iterable[RunRow], path: Path) -> int:
     """Write rows as a Parquet file, whole or not at all; how many they were."""
-    names: dict[str, dict[str, None]] = {}
-
-    def noted() -> Iterator[RunRow]:
-        for row in rows:
-            names.setdefault(row.rubric, {}).update(dict.fromkeys(_names(row)))
-            yield row
-
-    frame = frame_of_rows(noted())
-    told = msgspec.json.encode({rubric: list(own) for rubric, own in names.items()}).decode()
-    store(frame, path, metadata={NAMES: told})
-    return frame.height
+    waiting = iter(rows)
+    with ColumnsWriter(path) as columns:
+        while chunk := list(islice(waiting, CHUNK)):
+            columns.add(chunk)
+    return columns.count
 
 
 def frame_of_rows(rows: Iterable[RunRow]) -> pl.DataFrame:
@@ -75,8 +144,12 @@ def store(frame: pl.DataFrame, path: Path, **how: Any) -> None:
         with write_atomically(path) as place:
             frame.write_parquet(place, **how)
     except pl.exceptions.PolarsError as error:
-        reason = f"{path} cannot be written: {error}"
-        raise RubricaError(f"{reason}; what was finished before is safe, and the same command goes on") from None
+        raise _unwritten(path, error) from None
+
+
+def _unwritten(path: Path, error: Exception) -> RubricaError:
+    reason = f"{path} cannot be written: {error}"
+    return RubricaError(f"{reason}; what was finished before is safe, and the same command goes on")
 
 
 def read_columns(path: Path) -> Iterator[RunRow]:

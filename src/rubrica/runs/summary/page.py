@@ -35,6 +35,7 @@ CARDS = 10
 OPEN_CARDS = 1
 SHOWN_ERRORS = 20
 SHOWN_OUTLIERS = 24
+_TEMPLATES = ("head.html.j2", "run.html.j2", "run_divider.html.j2", "card.html.j2")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +51,19 @@ def write_page(run: StoredRun, out: TextIO, *, title: str | None = None, cards: 
 
     The rows are read once; full records are read only until those that are drawn as cards are found.
     """
+    draw = Random(seed)  # noqa: S311 - a sample, not a secret
+    return draw_page(run, gather_page_data(run.rows(), run.rubrics(), draw, cards), out, title=title)
+
+
+def load_templates() -> None:
+    """Compile the templates of a page, which takes longer than filling them in."""
+    for name in _TEMPLATES:
+        TEMPLATES.get_template(name)
+
+
+def draw_page(run: StoredRun, found: RunPageData, out: TextIO, *, title: str | None = None) -> int:
+    """Write the page of a run whose rows were gathered."""
     rubrics = run.rubrics()
-    found = gather_page_data(run.rows(), rubrics, Random(seed), cards)  # noqa: S311 - a sample, not a secret
     shown = title or f"Run {run.name}"
     out.write(TEMPLATES.get_template("head.html.j2").render(title=shown, style=stylesheet(), eyebrow="Rubrica run"))
     failures, failed = _failures(run)

@@ -145,26 +145,44 @@ class RunPageData:
         return _SEVERITY[self.role(row)] - (row.errors > 0), share
 
 
-def gather_page_data(rows: Iterable[RunRow], rubrics: Mapping[str, Rubric], draw: Random, cards: int) -> RunPageData:
-    """One pass over the rows of a run; `cards` says how many of the worst, and how many of a sample, to keep."""
-    found = RunPageData({}, Reservoir(cards, draw))
-    waiting = iter(rows)
-    while chunk := list(islice(waiting, CHUNK)):
+@dataclass(slots=True)
+class PageDataBuilder:
+    """Gathers what a page is drawn from, some rows at a time. `cards` says how many of the worst, and how many of a
+    sample, to keep."""
+
+    rubrics: Mapping[str, Rubric]
+    draw: Random
+    cards: int
+    found: RunPageData = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.found = RunPageData({}, Reservoir(self.cards, self.draw))
+
+    def add(self, rows: list[RunRow]) -> None:
+        found = self.found
         by_rubric: dict[str, list[RunRow]] = {}
-        for row in chunk:
+        for row in rows:
             by_rubric.setdefault(row.rubric, []).append(row)
         for reference, own in by_rubric.items():
             figures = found.rubrics.get(reference)
             if figures is None and len(found.rubrics) < MOST_RUBRICS:
-                rubric = rubrics.get(reference) or rubrics.get(reference.partition("@")[0])
-                figures = RubricFigures(reference, rubric, own[0].out_of, Reservoir(SAMPLED, draw))
+                rubric = self.rubrics.get(reference) or self.rubrics.get(reference.partition("@")[0])
+                figures = RubricFigures(reference, rubric, own[0].out_of, Reservoir(SAMPLED, self.draw))
                 found.rubrics[reference] = figures
             if figures is None:
                 found.not_drawn += len(own)
             else:
                 figures.add(own)
-        found.add(chunk, cards)
-    return found
+        found.add(rows, self.cards)
+
+
+def gather_page_data(rows: Iterable[RunRow], rubrics: Mapping[str, Rubric], draw: Random, cards: int) -> RunPageData:
+    """One pass over the rows of a run."""
+    gathering = PageDataBuilder(rubrics, draw, cards)
+    waiting = iter(rows)
+    while chunk := list(islice(waiting, CHUNK)):
+        gathering.add(chunk)
+    return gathering.found
 
 
 def _score(row: RunRow) -> float:

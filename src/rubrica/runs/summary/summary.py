@@ -1,20 +1,20 @@
 """Sums up a run: how every measure is spread, the verdicts, what it took, and which cases stand out.
 
-One pass over the rows; what is kept of a row is eight bytes for every value, whatever its texts are.
+One pass over the rows. What is kept of them does not grow with how many there are: how often each value occurred, a
+sample, and the few most extreme rows.
 """
 
 from __future__ import annotations
 
 import heapq
-from array import array
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import chain
-from math import isnan, nan
 from random import Random
 
 from rubrica.model.evaluation import Cost
+from rubrica.report.run_figures import Reservoir
 from rubrica.runs.files.rows import RunRow
 from rubrica.runs.summary.measures import SCORE, Kind, Measure
 from rubrica.scoring.agreement import spearman
@@ -23,13 +23,13 @@ from rubrica.scoring.intervals import Estimate, Moments, share_estimate, wilson
 from rubrica.scoring.spread import FAR, SortedCounts, Spread, robust_range, spread_of
 
 from .figures import Correlation, Outlier, RubricSummary, Summary, VerdictShare
+from .value_counts import ValueCounts
 
 TIME_PERCENTS = (50, 75, 90, 95, 99)
 MOST_OUTLIERS = 20
 MOST_CORRELATED = 10_000
 """Rows that correlations are worked out from; of more, so many are drawn by lot, which leaves an error of 0.01."""
 CHUNK = 1_024
-_MISSING = nan
 
 
 def summarise(rows: Iterable[RunRow]) -> Summary:
@@ -50,7 +50,7 @@ class SummaryBuilder:
     """Rows counted as they go by."""
 
     _sheets: dict[str, _Sheet] = field(default_factory=dict)
-    _times: array[float] = field(default_factory=lambda: array("d"))
+    _times: ValueCounts = field(default_factory=ValueCounts)
     _usd: float | None = None
     _tokens: list[int] = field(default_factory=lambda: [0, 0])
     _cases: int = 0
@@ -80,7 +80,7 @@ class SummaryBuilder:
             evaluations=len(self._times),
             cases=self._cases,
             parts={rubric: sheet.part() for rubric, sheet in self._sheets.items()},
-            durations=spread_of(SortedCounts.of(self._times), TIME_PERCENTS),
+            durations=spread_of(self._times.counted(), TIME_PERCENTS),
             cost=Cost(self._usd, *self._tokens),
             unpriced=self._unpriced,
             offline=self._offline,
@@ -90,27 +90,33 @@ class SummaryBuilder:
 
 @dataclass(slots=True)
 class _Column:
-    """The values of one measure, in the order of the rows, and who has the lowest and the highest."""
+    """The values of one measure, and who has the lowest and the highest."""
 
-    values: array[float] = field(default_factory=lambda: array("d"))
+    values: ValueCounts = field(default_factory=ValueCounts)
     low: list[tuple[float, int, RunRow]] = field(default_factory=list)
     high: list[tuple[float, int, RunRow]] = field(default_factory=list)
 
-    def extend(self, values: list[float | None], rows: list[RunRow]) -> None:
-        """The values of further rows. Most chunks hold no new extreme, which is seen without looking at each value."""
-        first = len(self.values)
-        self.values.extend([_MISSING if value is None else value for value in values])
+    def extend(self, values: list[float | None], first: int, rows: list[RunRow]) -> None:
+        """The values of further rows, from place `first` on. Most chunks hold no new extreme, which is seen without
+        looking at each value."""
         known = [value for value in values if value is not None]
         if not known:
             return
+        self.values.extend(known)
         for heap, sign, end in ((self.low, -1.0, min(known)), (self.high, 1.0, max(known))):
             if len(heap) < MOST_OUTLIERS or sign * end > heap[0][0]:
                 for place, value in enumerate(values):
                     if value is not None and (len(heap) < MOST_OUTLIERS or sign * value > heap[0][0]):
                         _push_bounded(heap, (sign * value, -first - place, rows[place]))
 
-    def fill(self, length: int) -> None:
-        self.values.extend([_MISSING] * (length - len(self.values)))
+    def ends(self) -> Iterator[tuple[float, RunRow]]:
+        """The lowest and the highest values, each row once."""
+        found = {
+            place: (sign * value, row)
+            for sign, heap in ((-1.0, self.low), (1.0, self.high))
+            for value, place, row in heap
+        }
+        yield from found.values()
 
 
 def _push_bounded(heap: list[tuple[float, int, RunRow]], found: tuple[float, int, RunRow]) -> None:
@@ -118,6 +124,10 @@ def _push_bounded(heap: list[tuple[float, int, RunRow]], found: tuple[float, int
         heapq.heappush(heap, found)
     else:
         heapq.heapreplace(heap, found)
+
+
+def _fair_sample() -> Reservoir[Mapping[str, float | None]]:
+    return Reservoir(MOST_CORRELATED, Random(0))  # noqa: S311 - the same ones each time
 
 
 @dataclass(slots=True)
@@ -128,6 +138,7 @@ class _Sheet:
     rows: int = 0
     cases: int = 0
     columns: dict[Measure, _Column] = field(default_factory=dict)
+    sample: Reservoir[Mapping[str, float | None]] = field(default_factory=_fair_sample)  # values of dimensions
     verdicts: Counter[str] = field(default_factory=Counter)
     by_group: dict[str, Counter[str]] = field(default_factory=dict)  # verdicts, of rows that have a group
     unscored: Counter[str] = field(default_factory=Counter)
@@ -151,6 +162,7 @@ class _Sheet:
         for kind, found in named_values:
             for name in dict.fromkeys(chain.from_iterable(found)):
                 self._column(Measure(kind, name), [values.get(name) for values in found])
+        self.sample.offer([row.dimensions for row in rows])
         self.rows += len(rows)
         self.cases += sum(row.repeat == 0 for row in rows)
         self.verdicts.update([row.verdict for row in rows])
@@ -169,8 +181,7 @@ class _Sheet:
         column = self.columns.get(measure)
         if column is None:
             column = self.columns[measure] = _Column()
-        column.fill(self.rows)
-        column.extend(values, self._waiting)
+        column.extend(values, self.rows, self._waiting)
 
     def part(self) -> RubricSummary:
         self._settle()
@@ -178,8 +189,7 @@ class _Sheet:
         outliers: list[Outlier] = []
         outlying = 0
         for measure, column in self.columns.items():
-            column.fill(self.rows)
-            counted = SortedCounts.of([value for value in column.values if not isnan(value)])
+            counted = column.values.counted()
             spreads[measure] = spread_of(counted)
             found, count = _outliers(measure, column, counted)
             outliers += found
@@ -226,10 +236,7 @@ class _Sheet:
         names = [measure for measure in self.columns if measure.kind == "dimension"]
         if len(names) < 2 or self.rows < 2:
             return ()
-        columns = {measure.name: self.columns[measure].values for measure in names}
-        if self.rows > MOST_CORRELATED:
-            places = sorted(Random(0).sample(range(self.rows), MOST_CORRELATED))  # noqa: S311 - the same ones each time
-            columns = {name: array("d", map(values.__getitem__, places)) for name, values in columns.items()}
+        columns = {measure.name: [one.get(measure.name) for one in self.sample.items] for measure in names}
         known = list(columns)
         return tuple(
             _correlation(one, other, columns[one], columns[other])
@@ -238,9 +245,9 @@ class _Sheet:
         )
 
 
-def _correlation(one: str, other: str, xs: Iterable[float], ys: Iterable[float]) -> Correlation:
+def _correlation(one: str, other: str, xs: list[float | None], ys: list[float | None]) -> Correlation:
     """How two columns go together, over the rows where both have a number."""
-    pairs = [(x, y) for x, y in zip(xs, ys, strict=True) if not (isnan(x) or isnan(y))]
+    pairs = [(x, y) for x, y in zip(xs, ys, strict=True) if x is not None and y is not None]
     if not pairs:
         return Correlation(one, other, None, None, 0)
     left, right = [x for x, _ in pairs], [y for _, y in pairs]
@@ -252,10 +259,8 @@ def _outliers(measure: Measure, column: _Column, counted: SortedCounts) -> tuple
     centre = robust_range(counted)
     if centre is None:
         return [], 0
-    ends = {-place: row for _, place, row in (*column.low, *column.high)}
     found = []
-    for place, row in ends.items():
-        value = column.values[place]
+    for value, row in column.ends():
         if abs(centre.off(value)) > FAR:
             found.append(Outlier(row.case, row.repeat, measure, value, centre.off(value), row.verdict))
     return found, centre.far(counted)
