@@ -29,7 +29,7 @@ from rubrica.server.proxies import behind_proxies, networks_of
 from rubrica.server.service import Service
 from rubrica.server.settings import ServerSettings
 from rubrica.server.sign_in import is_loopback
-from rubrica.store.address import address
+from rubrica.store.address import FORMS, address
 from rubrica.store.database import Database
 from rubrica.store.keys import any_key
 from rubrica.store.serving import sole_server
@@ -66,6 +66,16 @@ MaxBody = Annotated[str, typer.Option("--max-body", metavar="SIZE", help="Most b
 Runs = Annotated[
     Path,
     typer.Option("--runs", metavar="DIR", help="Where `rubrica run -o DIR/NAME` put runs, for the studio to show."),
+]
+OwnRuns = Annotated[
+    int,
+    typer.Option(
+        "--run-jobs",
+        metavar="COUNT",
+        min=0,
+        max=64,
+        help="Runs that this server works off itself at once; 0: `rubrica worker` works them off (PostgreSQL).",
+    ),
 ]
 Models = Annotated[
     list[str] | None,
@@ -123,6 +133,7 @@ def serve(
     offline: Offline = False,
     max_body: MaxBody = "2MB",
     runs: Runs = Path("runs"),
+    run_jobs: OwnRuns = 2,
     models: Models = None,
     max_calls: MaxCalls = MAX_CALLS,
     usd_per_day: PerUser = None,
@@ -147,6 +158,8 @@ def serve(
         runs=runs,
         council=council,
         private_webhooks=private_webhooks,
+        run_jobs=run_jobs,
+        queued_runs=_queues_runs(place, run_jobs),
     )
     keyed = asyncio.run(_prepared(place))
     if not keyed and not is_loopback(host):
@@ -171,6 +184,22 @@ def serve(
             server.run([listening])
     if not server.started:
         raise typer.Exit(1)  # uvicorn has told why
+
+
+def _queues_runs(place: str, run_jobs: int) -> bool:
+    """Whether runs wait in the database for a worker. On SQLite, or without the extra, this server is the only one."""
+    if address(place).file is not None:
+        if not run_jobs:
+            raise RubricaError(f"--run-jobs 0: a SQLite file has no workers ({FORMS})")
+        return False
+    try:
+        with requires("queue", "--run-jobs 0"):
+            import procrastinate  # noqa: F401 - late: it takes a while to load
+    except MissingExtraError:
+        if not run_jobs:
+            raise
+        return False
+    return True
 
 
 def _check_prices(models: Iterable[str], policy: SpendingPolicy) -> None:
@@ -258,9 +287,22 @@ def _banner(url: str, settings: ServerSettings, *, keyed: bool, lack: str) -> Ta
     ]
     limits = ", ".join([f"{spending.max_calls:,} calls a request", *daily])
     council = ", ".join(settings.council) if len(settings.council) > 1 else "none (--model A --model B)"
+    rows["runs"] = _told_runs(settings)
     for name, value in {**rows, "judge": judges, "council": council, "limits": limits, "stop": "Ctrl+C"}.items():
         table.add_row(name, Text(safe(value)))
     return table
+
+
+def _told_runs(settings: ServerSettings) -> str:
+    here = f"{settings.run_jobs} at once in {settings.runs}"
+    if not settings.queued_runs:
+        return here
+    where = f"in {settings.runs}, from the database"
+    return (
+        f"{settings.run_jobs} at once {where}, and by rubrica worker"
+        if settings.run_jobs
+        else f"by rubrica worker {where}"
+    )
 
 
 def _first_key(place: str) -> str:
