@@ -114,7 +114,7 @@ def create_app(service: Service) -> FastAPI:
 @asynccontextmanager
 async def _lifespan(service: Service, door: Authenticator) -> AsyncIterator[None]:
     await prepare(service)
-    work = [_clean(service), _look(service), _send(service)]
+    work = [_clean(service, door), _look(service), _send(service)]
     if service.jury is not None:
         work.append(judge_open_scores(service))
     if service.settings.queued_runs and service.settings.run_jobs:
@@ -169,12 +169,13 @@ async def _work_runs_off(service: Service) -> None:
     await serve_queue(settings.database, worker)
 
 
-async def _clean(service: Service) -> None:
+async def _clean(service: Service, door: Authenticator) -> None:
     while True:
         await asyncio.sleep(CLEANED)
         try:
             await service.database.write(forget, service.clock())
             await service.database.write(forget_spending, service.clock())
             await service.webhooks.forget()
+            await door.sessions.forget()
         except StoreError as error:
-            LOG.warning("old replies, reservations and deliveries were not dropped: %s", error)
+            LOG.warning("old replies, reservations, deliveries and sessions were not dropped: %s", error)

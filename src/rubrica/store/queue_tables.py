@@ -1,4 +1,4 @@
-"""The table of runs that wait for a worker or are with one, and the sessions of browsers that several servers share."""
+"""Tables of what servers side by side share: runs that workers take, sessions of browsers, and how often keys ask."""
 
 from __future__ import annotations
 
@@ -35,6 +35,14 @@ browser_sessions = Table(
     "browser_sessions",
     metadata,
     Column("token", LargeBinary(32), primary_key=True),  # its digest
-    Column("key_digest", LargeBinary(32), nullable=False),
+    Column("key_digest", LargeBinary(32), nullable=False, index=True),
     Column("used_at", UtcDateTime, nullable=False, index=True),
+)
+
+rate_buckets = Table(
+    "rate_buckets",
+    metadata,
+    Column("key_id", ForeignKey("api_keys.id"), primary_key=True),
+    Column("level", Double, nullable=False),  # requests that it may make at once
+    Column("filled_at", UtcDateTime, nullable=False),  # by the clock of the database
 )

@@ -1,4 +1,4 @@
-"""Runs that wait for a worker, and the sessions of browsers that several servers share."""
+"""What servers side by side share: runs that workers take, sessions of browsers, and how often keys ask."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -38,3 +38,10 @@ def upgrade() -> None:
         sa.Column("used_at", moment, nullable=False),
     )
     op.create_index("ix_browser_sessions_used_at", "browser_sessions", ["used_at"])
+    op.create_index("ix_browser_sessions_key_digest", "browser_sessions", ["key_digest"])
+    op.create_table(
+        "rate_buckets",
+        sa.Column("key_id", sa.Uuid, sa.ForeignKey("api_keys.id"), primary_key=True),
+        sa.Column("level", sa.Double, nullable=False),
+        sa.Column("filled_at", moment, nullable=False),
+    )
