@@ -23,7 +23,7 @@ from rubrica.server.gateway.reloading import ReloadableApp
 from rubrica.server.proxies import Network, behind_proxies
 from rubrica.store.database import Database
 
-from .serve import GRACE, AnnouncingServer
+from .serve_workers import GRACE, AnnouncingServer
 from .worker_pool import WorkerPool
 
 

@@ -20,7 +20,7 @@ from .problems import refusal, retry_after
 from .sign_in import API, OPEN_PATHS
 
 CALLER = b"x-rubrica-caller"
-ANYWHERE = (OPEN_PATHS - {"/"}) | {"/readyz", "/signout"}
+ANYWHERE = (OPEN_PATHS - {"/"}) | {"/signout"}
 """Paths that every worker answers itself, beside the API's."""
 _OF_A_CONNECTION = frozenset(
     {

@@ -48,7 +48,7 @@ API = ("/api/", "/v1/", "/v2/")
 """Where programs call; everything else is for people."""
 
 SIGN_IN = "/signin"
-OPEN_PATHS = frozenset({"/", "/healthz", "/docs", "/openapi.json", SIGN_IN})
+OPEN_PATHS = frozenset({"/", "/healthz", "/readyz", "/docs", "/openapi.json", SIGN_IN})
 """What needs no key: whether the server lives, how to use it, and where to sign in."""
 
 _KEY = re.compile(rb"rk_[A-Za-z0-9_-]{32}\Z")
