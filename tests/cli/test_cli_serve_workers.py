@@ -90,7 +90,7 @@ def test_two_processes_on_one_port_are_one_server(postgres: Server, postgres_tem
             found = _CLIENT.search(page.text)
             assert found is not None
             assert asyncio.run(connects(base, found[1], cookie))
-        assert asked(base, "/rubrics").status_code == 303  # to sign in
+        assert asked(base, "/rubrics").status_code == 401
         assert asked(base, "/rubrics/nowhere/at/all", cookie).status_code == 404
         httpx.post(f"{base}/signout", headers={"Cookie": cookie, "Origin": base})
         asyncio.run(asyncio.sleep(1.1))
