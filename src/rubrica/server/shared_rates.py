@@ -26,10 +26,19 @@ MOST_KEYS = 10_000
 @dataclass(slots=True)
 class _Lease:
     left: int = 0
-    since: float = float("-inf")
-    asked: int = 0  # since then
+    until: float = float("-inf")  # for so long what is left may be used
+    second: float = float("-inf")  # when the second began that is being counted
+    asked: int = 0  # in this second
+    before: int = 0  # in the one before
     refused_until: float = float("-inf")
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    def count(self, now: float) -> None:
+        """Count a request that came."""
+        if now - self.second >= SECOND:
+            self.before = self.asked if now - self.second < 2 * SECOND else 0
+            self.second, self.asked = now, 0
+        self.asked += 1
 
 
 class SharedRates:
@@ -45,24 +54,22 @@ class SharedRates:
         if lease is None:
             lease = _Lease()
             self._leases.put(key_id, lease)
-        lease.asked += 1
+        lease.count(self._monotonic())
         async with lease.lock:
             now = self._monotonic()
             if now < lease.refused_until:
                 return lease.refused_until - now
-            if lease.left and now - lease.since <= SECOND:
+            if lease.left and now <= lease.until:
                 lease.left -= 1
                 return 0.0
             return await self._renewed(lease, key_id, per_minute, now)
 
     async def _renewed(self, lease: _Lease, key_id: UUID, per_minute: int, now: float) -> float:
-        lately = lease.asked if now - lease.since <= 2 * SECOND else 1
-        wanted = max(1, min(lately, per_minute // SHARE))
+        wanted = max(1, min(max(lease.asked, lease.before), per_minute // SHARE))
         wait = await self._database.write(take_requests, key_id, per_minute, wanted)
         if wait and wanted > 1:
             wanted = 1
             wait = await self._database.write(take_requests, key_id, per_minute, wanted)
-        lease.since, lease.asked = now, 0
-        lease.left = 0 if wait else wanted - 1
+        lease.left, lease.until = 0 if wait else wanted - 1, now + SECOND
         lease.refused_until = now + wait if wait else float("-inf")
         return wait
