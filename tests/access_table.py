@@ -316,6 +316,7 @@ ROWS = [
     Row("DELETE", WEBHOOK, OWN_WEBHOOK, None, "401 404 404 204 404 204"),
     Row("POST", "/v2/generate_questions", {}, {"grade": 3, "count": 1}, "401 403 403 503 503 503"),
     Row("GET", "/healthz", {}, None, "200 200 200 200 200 200"),
+    Row("GET", "/readyz", {}, None, "200 200 200 200 200 200"),
     Row("GET", "/docs", {}, None, "200 200 200 200 200 200"),
     Row("GET", "/openapi.json", {}, None, "200 200 200 200 200 200"),
     Row("GET", "/", {}, None, "307 307 307 307 307 307"),

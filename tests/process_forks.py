@@ -24,6 +24,8 @@ RUN = "aiohttp, rubrica.cli.run, rubrica.runs.jury_session, rubrica.llm.http, ru
 """What `rubrica run` with a judge loads."""
 SERVE = "rubrica.cli.serve, uvicorn.protocols.http.httptools_impl, asyncpg, sqlalchemy.dialects.sqlite"
 """What `rubrica serve --no-studio` loads."""
+WORKER = "rubrica.cli.worker, procrastinate, asyncpg"
+"""What `rubrica worker` loads."""
 
 PROGRAM = """
 import json, os, sys
@@ -65,10 +67,14 @@ class Fork:
 
     def kill(self) -> None:
         """kill -9, and wait until it is gone."""
+        if not self._gone and self.poll() is None:
+            os.kill(self.pid, signal.SIGKILL)
+        self.wait()
+
+    def wait(self) -> None:
+        """Wait until it is gone."""
         if self._gone:
             return
-        if self.poll() is None:
-            os.kill(self.pid, signal.SIGKILL)
         assert self._line() == "over\n"
         self._over = self._gone = True
 

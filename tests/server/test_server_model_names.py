@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from education_samples import provider
-from rubrica.cli.serve import server_jury
+from rubrica.cli.serve_workers import server_jury
 from rubrica.model.evaluation import Evaluation
 from servers import serving
 

@@ -24,7 +24,7 @@ from rubrica.store.tables import metadata, users
 from rubrica.store.upgrade import VERSION_TABLE, Status, status, upgrade
 from rubrica.workspace.access import LOCAL
 
-REVISIONS = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008", "0009", "0010", "0011", "0012")
+REVISIONS = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008", "0009", "0010", "0011", "0012", "0013")
 HEAD = REVISIONS[-1]
 START = """
 import asyncio, sys

@@ -62,6 +62,7 @@ COMMANDS: Mapping[str, CommandEntry] = {
     "config": CommandEntry("Models", "Show every setting, its value and where it came from."),
     "cache": CommandEntry("Models", "Show or clear the kept replies of models."),
     "serve": CommandEntry("Server", "Serve the studio, and rubrics, games and scores over a REST API.", "studio"),
+    "worker": CommandEntry("Server", "Work off runs that servers on one PostgreSQL were asked for.", "queue"),
     "gateway": CommandEntry(
         "Server", "Answer with the cheap model when it is good enough, else with the better one.", "gateway"
     ),

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import Annotated, Concatenate, Literal, ParamSpec, TypeVar, assert_never
 
 import typer
 from sqlalchemy import Connection
 
 from rubrica.errors import MissingError
+from rubrica.extras import MissingExtraError
 from rubrica.store.address import address
 from rubrica.store.database import Database
+from rubrica.store.queue_schema import upgrade_queue
 from rubrica.store.upgrade import Status, status, upgrade
 
 from .options import AsJson
@@ -50,6 +53,8 @@ def db(action: Action, place: DatabasePlace = DEFAULT_DATABASE, as_json: AsJson 
     match action:
         case "upgrade":
             before = asyncio.run(upgrade(place))
+            with suppress(MissingExtraError):  # without it there are no workers, and nothing to make for them
+                asyncio.run(upgrade_queue(place))
             found = Status(before.head, before.head, ())
             applied = before.pending
         case "status":

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import re
 import shlex
-import socket
-from collections.abc import Callable, Iterable
-from contextlib import suppress
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
-import uvicorn
-from fastapi import FastAPI
 from rich.table import Table
 from rich.text import Text
 
@@ -22,14 +17,11 @@ from rubrica.errors import RubricaError
 from rubrica.extras import MissingExtraError, requires
 from rubrica.llm.budget import load_price
 from rubrica.llm.model import Usage
-from rubrica.server.app import create_app
-from rubrica.server.connection import serving_config
-from rubrica.server.listening import listen, refuse_others
-from rubrica.server.proxies import behind_proxies, networks_of
-from rubrica.server.service import Service
+from rubrica.server.listening import listen, refuse_others, reserve
+from rubrica.server.proxies import networks_of
 from rubrica.server.settings import ServerSettings
 from rubrica.server.sign_in import is_loopback
-from rubrica.store.address import address
+from rubrica.store.address import FORMS, address
 from rubrica.store.database import Database
 from rubrica.store.keys import any_key
 from rubrica.store.serving import sole_server
@@ -40,23 +32,12 @@ from .db import DEFAULT_DATABASE, DatabasePlace
 from .judge_options import Judges, Offline, judge_names, split_list
 from .options import MODELS, TrustedProxy
 from .screen import out, program, safe
-
-if TYPE_CHECKING:
-    from rubrica.judges.jury import Jury
+from .serve_workers import ServedApplication, check_installed, serve_application, studio_lack
 
 app = typer.Typer(add_completion=False, rich_markup_mode="rich")
 
 LEAST_BODY, MOST_BODY = 1_000, 100_000_000
-GRACE = 30
-"""Seconds that requests under way are given to finish when the server is stopped."""
-
 SPENDING = "Spending"
-YOUNG = 10_000
-"""New objects before the collector looks for cycles among them. A request makes hundreds, hardly ever in a cycle."""
-
-LARGEST_MESSAGE = 1_000_100
-"""Bytes that a page of the studio sends at once: a million, and what is around them."""
-
 _SIZE = re.compile(r"(\d{1,12})\s*(k|kb|m|mb)?", re.IGNORECASE)
 _UNITS = {"": 1, "k": 1_000, "m": 1_000_000}
 
@@ -66,6 +47,16 @@ MaxBody = Annotated[str, typer.Option("--max-body", metavar="SIZE", help="Most b
 Runs = Annotated[
     Path,
     typer.Option("--runs", metavar="DIR", help="Where `rubrica run -o DIR/NAME` put runs, for the studio to show."),
+]
+OwnRuns = Annotated[
+    int,
+    typer.Option(
+        "--run-jobs",
+        metavar="COUNT",
+        min=0,
+        max=64,
+        help="Runs that this server works off itself at once; 0: `rubrica worker` works them off (PostgreSQL).",
+    ),
 ]
 Models = Annotated[
     list[str] | None,
@@ -102,6 +93,10 @@ PrivateWebhooks = Annotated[
     bool,
     typer.Option("--private-webhooks", help="Let webhooks lead into this machine's own network, and without TLS."),
 ]
+Workers = Annotated[
+    int,
+    typer.Option("--workers", min=1, max=64, help="Processes that share the work on one port (PostgreSQL, Linux)."),
+]
 NoStudio = Annotated[bool, typer.Option("--no-studio", help="Serve the API alone, without pages.")]
 EXAMPLES = """[bold]Examples[/bold]
   rubrica serve
@@ -123,6 +118,7 @@ def serve(
     offline: Offline = False,
     max_body: MaxBody = "2MB",
     runs: Runs = Path("runs"),
+    run_jobs: OwnRuns = 2,
     models: Models = None,
     max_calls: MaxCalls = MAX_CALLS,
     usd_per_day: PerUser = None,
@@ -130,6 +126,7 @@ def serve(
     trusted_proxy: TrustedProxy = None,
     private_webhooks: PrivateWebhooks = False,
     no_studio: NoStudio = False,
+    workers: Workers = 1,
 ) -> None:
     """Serve the studio, and rubrics, games and scores over a REST API.
 
@@ -147,6 +144,8 @@ def serve(
         runs=runs,
         council=council,
         private_webhooks=private_webhooks,
+        run_jobs=run_jobs,
+        queued_runs=_queues_runs(place, run_jobs, workers),
     )
     keyed = asyncio.run(_prepared(place))
     if not keyed and not is_loopback(host):
@@ -154,23 +153,34 @@ def serve(
             f"{host}: without keys everybody is an admin, so only this machine can be served "
             f"({_first_key(place)} makes the first key; or leave out --host)"
         )
-    proxies = networks_of(trusted_proxy or ())
-    jury = server_jury(judges) if judges else None
-    with sole_server(place, "serve"), listen(host, port) as listening:
+    lack = "left out" if no_studio else studio_lack()
+    served = ServedApplication(settings, networks_of(trusted_proxy or ()), lack)
+    with sole_server(place, "serve"), (listen if workers == 1 else reserve)(host, port) as listening:
         if not keyed:
             refuse_others(listening)
-        service = Service.open(settings, jury=jury)
-        application = create_app(service)
-        lack = "left out" if no_studio else _attach_studio(application, service, council)
-        socket_options = {"ws": "none" if lack else "auto", "ws_max_size": LARGEST_MESSAGE}
-        served = behind_proxies(application, proxies)
-        config = serving_config(served, timeout_graceful_shutdown=GRACE, **socket_options)
         banner = _banner(url_of(host, listening.getsockname()[1]), settings, keyed=keyed, lack=lack)
-        server = AnnouncingServer(config, lambda: out().print(banner))
-        with suppress(KeyboardInterrupt):
-            server.run([listening])
-    if not server.started:
-        raise typer.Exit(1)  # uvicorn has told why
+        if workers > 1:
+            banner.add_row("workers", f"{workers}; one of them draws the pages" if not lack else str(workers))
+        if not serve_application(served, workers, listening, lambda: out().print(banner)):
+            raise typer.Exit(1)  # uvicorn has told why
+
+
+def _queues_runs(place: str, run_jobs: int, workers: int) -> bool:
+    """Whether runs wait in the database for a worker. On SQLite, or without the extra, this process is the only one."""
+    wanted = "--run-jobs 0" if not run_jobs else "--workers" if workers > 1 else ""
+    if address(place).file is not None:
+        if wanted:
+            raise RubricaError(f"{wanted}: a SQLite file has one process that serves it ({FORMS})")
+        return False
+    try:
+        with requires("queue", wanted):
+            check_installed("procrastinate")
+            check_installed("psycopg")
+    except MissingExtraError:
+        if wanted:
+            raise
+        return False
+    return True
 
 
 def _check_prices(models: Iterable[str], policy: SpendingPolicy) -> None:
@@ -185,46 +195,11 @@ def _check_prices(models: Iterable[str], policy: SpendingPolicy) -> None:
             )
 
 
-def _attach_studio(application: FastAPI, service: Service, models: tuple[str, ...]) -> str:
-    """Add the studio's pages; why there are none, where what draws them is not installed."""
-    try:
-        with requires("studio", "the API alone"):
-            from rubrica.studio.mount import attach  # late: pages take a second to load, and --no-studio has none
-            from rubrica.studio.studio import Studio
-    except MissingExtraError as error:
-        return str(error)
-    attach(application, Studio(service, application.state.door, models))
-    return ""
-
-
-class AnnouncingServer(uvicorn.Server):
-    """A server that says when it is ready."""
-
-    def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
-        super().__init__(config)
-        self._ready = ready
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets)
-        if self.started:
-            gc.collect()
-            gc.freeze()  # what is loaded stays: scanning it again and again took an eighth of a request's time
-            gc.set_threshold(YOUNG, *gc.get_threshold()[1:])
-            self._ready()
-
-
 async def _prepared(place: str) -> bool:
     """Upgrade the database; whether there are keys. What is wrong with it is told before anything is served."""
     await upgrade(place)
     async with Database.open(place) as database:
         return await database.read(any_key)
-
-
-def server_jury(names: tuple[str, ...]) -> Jury:
-    """The judges; loaded only now, because a server without them needs no price list."""
-    with requires("studio", "--judge"):
-        from rubrica.judges.jury import Jury
-    return Jury(names, public=True)
 
 
 def url_of(host: str, port: int) -> str:
@@ -258,9 +233,22 @@ def _banner(url: str, settings: ServerSettings, *, keyed: bool, lack: str) -> Ta
     ]
     limits = ", ".join([f"{spending.max_calls:,} calls a request", *daily])
     council = ", ".join(settings.council) if len(settings.council) > 1 else "none (--model A --model B)"
+    rows["runs"] = _told_runs(settings)
     for name, value in {**rows, "judge": judges, "council": council, "limits": limits, "stop": "Ctrl+C"}.items():
         table.add_row(name, Text(safe(value)))
     return table
+
+
+def _told_runs(settings: ServerSettings) -> str:
+    here = f"{settings.run_jobs} at once in {settings.runs}"
+    if not settings.queued_runs:
+        return here
+    where = f"in {settings.runs}, from the database"
+    return (
+        f"{settings.run_jobs} at once {where}, and by rubrica worker"
+        if settings.run_jobs
+        else f"by rubrica worker {where}"
+    )
 
 
 def _first_key(place: str) -> str:

@@ -13,9 +13,12 @@ from rubrica import __version__
 from rubrica.errors import StoreError
 from rubrica.store.address import address
 from rubrica.store.idempotency import forget
+from rubrica.store.queue_schema import upgrade_queue
 from rubrica.store.spending import forget_spending
 from rubrica.store.upgrade import upgrade
 from rubrica.workspace.council_sessions import interrupt_sessions
+from rubrica.workspace.run_queue import serve_queue, worker_name
+from rubrica.workspace.run_worker import RunWorker
 from rubrica.workspace.seed import seed_packs
 
 from . import problems
@@ -113,9 +116,11 @@ def create_app(service: Service) -> FastAPI:
 @asynccontextmanager
 async def _lifespan(service: Service, door: Authenticator) -> AsyncIterator[None]:
     await prepare(service)
-    work = [_clean(service), _look(service), _send(service)]
+    work = [_clean(service, door), _look(service), _send(service)]
     if service.jury is not None:
         work.append(judge_open_scores(service))
+    if service.settings.queued_runs and service.settings.run_jobs:
+        work.append(_work_runs_off(service))
     beside = [asyncio.get_running_loop().create_task(one) for one in work]
     try:
         yield
@@ -130,6 +135,8 @@ async def _lifespan(service: Service, door: Authenticator) -> AsyncIterator[None
 async def prepare(service: Service) -> None:
     """Bring the database up to date: its tables, the bundled rubrics, and no replies that nobody can ask for."""
     await upgrade(service.settings.database)
+    if service.settings.queued_runs:
+        await upgrade_queue(service.settings.database)
     if service.settings.preload:
         await service.database.write(seed_packs, service.clock())
     await service.database.write(forget, service.clock())
@@ -150,12 +157,27 @@ async def _look(service: Service) -> None:
             await service.sessions.end_abandoned()
 
 
-async def _clean(service: Service) -> None:
+async def _work_runs_off(service: Service) -> None:
+    """Take runs from the queue, as `rubrica worker` does."""
+    settings = service.settings
+    worker = RunWorker(
+        service.database,
+        settings.runs,
+        service.clock,
+        f"the server on {worker_name()}",
+        settings.run_jobs,
+        service.webhooks.wake,
+    )
+    await serve_queue(settings.database, worker)
+
+
+async def _clean(service: Service, door: Authenticator) -> None:
     while True:
         await asyncio.sleep(CLEANED)
         try:
             await service.database.write(forget, service.clock())
             await service.database.write(forget_spending, service.clock())
             await service.webhooks.forget()
+            await door.sessions.forget()
         except StoreError as error:
-            LOG.warning("old replies, reservations and deliveries were not dropped: %s", error)
+            LOG.warning("old replies, reservations, deliveries and sessions were not dropped: %s", error)

@@ -142,7 +142,7 @@ def _complete(operation: dict[str, Any], path: str, method: str) -> None:
         if response["description"] == "Successful Response":  # FastAPI's word for anything that works
             response["description"] = HTTPStatus(int(status)).phrase
     responses["default"] = {"$ref": "#/components/responses/Problem"}
-    if path == "/healthz":
+    if path in ("/healthz", "/readyz"):
         operation["security"] = []
     if method == "post" and path not in ("/api/keys", "/api/webhooks"):
         operation.setdefault("parameters", []).append(ONCE)

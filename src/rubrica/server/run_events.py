@@ -14,6 +14,7 @@ from fastapi import Response
 from starlette.types import Receive, Scope, Send
 
 from rubrica.errors import RubricaError
+from rubrica.workspace.run_listing import UNDER_WAY
 from rubrica.workspace.run_service import RunStatus
 
 from .event_stream import EVENTS, KEEP_ALIVE, STILL_THERE, event_block, stream_end, stream_part, stream_start
@@ -53,13 +54,13 @@ class RunEvents(Response):
         seen, quiet_since = self._seen, time.monotonic()
         while status is not None:
             if (mark := event_id(status)) != seen:
-                name = "progress" if status.line.state == "running" else "ended"
+                name = "progress" if status.line.state in UNDER_WAY else "ended"
                 await send(stream_part(event_block(name, run_shown(status), mark)))
                 seen, quiet_since = mark, time.monotonic()
             elif time.monotonic() - quiet_since >= KEEP_ALIVE:
                 await send(stream_part(STILL_THERE))
                 quiet_since = time.monotonic()
-            if status.line.state != "running":
+            if status.line.state not in UNDER_WAY:
                 break
             await asyncio.sleep(self._every)
             try:

@@ -58,9 +58,9 @@ class ListedRun(BaseModel):
 
     name: str = Field(description="Stands in its address.")
     id: str = Field(description="Of its manifest: another run that takes its name has another.")
-    state: Literal["running", "finished", "stopped", "failed", "interrupted"] = Field(
-        description="interrupted: its process ended, such as a server that was restarted. It can be gone on with, and "
-        "so can stopped and failed ones."
+    state: Literal["waiting", "running", "finished", "stopped", "failed", "interrupted"] = Field(
+        description="waiting: for a worker. interrupted: its process ended, such as a server that was restarted. It "
+        "can be gone on with, and so can stopped and failed ones."
     )
     started: str = Field(description="ISO 8601.")
     rubrics: list[str] = Field(description="name@version")
@@ -70,7 +70,7 @@ class ListedRun(BaseModel):
     mean: float | None = Field(description="Of the scores; null: none yet, or several rubrics.")
     out_of: float
     cost_usd: float | None = Field(description="Null: nothing was paid for, or a price is not known.")
-    reason: str = Field("", description="Why it failed, for whoever may change it.")
+    reason: str = Field("", description="Why it failed, or waits again, for whoever may change it.")
 
 
 class RunList(BaseModel):

@@ -53,7 +53,15 @@ class Service:
         limits = SpendingLimits(self.database, self.clock, settings.spending, self.jury)
         webhooks = WebhookSender(self.database, self.clock, private=settings.private_webhooks)
         runs = RunService(
-            settings.runs, settings.judges, self.database, self.clock, limits, self.jury, on_end=webhooks.wake
+            settings.runs,
+            settings.judges,
+            self.database,
+            self.clock,
+            limits,
+            self.jury,
+            on_end=webhooks.wake,
+            at_once=settings.run_jobs,
+            queued=settings.queued_runs,
         )
         sessions = CouncilSessions(self.database, self.clock, limits, self.council, webhooks.wake)
         object.__setattr__(self, "spending", limits)

@@ -1,7 +1,8 @@
 """Sessions of browsers: who signed in with a key gets a cookie, and the key itself is kept nowhere.
 
-A session lives in the memory of the server, for half a day after its last use; when the server is started anew, people
-sign in anew. What a cookie admits is the key behind it, so a revoked key ends its sessions too.
+A session lives in the database, for half a day after its last use: servers that share it know each other's, and a
+server that is started anew knows them still. What a cookie admits is the key behind it, so a revoked key ends its
+sessions too.
 """
 
 from __future__ import annotations
@@ -11,61 +12,82 @@ import secrets
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from http.cookies import CookieError, SimpleCookie
 from urllib.parse import urlsplit
 
 from starlette.types import Scope
 
 from rubrica.lru_cache import LruCache
+from rubrica.store.browser_sessions import (
+    BrowserSession,
+    drop_session,
+    find_session,
+    forget_sessions,
+    put_session,
+    touch_session,
+)
+from rubrica.store.database import Database
 
 COOKIE = "rubrica_session"
 LIFETIME = 12 * 3600.0
 """Seconds from the last use."""
+FRESH = 1.0
+"""Seconds for which what is known of a session is believed: one that was ended elsewhere works no longer than this."""
+TOUCHED = 300.0
+"""Seconds between two notes that a session was used."""
 MOST_SESSIONS = 10_000
+TOKEN_BYTES, TOKEN_LENGTH = 32, 43
 
 
-@dataclass(slots=True)
-class _Session:
-    digest: bytes  # of the key
-    used: float
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    session: BrowserSession | None
+    looked: float
 
 
 class Sessions:
-    """The sessions of one server.
+    """The sessions of the servers on one database. Each is looked up at most once a second."""
 
-    >>> sessions = Sessions()
-    >>> token = sessions.begin(b"digest of a key")
-    >>> sessions.digest_of(token)
-    b'digest of a key'
-    >>> sessions.end(token)
-    >>> sessions.digest_of(token) is None
-    True
-    """
+    def __init__(
+        self, database: Database, clock: Callable[[], datetime], monotonic: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._database, self._clock, self._monotonic = database, clock, monotonic
+        self._seen = LruCache[bytes, _Seen](MOST_SESSIONS)  # by the digest of the token
 
-    def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
-        self._monotonic = monotonic
-        self._sessions = LruCache[bytes, _Session](MOST_SESSIONS)  # by the digest of the token
-
-    def begin(self, key_digest: bytes) -> str:
+    async def begin(self, key_digest: bytes) -> str:
         """A new session of whoever holds a key; its token, for a cookie."""
-        token = secrets.token_urlsafe(32)
-        self._sessions.put(_digest(token), _Session(key_digest, self._monotonic()))
+        token = secrets.token_urlsafe(TOKEN_BYTES)
+        await self._database.write(put_session, _digest(token), key_digest, self._clock())
         return token
 
-    def digest_of(self, token: str) -> bytes | None:
+    async def digest_of(self, token: str) -> bytes | None:
         """The digest of the key behind a token; None where there is no such session any more."""
+        if len(token) != TOKEN_LENGTH:
+            return None
         place, now = _digest(token), self._monotonic()
-        session = self._sessions.get(place)
-        if session is None:
+        seen = self._seen.get(place)
+        if seen is None or now - seen.looked > FRESH:
+            seen = _Seen(await self._database.lookup(find_session, place), now)
+            self._seen.put(place, seen)
+        if seen.session is None:
             return None
-        if now - session.used > LIFETIME:
-            self._sessions.drop(place)
+        unused = (self._clock() - seen.session.used_at).total_seconds()
+        if unused > LIFETIME:
+            await self.end(token)
             return None
-        session.used = now
-        return session.digest
+        if unused > TOUCHED:
+            await self._database.write(touch_session, place, self._clock())
+            self._seen.drop(place)
+        return seen.session.key_digest
 
-    def end(self, token: str) -> None:
-        self._sessions.drop(_digest(token))
+    async def end(self, token: str) -> None:
+        self._seen.drop(_digest(token))
+        await self._database.write(drop_session, _digest(token))
+
+    async def forget(self) -> None:
+        """Drop those that nobody has used for too long."""
+        await self._database.write(forget_sessions, self._clock() - timedelta(seconds=LIFETIME))
 
 
 def token_of(scope: Scope) -> str | None:

@@ -23,3 +23,5 @@ class ServerSettings:
     runs: Path = Path("runs")  # a folder of run folders: those that are started here, and those that were put there
     council: tuple[str, ...] = ()  # models by name that a council may be asked with; none: there is no council
     private_webhooks: bool = False  # whether webhooks may lead into this machine's own network
+    run_jobs: int = 2  # runs that this server works off itself at once
+    queued_runs: bool = False  # whether runs wait in the database for a worker, of this server or elsewhere

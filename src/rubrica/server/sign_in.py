@@ -22,6 +22,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from rubrica.errors import StoreError
 from rubrica.lru_cache import LruCache
+from rubrica.store.address import address
 from rubrica.store.keys import any_key, find_key, touch_key
 from rubrica.workspace.access import LOCAL, Caller, Role
 
@@ -30,6 +31,7 @@ from .problems import refusal, refusal_of, retry_after
 from .proxies import forwarding_header, rate_key
 from .service import Service
 from .sessions import Sessions, token_of
+from .shared_rates import SharedRates
 
 LOG = logging.getLogger("rubrica.server")
 FRESH = 1.0
@@ -46,7 +48,7 @@ API = ("/api/", "/v1/", "/v2/")
 """Where programs call; everything else is for people."""
 
 SIGN_IN = "/signin"
-OPEN_PATHS = frozenset({"/", "/healthz", "/docs", "/openapi.json", SIGN_IN})
+OPEN_PATHS = frozenset({"/", "/healthz", "/readyz", "/docs", "/openapi.json", SIGN_IN})
 """What needs no key: whether the server lives, how to use it, and where to sign in."""
 
 _KEY = re.compile(rb"rk_[A-Za-z0-9_-]{32}\Z")
@@ -60,6 +62,7 @@ class _Known:
     caller: Caller
     key_id: UUID
     bucket: Bucket
+    per_minute: int
     checked: float
     touched: float = float("-inf")
 
@@ -68,7 +71,9 @@ class Authenticator:
     """Knows the keys of one server. Looks each up at most once a second, and counts who uses them how often."""
 
     def __init__(self, service: Service, monotonic: Callable[[], float] = time.monotonic) -> None:
-        self.sessions = Sessions(monotonic)
+        self.sessions = Sessions(service.database, service.clock, monotonic)
+        shared = address(service.settings.database).file is None  # a SQLite file has one server
+        self._rates = SharedRates(service.database, monotonic) if shared else None
         self._service = service
         self._monotonic = monotonic
         self._known: dict[bytes, _Known] = {}
@@ -98,23 +103,29 @@ class Authenticator:
                 return LOCAL if (fault := _foreign(scope)) is None else refusal(scope, 403, fault)
             known = session
         counted = presented is not None or scope["path"].startswith(API)  # a page of the studio is many requests
-        if counted and (wait := known.bucket.take(now)):
+        if counted and (wait := await self._take(known, now)):
             return refusal(scope, 429, "this key has made too many requests", headers=retry_after(wait))
         if now - known.touched > TOUCHED:
             known.touched = now
             self._spawn(self._touch(known.key_id))
         return known.caller
 
+    async def _take(self, known: _Known, now: float) -> float:
+        """Count a request of a key; the seconds until it may make another, where it has made too many."""
+        if self._rates is None:
+            return known.bucket.take(now)
+        return await self._rates.take(known.key_id, known.per_minute)
+
     async def sign_in(self, scope: Scope, key: str) -> str | Response:
         """Begin a session with a key; its token, or the reply that turns it away."""
         presented = key.strip().encode()
         digest = hashlib.sha256(presented).digest()
         found = await self._look_up(scope, presented, digest, self._monotonic())
-        return found if isinstance(found, Response) else self.sessions.begin(digest)
+        return found if isinstance(found, Response) else await self.sessions.begin(digest)
 
     async def _in_session(self, scope: Scope, now: float) -> _Known | None:
         token = token_of(scope)
-        digest = self.sessions.digest_of(token) if token is not None else None
+        digest = await self.sessions.digest_of(token) if token is not None else None
         if digest is None:
             return None
         known = self._known.get(digest)
@@ -160,7 +171,7 @@ class Authenticator:
         caller = Caller(key.user_id, key.user, cast("Role", key.role), key.id, key.usd_per_day)
         known = self._known.get(digest)
         if known is None:
-            known = self._known[digest] = _Known(caller, key.id, Bucket(key.per_minute, now), now)
+            known = self._known[digest] = _Known(caller, key.id, Bucket(key.per_minute, now), key.per_minute, now)
         known.caller, known.checked = caller, now
         return known
 

@@ -1,4 +1,4 @@
-"""What webhooks are told when a run that this server works off has ended."""
+"""What webhooks are told when a run has ended."""
 
 from __future__ import annotations
 
@@ -28,13 +28,14 @@ async def announce_run_end(
     while run_progress.state == "running":
         await asyncio.sleep(WATCHED)
     try:
-        await database.write(_announce, run_progress, clock())
+        await database.write(announce_end, run_progress, clock())
     except StoreError as error:
         LOG.warning("webhooks are not told of the end of %s: %s", run_progress.job.folder.name, error)
     then()
 
 
-def _announce(conn: Connection, run_progress: RunProgress, now: datetime) -> None:
+def announce_end(conn: Connection, run_progress: RunProgress, now: datetime) -> None:
+    """Put the end of a run into the queues of its owner's webhooks."""
     name = run_progress.job.folder.name
     access = access_of(conn, name)
     if access is None or access.run_id != run_progress.job.id:

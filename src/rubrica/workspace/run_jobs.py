@@ -168,7 +168,7 @@ def find_run(runs: Path, run_jobs: RunJobs, name: str) -> RunKey:
 
 def job_of(folder: Path, manifest: Manifest, cases: Path) -> RunJob | None:
     """The job to go on with a run that stopped; None where its cases do not lie in the folder of cases."""
-    source = Path(manifest.source)
+    source = _cases_here(Path(manifest.source), cases)
     inside = source.resolve().is_relative_to(cases.resolve())
     if manifest.kind != "judged" or len(manifest.rubrics) != 1 or not inside:
         return None
@@ -176,3 +176,16 @@ def job_of(folder: Path, manifest: Manifest, cases: Path) -> RunJob | None:
     if not source.is_file() or extent is None:
         return None
     return RunJob(folder, manifest.rubrics[0].rubric(), source, manifest.judges, extent, manifest.id)
+
+
+def _cases_here(source: Path, cases: Path) -> Path:
+    """A file of cases, where the folder of runs has another place on this machine than where the run was started.
+
+    >>> _cases_here(Path("/srv/runs/cases/u/a.jsonl"), Path("/mnt/runs/cases")).as_posix()
+    '/mnt/runs/cases/u/a.jsonl'
+    """
+    parts = source.parts
+    if source.resolve().is_relative_to(cases.resolve()) or cases.name not in parts:
+        return source
+    last = len(parts) - 1 - parts[::-1].index(cases.name)
+    return cases.joinpath(*parts[last + 1 :])

@@ -22,8 +22,11 @@ from rubrica.runs.summary.grading import Grading
 
 from .run_folders import OWN_PAGES
 
-State = Literal["finished", "running", "stopped", "failed", "interrupted", "unreadable"]
-"""stopped: by whoever may. failed: it says why. interrupted: its process ended, with a server or by a kill."""
+UNDER_WAY = frozenset({"waiting", "running"})
+"""States of a run that comes to its end by itself."""
+State = Literal["finished", "waiting", "running", "stopped", "failed", "interrupted", "unreadable"]
+"""waiting: for a worker. stopped: by whoever may. failed: it says why. interrupted: its process ended, with a server or
+by a kill."""
 NOTHING: Mapping[str, int] = MappingProxyType({})
 Share = tuple[str, Role, int]
 """A verdict, what it means, and how often it came out."""

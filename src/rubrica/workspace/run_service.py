@@ -1,7 +1,7 @@
 """Runs on a server, whoever asks for them by page or by request: start one, go on with it, stop it, see how far it is.
 
-The server works runs off itself, in `RunJobs`. Whatever else works them off one day takes its place: it is told which
-job begins, and says how far it has come.
+The server works runs off itself, in `RunJobs`; or they wait in the database for a worker, which may be another process
+on another machine, and which says there how far it has come.
 """
 
 from __future__ import annotations
@@ -21,8 +21,9 @@ from rubrica.files import FOLDER_MODE, make_private_folder
 from rubrica.llm.public import by_public_name
 from rubrica.runs.files.append_only import finished_lines
 from rubrica.runs.files.folder import ERRORS
-from rubrica.runs.files.manifest import new_run_id, read_manifest
+from rubrica.runs.files.manifest import mark_ended, new_run_id, read_manifest
 from rubrica.store.database import Database
+from rubrica.store.run_queue import QueuedRun, cancel_run, open_runs, open_runs_of, queue_run, queued_run
 
 from . import catalogue
 from .access import Caller, check_action
@@ -35,6 +36,7 @@ from .run_extent import EVERYTHING, RunExtent
 from .run_folders import new_run_path, run_path
 from .run_jobs import RunJob, RunJobs, RunProgress, find_run, job_of
 from .run_listing import RunLine, RunListings, is_running, read_line, read_summary
+from .run_payer import RunPayer
 from .run_quote import quote_run
 from .spending import SpendingLimits
 
@@ -42,6 +44,8 @@ if TYPE_CHECKING:  # a server without judges needs no model client and no price 
     from rubrica.judges.jury import Jury
 
 Query = Callable[[Connection], "RunStatus"]
+MOST_WAITING = 100
+"""Runs of one owner that wait or are under way, where they are queued."""
 Keep = Callable[[Query], Awaitable[object]]
 """Runs a query in one transaction, together with whatever else shall be kept if it is."""
 
@@ -68,7 +72,7 @@ class RunStatus:
     expected: int | None = None  # evaluations; None: not known, or not under way here
     broken: int = 0  # lines that are no case, or cases that could not be judged
     usd: float | None = None  # so far; None: nothing was paid for, or a price is not known
-    here: bool = False  # whether this process is at work on it
+    here: bool = False  # whether it can be stopped here: this process is at work on it, or it is queued
     stopping: bool = False
     may_change: bool = False
     summary: Mapping[str, Any] | None = None  # of one that is finished
@@ -85,17 +89,19 @@ class RunService:
     spending: SpendingLimits
     jury: Jury | None = None
     on_end: Callable[[], None] = lambda: None
+    at_once: int = 2  # runs that are under way in this process, where they are not queued
+    queued: bool = False  # whether they wait in the database for a worker
     jobs: RunJobs = field(init=False)
     _ending: set[asyncio.Task[None]] = field(default_factory=set)
     listings: RunListings = field(default_factory=RunListings)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "jobs", RunJobs(self.clock))
+        object.__setattr__(self, "jobs", RunJobs(self.clock, self.at_once))
 
     async def start(self, caller: Caller, wanted: NewRun, keep: Keep | None = None) -> str:
         """Begin a run of the caller's; its name. It is theirs, and can be gone on with, before it begins."""
         check_action(caller, "starting a run")
-        self.jobs.check_room()
+        await self._check_room(caller)
         judges = self._judges(wanted.judges)
         entry = await self.database.read(catalogue.entry, caller, wanted.rubric)
         job = await asyncio.to_thread(self._job, caller, wanted, entry, judges)
@@ -103,7 +109,7 @@ class RunService:
 
         def claim(conn: Connection) -> RunStatus:
             claim_run(conn, caller, RunKey(job.folder.name, job.id), now)
-            return self._begun(job, 0)
+            return self._begun(conn, caller, job, 0, wanted.budget)
 
         async def claimed() -> None:
             await asyncio.to_thread(_make_folder, job, now)
@@ -119,11 +125,13 @@ class RunService:
     async def resume(self, caller: Caller, name: str, budget: float | None = None, keep: Keep | None = None) -> None:
         """Go on with a run that ended before its end. No case is judged twice."""
         await self._check_changeable(caller, name, "going on with a run")
+        if await self._queued_run(name) is not None:
+            raise ConflictError(f"{name} is under way already")
         job, done = await asyncio.to_thread(self._stopped_job, name)
 
         async def kept() -> None:
-            if keep is not None:
-                await keep(lambda _: self._begun(job, done))
+            if keep is not None or self.queued:
+                await (keep or self.database.write)(lambda conn: self._begun(conn, caller, job, done, budget))
 
         await self._begin(caller, job, kept, budget)
 
@@ -133,8 +141,12 @@ class RunService:
         run_progress = self._running(name)
         if run_progress is not None:
             run_progress.stopping.set()
-        status = await asyncio.to_thread(self._status, name, may_change=True)
-        if run_progress is None and status.line.state == "running":
+        elif (own := await self._queued_run(name)) is not None:
+            was = await self.database.write(cancel_run, name, own.run_id, self.clock())
+            if was == "waiting":
+                await asyncio.to_thread(mark_ended, run_path(self.folder, name), "stopped")
+        status = await self._told(name, may_change=True)
+        if not status.here and status.line.state == "running":
             raise ConflictError(f"another process is at work on {name}; stop it there")
         return status
 
@@ -142,12 +154,15 @@ class RunService:
         """How far a run is, for whoever may read it."""
         key = await asyncio.to_thread(find_run, self.folder, self.jobs, name)
         may_change = await self.database.read(read_run, caller, key)
-        return await asyncio.to_thread(self._status, name, may_change=may_change)
+        return await self._told(name, may_change=may_change)
 
     async def lines(self, caller: Caller) -> list[RunLine]:
         """The runs that a caller may read, the latest first. Folders that cannot be read are for admins."""
         running = {one.job.folder.name: one.done for one in self.jobs.running}
-        lines = await asyncio.to_thread(self.listings.of, self.folder, running)
+        queued = {one.run: one for one in await self.database.read(open_runs)} if self.queued else {}
+        running |= {name: one.done for name, one in queued.items()}
+        found = await asyncio.to_thread(self.listings.of, self.folder, running)
+        lines = [self._queued_line(line, queued.get(line.name)) for line in found]
         names = await self.database.read(readable_names, caller, [RunKey(line.name, line.id) for line in lines])
         return [line for line in lines if line.name in names]
 
@@ -165,8 +180,8 @@ class RunService:
 
     async def _begin(
         self, caller: Caller, job: RunJob, keep: Callable[[], Awaitable[None]], budget: float | None
-    ) -> RunProgress:
-        """Execute a job that is kept; with judges only if it can be paid."""
+    ) -> None:
+        """Execute a job that is kept, or have it executed; with judges only if it can be paid."""
 
         async def begun() -> RunProgress:
             run_progress = self.jobs.register(job)
@@ -180,13 +195,24 @@ class RunService:
             return run_progress
 
         if not job.judges:
-            return await begun()
+            await (keep() if self.queued else begun())
+            return
         if self.jury is None or not set(job.judges) <= set(self.judges):
             raise InputError(
                 "this server has not the judges of this run (rubrica run goes on with it, or serve --judge)"
             )
         quote = await quote_run(self.jury, job)
-        return await self.spending.begin(caller, quote, begun, lambda one: one.state == "running", budget)
+        if self.queued:  # whoever works it off reserves what it takes; what cannot be paid now is refused now
+            async with self.spending.paying(caller, quote, batch=True, budget=budget):
+                await keep()
+        else:
+            await self.spending.begin(caller, quote, begun, lambda one: one.state == "running", budget)
+
+    async def _check_room(self, caller: Caller) -> None:
+        if not self.queued:
+            self.jobs.check_room()
+        elif await self.database.read(open_runs_of, caller.user_id) >= MOST_WAITING:
+            raise ConflictError(f"{MOST_WAITING} of your runs wait or are under way; wait for one of them, or stop it")
 
     def _announce_end(self, run_progress: RunProgress) -> None:
         """Tell the webhooks of the run's owner once it has ended."""
@@ -250,9 +276,35 @@ class RunService:
         key = await asyncio.to_thread(find_run, self.folder, self.jobs, name)
         await self.database.read(change_run, caller, key, doing)
 
-    def _begun(self, job: RunJob, done: int) -> RunStatus:
-        """A run that is about to begin, as whoever begins it is told."""
-        return RunStatus(read_line(job.folder, done), here=True, may_change=True)
+    def _begun(self, conn: Connection, caller: Caller, job: RunJob, done: int, budget: float | None) -> RunStatus:
+        """A run that is about to begin, as whoever begins it is told; where runs are queued, it is from now on."""
+        line = read_line(job.folder, done)
+        if self.queued:
+            payer = RunPayer(caller, self.spending.policy, budget)
+            queue_run(conn, job.folder.name, job.id, caller.user_id, payer.document, self.clock())
+            line = replace(line, state="waiting")
+        return RunStatus(line, here=True, may_change=True)
+
+    async def _told(self, name: str, *, may_change: bool) -> RunStatus:
+        queued = await self._queued_run(name)
+        if queued is None:
+            return await asyncio.to_thread(self._status, name, may_change=may_change)
+        line = await asyncio.to_thread(read_line, run_path(self.folder, name), queued.done)
+        shown = self._queued_line(line, queued)
+        shown = shown if may_change else replace(shown, why="")
+        return RunStatus(shown, queued.expected, queued.broken, queued.usd, True, queued.stopping, may_change)
+
+    async def _queued_run(self, name: str) -> QueuedRun | None:
+        """A run that waits for a worker, or is with one."""
+        if not self.queued:
+            return None
+        key = await asyncio.to_thread(find_run, self.folder, self.jobs, name)
+        found = await self.database.read(queued_run, name, key.id)
+        return found if found is not None and found.state != "ended" else None
+
+    def _queued_line(self, line: RunLine, queued: QueuedRun | None) -> RunLine:
+        state = None if queued is None or queued.run_id != line.id else queued.shown_state(self.clock())
+        return line if state is None or queued is None else replace(line, state=state, why=queued.note)
 
     def _status(self, name: str, *, may_change: bool) -> RunStatus:
         folder, run_progress = run_path(self.folder, name), self._running(name)

@@ -73,6 +73,13 @@ async def healthz(service: Serving) -> Response:
     return render(RouteAnswer(Health()))
 
 
+@router.get("/readyz", response_model=Health, summary="Whether the server can take work")
+async def readyz(service: Serving) -> Response:
+    """Needs no key. 503 while the database cannot be changed, such as one that takes over from another."""
+    await service.database.reach_to_write()
+    return render(RouteAnswer(Health()))
+
+
 @router.get("/api/whoami", response_model=Identity, summary="Who this key belongs to")
 async def whoami(caller: Signed) -> Response:
     """The user and role behind the key of this request; on a server without keys, the local admin."""

@@ -28,7 +28,7 @@ from rubrica.server.run_shapes import (
 from rubrica.server.shared import shared_instance
 from rubrica.workspace.access import Caller, check_action
 from rubrica.workspace.case_files import CaseFile
-from rubrica.workspace.run_listing import narrowed
+from rubrica.workspace.run_listing import UNDER_WAY, narrowed
 from rubrica.workspace.run_service import Query as RunQuery
 from rubrica.workspace.run_service import RunStatus
 
@@ -66,7 +66,8 @@ RunName = Annotated[str, Path(min_length=1, max_length=LONGEST_NAME, description
 )
 async def start(request: Request, body: NewRunBody, caller: Signed, service: Serving) -> Response:
     """Authors. The run is yours and private. It goes on by itself: follow it at `Location`. 409 while the server is at
-    work on as many runs as it takes, 402 or 429 if it could cost more than you may spend."""
+    work on as many runs as it takes, or where workers take them, while 100 of yours wait; 402 or 429 if it could cost
+    more than you may spend."""
     check_action(caller, "starting a run")
     reply: list[Response] = []
 
@@ -119,7 +120,7 @@ async def follow(
     """Server-sent events: `progress` whenever the run has come further, and `ended` with what it came to. Each holds
     what `GET` shows. Who connects again is told what has changed since, and 204 if the run has ended since."""
     status = await service.runs.status(caller, name)
-    if status.line.state != "running" and last_event_id == event_id(status):
+    if status.line.state not in UNDER_WAY and last_event_id == event_id(status):
         return Response(status_code=204)
     admitted = time.monotonic()
 

@@ -39,7 +39,7 @@ async def sign_in(request: Request) -> Response:
         )
         return _page(wanted, told, token.status_code)
     if (before := token_of(request.scope)) is not None:
-        door.sessions.end(before)
+        await door.sessions.end(before)
     reply = RedirectResponse(_inside(wanted), 303)
     reply.set_cookie(
         COOKIE, token, max_age=int(LIFETIME), httponly=True, samesite="strict", secure=request.url.scheme == "https"
@@ -53,7 +53,7 @@ async def sign_out(request: Request) -> Response:
         return foreign
     token = token_of(request.scope)
     if token is not None:
-        request.app.state.door.sessions.end(token)
+        await request.app.state.door.sessions.end(token)
     reply = RedirectResponse(SIGN_IN, 303)
     reply.delete_cookie(COOKIE, httponly=True, samesite="strict")
     return reply

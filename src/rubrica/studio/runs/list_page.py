@@ -18,7 +18,7 @@ from rubrica.studio.runs.paths import run_link
 from rubrica.studio.runs.permissions import permitted_lines
 from rubrica.studio.runs.workspace import RunsWorkspace
 from rubrica.studio.studio import Studio, Visitor
-from rubrica.workspace.run_listing import RunLine, narrowed
+from rubrica.workspace.run_listing import UNDER_WAY, RunLine, narrowed
 
 from . import baselines_page, case_page, compare_page
 from . import page as run
@@ -32,6 +32,7 @@ HEAD = (
     ("Mean", NUMBER), ("Evaluations", NUMBER), ("Cost", NUMBER),
 )  # fmt: skip
 STATES: dict[str, Cell] = {
+    "waiting": badge("waiting", "inconclusive", "…"),
     "running": badge("running", "inconclusive", "…"),
     "stopped": badge("stopped", "middle", "‖"),
     "interrupted": badge("interrupted", "middle", "‖"),
@@ -90,7 +91,7 @@ class RunsPage:
         self.paging = OffsetPager(PAGE, self._show, "run")
         await self._show()
         self._told_unreadable()
-        if any(line.state == "running" for line in self.lines):
+        if any(line.state in UNDER_WAY for line in self.lines):
             ui.timer(EVERY, self._again)
 
     def _filters(self, text: str, rubric: str) -> None:

@@ -30,7 +30,6 @@ from rubrica.studio.runs.paths import case_link, compare_link, run_link
 from rubrica.studio.runs.permissions import check_changeable, check_readable, may_change
 from rubrica.studio.runs.workspace import RunsWorkspace
 from rubrica.studio.studio import Studio, Visitor
-from rubrica.workspace.run_listing import is_running
 
 from .figures import facts_of, failed_card, failures_of, more_card, part_card
 from .progress import progress_card
@@ -75,7 +74,7 @@ class RunPage:
         except RubricaError as error:
             run_progress = self.work.run_jobs.run_progress(self.name)
             if run_progress is not None:  # it has been started just now, or could not begin
-                progress_card(self.visitor, self.work, self.name, may_change=self.may_change)
+                await progress_card(self.visitor, self.work, self.name, may_change=self.may_change)
             else:
                 error_label(error)
             return
@@ -84,9 +83,7 @@ class RunPage:
         manifest = run.manifest
         running = False
         if manifest is not None and manifest.finished is None:
-            own = self.work.run_jobs.run_progress(self.name)
-            running = (own is not None and own.state == "running") or is_running(run.path)
-            progress_card(self.visitor, self.work, self.name, may_change=self.may_change)
+            running = await progress_card(self.visitor, self.work, self.name, may_change=self.may_change)
         self.body = ui.element("div").classes("stacked-cards")
         if running:
             with self.body:

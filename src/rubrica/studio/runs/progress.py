@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
-
 from nicegui import ui
 
+from rubrica.errors import RubricaError
 from rubrica.report.figures import count_of
 from rubrica.runs.files.manifest import read_manifest
 from rubrica.studio.parts import card, notifying_errors
@@ -13,70 +12,68 @@ from rubrica.studio.runs.paths import run_link
 from rubrica.studio.runs.workspace import RunsWorkspace
 from rubrica.studio.studio import Visitor
 from rubrica.workspace.case_files import folder_of
-from rubrica.workspace.run_jobs import RunProgress, job_of
-from rubrica.workspace.run_listing import done_so_far, is_running
+from rubrica.workspace.run_jobs import job_of
+from rubrica.workspace.run_listing import UNDER_WAY
+from rubrica.workspace.run_service import RunStatus
 
 EVERY = 0.5
 EVERY_ELSEWHERE = 3.0
-"""Seconds between two looks: at a run of this server, and at one of another process."""
+"""Seconds between two looks: at a run that can be stopped here, and at one of another process."""
 
 
-def progress_card(visitor: Visitor, work: RunsWorkspace, name: str, *, may_change: bool) -> None:
-    """How far an unfinished run is; the page is opened anew when it has ended."""
-    run_progress = work.run_jobs.run_progress(name)
-    if run_progress is not None and run_progress.state == "running":
-        _OwnRun(visitor, work, name, run_progress).draw(may_change=may_change)
-    elif is_running(work.runs / name):
-        _elsewhere(work, name)
-    else:
-        _stopped(visitor, work, name, may_change=may_change)
+async def progress_card(visitor: Visitor, work: RunsWorkspace, name: str, *, may_change: bool) -> bool:
+    """How far an unfinished run is; the page is opened anew when it has ended. Whether it is under way."""
+    status = await visitor.service.runs.status(await visitor.still_here(), name)
+    if status.line.state in UNDER_WAY:
+        _RunUnderWay(visitor, name).draw(status)
+        return True
+    _stopped(visitor, work, name, may_change=may_change)
+    return False
 
 
-class _OwnRun:
-    """A run of this server."""
+class _RunUnderWay:
+    """A run that is worked off by this server, by a worker, or by some other process."""
 
-    def __init__(self, visitor: Visitor, work: RunsWorkspace, name: str, run_progress: RunProgress) -> None:
-        self.visitor, self.work, self.name, self.run_progress = visitor, work, name, run_progress
+    def __init__(self, visitor: Visitor, name: str) -> None:
+        self.visitor, self.name = visitor, name
 
-    def draw(self, *, may_change: bool) -> None:
-        with card("Under way", "this page can be left; the run goes on"):
+    def draw(self, status: RunStatus) -> None:
+        with card("Under way", "this page can be left; the run goes on" if status.here else "in another process"):
             self.bar = ui.linear_progress(0, show_value=False, size="8px").props('rounded aria-label="Progress"')
             with ui.element("div").classes("row"):
                 self.label = ui.label("").props('aria-live="polite"')
                 ui.element("span").classes("grow")
-                if may_change:
+                if status.may_change and status.here:
                     ui.button("Stop", icon="stop", on_click=self._stop).props("flat").classes("calm")
-        self._look()
-        self.timer = ui.timer(EVERY, self._look)
+        self._show(status)
+        self.timer = ui.timer(EVERY if status.here else EVERY_ELSEWHERE, self._look)
 
-    def _look(self) -> None:
-        run_progress = self.run_progress
-        self.bar.set_value(run_progress.share or 0)
-        of = f" of {run_progress.expected:,}" if run_progress.expected is not None else ""
-        broken = f", {count_of(run_progress.broken, 'broken line')}" if run_progress.broken else ""
-        self.label.set_text(f"{run_progress.done:,}{of} judged{broken}")
-        if run_progress.state != "running":
+    async def _look(self) -> None:
+        try:
+            status = await self.visitor.service.runs.status(await self.visitor.still_here(), self.name)
+        except RubricaError:  # the page says why
+            status = None
+        if status is None or status.line.state not in UNDER_WAY:
             self.timer.deactivate()
             ui.navigate.to(run_link(self.name))
+        else:
+            self._show(status)
+
+    def _show(self, status: RunStatus) -> None:
+        done = status.line.evaluations
+        self.bar.set_value(min(done / status.expected, 1.0) if status.expected else 0)
+        if status.line.state == "waiting":
+            why = f": {status.line.why}" if status.line.why else ""
+            so_far = f"; {count_of(done, 'evaluation')} so far" if done else ""
+            self.label.set_text(f"Waiting for a worker{why}{so_far}")
+            return
+        of = f" of {status.expected:,}" if status.expected is not None else ""
+        broken = f", {count_of(status.broken, 'broken line')}" if status.broken else ""
+        self.label.set_text(f"{done:,}{of} judged{broken}")
 
     async def _stop(self) -> None:
         with notifying_errors():
             await self.visitor.service.runs.cancel(await self.visitor.still_here(), self.name)
-
-
-def _elsewhere(work: RunsWorkspace, name: str) -> None:
-    with card("Under way", "in another process"):
-        label = ui.label("").props('aria-live="polite"')
-
-        async def look() -> None:
-            if not is_running(work.runs / name):
-                timer.deactivate()
-                ui.navigate.to(run_link(name))
-                return
-            done = await asyncio.to_thread(done_so_far, work.runs / name)
-            label.set_text(f"{count_of(done, 'evaluation')} so far")
-
-        timer = ui.timer(EVERY_ELSEWHERE, look)
 
 
 def _stopped(visitor: Visitor, work: RunsWorkspace, name: str, *, may_change: bool) -> None:
