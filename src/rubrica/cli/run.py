@@ -33,7 +33,7 @@ from .judge_options import (
 from .mapping_options import KeyBaseNumber, MapPairs, RecordsName, layout_of, offering_map
 from .options import ContextPairs, SettingPairs
 from .run_command_options import (
-    CasesFile,
+    CaseSources,
     Cluster,
     Filters,
     Folder,
@@ -57,6 +57,7 @@ EXAMPLES = """[bold]Examples[/bold]
   rubrica run cases.csv -r answer-quality -J anthropic:claude-haiku-4-5 -j 64 -o runs/monday
   rubrica run cases.parquet -r my-rubric.yaml -o runs/try --sample 200 --filter subject=math
   rubrica run cases.jsonl -r my-rubric.yaml -J local: -o runs/local --retry-errors
+  rubrica run 's3://bucket/cases/*.parquet' more.jsonl -r my-rubric.yaml -o runs/monday
   rubrica run cases.parquet -r my-rubric.yaml -J openai:gpt-4o-mini --cluster ray://head:10001 -o runs/monday
 
 Stopped by whatever, the same command goes on: no case is judged twice, none
@@ -68,7 +69,7 @@ broken or the models stopped answering, 130 after Ctrl-C."""
 
 @app.command(epilog=EXAMPLES)
 def run(
-    cases: CasesFile,
+    cases: CaseSources,
     output: Folder,
     rubric: RubricName = None,
     settings: SettingPairs = None,
@@ -109,11 +110,18 @@ def run(
     chosen = Selection(
         tuple(map(filter_of, filters or [])), sample_of(sample, seed) if sample is not None else None, limit
     )
-    if cases == STDIN and chosen.needs_two_passes:
+    if STDIN in cases and chosen.needs_two_passes:
         raise typer.BadParameter("standard input is read only once; write a share such as 5%", param_hint="--sample")
     refuse_unknown(watched, [given] if given is not None else [])
     request = RunRequest(
-        CaseChoice(cases, chosen, context_of(context or []), repeat, layout=layout_of(mapped, records, key_base)),
+        CaseChoice(
+            cases[0],
+            chosen,
+            context_of(context or []),
+            repeat,
+            layout=layout_of(mapped, records, key_base),
+            others=tuple(cases[1:]),
+        ),
         Path(output),
         given,
         JudgeSettings(tuple(names), repeats, budget, jobs, cached=not no_cache, seed=seed),
@@ -123,7 +131,7 @@ def run(
         bulk=bulk,
         cluster=cluster,
     )
-    command = ["run", cases, *(("-r", rubric) if rubric is not None else ()), "-o", output]
+    command = ["run", *cases, *(("-r", rubric) if rubric is not None else ()), "-o", output]
     with RunScreen(request.folder) as screen, offering_map(command, given):
         if dry_run:
             estimate = estimate_run(request, screen)
