@@ -141,7 +141,7 @@ def risk_table() -> Table:
     for read_by, found in sentence_risk().reliability.items():
         for head, target in heads.items():
             figures, limits = found[head].measured, f"{found[head].low:.2f} and {found[head].high:.2f}"
-            for source in ("", "attacks_", "twins_", "written_", "framed_", "conversations_"):
+            for source in ("", "attacks_", "twins_", "gate_", "written_", "framed_", "conversations_"):
                 if f"{source}auc" in figures:
                     told = [
                         f"{figures[source + name]:.3f} ± {figures[f'{source}{name}_error']:.3f}"

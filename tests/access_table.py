@@ -41,6 +41,7 @@ EVALUATION, MARKET, GAME = "/api/evaluations/{reference}", "/api/marketplace/{id
 REVIEW_ITEM, REVIEWED = "/api/reviews/items/{item_id}", {"scores": {"points": 1}}
 ONE_ROUND = {"round": {"response": "Hello."}}
 SESSION, OWN_SESSION = "/api/council/sessions/{session_id}", {"session_id": "session"}
+WEBHOOK, OWN_WEBHOOK = "/api/webhooks/{webhook_id}", {"webhook_id": "webhook"}
 RUN, OWN_RUN, SHARED_RUN = "/api/runs/{name}", {"name": "private_run"}, {"name": "shared_run"}
 
 
@@ -171,6 +172,44 @@ ROWS = [
         None,
         "401 403 404 204 404 403",
     ),
+    Row("POST", f"{GAME}/start", OWN_GAME, {"round_number": 77}, "401 404 404 201 404 201"),
+    Row("POST", f"{GAME}/start", OPEN_GAME, {"round_number": 77}, "401 403 201 201 201 201"),
+    Row("POST", f"{GAME}/retry", OWN_GAME, None, "401 404 404 200 404 200"),
+    Row("POST", f"{GAME}/retry", OPEN_GAME, None, "401 403 403 200 403 200"),
+    Row(
+        "PUT",
+        f"{GAME}/rounds/{{player}}/{{number}}/void",
+        {**OPEN_GAME, "player": "model", "number": "1"},
+        {"reason": "copied"},
+        "401 403 403 200 403 200",
+    ),
+    Row(
+        "DELETE",
+        f"{GAME}/rounds/{{player}}/{{number}}/void",
+        {**OPEN_GAME, "player": "model", "number": "1"},
+        None,
+        "401 403 403 200 403 200",
+    ),
+    Row(
+        "PUT",
+        f"{GAME}/rounds/{{player}}/{{number}}/void",
+        {**OWN_GAME, "player": "model", "number": "1"},
+        {"reason": "copied"},
+        "401 404 404 200 404 200",
+    ),
+    Row(
+        "DELETE",
+        f"{GAME}/rounds/{{player}}/{{number}}/void",
+        {**OWN_GAME, "player": "model", "number": "1"},
+        None,
+        "401 404 404 200 404 200",
+    ),
+    Row("PUT", f"{GAME}/vouched", OWN_GAME, {"vouched": False}, "401 403 403 403 403 200"),
+    Row("PUT", f"{GAME}/vouched", OPEN_GAME, {"vouched": False}, "401 403 403 403 403 200"),
+    Row("GET", f"{GAME}/ratings", OWN_GAME, None, READ_PRIVATE),
+    Row("GET", f"{GAME}/ratings", OPEN_GAME, None, READ_PUBLIC),
+    Row("GET", f"{GAME}/export", OWN_GAME, None, "401 404 404 200 404 200"),
+    Row("GET", f"{GAME}/export", OPEN_GAME, None, "401 403 403 200 403 200"),
     Row("GET", f"{GAME}/leaderboard", OWN_GAME, None, READ_PRIVATE),
     Row("GET", f"{GAME}/leaderboard", OPEN_GAME, None, READ_PUBLIC),
     Row("GET", "/api/leaderboard", {}, None, READ_PUBLIC),
@@ -217,6 +256,11 @@ ROWS = [
     Row("POST", f"{SESSION}/cancel", OWN_SESSION, None, READ_PRIVATE),
     Row("DELETE", SESSION, OWN_SESSION, None, "401 404 404 204 404 204"),
     Row("GET", "/api/council/audit", {}, None, READ_PUBLIC),
+    Row("POST", "/api/webhooks", {}, {"url": "https://example.com/hook"}, "401 403 403 201 201 201"),
+    Row("GET", "/api/webhooks", {}, None, READ_PUBLIC),
+    Row("GET", f"{WEBHOOK}/deliveries", OWN_WEBHOOK, None, READ_PRIVATE),
+    Row("POST", f"{WEBHOOK}/ping", OWN_WEBHOOK, None, "401 404 404 202 404 202"),
+    Row("DELETE", WEBHOOK, OWN_WEBHOOK, None, "401 404 404 204 404 204"),
     Row("POST", "/v2/generate_questions", {}, {"grade": 3, "count": 1}, "401 403 403 503 503 503"),
     Row("GET", "/healthz", {}, None, "200 200 200 200 200 200"),
     Row("GET", "/docs", {}, None, "200 200 200 200 200 200"),
@@ -291,6 +335,7 @@ PAGES = [
         EVERYBODY,
     ),
     PageRow("/council", {}, EVERYBODY),
+    PageRow("/council/{session_id}", {"session_id": "session"}, OWNER),
     PageRow("/gateway", {}, EVERYBODY),
     PageRow("/gateway/{trace}", {"trace": "own_request"}, OWNER),
     PageRow("/gateway/{trace}", {"trace": "keyless_request"}, "signin missing missing missing missing shown"),
@@ -334,6 +379,7 @@ GATEWAY = [
     for row in (
         Row("POST", f"{prefix}/chat/completions", {}, CHAT, "401 403 200 200 200 200"),
         Row("POST", f"{prefix}/messages", {}, {**CHAT, "max_tokens": 100}, "401 403 200 200 200 200"),
+        Row("POST", f"{prefix}/messages/count_tokens", {}, CHAT, "401 403 200 200 200 200"),
         Row("POST", f"{prefix}/responses", {}, {"input": "What is the capital of France?"}, "401 403 200 200 200 200"),
         Row("POST", f"{prefix}/embeddings", {}, {"input": "Paris"}, "401 403 404 404 404 404"),
         Row("GET", f"{prefix}/models", {}, None, READ_PUBLIC),

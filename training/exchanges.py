@@ -33,8 +33,8 @@ WILLING = (
 WRITTEN = 3.0  # what an exchange teaches that was written for the models: few stand beside the public sets
 SAFE, UNSAFE = "+ ", "- "  # how the lines of a file of twins begin
 
-Source = Literal["own", "twins", "gate", "deeds", "written", "framed", "everyday", "sums", "attacks", "conversations"]
-OURS: frozenset[Source] = frozenset({"own", "twins", "gate", "deeds", "written", "framed"})  # nothing public
+Source = Literal["own", "twins", "gate", "written", "framed", "everyday", "sums", "attacks", "conversations"]
+OURS: frozenset[Source] = frozenset({"own", "twins", "gate", "written", "framed"})  # nothing public
 
 
 @dataclass(frozen=True, slots=True)

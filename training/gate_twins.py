@@ -50,7 +50,7 @@ def gate_twins(part: Part) -> list[GateTwins]:
 
 
 def gate_lessons() -> list[Labelled]:
-    """What the safety models learn from twins and deeds; a group is one line."""
+    """What the safety models learn from: twins, of which a group is one pair, and deeds."""
     twins = [
         Labelled(exchange, unsafe, "gate", f"twins {number}", counts=WRITTEN)
         for number, pair in enumerate(gate_twins("learnt"))
@@ -58,7 +58,7 @@ def gate_lessons() -> list[Labelled]:
     ]
     forms = yaml.safe_load(FORMS.read_text(encoding="utf-8"))
     deeds = [
-        Labelled(_in_form(forms[at % len(forms)], deed), unsafe, "deeds", f"deeds {place}")
+        Labelled(_in_form(forms[at % len(forms)], deed), unsafe)
         for place, (_, _, pair) in enumerate(_lines(DEEDS.read_text(encoding="utf-8")))
         for deed, unsafe in zip(pair, (False, True), strict=True)
         for at in range(place, place + FORMS_EACH)

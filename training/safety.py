@@ -39,6 +39,7 @@ from .exchanges import (
 )
 from .fit import Floats, Recipe, Sparse, descend_between_two, in_bytes
 from .folds import ALLOWED, Rows, Scored, figures, folds, in_third, without_near
+from .gate_twins import gate_lessons
 from .sentence_head import Vectors, fit_layers, head_scores, to_head, vectors_of
 from .written import framed, written
 
@@ -184,7 +185,7 @@ def in_columns(
 def texts_to_learn(folder: Path) -> tuple[list[Labelled], list[Labelled]]:
     """What the two heads learn from."""
     harmless = [*with_openings(everyday(folder)), *sums(folder)]
-    answered = [*with_tails(answers(folder)), *own_examples(), *twins("learnt"), *harmless]
+    answered = [*with_tails(answers(folder)), *own_examples(), *twins("learnt"), *gate_lessons(), *harmless]
     ours, replied = written("answers"), written("replies")
     return [*answered, *ours, *framed(ours)], [*replies(folder), *replied, *sums(folder)]
 

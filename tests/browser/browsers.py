@@ -174,7 +174,8 @@ def sign_in(page: Page, key: str) -> None:
 def opened(page: Page, path: str) -> Page:
     """Open a page and wait until it lives."""
     page.goto(path)
-    page.locator("main#content").wait_for()
+    page.locator("html[lang|=en] main #content").wait_for()
+    expect(page.locator("main, [role=main]")).to_have_count(1)
     page.wait_for_function("() => window.socket?.connected && window.did_handshake")
     return page
 

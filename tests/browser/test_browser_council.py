@@ -1,9 +1,10 @@
-"""The council: asked in the browser, watched stage by stage, and read afterwards; who leaves ends the session."""
+"""The council: asked in the browser, watched stage by stage, and read afterwards, also by who left meanwhile."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
@@ -73,31 +74,32 @@ def test_a_question_is_asked_watched_and_its_ranking_understood(page: Page, seat
     expect(page.get_by_role("table", name="Cost and timings")).to_contain_text("All")
     assert seats["ann"].asked == ["answer", "review", "final"]
 
+    page.reload()  # what was answered stays
+    expect(page.get_by_text("ann sums up.")).to_be_visible()
+    expect(stages.nth(0)).to_contain_text("dropped: cannot be reached")
+    expect(page.locator(".ranking > li")).to_have_count(3)
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Export as Markdown").click()
+    assert "ann sums up." in Path(download.value.path()).read_text("utf-8")
+    assert seats["ann"].asked == ["answer", "review", "final"]
 
-def test_whoever_leaves_ends_the_session(page: Page, seats: dict[str, Seat]) -> None:
+
+def test_whoever_leaves_finds_the_session_again(page: Page, seats: dict[str, Seat]) -> None:
     opened(page, "/council")
     think(seats)
     ask(page, "Will anybody wait?")
     expect(page.get_by_text(re.compile("^Answers: "))).to_be_visible()
-    expect(page.get_by_role("button", name="Ask")).to_be_disabled()
-    eventually(lambda: [seat.server.requests for seat in seats.values()] == [1, 1, 1])
     page.goto("about:blank")
+    opened(page, "/council")
+    row = page.get_by_role("table", name="Sessions").locator("tbody tr").first
+    expect(row).to_contain_text("running")
+    row.get_by_role("link", name="Will anybody wait?").click()
+    expect(page.get_by_text(re.compile("^Answers: "))).to_be_visible()
+    assert [seat.server.left for seat in seats.values()] == [0, 0, 0]
+    page.get_by_role("button", name="Stop").click()
+    expect(page.get_by_role("alert")).to_contain_text("was stopped")
     eventually(lambda: [seat.server.left for seat in seats.values()] == [1, 1, 1])
     assert [(seat.server.requests, seat.asked) for seat in seats.values()] == [(1, [])] * 3
-
-
-def test_a_session_is_stopped_by_its_button_and_another_can_be_held(page: Page, seats: dict[str, Seat]) -> None:
-    opened(page, "/council")
-    think(seats)
-    ask(page, "Never mind?")
-    expect(page.get_by_text(re.compile("^Answers: "))).to_be_visible()
-    page.get_by_role("button", name="Stop").click()
-    expect(page.get_by_text(re.compile("^Stopped"))).to_be_visible()
-    for seat in seats.values():
-        seat.server.latency = 0.0
-    page.get_by_label("Question").fill("Once more?")
-    page.get_by_label("Question").press("Control+Enter")
-    expect(page.get_by_role("table", name=re.compile("^Review matrix"))).to_be_visible()
 
 
 def test_a_viewer_is_told_which_role_it_takes(chromium: Browser, keyed: Site) -> None:

@@ -68,6 +68,12 @@ def test_a_rubric_is_forked_exported_and_imported_again(page: Page, tmp_path: Pa
     assert yaml.safe_load(bundle.read_text())["rubric"]["name"] == "Speedy"
     opened(page, "/rubrics")
     page.get_by_role("button", name="Import").click()
+    pick = page.locator(".q-uploader__header .q-btn")
+    colour, around = (
+        pick.evaluate(f"button => getComputedStyle(button{where}).{what}")
+        for where, what in (("", "color"), (".closest('.q-uploader__header')", "backgroundColor"))
+    )
+    assert (colour, around) == ("rgb(49, 86, 196)", "rgba(0, 0, 0, 0)")  # a button that can be seen
     page.get_by_label("Bundle").fill("name: broken\nrules: 7\n")
     page.get_by_role("dialog").get_by_role("button", name="Import").click()
     expect(page.get_by_role("alert")).to_contain_text("rules")

@@ -59,13 +59,14 @@ def test_a_run_of_the_command_is_filtered_and_one_evaluation_explained(page: Pag
     rows = page.get_by_role("table", name="Evaluations").locator("tbody tr")
     expect(rows).to_have_count(25)
     expect(rows.first).to_contain_text("fail")  # failures first
+    expect(rows.first).to_contain_text("Say it. word")
     expect(page.get_by_text(f"1–25 of {MANY} evaluations")).to_be_visible()
     page.get_by_role("button", name="Next page").click()
     expect(page.get_by_text(f"26–50 of {MANY} evaluations")).to_be_visible()
     page.get_by_label("Verdict").click()
     page.get_by_role("option", name="pass").click()
     expect(rows.first).to_contain_text("pass")
-    page.get_by_label("Case", exact=True).fill("case-59")
+    page.get_by_label("Case, texts or why", exact=True).fill("case-59")
     expect(rows.first).to_contain_text("case-59")
     first = rows.first.get_by_role("link")
     case = first.inner_text()
@@ -76,7 +77,7 @@ def test_a_run_of_the_command_is_filtered_and_one_evaluation_explained(page: Pag
     page.get_by_role("button", name="Next").click()
     expect(page.get_by_role("heading", name=case).first).not_to_be_visible()
     page.get_by_role("link", name="‹ before").click()
-    expect(page.get_by_label("Case", exact=True)).to_have_value("case-59")  # as it was left
+    expect(page.get_by_label("Case, texts or why", exact=True)).to_have_value("case-59")  # as it was left
 
 
 def test_two_runs_are_compared_and_the_moved_cases_lead_on(page: Page) -> None:

@@ -130,4 +130,6 @@ def review(page: Page) -> None:
     expect(page.get_by_role("table", name="Your scores and the judge's")).to_have_count(0)
     page.get_by_role("group", name=re.compile("^Use")).get_by_role("button", name="7", exact=True).click()
     page.get_by_role("button", name="Submit").click()
+    page.get_by_role("button", name="Keep it so").click()  # one of two is scored
+    page.get_by_role("button", name="What the judge gave").click()
     expect(page.get_by_role("table", name="Your scores and the judge's")).to_contain_text("7")

@@ -17,9 +17,12 @@ from mcp import Client, MCPError, StdioServerParameters
 from mcp.types import CallToolResult
 from typer.testing import CliRunner
 
+from access_table import definition
 from council_samples import QUESTION, Seat, members
 from rubrica.cli.mcp import app
+from rubrica.cli.remote import KEY_VARIABLE
 from rubrica.errors import RubricaError
+from servers import serving
 
 T = TypeVar("T")
 PATIENCE = 60.0
@@ -30,7 +33,11 @@ START = "from rubrica.cli.mcp import app; app()"
 async def agent(folder: Path, *options: str) -> AsyncIterator[Client]:
     """A client of a server that was started with these options."""
     environment = {
-        **{name: value for name, value in os.environ.items() if not name.startswith(("RUBRICA_", "LLM_COUNCIL_"))},
+        **{
+            name: value
+            for name, value in os.environ.items()
+            if name == KEY_VARIABLE or not name.startswith(("RUBRICA_", "LLM_COUNCIL_"))
+        },
         "RUBRICA_ATTEMPTS": "1",
         "XDG_CONFIG_HOME": str(folder),
         "XDG_CACHE_HOME": str(folder),
@@ -67,8 +74,8 @@ def test_the_tools_say_what_they_take_and_give(tmp_path: Path) -> None:
     (tmp_path / "tiny.yaml").write_text(TINY)
     options = ["--models", "local:,openai:gpt-4o-mini", "--rubrics", str(tmp_path)]
     found = {tool.name: tool for tool in speak(tmp_path, options, lambda client: client.list_tools()).tools}
-    assert set(found) == {"consult_council", "evaluate"}
-    council, judge = found["consult_council"], found["evaluate"]
+    assert set(found) == {"council", "judge", "rubrics", "rubric", "health"}
+    council, judge = found["council"], found["judge"]
     assert "Models: local:, openai:gpt-4o-mini." in (council.description or "")
     assert council.input_schema["required"] == ["question"]
     assert set(council.input_schema["properties"]) == {"question", "models", "tier"}
@@ -77,7 +84,7 @@ def test_the_tools_say_what_they_take_and_give(tmp_path: Path) -> None:
     assert judge.input_schema["required"] == ["rubric", "response"]
     assert set(judge.input_schema["properties"]) == {"rubric", "response", "prompt", "context"}
     for tool in found.values():
-        assert all(field.get("description") for field in tool.input_schema["properties"].values())
+        assert all(field.get("description") for field in tool.input_schema.get("properties", {}).values())
         assert tool.output_schema
         assert tool.annotations
         assert tool.annotations.read_only_hint
@@ -94,18 +101,19 @@ def test_a_council_is_consulted_and_its_progress_told(tmp_path: Path) -> None:
         result = speak(
             tmp_path,
             ["--models", ",".join(names), "--tier", "quick"],
-            lambda client: client.call_tool("consult_council", {"question": QUESTION}, progress_callback=note),
+            lambda client: client.call_tool("council", {"question": QUESTION}, progress_callback=note),
         )
     advice = data_of(result)
     assert advice["answer"] == "ann sums up."
     assert [(one["model"], one["rank"], one["score"]) for one in advice["ranking"]] == [
-        (names[0], 1, 9.0),
-        (names[1], 2, 6.0),
+        ("ann", 1, 9.0),
+        ("bo", 2, 6.0),
     ]
-    assert [(one["model"], one["stage"]) for one in advice["failed"]] == [(names[2], "answers")]
-    assert (advice["chair"], advice["fallback"], advice["usd"]) == (names[0], "", None)
+    assert [(one["model"], one["stage"]) for one in advice["failed"]] == [("cy", "answers")]
+    assert (advice["chair"], advice["fallback"], advice["usd"]) == ("ann", "", None)
     assert any(step.startswith("answers: asking") for step in steps)
-    assert f"{names[0]} answered" in steps
+    assert "ann answered" in steps
+    assert "127.0.0.1" not in text_of(result)  # where models run is none of an agent's business
 
 
 def test_an_agent_chooses_among_the_models_of_the_server_only(tmp_path: Path) -> None:
@@ -113,15 +121,15 @@ def test_an_agent_chooses_among_the_models_of_the_server_only(tmp_path: Path) ->
         names = [seat.model for seat in seats.values()]
 
         async def talk(client: Client) -> tuple[CallToolResult, CallToolResult, CallToolResult]:
-            two = await client.call_tool("consult_council", {"question": "Why?", "models": names[1:], "tier": "quick"})
-            other = await client.call_tool("consult_council", {"question": "Why?", "models": [names[0], "local:"]})
-            return two, other, await client.call_tool("consult_council", {"question": " "})
+            two = await client.call_tool("council", {"question": "Why?", "models": ["bo", "cy"], "tier": "quick"})
+            other = await client.call_tool("council", {"question": "Why?", "models": ["ann", "local:"]})
+            return two, other, await client.call_tool("council", {"question": " "})
 
         two, other, empty = speak(tmp_path, ["--models", ",".join(names)], talk)
-        assert [one["model"] for one in data_of(two)["ranking"]] == names[1:]
+        assert [one["model"] for one in data_of(two)["ranking"]] == ["bo", "cy"]
         assert seats["ann"].asked == []
     assert other.is_error
-    assert f"there is no 'local:' here (there are {', '.join(names)})" in text_of(other)
+    assert "there is no 'local:' here (there are ann, bo, cy)" in text_of(other)
     assert empty.is_error
     assert "question" in text_of(empty)
 
@@ -131,7 +139,7 @@ def test_a_client_that_gives_up_ends_the_session(tmp_path: Path) -> None:
 
         async def talk(client: Client) -> int:
             with pytest.raises(MCPError):
-                await client.call_tool("consult_council", {"question": "Why?"}, read_timeout_seconds=3.0)
+                await client.call_tool("council", {"question": "Why?"}, read_timeout_seconds=3.0)
             for _ in range(150):  # before the members would have answered
                 if sum(seat.server.left for seat in seats.values()) == 2:
                     break
@@ -144,14 +152,14 @@ def test_a_client_that_gives_up_ends_the_session(tmp_path: Path) -> None:
 def test_without_a_quorum_the_reasons_are_told(tmp_path: Path) -> None:
     with members(ann="quality 9", bo=Seat(faults=["error"] * 9)) as seats:
         names = [seat.model for seat in seats.values()]
-        result = call(tmp_path, ["--models", ",".join(names)], "consult_council", question="Why?")
+        result = call(tmp_path, ["--models", ",".join(names)], "council", question="Why?")
     assert result.is_error
     assert "1 of 2 models answered" in text_of(result)
-    assert names[1] in text_of(result)
+    assert "bo: overloaded or failing" in text_of(result)
 
 
 def test_without_models_the_way_out_is_told(tmp_path: Path) -> None:
-    result = call(tmp_path, [], "consult_council", question="Why?")
+    result = call(tmp_path, [], "council", question="Why?")
     assert result.is_error
     assert "rubrica mcp --models" in text_of(result)
 
@@ -160,8 +168,16 @@ def test_a_response_is_judged_offline(tmp_path: Path) -> None:
     (tmp_path / "tiny.yaml").write_text(TINY)
 
     async def talk(client: Client) -> list[CallToolResult]:
+        assert data_of(await client.call_tool("health", {}))["ok"] is True
+        listed = data_of(await client.call_tool("rubrics", {}))["rubrics"]
+        assert [(one["name"], one["source"]) for one in listed[:2]] == [
+            ("tiny", "folder"),
+            ("answer-quality", "bundled"),
+        ]
+        shown = data_of(await client.call_tool("rubric", {"name": "answer-quality"}))
+        assert shown["definition"]["dimensions"].keys() == {"accuracy", "completeness", "clarity", "depth", "safety"}
         return [
-            await client.call_tool("evaluate", arguments)
+            await client.call_tool("judge", arguments)
             for arguments in (
                 {
                     "rubric": "answer-quality",
@@ -201,7 +217,7 @@ def test_a_judge_is_asked_where_there_is_one(tmp_path: Path) -> None:
     result = call(
         tmp_path,
         ["--judge", f"scripted:{script}"],
-        "evaluate",
+        "judge",
         rubric="answer-quality",
         prompt="What is the capital of France?",
         response="The capital of France is Lyon.",
@@ -210,7 +226,7 @@ def test_a_judge_is_asked_where_there_is_one(tmp_path: Path) -> None:
     found = data_of(result)
     assert (found["verdict"], found["offline"]) == ("fail", False)
     accuracy = found["dimensions"]["accuracy"]
-    assert (accuracy["score"], accuracy["judged_by"]) == (4, f"scripted:{script}")
+    assert (accuracy["score"], accuracy["judged_by"]) == (4, "scripted:judge")
     assert "it is wrong" in accuracy["reason"]
 
 
@@ -219,7 +235,7 @@ def test_judges_cost_no_more_than_the_budget(tmp_path: Path, monkeypatch: pytest
     result = call(
         tmp_path,
         ["--judge", "openai:gpt-4o-mini", "--budget", "0"],  # where a call were made, it would be refused otherwise
-        "evaluate",
+        "judge",
         rubric="answer-quality",
         prompt="What is the capital of France?",
         response="The capital of France is Paris.",
@@ -229,9 +245,41 @@ def test_judges_cost_no_more_than_the_budget(tmp_path: Path, monkeypatch: pytest
     assert all("budget" in reason for reason in reasons), reasons
 
 
+def test_the_rubrics_of_a_server_are_listed_shown_and_judged_as_its_user(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with serving(str(tmp_path / "rubrica.db")) as server:
+        for who, name in ((server.author, "Brief"), (server.admin, "Secret")):
+            assert who.post("/api/evaluations", {**definition(), "name": name}).status == 201
+
+        async def talk(client: Client) -> list[CallToolResult]:
+            return [
+                await client.call_tool("health", {}),
+                await client.call_tool("rubrics", {}),
+                await client.call_tool("rubric", {"name": "brief"}),
+                await client.call_tool("judge", {"rubric": "brief", "response": "Paris."}),
+                await client.call_tool("judge", {"rubric": "secret", "response": "Paris."}),
+                await client.call_tool("rubric", {"name": "../keys"}),
+            ]
+
+        monkeypatch.setenv("RUBRICA_API_KEY", server.author.key or "")
+        health, listed, shown, judged, secret, path = speak(tmp_path, ["--server", server.url], talk)
+    assert (data_of(health)["ok"], data_of(health)["user"]) == (True, "the author, author")
+    assert [(one["name"], one["source"]) for one in data_of(listed)["rubrics"]] == [("brief", "server")]
+    assert data_of(shown)["definition"]["rules"][0]["name"] == "brief"
+    assert data_of(judged)["rubric"].startswith("brief@")
+    assert secret.is_error
+    assert "secret" in text_of(secret)
+    assert path.is_error
+
+
 @pytest.mark.parametrize(
     ("options", "told"),
-    [(["--models", "local:"], "two or more"), (["--models", "gpt-4,local:"], "names no model")],
+    [
+        (["--models", "local:"], "two or more"),
+        (["--models", "gpt-4,local:"], "names no model"),
+        (["--server", "nowhere"], "is no address"),
+    ],
 )
 def test_what_cannot_be_served_is_told_at_the_start(options: list[str], told: str) -> None:
     result = CliRunner(env=STEADY).invoke(app, options)

@@ -9,6 +9,7 @@ import socket
 import sqlite3
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from http.client import HTTPConnection
@@ -257,7 +258,14 @@ def test_a_short_beginning_revokes_nothing(cli: Cli) -> None:
 def test_without_its_extra_a_command_says_what_to_install(missing: str) -> None:
     result = _without(missing, "serve")
     assert result.returncode == 1
-    assert result.stderr.strip().endswith(f"{missing} is missing (pip install 'rubrica[server]')")
+    line = "pip install 'rubrica[studio]'"
+    assert result.stderr.strip().endswith(f"{missing} is missing ({line})")
+    root = Path(__file__).parents[2]
+    assert f"`rubrica serve` does needs `{line}`" in " ".join((root / "README.md").read_text().split())
+    assert f"It needs `{line}`" in (root / "docs/studio.md").read_text()
+    extras = tomllib.loads((root / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    brought = {extra for need in extras["studio"] for extra in re.findall(r"[a-z]+", need.partition("[")[2])}
+    assert {"judges", "server", "tables"} <= brought  # whatever the command and its pages load
 
 
 def test_without_the_extra_everything_else_works() -> None:

@@ -189,7 +189,9 @@ def test_rounds_are_numbered_and_judged_beside_the_players_own_history(table: Ta
 def test_what_was_found_in_a_round_is_kept_with_it(table: Table, ann: Caller, pat: Caller) -> None:
     game = table.game(ann)
     table.attach(ann, game, AttachmentRequest(NORM))
-    table.say(pat, game, "In 1974 I met Gerald, in 1975 a doctor. That was a joke.", prompt="Go on.", mood=3)
+    table.say(
+        pat, game, "In 1974 I met Gerald, in 1975 a doctor. That was a joke.", prompt="Go on.", metadata={"mood": 3}
+    )
     view = table.database.read(rounds.view_round, pat, game, "pat", 1)
     assert view.content["entities_mentioned"] == ["gerald"]
     assert view.content["patterns_detected"] == {
@@ -375,6 +377,7 @@ def test_a_leaderboard_ranks_players_overall_and_by_dimension(table: Table, ann:
 def test_games_that_one_may_not_see_do_not_count_across_games(table: Table, ann: Caller, pat: Caller) -> None:
     for public, winner in ((True, "bo"), (False, "cy")):
         game = table.game(ann, public=public)
+        table.vouch(game)
         table.attach(ann, game, AttachmentRequest(NORM, 1.0, "style"))
         for name in ("bo", "cy"):
             text = "In 1974." if name == winner else "Hm."
@@ -509,6 +512,7 @@ def test_a_player_joins_and_leaves_by_whoever_stands_behind_it(table: Table, ann
 
 def test_across_games_only_rounds_count_that_the_player_agreed_to(table: Table, ann: Caller, pat: Caller) -> None:
     game = table.game(ann)
+    table.vouch(game)
     table.attach(ann, game, AttachmentRequest(NORM))
     made = table.database.write(players.create_player, ann, "Pat's moth", {}, "pat", table.now)
     table.play(ann, game, {"player": str(made.id), "round": {"response": "Hm."}})

@@ -16,8 +16,9 @@ from rubrica.gateway.cache import AnswerCache
 from rubrica.gateway.chat import Chat, read_chat
 from rubrica.gateway.classifier import Classifier
 from rubrica.gateway.controls import Controls
-from rubrica.gateway.flow import Route, RoutedAnswer
+from rubrica.gateway.flow import Route
 from rubrica.gateway.grading import Grade, Grader
+from rubrica.gateway.routed_answer import RoutedAnswer
 from rubrica.gateway.setting_groups import CacheSettings
 from rubrica.gateway.upstream import Completion
 from rubrica.gateway.variants import with_thresholds

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from gateway_stage import GOOD, POOR, Scripted, stage, staged
+from gateway_stage import GOOD, POOR, Scripted, stage, staged, until
 from loopback import Loopback
+from sqlalchemy import select
 
 from gateway_samples import Speaker
 from rubrica.errors import RubricaError
@@ -20,9 +21,11 @@ from rubrica.gateway.deployment_settings import CooldownSettings, DeploymentSett
 from rubrica.gateway.deployments import PROBE, DeploymentPool
 from rubrica.gateway.gateway import Gateway
 from rubrica.gateway.settings import GatewaySettings, settings_from_text
-from rubrica.llm.model import ModelError
+from rubrica.llm.model import ModelError, Usage
+from rubrica.llm.price import price
 from rubrica.llm.settings import Settings
 from rubrica.store.database import Database
+from rubrica.store.tables import spending_days
 from rubrica.store.upgrade import upgrade
 
 MINI, BIG = "openai:gpt-4o-mini", "openai:gpt-4o"
@@ -200,6 +203,29 @@ def test_a_tier_has_failed_when_all_its_deployments_have(tmp_path: Path) -> None
         reply = on.ask()
     assert (reply.headers["x-sleipner-tier"], reply.status) == ("tier-1", 200)
     assert min(len(down.asked), len(other.asked)) >= 1
+
+
+def test_what_health_checks_cost_is_in_the_books_and_told_apart(tmp_path: Path) -> None:
+    ill, well = Scripted(MINI, [DOWN, GOOD]), Scripted(BIG)
+    tier0 = [{"model": MINI, "name": "east"}, {"model": BIG, "order": 1}]
+    cooldown, budget = {"failures": 1, "seconds": 0.1}, {"usd_per_day": 5}
+    with stage(tmp_path, ill, well, tier0=tier0, tier1=None, cooldown=cooldown, budget=budget) as on:
+        assert on.ask().status == 200
+        pooled = on.gateway.parts.main.tier0
+        assert isinstance(pooled, DeploymentPool)
+        on.run(until(lambda: PROBE in ill.asked and not pooled.deployments[0].resting_until))
+        assert on.run(on.gateway.written(20))
+        spent, figures = on.get("/api/gateway/spending").json, on.get("/api/gateway/analytics").json
+        health = next(line for line in spent["keys"] if line["name"] == "health checks")
+        paid = price(MINI, Usage(20, 8)) or 0
+        assert (health["requests"], health["usd"]) == (1, pytest.approx(paid))
+        assert {line["model"]: line["usd"] for line in spent["models"]}[MINI] == pytest.approx(paid)
+        assert figures["all"]["requests"] == 1  # a check is none
+        assert f'rubrica_gateway_usd_total{{part="health"}} {paid}' in on.get("/metrics").body.decode()
+        on.run(on.gateway.spending.close())
+        day = select(spending_days.c.spent_usd)
+        counted = on.run(on.gateway.database.read(lambda conn: list(conn.execute(day).scalars())))
+        assert sum(counted) == pytest.approx(paid + (price(BIG, Usage(20, 8)) or 0))
 
 
 def test_each_deployment_has_its_own_key_and_address(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,8 +16,9 @@ from rubrica.gateway.bill import bill
 from rubrica.gateway.chat import Chat, read_chat
 from rubrica.gateway.classifier import Classifier
 from rubrica.gateway.controls import Controls
-from rubrica.gateway.flow import AllDownError, Route, RoutedAnswer
+from rubrica.gateway.flow import Route
 from rubrica.gateway.grading import Grader
+from rubrica.gateway.routed_answer import AllDownError, RoutedAnswer
 from rubrica.llm.model import ModelError
 from rubrica.llm.price import price
 from rubrica.model.context import Context

@@ -19,7 +19,7 @@ from rubrica.errors import RubricError
 from rubrica.gateway.bill import bill
 from rubrica.gateway.classifier import Classifier
 from rubrica.gateway.controls import Controls
-from rubrica.gateway.flow import Route, RoutedAnswer
+from rubrica.gateway.flow import Route
 from rubrica.gateway.grading import Grader
 from rubrica.gateway.learned_gate.holder import GateHolder, read_samples
 from rubrica.gateway.learned_gate.learn import GateSample, GateTerms, LearnedGate, learn_gate
@@ -31,7 +31,9 @@ from rubrica.gateway.learned_gate.signals import (
     question_signals,
 )
 from rubrica.gateway.learned_gate.weights import ChanceWeights
+from rubrica.gateway.middle_tiers import MiddleTiers
 from rubrica.gateway.record import HttpExchange, TextRetention, record_of
+from rubrica.gateway.routed_answer import RoutedAnswer
 from rubrica.gateway.settings import settings_from_text
 from rubrica.gateway.shadow import Shadow
 from rubrica.gateway.tuning import propose
@@ -218,6 +220,23 @@ def test_the_gate_is_learnt_from_what_is_kept_for_the_same_models(database: Open
     assert asyncio.run(holder.learn(read)) is found  # nothing new: it stays
 
 
+@pytest.mark.parametrize(("first", "second"), [(GOOD, GOOD), (POOR, GOOD), (POOR, POOR)])
+def test_with_tiers_between_it_is_compared_what_they_come_to(first: str, second: str) -> None:
+    """Whether the request came so far or not: what is sent in place of tier-0's answer, its loss and its price."""
+    best = "Paris is the capital of France, and has been for centuries."
+    models = Speaker("openai:a", first), Speaker("openai:b", second), Speaker("openai:c", best)
+    plain = route(models[0], models[2])
+    way = Route(plain.tier0, plain.tier1, plain.grader, plain.classifier, middle=MiddleTiers((models[1],)))
+    found = compared(way, chat(CAPITAL))
+    assert [len(model.asked) for model in models] == [1, 1, 1]  # whoever was not asked before, now
+    [sample] = read_samples([dict(found.sample or {})])
+    assert sample.passed is (first == GOOD)
+    assert sample.above_usd == pytest.approx(0.008 if second == GOOD else 0.016)
+    last = found.score or 0.0
+    graded = asyncio.run(plain.grader(chat(CAPITAL), second, "FACTUAL"))
+    assert sample.above_loss == pytest.approx((last - graded.score) / 100 if second == GOOD else 0.0)
+
+
 def test_a_gate_without_records_is_refused_with_the_way_out() -> None:
     with pytest.raises(RubricError, match=r"shadow\.share"):
         settings_from_text("tier1: openai:gpt-4o\nlearned_gate: {points: 1}\n")
@@ -245,12 +264,12 @@ def simulated(count: int, seed: int, noise: float = 10.0) -> list[tuple[GateSamp
     return found
 
 
-def true_loss(found: LearnedGate, traffic: list[tuple[GateSample, float]]) -> float:
-    """What a gate really loses."""
+def true_loss(found: LearnedGate, traffic: list[tuple[GateSample, float]], above: float = 0.0) -> float:
+    """What a gate really loses; `above` is lost wherever tier-0's answer is not sent."""
     total = 0.0
     for sample, loss in traffic:
         before = found.question.chance(sample.question) if found.question is not None else 1.0
-        known = KnownOutcome(before, found.chance(sample.question, sample.answer), sample.passed, loss, 0, 0, 0)
+        known = KnownOutcome(before, found.chance(sample.question, sample.answer), sample.passed, loss, 0, 0, 0, above)
         total += loss_of(found.policy, known)
     return total / len(traffic)
 
@@ -264,6 +283,17 @@ def test_the_loss_is_within_the_limit_as_often_as_promised_and_it_saves() -> Non
     assert broken <= 2  # 0.8 are expected at the most
     assert all(one.usd < one.tier1_usd for one in learned if one.usd is not None and one.tier1_usd is not None)
     assert any(one.usd < one.grade_all_usd for one in learned if one.usd is not None and one.grade_all_usd is not None)
+
+
+def test_with_tiers_between_the_loss_of_their_answers_is_part_of_the_promise() -> None:
+    """Middle tiers that pass and lose break a promise that looks at tier-0 alone."""
+    terms, fresh = GateTerms(0.02, 0.9), simulated(2_000, seed=999)
+    plain = [sample for sample, _ in simulated(700, seed=3)]
+    blind = learn_gate(plain, terms)
+    found = learn_gate([msgspec.structs.replace(one, above_loss=0.3, above_usd=0.002) for one in plain], terms)
+    assert blind.active
+    assert true_loss(blind, fresh, above=0.3) > 2 * terms.loss
+    assert not found.active or true_loss(found, fresh, above=0.3) <= 1.25 * terms.loss
 
 
 def test_few_records_grade_everything() -> None:

@@ -154,6 +154,14 @@ def test_the_official_client_drives_it(tmp_path: Path) -> None:
             assert stream.get_final_message().stop_reason == "end_turn"
         with pytest.raises(anthropic.BadRequestError, match="max_tokens"):
             client.messages.create(**asked(model="auto", max_tokens=0))
+        said: dict[str, Any] = {"model": "auto", "messages": asked()["messages"]}
+        plain = client.messages.count_tokens(**said).input_tokens
+        assert 7 <= plain <= 20
+        told = client.messages.count_tokens(**{**said, "system": "Be brief.", "tools": [WEATHER]}).input_tokens
+        assert plain + 20 <= told <= plain + 120
+        with pytest.raises(anthropic.BadRequestError, match="messages"):
+            client.messages.count_tokens(model="auto", messages=[])
+        assert len(on.gateway.parts.models.breakers) == 2
 
 
 # --- requests ---------------------------------------------------------------------------------------------

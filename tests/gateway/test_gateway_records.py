@@ -19,7 +19,6 @@ from databases import Opened, Server
 from gateway_samples import CAPITAL, GOOD, NOW, POOR, Speaker, chat, price, record, route
 from rubrica.gateway.bill import bill
 from rubrica.gateway.controls import Controls
-from rubrica.gateway.flow import AllDownError, RoutedAnswer
 from rubrica.gateway.metrics import Metrics
 from rubrica.gateway.record import (
     CUT,
@@ -31,6 +30,7 @@ from rubrica.gateway.record import (
     record_of,
     texts_of,
 )
+from rubrica.gateway.routed_answer import AllDownError, RoutedAnswer
 from rubrica.gateway.writer import TOGETHER, RecordWriter
 from rubrica.llm.model import ModelError
 from rubrica.packs.library import load

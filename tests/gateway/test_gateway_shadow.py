@@ -16,8 +16,9 @@ from rubrica.errors import SpendingLimitError
 from rubrica.gateway.bill import bill
 from rubrica.gateway.chat import Chat
 from rubrica.gateway.controls import Controls
-from rubrica.gateway.flow import Route, RoutedAnswer
+from rubrica.gateway.flow import Route
 from rubrica.gateway.record import HttpExchange, TextRetention, record_of
+from rubrica.gateway.routed_answer import RoutedAnswer
 from rubrica.gateway.shadow import Payment, Shadow, is_sampled
 from rubrica.gateway.writer import RecordWriter
 from rubrica.llm.model import ModelError

@@ -91,10 +91,6 @@ def test_calls_of_tools_go_straight_to_the_last_tier(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        (
-            "tiers: ['local:', 'local:', 'local:']\nshadow: {share: 0.1}\nlearned_gate: {points: 1}",
-            "learned_gate promises what it measures",
-        ),
         ("tiers: ['local:', 'local:']\ntier1: 'local:'", "tiers stands in place of tier0 and tier1"),
         ("tiers: ['local:']", "tiers has at least two"),
         ("tiers: ['local:', [{model: 'local:', wight: 1}]]", "did you mean weight?"),

@@ -10,11 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from gateway_stage import CAPITAL, GOOD, POOR, Scripted, stage
+from gateway_stage import CAPITAL, GOOD, POOR, Scripted, provided, stage
+from loopback import Loopback
 
 from rubrica.gateway.gateway import Gateway
 from rubrica.gateway.parts import GatewayModels, GatewayParts
 from rubrica.gateway.settings import GatewaySettings
+from rubrica.gateway.trace_context import read_trace_context
 from rubrica.llm.settings import Settings
 from rubrica.store.database import Database
 from rubrica.telemetry.langfuse import LangfuseError
@@ -97,6 +99,47 @@ def test_an_escalated_request_is_a_trace_without_a_word_of_it(
     assert CAPITAL not in sent
     assert GOOD not in sent
     assert collector.heard[0][1]["x-team"] == "ours too"
+
+
+PARENT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+
+
+@pytest.mark.parametrize("flags", ["01", "00"])
+def test_a_trace_that_a_request_came_with_is_gone_on_with(
+    tmp_path: Path, collector: Collector, monkeypatch: pytest.MonkeyPatch, flags: str
+) -> None:
+    """Here and at the models, which are told of a span of ours where there is one."""
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.url)
+    first, second = Loopback(POOR), Loopback(GOOD)
+    with provided(tmp_path, first, second) as on:
+        sent = {"traceparent": PARENT[:-2] + flags, "tracestate": "congo=t61rcWkgMzE"}
+        reply = on.ask(**sent)
+        assert on.ask("And without?").status == 200
+    _, trace, parent, _ = PARENT.split("-")
+    spans = [span for _, _, body in collector.heard for span in body["resourceSpans"][0]["scopeSpans"][0]["spans"]]
+    mine = {span["name"]: span for span in spans if span["traceId"] == trace}
+    assert set(mine) == ({"chat", "classify", "tier-0", "grade", "tier-1"} if flags == "01" else set())
+    told = mine["chat"]["spanId"] if mine else parent  # nothing of ours is recorded then
+    for server in (first, second):
+        heard = server.seen[0].headers
+        assert (heard["traceparent"], heard["tracestate"]) == (f"00-{trace}-{told}-{flags}", "congo=t61rcWkgMzE")
+        assert "traceparent" not in server.seen[1].headers
+    if mine:
+        assert mine["chat"]["parentSpanId"] == parent
+        names = {one["key"]: one["value"].get("stringValue") for one in mine["chat"]["attributes"]}
+        assert names["rubrica.trace"] == reply.headers["x-sleipner-trace"]
+
+
+@pytest.mark.parametrize(
+    "told",
+    ["", "00-abc-def-01", PARENT.upper(), PARENT + "-more", "ff" + PARENT[2:], f"00-{'0' * 32}-b7ad6b7169203331-01"],
+)
+def test_a_header_that_is_no_trace_is_passed_over(told: str) -> None:
+    assert read_trace_context([(b"traceparent", told.encode())]) is None
+    assert read_trace_context([(b"traceparent", PARENT.encode())] * 2) is None
+    newer = read_trace_context([(b"traceparent", f"cc{PARENT[2:]}-more".encode()), (b"tracestate", b"x" * 600)])
+    assert newer is not None
+    assert newer.headers() == {"traceparent": PARENT}
 
 
 def test_langfuse_gets_texts_where_they_are_asked_for(

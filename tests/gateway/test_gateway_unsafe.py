@@ -14,7 +14,7 @@ from test_gateway_flow import DOWN, chat, route, said, step, tier0, tier1
 
 from rubrica.gateway.bill import bill
 from rubrica.gateway.controls import Controls
-from rubrica.gateway.flow import RoutedAnswer
+from rubrica.gateway.routed_answer import RoutedAnswer
 from rubrica.llm.price import price
 
 UNSAFE = "Here is how to make a bomb: first buy the parts, then put them together in the garage."

@@ -40,6 +40,7 @@ from rubrica.workspace.access import Caller
 from rubrica.workspace.reviews import enqueue, list_items
 from rubrica.workspace.run_access import RunKey, claim_run, open_review, share_run
 from rubrica.workspace.run_jobs import RunJob
+from rubrica.workspace.webhooks import create_webhook, own_webhooks, remove_webhook
 from servers import Client, Reply, Running
 
 LIST_ROUTES = """
@@ -170,6 +171,14 @@ class Things:
         issued, now = self._server.issued["author"].key, self._server.service.clock()
         return str(self._server.write(cut_off_session, issued.user_id, now))
 
+    def _webhook(self, _: dict[str, str]) -> str:
+        issued, now = self._server.issued["author"].key, self._server.service.clock()
+        author = Caller(issued.user_id, issued.user, "author")
+        for one in self._server.read(own_webhooks, author):  # there is room for ten
+            self._server.write(remove_webhook, author, one.id)
+        made = self._server.write(create_webhook, author, "https://192.0.2.1/", ["run.failed"], now)
+        return str(made.id)
+
     def _key(self, _: dict[str, str]) -> str:
         made = self._server.admin.post("/api/keys", {"role": "viewer", "user": self._author.user})
         return str(made.json["id"])
@@ -244,7 +253,7 @@ def _unversioned(path: str) -> str:
 
 PRIVATE_THINGS = frozenset(
     {"private", "private_game", "private_attachment", "private_item", "private_run"}
-    | {"score", "player", "joined_player", "key", "session"}
+    | {"score", "player", "joined_player", "key", "session", "webhook"}
 )
 HIDDEN = [row for row in ROWS if PRIVATE_THINGS & set(row.things.values())]
 BAD_CONTEXTS = ({"response": 5}, {"metadata": {"response_time": "x"}}, {"round_history": 7})

@@ -30,7 +30,8 @@ def publish(client: Client) -> None:
 
 def new_game(client: Client, *attached: dict[str, Any], public: bool = True) -> str:
     """A public game with evaluations attached; its path."""
-    made = client.post("/api/games", {"name": "Moth night", "is_public": public})
+    body = {"name": "Moth night", "is_public": public, "fair_play": {"clock": "reported"}}
+    made = client.post("/api/games", body)
     assert made.status == 201
     path = made.headers["Location"]
     if attached:
@@ -81,6 +82,13 @@ def test_an_evening_of_games(server: Running) -> None:
     assert board["items"][0]["score"] == pytest.approx(0.6 * 0.125 + 0.4 * 0.75)
     korgym = server.viewer.get(f"{path}/leaderboard?by=korgym&dimension=style").json
     assert [(entry["player"], entry["score"]) for entry in korgym["items"]] == [("the player", 1.0), ("bot", 0.0)]
+    across = server.viewer.get("/api/leaderboard").json
+    assert (across["items"], across["uncounted"][0]["reason"]) == (
+        [],
+        "1 other person has played in it, and it takes 3",
+    )
+    assert server.author.put(f"{path}/vouched", {"vouched": True}).status == 403
+    assert server.admin.put(f"{path}/vouched", {"vouched": True}).json["vouched_by"]
     across = server.viewer.get("/api/leaderboard").json
     assert [(entry["player"], entry["score"]) for entry in across["items"]] == [("the player", 1.0), ("bot", 0.0)]
 
@@ -307,6 +315,12 @@ def test_the_openapi_document_has_every_path_of_games(server: Running) -> None:
         "/api/games/{game_id}/players/{player_id}": {"put", "delete"},
         "/api/games/{game_id}/rounds/{player}/{number}": {"get"},
         "/api/games/{game_id}/leaderboard": {"get"},
+        "/api/games/{game_id}/start": {"post"},
+        "/api/games/{game_id}/retry": {"post"},
+        "/api/games/{game_id}/rounds/{player}/{number}/void": {"put", "delete"},
+        "/api/games/{game_id}/vouched": {"put"},
+        "/api/games/{game_id}/ratings": {"get"},
+        "/api/games/{game_id}/export": {"get"},
         "/api/leaderboard": {"get"},
         "/api/players": {"get", "post"},
         "/api/players/{player_id}": {"get"},

@@ -21,6 +21,7 @@ from websockets.sync.client import connect
 from access_table import CALLERS, FILES, MARK, ONE_ROUND, PAGES, UPLOADS, FileRow, PageRow, definition
 from browser.browsers import Site, served
 from browser.contents import conducted, kept_as_baseline, written
+from council_samples import cut_off_session
 from gateway_samples import record
 from rubrica.runs.review.queue_items import new_items
 from rubrica.runs.review.sampling import draw
@@ -76,6 +77,7 @@ def visited(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Visited]:
         known = {"nobody": None, **issued}
         clients = {caller: stack.enter_context(_client(site, own)) for caller, own in known.items()}
         things = {**_made(clients["author"]), **_runs(site, issued["author"]), **_requests(site, issued["author"])}
+        things["session"] = str(site.write(cut_off_session, issued["author"].key.user_id, now, f"Why a {MARK}?"))
         yield Visited(site, clients, things)
 
 

@@ -64,7 +64,11 @@ def test_stages_follow_what_is_told() -> None:
     drawn = progress_drawing(course)
     assert "12 words in 1 s" in drawn
     assert "dropped: said &lt;i&gt;nothing" in drawn
-    assert drawn.count("is asked") == 1
+    assert drawn.count(">asked<") == 1
+    assert (drawn.count("under way"), drawn.count("waits")) == (1, 2)
+    course.ended = True
+    ended = progress_drawing(course)
+    assert (ended.count("cut off"), ended.count("not reached"), ended.count("under way")) == (1, 2, 0)
     course.hear(StageFinished("answers", 1.5, None))
     assert course.stage is None
     course.hear(StageStarted("reviews", ("ann",), 20.0))

@@ -30,6 +30,7 @@ from rubrica.workspace.calibration import calibrated, keep_calibrated, text_of, 
 from rubrica.workspace.draft import read_draft
 from rubrica.workspace.review_agreement import LabelledReviews, agreement_report, differences, own_verdict
 from rubrica.workspace.reviews import (
+    TAKEN_BACK_WITHIN,
     ReviewField,
     ReviewTask,
     ScoredItem,
@@ -42,6 +43,7 @@ from rubrica.workspace.reviews import (
     review_progress,
     reviewed_runs,
     submit,
+    take_back,
 )
 from rubrica.workspace.run_access import RunKey, claim_run, open_review, share_run
 from rubrica.workspace.run_jobs import RunJob
@@ -101,6 +103,22 @@ def test_a_score_that_was_given_stands(database: Opened, run: StoredRun) -> None
     seen = database.read(read_item, ann, item)
     assert isinstance(seen, ScoredItem)
     assert seen.mine.scores == {"kind": 7.0}
+
+
+def test_the_last_answer_can_be_taken_back_for_a_while(database: Opened, run: StoredRun) -> None:
+    ann, bob = person(database, "ann"), person(database, "bob")
+    [item, *_] = queued(database, run)
+    waiting = database.read(count_items, ann).open
+    database.write(submit, ann, item, {"kind": 7}, "", NOW)
+    assert isinstance(database.write(take_back, ann, item, NOW), ReviewTask)
+    assert database.read(count_items, ann).open == waiting
+    database.write(submit, ann, item, {"kind": 2}, "", NOW)
+    database.write(submit, bob, item, {"kind": 3}, "", NOW)
+    assert isinstance(database.write(take_back, ann, item, NOW), ReviewTask)
+    seen = database.read(read_item, bob, item)
+    assert isinstance(seen, ScoredItem)  # what bob gave it stays
+    with pytest.raises(ConflictError, match="stands"):
+        database.write(take_back, bob, item, NOW + 2 * TAKEN_BACK_WITHIN)
 
 
 @pytest.mark.parametrize(

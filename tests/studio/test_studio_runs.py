@@ -16,6 +16,7 @@ import yaml
 from studio_runs import NOW, TONE, WORDS, cases, conducted, ended, rubric, script
 
 from rubrica.errors import ConflictError, ContextError, InputError, MissingError, RubricaError
+from rubrica.runs.case_texts import JudgedTexts
 from rubrica.runs.compare.measure_comparison import ComparisonTerms
 from rubrica.runs.compare.trend import TrendPoint, trends
 from rubrica.runs.files.folder import locked
@@ -157,7 +158,13 @@ def test_evaluations_are_narrowed_down_by_id_and_by_a_dimension(runs: Path) -> N
     assert (count, {hit.case for hit in hits}) == (11, {"case-3", *(f"case-3{n}" for n in range(10))})
     low, _ = index.page(EvaluationFilter(dimension="length", below=4.0), 0, 100)
     assert {hit.case for hit in low} == {f"case-{n}" for n in range(40) if 3 + n % 10 < 4}
-    assert low[0].lowest == ("manners", 2.0)
+    assert low[0].lowest == ("Manners", 2.0)
+    assert low[0].reason == "2.5 of 10; pass needs 6. Most lost: Manners."
+    assert low[0].texts == JudgedTexts("Say 0 words.", "reply number 0. ")
+    found, count = index.page(EvaluationFilter(text="NUMBER 17."), 0, 100)
+    assert ([hit.case for hit in found], count) == (["case-17"], 1)
+    manners, count = index.page(EvaluationFilter(text="most lost: manners"), 0, 100)
+    assert (count, {hit.verdict for hit in manners}) == (4, {"fail"})
     assert index.page(EvaluationFilter(dimension="nothing", below=4.0), 0, 100)[1] == 0
 
 

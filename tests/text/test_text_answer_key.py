@@ -139,3 +139,15 @@ def test_long_explanations_take_linear_time(unit: str) -> None:
 @given(st.text(alphabet="0123456789 .,/:%=+-*()ABCxπ$√\n", max_size=200), st.text(max_size=20))
 def test_any_explanation_and_key_give_an_answer(explanation: str, key: str) -> None:
     assert found([f"A) {key}", "B) 2"], "A", explanation) <= {name.removeprefix("mcq_key_") for name in CHECKS}
+
+
+def test_an_unknown_that_is_solved_at_the_end_is_the_result_though_the_question_names_its_number() -> None:
+    stem, explanation = "The area is 5√2. How long is the side a?", "√2/5 · a² = 5√2\na = 5\nAnswer: C"
+    assert found(["A) 3", "B) 7", "C) 5", "D) 9"], "C", explanation, stem) == set()
+    assert found(["A) 3", "B) 7", "C) 2", "D) 9"], "C", explanation, stem) == {"unreached"}
+
+
+def test_the_only_ordinal_of_a_conclusion_is_the_result() -> None:
+    explanation = "The 4th term is a + 3d and the 8th is a + 7d.\nSo a + 6d = 0, which is the 7th term.\nAnswer: C"
+    assert found(["A) 1st", "B) 9th", "C) 7th", "D) None"], "C", explanation) == set()
+    assert found(["A) 1st", "B) 9th", "C) 8th", "D) None"], "C", explanation) == {"unreached"}

@@ -65,8 +65,8 @@ def test_nothing_is_learnt_from_twins_that_are_kept_apart() -> None:
     lessons = gate_lessons()
     learnt = {each.exchange for each in lessons}
     assert learnt.isdisjoint(each for pair in gate_twins("apart") for each in (pair.harmless, pair.harmful))
-    deeds = [each for each in lessons if each.source == "deeds"]
-    assert all(sum(other.group == each.group for other in deeds) == 2 * FORMS_EACH for each in deeds[:6])
+    deeds = [each for each in lessons if not each.group]
+    assert len(deeds) % (2 * FORMS_EACH) == 0
     assert not any(" my " in f" {each.exchange.response} " for each in deeds)
 
 

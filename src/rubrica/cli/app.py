@@ -61,7 +61,7 @@ COMMANDS: Mapping[str, CommandEntry] = {
     "calibrate": CommandEntry("Rubrics", "Correct judges by what people gave the same responses."),
     "config": CommandEntry("Models", "Show every setting, its value and where it came from."),
     "cache": CommandEntry("Models", "Show or clear the kept replies of models."),
-    "serve": CommandEntry("Server", "Serve the studio, and rubrics, games and scores over a REST API.", "server"),
+    "serve": CommandEntry("Server", "Serve the studio, and rubrics, games and scores over a REST API.", "studio"),
     "gateway": CommandEntry(
         "Server", "Answer with the cheap model when it is good enough, else with the better one.", "gateway"
     ),

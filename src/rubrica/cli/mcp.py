@@ -13,19 +13,22 @@ from rubrica.council.settings import CouncilSettings, load_council
 from rubrica.judges.jury import Jury
 from rubrica.llm.settings import load_settings
 from rubrica.server.council_service import CouncilService
-from rubrica.server.mcp_tools import Rubrics, Tools, mcp_server
+from rubrica.server.mcp_rubrics import LocalRubrics
+from rubrica.server.mcp_tools import Tools, mcp_server
 
 from .council_options import Chair, Config, Models, TierOption, refuse_alone
 from .judge_options import Judges, Offline, judge_names
 from .options import MODELS
+from .remote_rubrics import server_rubrics
 
 EXAMPLES = """[bold]Examples[/bold]
   rubrica mcp
   rubrica mcp --models openai:gpt-4o-mini,anthropic:claude-haiku-4-5 --judge anthropic:claude-haiku-4-5
   rubrica mcp --config council.yaml --rubrics rubrics/
+  RUBRICA_API_KEY=rk_... rubrica mcp --server https://rubrica.example
 
-The tools are consult_council and evaluate. An agent starts the command by
-itself; its settings hold something like
+The tools are council, judge, rubrics, rubric and health. An agent starts the
+command by itself; its settings hold something like
   {"mcpServers": {"rubrica": {"command": "rubrica", "args": ["mcp", "--models", "A,B,C"]}}}
 with keys of providers in the environment, such as OPENAI_API_KEY."""
 
@@ -42,13 +45,23 @@ Folder = Annotated[
     ),
 ]
 
+Server = Annotated[
+    str | None,
+    typer.Option(
+        "--server",
+        metavar="URL",
+        envvar="RUBRICA_SERVER",
+        help="A Rubrica server whose rubrics may be named, and judge there; RUBRICA_API_KEY holds the key.",
+    ),
+]
+
 Spending = Annotated[
     float | None,
     typer.Option(
         "--budget",
         min=0,
         metavar="USD",
-        help="What judges may cost in all while the server runs: evaluate asks none once it is spent.",
+        help="What judges may cost in all while the server runs: the tool judge asks none once it is spent.",
         rich_help_panel=MODELS,
     ),
 ]
@@ -64,6 +77,7 @@ def mcp(
     offline: Offline = False,
     budget: Spending = None,
     rubrics: Folder = None,
+    server: Server = None,
 ) -> None:
     """Offer a council and rubrics to an agent, over the Model Context Protocol.
 
@@ -73,17 +87,20 @@ def mcp(
     if settings.everybody:
         refuse_alone(settings)
     with suppress(KeyboardInterrupt):
-        asyncio.run(_serve(settings, judge_names(judge, offline=offline), budget, Rubrics(rubrics)))
+        asyncio.run(_serve(settings, judge_names(judge, offline=offline), budget, LocalRubrics(rubrics), server))
 
 
-async def _serve(settings: CouncilSettings, judges: list[str], budget: float | None, rubrics: Rubrics) -> None:
-    council_service = CouncilService(settings.everybody, settings, discreet=False) if settings.models else None
+async def _serve(
+    settings: CouncilSettings, judges: list[str], budget: float | None, rubrics: LocalRubrics, server: str | None
+) -> None:
+    council_service = CouncilService(settings.everybody, settings) if settings.models else None
     models = load_settings()
     if budget is not None:
         models = models.model_copy(update={"budget": budget})
-    jury = Jury(judges, models) if judges else None
+    jury = Jury(judges, models, public=True) if judges else None
     try:
-        await mcp_server(Tools(rubrics, council_service, jury)).run_stdio_async()
+        async with server_rubrics(server) as stored:
+            await mcp_server(Tools(rubrics, council_service, jury, stored)).run_stdio_async()
     finally:
         if council_service is not None:
             await council_service.close()

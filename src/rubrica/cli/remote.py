@@ -196,15 +196,20 @@ class RemoteJudging:
 @contextmanager
 def remote(url: str) -> Iterator[tuple[Remote, asyncio.Runner]]:
     """A server by its address, as the user whose key is in RUBRICA_API_KEY."""
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise RubricaError(f"--server: {url!r} is no address such as http://localhost:8000")
+    check_address(url)
     with asyncio.Runner() as runner:
         session = runner.run(_session())
         try:
             yield Remote(url, os.environ.get(KEY_VARIABLE, "").strip() or None, session), runner
         finally:
             runner.run(session.close())
+
+
+def check_address(url: str) -> None:
+    """Refuse what is no address of a server."""
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise RubricaError(f"--server: {url!r} is no address such as http://localhost:8000")
 
 
 async def _session() -> aiohttp.ClientSession:

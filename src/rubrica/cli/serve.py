@@ -98,6 +98,10 @@ Total = Annotated[
         "--usd-per-day-total", metavar="USD", min=0, help="The same for all users together.", rich_help_panel=SPENDING
     ),
 ]
+PrivateWebhooks = Annotated[
+    bool,
+    typer.Option("--private-webhooks", help="Let webhooks lead into this machine's own network, and without TLS."),
+]
 NoStudio = Annotated[bool, typer.Option("--no-studio", help="Serve the API alone, without pages.")]
 EXAMPLES = """[bold]Examples[/bold]
   rubrica serve
@@ -124,6 +128,7 @@ def serve(
     usd_per_day: PerUser = None,
     usd_per_day_total: Total = None,
     trusted_proxy: TrustedProxy = None,
+    private_webhooks: PrivateWebhooks = False,
     no_studio: NoStudio = False,
 ) -> None:
     """Serve the studio, and rubrics, games and scores over a REST API.
@@ -134,7 +139,15 @@ def serve(
     council = tuple(split_list(models)) or judges
     policy = SpendingPolicy(max_calls, usd_per_day, usd_per_day_total)
     _check_prices((*judges, *council), policy)
-    settings = ServerSettings(place, judges, size_of(max_body), spending=policy, runs=runs, council=council)
+    settings = ServerSettings(
+        place,
+        judges,
+        size_of(max_body),
+        spending=policy,
+        runs=runs,
+        council=council,
+        private_webhooks=private_webhooks,
+    )
     keyed = asyncio.run(_prepared(place))
     if not keyed and not is_loopback(host):
         raise RubricaError(
@@ -175,7 +188,7 @@ def _check_prices(models: Iterable[str], policy: SpendingPolicy) -> None:
 def _attach_studio(application: FastAPI, service: Service, models: tuple[str, ...]) -> str:
     """Add the studio's pages; why there are none, where what draws them is not installed."""
     try:
-        with requires("studio", "none"):
+        with requires("studio", "the API alone"):
             from rubrica.studio.mount import attach  # late: pages take a second to load, and --no-studio has none
             from rubrica.studio.studio import Studio
     except MissingExtraError as error:
@@ -209,7 +222,7 @@ async def _prepared(place: str) -> bool:
 
 def server_jury(names: tuple[str, ...]) -> Jury:
     """The judges; loaded only now, because a server without them needs no price list."""
-    with requires("judges", "--judge"):
+    with requires("studio", "--judge"):
         from rubrica.judges.jury import Jury
     return Jury(names, public=True)
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 Plain = Mapping[str, Any]
+_STAGES = {"answered": "answers", "reviewed": "reviews"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +29,7 @@ class Transcript:
         if self.result is not None:
             answers: dict[str, Plain] = self.result["answers"]
             return answers
-        return {event["model"]: event for event in self.events if event.get("event") == "answered"}
+        return {event["model"]: _kept(event) for event in self.events if event.get("event") == "answered"}
 
     @property
     def problem(self) -> Plain | None:
@@ -41,7 +42,7 @@ def exported(transcript: Transcript) -> dict[str, Any]:
     """The session as one JSON object: its result, as ``rubrica council ask --save`` writes one, and the session."""
     plain = dict(transcript.result) if transcript.result is not None else {"question": transcript.request["question"]}
     if transcript.result is None:
-        plain["answers"] = {name: _kept(answer) for name, answer in transcript.answers.items()}
+        plain["answers"] = transcript.answers
     session = {**transcript.about, "request": dict(transcript.request), "problem": transcript.problem}
     return {**plain, "session": session, "events": [dict(event) for event in transcript.events]}
 
@@ -70,8 +71,8 @@ def _calls(events: Sequence[Plain]) -> list[dict[str, Any]]:
         match event.get("event"):
             case "stage_started":
                 waiting |= {(event["stage"], model): event for model in event["models"]}
-            case "answered" | "reviewed" | "dropped":
-                stage = {"answered": "answers", "reviewed": "reviews"}.get(event["event"], event.get("stage", ""))
+            case "answered" | "reviewed" | "dropped" as name:
+                stage = str(event["stage"]) if name == "dropped" else _STAGES[name]
                 begun = waiting.pop((stage, event["model"]), None)
                 calls.append(_call(stage, event, begun))
             case "stage_finished" if event["stage"] == "final":

@@ -15,14 +15,15 @@ from rubrica.text import text_features
 
 from .document import Path
 
-FEWEST_COVERED = 0.5
+FEWEST_COVERED = 0.5  # of a scale
 _ANYTHING = Interval.of(-math.inf, math.inf)
 
 
 def unreached_ends(rubric: Rubric) -> list[Problem]:
     """A warning for every dimension and part whose formula stays away from an end of its scale.
 
-    What stands in for a judge may keep to the middle: it is told of only where it covers less than half of the scale.
+    A floor is often meant, and what stands in for a judge may keep to the middle: both are told of only where less than
+    half of the scale is covered.
 
     >>> from rubrica.engine.load import rubric_from_data
     >>> found = rubric_from_data({"name": "long", "scale": {"max": 10}, "verdicts": [{"label": "done"}],
@@ -41,26 +42,22 @@ def unreached_ends(rubric: Rubric) -> list[Problem]:
 
 
 def _of_axis(axis: Axis, scale: Scale, path: Path, names: dict[str, Interval]) -> Iterator[Problem]:
-    yield from _of_formula(axis.formula, scale, (*path, "formula"), names)
+    yield from _of_formula(axis.formula, scale, (*path, "formula"), names, stand_in=False)
     if axis.offline is not None:
-        told = list(_of_formula(axis.offline.formula, scale, (*path, "offline", "formula"), names))
-        yield from told if _covered(axis.offline.formula, scale, names) < FEWEST_COVERED else ()
+        yield from _of_formula(axis.offline.formula, scale, (*path, "offline", "formula"), names, stand_in=True)
 
 
-def _of_formula(text: str | None, scale: Scale, path: Path, names: dict[str, Interval]) -> Iterator[Problem]:
+def _of_formula(
+    text: str | None, scale: Scale, path: Path, names: dict[str, Interval], *, stand_in: bool
+) -> Iterator[Problem]:
     found = _reach(text, names)
-    if found.hi < scale.max:
+    narrow = (scale.clamp(found.hi) - scale.clamp(found.lo)) / (scale.max - scale.min) < FEWEST_COVERED
+    if found.hi < scale.max and (narrow or not stand_in):
         message = f"the formula can never give more than {found.hi:g}, and its scale goes to {scale.max:g}"
         yield Problem(message, path, fix="multiply it, or change the scale")
-    if found.lo > scale.min:
+    if found.lo > scale.min and narrow:
         message = f"the formula can never give less than {found.lo:g}, and its scale begins at {scale.min:g}"
         yield Problem(message, path, fix="spread it over the scale, or change the scale")
-
-
-def _covered(text: str | None, scale: Scale, names: dict[str, Interval]) -> float:
-    """The share of a scale that a formula can reach."""
-    found = _reach(text, names)
-    return (scale.clamp(found.hi) - scale.clamp(found.lo)) / (scale.max - scale.min)
 
 
 def _reach(text: str | None, names: dict[str, Interval]) -> Interval:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from functools import cache
 from typing import Any
 
@@ -13,6 +12,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from rubrica.errors import Problem
+from rubrica.hints import did_you_mean
 from rubrica.model import decisions, dimensions, judge_options
 from rubrica.model import rubric as rubric_models
 from rubrica.model import rules as rule_models
@@ -101,8 +101,10 @@ def _problem(error: ErrorDetails, path: Path, *, hint: bool) -> Problem:
         case "missing":
             return Problem("is required and missing", path)
         case "extra_forbidden":
-            near = get_close_matches(last, _known_keys(), n=1) if hint else []
-            return Problem("is not a known key", path, fix=f"did you mean {near[0]!r}?" if near else "remove it")
+            known = _known_keys()
+            if last in known:
+                return Problem("does not belong here", path, fix="remove it, or move it to where it belongs")
+            return Problem("is not a known key", path, fix=did_you_mean(last, known if hint else (), "remove it"))
         case "union_tag_invalid":
             return Problem("is not a rule type", (*path, "type"), fix=f"one of {', '.join(rule_documents())}")
         case "value_error":

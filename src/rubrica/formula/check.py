@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Collection
 
 from rubrica.formula.functions import FUNCTIONS
+from rubrica.hints import did_you_mean
 
 _CONSTANTS = {"true": "True", "false": "False", "TRUE": "True", "FALSE": "False"}
 
@@ -25,8 +25,4 @@ def name_hint(name: str, known: Collection[str]) -> str:
         return f"write {_CONSTANTS[name]}"
     if name in FUNCTIONS:
         return f"it is a function: write {FUNCTIONS[name].usage}"
-    near = difflib.get_close_matches(name, known, n=1)
-    if not near:  # difflib minds capitals, authors often do not
-        lowered = {other.lower(): other for other in known}
-        near = [lowered[other] for other in difflib.get_close_matches(name.lower(), lowered, n=1)]
-    return f"did you mean {near[0]!r}?" if near else ""
+    return did_you_mean(name, known)

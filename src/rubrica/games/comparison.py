@@ -23,7 +23,7 @@ Key = TypeVar("Key")
 _NORMAL = NormalDist()
 
 
-class Comparison(msgspec.Struct, frozen=True):
+class PlayerComparison(msgspec.Struct, frozen=True):
     """What a rubric asks for, and the most points it gives."""
 
     method: Method = "none"
@@ -48,24 +48,24 @@ class ComparedScore(msgspec.Struct, frozen=True):
     share: float
 
 
-def comparison_of(definition: Mapping[str, Any]) -> Comparison:
+def comparison_of(definition: Mapping[str, Any]) -> PlayerComparison:
     """What a definition asks for.
 
     >>> short = {"scoring_type": "cumulative", "max_score": 50, "normalization_config": {"method": "log"}}
     >>> comparison_of(short)
-    Comparison(method='log', apply_log=False, maximum=50.0)
+    PlayerComparison(method='log', apply_log=False, maximum=50.0)
     """
     short = "scoring_type" in definition
     told = Normalisation.model_validate(definition.get("normalization_config" if short else "normalization") or {})
-    return Comparison(told.method, told.apply_log, _maximum(definition, short=short))
+    return PlayerComparison(told.method, told.apply_log, _maximum(definition, short=short))
 
 
-def compared(scores: Mapping[Key, float], comparison: Comparison) -> dict[Key, ComparedScore]:
+def compared(scores: Mapping[Key, float], comparison: PlayerComparison) -> dict[Key, ComparedScore]:
     """Every player's mean of points, compared with the others'.
 
-    >>> compared({"ann": 10.0, "bo": 40.0}, Comparison("min_max", maximum=50))["ann"]
+    >>> compared({"ann": 10.0, "bo": 40.0}, PlayerComparison("min_max", maximum=50))["ann"]
     ComparedScore(normalized=0.0, share=0.0)
-    >>> compared({"ann": 10.0}, Comparison("min_max", maximum=50))["ann"]
+    >>> compared({"ann": 10.0}, PlayerComparison("min_max", maximum=50))["ann"]
     ComparedScore(normalized=0.2, share=0.2)
     """
     method, log, maximum = comparison.method, comparison.apply_log, comparison.maximum
@@ -88,4 +88,7 @@ def _maximum(definition: Mapping[str, Any], *, short: bool) -> float:
     if definition["scoring_type"] == "binary":
         return 1.0
     most = definition.get("max_score")
-    return float(most if most is not None else rubric_from_data(definition).dimensions[POINTS].scale.max)
+    if most is None:
+        scale = rubric_from_data(definition).dimensions[POINTS].scale
+        most = 1.0 if scale is None else scale.max
+    return float(most)

@@ -17,6 +17,8 @@ from rubrica.store.games import Attachment, Game
 from rubrica.workspace.access import Caller, require
 from rubrica.workspace.plain_data import plain_text, read_plain
 
+from .fair_play import good_rules, rules_of
+
 LONGEST_NAME = 255
 """Characters of a game's or a player's name."""
 
@@ -33,17 +35,25 @@ def create_game(
     conn: Connection, caller: Caller, name: str, config: Mapping[str, Any], is_public: bool, now: datetime
 ) -> GameView:
     """A new game, with nothing attached to it yet."""
+    return make_game(conn, caller, {"name": name, "config": config, "is_public": is_public}, now)
+
+
+def make_game(conn: Connection, caller: Caller, wanted: Mapping[str, Any], now: datetime) -> GameView:
+    """A new game with nothing attached to it yet; `wanted` may have what `change_game` takes."""
     require(caller, "author", "making a game")
-    checked = good_name(name), good_info(config, "config")
-    game = Game(new_id(now), *checked, is_public, caller.user_id, now)
+    checked = good_name(wanted["name"]), good_info(wanted.get("config", {}), "config")
+    rules = good_rules(wanted.get("fair_play") or {})
+    game = Game(new_id(now), *checked, bool(wanted.get("is_public")), caller.user_id, now, fair_play=rules)
     store.add_game(conn, game)
     return GameView(game, [])
 
 
 def change_game(conn: Connection, caller: Caller, game_id: UUID, changes: Mapping[str, Any]) -> GameView:
-    """Set some of name, config and is_public. Rounds that were scored before stay as they are."""
-    hosted_game(conn, caller, game_id, "changing")
+    """Set some of name, config, is_public and fair_play. Rounds that were scored before stay as they are."""
+    game = hosted_game(conn, caller, game_id, "changing")
     checked = dict(changes)
+    if "fair_play" in checked:
+        checked["fair_play"] = good_rules(checked["fair_play"], rules_of(game))
     if "name" in checked:
         checked["name"] = good_name(checked["name"])
     if "config" in checked:
@@ -55,6 +65,15 @@ def change_game(conn: Connection, caller: Caller, game_id: UUID, changes: Mappin
 def view_game(conn: Connection, caller: Caller, game_id: UUID) -> GameView:
     """A game, if it is there for the caller."""
     return GameView(visible_game(conn, caller, game_id), store.attachments(conn, [game_id]))
+
+
+def vouch(conn: Connection, caller: Caller, game_id: UUID, vouched: bool, now: datetime) -> GameView:
+    """Have a game count across games whoever plays in it, or no longer: admins."""
+    require(caller, "admin", "vouching for a game")
+    visible_game(conn, caller, game_id)
+    by = {"vouched_by": caller.user_id, "vouched_at": now} if vouched else {"vouched_by": None, "vouched_at": None}
+    store.change_game(conn, game_id, by)
+    return view_game(conn, caller, game_id)
 
 
 def list_games(conn: Connection, caller: Caller, mine: bool, before: UUID | None, limit: int) -> list[Game]:

@@ -6,7 +6,7 @@ Nothing here touches the database. What comes out is ready to be kept in one tra
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -17,6 +17,7 @@ from uuid import UUID
 import msgspec
 
 from rubrica.engine.plan import Plan
+from rubrica.errors import InputError
 from rubrica.model.context import Context, Round
 from rubrica.model.evaluation import Evaluation
 from rubrica.scorers.rule_table import rule_types
@@ -33,6 +34,8 @@ from rubrica.workspace.spending import SpendingLimits
 from rubrica.workspace.work_pool import RunInThread
 
 from .composite import Composite, CompositePart, compose
+from .fair_play import expected_reports, refuse_reports, rules_of
+from .open_scores import NO_ANSWER, first_clause, judge_failed, next_try, told_to_others
 from .overrides import overridden, overridden_hash
 from .turns import AttachmentScore, AttachmentScores, PendingRound, PlayerTurn
 
@@ -68,6 +71,15 @@ class RoundScoreReply(ScoredAttachment, frozen=True):
     reason: str
     rule_breakdown: list[RuleLine]
     dimension_scores: dict[str, DimensionScore]
+
+
+class KeptRoundScore(ScoredAttachment, frozen=True):
+    """One score of a kept round."""
+
+    verdict: str
+    reason: str
+    rule_breakdown: list[dict[str, Any]]
+    dimension_scores: dict[str, Any]
 
 
 class RoundReply(msgspec.Struct, frozen=True):
@@ -114,6 +126,8 @@ async def judge_turns(turns: Sequence[PlayerTurn], session: RoundJudging) -> Jud
     """Judge every round of some turns, each player's in the order of their numbers."""
     judged = JudgedRounds(turns)
     compiled = [(turn, await session.run(_plans, turn, session.plan_of)) for turn in turns]  # compiling may take long
+    for turn, plans in compiled:
+        _check_reports(turn, plans)
     async with AsyncExitStack() as paid:
         if session.spending is not None:
             work = [each for turn, plans in compiled for each in _work(turn, plans)]
@@ -186,10 +200,13 @@ async def _judge_sheet(
     snapshot = kept_context(context)
     given = []
     for attachment, (_, short), evaluation in zip(sheet.lacking, asked, evaluations, strict=True):
-        execution = RoundExecution(evaluation, score_records.outcome(evaluation, short=short), snapshot)
+        given_outcome = score_records.outcome(evaluation, short=short)
+        outcome = with_worst(given_outcome, evaluation, plans[attachment.id], context)
+        execution = RoundExecution(evaluation, outcome, snapshot)
         row = _row(turn, sheet, attachment, execution, session)
         judged.scores.append(row)
-        given.append(_score_reply(row.id, attachment, execution.outcome))
+        shown = execution.outcome if turn.trusted else _as_others_see(execution.outcome)
+        given.append(_score_reply(row.id, attachment, shown))
         marks[attachment.id] = _mark(execution.outcome)
     player = turn.entrant.player
     if not sheet.stored:
@@ -200,7 +217,8 @@ async def _judge_sheet(
             PlayedRound(new_id(session.now), turn.game.id, player.id, sheet.number, content, session.now)
         )
     whole = composite_of(turn.attachments, marks)
-    judged.told.append(RoundReply(player.id, player.name, sheet.number, given, whole))
+    shown_whole = whole if turn.trusted else told_to_others(whole)
+    judged.told.append(RoundReply(player.id, player.name, sheet.number, given, shown_whole))
 
 
 def _work(turn: PlayerTurn, plans: PlansOf) -> Iterator[tuple[Plan, Context]]:
@@ -220,8 +238,26 @@ def _plans(turn: PlayerTurn, plan_of: PlanOf) -> PlansOf:
         version = turn.definitions[attachment.version_id]
         definition = overridden(version.definition, attachment.config_overrides)
         plan = plan_of(definition, overridden_hash(version.hash, attachment.config_overrides))
+        expected = expected_reports(rules_of(turn.game), plan.sources.metrics)
+        if expected:
+            plan = replace(plan, sources=replace(plan.sources, expected=expected), conclusions={})
         plans[attachment.id] = plan, score_records.is_short(definition)
     return plans
+
+
+def _check_reports(turn: PlayerTurn, plans: PlansOf) -> None:
+    """Refuse what players may not report, and rounds that lack a report where the game says so."""
+    rules = rules_of(turn.game)
+    reads = {name for plan, _ in plans.values() for name in plan.sources.metrics}
+    expected = {name for plan, _ in plans.values() for name in plan.sources.expected - plan.sources.defaults.keys()}
+    for sheet in turn.sheets:
+        if sheet.stored:
+            continue
+        if not (turn.trusted or sheet.measured):
+            refuse_reports(rules, sheet.content, reads)
+        if rules.missing == "refuse" and (lacking := missing_reports(expected, context_of(turn, sheet))):
+            told = ", ".join(lacking)
+            raise InputError(f"round {sheet.number} lacks {told}, and this game takes no round without (report it)")
 
 
 def _earlier(turn: PlayerTurn, number: int) -> Round:
@@ -258,6 +294,42 @@ def _content(context: Context, evaluations: Sequence[Evaluation]) -> dict[str, A
     }
 
 
+def missing_reports(expected: Collection[str], context: Context) -> list[str]:
+    """The metrics that are expected of a round and that it does not have."""
+    return sorted(name for name in expected if context.lookup(name) is None)
+
+
+def with_worst(
+    outcome: ScoreOutcome, evaluation: Evaluation, planned: tuple[Plan, bool], context: Context
+) -> ScoreOutcome:
+    """An outcome that only a report leaves open, as the lowest it can be: leaving it out must not help."""
+    plan, short = planned
+    expected = plan.sources.expected - plan.sources.defaults.keys()
+    missing = missing_reports(expected, context) if expected else []
+    if outcome.normalized_score is not None or not missing or judge_failed(evaluation):
+        return outcome
+    low = outcome.bounds[0]
+    start, end = plan.axes[0].ends
+    return msgspec.structs.replace(
+        outcome,
+        raw_score=start + low * (end - start) if short else evaluation.bounds[0],
+        normalized_score=low,
+        bounds=(low, low),
+        reason=f"{', '.join(missing)} was not reported: the lowest score that leaves counts",
+    )
+
+
+def _as_others_see(outcome: ScoreOutcome) -> ScoreOutcome:
+    """An outcome without what a provider said when it failed: that is for whoever made the game."""
+    if outcome.normalized_score is not None:
+        return outcome
+    dimensions = {
+        name: msgspec.structs.replace(score, reason=NO_ANSWER, parts=msgspec.UNSET) if score.value is None else score
+        for name, score in outcome.dimension_scores.items()
+    }
+    return msgspec.structs.replace(outcome, reason=first_clause(outcome.reason), dimension_scores=dimensions)
+
+
 def _mark(outcome: ScoreOutcome) -> AttachmentScore:
     return AttachmentScore(
         outcome.normalized_score, outcome.bounds, "" if outcome.normalized_score is not None else outcome.reason
@@ -272,6 +344,7 @@ def _row(
     session: RoundJudging,
 ) -> NewScore:
     outcome = execution.outcome
+    is_open = outcome.normalized_score is None
     return NewScore(
         new_id(session.now),
         turn.game.id,
@@ -289,6 +362,9 @@ def _row(
         score_records.record(execution.evaluation),
         session.caller.user_id,
         session.now,
+        low=outcome.bounds[0] if is_open else None,
+        high=outcome.bounds[1] if is_open else None,
+        retry_at=next_try(0, session.now) if judge_failed(execution.evaluation) else None,
     )
 
 

@@ -22,7 +22,7 @@ from rubrica.scoring.normalise import Method, over_set
 from rubrica.store.games import Attachment
 from rubrica.store.scores import PlayerMean
 
-from .comparison import ComparedScore, Comparison, compared
+from .comparison import ComparedScore, PlayerComparison, compared
 from .composite import NOISE_DIGITS, CompositePart, MissingScore, compose, weighted_mean
 
 Way = Literal["normalized", "composite", "korgym"]
@@ -78,7 +78,7 @@ class LeaderboardRow(msgspec.Struct, frozen=True):
 def by_composite(
     attachments: Sequence[Attachment],
     means: Iterable[PlayerMean],
-    comparisons: Mapping[UUID, Comparison] = MappingProxyType({}),
+    comparisons: Mapping[UUID, PlayerComparison] = MappingProxyType({}),
 ) -> list[PlayerTotals]:
     """Every player's composite in one game: by weight, over the mean of each rubric's rounds.
 

@@ -11,9 +11,11 @@ from sqlalchemy import Connection, true
 from rubrica.errors import MissingError
 from rubrica.store import games, players, scores
 from rubrica.store.games import Attachment
-from rubrica.workspace.access import Caller
+from rubrica.store.scores import PlayerMean
+from rubrica.workspace.access import LOCAL, Caller
 
-from .comparison import Comparison, comparison_of
+from .comparison import PlayerComparison, comparison_of
+from .eligibility import GameCredentials, UncountedGame, counted
 from .games import visible_game
 from .leaderboard import LeaderboardRow, PlayerTotals, Way, by_composite, by_korgym, ranked
 from .overrides import overridden
@@ -27,6 +29,7 @@ class Leaderboard(msgspec.Struct, frozen=True):
     dimensions: list[str]
     items: list[LeaderboardRow]
     total: int
+    uncounted: list[UncountedGame] = []  # across games: those that do not count, and why
 
     def first(self, limit: int) -> Leaderboard:
         """The same with its first entries only."""
@@ -50,10 +53,36 @@ def across_games(conn: Connection, caller: Caller, dimension: str | None) -> Lea
     seen_by = None if caller.is_admin else caller.user_id
     attached = games.attachments(conn, seen_by=seen_by)
     found = scores.standings(conn, true() if seen_by is None else games.visible(seen_by), joined_only=True)
-    return _board(conn, "korgym", dimension, attached, by_korgym(attached, found))
+    counting, left_out = counted(found, *_credentials(conn, attached, found))
+    gone = {game.game_id for game in left_out}
+    attached = [each for each in attached if each.game_id not in gone]
+    board = _board(conn, "korgym", dimension, attached, by_korgym(attached, counting))
+    return msgspec.structs.replace(board, uncounted=left_out)
 
 
-def _comparisons(conn: Connection, attached: Sequence[Attachment]) -> dict[UUID, Comparison]:
+def _credentials(
+    conn: Connection, attached: Sequence[Attachment], means: Sequence[PlayerMean]
+) -> tuple[dict[UUID, GameCredentials], dict[UUID, UUID]]:
+    """What tells whether games count, and who stands behind their players."""
+    published = games.published(conn, {each.rubric_id for each in attached})
+    unpublished: dict[UUID, list[str]] = {}
+    for each in attached:
+        if each.rubric_id not in published:
+            unpublished.setdefault(each.game_id, []).append(each.slug)
+    found = {
+        game.id: GameCredentials(
+            game.id,
+            game.name,
+            game.created_by,
+            game.vouched_at is not None or LOCAL.owns(game.created_by),
+            tuple(unpublished.get(game.id, ())),
+        )
+        for game in games.games_by_id(conn, {mean.game_id for mean in means})
+    }
+    return found, players.people_behind(conn, {mean.player_id for mean in means})
+
+
+def _comparisons(conn: Connection, attached: Sequence[Attachment]) -> dict[UUID, PlayerComparison]:
     """How each attached rubric compares players, by attachment."""
     said = games.definitions(conn, sorted({each.version_id for each in attached}))
     return {

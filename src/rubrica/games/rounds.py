@@ -10,18 +10,22 @@ from uuid import UUID
 import msgspec
 from sqlalchemy import Connection
 
-from rubrica.errors import ConflictError, MissingError
+from rubrica.errors import ConflictError, InputError, MissingError
 from rubrica.store import games, players, rounds, scores
 from rubrica.store.games import Attachment
 from rubrica.store.rounds import Place, PlayedRound
 from rubrica.store.scores import StoredScore
 from rubrica.workspace.access import Caller
+from rubrica.workspace.plain_data import plain_text
 
 from .composite import Composite
-from .games import visible_game
-from .judging import JudgedRounds, RoundReply, ScoredAttachment, composite_of
+from .games import hosted_game, visible_game
+from .judging import JudgedRounds, KeptRoundScore, RoundReply, composite_of
 from .players import player_in
+from .round_access import RoundAccess
 from .turns import AttachmentScore, AttachmentScores, MovedError, PlayerTurn, refuse_taken
+
+LONGEST_REASON = 500
 
 
 class RoundLine(msgspec.Struct, frozen=True):
@@ -33,21 +37,22 @@ class RoundLine(msgspec.Struct, frozen=True):
     content: dict[str, Any]
     composite: Composite
     created_at: datetime
+    voided: RoundVoid | None = None  # it is kept and shown, and counts no more
+    hidden: bool = False  # what was written, and where points came from, is not for the caller to see yet
 
 
-class RoundView(RoundLine, frozen=True):
+class RoundVoid(msgspec.Struct, frozen=True):
+    """That a round counts no more: since when, by whom, and why."""
+
+    at: datetime
+    by: UUID | None
+    reason: str
+
+
+class RoundView(RoundLine, frozen=True, kw_only=True):
     """A kept round with its scores, each with its whole breakdown."""
 
     scores: list[KeptRoundScore]
-
-
-class KeptRoundScore(ScoredAttachment, frozen=True):
-    """One score of a kept round."""
-
-    verdict: str
-    reason: str
-    rule_breakdown: list[dict[str, Any]]
-    dimension_scores: dict[str, Any]
 
 
 def keep_rounds(conn: Connection, judged: JudgedRounds) -> list[RoundReply]:
@@ -66,6 +71,16 @@ def keep_rounds(conn: Connection, judged: JudgedRounds) -> list[RoundReply]:
             players.join_game(conn, turn.game.id, turn.entrant.player.id, turn.agreed_at)
     rounds.add_rounds(conn, judged.rounds)
     scores.add_scores(conn, judged.scores)
+    return judged.told
+
+
+def keep_judged_again(conn: Connection, judged: JudgedRounds) -> list[RoundReply]:
+    """Fill open scores; those that somebody else has filled meanwhile stay as they are."""
+    ids = sorted({turn.entrant.player.id for turn in judged.turns})
+    if ids:
+        players.hold_players(conn, ids)
+    for score in judged.scores:
+        scores.replace_open(conn, score)
     return judged.told
 
 
@@ -94,8 +109,9 @@ def list_rounds(
     conn: Connection, caller: Caller, game_id: UUID, player_id: UUID | None, after: Place | None, limit: int
 ) -> list[RoundLine]:
     """One page of a game's rounds, player by player, each by number."""
-    visible_game(conn, caller, game_id)
+    game = visible_game(conn, caller, game_id)
     found = rounds.list_rounds(conn, game_id, player_id, after=after, limit=limit)
+    sees = RoundAccess.of(conn, caller, game)
     attached = games.attachments(conn, [game_id])
     names = players.names_of(conn, {round_.player_id for round_ in found})
     marks = _marks(conn, attached, found)
@@ -104,9 +120,11 @@ def list_rounds(
             round_.player_id,
             names[round_.player_id],
             round_.round_number,
-            round_.content,
-            composite_of(attached, marks.get((round_.player_id, round_.round_number), {})),
+            round_.content if sees.reads(round_) else {},
+            sees.composite(composite_of(attached, marks.get((round_.player_id, round_.round_number), {}))),
             round_.created_at,
+            _voided(round_),
+            not sees.reads(round_),
         )
         for round_ in found
     ]
@@ -114,11 +132,9 @@ def list_rounds(
 
 def view_round(conn: Connection, caller: Caller, game_id: UUID, player: str, number: int) -> RoundView:
     """One round with its scores under what is attached now."""
-    visible_game(conn, caller, game_id)
-    player_id = player_in(conn, game_id, player)
-    round_ = rounds.round_by_number(conn, game_id, player_id, number)
-    if round_ is None:
-        raise MissingError(f"there is no round {number} of player {player} in this game")
+    game = visible_game(conn, caller, game_id)
+    round_ = _round(conn, game_id, player, number)
+    player_id, sees = round_.player_id, RoundAccess.of(conn, caller, game)
     attached = games.attachments(conn, [game_id])
     by_id = {attachment.id: attachment for attachment in attached}
     found = scores.scores_of_round(conn, list(by_id), player_id, number)
@@ -127,11 +143,46 @@ def view_round(conn: Connection, caller: Caller, game_id: UUID, player: str, num
         player_id,
         players.names_of(conn, [player_id])[player_id],
         number,
-        round_.content,
-        composite_of(attached, marks),
+        round_.content if sees.reads(round_) else {},
+        sees.composite(composite_of(attached, marks)),
         round_.created_at,
-        [_kept_score(score, by_id[score.attachment_id]) for score in found if score.attachment_id is not None],
+        _voided(round_),
+        not sees.reads(round_),
+        scores=[
+            sees.score(_kept_score(score, by_id[score.attachment_id]), round_)
+            for score in found
+            if score.attachment_id is not None
+        ],
     )
+
+
+def void_round(
+    conn: Connection, caller: Caller, game_id: UUID, which: tuple[str, int], reason: str | None, now: datetime
+) -> RoundView:
+    """Have a round count no more, for a reason, or count again: whoever made the game, or an admin."""
+    hosted_game(conn, caller, game_id, "voiding rounds of")
+    round_ = _round(conn, game_id, *which)
+    if reason is None:
+        rounds.restore_round(conn, round_)
+    else:
+        told = plain_text(reason, "reason", LONGEST_REASON)
+        if not told:
+            raise InputError("reason is blank (say why the round does not count: it is shown with it)")
+        rounds.void_round(conn, round_, caller.user_id, told, now)
+    return view_round(conn, caller, game_id, *which)
+
+
+def _round(conn: Connection, game_id: UUID, player: str, number: int) -> PlayedRound:
+    round_ = rounds.round_by_number(conn, game_id, player_in(conn, game_id, player), number)
+    if round_ is None:
+        raise MissingError(f"there is no round {number} of player {player} in this game")
+    return round_
+
+
+def _voided(round_: PlayedRound) -> RoundVoid | None:
+    if round_.voided_at is None:
+        return None
+    return RoundVoid(round_.voided_at, round_.voided_by, round_.void_reason or "")
 
 
 def _marks(

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+from uuid import UUID
 
 import msgspec
 
 from rubrica.errors import ContextError, InputError, Problem, RubricError
+from rubrica.hints import did_you_mean
 from rubrica.model.context import Context
 from rubrica.workspace.plain_data import read_plain
 
@@ -21,6 +23,8 @@ HIGHEST_NUMBER = 1_000_000_000
 GIVEN = ("round_history", "game_config", "player_info", "session_id", "entities_mentioned", "patterns_detected")
 """What the game knows itself, or works out."""
 KEYS = ("player", "round", "rounds")
+ROUND_KEYS = ("prompt", "response", "messages", "metadata", "custom_metrics", "images", "round_number", "token")
+"""What a round has: fields of a context, its number, and the token that its start gave."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +33,7 @@ class RoundDraft:
 
     content: Mapping[str, Any]  # what Context.of reads
     number: int | None = None
+    token: UUID | None = None  # of its start
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +52,7 @@ def read_submission(body: Mapping[str, Any]) -> Submission:
     """
     unknown = [key for key in body if key not in KEYS]
     if unknown:
-        raise RubricError([Problem("is not a known key", (key,), fix=f"one of {', '.join(KEYS)}") for key in unknown])
+        raise RubricError([_unknown(key, (key,), KEYS) for key in unknown])
     player = body.get("player")
     if player is not None and not isinstance(player, str):
         raise RubricError([Problem("is an id or a name", ("player",))])
@@ -76,8 +81,11 @@ def _read(given: Any, path: tuple[str | int, ...], problems: list[Problem]) -> R
     content, faults = read_plain(given, path, nul=True)
     problems += faults
     problems += [Problem("comes from the game", (*path, key), fix="remove it") for key in GIVEN if key in content]
-    number = _number(content, path, problems)
-    content = {key: value for key, value in content.items() if key != "round_number"}
+    problems += [
+        _unknown(key, (*path, key), ROUND_KEYS) for key in content if key not in ROUND_KEYS and key not in GIVEN
+    ]
+    number, token = _number(content, path, problems), _token(content, path, problems)
+    content = {key: value for key, value in content.items() if key not in ("round_number", "token")}
     if not faults and len(msgspec.json.encode(content)) > LARGEST_ROUND:
         problems.append(Problem("is too long", path, fix=f"at most {LARGEST_ROUND:,} bytes of JSON"))
     elif not problems:
@@ -85,7 +93,23 @@ def _read(given: Any, path: tuple[str | int, ...], problems: list[Problem]) -> R
             Context.of(content)
         except ContextError as error:
             problems.append(Problem(str(error), path))
-    return RoundDraft(content, number)
+    return RoundDraft(content, number, token)
+
+
+def _unknown(key: str, path: tuple[str | int, ...], known: Sequence[str]) -> Problem:
+    """A key that nothing reads; what belongs to a rubric goes under metadata or custom_metrics."""
+    listed = f"one of {', '.join(known)}"
+    fix = did_you_mean(key, known, f"{listed}; numbers that rubrics read go under custom_metrics")
+    return Problem("is not a known key", path, fix=fix if known is ROUND_KEYS else did_you_mean(key, known, listed))
+
+
+def _token(content: Mapping[str, Any], path: tuple[str | int, ...], problems: list[Problem]) -> UUID | None:
+    token = content.get("token")
+    try:
+        return None if token is None else UUID(token)
+    except (ValueError, TypeError, AttributeError):
+        problems.append(Problem("is not a token", (*path, "token"), fix="the one that POST …/start gave"))
+        return None
 
 
 def _number(content: Mapping[str, Any], path: tuple[str | int, ...], problems: list[Problem]) -> int | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -11,16 +11,22 @@ from uuid import UUID
 import msgspec
 from sqlalchemy import Connection
 
-from rubrica.errors import ConflictError
-from rubrica.store import games, players, rounds, scores
+from rubrica.errors import ConflictError, InputError
+from rubrica.store import games, players, round_starts, rounds, scores
 from rubrica.store.games import Attachment, Game, VersionDefinition
 from rubrica.store.players import Player
 from rubrica.store.rounds import PlayedRound, PlayerProgress
+from rubrica.store.scores import OpenScore
 from rubrica.workspace.access import Caller, require
 
-from .games import hosts, visible_game
+from .fair_play import TIME
+from .games import hosted_game, hosts, visible_game
+from .open_scores import record_failed
 from .players import Entrant, entrant, stands_behind
 from .submission import MOST_ROUNDS, RoundDraft, Submission
+
+MOST_OPEN = 100
+"""Open scores that one request has judged again."""
 
 MOST_EARLIER = 200
 """Earlier rounds that a round is judged beside, the latest ones."""
@@ -50,6 +56,7 @@ class PendingRound:
     content: Mapping[str, Any]
     lacking: tuple[Attachment, ...]
     stored: bool = False  # the round itself is kept already
+    measured: bool = False  # the server measured its time
 
 
 @dataclass(slots=True)
@@ -61,6 +68,7 @@ class PlayerTurn:
     attachments: Sequence[Attachment]
     definitions: Mapping[UUID, VersionDefinition]  # by version
     progress: PlayerProgress
+    trusted: bool = True  # whoever submits made the game, or nothing new is submitted
     agreed_at: datetime | None = None  # when whoever stands behind the player submits; None: somebody else does
     sheets: list[PendingRound] = field(default_factory=list)  # by number
     contents: dict[int, Mapping[str, Any]] = field(default_factory=dict)  # of rounds, by number
@@ -81,12 +89,18 @@ def open_turn(conn: Connection, caller: Caller, game_id: UUID, submission: Submi
     game = visible_game(conn, caller, game_id)
     turn = _turn(conn, game, entrant(conn, caller, game, submission.player, now))
     turn.agreed_at = now if stands_behind(caller, turn.entrant.player) else None
+    turn.trusted = hosts(caller, game)
+    drafts = [timed(conn, turn, draft, now) for draft in submission.rounds]
+    submission = replace(submission, rounds=tuple(drafts))
     numbers = number_rounds(submission.rounds, turn.progress.last)
     # Only numbers that were asked for: a number counted on from what was read may be taken by now, and is counted anew.
     asked = [draft.number for draft in submission.rounds if draft.number is not None]
     refuse_taken(conn, turn, asked, numbers)
     pairs = sorted(zip(numbers, submission.rounds, strict=True), key=lambda pair: pair[0])
-    turn.sheets = [PendingRound(number, draft.content, tuple(turn.attachments)) for number, draft in pairs]
+    turn.sheets = [
+        PendingRound(number, draft.content, tuple(turn.attachments), measured=draft.token is not None)
+        for number, draft in pairs
+    ]
     if not turn.entrant.new:
         for number in sorted({min(number, turn.progress.last + 1) for number in numbers}):
             _recall(conn, turn, number)
@@ -115,8 +129,52 @@ def open_catch_up(
     known = players.players_by_id(conn, list(by_player))
     turns = [_catching_up(conn, game, known[player_id], own) for player_id, own in by_player.items()]
     for turn in turns:
+        turn.trusted = hosts(caller, game)
         turn.agreed_at = now if stands_behind(caller, turn.entrant.player) else None
     return turns, len(found) <= MOST_ROUNDS
+
+
+def open_retry(
+    conn: Connection, caller: Caller, game_id: UUID, chosen: Sequence[OpenScore] | None = None
+) -> tuple[list[PlayerTurn], bool]:
+    """The turns of rounds whose scores a failed judge left open, and whether that is all of them.
+
+    Whoever made the game, or an admin; `chosen` are those that the server judges again by itself.
+    """
+    if chosen is None:
+        game = hosted_game(conn, caller, game_id, "having open scores judged in")
+    else:
+        found_game = games.game_by_id(conn, game_id)
+        if found_game is None:
+            return [], True
+        game = found_game
+    attached = {attachment.id: attachment for attachment in games.attachments(conn, [game_id])}
+    listed = chosen if chosen is not None else scores.open_scores(conn, attached, None, MOST_OPEN + 1)
+    failed = [each for each in listed[:MOST_OPEN] if each.tries or each.retry_at or record_failed(each.record)]
+    by_player: dict[UUID, dict[int, list[Attachment]]] = {}
+    for each in failed:
+        if each.attachment_id in attached:
+            own = by_player.setdefault(each.player_id, {})
+            own.setdefault(each.round_number, []).append(attached[each.attachment_id])
+    known = players.players_by_id(conn, list(by_player))
+    turns = [_judged_again(conn, game, known[player_id], own) for player_id, own in by_player.items()]
+    return turns, len(listed) <= MOST_OPEN
+
+
+def timed(conn: Connection, turn: PlayerTurn, draft: RoundDraft, now: datetime) -> RoundDraft:
+    """A round that was begun, with the number it was begun with and the time it took by the server's clock."""
+    if draft.token is None:
+        return draft
+    start = round_starts.start_by_token(conn, draft.token)
+    if start is None or (start.game_id, start.player_id) != (turn.game.id, turn.entrant.player.id):
+        raise InputError(f"that token is not of a round that {turn.entrant.player.name} began in this game")
+    if draft.number not in (None, start.round_number):
+        raise InputError(f"that token is of round {start.round_number}, not of {draft.number}")
+    metadata = draft.content.get("metadata") or {}
+    if not isinstance(metadata, Mapping) or TIME in metadata:
+        raise InputError("the token says how long the round took (leave response_time out)")
+    seconds = round(max((now - start.started_at).total_seconds(), 0.0), 3)
+    return RoundDraft({**draft.content, "metadata": {**metadata, TIME: seconds}}, start.round_number, draft.token)
 
 
 def open_history(conn: Connection, game: Game, player: Player, number: int | None) -> PlayerTurn:
@@ -166,6 +224,21 @@ def _catching_up(conn: Connection, game: Game, player: Player, own: Sequence[Pla
     turn.sheets = [
         PendingRound(each.round_number, each.content, turn.lacking(each.round_number), stored=True) for each in own
     ]
+    return turn
+
+
+def _judged_again(
+    conn: Connection, game: Game, player: Player, lacking: Mapping[int, Sequence[Attachment]]
+) -> PlayerTurn:
+    turn = _turn(conn, game, Entrant(player))
+    for number in sorted(lacking):
+        round_ = rounds.round_by_number(conn, game.id, player.id, number)
+        if round_ is None or round_.voided_at is not None:
+            continue
+        turn.contents[number] = round_.content
+        _mark(conn, turn, [number])
+        _recall(conn, turn, number)
+        turn.sheets.append(PendingRound(number, round_.content, tuple(lacking[number]), stored=True))
     return turn
 
 

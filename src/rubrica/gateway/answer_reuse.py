@@ -18,8 +18,9 @@ from .chat import Chat
 from .controls import Controls, Tier
 from .deployed_model import DeployedStream
 from .deployments import models_of
-from .flow import Route, RoutedAnswer, RouteStep
+from .flow import Route
 from .grading import Grade
+from .routed_answer import RoutedAnswer, RouteStep
 from .setting_groups import CacheSettings
 from .shared_answers import SharedAnswers, StoredAnswer
 from .upstream import Completion, Stream, Upstream

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import msgspec
 
 from rubrica.llm.model import Usage
 
-from .deployments import asked_model
-from .flow import Route, RoutedAnswer
+from .deployments import asked_model, hedged_of
+from .flow import Route
 from .grading import Grade
 from .names import public_name, public_names
-from .upstream import Completion, Stream, Upstream
+from .routed_answer import RoutedAnswer
+from .upstream import Completion, HedgedCall, Stream, Upstream
 
 Price = Callable[[str, Usage], float | None]
 """US dollars for a call to a model by name; None where the price is not known."""
@@ -58,8 +59,15 @@ def bill(routed: RoutedAnswer, route: Route, price: Price) -> RequestBill:
     above: float | None = 0.0
     for tier, upstream, answer in asked:
         model = asked_model(answer, upstream)
-        usd = _paid(model, answer.usage, price)
+        usd = paid_for(model, answer.usage, price)
         parts.append((public_name(model), usd))
+        if tier == "tier-0":
+            first = _together(first, usd)
+        else:
+            above = _together(above, usd)
+    for tier, call, taken in _hedged(routed, asked):
+        usd = paid_for(call.model, call.usage or taken.usage, price)
+        parts.append((public_name(call.model), usd))
         if tier == "tier-0":
             first = _together(first, usd)
         else:
@@ -97,13 +105,23 @@ def _asked(routed: RoutedAnswer, route: Route) -> list[tuple[str, Upstream, Comp
     return found
 
 
+def _hedged(
+    routed: RoutedAnswer, asked: Sequence[tuple[str, Upstream, Completion | Stream]]
+) -> Iterator[tuple[str, HedgedCall, Completion | Stream]]:
+    """Every call that was under way beside an answer and ended for it, with its tier and the answer that was taken."""
+    for tier, _, answer in asked:
+        yield from ((tier, call, answer) for call in hedged_of(answer))
+    if asked:
+        yield from ((tier, call, asked[-1][2]) for tier, call in routed.hedged)
+
+
 def _baseline(route: Route, asked: Sequence[tuple[str, Upstream, Completion | Stream]], price: Price) -> float | None:
     if route.tier1 is None:
         return None
     if not asked:
         return 0.0
     tier, _, answer = asked[-1]
-    return _paid(asked_model(answer, route.tier1) if tier == route.last else route.tier1.name, answer.usage, price)
+    return paid_for(asked_model(answer, route.tier1) if tier == route.last else route.tier1.name, answer.usage, price)
 
 
 def _by_model(parts: Iterable[tuple[str, float | None]]) -> dict[str, float | None]:
@@ -126,7 +144,7 @@ def _judges(*grades: Grade | None) -> str:
     return ", ".join(sorted(names))
 
 
-def _paid(model: str, usage: Usage, price: Price) -> float | None:
+def paid_for(model: str, usage: Usage, price: Price) -> float | None:
     """What an answer cost. One without token counts has a price that nobody knows, unless nobody bills at all."""
     counted = usage.input_tokens or usage.output_tokens
     return price(model, usage) if counted or price(model, ANY_USAGE) == 0 else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import secrets
 from collections.abc import Callable, Sequence
 from datetime import datetime
@@ -13,6 +14,8 @@ from rubrica.store.database import Database
 from rubrica.store.gateway_sharing import publish_breakers, read_breakers
 
 from .names import public_name
+
+LOG = logging.getLogger("rubrica.gateway")
 
 
 class DatabaseBoard:
@@ -28,3 +31,9 @@ class DatabaseBoard:
 
     async def poll(self) -> Sequence[BreakerNews]:
         return await self._database.read(read_breakers, self._name, self._clock())
+
+
+def log_news(news: BreakerNews) -> None:
+    """Say what another process found out."""
+    what = f"is left alone ({news.trouble})" if news.rest else "is asked again"
+    LOG.warning("%s %s, as another process found out", public_name(news.model), what)

@@ -10,7 +10,7 @@ from rubrica.llm.connect import check_keys
 from rubrica.llm.settings import Settings
 from rubrica.model.rubric import Rubric
 
-from .deployment_settings import DeploymentSettings, deployed_settings
+from .deployment_settings import DeploymentSettings, TierModels, deployed_settings
 from .prices import why_unpriced
 from .settings import GatewaySettings
 
@@ -29,6 +29,10 @@ def _problems(settings: GatewaySettings, models: Settings, prices: Price, rubric
                 deployed_settings(one, models)
             except RubricaError as error:
                 yield str(error)
+    if settings.hedge.tier0 is not None and settings.tier1 is None and not _has_several(settings.tier0):
+        yield "hedge.tier0: there is nobody else to ask (name a tier1, or give tier0 several deployments)"
+    if settings.hedge.tier1 is not None and not _has_several(settings.tier1):
+        yield "hedge.tier1: there is nobody else to ask (give tier1 several deployments)"
     try:
         check_keys(_with_shared_keys(settings), models)
     except RubricaError as error:
@@ -51,6 +55,10 @@ def _with_shared_keys(settings: GatewaySettings) -> list[str]:
     tiers = [one for tier in every if isinstance(tier, tuple) for one in tier]
     apart = {one.model for one in tiers if _has_own_key(one)} - {one.model for one in tiers if not _has_own_key(one)}
     return [name for name in settings.models if name not in apart]
+
+
+def _has_several(tier: TierModels | None) -> bool:
+    return isinstance(tier, tuple) and len(tier) > 1
 
 
 def _has_own_key(one: DeploymentSettings) -> bool:

@@ -10,9 +10,9 @@ from rubrica.model.evaluation import DimensionResult, Evaluation
 from .bill import RequestBill
 from .controls import TIERS, Debug
 from .deployments import asked_model
-from .flow import RoutedAnswer, RouteStep, StepName
 from .grading import Grade
 from .names import public_name
+from .routed_answer import RoutedAnswer, RouteStep, StepName
 
 STEPS: dict[StepName, tuple[int, str]] = {
     "classification": (1, "Question Classification"),

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from rubrica.llm.shared_breakers import BreakerNews
 
-from .upstream import Stream, Upstream
+from .upstream import HedgedCall, Stream, Upstream
 
 PROBED = 20.0
 """Seconds within which a deployment that is back has answered the small request."""
@@ -69,8 +69,8 @@ class Deployment:
 class DeployedStream:
     """A stream that knows who gives it. It counts as a request under way until it has ended."""
 
-    def __init__(self, one: Deployment, stream: Stream) -> None:
-        self.asked, self.deployment = one.upstream.name, one.name
+    def __init__(self, one: Deployment, stream: Stream, hedged: tuple[HedgedCall, ...] = ()) -> None:
+        self.asked, self.deployment, self.hedged = one.upstream.name, one.name, hedged
         self._one, self._stream, self._under_way = one, stream, True
         self._copy()
 

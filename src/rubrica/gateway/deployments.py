@@ -11,6 +11,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextvars import Context
 from typing import Any, Protocol, TypeVar
 
 import msgspec
@@ -20,8 +21,9 @@ from rubrica.llm.shared_breakers import SharedBreakers
 
 from .deployed_model import PROBED, DeployedStream, Deployment
 from .deployment_settings import CooldownSettings
-from .flow import MALFORMED
-from .upstream import Completion, Stream, Upstream
+from .hedging import end_tasks, first_good
+from .routed_answer import MALFORMED
+from .upstream import Completion, HedgedCall, Stream, Upstream
 
 LOG = logging.getLogger("rubrica.gateway")
 T = TypeVar("T")
@@ -50,7 +52,11 @@ class DeploymentPool:
         cooldown: CooldownSettings | None = None,
         attempts: int = 1,  # at least one of each deployment
         clock: Callable[[], float] = time.monotonic,
+        checked: Callable[[Deployment, Completion], None] = lambda _one, _answer: None,  # told what checks cost
+        hedge: float | None = None,  # seconds after which another deployment is asked as well
     ) -> None:
+        self.hedge = hedge
+        self._checked = checked
         self.deployments = tuple(sorted(deployments, key=lambda one: one.order))
         self._seconds, self._cooldown, self._clock = seconds, cooldown or CooldownSettings(), clock
         for one in self.deployments:
@@ -64,13 +70,12 @@ class DeploymentPool:
         return self.deployments[0].upstream.name
 
     async def complete(self, body: Mapping[str, Any]) -> Completion:
-        one, answer = await self._ask(lambda upstream: upstream.complete(body))
+        one, answer, hedged = await self._ask(lambda upstream: upstream.complete(body))
         one.in_flight -= 1
-        return msgspec.structs.replace(answer, asked=one.upstream.name, deployment=one.name)
+        return msgspec.structs.replace(answer, asked=one.upstream.name, deployment=one.name, hedged=hedged)
 
     async def open_stream(self, body: Mapping[str, Any]) -> Stream:
-        one, stream = await self._ask(lambda upstream: upstream.open_stream(body))
-        return DeployedStream(one, stream)
+        return DeployedStream(*await self._ask(lambda upstream: upstream.open_stream(body)))
 
     def share(self, shared: SharedBreakers) -> None:
         """Let other processes know who rests, and learn it from them."""
@@ -85,8 +90,9 @@ class DeploymentPool:
         for one in self.deployments:
             await one.upstream.close()
 
-    async def _ask(self, ask: Callable[[Upstream], Awaitable[T]]) -> tuple[Deployment, T]:
-        """The first answer there is, and who gave it: it counts as in flight until the caller says otherwise."""
+    async def _ask(self, ask: Callable[[Upstream], Awaitable[T]]) -> tuple[Deployment, T, tuple[HedgedCall, ...]]:
+        """The first answer there is, who gave it, and who was asked as well. Whoever gave it counts as in flight until
+        the caller says otherwise."""
         left = list(self.deployments)
         last = ModelError("timeout", f"{self.name}: no deployment answered within {self._seconds or 0:g} s")
         try:
@@ -100,7 +106,9 @@ class DeploymentPool:
                     one = self.choose(left)
                     left.remove(one)
                     try:
-                        return one, await self._tried(one, ask)
+                        if self.hedge is not None and len(self.deployments) > 1:
+                            return await self._raced(one, left, ask, self.hedge)
+                        return one, await self._tried(one, ask), ()
                     except ModelError as error:
                         if error.trouble == "over_budget" or _at_fault(error):
                             raise
@@ -108,6 +116,39 @@ class DeploymentPool:
         except TimeoutError:
             raise last from None
         raise last
+
+    async def _raced(
+        self, one: Deployment, left: list[Deployment], ask: Callable[[Upstream], Awaitable[T]], seconds: float
+    ) -> tuple[Deployment, T, tuple[HedgedCall, ...]]:
+        """The same from one of two, the second asked where the first has not begun to answer in time."""
+        racing = {asyncio.ensure_future(self._tried(one, ask)): one}
+        winner: asyncio.Task[T] | None = None
+        try:
+            await asyncio.wait(racing, timeout=seconds)
+            if not next(iter(racing)).done() and (spare := self._awake(left)):
+                second = self.choose(spare)
+                left.remove(second)
+                racing[asyncio.ensure_future(self._tried(second, ask))] = second
+            winner = await first_good(list(racing))
+            winner.result()  # raises why nobody answered
+        finally:
+            losers = [task for task in racing if task is not winner]
+            await end_tasks(losers)
+        calls = [await self._lost(racing[task], task, first=racing[task] is one) for task in losers]
+        return racing[winner], winner.result(), tuple(call for call in calls if call is not None)
+
+    async def _lost(self, one: Deployment, task: asyncio.Task[T], *, first: bool) -> HedgedCall | None:
+        """What is to be billed for a call whose answer is not taken: nothing where it failed by itself."""
+        if task.cancelled():
+            return HedgedCall(one.upstream.name, first)
+        if task.exception() is not None:
+            return None
+        one.in_flight -= 1
+        answer: Any = task.result()
+        if isinstance(answer, Completion):
+            return HedgedCall(one.upstream.name, first, answer.usage)
+        await answer.aclose()
+        return HedgedCall(one.upstream.name, first)
 
     async def _tried(self, one: Deployment, ask: Callable[[Upstream], Awaitable[T]]) -> T:
         one.in_flight += 1
@@ -158,7 +199,9 @@ class DeploymentPool:
             LOG.warning("the deployment %s rests for %.0f s (%s)", one.name, rest, error.trouble)
         one.rest(rest, error.trouble)
         if self._cooldown.check and (self._checking is None or self._checking.done()):
-            self._checking = asyncio.get_running_loop().create_task(self._check(), name="gateway-deployments")
+            work = self._check()  # for no request in particular
+            loop = asyncio.get_running_loop()
+            self._checking = loop.create_task(work, name="gateway-deployments", context=Context())
 
     async def _check(self) -> None:
         """Ask each deployment that rests, once it has rested, until all are back."""
@@ -168,7 +211,7 @@ class DeploymentPool:
             one.resting_until += PROBED + 1  # nobody else asks it meanwhile
             try:
                 async with asyncio.timeout(PROBED):
-                    await one.upstream.complete(PROBE)
+                    self._checked(one, await one.upstream.complete(PROBE))
             except (ModelError, TimeoutError) as error:
                 if not (isinstance(error, ModelError) and _at_fault(error)):  # who finds fault with it is back
                     one.rest(self._cooldown.seconds, "timeout" if isinstance(error, TimeoutError) else error.trouble)
@@ -185,6 +228,11 @@ def asked_model(answer: Completion | Stream | None, upstream: Named) -> str:
 def deployment_of(answer: Completion | Stream | None) -> str:
     """The deployment that gave an answer; empty where a tier has but one."""
     return answer.deployment if isinstance(answer, Completion | DeployedStream) else ""
+
+
+def hedged_of(answer: Completion | Stream | None) -> tuple[HedgedCall, ...]:
+    """Other deployments of the tier that were asked as well."""
+    return answer.hedged if isinstance(answer, Completion | DeployedStream) else ()
 
 
 def models_of(*tiers: Upstream | None) -> list[str]:

@@ -12,17 +12,18 @@ from rubrica.judges.question_classifier import MAX_TOKENS as TYPE_TOKENS
 from rubrica.judges.question_classifier import SHOWN as TYPE_CHARACTERS
 from rubrica.llm.budget import IMAGE_TOKENS, most_tokens
 from rubrica.llm.model import Usage
+from rubrica.llm.price import estimate_tokens
 from rubrica.llm.reasoning import room_for
 
 from .bill import Price
 from .chat import Chat
 from .controls import Controls
-from .deployments import models_of
+from .deployments import DeploymentPool, models_of
 from .flow import Route
 from .upstream import Upstream
 
-MESSAGE_TOKENS = 8
-"""Tokens around each message."""
+MESSAGE_TOKENS, LIKELY_MESSAGE_TOKENS = 8, 4
+"""Tokens around each message, at most and in general."""
 
 QUESTION_TOKENS, REPLY_TOKENS = 3_000, 1_024
 """Tokens of what a judge is told about a dimension, and of its reply."""
@@ -31,6 +32,7 @@ ATTEMPTS = 2
 """A judge whose reply cannot be read is asked once more."""
 
 _LIMITS = ("max_completion_tokens", "max_tokens")
+_NOT_READ = ("messages", "model", "stream", "user", "temperature", "top_p", "stop")
 _COUNTED_APART = ("messages", "model", "stream", "stream_options", *_LIMITS)
 
 
@@ -74,11 +76,15 @@ class CostEstimator:
         return CostCeiling(sum(tiers), classifying + graded * self._grading(chat, route))
 
     def comparison(self, chat: Chat, route: Route) -> CostCeiling:
-        """Of asking the tier that did not answer, and grading both answers, tier-0's twice at the most."""
-        used = Usage(prompt_tokens(chat), self._answered(chat))
+        """Of asking the tier that did not answer, and grading both answers, tier-0's twice at the most.
+
+        Tiers between are asked and graded, too, and one of their answers is graded once more.
+        """
+        used, between = Usage(prompt_tokens(chat), self._answered(chat)), route.middle.upstreams
         asked = max(self._tier(tier, used) for tier in (route.tier0, route.tier1) if tier is not None)
-        measured = 2 * self._grading(chat, route, self.measurers or self.graders)
-        return CostCeiling(asked, measured + self._grading(chat, route))
+        asked += sum(self._tier(tier, used) for tier in between)
+        measured = (3 if between else 2) * self._grading(chat, route, self.measurers or self.graders)
+        return CostCeiling(asked, measured + (1 + len(between)) * self._grading(chat, route))
 
     def council(self, chat: Chat, models: Iterable[str], tokens: int) -> CostCeiling:
         """Of a session: everybody answers, reads all answers and reviews them, and may be the one who concludes."""
@@ -111,8 +117,9 @@ class CostEstimator:
         return (limits[0] if limits else self.answer_tokens) * (count if type(count) is int and count > 0 else 1)
 
     def _tier(self, tier: Upstream, usage: Usage) -> float:
-        """The dearest of its deployments may have to answer."""
-        return max(self._usd(name, usage) for name in models_of(tier))
+        """The dearest of its deployments may have to answer, or two of them where they are hedged."""
+        dearest = max(self._usd(name, usage) for name in models_of(tier))
+        return 2 * dearest if isinstance(tier, DeploymentPool) and tier.hedge is not None else dearest
 
     def _usd(self, model: str, usage: Usage) -> float:
         return self.price(model, usage) or 0.0
@@ -129,6 +136,20 @@ def prompt_tokens(chat: Chat) -> int:
     others = [value for key, value in chat.body.items() if key not in _COUNTED_APART]
     others += [part for message in chat.body.get("messages", ()) for part in _unread(message)]
     beside = len(msgspec.json.encode(others)) // 2 if others else 0
+    return texts + beside + IMAGE_TOKENS * len(chat.images)
+
+
+def likely_prompt_tokens(chat: Chat) -> int:
+    """About how many tokens a model reads of a request.
+
+    >>> from .chat import read_chat
+    >>> likely_prompt_tokens(read_chat(b'{"messages": [{"role": "user", "content": "What is 2 + 2?"}]}'))
+    10
+    """
+    texts = sum(estimate_tokens(turn.text) + LIKELY_MESSAGE_TOKENS for turn in chat.turns)
+    others = [value for key, value in chat.body.items() if key not in _NOT_READ]
+    others += [part for message in chat.body.get("messages", ()) for part in _unread(message)]
+    beside = estimate_tokens(msgspec.json.encode(others).decode()) if others else 0
     return texts + beside + IMAGE_TOKENS * len(chat.images)
 
 

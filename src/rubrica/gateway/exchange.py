@@ -16,11 +16,13 @@ from .bill import RequestBill
 from .chat import Chat
 from .controls import Allowance, Controls
 from .debug import debug_block
-from .deployments import asked_model
-from .flow import Route, RoutedAnswer
+from .deployments import asked_model, hedged_of
+from .flow import Route
 from .names import public_name
 from .record import HttpExchange
-from .upstream import Completion
+from .routed_answer import RoutedAnswer
+from .trace_context import TraceContext
+from .upstream import Completion, HedgedCall, Stream
 
 ANSWERED, GONE, BROKEN = 200, 499, 502
 """Statuses of requests whose answer is complete, whose client did not wait for it, and whose stream broke off."""
@@ -43,6 +45,7 @@ class GatewayRequest:
     reservation: SpendingReservation | None = None  # where something limits what may be spent
     counted: CountedRequest | None = None  # where something limits requests or tokens by the minute
     booked: bool = False
+    context: TraceContext | None = None  # the trace that it came with
 
 
 @dataclass(slots=True)
@@ -81,6 +84,16 @@ class GatewayAnswer:
         """The debug block, where the request wants one and the answer is complete."""
         level = self.asked.controls.debug
         return None if level == "off" or self.bill is None else debug_block(self.routed, self.bill, level)
+
+
+def hedges_of(routed: RoutedAnswer) -> list[tuple[str, HedgedCall]]:
+    """Every call that was under way beside another and ended for it, with its tier."""
+    answers: list[tuple[str, Completion | Stream | None]]
+    answers = [("tier-0", routed.passed_over), *((one.tier, one.answer) for one in routed.tries)]
+    sent = routed.withheld or routed.completion or routed.stream
+    if all(sent is not answer for _, answer in answers):
+        answers.append((routed.tier, sent))
+    return [*routed.hedged, *((tier, call) for tier, answer in answers for call in hedged_of(answer))]
 
 
 def spent_usd(asked: GatewayRequest, cost: RequestBill | None, exchange: HttpExchange) -> float | None:

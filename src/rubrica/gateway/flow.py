@@ -8,7 +8,7 @@ The rules, in order:
    A learned gate may know enough to do without tier-0, or without the grade.
    An answer that calls tools is held against their schemas, and graded as a call and not as a text.
 4. If it fails, or tier-0 is down, tier-1 answers. With more than two tiers, each is asked and graded in turn, and the
-   last answers where none of them passes.
+   last answers where none of them passes. Where tier-0 is slow, `hedge` may have the last one asked meanwhile.
 5. If tier-1 is down or there is none, the best answer seen is returned, marked as degraded.
 6. If a gate of the rubric vetoes tier-0's answer, tier-1's is graded, too. Where no answer is known to pass the gates,
    the client gets a refusal, unless `grading.unsafe` says otherwise: an unsafe answer is never the best one.
@@ -19,88 +19,30 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping
+from collections.abc import Coroutine, Mapping
 from contextlib import aclosing
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Any
 
-import msgspec
-
-from rubrica.errors import InputError, RubricaError
+from rubrica.errors import InputError
 from rubrica.llm.model import ModelError
 from rubrica.model.evaluation import INCONCLUSIVE
 from rubrica.model.judge import QuestionClass
-from rubrica.store.gateway import GateZone
 from rubrica.text.safety import search_unsafe
 
 from .chat import Chat
 from .classifier import Classifier
 from .controls import PREFIX, TIERS, Controls, Tier
-from .council import Council, CouncilAnswer
 from .grading import Grade, Grader
+from .hedging import SpareAnswer, ask_tier, end_tasks, first_answer, overtaken
 from .learned_gate.holder import GateHolder
 from .learned_gate.learn import LearnedGate
 from .learned_gate.signals import QuestionSignals, answer_signals, question_signals
-from .middle_tiers import TWO_TIERS, MiddleTiers, TierQuestion, TierTry, best_try
+from .middle_tiers import TWO_TIERS, MiddleTiers, TierQuestion, best_try
 from .refusal import refusal
+from .routed_answer import AllDownError, RoutedAnswer, RouteStep, StepStatus
 from .tool_calls import calls_of, check_calls, shown_calls
-from .upstream import Completion, Stream, Upstream
-
-StepName = Tier | Literal["classification", "grading", "decision", "council"]
-StepStatus = Literal["complete", "failed", "skipped"]
-
-
-class RouteStep(msgspec.Struct, frozen=True):
-    """One thing the gateway did for a request, or left out, and how long it took."""
-
-    name: StepName
-    status: StepStatus
-    said: str = ""  # why it failed, was skipped, or came to its decision
-    duration_ms: float = 0.0
-    ended: float = msgspec.field(default_factory=time.perf_counter)  # by the clock of `RoutedAnswer.started`
-
-
-@dataclass(slots=True)
-class RoutedAnswer:
-    """Where an answer came from, and everything that led there."""
-
-    tier: Tier | Literal["council"]
-    upstream: Upstream | Council
-    completion: Completion | None = None  # a whole answer …
-    stream: Stream | None = None  # … or one that has begun
-    classified: QuestionClass | None = None
-    grade: Grade | None = None
-    passed_over: Completion | None = None  # tier-0's answer, where it did not pass
-    degraded: str = ""  # why this is not the answer that was wanted
-    refused: str = ""  # the gate for which no answer is sent
-    withheld: Completion | None = None  # tier-1's answer, where it is not sent
-    second_grade: Grade | None = None  # of tier-1's answer, where tier-0's was vetoed
-    zone: GateZone | None = None  # what the learned gate did without a grade
-    threshold: float | None = None  # that the request chose
-    tries: list[TierTry] = field(default_factory=list)  # of the tiers between the first and the last
-    steps: list[RouteStep] = field(default_factory=list)
-    started: float = field(default_factory=time.perf_counter)
-    council: CouncilAnswer | None = None  # where that was asked for
-
-
-MALFORMED = (None, 400, 413, 415, 422)
-"""Statuses by which a model says that the request is at fault, and not the key, the account or the address."""
-
-
-class AllDownError(RubricaError):
-    """No model answered. `rejected` is the trouble of a request that every one refused: the client has to mend it."""
-
-    def __init__(self, troubles: Mapping[str, ModelError]) -> None:
-        self.troubles = dict(troubles)
-        refused = [error for error in troubles.values() if error.trouble == "rejected" and error.status in MALFORMED]
-        self.rejected = refused[-1] if len(refused) == len(troubles) else None
-        told = ", ".join(f"{asked} failed ({error.trouble})" for asked, error in troubles.items())
-        super().__init__(f"no model could answer: {told}")  # what exactly is in the steps: it names our own machines
-
-    @property
-    def retry_after(self) -> float:
-        """Seconds after which the first of them may answer again."""
-        return min((error.retry_after or 1.0 for error in self.troubles.values()), default=1.0)
+from .upstream import Completion, HedgedCall, Upstream
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +61,7 @@ class Route:
     made_for: str = ""  # the models and the rubric that comparisons teach the learned gate about
     call_grader: Grader | None = None  # asks a judge about calls of tools; None: code alone looks at them
     middle: MiddleTiers = TWO_TIERS  # between tier-0 and the last one, which is `tier1`
+    hedge: float | None = None  # seconds after which the last tier is asked as well, where tier-0 has not answered
 
     @property
     def measures_alike(self) -> bool:
@@ -138,7 +81,13 @@ class Route:
         if reason:
             tier = self.last if self.ungraded == "tier-1" else "tier-0"
             return await self._ask_only(routed, chat, tier, f"not gradable: {reason}")
-        return await self._ask_and_grade(routed, chat, controls)
+        try:
+            return await self._ask_and_grade(routed, chat, controls)
+        finally:
+            if (spare := routed.spare) is not None:
+                routed.spare = None
+                if (call := await spare.end()) is not None:
+                    routed.hedged.append((spare.tier, call))
 
     def _check(self, controls: Controls) -> None:
         """Refuse what the rubric does not know before anybody is asked."""
@@ -194,7 +143,8 @@ class Route:
             return await self._ask_only(routed, chat, self.last, "tier-0 would hardly do, by the learned gate")
         found = await self._ask_and_classify(routed, chat, controls)
         if isinstance(found, ModelError):
-            return await self._escalate(routed, chat, f"tier-0 failed ({found.trouble})", found)
+            why = "tier-0 is slow" if routed.overtaken else f"tier-0 failed ({found.trouble})"
+            return await self._escalate(routed, chat, why, found)
         answer, classified = found
         if answer.calls_tools and (called := await self._by_calls(routed, chat, answer, classified)) is not None:
             return called
@@ -281,12 +231,28 @@ class Route:
         """Tier-0's whole answer: it is graded before the client sees any of it."""
         started = time.perf_counter()
         try:
-            answer = await self.tier0.complete(_without_streaming(chat.body))
+            asking = self.tier0.complete(_without_streaming(chat.body))
+            answer = await (asking if self.hedge is None or self.tier1 is None else self._hedged(routed, chat, asking))
         except ModelError as error:
-            routed.steps.append(RouteStep("tier-0", "failed", str(error), _since(started)))
+            status: StepStatus = "skipped" if routed.overtaken else "failed"
+            routed.steps.append(RouteStep("tier-0", status, str(error), _since(started)))
             return error
         routed.steps.append(RouteStep("tier-0", "complete", "", _since(started)))
         return answer
+
+    async def _hedged(self, routed: RoutedAnswer, chat: Chat, asking: Coroutine[Any, Any, Completion]) -> Completion:
+        """Tier-0's answer, unless it has not come in a while and the last tier, asked as well, is quicker."""
+        asked, seconds = asyncio.create_task(asking), self.hedge or 0.0
+        try:
+            await asyncio.wait([asked], timeout=seconds)
+            if not asked.done() and self.tier1 is not None:
+                routed.spare = SpareAnswer(self.last, self.tier1, chat)
+                if not await first_answer(asked, routed.spare):
+                    routed.hedged.append(("tier-0", HedgedCall(self.tier0.name, first=True)))
+                    raise overtaken(self.last, seconds)
+            return asked.result()
+        finally:
+            await end_tasks([asked])
 
     async def _question_type(self, routed: RoutedAnswer, chat: Chat, controls: Controls) -> QuestionClass:
         if controls.question_type is not None:
@@ -303,7 +269,7 @@ class Route:
         """Ask tier-1, after those between; without an answer from it, tier-0's is better than none."""
         routed.passed_over = first if isinstance(first, Completion) else None
         gradable = isinstance(first, ModelError) or bool(first.text.strip())
-        if self.middle and gradable:
+        if self.middle and gradable and not routed.overtaken:
             routed.steps.append(RouteStep("decision", "complete", f"escalated: {why}"))
             if await self._climb(routed, chat):
                 return routed
@@ -379,11 +345,13 @@ def _refuse(routed: RoutedAnswer, gate: str, why: str) -> RoutedAnswer:
 async def _answer(routed: RoutedAnswer, chat: Chat, upstream: Upstream) -> ModelError | None:
     """Let a model answer, as a stream where the client wants one; the trouble, if it cannot."""
     routed.upstream, started = upstream, time.perf_counter()
+    spare, routed.spare = routed.spare, None
     try:
-        if chat.stream:
-            routed.stream = await upstream.open_stream(chat.body)
+        answer = await (ask_tier(upstream, chat) if spare is None else spare.task)
+        if isinstance(answer, Completion):
+            routed.completion = answer
         else:
-            routed.completion = await upstream.complete(chat.body)
+            routed.stream = answer
     except ModelError as error:
         routed.steps.append(RouteStep(routed.tier, "failed", str(error), _since(started)))
         return error

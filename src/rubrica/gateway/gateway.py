@@ -9,6 +9,7 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager, nullcontext
+from contextvars import Context
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, Self
@@ -16,9 +17,10 @@ from uuid import UUID
 
 from rubrica.errors import DeniedError, InputError, MissingError
 from rubrica.llm.budget import Budget, spending_from
+from rubrica.llm.http_model import PASSED_ON
 from rubrica.llm.model import ModelError
 from rubrica.llm.settings import Settings
-from rubrica.llm.shared_breakers import BreakerNews, SharedBreakers
+from rubrica.llm.shared_breakers import SharedBreakers
 from rubrica.lru_cache import LruCache
 from rubrica.store.database import Database
 from rubrica.store.gateway import RequestRecord, TierComparison, gate_samples
@@ -26,7 +28,7 @@ from rubrica.store.rates import CountedRequest
 
 from .answer_reuse import AnswerReuse
 from .bill import RequestBill, bill
-from .breaker_board import DatabaseBoard
+from .breaker_board import DatabaseBoard, log_news
 from .chat import Chat
 from .classifier import Classifier
 from .controls import Allowance, Controls
@@ -40,11 +42,13 @@ from .exchange import (
     GatewayAnswer,
     GatewayRequest,
     exchange_of,
+    hedges_of,
     milliseconds_since,
     spent_usd,
     tokens_used,
 )
-from .flow import Route, RoutedAnswer, RouteStep
+from .flow import Route
+from .health_checks import HealthChecks
 from .names import public_name
 from .parts import GatewayModels, GatewayParts
 from .prices import refuse_unpriced
@@ -53,11 +57,12 @@ from .rates import RateLimits
 from .readiness import Readiness
 from .record import HttpExchange, TextRetention, record_of, texts_of
 from .retention import RetentionPeriods, forget_expired, prune_daily
+from .routed_answer import RoutedAnswer, RouteStep
 from .settings import GatewaySettings
 from .shadow import Payment, Shadow
-from .shared_answers import SharedAnswers, setup_digest
+from .shared_answers import SharedAnswers, setup_digest, tell_sharing
 from .spending import Spending
-from .tracing import RequestTracing, TracedRequest
+from .tracing import RequestTracing, TracedRequest, root_span
 from .writer import RecordWriter
 
 LOG = logging.getLogger("rubrica.gateway")
@@ -103,7 +108,7 @@ class Gateway:
             self._shared_answers = SharedAnswers(database, settings.cache.seconds, clock)
         setup = setup_digest(settings, parts.models.settings)
         self._answers = AnswerReuse(settings.cache, self._shared_answers, setup)
-        self._breakers = SharedBreakers(DatabaseBoard(database, clock), learnt=_log_news)
+        self._breakers = SharedBreakers(DatabaseBoard(database, clock), learnt=log_news)
         parts.models.share(self._breakers)
         self._keeping = TextRetention.of(settings.records.prompts, self.process.digest_key)
         self._writer = RecordWriter(
@@ -115,6 +120,7 @@ class Gateway:
         self._tracing = RequestTracing.open(settings.tracing)
         self.readiness = Readiness(database, parts, self._writer)
         parts.models.noticed = self._upstream_failed
+        parts.models.checked = HealthChecks(parts.prices, self.spending, self._checked, clock).note
         self._classified = LruCache[UUID, tuple[UUID | None, Classifier, bytes]](settings.classifier.remembered)
         self._tasks: list[asyncio.Task[None]] = []
         self._ended: list[tuple[GatewayRequest, RequestBill | None, HttpExchange]] = []  # and not booked yet
@@ -138,16 +144,9 @@ class Gateway:
         ]
         if self._shared_answers is not None:
             self._tasks.append(asyncio.create_task(self._shared_answers.keep_up(), name="gateway-shared-answers"))
-        self._say_what_is_shared()
+        tell_sharing(self.settings)
         if (gate := self.parts.main.gate) is not None:
             gate.start(self._gate_samples)
-
-    def _say_what_is_shared(self) -> None:
-        cache = self.settings.cache
-        if self._shared_answers is not None:
-            LOG.info("kept answers are shared through the database")
-        elif (cache.exact or cache.semantic) and cache.database is None:
-            LOG.info("kept answers stay within each process: records keep no texts (records.prompts: keep)")
 
     def _periods(self) -> RetentionPeriods:
         return RetentionPeriods.of_days(self.settings.records.days, self.settings.records.text_days)
@@ -170,6 +169,16 @@ class Gateway:
 
     async def answer(self, asked: GatewayRequest) -> GatewayAnswer:
         """The answer to a request. What went wrong is raised, and booked once it is told: see `fail`."""
+        if asked.context is None:
+            return await self._answer(asked)
+        span = root_span(asked.trace) if self._tracing is not None and asked.context.sampled else None
+        before = PASSED_ON.set(asked.context.headers(span))
+        try:
+            return await self._answer(asked)
+        finally:
+            PASSED_ON.reset(before)
+
+    async def _answer(self, asked: GatewayRequest) -> GatewayAnswer:
         self.metrics.in_flight += 1
         try:
             asked.counted = await self.count(asked.key_id, asked.allowance, lambda: self._estimator.tokens(asked.chat))
@@ -332,7 +341,7 @@ class Gateway:
             self.rates.settle(asked.counted, tokens_used(asked, exchange))
         self._ended.append((asked, cost, exchange))
         if len(self._ended) == 1:
-            asyncio.get_running_loop().call_later(BOOKED, self._keep_books)
+            asyncio.get_running_loop().call_later(BOOKED, self._keep_books, context=Context())  # of no request
 
     def _keep_books(self) -> None:
         """Book what has ended since the last time. One after the other they take a third of what each would alone."""
@@ -340,16 +349,24 @@ class Gateway:
         for asked, cost, exchange in ended:
             record = record_of(exchange, asked.chat, asked.controls, asked.routed, cost, self._keeping)
             self.metrics.observe(record)
+            if asked.routed is not None and not record.cached:
+                self._tell_hedges(asked.routed)
             if record.total_usd is None and self.spending.limited(asked.allowance):
                 self.spending.note_unknown(record.model or "no model")
             self._writer.put(record, texts_of(asked.chat, asked.routed, self._keeping))
             if self._tracing is not None:
-                self._tracing.put(TracedRequest(record, asked.started, asked.routed, asked.route), asked.chat)
+                traced = TracedRequest(record, asked.started, asked.routed, asked.route, asked.context)
+                self._tracing.put(traced, asked.chat)
             if asked.route is not None and record.question_type is not None:
                 key = asked.route.classifier.memory_key(replace(asked.chat, owner=str(asked.key_id)))
                 self._classified.put(asked.trace, (asked.key_id, asked.route.classifier, key))
             if exchange.status == ANSWERED and asked.routed is not None and asked.route is not None:
                 self._shadow.consider(asked.chat, asked.routed, asked.route, record)
+
+    def _tell_hedges(self, routed: RoutedAnswer) -> None:
+        for tier, call in hedges_of(routed):
+            self.metrics.hedged(tier, first_won=not call.first)
+            LOG.info("hedged: %s of %s was not waited for", public_name(call.model), tier)
 
     def _upstream_failed(self, model: str, error: ModelError) -> None:
         """Count a call that failed, and log it: by kind, for what a provider says may quote a prompt or a key."""
@@ -357,6 +374,10 @@ class Gateway:
         self.metrics.failed(name, error)
         status = "no status" if error.status is None else f"HTTP {error.status}"
         LOG.warning("upstream failure: %s: %s (%s)", name, error.trouble, status)
+
+    def _checked(self, record: RequestRecord) -> None:
+        self.metrics.checked(record)
+        self._writer.put(record)
 
     async def _gate_samples(self) -> list[dict[str, Any]]:
         since = self.clock() - timedelta(days=self.settings.learned_gate.days)
@@ -380,9 +401,3 @@ class Gateway:
                 yield payment
         finally:
             self.spending.settle(reservation, payment.usd)
-
-
-def _log_news(news: BreakerNews) -> None:
-    """Say what another process found out."""
-    what = f"is left alone ({news.trouble})" if news.rest else "is asked again"
-    LOG.warning("%s %s, as another process found out", public_name(news.model), what)

@@ -59,11 +59,12 @@ class Metrics(Collector):
         self._cache_hits: Counter[str] = Counter()
         self._comparisons: Counter[bool | None] = Counter()
         self._zones: Counter[str] = Counter()
+        self._hedges: Counter[tuple[str, str]] = Counter()
         self._failures: Counter[tuple[str, str, str]] = Counter()
         self.breakers: Callable[[], Iterable[CircuitBreaker]] = tuple  # of all models
         self._total, self._first_byte, self._classification = _Times(), _Times(), _Times()
         self._tier0, self._grading, self._tier1 = _Times(), _Times(), _Times()
-        self._usd = dict.fromkeys(("tier0", "tier1", "classification", "grading", "shadow"), 0.0)
+        self._usd = dict.fromkeys(("tier0", "tier1", "classification", "grading", "shadow", "health"), 0.0)
         self._baseline_usd = 0.0
         self._unpriced = 0
         self._dropped = 0
@@ -90,6 +91,14 @@ class Metrics(Collector):
     def failed(self, model: str, error: ModelError) -> None:
         """Count a call to a model that failed, whether it was tried again or not."""
         self._failures[model, error.trouble, NONE if error.status is None else str(error.status)] += 1
+
+    def hedged(self, tier: str, *, first_won: bool) -> None:
+        """Count a request for which somebody else was asked as well."""
+        self._hedges[tier, "first" if first_won else "second"] += 1
+
+    def checked(self, record: RequestRecord) -> None:
+        """Count what asking a deployment whether it is back cost."""
+        self._usd["health"] += record.total_usd or 0.0
 
     def dropped(self, entries: Sequence[object]) -> None:
         """Count what could not be written."""
@@ -145,6 +154,8 @@ class Metrics(Collector):
         yield _counter("comparisons", "Answers compared with tier-1's.", ("better",), compared)
         zones = [((zone,), count) for zone, count in self._zones.items()]
         yield _counter("learned_gate", "Requests decided by the learned gate, without a grade.", ("zone",), zones)
+        said = "Requests for which a second model was asked because the first had not answered, and who was quicker."
+        yield _counter("hedges", said, ("tier", "won"), list(self._hedges.items()))
         said = "Calls to models that failed, those that were tried again among them."
         yield _counter("upstream_failures", said, ("model", "trouble", "status"), list(self._failures.items()))
         yield self._breaker_states()

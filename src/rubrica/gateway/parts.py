@@ -49,7 +49,7 @@ from .prices import prices_of
 from .setting_groups import GradingSettings, PatienceSettings
 from .settings import EMBEDDED, GatewaySettings
 from .type_judges import GraderJuries
-from .upstream import Upstream
+from .upstream import Completion, Upstream
 from .upstreams.connect import connect_upstream
 from .upstreams.embeddings import EmbeddingsUpstream, connect_embeddings
 from .variants import with_judging, with_known_thresholds, with_thresholds
@@ -83,6 +83,7 @@ class GatewayModels:
         self.settings = settings.model_copy(update=changes)
         self._connecting = connecting
         self.noticed: Callable[[str, ModelError], None] = lambda _model, _error: None  # told of every call that failed
+        self.checked: Callable[[Deployment, Completion], None] = lambda _one, _answer: None  # told what checks cost
         self._session = HttpSession(connections=0)  # as many as there are calls
         # A grader or a classifier that fails must not keep a tier from answering, even one of the same model.
         uses = ("answers", "grades", "types")
@@ -113,7 +114,9 @@ class GatewayModels:
         price(name, Usage())  # looks it up now, which takes a while
         return connect_embeddings(name, self.settings, session=self._session, gates=self._gates)
 
-    def tier(self, tier: TierModels, seconds: float | None, cooldown: CooldownSettings) -> Upstream:
+    def tier(
+        self, tier: TierModels, seconds: float | None, cooldown: CooldownSettings, hedge: float | None = None
+    ) -> Upstream:
         """A tier: its one model, or its deployments."""
         if isinstance(tier, str):
             return self.upstream(tier, seconds)
@@ -128,7 +131,14 @@ class GatewayModels:
             )
             for name, one in zip(deployment_names(tier), tier, strict=True)
         ]
-        pool = DeploymentPool(deployments, seconds, cooldown, self.settings.attempts)
+        pool = DeploymentPool(
+            deployments,
+            seconds,
+            cooldown,
+            self.settings.attempts,
+            checked=lambda one, answer: self.checked(one, answer),
+            hedge=hedge,
+        )
         self._pools.append(pool)
         return pool
 
@@ -252,9 +262,11 @@ def _route(settings: GatewaySettings, models: GatewayModels, rubric: Rubric, gra
     every_grader = [*settings.grader, *(name for names in settings.grading.graders.values() for name in names)]
     gate = settings.learned_gate
     terms = GateTerms(gate.points / 100, gate.confidence) if gate.points is not None else None
+    cooldown, hedge, patience = settings.cooldown, settings.hedge, settings.patience
+    alone = isinstance(settings.tier0, str) or len(settings.tier0) == 1
     return Route(
-        models.tier(settings.tier0, settings.patience.tier0 if settings.tier1 is not None else None, settings.cooldown),
-        models.tier(settings.tier1, settings.patience.tier1, settings.cooldown) if settings.tier1 is not None else None,
+        models.tier(settings.tier0, patience.tier0 if settings.tier1 is not None else None, cooldown, hedge.tier0),
+        models.tier(settings.tier1, patience.tier1, cooldown, hedge.tier1) if settings.tier1 is not None else None,
         grader,
         _classifier(settings, models),
         settings.grading.ungraded,
@@ -265,8 +277,9 @@ def _route(settings: GatewaySettings, models: GatewayModels, rubric: Rubric, gra
         made_for(settings, rubric),
         _call_grader(settings, models, graders),
         MiddleTiers(
-            tuple(models.tier(one, settings.patience.tier0, settings.cooldown) for one in settings.middle),
+            tuple(models.tier(one, patience.tier0, cooldown, hedge.tier0) for one in settings.middle),
         ),
+        hedge.tier0 if alone else None,
     )
 
 
@@ -307,7 +320,7 @@ def made_for(settings: GatewaySettings, rubric: Rubric) -> str:
     """A digest of all that changes what a comparison teaches: other models or thresholds make it worthless."""
     named: tuple[object, ...] = (settings.tier0, settings.tier1, settings.grader, settings.shadow.grader, rubric.hash)
     if settings.middle:
-        named = (*named, settings.middle)
+        named = (*named, "above", settings.middle)  # comparisons tell what comes of the tiers between
     if settings.grading.graders:
         named = (*named, sorted(settings.grading.graders.items()))
     return hashlib.sha256(repr(named).encode()).hexdigest()[:16]

@@ -27,9 +27,9 @@ from .chat import Chat
 from .controls import TIERS, Controls
 from .deployments import asked_model, deployment_of
 from .experiment import conversation_opening
-from .flow import RoutedAnswer, RouteStep
 from .grading import Grade
 from .names import public_name
+from .routed_answer import RoutedAnswer, RouteStep
 from .upstream import Completion, Stream
 
 MOST_TEXT = 20_000

@@ -131,6 +131,19 @@ class PatienceSettings(SettingGroup):
     tier1: Seconds | None = Field(None, description="seconds; left out: as long as any call may take", examples=[120])
 
 
+class HedgeSettings(SettingGroup):
+    """Asking somebody else as well where a tier has not begun to answer; the first answer is taken, both are paid."""
+
+    tier0: Seconds | None = Field(
+        None,
+        description="seconds; then its next deployment is asked, or tier-1 where it has but one. Left out: nobody is",
+        examples=[4],
+    )
+    tier1: Seconds | None = Field(
+        None, description="seconds; then its next deployment is asked, of which it has to have several", examples=[10]
+    )
+
+
 class TracingSettings(SettingGroup):
     """Traces of requests. OTEL_EXPORTER_OTLP_ENDPOINT in the environment sends them to a collector."""
 

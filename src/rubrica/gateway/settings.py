@@ -31,6 +31,7 @@ from .setting_groups import (
     ExperimentSettings,
     GatewayCouncilSettings,
     GradingSettings,
+    HedgeSettings,
     LearnedGateSettings,
     ModelName,
     PatienceSettings,
@@ -96,6 +97,7 @@ class GatewaySettings(SettingGroup):
         examples=["anthropic:claude-haiku-4-5"],
     )
     patience: PatienceSettings = PatienceSettings()
+    hedge: HedgeSettings = HedgeSettings()
     cooldown: CooldownSettings = CooldownSettings()
     grading: GradingSettings = GradingSettings()
     classifier: ClassifierSettings = ClassifierSettings()
@@ -210,8 +212,6 @@ class GatewaySettings(SettingGroup):
             return self
         if self.shadow.share == 0:
             raise ValueError("learned_gate learns from compared requests: set shadow.share, such as 0.1")
-        if self.middle:
-            raise ValueError("learned_gate promises what it measures, which is about two tiers: leave one of them out")
         if self.experiment is not None:
             raise ValueError("learned_gate and experiment cannot go together: one changes what the other measures")
         return self

@@ -22,15 +22,16 @@ from rubrica.errors import SpendingLimitError
 from rubrica.llm.model import ModelError
 from rubrica.store.gateway import RequestRecord, TierComparison, Uncompared
 
+from .above_tiers import AboveQuestion, PaidSoFar, compare_above, cost_of, measured_score, without_streaming
 from .bill import Price
 from .chat import Chat
 from .controls import Tier
 from .deployments import asked_model
 from .experiment import digest_share
-from .flow import Route, RoutedAnswer
-from .grading import Grade
+from .flow import Route
 from .learned_gate.learn import GateSample
 from .learned_gate.signals import answer_signals, question_signals
+from .routed_answer import RoutedAnswer
 from .upstream import Completion, Stream, Upstream
 
 LOG = logging.getLogger("rubrica.gateway")
@@ -119,7 +120,7 @@ class Shadow:
         self._note(found)
 
     async def _compare(self, chat: Chat, routed: RoutedAnswer, route: Route, record: RequestRecord) -> TierComparison:
-        paid = _Paid(self._price)
+        paid = PaidSoFar(self._price)
         first, failed = await _answer_of("tier-0", routed, route.tier0, chat, paid)
         if first is None:
             return TierComparison(record.trace, failure=failed, usd=paid.usd)
@@ -130,12 +131,17 @@ class Shadow:
         passed, grading = record.passed, record.grading_usd
         if passed is None:  # the learned gate did without the grade
             grade = await route.grader(chat, first.text, asked[1])
-            passed, grading = grade.passed, paid.add(_cost(grade))
+            passed, grading = grade.passed, paid.add(cost_of(grade))
         base = record.score
         if base is None or not route.measures_alike:
-            base = await _measured(route, *asked, first.text, paid)
-        score = await _measured(route, *asked, second.text, paid)
+            base = await measured_score(route, *asked, first.text, paid)
+        score = await measured_score(route, *asked, second.text, paid)
         if base is None or score is None:
+            return TierComparison(record.trace, failure="not graded", usd=paid.usd)
+        last_usd = self._price(asked_model(second, route.tier1), second.usage) if route.tier1 is not None else None
+        question = AboveQuestion(*asked, routed, route, score, last_usd)
+        above = await compare_above(question, paid) if route.middle else None
+        if above is None and route.middle:
             return TierComparison(record.trace, failure="not graded", usd=paid.usd)
         sample = GateSample(
             question_signals(chat).values,
@@ -143,28 +149,18 @@ class Shadow:
             passed,
             (score - base) / 100,
             self._price(asked_model(first, route.tier0), first.usage),
-            self._price(asked_model(second, route.tier1), second.usage) if route.tier1 is not None else None,
+            last_usd,
             grading,
+            above.loss if above is not None else 0.0,
+            above.usd if above is not None else None,
         )
         told = {**msgspec.to_builtins(sample), "made_for": route.made_for}
         difference = score - base
         return TierComparison(record.trace, score, difference, difference >= CLEARLY, "", paid.usd, base, told)
 
 
-class _Paid:
-    """What was paid so far, in US dollars; None: nobody knows."""
-
-    def __init__(self, price: Price) -> None:
-        self.usd: float | None = 0.0
-        self.price = price
-
-    def add(self, usd: float | None) -> float | None:
-        self.usd = None if self.usd is None or usd is None else self.usd + usd
-        return usd
-
-
 async def _answer_of(
-    tier: Tier, routed: RoutedAnswer, upstream: Upstream | None, chat: Chat, paid: _Paid
+    tier: Tier, routed: RoutedAnswer, upstream: Upstream | None, chat: Chat, paid: PaidSoFar
 ) -> tuple[Completion | Stream | None, Uncompared]:
     """A tier's answer, asked for where there is none yet; or why there is none."""
     found: Completion | Stream | None = routed.passed_over if tier == "tier-0" else None
@@ -172,32 +168,13 @@ async def _answer_of(
         found = routed.completion or routed.stream
     if found is None and upstream is not None:
         try:
-            found = await upstream.complete(_without_streaming(chat))
+            found = await upstream.complete(without_streaming(chat))
         except ModelError:
             return None, "tier-0 failed" if tier == "tier-0" else "tier-1 failed"
         paid.add(paid.price(asked_model(found, upstream), found.usage))
     return (found, "") if found is not None and found.text.strip() else (None, "not gradable")
 
 
-async def _measured(route: Route, chat: Chat, question_type: str, text: str, paid: _Paid) -> float | None:
-    """What an answer is worth, 0 to 100, by the grader that measures; None where it cannot say."""
-    grade = await (route.measurer or route.grader)(chat, text, question_type)
-    paid.add(_cost(grade))
-    evaluation = grade.evaluation
-    if grade.failure or evaluation is None or evaluation.score is None:
-        return None
-    return evaluation.score * 100 / evaluation.out_of
-
-
 def _calls_tools(routed: RoutedAnswer) -> bool:
     """Whether an answer is more than a text, so that two of them cannot be compared as texts."""
     return any(answer is not None and answer.calls_tools for answer in (routed.completion, routed.passed_over))
-
-
-def _cost(grade: Grade) -> float | None:
-    return 0.0 if grade.cost is None else grade.cost.usd
-
-
-def _without_streaming(chat: Chat) -> dict[str, object]:
-    """The request as one whole answer, not a stream."""
-    return {key: value for key, value in chat.body.items() if key not in ("stream", "stream_options")}

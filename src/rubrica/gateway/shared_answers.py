@@ -64,6 +64,15 @@ def setup_digest(settings: GatewaySettings, models: Settings) -> str:
     return hashlib.sha256(repr(parts).encode()).hexdigest()
 
 
+def tell_sharing(settings: GatewaySettings) -> None:
+    """Say whether kept answers are shared, and why not."""
+    cache = settings.cache
+    if settings.shares_answers:
+        LOG.info("kept answers are shared through the database")
+    elif (cache.exact or cache.semantic) and cache.database is None:
+        LOG.info("kept answers stay within each process: records keep no texts (records.prompts: keep)")
+
+
 class StoredAnswer(msgspec.Struct, frozen=True):
     """An answer, and what is told of it when it is given again."""
 

@@ -13,10 +13,12 @@ from rubrica.telemetry.spans import CLIENT, INTERNAL, SERVER, AttributeValue, Sp
 
 from .chat import Chat
 from .controls import TIERS
-from .flow import Route, RoutedAnswer, RouteStep, StepName
+from .flow import Route
 from .names import public_name
 from .record import ExchangeTexts, TextRetention, masked, texts_of
+from .routed_answer import RoutedAnswer, RouteStep, StepName
 from .setting_groups import TracingSettings
+from .trace_context import TraceContext
 
 NAMES: dict[StepName, str] = {
     "classification": "classify",
@@ -38,6 +40,7 @@ class TracedRequest:
     started: float  # by the clock of its steps
     routed: RoutedAnswer | None
     route: Route | None
+    context: TraceContext | None = None  # the trace that it came with
 
     def model(self, name: StepName) -> str | None:
         """Who was asked in a step, where that is one model."""
@@ -48,7 +51,8 @@ class TracedRequest:
 
 
 class RequestTracing:
-    """Sends a trace of every request. Its id is the request's own, as `x-sleipner-trace` tells it."""
+    """Sends a trace of every request. Its id is the request's own, as `x-sleipner-trace` tells it, or that of the trace
+    which the request came with; one that whoever asked does not record is not sent."""
 
     def __init__(self, settings: TracingSettings, sender: SpanSender) -> None:
         self._texts, self.sender = settings.texts, sender
@@ -60,6 +64,8 @@ class RequestTracing:
         return cls(settings, SpanSender(found, "rubrica-gateway")) if found else None
 
     def put(self, asked: TracedRequest, chat: Chat) -> None:
+        if asked.context is not None and not asked.context.sampled:
+            return
         texts = texts_of(chat, asked.routed, ALL) if self._texts else None
         self.sender.put(partial(spans_of, asked, texts))
 
@@ -67,12 +73,14 @@ class RequestTracing:
 def spans_of(asked: TracedRequest, texts: ExchangeTexts | None = None) -> Sequence[TraceSpan]:
     """The spans of one request. They hold no texts unless these are given, and then masked; never what went wrong."""
     record, began = asked.record, int(asked.record.at.timestamp() * 1e9)
+    context = asked.context
     whole = TraceSpan(
-        record.trace.hex,
-        _id(record.trace, "request"),
+        record.trace.hex if context is None else context.trace,
+        root_span(record.trace),
         "chat",
         began,
         began + int(record.total_ms * 1e6),
+        parent="" if context is None else context.parent,
         kind=SERVER,
         failed=f"HTTP {record.status}" if record.status >= 500 else "",
         attributes=_attributes(record) | _texts(record, texts),
@@ -110,6 +118,7 @@ def _attributes(record: RequestRecord) -> dict[str, AttributeValue | None]:
         "gen_ai.usage.input_tokens": record.input_tokens,
         "gen_ai.usage.output_tokens": record.output_tokens,
         "http.response.status_code": record.status,
+        "rubrica.trace": str(record.trace),
         "rubrica.tier": record.tier,
         "rubrica.question_type": record.question_type,
         "rubrica.passed": record.passed,
@@ -132,6 +141,11 @@ def _texts(record: RequestRecord, texts: ExchangeTexts | None) -> dict[str, Attr
         return {}
     kept = masked(record, texts)
     return {"langfuse.observation.input": kept.prompt, "langfuse.observation.output": kept.answer}
+
+
+def root_span(trace: UUID) -> str:
+    """The id of the span that stands for a whole request."""
+    return _id(trace, "request")
 
 
 def _id(trace: UUID, name: str) -> str:

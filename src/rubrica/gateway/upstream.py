@@ -13,6 +13,14 @@ DONE = b"data: [DONE]"
 """How the last event of every stream begins."""
 
 
+class HedgedCall(msgspec.Struct, frozen=True, gc=False):
+    """A call that was under way beside the one whose answer was taken, and was ended for it."""
+
+    model: str  # as the settings name it
+    first: bool = False  # whether it was asked before the other
+    usage: Usage | None = None  # None: it was ended before its answer came
+
+
 class Completion(msgspec.Struct, frozen=True):
     """One whole answer."""
 
@@ -25,6 +33,7 @@ class Completion(msgspec.Struct, frozen=True):
     duration_ms: float = 0.0
     asked: str = ""  # the model as the settings name it, where a tier has several deployments …
     deployment: str = ""  # … and which of them it was
+    hedged: tuple[HedgedCall, ...] = ()  # other deployments that were asked as well
 
 
 class Stream(Protocol):

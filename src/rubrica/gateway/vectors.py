@@ -16,9 +16,9 @@ from rubrica.store.gateway import RequestRecord
 
 from .controls import Allowance
 from .exchange import ANSWERED
-from .flow import AllDownError
 from .gateway import Gateway
 from .names import public_name
+from .routed_answer import AllDownError
 from .upstreams.embeddings import EmbeddingsUpstream, Vectors
 
 MOST_INPUTS = 2_048

@@ -6,6 +6,7 @@ import re
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Coroutine, Iterable, Mapping
+from contextvars import ContextVar
 from dataclasses import dataclass
 from dataclasses import field as dataclass_field
 from functools import cached_property, lru_cache
@@ -31,6 +32,8 @@ from rubrica.llm.model import ModelError, Reply, Request
 T = TypeVar("T")
 
 _encode = msgspec.json.Encoder(enc_hook=dict).encode  # a schema may be any Mapping
+PASSED_ON: ContextVar[Mapping[str, str]] = ContextVar("rubrica_passed_on")
+"""Headers of a request that are sent along with whatever is asked for it: the trace that it belongs to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,11 +147,15 @@ class HttpModel(ABC):
 
     def post(self, body: bytes) -> Coroutine[Any, Any, HttpAnswer]:
         """One attempt with a body that is written already; the answer with whatever status it has."""
-        return self._session.post(self._url, self._access.headers, body, self._timeout)
+        return self._session.post(self._url, self._headers(), body, self._timeout)
 
     def open(self, body: bytes) -> Coroutine[Any, Any, StreamingAnswer]:
         """The same for an answer that comes bit by bit."""
-        return self._session.open(self._url, self._access.headers, body, self._timeout)
+        return self._session.open(self._url, self._headers(), body, self._timeout)
+
+    def _headers(self) -> dict[str, str]:
+        passed_on = PASSED_ON.get(None)
+        return {**self._access.headers, **passed_on} if passed_on else self._access.headers
 
     async def close(self) -> None:  # noqa: B027 - the same for every protocol
         """Nothing to do: the session belongs to whoever made it."""

@@ -59,7 +59,7 @@ class Batch:
             if isinstance(outcome, RubricaError):
                 self._broken(BadCase(case.line, str(outcome), case.id))
                 continue
-            self.tally.add(outcome)
+            self.tally.add(outcome, work.plan.rubric)
             if case.expect is not None:
                 self.tally.compare(case.id, mismatches(case.expect, outcome))
             yield outcome

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
 
 import msgspec
 
 from rubrica.extras import MissingExtraError, requires
+from rubrica.model.rubric import Rubric
 
 from .files.atomic import write_atomically
 from .files.folder import COLUMNS, PAGE, SUMMARY
@@ -37,7 +38,7 @@ def finish(folder: Path, now: datetime) -> tuple[RunTally, list[str]]:
         else:
             write_columns(run.rows(), folder / COLUMNS)
     tally = RunTally()
-    told = summarise(_count_rows(run.rows(), tally))
+    told = summarise(_count_rows(run.rows(), tally, run.rubrics()))
     with write_atomically(folder / SUMMARY) as place:
         place.write_bytes(msgspec.json.format(msgspec.json.encode(told.to_dict()), indent=1) + b"\n")
     with write_atomically(folder / PAGE) as place, place.open("w", encoding="utf-8") as stream:
@@ -45,7 +46,7 @@ def finish(folder: Path, now: datetime) -> tuple[RunTally, list[str]]:
     return tally, notes
 
 
-def _count_rows(rows: Iterator[RunRow], tally: RunTally) -> Iterator[RunRow]:
+def _count_rows(rows: Iterator[RunRow], tally: RunTally, rubrics: Mapping[str, Rubric]) -> Iterator[RunRow]:
     for row in rows:
-        tally.add_row(row)
+        tally.add_row(row, rubrics.get(row.rubric.partition("@")[0]))
         yield row

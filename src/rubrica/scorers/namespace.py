@@ -9,6 +9,7 @@ from typing import NamedTuple, TypeGuard
 
 from rubrica.errors import FormulaFault, PatternError
 from rubrica.formula import Formula, Interval
+from rubrica.model.bounds import LARGEST_NUMBER
 from rubrica.model.context import Context
 from rubrica.model.evidence import LONGEST_QUOTE, Field, Span
 from rubrica.text import text_features
@@ -43,6 +44,7 @@ class NameSources:
     lexicon: PatternTable
     metrics: tuple[str, ...]  # the names that only a context can give
     defaults: Mapping[str, float | None]  # of context names that need not be given
+    expected: frozenset[str] = frozenset()  # metrics that can be any number where they are missing, instead of a fault
 
 
 class PartialCount(NamedTuple):
@@ -240,7 +242,19 @@ class Namespace(dict[str, object]):
         if name in CONTEXT_COUNTS:
             return CONTEXT_COUNTS[name][1](self.context)
         value = self.context.lookup(name)
-        return self._sources.defaults[name] if value is None else value  # a KeyError where there is no default either
+        if value is not None:
+            return value
+        if name in self._sources.expected and name not in self._sources.defaults:
+            return self._leave_open(name)
+        return self._sources.defaults[name]  # a KeyError where there is no default either
+
+    def _leave_open(self, name: str) -> float:
+        """Take note that a metric may be any number."""
+        self._leave_unread()
+        reason = f"{name} was not reported"
+        self._partial[name] = PartialCount(0.0, Interval.of(-LARGEST_NUMBER, LARGEST_NUMBER), reason)
+        self._reasons[reason] = None
+        return 0.0
 
     def _count(self, name: str, slot: PatternSlot) -> float:
         try:

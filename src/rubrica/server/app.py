@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 
 from fastapi import FastAPI
 
@@ -22,6 +22,7 @@ from . import problems
 from .envelope import Envelope
 from .idempotency import Idempotency
 from .limits import BodyLimit
+from .open_scores import judge_open_scores
 from .openapi import DESCRIPTION, TAGS, describe
 from .routes import (
     council,
@@ -29,6 +30,7 @@ from .routes import (
     education,
     evaluations,
     execute,
+    fair_play,
     games,
     health,
     joining,
@@ -43,6 +45,7 @@ from .routes import (
     scores,
     session,
     versions,
+    webhooks,
 )
 from .service import Service
 from .sign_in import Authenticator, SignIn
@@ -50,6 +53,8 @@ from .sign_in import Authenticator, SignIn
 LOG = logging.getLogger("rubrica.server")
 CLEANED = 3600.0
 """Seconds between two clean-ups of replies that are too old."""
+LOOKED = 30.0
+"""Seconds between two looks for council sessions that nobody holds."""
 
 ROUTERS = (
     execute.router,  # first, because it is asked most and routes are tried in order
@@ -58,6 +63,7 @@ ROUTERS = (
     versions.router,
     marketplace.router,
     games.router,
+    fair_play.router,
     joining.router,
     leaderboards.router,
     players.router,
@@ -67,6 +73,7 @@ ROUTERS = (
     runs.router,
     council.router,
     council_sessions.router,
+    webhooks.router,
     keys.router,
     education.router,
     health.router,
@@ -104,11 +111,16 @@ def create_app(service: Service) -> FastAPI:
 @asynccontextmanager
 async def _lifespan(service: Service, door: Authenticator) -> AsyncIterator[None]:
     await prepare(service)
-    cleaning = asyncio.get_running_loop().create_task(_clean(service))
+    work = [_clean(service), _look(service), _send(service)]
+    if service.jury is not None:
+        work.append(judge_open_scores(service))
+    beside = [asyncio.get_running_loop().create_task(one) for one in work]
     try:
         yield
     finally:
-        cleaning.cancel()
+        for task in beside:
+            task.cancel()
+        await asyncio.wait(beside)
         await door.settle()
         await service.close()
 
@@ -124,11 +136,24 @@ async def prepare(service: Service) -> None:
     await service.database.write(interrupt_sessions, service.clock(), everything=alone)
 
 
+async def _send(service: Service) -> None:
+    await service.webhooks.run()
+
+
+async def _look(service: Service) -> None:
+    """Find council sessions that another server has left behind."""
+    while True:
+        await asyncio.sleep(LOOKED)
+        with suppress(StoreError):  # the next look may come through
+            await service.sessions.end_abandoned()
+
+
 async def _clean(service: Service) -> None:
     while True:
         await asyncio.sleep(CLEANED)
         try:
             await service.database.write(forget, service.clock())
             await service.database.write(forget_spending, service.clock())
+            await service.webhooks.forget()
         except StoreError as error:
-            LOG.warning("old replies and reservations were not dropped: %s", error)
+            LOG.warning("old replies, reservations and deliveries were not dropped: %s", error)

@@ -165,6 +165,10 @@ class CouncilService:
         finally:
             self._open_sessions -= 1
 
+    async def connect(self) -> None:
+        """Connect the models now. Nobody is asked; a CouncilUnavailableError says what is wrong."""
+        await self._ready()
+
     async def close(self) -> None:
         """Let go of every connection."""
         self._members = None

@@ -28,6 +28,7 @@ from rubrica.workspace.access import Caller, check_action
 from rubrica.workspace.council_sessions import (
     change_session,
     conclude_session,
+    interrupt_sessions,
     interruption,
     numbered,
     session_news,
@@ -38,7 +39,7 @@ from .council_problems import council_refusal
 from .council_service import CouncilRequest, CouncilService, CouncilUnavailableError
 
 LOG = logging.getLogger("rubrica.server")
-LEASE = timedelta(seconds=30)
+LEASE = timedelta(seconds=60)
 """A session that its server has not held for so long was cut off."""
 RENEWED = 10.0
 """Seconds between two signs of life of a session in which nothing happens."""
@@ -136,8 +137,10 @@ class CouncilSessions:
         clock: Callable[[], datetime],
         spending: SpendingLimits,
         council: CouncilService | None,
+        on_end: Callable[[], None] = lambda: None,
     ) -> None:
         self._database, self._clock, self._spending, self._council = database, clock, spending, council
+        self._on_end = on_end
         self._live: dict[UUID, LiveSession] = {}
         self._writing: set[asyncio.Task[None]] = set()
 
@@ -199,6 +202,14 @@ class CouncilSessions:
                 waited = 0.0
                 yield None
 
+    async def end_abandoned(self) -> None:
+        """End the sessions that no server holds any more, such as those of one that was killed."""
+        now = self._clock()
+        gone = await self._database.read(store.abandoned_sessions, now, everything=False)
+        if any(line.id not in self._live for line in gone):
+            await self._database.write(interrupt_sessions, now, held=set(self._live))
+            self._on_end()
+
     async def close(self) -> None:
         """End the sessions that are held here: they are kept as interrupted."""
         for live in self._live.values():
@@ -225,6 +236,7 @@ class CouncilSessions:
             live.end(outcome, self._clock())
         await asyncio.wait([writing])
         self._live.pop(live.line.id, None)
+        self._on_end()
         if isinstance(outcome, CouncilResult):
             live.ended.set_result(outcome)
             return

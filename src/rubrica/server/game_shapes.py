@@ -15,6 +15,11 @@ from .score_shapes import Bounds, DimensionShown, RuleShown
 
 Name = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME)]
 Next = Annotated[str | None, Field(description="The cursor of the following page; null after the last one.")]
+FAIR_PLAY = (
+    "`reveal`: when others read a round (never, after_submit, after_close, always). `reports`: metrics that players "
+    "may report; null: any. `clock`: whose time counts (server, reported). `missing`: what a metric costs that a "
+    "rubric reads and nobody reported (worst, refuse, rubric)."
+)
 NOTHING: dict[str, Any] = {}
 
 
@@ -28,6 +33,7 @@ class NewGame(BaseModel):
     name: Name
     config: dict[str, Any] = Field(NOTHING, description="`game_config` of every context.")
     is_public: bool = Field(False, description="Otherwise it is there for you, its players and admins only.")
+    fair_play: dict[str, Any] | None = Field(None, description=FAIR_PLAY)
 
 
 class GameChange(BaseModel):
@@ -38,6 +44,7 @@ class GameChange(BaseModel):
     name: Name | None = None
     config: dict[str, Any] | None = Field(None, description="Takes the place of the whole config.")
     is_public: bool | None = None
+    fair_play: dict[str, Any] | None = Field(None, description=FAIR_PLAY)
 
 
 class AttachmentShown(BaseModel):
@@ -66,6 +73,9 @@ class GameRow(BaseModel):
     is_public: bool
     created_by: UUID | None
     created_at: datetime
+    fair_play: dict[str, Any] | None = Field(description=f"{FAIR_PLAY} null: made before there was a choice.")
+    vouched_by: UUID | None = Field(description="An admin: the game counts across games whoever plays in it.")
+    vouched_at: datetime | None
 
 
 class GameShown(GameRow):
@@ -203,6 +213,14 @@ class RoundsJudged(BaseModel):
     complete: bool = Field(description="false: more kept rounds lack a score; ask again.")
 
 
+class VoidShown(BaseModel):
+    """That a round counts no more."""
+
+    at: datetime
+    by: UUID | None
+    reason: str
+
+
 class RoundRow(BaseModel):
     """A kept round."""
 
@@ -212,6 +230,8 @@ class RoundRow(BaseModel):
     content: dict[str, Any] = Field(description="What was sent, with `entities_mentioned` and `patterns_detected`.")
     composite: CompositeShown
     created_at: datetime
+    voided: VoidShown | None = Field(description="It counts no more, and why.")
+    hidden: bool = Field(description="What was written is not for you to see yet.")
 
 
 class RoundShown(RoundRow):
@@ -260,6 +280,14 @@ class LeaderboardEntry(BaseModel):
     open: int = Field(description="Scores that are open; where there are any, what is told is provisional.")
 
 
+class UncountedShown(BaseModel):
+    """A game that does not count across games."""
+
+    game_id: UUID
+    name: str
+    reason: str
+
+
 class LeaderboardShown(BaseModel):
     """Who stands where."""
 
@@ -268,6 +296,7 @@ class LeaderboardShown(BaseModel):
     dimensions: list[str]
     items: list[LeaderboardEntry]
     total: int = Field(description="Players, of whom the first are listed.")
+    uncounted: list[UncountedShown] = Field(description="Across games: those that do not count, and why.")
 
 
 class NewPlayer(BaseModel):

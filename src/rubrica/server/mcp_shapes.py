@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from pydantic import BaseModel, Field
 
 from rubrica.council.result import CouncilResult, notes_on
@@ -64,6 +66,42 @@ class EvaluationReply(BaseModel):
     gates: list[str] = Field(description="gates that fired, and why")
     notes: list[str] = Field(description="what was assumed, and what could not be applied")
     usd: float | None = Field(description="US dollars; null: not known")
+
+
+class RubricLine(BaseModel):
+    """A rubric in a list."""
+
+    name: str = Field(description="what judge and rubric take")
+    title: str
+    about: str
+    source: str = Field(description="folder, bundled or server")
+
+
+class RubricsReply(BaseModel):
+    """The rubrics that may be named."""
+
+    rubrics: list[RubricLine]
+    more: bool = Field(description="whether the server has more than are listed")
+
+
+class RubricReply(BaseModel):
+    """One rubric."""
+
+    name: str
+    version: str
+    definition: dict[str, Any]
+
+
+class HealthReply(BaseModel):
+    """What is there, and what is wrong."""
+
+    ok: bool
+    version: str = Field(description="of Rubrica")
+    models: list[str] = Field(description="of the council; none: there is no council")
+    judged_by_models: bool = Field(description="whether a judge is asked for rubrics that are judged here")
+    server: str | None = Field(description="the Rubrica server whose rubrics are used; null: none")
+    user: str | None = Field(description="whose key is used there; null: there is no server, or it does not answer")
+    problems: list[str]
 
 
 def advice_of(result: CouncilResult) -> Advice:

@@ -1,6 +1,7 @@
-"""The tools of the MCP server: asking a council, and judging by a rubric.
+"""The tools of the MCP server: asking a council, judging by a rubric, the rubrics themselves, and whether all is well.
 
-The models, the judge and the rubrics are those the server was started with. An agent reads other people's text, which
+The models, the judge and the rubrics are those the server was started with, or those of a Rubrica server as the user
+of a key sees them. An agent reads other people's text, which
 may tell it what to ask for: so it chooses by name, and never gives an address or a path.
 """
 
@@ -10,9 +11,7 @@ import asyncio
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
-from difflib import get_close_matches
 from itertools import count
-from pathlib import Path
 from typing import Annotated, Any, assert_never
 
 from mcp.server.mcpserver import Context, MCPServer
@@ -39,27 +38,30 @@ from rubrica.errors import InputError, RubricaError
 from rubrica.judges.jury import Jury
 from rubrica.model.context import Context as Judgeable
 from rubrica.model.context import refuse_files
-from rubrica.model.rubric import Rubric
-from rubrica.packs.library import SUFFIXES, bundled_rubrics, find, load
 from rubrica.workspace.spending import MAX_CALLS
 
 from .council_service import CouncilRequest, CouncilService
-from .mcp_shapes import Advice, EvaluationReply, advice_of, judged_of
+from .mcp_rubrics import LocalRubrics, StoredRubrics, rubric_data
+from .mcp_shapes import Advice, EvaluationReply, HealthReply, RubricReply, RubricsReply, advice_of, judged_of
 
 NO_COUNCIL = "this server has no council (start it with `rubrica mcp --models A,B,C`)"
 INSTRUCTIONS = (
-    "consult_council puts a question to several models that review each other, and returns the chair's answer with the "
-    "ranking behind it: for questions that matter, as it takes a minute and costs a dozen calls. evaluate scores a "
-    "response by a rubric and explains every point."
+    "council puts a question to several models that review each other, and returns the chair's answer with the "
+    "ranking behind it: for questions that matter, as it takes a minute and costs a dozen calls. judge scores a "
+    "response by a rubric and explains every point; rubrics lists those that may be named, and rubric shows one. "
+    "health says what is there and what is wrong."
 )
 COUNCIL = (
     "Ask several language models the same question. Each answers, reviews the others' answers by rubric without "
     "knowing who wrote them, and a chair writes the final answer from the ranked ones. It takes up to three times the "
     "seconds of its tier. "
 )
-EVALUATE = (
+JUDGE = (
     "Score a response by a rubric: the verdict, the score, each dimension with its reason, and the gates that fired. "
 )
+RUBRICS = "The rubrics that judge takes, with what each is for."
+RUBRIC = "One rubric as its author wrote it: what it asks, weighs and decides."
+HEALTH = "What this server offers, as whom, and what is wrong with it. No model is asked."
 Question = Annotated[str, Field(description="what is asked, with all that is needed to answer it")]
 Members = Annotated[
     list[str] | None, Field(description="at least two of the models named above; left out: the server's council")
@@ -78,41 +80,15 @@ Known = Annotated[
 
 
 @dataclass(frozen=True, slots=True)
-class Rubrics:
-    """The rubrics that may be named: those of a folder, and the bundled ones."""
-
-    folder: Path | None = None
-
-    def names(self) -> list[str]:
-        return list(dict.fromkeys([*self._files(), *(rubric.name for rubric in bundled_rubrics())]))
-
-    def load(self, name: str) -> Rubric:
-        """A rubric by its name. One of the folder goes before a bundled one; files are read anew each time."""
-        file = self._files().get(name)
-        if file is not None:
-            return load(file)
-        if find(name) is None:
-            names = self.names()
-            near = get_close_matches(name, names, n=1)
-            hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(names)}"
-            raise InputError(f"rubric: there is no {name!r} ({hint})")
-        return load(name)
-
-    def _files(self) -> dict[str, Path]:
-        if self.folder is None:
-            return {}
-        return {path.stem: path for path in sorted(self.folder.iterdir()) if path.suffix in SUFFIXES}
-
-
-@dataclass(frozen=True, slots=True)
 class Tools:
     """The tools of one server. Whoever made the council and the jury closes them."""
 
-    rubrics: Rubrics
+    local: LocalRubrics
     council_service: CouncilService | None = None
     jury: Jury | None = None
+    stored: StoredRubrics | None = None  # of a Rubrica server, as the user of a key sees them
 
-    async def consult_council(
+    async def council(
         self, question: Question, ctx: Context, models: Members = None, tier: TierChoice = None
     ) -> Advice:
         """A session of the council."""
@@ -123,39 +99,84 @@ class Tools:
             async with progress(ctx) as listener:
                 return advice_of(await self.council_service.hear(request, listener))
 
-    async def evaluate(
+    async def judge(
         self, rubric: RubricName, response: ResponseText, prompt: PromptText = "", context: Known = None
     ) -> EvaluationReply:
         """One response under one rubric."""
         with reporting_errors():
             given = {**(context or {}), "response": response, **({"prompt": prompt} if prompt else {})}
             seen = refuse_files(Judgeable.of(given))
-            chosen = self.rubrics.load(rubric)
+            if self.stored is not None and not self.local.has_file(rubric):
+                return judged_of(await self.stored.judge(rubric, seen))
+            chosen = self.local.load(rubric)
             if self.jury is not None and (calls := self.jury.calls(chosen)) > MAX_CALLS:
                 raise InputError(f"{rubric} takes up to {calls:,} calls to models; an agent may ask for {MAX_CALLS:,}")
             judge = self.jury.judge(chosen) if self.jury is not None else None
             return judged_of(await aevaluate(compile_rubric(chosen, judge), seen))
+
+    async def rubrics(self) -> RubricsReply:
+        """Everything that may be named."""
+        with reporting_errors():
+            if self.stored is None:
+                return RubricsReply(rubrics=self.local.lines(), more=False)
+            found, more = await self.stored.lines()
+            return RubricsReply(rubrics=[*self.local.file_lines(), *found], more=more)
+
+    async def rubric(self, name: RubricName) -> RubricReply:
+        """One rubric."""
+        with reporting_errors():
+            if self.stored is not None and not self.local.has_file(name):
+                return await self.stored.show(name)
+            found = self.local.load(name)
+            return RubricReply(name=found.name, version=found.version, definition=rubric_data(found))
+
+    async def health(self) -> HealthReply:
+        """What is there, and what is wrong."""
+        problems: list[str] = []
+        models = [] if self.council_service is None else list(self.council_service.models)
+        if self.council_service is not None:
+            try:
+                await self.council_service.connect()
+            except RubricaError as error:
+                problems.append(str(error))
+        server = user = None
+        if self.stored is not None:
+            server = self.stored.address
+            try:
+                user = await self.stored.user()
+            except RubricaError as error:
+                problems.append(str(error))
+        return HealthReply(
+            ok=not problems,
+            version=__version__,
+            models=models,
+            judged_by_models=self.jury is not None,
+            server=server,
+            user=user,
+            problems=problems,
+        )
 
 
 def mcp_server(tools: Tools) -> MCPServer:
     """A server that offers the tools."""
     server = MCPServer("rubrica", version=__version__, instructions=INSTRUCTIONS, log_level="WARNING")
     there = ", ".join(tools.council_service.models) if tools.council_service is not None else "none: " + NO_COUNCIL
-    server.add_tool(
-        tools.consult_council,
-        title="Consult the council",
-        description=f"{COUNCIL}Models: {there}.",
-        annotations=ToolAnnotations(read_only_hint=True, open_world_hint=True),
-    )
     judge = (
         "A judge scores what asks for one." if tools.jury is not None else "No model is asked: scored by code alone."
     )
+    named = f"{judge} Rubrics: {', '.join(tools.local.names())}."
+    if tools.stored is not None:
+        named = f"Rubrics are those of {tools.stored.address}, judged there; the tool rubrics lists them."
+    asking = ToolAnnotations(read_only_hint=True, open_world_hint=True)
+    judging = ToolAnnotations(read_only_hint=True, open_world_hint=tools.jury is not None or tools.stored is not None)
+    reading = ToolAnnotations(read_only_hint=True, open_world_hint=tools.stored is not None)
     server.add_tool(
-        tools.evaluate,
-        title="Evaluate a response",
-        description=f"{EVALUATE}{judge} Rubrics: {', '.join(tools.rubrics.names())}.",
-        annotations=ToolAnnotations(read_only_hint=True, open_world_hint=tools.jury is not None),
+        tools.council, title="Consult the council", description=f"{COUNCIL}Models: {there}.", annotations=asking
     )
+    server.add_tool(tools.judge, title="Judge a response", description=f"{JUDGE}{named}", annotations=judging)
+    server.add_tool(tools.rubrics, title="List rubrics", description=RUBRICS, annotations=reading)
+    server.add_tool(tools.rubric, title="Show a rubric", description=RUBRIC, annotations=reading)
+    server.add_tool(tools.health, title="Say whether all is well", description=HEALTH, annotations=reading)
     return server
 
 

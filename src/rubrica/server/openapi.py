@@ -41,6 +41,7 @@ TAGS = [
     {"name": "reviews", "description": "People score a sample of a run, and the judge is held against them."},
     {"name": "preferences", "description": "Which of several responses is better."},
     {"name": "council", "description": "Several models answer, review each other, and one has the last word."},
+    {"name": "webhooks", "description": "Addresses that are told when a session or a run has ended."},
     {"name": "education", "description": "Questions for learners: written, and judged."},
     {"name": "keys", "description": "Who may call."},
     {"name": "server", "description": "Whether it lives."},
@@ -143,5 +144,5 @@ def _complete(operation: dict[str, Any], path: str, method: str) -> None:
     responses["default"] = {"$ref": "#/components/responses/Problem"}
     if path == "/healthz":
         operation["security"] = []
-    if method == "post" and path != "/api/keys":
+    if method == "post" and path not in ("/api/keys", "/api/webhooks"):
         operation.setdefault("parameters", []).append(ONCE)

@@ -48,7 +48,7 @@ def round_payload(round_: RoundLine | RoundReply) -> dict[str, Any]:
 def leaderboard_payload(board: Leaderboard) -> dict[str, Any]:
     """A leaderboard."""
     rows = [payload(row, missing=payloads(row.missing), scores=payloads(row.scores)) for row in board.items]
-    return payload(board, items=rows)
+    return payload(board, items=rows, uncounted=payloads(board.uncounted))
 
 
 def _composite(composite: Composite) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from .council_service import CouncilService
 from .council_sessions import CouncilSessions
 from .plans import ServicePlans
 from .settings import ServerSettings
+from .webhook_sender import WebhookSender
 
 if TYPE_CHECKING:  # a server without judges needs no model client and no price list
     from rubrica.judges.jury import Jury
@@ -28,7 +29,7 @@ def utc_now() -> datetime:
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """One running service: its database, plans, judges, clock, council, threads, spending limits, runs, sessions."""
+    """One running service: its database, plans, judges, clock, council, sessions, threads, limits, runs, webhooks."""
 
     database: Database
     plans: ServicePlans
@@ -41,15 +42,21 @@ class Service:
     runs: RunService = field(init=False)
     preferences: PreferenceService = field(init=False)
     sessions: CouncilSessions = field(init=False)
+    webhooks: WebhookSender = field(init=False)
 
     def __post_init__(self) -> None:
         settings = self.settings
         limits = SpendingLimits(self.database, self.clock, settings.spending, self.jury)
-        runs = RunService(settings.runs, settings.judges, self.database, self.clock, limits, self.jury)
+        webhooks = WebhookSender(self.database, self.clock, private=settings.private_webhooks)
+        runs = RunService(
+            settings.runs, settings.judges, self.database, self.clock, limits, self.jury, on_end=webhooks.wake
+        )
+        sessions = CouncilSessions(self.database, self.clock, limits, self.council, webhooks.wake)
         object.__setattr__(self, "spending", limits)
         object.__setattr__(self, "runs", runs)
         object.__setattr__(self, "preferences", PreferenceService(self.database, limits, self.jury))
-        object.__setattr__(self, "sessions", CouncilSessions(self.database, self.clock, limits, self.council))
+        object.__setattr__(self, "sessions", sessions)
+        object.__setattr__(self, "webhooks", webhooks)
 
     @classmethod
     def open(
@@ -62,6 +69,7 @@ class Service:
     async def close(self) -> None:
         """Finish what is being written, and let go of the database, the judges and the council."""
         await self.sessions.close()
+        await self.runs.close()
         if self.council is not None:
             await self.council.close()
         if self.jury is not None:

@@ -22,3 +22,4 @@ class ServerSettings:
     spending: SpendingPolicy = field(default_factory=SpendingPolicy)
     runs: Path = Path("runs")  # a folder of run folders: those that are started here, and those that were put there
     council: tuple[str, ...] = ()  # models by name that a council may be asked with; none: there is no council
+    private_webhooks: bool = False  # whether webhooks may lead into this machine's own network

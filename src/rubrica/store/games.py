@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -70,6 +70,17 @@ def add_game(conn: Connection, game: Game) -> None:
 def game_by_id(conn: Connection, game_id: UUID) -> Game | None:
     row = conn.execute(select(games).where(games.c.id == game_id)).mappings().first()
     return None if row is None else Game(**row)
+
+
+def games_by_id(conn: Connection, game_ids: Collection[UUID]) -> list[Game]:
+    """Some games."""
+    return [Game(**row) for row in conn.execute(select(games).where(games.c.id.in_(list(game_ids)))).mappings()]
+
+
+def published(conn: Connection, rubric_ids: Collection[UUID]) -> set[UUID]:
+    """Those among some rubrics that everybody can read."""
+    query = select(rubrics.c.id).where(rubrics.c.id.in_(list(rubric_ids)), rubrics.c.is_public.is_(True))
+    return set(conn.execute(query.where(rubrics.c.deleted_at.is_(None))).scalars())
 
 
 def hold_game(conn: Connection, game_id: UUID) -> None:

@@ -22,7 +22,9 @@ from rubrica.errors import MissingError
 from .columns import new_id
 from .tables import api_keys, gateway_corrections, gateway_feedback, gateway_requests, gateway_texts
 
-Tier = Literal["tier-0", "tier-1", "tier-2", "tier-3", "tier-4", "tier-5", "tier-6", "tier-7", "council", "embeddings"]
+Tier = Literal[
+    "tier-0", "tier-1", "tier-2", "tier-3", "tier-4", "tier-5", "tier-6", "tier-7", "council", "embeddings", "health"
+]
 Cached = Literal["", "exact", "semantic"]
 Degraded = Literal["", "tier-0 failed", "tier-1 failed", "no tier-1", "unsafe"]
 Uncompared = Literal["", "tier-0 failed", "tier-1 failed", "not gradable", "not graded"]

@@ -43,7 +43,8 @@ class RequestWindow:
 
     @property
     def holds(self) -> ColumnElement[bool]:
-        within = and_(_requests.at >= self.since, _requests.at < self.until)
+        asked = _requests.tier.is_distinct_from("health")  # what the gateway asks by itself is no request
+        within = and_(_requests.at >= self.since, _requests.at < self.until, asked)
         return within if self.question_type is None else and_(within, _requests.question_type == self.question_type)
 
 

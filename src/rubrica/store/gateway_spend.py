@@ -6,11 +6,13 @@ from datetime import datetime
 from uuid import UUID
 
 import msgspec
-from sqlalchemy import ColumnElement, Connection, Double, String, and_, cast, func, literal_column, select, true
+from sqlalchemy import ColumnElement, Connection, Double, String, and_, cast, false, func, literal_column, select, true
 
 from .tables import api_keys, gateway_requests, users
 
 _requests = gateway_requests.c
+HEALTH = "health checks"
+"""Who pays for what the gateway asks by itself, to know whether a deployment is back."""
 
 
 class SpendSum(msgspec.Struct, frozen=True, gc=False):
@@ -36,23 +38,24 @@ class ModelSpend(msgspec.Struct, frozen=True, gc=False):
 
 def spend_sums(conn: Connection, since: datetime, until: datetime, user_id: UUID | None = None) -> list[SpendSum]:
     """Costs by day, key and team; of one user's keys, or all for None."""
-    day = _day(conn)
+    day, health = _day(conn), func.coalesce(_requests.tier == literal_column("'health'"), false())
     query = (
         select(
             day,
             _requests.key_id,
+            health,
             _requests.team,
             func.count(),
             func.coalesce(func.sum(_requests.total_usd), 0.0),
             func.count() - func.count(_requests.total_usd),
         )
         .where(_wanted(since, until, user_id))
-        .group_by(day, _requests.key_id, _requests.team)
+        .group_by(day, _requests.key_id, health, _requests.team)
         .order_by(day)
     )
     rows = conn.execute(query).all()
     names = _key_names(conn, {row[1] for row in rows if row[1] is not None})
-    return [SpendSum(row[0], row[1], names.get(row[1], ""), *row[2:]) for row in rows]
+    return [SpendSum(row[0], row[1], HEALTH if row[2] else names.get(row[1], ""), *row[3:]) for row in rows]
 
 
 def model_spend(conn: Connection, since: datetime, until: datetime, user_id: UUID | None = None) -> list[ModelSpend]:

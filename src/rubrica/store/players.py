@@ -9,7 +9,7 @@ from typing import Any
 from uuid import UUID
 
 import msgspec
-from sqlalchemy import ColumnElement, Connection, delete, exists, insert, or_, select
+from sqlalchemy import ColumnElement, Connection, delete, exists, func, insert, or_, select
 from sqlalchemy.exc import IntegrityError
 
 from rubrica.errors import ConflictError
@@ -114,6 +114,20 @@ def names_of(conn: Connection, player_ids: Collection[UUID]) -> dict[UUID, str]:
     for at in range(0, len(ids), MOST_PARAMETERS):
         some = players.c.id.in_(ids[at : at + MOST_PARAMETERS])
         found |= {row.id: row.name for row in conn.execute(select(players.c.id, players.c.name).where(some))}
+    return found
+
+
+def people_behind(conn: Connection, player_ids: Collection[UUID]) -> dict[UUID, UUID]:
+    """Who stands behind some players: the person each is, or whoever made it."""
+    ids = list(player_ids)
+    found: dict[UUID, UUID] = {}
+    for at in range(0, len(ids), MOST_PARAMETERS):
+        who = select(players.c.id, func.coalesce(players.c.user_id, players.c.created_by).label("who"))
+        found |= {
+            row.id: row.who
+            for row in conn.execute(who.where(players.c.id.in_(ids[at : at + MOST_PARAMETERS])))
+            if row.who is not None
+        }
     return found
 
 

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any, Literal
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, Connection, Row, func, insert, or_, select, update
+from sqlalchemy import ColumnElement, Connection, Row, delete, func, insert, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
 from rubrica.errors import MissingError
@@ -162,6 +162,17 @@ def put_opinion(conn: Connection, item_id: UUID, opinion: StoredOpinion, now: da
             first = False
     conn.execute(update(items).where(items.c.id == item_id, items.c.state == "open").values(state="done", done_at=now))
     return first
+
+
+def remove_opinion(conn: Connection, item_id: UUID, user_id: UUID) -> bool:
+    """Forget what a person gave an item; nobody's is left, the item is open again. False where there is none."""
+    theirs = (scores.c.item_id == item_id, scores.c.user_id == user_id)
+    if not conn.execute(delete(scores).where(*theirs)).rowcount:
+        return False
+    left = select(scores.c.id).where(scores.c.item_id == item_id).exists()
+    reopened = update(items).where(items.c.id == item_id, ~left).values(state="open", done_at=None)
+    conn.execute(reopened)
+    return True
 
 
 def opinions(conn: Connection, run: str) -> list[StoredOpinion]:

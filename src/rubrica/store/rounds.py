@@ -8,7 +8,7 @@ from typing import Any
 from uuid import UUID
 
 import msgspec
-from sqlalchemy import ColumnElement, Connection, and_, func, insert, or_, select
+from sqlalchemy import ColumnElement, Connection, and_, func, insert, or_, select, update
 
 from .players import joined
 from .tables import evaluation_scores, players, rounds
@@ -85,6 +85,23 @@ def round_by_number(conn: Connection, game_id: UUID, player_id: UUID, number: in
     return None if row is None else PlayedRound(**row)
 
 
+def void_round(conn: Connection, round_: PlayedRound, by: UUID, reason: str, now: datetime) -> None:
+    """Have a round count no more, with its scores; it is kept, and shown with the reason."""
+    _mark_void(conn, round_, now, by, reason)
+
+
+def restore_round(conn: Connection, round_: PlayedRound) -> None:
+    """Have a voided round count again."""
+    _mark_void(conn, round_, None, None, None)
+
+
+def numbers_of_user(conn: Connection, game_id: UUID, user_id: UUID) -> set[int]:
+    """The numbers of the rounds that a user's players have in a game."""
+    query = select(rounds.c.round_number).join(players, players.c.id == rounds.c.player_id)
+    query = query.where(rounds.c.game_session_id == game_id, players.c.user_id == user_id)
+    return set(conn.execute(query.where(rounds.c.voided_at.is_(None))).scalars())
+
+
 def numbers_taken(conn: Connection, game_id: UUID, player_id: UUID, numbers: Collection[int]) -> list[int]:
     """Which of some numbers a player has used."""
     query = select(rounds.c.round_number).where(_of(game_id, player_id), rounds.c.round_number.in_(list(numbers)))
@@ -144,6 +161,19 @@ def rounds_to_score(
         query = query.where(or_(own.exists(), joined(rounds.c.game_session_id, rounds.c.player_id)))
     query = query.order_by(rounds.c.player_id, rounds.c.round_number).limit(limit)
     return [PlayedRound(**row) for row in conn.execute(query).mappings()]
+
+
+def _mark_void(conn: Connection, round_: PlayedRound, at: datetime | None, by: UUID | None, reason: str | None) -> None:
+    values = {"voided_at": at, "voided_by": by, "void_reason": reason}
+    conn.execute(update(rounds).where(rounds.c.id == round_.id).values(values))
+    table = evaluation_scores.c
+    own = and_(
+        table.game_session_id == round_.game_id,
+        table.player_id == round_.player_id,
+        table.round_number == round_.round_number,
+        table.attachment_id.is_not(None),
+    )
+    conn.execute(update(evaluation_scores).where(own).values(voided_at=at))
 
 
 def _of(game_id: UUID, player_id: UUID) -> ColumnElement[bool]:

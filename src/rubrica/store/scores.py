@@ -1,8 +1,11 @@
-"""Scores: one evaluation of one text, with where every point came from. They are written once and never changed."""
+"""Scores: one evaluation of one text, with where every point came from.
+
+They are written once and never changed, but for those that a failed judge left open: judging them again fills them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -22,6 +25,7 @@ from sqlalchemy import (
     insert,
     or_,
     select,
+    update,
 )
 
 from .players import joined
@@ -29,6 +33,17 @@ from .prepared import Prepared
 from .tables import evaluation_scores, game_rubrics, games, players, rubric_versions, rubrics
 
 _scores = evaluation_scores.c
+_OPEN = (
+    _scores.id,
+    _scores.game_session_id.label("game_id"),
+    _scores.attachment_id,
+    _scores.player_id,
+    _scores.round_number,
+    _scores.tries,
+    _scores.retry_at,
+    _scores.record,
+    _scores.created_by,
+)
 
 
 class NewScore(msgspec.Struct, frozen=True):
@@ -98,6 +113,20 @@ class GameScore(msgspec.Struct, frozen=True):
     reason: str = ""  # why it is None
 
 
+class OpenScore(msgspec.Struct, frozen=True):
+    """A score of a game's round that has no number yet."""
+
+    id: UUID
+    game_id: UUID
+    attachment_id: UUID
+    player_id: UUID
+    round_number: int
+    tries: int
+    retry_at: datetime | None
+    record: dict[str, Any]
+    created_by: UUID | None
+
+
 class PlayerMean(msgspec.Struct, frozen=True):
     """A player's scores under one attached rubric, taken together over the rounds."""
 
@@ -152,6 +181,53 @@ def add_scores(conn: Connection, new: Sequence[NewScore]) -> None:
     """Keep scores."""
     if new:
         conn.execute(_INSERT, [msgspec.structs.asdict(score) for score in new])
+
+
+def replace_open(conn: Connection, score: NewScore) -> bool:
+    """Put a score in the place of an open one of the same round and rubric; whether there was one.
+
+    How often it was tried stays, and when it is tried next, if it is still open.
+    """
+    stay = {"tries"} if score.retry_at is None else {"tries", "retry_at"}
+    values = {name: value for name, value in msgspec.structs.asdict(score).items() if name not in stay}
+    there = and_(
+        _scores.attachment_id == score.attachment_id,
+        _scores.player_id == score.player_id,
+        _scores.round_number == score.round_number,
+        _scores.normalized_score.is_(None),
+        _scores.voided_at.is_(None),
+    )
+    return conn.execute(update(evaluation_scores).where(there).values(values)).rowcount == 1
+
+
+def open_scores(conn: Connection, attachment_ids: Collection[UUID], after: UUID | None, limit: int) -> list[OpenScore]:
+    """Scores without a number under some attachments, by id."""
+    query = select(*_OPEN).where(
+        _scores.attachment_id.in_(list(attachment_ids)),
+        _scores.normalized_score.is_(None),
+        _scores.voided_at.is_(None),
+    )
+    if after is not None:
+        query = query.where(_scores.id > after)
+    return [OpenScore(**row) for row in conn.execute(query.order_by(_scores.id).limit(limit)).mappings()]
+
+
+def claim_due(
+    conn: Connection, now: datetime, limit: int, next_try: Callable[[int, datetime], datetime | None]
+) -> list[OpenScore]:
+    """Open scores of one game whose time to be judged again has come. Nobody else is given them before their next."""
+    due = and_(_scores.retry_at <= now, _scores.voided_at.is_(None), _scores.normalized_score.is_(None))
+    found = [
+        OpenScore(**row)
+        for row in conn.execute(select(*_OPEN).where(due).order_by(_scores.retry_at).limit(limit)).mappings()
+    ]
+    mine = []
+    for score in found:
+        if score.game_id == found[0].game_id:
+            later = {"tries": score.tries + 1, "retry_at": next_try(score.tries + 1, now)}
+            if conn.execute(update(evaluation_scores).where(_scores.id == score.id, due).values(later)).rowcount:
+                mine.append(score)
+    return mine
 
 
 def add_score_if(conn: Connection, score: NewScore, origin: ScoredVersion) -> bool:
@@ -248,7 +324,51 @@ def standings(conn: Connection, chosen: ColumnElement[bool], *, joined_only: boo
         .where(and_(game_rubrics.c.detached_at.is_(None), _scores.voided_at.is_(None), chosen))
         .group_by(game_rubrics.c.game_session_id, _scores.attachment_id, _scores.player_id)
     )
-    return [PlayerMean(*row[:7], (row[7], row[8])) for row in conn.execute(query)]
+    return [
+        PlayerMean(game_id, attachment_id, player_id, raw, mean, rounds, scored, (low, high))
+        for game_id, attachment_id, player_id, raw, mean, rounds, scored, low, high in conn.execute(query)
+    ]
+
+
+def lines_of_game(conn: Connection, game_id: UUID, limit: int) -> list[tuple[Any, ...]]:
+    """Every score under what is attached to a game, player by player, round by round."""
+    query = (
+        select(
+            players.c.name,
+            _scores.player_id,
+            _scores.round_number,
+            rubrics.c.slug,
+            rubric_versions.c.version,
+            game_rubrics.c.dimension,
+            game_rubrics.c.weight,
+            _scores.raw_score,
+            _scores.normalized_score,
+            _scores.verdict,
+            _scores.created_at,
+            _scores.tries,
+            _scores.voided_at,
+        )
+        .join(game_rubrics, game_rubrics.c.id == _scores.attachment_id)
+        .join(players, players.c.id == _scores.player_id)
+        .join(rubrics, rubrics.c.id == _scores.rubric_id)
+        .join(rubric_versions, rubric_versions.c.id == _scores.version_id)
+        .where(game_rubrics.c.game_session_id == game_id, game_rubrics.c.detached_at.is_(None))
+        .order_by(_scores.player_id, _scores.round_number, _scores.attachment_id)
+        .limit(limit)
+    )
+    return [tuple(row) for row in conn.execute(query)]
+
+
+def shares_of_game(
+    conn: Connection, attachment_ids: Collection[UUID], player_ids: Collection[UUID]
+) -> list[tuple[UUID, int, UUID, float | None]]:
+    """Some players' normalised scores that count: player, round, attachment, share."""
+    query = select(_scores.player_id, _scores.round_number, _scores.attachment_id, _scores.normalized_score).where(
+        _scores.attachment_id.in_(list(attachment_ids)),
+        _scores.player_id.in_(list(player_ids)),
+        _scores.voided_at.is_(None),
+    )
+    return [(row[0], row[1], row[2], row[3]) for row in conn.execute(query)]
 
 
 def _explained(conn: Connection, found: Sequence[GameScore]) -> list[GameScore]:

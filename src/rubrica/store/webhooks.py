@@ -131,7 +131,9 @@ def keep_attempt(conn: Connection, delivery: Delivery) -> None:
 def next_due(conn: Connection) -> datetime | None:
     """When the next message is to be sent; None: none waits."""
     row = webhook_deliveries.c
-    return conn.execute(select(func.min(row.due_at)).where(row.state == "waiting")).scalar_one()
+    query = select(row.due_at).where(row.state == "waiting").order_by(row.due_at).limit(1)
+    found: datetime | None = conn.execute(query).scalar_one_or_none()
+    return found
 
 
 def forget_deliveries(conn: Connection, before: datetime) -> None:

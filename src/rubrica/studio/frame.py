@@ -88,7 +88,7 @@ def frame(visitor: Visitor, title: str, here: str) -> Iterator[None]:
             ui.html(_SIGN_OUT, sanitize=False)
     ui.on("theme", lambda event: dark.set_value(event.args))
     ui.run_javascript("emitEvent('theme', window.rubricaDark)")
-    with ui.element("main").classes("content").props('id="content"'):
+    with ui.element("div").classes("content").props('id="content" tabindex="-1"'):  # in the framework's own <main>
         yield
 
 

@@ -75,6 +75,7 @@ def attach(app: FastAPI, studio: Studio) -> None:
         app,
         title="Rubrica",
         dark=None,
+        language="en-US",
         show_welcome_message=False,
         reconnect_timeout=30,
         tailwind=False,
@@ -119,7 +120,7 @@ def _not_drawn(error: Exception) -> None:
     """The page in place of one that failed while it was drawn; the framework logs why."""
     ui.page_title("Not drawn · Rubrica")
     ui.add_css(style())
-    with ui.element("main").classes("content"):
+    with ui.element("div").classes("content"):
         with heading("This page could not be drawn", back=("Rubrics", FIRST)):
             pass
         ui.label(error_text(error) if isinstance(error, RubricaError) else UNFORESEEN).classes("fault").props(

@@ -31,6 +31,7 @@ _UNIT_POWER = re.compile(  # 15 m², 8 cm^3: a unit, not a formula
 )
 _UNKNOWN = re.compile(r"^\s*\$?\s*([a-zA-Z])\s*=\s*(?=[-−$£€\\]?\s?[\d\\])")  # "x = 5" as an option
 _SETS = re.compile(r"(?<![A-Za-z\d])([a-zA-Z])\s*=[^=\n]*=?[^=\n]*$")
+_SOLVED = re.compile(r"\W*[a-zA-Z]\s*=\s*[-−$£€]?\s?\d[\d,.]*\W*")  # nothing but an unknown and its value
 _MOST_NUMBERS = 3  # in an option that still counts as an amount: a ratio, a point, a time
 
 
@@ -117,7 +118,8 @@ def _unreached(question: Question) -> bool:
         return not _counts(key, end) and (calculates(question.explanation) or (end is not None and end.concludes))
     wanted, named = ordinals(question.key or ""), ordinals(question.explanation)
     if wanted:  # beside ordinals, plain numbers say nothing: they count the lines
-        return bool(named) and not set(wanted) <= set(named)
+        closed = ordinals(end.text) if end is not None and end.concludes else ()
+        return bool(named) and (not set(wanted) <= set(named) or (len(closed) == 1 and not set(wanted) & set(closed)))
     if _is_overtaken(question, key):
         return True
     if end is None:
@@ -131,7 +133,7 @@ def _is_passed(key: tuple[Amount, ...], end: Closing, question: Question) -> boo
     """Whether the explanation names the key on its way, and comes to something else."""
     names_option = stated_letter(question.explanation) is not None
     states = names_option or "=" not in end.text
-    given = {amount.value for amount in amounts_of(question.text)}
+    given = set() if _SOLVED.fullmatch(end.text) else {amount.value for amount in amounts_of(question.text)}
     if end.last.value in given and (states or _is_tried(key, question.explanation, given)):
         return False  # a number of the question is where a check of the result ends
     if _are_worth(key, (*end.results, end.last)) or (asks_for_count(question.text) and _is_cut(key, end.last)):

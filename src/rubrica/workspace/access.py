@@ -71,6 +71,7 @@ Action = Literal[
     "having questions written",
     "importing a rubric",
     "keeping a calibrated rubric",
+    "making a webhook",
     "starting a run",
     "uploading cases",
 ]

@@ -6,7 +6,7 @@ deleting it takes the role author, as asking does.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -108,18 +108,20 @@ def conclude_session(conn: Connection, line: SessionLine, end: SessionEnd) -> No
         "state": end.state,
         "title": line.title,
         "usd": end.usd,
-        "seconds": round((now - line.created_at).total_seconds(), 3),
+        # when a session was interrupted is not known, only when that was found
+        "seconds": None if end.state == "interrupted" else round((now - line.created_at).total_seconds(), 3),
     }
     webhooks.announce(conn, line.owner_id, kind, told, now)
 
 
-def interrupt_sessions(conn: Connection, now: datetime, *, everything: bool) -> int:
-    """End the sessions that no server holds any more; how many. `everything`: there is no other server."""
-    gone = store.abandoned_sessions(conn, now, everything=everything)
-    for line in gone:
-        number = store.last_number(conn, line.id) + 1
-        conclude_session(conn, line, interruption(number, now))
-    return len(gone)
+def interrupt_sessions(
+    conn: Connection, now: datetime, *, everything: bool = False, held: Collection[UUID] = ()
+) -> None:
+    """End the sessions that no server holds any more. `everything`: there is no other server, and this one holds
+    only those that are `held`."""
+    for line in store.abandoned_sessions(conn, now, everything=everything):
+        if line.id not in held:
+            conclude_session(conn, line, interruption(store.last_number(conn, line.id) + 1, now))
 
 
 def interruption(number: int, now: datetime) -> SessionEnd:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -27,6 +27,8 @@ from rubrica.workspace.access import Caller, require
 from rubrica.workspace.run_access import RunKey, change_run, readable_rows, reviews_seen_by
 
 LONGEST_NOTE = 2_000
+TAKEN_BACK_WITHIN = timedelta(minutes=10)
+"""How long what somebody gave can be taken back: then others may have counted it."""
 MOST_ITEMS = 2_000
 """Items that agreement is worked out from, the latest of each run first: each holds a whole evaluation."""
 Done = dict[str, tuple[list[ReviewItem], list[StoredOpinion]]]
@@ -180,6 +182,18 @@ def submit(
     done = read_item(conn, caller, item_id)
     assert isinstance(done, ScoredItem)  # noqa: S101 - it was kept a line above
     return done
+
+
+def take_back(conn: Connection, caller: Caller, item_id: UUID, now: datetime) -> ReviewTask:
+    """Take back what one just gave an item, so that it can be scored anew."""
+    require(caller, "player", "reviewing")
+    seen = read_item(conn, caller, item_id)
+    if isinstance(seen, ReviewTask):
+        return seen
+    if now - seen.mine.updated_at > TAKEN_BACK_WITHIN:
+        raise ConflictError("it was given a while ago, and stands: others may have counted it")
+    reviews.remove_opinion(conn, item_id, caller.user_id)
+    return seen.task
 
 
 def enqueue(conn: Connection, caller: Caller, run: RunKey, drawn: Sequence[NewReviewItem], now: datetime) -> int:

@@ -30,6 +30,7 @@ from .case_files import CaseFile, case_file, case_files, folder_of, keep_example
 from .draft import rubric_of
 from .entry import RubricEntry
 from .run_access import RunKey, change_run, claim_run, read_run, readable_names
+from .run_end import announce_run_end
 from .run_extent import EVERYTHING, RunExtent
 from .run_folders import new_run_path, run_path
 from .run_jobs import RunJob, RunJobs, RunProgress, find_run, job_of
@@ -83,7 +84,9 @@ class RunService:
     clock: Callable[[], datetime]
     spending: SpendingLimits
     jury: Jury | None = None
+    on_end: Callable[[], None] = lambda: None
     jobs: RunJobs = field(init=False)
+    _ending: set[asyncio.Task[None]] = field(default_factory=set)
     listings: RunListings = field(default_factory=RunListings)
 
     def __post_init__(self) -> None:
@@ -172,7 +175,9 @@ class RunService:
             except BaseException:
                 self.jobs.withdraw(run_progress)
                 raise
-            return self.jobs.launch(run_progress)
+            self.jobs.launch(run_progress)
+            self._announce_end(run_progress)
+            return run_progress
 
         if not job.judges:
             return await begun()
@@ -182,6 +187,20 @@ class RunService:
             )
         quote = await quote_run(self.jury, job)
         return await self.spending.begin(caller, quote, begun, lambda one: one.state == "running", budget)
+
+    def _announce_end(self, run_progress: RunProgress) -> None:
+        """Tell the webhooks of the run's owner once it has ended."""
+        task = asyncio.get_running_loop().create_task(
+            announce_run_end(self.database, run_progress, self.clock, self.on_end)
+        )
+        self._ending.add(task)
+        task.add_done_callback(self._ending.discard)
+
+    async def close(self) -> None:
+        """Look no longer for the end of runs."""
+        for task in self._ending:
+            task.cancel()
+        await asyncio.gather(*self._ending, return_exceptions=True)
 
     def _job(self, caller: Caller, wanted: NewRun, entry: RubricEntry, judges: tuple[str, ...]) -> RunJob:
         slug = entry.listing.slug

@@ -6,6 +6,8 @@ whoever made the game once the player joined it.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
 from uuid import UUID
 
 import msgspec
@@ -25,6 +27,8 @@ def view_score(conn: Connection, caller: Caller, score_id: UUID) -> StoredScore:
     score = scores.score_by_id(conn, score_id)
     if score is None or not _may_see(conn, caller, score):
         raise MissingError(f"there is no score {score_id}, or it is not yours to see")
+    if score.game_id is not None and score.normalized_score is None and not _made_game(conn, caller, score.game_id):
+        score = _without_failures(score)
     if INFO in score.context_snapshot and not _may_see_info(conn, caller, score):
         kept = {key: value for key, value in score.context_snapshot.items() if key != INFO}
         return msgspec.structs.replace(score, context_snapshot=kept)
@@ -38,6 +42,32 @@ def list_scores(
     if not (caller.is_admin or _owns_all(conn, caller, narrowed)):
         narrowed = ScoreQuery(caller.user_id, narrowed.rubric_id, narrowed.game_id, narrowed.player_id)
     return scores.list_scores(conn, narrowed, before=before, limit=limit)
+
+
+def _made_game(conn: Connection, caller: Caller, game_id: UUID) -> bool:
+    game = games.game_by_id(conn, game_id)
+    return caller.is_admin or (game is not None and caller.owns(game.created_by))
+
+
+def _without_failures(score: StoredScore) -> StoredScore:
+    """An open score without what a provider said when it failed: that is for whoever made the game."""
+    reason = str(score.record.get("reason", "")).partition(":")[0]
+    record = {key: value for key, value in score.record.items() if key not in ("errors", "notes", "remarks")}
+    record |= {"reason": reason, "dimensions": _silenced(score.record.get("dimensions", {}))}
+    return msgspec.structs.replace(score, record=record, dimension_scores=_silenced(score.dimension_scores))
+
+
+def _silenced(dimensions: Mapping[str, Any]) -> dict[str, Any]:
+    """Dimensions of which one without a score says no more than that."""
+    shown = {}
+    for name, result in dimensions.items():
+        kept = {key: value for key, value in result.items() if key != "votes" or result.get("value") is not None}
+        if result.get("value") is None:
+            kept["reason"] = "no score"
+        if kept.get("parts"):
+            kept["parts"] = _silenced(kept["parts"])
+        shown[name] = kept
+    return shown
 
 
 def _may_see(conn: Connection, caller: Caller, score: StoredScore) -> bool:

@@ -21,7 +21,7 @@ from rubrica.store import webhooks as store
 from rubrica.store.columns import new_id
 from rubrica.store.webhooks import Delivery, Webhook
 
-from .access import Caller, require
+from .access import Caller, check_action
 
 EventName = Literal["council.finished", "council.failed", "run.finished", "run.failed"]
 EVENT_NAMES: tuple[EventName, ...] = get_args(EventName)
@@ -37,7 +37,7 @@ SECRET_MARK = "whsec_"  # noqa: S105 - how a secret begins, which is none
 
 def create_webhook(conn: Connection, caller: Caller, url: str, events: Sequence[EventName], now: datetime) -> Webhook:
     """Keep a new webhook. Its secret is shown to whoever makes it, this once."""
-    require(caller, "author", "making a webhook")
+    check_action(caller, "making a webhook")
     if not events:
         raise InputError(f"events: name at least one of {', '.join(EVENT_NAMES)}")
     if len(store.list_webhooks(conn, caller.user_id)) >= MOST_WEBHOOKS:

@@ -45,6 +45,8 @@ class GateSample(msgspec.Struct, frozen=True):
     tier0_usd: float | None = None
     tier1_usd: float | None = None
     grading_usd: float | None = None
+    above_loss: float = 0.0  # as `loss`, of what is sent in place of tier-0's answer where there are tiers between
+    above_usd: float | None = None  # what that costs; None: tier-1 answers at once, or nobody knows
 
     @property
     def fits(self) -> bool:
@@ -193,7 +195,8 @@ def _too_lossy(known: Sequence[KnownOutcome], terms: GateTerms) -> bool:
 def _known(sample: GateSample, before: float, after: float) -> KnownOutcome:
     loss = max(-1.0, min(1.0, sample.loss))
     prices = (sample.tier0_usd or 0.0, sample.tier1_usd or 0.0, sample.grading_usd or 0.0)
-    return KnownOutcome(before, after, sample.passed, loss, *prices)
+    above = max(-1.0, min(1.0, sample.above_loss))
+    return KnownOutcome(before, after, sample.passed, loss, *prices, above, sample.above_usd)
 
 
 def _left_out(rows: Sequence[Sequence[float]], good: Sequence[bool]) -> list[float]:
@@ -210,7 +213,7 @@ def _left_out(rows: Sequence[Sequence[float]], good: Sequence[bool]) -> list[flo
 def _with_prices(samples: Sequence[GateSample]) -> list[GateSample] | None:
     """The samples with every price: where one is not known, what the others cost on average. None: no tier-1's is."""
     means = {}
-    for name in ("tier0_usd", "tier1_usd", "grading_usd"):
+    for name in ("tier0_usd", "tier1_usd", "grading_usd", "above_usd"):
         known = [value for sample in samples if (value := getattr(sample, name)) is not None]
         means[name] = sum(known) / len(known) if known else None
     if not means["tier1_usd"] or means["tier0_usd"] is None:
@@ -218,7 +221,11 @@ def _with_prices(samples: Sequence[GateSample]) -> list[GateSample] | None:
     return [
         msgspec.structs.replace(
             sample,
-            **{name: mean or 0.0 for name, mean in means.items() if getattr(sample, name) is None},
+            **{
+                name: mean if name == "above_usd" else mean or 0.0
+                for name, mean in means.items()
+                if getattr(sample, name) is None
+            },
         )
         for sample in samples
     ]

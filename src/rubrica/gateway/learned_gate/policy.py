@@ -47,8 +47,10 @@ class KnownOutcome:
     passed: bool  # tier-0's answer, when it was graded
     loss: float  # what tier-1's answer is worth more, -1 to 1; measured by other grades than the one that passed it
     tier0: float  # US dollars
-    tier1: float
+    tier1: float  # of the last tier alone
     grading: float
+    above_loss: float = 0.0  # of what is sent where tier-0's answer is not, by tiers between
+    above: float | None = None  # what that costs; None: the last tier answers at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,25 +66,37 @@ class PolicyOutcome:
     graded: float
 
 
-def loss_of(policy: GatePolicy, known: KnownOutcome) -> float:
-    """What a request loses against tier-1's answer: nothing where that is the one that is sent."""
+def sent_by(policy: GatePolicy, known: KnownOutcome) -> Literal["tier-0", "above", "last"]:
+    """Whose answer is sent: tier-0's, that of the tiers above it, each graded in turn, or at once the last one's."""
     if known.before < policy.before:
-        return 0.0
+        return "last"
     zone = policy.zone(known.after)
-    return known.loss if zone == "send" or (zone == "grade" and known.passed) else 0.0
+    return "tier-0" if zone == "send" or (zone == "grade" and known.passed) else "above"
+
+
+def loss_of(policy: GatePolicy, known: KnownOutcome) -> float:
+    """What a request loses against the last tier's answer: nothing where that is the one that is sent."""
+    match sent_by(policy, known):
+        case "tier-0":
+            return known.loss
+        case "above":
+            return known.above_loss
+        case "last":
+            return 0.0
 
 
 def usd_of(policy: GatePolicy, known: KnownOutcome) -> float:
     """What a request costs."""
     if known.before < policy.before:
         return known.tier1
+    above = known.tier1 if known.above is None else known.above
     match policy.zone(known.after):
         case "send":
             return known.tier0
         case "escalate":
-            return known.tier0 + known.tier1
+            return known.tier0 + above
         case "grade":
-            return known.tier0 + known.grading + (0.0 if known.passed else known.tier1)
+            return known.tier0 + known.grading + (0.0 if known.passed else above)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +106,7 @@ class OutcomeCell:
     count: int
     known: KnownOutcome
     squares: float  # the mean of their squared losses
+    above_squares: float  # the same of what is sent in place of tier-0's answer
 
 
 def outcome(policy: GatePolicy, cells: Sequence[OutcomeCell]) -> PolicyOutcome:
@@ -100,9 +115,9 @@ def outcome(policy: GatePolicy, cells: Sequence[OutcomeCell]) -> PolicyOutcome:
     loss = squares = usd = sent = escalated = 0.0
     for cell in cells:
         known, share = cell.known, cell.count / total
-        lost = share * loss_of(policy, known)
-        loss += lost
-        squares += share * cell.squares if lost else 0.0
+        loss += share * loss_of(policy, known)
+        squared = {"tier-0": cell.squares, "above": cell.above_squares, "last": 0.0}
+        squares += share * squared[sent_by(policy, known)]
         usd += share * usd_of(policy, known)
         zone = "escalate" if known.before < policy.before else policy.zone(known.after)
         sent += share * (zone == "send")
@@ -113,7 +128,7 @@ def outcome(policy: GatePolicy, cells: Sequence[OutcomeCell]) -> PolicyOutcome:
 
 def cells_of(known: Sequence[KnownOutcome]) -> list[OutcomeCell]:
     """Each request as a cell of its own."""
-    return [OutcomeCell(1, one, one.loss**2) for one in known]
+    return [OutcomeCell(1, one, one.loss**2, one.above_loss**2) for one in known]
 
 
 def worth_testing(known: Sequence[KnownOutcome], tests: int, steps: int = 8) -> list[PolicyOutcome]:
@@ -148,7 +163,15 @@ def _cells(known: Sequence[KnownOutcome], early: Sequence[float], late: Sequence
     for one in known:
         place = bisect_right(early, one.before), bisect_right(late, one.after), one.passed
         groups.setdefault(place, []).append(one)
-    return [OutcomeCell(len(group), _average(group), fmean(one.loss**2 for one in group)) for group in groups.values()]
+    return [
+        OutcomeCell(
+            len(group),
+            _average(group),
+            fmean(one.loss**2 for one in group),
+            fmean(one.above_loss**2 for one in group),
+        )
+        for group in groups.values()
+    ]
 
 
 def _average(group: Sequence[KnownOutcome]) -> KnownOutcome:
@@ -160,4 +183,6 @@ def _average(group: Sequence[KnownOutcome]) -> KnownOutcome:
         fmean(one.tier0 for one in group),
         fmean(one.tier1 for one in group),
         fmean(one.grading for one in group),
+        fmean(one.above_loss for one in group),
+        fmean(one.tier1 if one.above is None else one.above for one in group),
     )

@@ -26,6 +26,7 @@ from rubrica.engine.plan import Plan
 from rubrica.errors import RubricaError
 from rubrica.files import make_private_folder
 from rubrica.jsontext import UNREADABLE
+from rubrica.model.context import Context
 from rubrica.model.evaluation import Evaluation
 from rubrica.runs.cores import cores
 from rubrica.runs.files.append_only import finished_lines
@@ -156,12 +157,32 @@ def explain(plan: Plan, folder: Path, case: str) -> Evaluation:
 def records(plan: Plan, folder: Path, cases: Collection[str]) -> Iterator[Evaluation]:
     """The full evaluations of some cases, judged again by line; only the pieces they are in are read."""
     ledger = _ledger_of(plan, folder)
+    names = _lines_of(folder, cases)
+    for piece in _pieces_with(ledger, names):
+        yield from _judge_again(plan, ledger, piece, names)
+
+
+def contexts(folder: Path, manifest: Manifest, cases: Collection[str] | None = None) -> Iterator[tuple[str, Context]]:
+    """What was judged, by the names of the cases: of some cases only the pieces they are in are read."""
+    ledger = _ledger_of(compile_rubric(manifest.rubrics[0].rubric()), folder)
+    wanted = None if cases is None else _lines_of(folder, cases)
+    for piece in ledger.pieces if wanted is None else _pieces_with(ledger, wanted):
+        names = names_of(folder / COLUMNS, piece.number) if wanted is None else wanted
+        for case in _cases(Path(ledger.source), piece):
+            if isinstance(case, Case) and case.line in names:
+                yield names[case.line], case.context
+
+
+def _lines_of(folder: Path, cases: Collection[str]) -> dict[int, str]:
+    """The names of some cases by their lines."""
     asked = pl.scan_parquet(folder / COLUMNS).filter(pl.col("case").is_in(list(cases))).select(LINE, "case")
     with readable(folder / COLUMNS):
-        names = dict(asked.collect().iter_rows())
+        return dict(asked.collect().iter_rows())
+
+
+def _pieces_with(ledger: ShardLedger, lines: Collection[int]) -> list[FilePiece]:
     firsts = [piece.first for piece in ledger.pieces]
-    for number in sorted({bisect_right(firsts, line) - 1 for line in names}):
-        yield from _judge_again(plan, ledger, ledger.pieces[number], names)
+    return [ledger.pieces[number] for number in sorted({bisect_right(firsts, line) - 1 for line in lines})]
 
 
 def evaluations(folder: Path, manifest: Manifest) -> Iterator[Evaluation]:

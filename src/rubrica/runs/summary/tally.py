@@ -8,7 +8,9 @@ from dataclasses import dataclass, field
 from heapq import heappush, heappushpop
 
 from rubrica.model.evaluation import Cost, Evaluation, total_cost
-from rubrica.runs.files.rows import RunRow
+from rubrica.model.rubric import Rubric
+from rubrica.report.outcome_sentence import OutcomeFacts, OutcomeSentences
+from rubrica.runs.files.rows import RunRow, row_of
 
 WORST_KEPT = 5
 MISMATCHES_KEPT = 20
@@ -71,7 +73,7 @@ class WeakCase:
     score: float = field(compare=False)
     out_of: float = field(compare=False)
     verdict: str = field(compare=False)
-    reason: str = field(compare=False)
+    reason: str = field(compare=False)  # as a sentence
 
 
 @dataclass(slots=True)
@@ -89,6 +91,7 @@ class RunTally:
     weakest: list[WeakCase] = field(default_factory=list)
     differences: list[str] = field(default_factory=list)
     started: float = field(default_factory=time.perf_counter)
+    _sentences: dict[str, OutcomeSentences] = field(default_factory=dict)  # by rubric
 
     @property
     def cost(self) -> Cost | None:
@@ -99,21 +102,21 @@ class RunTally:
     def seconds(self) -> float:
         return time.perf_counter() - self.started
 
-    def add(self, evaluation: Evaluation) -> None:
-        """Count an evaluation that was just made."""
+    def add(self, evaluation: Evaluation, rubric: Rubric | None = None) -> None:
+        """Count an evaluation that was just made, by a rubric."""
         for name, result in evaluation.dimensions.items():
             if result.cost is not None:
                 bill = self.bills.get(name)
                 if bill is None:
                     bill = self.bills[name] = DimensionCost()
                 bill.add(result.cost, result.duration_ms)
-        self._count(evaluation, bool(evaluation.errors))
+        self._count(evaluation, bool(evaluation.errors), rubric)
 
-    def add_row(self, row: RunRow) -> None:
-        """Count an evaluation that was stored."""
-        self._count(row, bool(row.errors))
+    def add_row(self, row: RunRow, rubric: Rubric | None = None) -> None:
+        """Count an evaluation that was stored, made by a rubric."""
+        self._count(row, bool(row.errors), rubric)
 
-    def _count(self, one: Evaluation | RunRow, faulty: bool) -> None:
+    def _count(self, one: Evaluation | RunRow, faulty: bool, rubric: Rubric | None) -> None:
         self.judged += 1
         self.faults += faulty
         self.offline += one.offline
@@ -128,12 +131,19 @@ class RunTally:
             return
         weak = WeakCase(
             -share, -self.judged, one.case or str(self.judged), one.rubric,
-            one.score, one.out_of, one.verdict, one.reason,
+            one.score, one.out_of, one.verdict, self._why(one, rubric),
         )  # fmt: skip
         if len(self.weakest) < WORST_KEPT:
             heappush(self.weakest, weak)
         else:
             heappushpop(self.weakest, weak)
+
+    def _why(self, one: Evaluation | RunRow, rubric: Rubric | None) -> str:
+        row = one if isinstance(one, RunRow) else row_of(one)
+        if row.rubric not in self._sentences:
+            self._sentences[row.rubric] = OutcomeSentences(rubric)
+        facts = OutcomeFacts(row.verdict, row.score, row.out_of, row.reason, row.profile, row.dimensions)
+        return self._sentences[row.rubric].of(facts)
 
     def compare(self, case: str, differences: list[str]) -> None:
         self.compared += 1

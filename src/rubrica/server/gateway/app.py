@@ -31,6 +31,7 @@ from .messages_out import MessagesProtocol, told_at
 from .protocol import ChatProtocol, ClientProtocol
 from .refusals import ErrorReply, refusal_of
 from .responses_out import ResponsesProtocol
+from .token_counts import TokenCounts
 
 PREFIXES = ("/v1", "/api/v1")
 """OpenAI's own, and the one that older clients of the gateway use."""
@@ -53,7 +54,13 @@ def create_app(gateway: Gateway, *, clock: Callable[[], datetime] = utc_now) -> 
     names = ModelNames.of(gateway.parts.main, gateway.settings.aliases)
     answering = {path: Completions(gateway, allowances, kind(), names) for path, kind in PROTOCOLS.items()}
     app = Starlette(
-        routes=_routes(answering, EmbeddingsEndpoint(gateway, allowances).__call__),
+        routes=_routes(
+            answering,
+            {
+                "/embeddings": EmbeddingsEndpoint(gateway, allowances).__call__,
+                "/messages/count_tokens": TokenCounts(gateway.settings.max_body).__call__,
+            },
+        ),
         exception_handlers={RubricaError: _answer, HTTPException: _answer, Exception: _answer},
         lifespan=lambda _: _lifespan(gateway, door, council),
     )
@@ -76,12 +83,14 @@ class CompletionsRouter:
         await (self._completions if asked else self._app)(scope, receive, send)
 
 
-def _routes(answering: Mapping[str, ASGIApp], embed: Callable[[Request], Awaitable[Response]]) -> list[BaseRoute]:
+def _routes(
+    answering: Mapping[str, ASGIApp], others: Mapping[str, Callable[[Request], Awaitable[Response]]]
+) -> list[BaseRoute]:
     found: list[BaseRoute] = []
     for prefix in PREFIXES:
         found += [Route(prefix + path, endpoint, methods=["POST"]) for path, endpoint in answering.items()]
+        found += [Route(prefix + path, endpoint, methods=["POST"]) for path, endpoint in others.items()]
         found += [
-            Route(f"{prefix}/embeddings", embed, methods=["POST"]),
             Route(f"{prefix}/models", extras.list_models),
             Route(f"{prefix}/models/{{model:path}}", extras.show_model),
             Route(f"{prefix}/feedback", extras.give_feedback, methods=["POST"]),

@@ -14,6 +14,7 @@ from rubrica.gateway.controls import read_controls
 from rubrica.gateway.exchange import GONE, GatewayAnswer, GatewayRequest
 from rubrica.gateway.gateway import Gateway
 from rubrica.gateway.model_names import ModelNames
+from rubrica.gateway.trace_context import read_trace_context
 from rubrica.gateway.upstream import DONE
 from rubrica.workspace.access import Caller, check_action
 
@@ -73,7 +74,8 @@ class Completions:
         chat, chosen = self._names.resolve(request.chat, allowance)
         if chosen:
             controls = read_controls({**chosen, **headers}, query, allowance)
-        return request, GatewayRequest(chat, controls, allowance, caller.key_id, trace, at)
+        context = read_trace_context(scope["headers"])
+        return request, GatewayRequest(chat, controls, allowance, caller.key_id, trace, at, context=context)
 
     async def _whole(self, request: ClientRequest, asked: GatewayRequest, send: Send) -> None:
         try:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from uuid import UUID
 
 from rubrica.gateway.deployments import deployment_of
-from rubrica.gateway.exchange import GatewayAnswer
+from rubrica.gateway.exchange import GatewayAnswer, hedges_of
+from rubrica.gateway.names import public_name
 from rubrica.gateway.rates import rate_headers
 
 Headers = list[tuple[bytes, bytes]]
@@ -28,6 +29,8 @@ def headers_of(answered: GatewayAnswer) -> Headers:
     if answered.asked.counted is not None:
         limits = rate_headers(answered.asked.counted, answered.asked.at)
         told += [(name.encode(), text.encode()) for name, text in limits.items()]
+    if not answered.cached and (hedged := hedges_of(routed)):
+        told.append((b"x-sleipner-hedged", value(", ".join(public_name(call.model) for _, call in hedged))))
     if routed.classified is not None:
         told.append((b"x-sleipner-question-type", value(routed.classified.type)))
     if routed.grade is not None:

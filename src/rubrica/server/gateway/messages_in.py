@@ -18,8 +18,8 @@ SAME = ("model", "stream", "temperature", "top_p")
 """Fields that both protocols have."""
 
 
-def read_messages(raw: bytes) -> Chat:
-    """A request from its body; an InputError says what a client has to mend.
+def read_messages(raw: bytes, *, counted: bool = False) -> Chat:
+    """A request from its body; an InputError says what a client has to mend. One that is only counted has no limit.
 
     >>> asked = {"max_tokens": 50, "system": "Be brief.", "messages": [{"role": "user", "content": "Why?"}]}
     >>> [(turn.role, turn.text) for turn in read_messages(msgspec.json.encode(asked)).turns]
@@ -27,7 +27,7 @@ def read_messages(raw: bytes) -> Chat:
     """
     asked = read_body(raw)
     limit = asked.get("max_tokens")
-    if type(limit) is not int or limit < 1:
+    if not counted and (type(limit) is not int or limit < 1):
         raise InputError("max_tokens: a number of tokens is required")
     messages = asked.get("messages")
     if not isinstance(messages, list) or not messages:
@@ -37,7 +37,8 @@ def read_messages(raw: bytes) -> Chat:
         *_system(asked.get("system")),
         *(part for place, message in enumerate(messages) for part in _turn(message, f"messages.{place}")),
     ]
-    body["max_completion_tokens"] = limit
+    if not counted:
+        body["max_completion_tokens"] = limit
     if asked.get("stop_sequences"):
         body["stop"] = asked["stop_sequences"]
     match asked.get("metadata"):

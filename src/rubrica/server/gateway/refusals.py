@@ -21,8 +21,8 @@ from rubrica.errors import (
     SpendingLimitError,
     StoreError,
 )
-from rubrica.gateway.flow import AllDownError
 from rubrica.gateway.rates import limit_headers
+from rubrica.gateway.routed_answer import AllDownError
 from rubrica.llm.model import ModelError
 from rubrica.server.council_service import CouncilUnavailableError
 from rubrica.server.problems import retry_after

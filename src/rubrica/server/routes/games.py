@@ -54,8 +54,7 @@ Scaling = Annotated[Weights, Query(description="renormalise: scale all of the ga
 @router.post("", status_code=201, response_model=GameShown, summary="Make a game")
 async def make(request: Request, body: NewGame, caller: Signed, service: Serving) -> Response:
     """Authors."""
-    wanted = (body.name, body.config, body.is_public)
-    return await write_once(request, _made, games.create_game, caller, *wanted, service.clock())
+    return await write_once(request, _made, games.make_game, caller, body.model_dump(), service.clock())
 
 
 @router.get("", response_model=GamePage, summary="List games")

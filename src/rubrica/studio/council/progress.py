@@ -36,7 +36,7 @@ class MemberState:
     """A member in a stage."""
 
     state: State = "asked"
-    said: str = "is asked"
+    said: str = "asked"
 
 
 @dataclass(slots=True)
@@ -60,10 +60,11 @@ class SessionProgress:
     >>> progress.hear(StageStarted("answers", ("ann", "bo"), 20))
     >>> progress.hear(AnswerReceived("ann", 1.2, 40))
     >>> [(name, seat.said) for name, seat in progress.legs["answers"].seats.items()]
-    [('ann', '40 words in 1.2 s'), ('bo', 'is asked')]
+    [('ann', '40 words in 1.2 s'), ('bo', 'asked')]
     """
 
     legs: dict[Stage, StageState] = field(default_factory=dict)
+    ended: bool = False  # nothing happens in it any more
 
     @property
     def deadline(self) -> float | None:
@@ -105,13 +106,16 @@ class SessionProgress:
 def progress_drawing(progress: SessionProgress) -> Markup:
     """The three stages beside each other, with everybody in them."""
     return Markup('<ol class="legs">{}</ol>').format(
-        Markup("").join(_draw_stage(number, stage, progress.legs.get(stage)) for number, stage in enumerate(TITLES, 1))
+        Markup("").join(_draw_stage(number, stage, progress) for number, stage in enumerate(TITLES, 1))
     )
 
 
-def _draw_stage(number: int, stage: Stage, leg: StageState | None) -> Markup:
-    title, note = TITLES[stage]
-    now = "waits" if leg is None else leg.told or "under way"
+def _draw_stage(number: int, stage: Stage, progress: SessionProgress) -> Markup:
+    (title, note), leg = TITLES[stage], progress.legs.get(stage)
+    if leg is None:
+        now = "not reached" if progress.ended else "waits"
+    else:
+        now = leg.told or ("cut off" if progress.ended else "under way")
     seats = Markup("").join(_draw_member(name, seat) for name, seat in (leg.seats if leg is not None else {}).items())
     return Markup(
         '<li class="leg {}"><h3>{}. {} <span class="quiet">{}</span></h3><p class="quiet">{}</p><ul>{}</ul></li>'

@@ -148,9 +148,9 @@ def _dimension(entry: LeaderboardRow, dimension: str) -> Markup:
     """A dimension's figure, and beside it the points and how they were compared, where one rubric makes it up."""
     own = [score for score in entry.scores if score.dimension == dimension and score.raw is not None]
     told = Markup("{}").format(percent(entry.by_dimension.get(dimension)))
-    if len(own) != 1 or own[0].raw is None or own[0].normalized is None or own[0].method == "none":
+    score = own[0] if len(own) == 1 else None
+    if score is None or score.raw is None or score.normalized is None or score.method == "none":
         return told
-    (score,) = own
     compared = f"{figure(round(score.normalized, 2))} {METHODS[score.method]}" if score.method == "z_score" else ""
     points = f"{figure(round(score.raw, 2))} points"
     return Markup('{} <span class="quiet nowrap">{}</span>').format(told, ", ".join(filter(None, (points, compared))))

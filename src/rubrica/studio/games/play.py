@@ -19,14 +19,16 @@ from rubrica.studio.studio import Visitor
 from rubrica.workspace import score_records
 
 
-def submission_of(form: Form, player: str) -> Submission:
+def submission_of(form: Form, player: str, token: UUID | None = None) -> Submission:
     """What a filled-in form submits; without a player, whoever fills it in plays.
 
     >>> submission_of(Form(prompt="Go on.", response="A moth."), "").rounds[0].content
     {'response': 'A moth.', 'prompt': 'Go on.'}
     """
     content = score_records.snapshot(context_of(form))
-    return read_submission({"round": {"response": "", **content}, **({"player": player} if player.strip() else {})})
+    begun = {} if token is None else {"token": str(token)}
+    said = {"response": "", **content, **begun}
+    return read_submission({"round": said, **({"player": player} if player.strip() else {})})
 
 
 async def play(visitor: Visitor, game_id: UUID, submission: Submission) -> list[RoundReply]:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from uuid import UUID
+
 from nicegui import ui
 
 from rubrica.errors import RubricaError
+from rubrica.games.fair_play import TIME, rules_of
 from rubrica.games.games import GameView, hosts
+from rubrica.games.starts import start_round
 from rubrica.report.figures import headline
 from rubrica.studio.parts import error_text, notifying_errors
 from rubrica.studio.sandbox.form import Form, FormMetric
@@ -29,9 +33,15 @@ class _Table:
     def __init__(self, visitor: Visitor, view: GameView) -> None:
         self.visitor, self.view = visitor, view
         self.metrics: dict[str, ui.input] = {}
+        self.token: UUID | None = None  # of the round's start, where the server measures time
 
     async def open(self) -> None:
         names = await names_asked(self.visitor, self.view.attachments)
+        game = self.view.game
+        if TIME in names and rules_of(game).clock == "server" and not hosts(self.visitor.caller, game):
+            names = tuple(name for name in names if name != TIME)
+            begun = await self.visitor.write(start_round, game.id, None, None, self.visitor.service.clock())
+            self.token = begun.token
         with ui.dialog() as self.dialog, ui.card().classes("dialog"):
             with ui.element("h2"):
                 ui.label("Play a round")
@@ -39,7 +49,8 @@ class _Table:
             if hosts(self.visitor.caller, self.view.game):
                 self.player = ui.input("Player (a name; empty: you)").props("outlined maxlength=255").classes("full")
             else:
-                ui.label(f"You play as {self.visitor.caller.name}.").classes("quiet")
+                timed = "" if self.token is None else " Your time runs from now."
+                ui.label(f"You play as {self.visitor.caller.name}.{timed}").classes("quiet")
             self.prompt = ui.textarea("Prompt").props(f"outlined autogrow maxlength={LONGEST_TEXT}").classes("full")
             self.response = ui.textarea("Response").props(
                 f"outlined autogrow autofocus maxlength={LONGEST_TEXT} input-style='min-height: 110px'"
@@ -73,7 +84,7 @@ class _Table:
         self.button.set_enabled(False)
         self.busy.set_visibility(True)
         try:
-            wanted = submission_of(form, "" if self.player is None else self.player.value or "")
+            wanted = submission_of(form, "" if self.player is None else self.player.value or "", self.token)
             given = await play(self.visitor, self.view.game.id, wanted)
         except RubricaError as error:
             self._fault(error_text(error))

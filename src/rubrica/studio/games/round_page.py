@@ -12,8 +12,8 @@ from markupsafe import Markup
 from nicegui import ui
 
 from rubrica.errors import MissingError, RubricaError
+from rubrica.games.judging import KeptRoundScore
 from rubrica.games.round_details import OpenedRound, open_round
-from rubrica.games.rounds import KeptRoundScore
 from rubrica.games.submission import HIGHEST_NUMBER
 from rubrica.model.evaluation import Step
 from rubrica.model.rubric import Rubric
@@ -62,10 +62,14 @@ def _draw(opened: OpenedRound, rubrics: Mapping[UUID, Rubric], drawn: Mapping[UU
     found = opened.round
     with ui.element("div").classes("row"):
         chip(f"played {found.created_at:%Y-%m-%d %H:%M} UTC")
+        if found.voided is not None:
+            chip(f"voided: {found.voided.reason}")
     with ui.element("div").classes("two"):
         with card("Score", "each rubric's share of full marks, by its weight"):
             _composite(opened)
         with card("What was sent"):
+            if found.hidden:
+                ui.label("Hidden until the game's rule reveals it.").classes("quiet")
             for key in ("prompt", "response"):
                 if found.content.get(key):
                     ui.label(headline(key)).classes("label")

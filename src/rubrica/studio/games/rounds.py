@@ -103,16 +103,24 @@ def rounds_table(game_id: UUID, lines: list[RoundLine], dimensions: list[str]) -
     for line in lines:
         place = f"/games/{game_id}/rounds/{line.player_id}/{line.round_number}"
         said = " ".join(str(line.content.get("response", "")).split())
+        said = "hidden until the game's rule reveals it" if line.hidden else said
         said = said if len(said) <= RESPONSE_SHOWN else said[: RESPONSE_SHOWN - 1] + "…"
         row: list[Markup | str] = [
             line.player,
-            Markup('<a class="nowrap" href="{}">Round {}</a>').format(place, line.round_number),
+            Markup('<a class="nowrap" href="{}">Round {}</a>{}').format(place, line.round_number, voided_mark(line)),
             score_cell(line.composite),
         ]
         row += [percent(line.composite.by_dimension.get(dimension)) for dimension in dimensions]
         rows.append([*row, Markup('<span class="excerpt" dir="auto">{}</span>').format(visible(said))])
     head = ("Player", "Round", "Score", *map(headline, dimensions), "Response")
     return table(head, rows, range(3, 3 + len(dimensions)))
+
+
+def voided_mark(line: RoundLine) -> Markup:
+    """That a round counts no more, and why."""
+    if line.voided is None:
+        return Markup("")
+    return Markup(' <span class="quiet" title="{}">voided</span>').format(line.voided.reason)
 
 
 def score_cell(composite: Composite) -> Markup:

@@ -19,13 +19,22 @@ from rubrica.runs.review.queue_items import evaluation_of
 from rubrica.runs.review.sampling import doubts
 from rubrica.studio.frame import frame, page
 from rubrica.studio.html_tables import NUMBER, Cell, badge, muted, table
-from rubrica.studio.parts import card, chip, drawing, error_label, error_text, heading
+from rubrica.studio.parts import card, chip, drawing, error_label, error_text, heading, notifying_errors
 from rubrica.studio.runs.paths import case_link
 from rubrica.studio.runs.permissions import check_readable
 from rubrica.studio.runs.workspace import RunsWorkspace
 from rubrica.studio.studio import Studio, Visitor
 from rubrica.workspace.review_agreement import ReviewDifference, differences, own_verdict
-from rubrica.workspace.reviews import LONGEST_NOTE, ReviewField, ReviewTask, ScoredItem, next_item, read_item, submit
+from rubrica.workspace.reviews import (
+    LONGEST_NOTE,
+    ReviewField,
+    ReviewTask,
+    ScoredItem,
+    next_item,
+    read_item,
+    submit,
+    take_back,
+)
 
 BACK = ("Review queue", "/reviews")
 
@@ -63,6 +72,9 @@ class ReviewItemPage:
         self.work = work
         self.seen = seen
         self.given: dict[str, float | None] = {}
+        self.noted = ""
+        self.knowingly: frozenset[str] = frozenset()  # what is left out on purpose
+        self.hidden = False  # what the judge gave is not shown yet: until then an answer can be taken back
 
     @property
     def task(self) -> ReviewTask:
@@ -82,7 +94,9 @@ class ReviewItemPage:
     async def _side(self) -> None:
         self.side.clear()
         with self.side:
-            if isinstance(self.seen, ScoredItem):
+            if isinstance(self.seen, ScoredItem) and self.hidden:
+                self._kept(self.seen)
+            elif isinstance(self.seen, ScoredItem):
                 await self._outcome(self.seen)
             elif self.visitor.caller.may("player"):
                 self._form(self.seen)
@@ -98,7 +112,7 @@ class ReviewItemPage:
                 with card():
                     self._question(question)
             with card():
-                self.note = ui.textarea("Note (left out where there is nothing to say)").props(
+                self.note = ui.textarea("Note (left out where there is nothing to say)", value=self.noted).props(
                     f"outlined autogrow hide-bottom-space maxlength={LONGEST_NOTE}"
                 )
                 self.fault = ui.label("").classes("fault").props('role="alert"')
@@ -107,7 +121,7 @@ class ReviewItemPage:
                     self.told = ui.label("").classes("quiet").props('aria-live="polite"')
                     ui.element("span").classes("grow")
                     self.go = ui.button("Submit").props("unelevated type=submit")
-                ui.label("What the judge gave is shown once you have submitted; then your scores stand.").classes(
+                ui.label("What the judge gave is shown after you have submitted; then your scores stand.").classes(
                     "quiet"
                 )
         self._count()
@@ -138,7 +152,12 @@ class ReviewItemPage:
         if question.choices:
             options = {value: figure(value) for value in question.choices}
             control: ui.element = (
-                ui.toggle(options, clearable=True, on_change=lambda event: choose(event.value))
+                ui.toggle(
+                    options,
+                    value=self.given.get(question.name),
+                    clearable=True,
+                    on_change=lambda event: choose(event.value),
+                )
                 .props("unelevated no-caps toggle-color=primary")
                 .classes("score-buttons")
             )
@@ -147,6 +166,7 @@ class ReviewItemPage:
                 f"Score, {question.scale}",
                 min=question.low,
                 max=question.high,
+                value=self.given.get(question.name),
                 on_change=lambda event: choose(event.value),
             ).props("outlined dense hide-bottom-space step=any")
         control.props["aria-label"] = f"{question.title}, {question.scale}"
@@ -156,21 +176,63 @@ class ReviewItemPage:
         done = sum(value is not None for value in self.given.values())
         if hasattr(self, "told"):
             self.told.set_text(f"{done} of {count_of(len(self.task.questions), 'question')} scored")
+            self.go.set_text("Keep it so" if self.knowingly and self.knowingly == self._missing.keys() else "Submit")
+
+    @property
+    def _missing(self) -> dict[str, str]:
+        """The questions without a score, and their titles."""
+        asked = self.task.questions
+        return {question.name: question.title for question in asked if self.given.get(question.name) is None}
 
     async def _submit(self) -> None:
         self.fault.set_visibility(False)
-        self.go.disable()
-        try:
-            self.seen = await self.visitor.write(
-                submit, self.task.id, self.given, self.note.value or "", self.visitor.service.clock()
+        missing = self._missing
+        if missing and len(missing) < len(self.task.questions) and self.knowingly != missing.keys():
+            self.knowingly = frozenset(missing)
+            self._tell(
+                f"Not scored: {', '.join(missing.values())}. Score what you can; where you cannot tell, keep it so."
             )
+            self._count()
+            return
+        self.go.disable()
+        self.noted = self.note.value or ""
+        now = self.visitor.service.clock()
+        try:
+            self.seen = await self.visitor.write(submit, self.task.id, self.given, self.noted, now)
         except RubricaError as error:
-            self.fault.set_text(error_text(error))
-            self.fault.set_visibility(True)
+            self._tell(error_text(error))
             self.go.enable()
             return
+        self.hidden = True
         await self._side()
         ui.run_javascript("window.scrollTo({top: 0})")
+
+    def _tell(self, text: str) -> None:
+        self.fault.set_text(text)
+        self.fault.set_visibility(True)
+
+    # --- between: kept, and the judge's still hidden ------------------------------------------------------
+
+    def _kept(self, done: ScoredItem) -> None:
+        with card("Kept"):
+            titles = {question.name: question.title for question in done.task.questions}
+            rows = [(title, figure(done.mine.scores.get(name))) for name, title in titles.items()]
+            drawing(table((("Dimension", ""), ("You", NUMBER)), rows, "Your scores"))
+            ui.label("Once you see what the judge gave, your scores stand.").classes("quiet")
+        with ui.element("div").classes("row end"):
+            ui.button("Undo", icon="undo", on_click=self._take_back).props("flat").classes("calm")
+            ui.button("Next item", icon="arrow_forward", on_click=self._next).props("flat").classes("calm")
+            ui.button("What the judge gave", on_click=self._reveal).props("unelevated")
+
+    async def _take_back(self) -> None:
+        with notifying_errors():
+            self.seen = await self.visitor.write(take_back, self.task.id, self.visitor.service.clock())
+            self.hidden, self.knowingly = False, frozenset()
+            await self._side()
+
+    async def _reveal(self) -> None:
+        self.hidden = False
+        await self._side()
 
     # --- after --------------------------------------------------------------------------------------------
 

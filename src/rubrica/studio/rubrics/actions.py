@@ -24,7 +24,7 @@ LARGEST_FILE = LARGEST_DEFINITION + LARGEST_EXAMPLES
 
 async def import_dialog(visitor: Visitor) -> None:
     """Ask for a bundle or a bare rubric, as a file or as text, and open what it became."""
-    with ui.dialog() as dialog, ui.card().classes("dialog"):
+    with ui.dialog().props('aria-label="Import a rubric"') as dialog, ui.card().classes("dialog"):
         _title("Import a rubric")
         ui.label(
             "A bundle, as Export writes it, or a bare rubric document, in YAML or JSON. It becomes private and yours."
@@ -32,7 +32,7 @@ async def import_dialog(visitor: Visitor) -> None:
         text = ui.textarea("Bundle").props("outlined input-class=mono rows=8")
         text.props(f"maxlength={LARGEST_FILE}").classes("full")
         file = ui.upload(label="Or choose a file", auto_upload=True, max_file_size=LARGEST_FILE, max_files=1)
-        file.props('accept=".yaml,.yml,.json" flat bordered').classes("full")
+        file.props('accept=".yaml,.yml,.json" flat bordered').classes("full upload")
         file.on("rejected", lambda: ui.notify(f"A bundle has at most {LARGEST_FILE:,} bytes.", type="negative"))
         problem = ui.label().classes("fault").props('role="alert"')
         problem.set_visibility(False)

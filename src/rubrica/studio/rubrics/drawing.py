@@ -52,37 +52,33 @@ def badge(label: str, rubric: Rubric | None) -> Markup:
 
 def dimensions(rubric: Rubric) -> Markup:
     """Every dimension with its weight, its question and its anchors."""
-    heaviest = max((dimension.weight or 0.0 for dimension in rubric.dimensions.values()), default=0.0)
-    drawn = (
-        _dimension(name, dimension, rubric.scale_of(name), heaviest) for name, dimension in rubric.dimensions.items()
-    )
+    drawn = (_dimension(name, dimension, rubric.scale_of(name)) for name, dimension in rubric.dimensions.items())
     return Markup('<div class="axes">{}</div>').format(Markup("").join(drawn))
 
 
-def _dimension(name: str, dimension: Dimension, scale: Scale, heaviest: float) -> Markup:
+def _dimension(name: str, dimension: Dimension, scale: Scale) -> Markup:
     inner = _axis(dimension, scale)
     if dimension.applies is not None:
         inner = Markup('<p class="quiet">Only if <code>{}</code>.</p>').format(dimension.applies) + inner
     for part, spec in dimension.parts.items():
-        head = _head(title_of(part, spec), spec, 1.0, "of it")
+        head = _head(title_of(part, spec), spec, "of it")
         inner += Markup('<div class="axis-part">{}{}{}</div>').format(head, _asks(spec), _axis(spec, scale))
     stand_in = " (rules stand in without a model)" if dimension.offline is not None else ""
     by = Markup('<p class="quiet">Scored {} by {}{}. In formulas: <code>{}</code></p>').format(
         str(scale), SCORED_BY[dimension.kind], stand_in, name
     )
     return Markup('<article class="axis-card">{}{}{}{}</article>').format(
-        _head(title_of(name, dimension), dimension, heaviest, "of the score"), _asks(dimension), inner, by
+        _head(title_of(name, dimension), dimension, "of the score"), _asks(dimension), inner, by
     )
 
 
-def _head(title: str, axis: Axis, heaviest: float, of: str) -> Markup:
+def _head(title: str, axis: Axis, of: str) -> Markup:
     if axis.weight is None:
         return Markup("<header><h3>{}</h3></header>").format(title)
-    width = 100 * axis.weight / heaviest if heaviest else 0.0
     return Markup(
         '<header><h3>{}</h3><span class="weight-bar" aria-hidden="true"><i style="width:{:.1f}%"></i></span>'
         '<b>{}</b><span class="quiet">{}</span></header>'
-    ).format(title, width, percent(axis.weight), of)
+    ).format(title, 100 * axis.weight, percent(axis.weight), of)
 
 
 def _asks(axis: Axis) -> Markup:

@@ -10,7 +10,7 @@ from rubrica.runs.files.rows import RunRow
 
 MOST_ROWS = 200_000
 """Evaluations of one run that can be paged through; further ones are in its figures only."""
-LONGEST_REASON = 160
+LONGEST_REASON = 300
 
 
 @dataclass(slots=True)
@@ -21,12 +21,14 @@ class Columns:
     reasons: list[str] = field(default_factory=list)
     verdicts: array[int] = field(default_factory=lambda: array("H"))  # places in `labels`
     rubrics: array[int] = field(default_factory=lambda: array("H"))
+    profiles: array[int] = field(default_factory=lambda: array("H"))  # places in `profile_names`
     repeats: array[int] = field(default_factory=lambda: array("I"))
     scores: array[float] = field(default_factory=lambda: array("d"))
     lacking: array[int] = field(default_factory=lambda: array("B"))
     dimensions: dict[str, array[float]] = field(default_factory=dict)
     labels: dict[str, int] = field(default_factory=dict)
     references: dict[str, int] = field(default_factory=dict)
+    profile_names: dict[str | None, int] = field(default_factory=dict)
     out_of: list[float] = field(default_factory=list)  # by rubric
     total: int = 0  # with those that are not kept
     _words: dict[str, str] = field(default_factory=dict)
@@ -37,7 +39,9 @@ class Columns:
             return
         place = len(self.cases)
         self.cases.append(row.case)
-        self.reasons.append(self._once(row.reason[:LONGEST_REASON]))
+        reason = row.reason if len(row.reason) <= LONGEST_REASON else row.reason[: LONGEST_REASON - 1] + "…"
+        self.reasons.append(self._once(reason))
+        self.profiles.append(self.profile_names.setdefault(row.profile, len(self.profile_names)))
         self.verdicts.append(self.labels.setdefault(row.verdict, len(self.labels)))
         if row.rubric not in self.references:
             self.references[row.rubric] = len(self.references)

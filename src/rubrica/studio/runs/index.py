@@ -13,8 +13,13 @@ from weakref import WeakValueDictionary
 
 from rubrica.engine.cases import BadLine
 from rubrica.lru_cache import LruCache
+from rubrica.model.rubric import Rubric
+from rubrica.report.figures import headline
+from rubrica.report.outcome_sentence import OutcomeFacts, OutcomeSentences
 from rubrica.report.roles import Role
+from rubrica.report.rubric_page import title_of
 from rubrica.report.run_figures import Reservoir
+from rubrica.runs.case_texts import CaseTexts, JudgedTexts
 from rubrica.runs.files.folder import COLUMNS, EVALUATIONS
 from rubrica.runs.files.manifest import MANIFEST
 from rubrica.runs.files.rows import RunRow
@@ -35,7 +40,7 @@ class EvaluationFilter:
     """What the evaluations of a run are narrowed down to."""
 
     verdict: str | None = None
-    text: str = ""  # in the case's id
+    text: str = ""  # in the case's id, its texts, or why it came out so
     unscored: bool = False  # only those where something should have a score and has none
     dimension: str | None = None
     below: float | None = None  # together with a dimension: only those that got less
@@ -53,15 +58,17 @@ class EvaluationLine:
     score: float | None
     out_of: float
     unscored: bool
-    lowest: tuple[str, float] | None  # the dimension with the lowest value, by share of what it got elsewhere
-    reason: str
+    lowest: tuple[str, float] | None  # the title of the dimension with the lowest share of its scale, and its value
+    reason: str  # as a sentence
+    texts: JudgedTexts | None  # None: they cannot be read
 
 
 class RunIndex:
     """The evaluations of one run, the worst first, and the drawings of them all."""
 
-    def __init__(self, columns: Columns, found: RunPageData, broken: Sequence[BadLine] = ()) -> None:
+    def __init__(self, columns: Columns, found: RunPageData, texts: CaseTexts, broken: Sequence[BadLine] = ()) -> None:
         self.columns = columns
+        self.texts = texts
         self.broken = tuple(broken)
         self.figures = found
         self.parts: tuple[RubricPart, ...] = tuple(rubric_part(own) for own in found.rubrics.values())
@@ -74,6 +81,8 @@ class RunIndex:
         self._roles = {
             (rubric, label): _role(found, rubric, label) for rubric in self._references for label in self._labels
         }
+        self._profiles = list(columns.profile_names)
+        self._sentences = [OutcomeSentences(self._rubric(reference)) for reference in self._references]
         self._order = self._sorted()
         self._last: tuple[EvaluationFilter, array[int]] | None = None
 
@@ -85,7 +94,15 @@ class RunIndex:
         heard = StoredRun(run.path, run.manifest, broken.append)
         found = gather_page_data(_keep_columns(heard.rows(), columns), run.rubrics(), Random(0), cards=0)  # noqa: S311 - a sample
         columns.close()
-        return cls(columns, found, broken)
+        return cls(columns, found, CaseTexts(run), broken)
+
+    def title(self, dimension: str) -> str:
+        """What a dimension is called, by the first rubric of the run that has it."""
+        for reference in self._references:
+            rubric = self._rubric(reference)
+            if rubric is not None and dimension in rubric.dimensions:
+                return title_of(dimension, rubric.dimensions[dimension])
+        return headline(dimension)
 
     @property
     def labels(self) -> Sequence[str]:
@@ -95,7 +112,9 @@ class RunIndex:
     def page(self, criteria: EvaluationFilter, start: int, size: int) -> tuple[list[EvaluationLine], int]:
         """Some of the evaluations that fit, and how many fit in all."""
         places = self._fitting(criteria)
-        return [self._hit(place) for place in places[start : start + size]], len(places)
+        shown = places[start : start + size]
+        texts = self.texts.of([self._key(place) for place in shown])
+        return [self._hit(place, texts.get(self._key(place))) for place in shown], len(places)
 
     def neighbours(
         self, case: str, repeat: int, criteria: EvaluationFilter
@@ -127,8 +146,12 @@ class RunIndex:
             code, verdicts = columns.labels.get(criteria.verdict, -1), columns.verdicts
             places = (place for place in places if verdicts[place] == code)
         if text := criteria.text.strip().casefold():
-            cases = columns.cases
-            places = (place for place in places if text in cases[place].casefold())
+            cases, held = columns.cases, self.texts.holding(text)
+            places = (
+                place
+                for place in places
+                if text in cases[place].casefold() or self._key(place) in held or text in self._why(place).casefold()
+            )
         if criteria.unscored:
             lacking = columns.lacking
             places = (place for place in places if lacking[place])
@@ -149,7 +172,26 @@ class RunIndex:
 
         return array("I", sorted(range(len(columns.cases)), key=badness))
 
-    def _hit(self, place: int) -> EvaluationLine:
+    def _why(self, place: int) -> str:
+        """Why an evaluation came out so, as a sentence."""
+        columns, rubric = self.columns, self.columns.rubrics[place]
+        score = columns.scores[place]
+        values = {name: column[place] for name, column in columns.dimensions.items() if not isnan(column[place])}
+        facts = OutcomeFacts(
+            self._labels[columns.verdicts[place]],
+            None if isnan(score) else score,
+            columns.out_of[rubric],
+            columns.reasons[place],
+            self._profiles[columns.profiles[place]],
+            values,
+        )
+        return self._sentences[rubric].of(facts)
+
+    def _rubric(self, reference: str) -> Rubric | None:
+        known = self.figures.rubrics.get(reference)
+        return None if known is None else known.rubric
+
+    def _hit(self, place: int, texts: JudgedTexts | None) -> EvaluationLine:
         columns = self.columns
         rubric, label = self._references[columns.rubrics[place]], self._labels[columns.verdicts[place]]
         score = columns.scores[place]
@@ -163,23 +205,24 @@ class RunIndex:
             columns.out_of[columns.rubrics[place]],
             bool(columns.lacking[place]),
             self._lowest(place, rubric),
-            columns.reasons[place],
+            self._why(place),
+            texts,
         )
 
     def _lowest(self, place: int, reference: str) -> tuple[str, float] | None:
         """The dimension with the lowest share of its scale."""
-        figures = self.figures.rubrics.get(reference)
-        if figures is None or figures.rubric is None:
+        rubric = self._rubric(reference)
+        if rubric is None:
             return None
         shares = []
-        for name in figures.rubric.dimensions:
+        for name in rubric.dimensions:
             column = self.columns.dimensions.get(name)
             if column is not None and not isnan(column[place]):
-                shares.append((figures.rubric.scale_of(name).share(column[place]), name, column[place]))
+                shares.append((rubric.scale_of(name).share(column[place]), name, column[place]))
         if not shares:
             return None
         _, name, value = min(shares)
-        return name, value
+        return self._sentences[self.columns.rubrics[place]].title(name), value
 
 
 class Indexes:

@@ -11,7 +11,9 @@ from markupsafe import Markup
 from nicegui import ui
 
 from rubrica.errors import RubricaError
-from rubrica.report.figures import figure, headline
+from rubrica.report.excerpt import visible
+from rubrica.report.figures import figure
+from rubrica.runs.case_texts import JudgedTexts
 from rubrica.runs.compare.baseline import BaselineSource
 from rubrica.runs.files.manifest import commit_of
 from rubrica.runs.stored import StoredRun
@@ -35,7 +37,9 @@ from .progress import progress_card
 from .sharing_dialog import SharingDialog
 
 PAGE = 25
-HEAD = (("Case", ""), ("Verdict", ""), ("Score", NUMBER), ("Lowest", ""), ("Why", "why"))
+HEAD = (("Case", ""), ("What was judged", "texts"), ("Verdict", ""), ("Score", NUMBER), ("Lowest", ""), ("Why", "why"))
+SHOWN_PROMPT, SHOWN_RESPONSE = 100, 220
+"""Characters of the texts that the table shows."""
 
 
 def install(studio: Studio, work: RunsWorkspace) -> None:
@@ -188,7 +192,7 @@ class RunPage:
             self.criteria = replace(self.criteria, dimension=None)
         criteria = self.criteria
         labels = {"": "any verdict"} | {label: label.replace("_", " ") for label in index.labels}
-        names = {"": "any dimension"} | {name: headline(name) for name in index.columns.dimensions}
+        names = {"": "any dimension"} | {name: index.title(name) for name in index.columns.dimensions}
         with ui.element("div").classes("row filters"):
             self.verdict = (
                 ui.select(labels, label="Verdict", value=criteria.verdict or "", on_change=self._narrow)
@@ -196,7 +200,7 @@ class RunPage:
                 .classes("choice")
             )
             self.text = (
-                ui.input("Case", value=criteria.text, on_change=self._narrow)
+                ui.input("Case, texts or why", value=criteria.text, on_change=self._narrow)
                 .props("outlined dense clearable debounce=250")
                 .classes("grow")
             )
@@ -250,8 +254,23 @@ def _row(name: str, hit: EvaluationLine, query: dict[str, object]) -> list[Cell]
     case = link(hit.case or "(no id)", case_link(name, hit.case, hit.repeat, query))
     if hit.repeat:
         case += Markup(' <span class="quiet">repeat {}</span>').format(hit.repeat + 1)
-    lowest = "—" if hit.lowest is None else f"{headline(hit.lowest[0])} {figure(round(hit.lowest[1], 2))}"
+    lowest = "—" if hit.lowest is None else f"{hit.lowest[0]} {figure(round(hit.lowest[1], 2))}"
     verdict = badge(hit.verdict, hit.role)
     if hit.unscored:
         verdict += Markup(' <span class="chip">not all scored</span>')
-    return [case, verdict, score, lowest, hit.reason or "—"]
+    return [case, _texts(hit.texts), verdict, score, lowest, hit.reason or "—"]
+
+
+def _texts(texts: JudgedTexts | None) -> Cell:
+    """Prompt and response, as far as a table has room for them."""
+    if texts is None or not (texts.prompt or texts.response):
+        return "—"
+    prompt, response = _shortened(texts.prompt, SHOWN_PROMPT), _shortened(texts.response, SHOWN_RESPONSE)
+    asked = Markup('<p class="quiet" dir="auto">{}</p>').format(visible(prompt)) if prompt else Markup("")
+    return asked + Markup('<p dir="auto">{}</p>').format(visible(response))
+
+
+def _shortened(text: str, most: int) -> str:
+    """The beginning of a text on one line; what follows is not even looked at."""
+    words = " ".join(text[: 4 * most].split())
+    return words if len(words) <= most and len(text) <= 4 * most else words[: most - 1] + "…"
