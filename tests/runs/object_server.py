@@ -70,6 +70,7 @@ class FailingProxy(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _Passing)
         self.behind, self.every = behind, every
         self.writes = self.failed = 0
+        self.fetched: list[str] = []  # what was read, by its name
         self.down = False
 
     @contextmanager
@@ -100,6 +101,8 @@ class _Passing(BaseHTTPRequestHandler):
         if server.fails(self.command):
             self._answer(503, {}, b"")
             return
+        if self.command == "GET" and "?" not in self.path:
+            server.fetched.append(self.path)
         behind = HTTPConnection("127.0.0.1", server.behind, timeout=10)
         try:
             behind.request(self.command, self.path, body or None, dict(self.headers))  # the host is signed

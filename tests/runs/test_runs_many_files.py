@@ -11,13 +11,16 @@ from typing import Any
 
 import polars as pl
 import pytest
-from object_server import BUCKET, serving_objects, use_objects
+from object_server import BUCKET, FailingProxy, serving_objects, use_objects
 
+from rubrica.engine.compile import compile_rubric
 from rubrica.engine.load import rubric_from_data
 from rubrica.errors import RubricaError
+from rubrica.runs.bulk.run import BulkOptions, bulk_rows, explain
 from rubrica.runs.events import LineBroken, RunEvent
 from rubrica.runs.execute import execute_run
-from rubrica.runs.files.source_files import find_files, open_cases
+from rubrica.runs.files.parquet_rows import read_columns
+from rubrica.runs.files.source_files import SourceFile, find_files, open_cases
 from rubrica.runs.request import CaseChoice, RunRequest
 from rubrica.runs.selection import Selection, filter_of
 from rubrica.runs.stored import StoredRun
@@ -154,3 +157,83 @@ def test_a_file_of_a_web_server_is_judged(files: Path, tmp_path: Path) -> None:
         with pytest.raises(RubricaError, match="there is no"):
             find_files([f"{place}/none.jsonl"])
         server.shutdown()
+
+
+@pytest.fixture
+def large(tmp_path: Path) -> Path:
+    """Files of lines and rows that are cut into several pieces: with an empty one, broken lines, and equal ids."""
+    folder = tmp_path / "large"
+    folder.mkdir()
+    write_lines(folder / "a.jsonl", [row(n, id=f"a{n % 390}") for n in range(400)], "\n{oops\n")
+    write_lines(folder / "b.jsonl", [])
+    pl.DataFrame([row(n) for n in range(300)]).write_parquet(folder / "c.parquet")
+    write_lines(folder / "d.jsonl", [row(n) for n in range(200)], "[]\n")
+    return folder
+
+
+def in_bulk(folder: Path, source: str, processes: int = 1) -> dict[str, float | None]:
+    pieces = BulkOptions(processes=processes, piece_bytes=8_000)
+    bulk_rows(compile_rubric(RUBRIC), find_files([source]), folder, pieces)
+    return {row.case: row.score for row in read_columns(folder / "evaluations.parquet")}
+
+
+def test_several_files_in_bulk_give_what_one_case_after_the_other_gives(large: Path, tmp_path: Path) -> None:
+    one_by_one = judged(tmp_path / "run", str(large / "*"))
+    assert len(one_by_one) == 900
+    assert in_bulk(tmp_path / "bulk", str(large / "*")) == one_by_one
+    errors = [json.loads(line)["place"] for line in (tmp_path / "bulk" / "errors.jsonl").read_bytes().splitlines()]
+    assert errors == ["a.jsonl, line 402", "d.jsonl, line 201"]
+    shown = explain(compile_rubric(RUBRIC), tmp_path / "bulk", "705")
+    assert shown.context is not None
+    assert shown.context.response == row(2)["response"]
+    (large / "d.jsonl").write_text("{}\n")
+    with pytest.raises(RubricaError, match=r"d.jsonl changed since"):
+        explain(compile_rubric(RUBRIC), tmp_path / "bulk", "705")
+    assert explain(compile_rubric(RUBRIC), tmp_path / "bulk", "a7").case == "a7"
+
+
+def test_files_of_a_bucket_in_bulk_are_fetched_in_their_turn_and_once(
+    large: Path, bucket: tuple[Path, int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root, port = bucket
+    (root / "large").mkdir()
+    for path in large.iterdir():
+        (root / "large" / path.name).write_bytes(path.read_bytes())
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    straight = in_bulk(tmp_path / "disk", str(large / "*"))
+    proxy = FailingProxy(port, every=10)
+    with proxy.serving() as before:
+        use_objects(monkeypatch, before)
+        assert in_bulk(tmp_path / "bulk", f"s3://{BUCKET}/large/*", 2) == straight
+        assert proxy.fetched == [f"/{BUCKET}/large/{path.name}" for path in sorted(large.iterdir())]
+        assert not list(tmp_path.glob("rubrica-*"))
+        shown = explain(compile_rubric(RUBRIC), tmp_path / "bulk", "705")
+        assert shown.case == "705"
+        assert proxy.fetched[4:] == [f"/{BUCKET}/large/d.jsonl"]
+
+
+def test_a_bulk_run_that_stopped_fetches_only_the_files_that_are_missing(
+    large: Path, bucket: tuple[Path, int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root, port = bucket
+    (root / "twice").mkdir()
+    for path in large.iterdir():
+        (root / "twice" / path.name).write_bytes(path.read_bytes())
+    straight = in_bulk(tmp_path / "disk", str(large / "*"))
+    (root / "twice" / "d.jsonl").rename(root / "d.jsonl")
+    proxy, source = FailingProxy(port, every=10), f"s3://{BUCKET}/twice/*"
+    with proxy.serving() as before:
+        use_objects(monkeypatch, before)
+        found = find_files([source])
+        last = SourceFile(
+            f"s3://{BUCKET}/twice/d.jsonl",
+            (root / "d.jsonl").stat().st_size,
+            find_files([f"s3://{BUCKET}/d.jsonl"])[0].stamp,
+        )
+        pieces = BulkOptions(processes=1, piece_bytes=8_000)
+        with pytest.raises(RubricaError, match="there is no"):
+            bulk_rows(compile_rubric(RUBRIC), (*found, last), tmp_path / "bulk", pieces)
+        (root / "d.jsonl").rename(root / "twice" / "d.jsonl")
+        proxy.fetched.clear()
+        assert in_bulk(tmp_path / "bulk", source) == straight
+        assert proxy.fetched == [f"/{BUCKET}/twice/d.jsonl"]

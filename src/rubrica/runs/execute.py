@@ -176,7 +176,7 @@ class _Execution:
         started = time.monotonic()
         how = bulk_options(request)
         try:
-            done = bulk_rows(self.rubrics.plan(None), Path(request.cases.source), request.folder, how, self.tell)
+            done = bulk_rows(self.rubrics.plan(None), request.cases.files, request.folder, how, self.tell)
         except KeyboardInterrupt:
             return RunOutcome("stopped", RunCounts(seconds=time.monotonic() - started), rubrics, bulk=True)
         counts = RunCounts(done.rows, time.monotonic() - started, broken=done.errors, renamed=done.renamed)

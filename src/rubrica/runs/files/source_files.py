@@ -48,9 +48,11 @@ class SourceFile:
         with TemporaryDirectory(prefix="rubrica-") as folder:
             path = Path(folder) / (address.name or "cases.jsonl")
             try:
-                ObjectStore(address).copy_to(address.key, path)
+                found = ObjectStore(address).copy_to(address.key, path)
             except FileNotFoundError:
                 raise RubricaError(f"there is no {self.address} any more") from None
+            if self.stamp not in ("", _stamp(found)):
+                raise RubricaError(f"{self.address} changed while it was judged; run the same command again")
             yield path
 
     def now(self) -> SourceFile:
@@ -115,7 +117,11 @@ def _remote_files(source: str) -> Iterator[SourceFile]:
 
 
 def _remote_file(address: ObjectAddress, info: ObjectInfo) -> SourceFile:
-    return SourceFile(str(replace(address, key=info.key)), info.size, f"{info.size}-{info.tag}")
+    return SourceFile(str(replace(address, key=info.key)), info.size, _stamp(info))
+
+
+def _stamp(info: ObjectInfo) -> str:
+    return f"{info.size}-{info.tag}"
 
 
 class ManyFiles:

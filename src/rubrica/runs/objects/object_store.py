@@ -100,11 +100,13 @@ class ObjectStore:
         except FileNotFoundError:
             return None
 
-    def copy_to(self, key: str, path: Path, *, adding: bool = False) -> None:
-        """Write an object to a file, at its end with `adding`. A FileNotFoundError where there is none."""
+    def copy_to(self, key: str, path: Path, *, adding: bool = False) -> ObjectInfo:
+        """Write an object to a file, at its end with `adding`; what it was. A FileNotFoundError where there is none."""
         with self._told(key), path.open("ab" if adding else "wb") as stream:
-            for block in self._api.get(self._store, key).stream(min_chunk_size=_CHUNK):
+            found = self._api.get(self._store, key)
+            for block in found.stream(min_chunk_size=_CHUNK):
                 stream.write(block)
+            return _info(found.meta)
 
     def write(self, key: str, content: bytes | Path) -> None:
         """Write an object. It appears whole or not at all."""
