@@ -6,7 +6,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -14,6 +14,9 @@ from pathlib import Path
 from threading import Thread
 
 import pytest
+
+from rubrica.runs.objects.address import ObjectAddress
+from rubrica.runs.objects.object_store import ObjectStore
 
 KEYS = ("access-key-1", "secret-key-1")
 BUCKET = "bucket"
@@ -32,8 +35,6 @@ def serving_objects(root: Path) -> Iterator[int]:
         f"127.0.0.1:{port}",
         "--auth-key",
         ",".join(KEYS),
-        "--dir-cache-time",
-        "0s",
         "--log-level",
         "ERROR",
     )
@@ -59,6 +60,15 @@ def environment(port: int) -> dict[str, str]:
         "AWS_SECRET_ACCESS_KEY": KEYS[1],
         "AWS_REGION": "us-east-1",
     }
+
+
+def put_objects(port: int, folder: str, files: Iterable[Path]) -> None:
+    """Write files to the server. It would not see what is put into its folder behind its back."""
+    with pytest.MonkeyPatch.context() as patch:
+        use_objects(patch, port)
+        address = ObjectAddress.of(f"s3://{BUCKET}/{folder}")
+        for path in files:
+            ObjectStore(address).write(address.under(path.name), path)
 
 
 class FailingProxy(ThreadingHTTPServer):

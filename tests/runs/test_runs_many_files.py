@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
@@ -11,7 +12,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from object_server import BUCKET, FailingProxy, serving_objects, use_objects
+from object_server import BUCKET, FailingProxy, put_objects, serving_objects, use_objects
 
 from rubrica.engine.compile import compile_rubric
 from rubrica.engine.load import rubric_from_data
@@ -20,7 +21,7 @@ from rubrica.runs.bulk.run import BulkOptions, bulk_rows, explain
 from rubrica.runs.events import LineBroken, RunEvent
 from rubrica.runs.execute import execute_run
 from rubrica.runs.files.parquet_rows import read_columns
-from rubrica.runs.files.source_files import SourceFile, find_files, open_cases
+from rubrica.runs.files.source_files import find_files, open_cases
 from rubrica.runs.request import CaseChoice, RunRequest
 from rubrica.runs.selection import Selection, filter_of
 from rubrica.runs.stored import StoredRun
@@ -58,10 +59,10 @@ def files(tmp_path: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def bucket(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, int]]:
+def bucket(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
     root = tmp_path_factory.mktemp("objects")
     with serving_objects(root) as port:
-        yield root / BUCKET, port
+        yield port
 
 
 def judged(folder: Path, *sources: str, heard: list[RunEvent] | None = None, **how: Any) -> dict[str, float | None]:
@@ -118,13 +119,10 @@ def test_sources_that_name_nothing_are_refused_before_a_folder_is_made(tmp_path:
 
 
 def test_files_in_a_bucket_are_judged_as_those_on_disk(
-    files: Path, bucket: tuple[Path, int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    files: Path, bucket: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    root, port = bucket
-    use_objects(monkeypatch, port)
-    (root / "cases").mkdir()
-    for path in files.iterdir():
-        (root / "cases" / path.name).write_bytes(path.read_bytes())
+    use_objects(monkeypatch, bucket)
+    put_objects(bucket, "cases", files.iterdir())
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     straight = judged(tmp_path / "disk", str(files / "*"))
     heard: list[RunEvent] = []
@@ -193,15 +191,12 @@ def test_several_files_in_bulk_give_what_one_case_after_the_other_gives(large: P
 
 
 def test_files_of_a_bucket_in_bulk_are_fetched_in_their_turn_and_once(
-    large: Path, bucket: tuple[Path, int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    large: Path, bucket: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    root, port = bucket
-    (root / "large").mkdir()
-    for path in large.iterdir():
-        (root / "large" / path.name).write_bytes(path.read_bytes())
+    put_objects(bucket, "large", large.iterdir())
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     straight = in_bulk(tmp_path / "disk", str(large / "*"))
-    proxy = FailingProxy(port, every=10)
+    proxy = FailingProxy(bucket, every=10)
     with proxy.serving() as before:
         use_objects(monkeypatch, before)
         assert in_bulk(tmp_path / "bulk", f"s3://{BUCKET}/large/*", 2) == straight
@@ -213,27 +208,21 @@ def test_files_of_a_bucket_in_bulk_are_fetched_in_their_turn_and_once(
 
 
 def test_a_bulk_run_that_stopped_fetches_only_the_files_that_are_missing(
-    large: Path, bucket: tuple[Path, int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    large: Path, bucket: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    root, port = bucket
-    (root / "twice").mkdir()
-    for path in large.iterdir():
-        (root / "twice" / path.name).write_bytes(path.read_bytes())
+    last = large / "d.jsonl"
+    put_objects(bucket, "twice", (path for path in large.iterdir() if path != last))
+    put_objects(bucket, "later", [last])
     straight = in_bulk(tmp_path / "disk", str(large / "*"))
-    (root / "twice" / "d.jsonl").rename(root / "d.jsonl")
-    proxy, source = FailingProxy(port, every=10), f"s3://{BUCKET}/twice/*"
+    proxy, source = FailingProxy(bucket, every=10), f"s3://{BUCKET}/twice/*"
     with proxy.serving() as before:
         use_objects(monkeypatch, before)
-        found = find_files([source])
-        last = SourceFile(
-            f"s3://{BUCKET}/twice/d.jsonl",
-            (root / "d.jsonl").stat().st_size,
-            find_files([f"s3://{BUCKET}/d.jsonl"])[0].stamp,
-        )
+        later = find_files([f"s3://{BUCKET}/later/*"])[0]
+        listed = (*find_files([source]), replace(later, address=later.address.replace("later", "twice")))
         pieces = BulkOptions(processes=1, piece_bytes=8_000)
         with pytest.raises(RubricaError, match="there is no"):
-            bulk_rows(compile_rubric(RUBRIC), (*found, last), tmp_path / "bulk", pieces)
-        (root / "d.jsonl").rename(root / "twice" / "d.jsonl")
+            bulk_rows(compile_rubric(RUBRIC), listed, tmp_path / "bulk", pieces)
+        put_objects(bucket, "twice", [last])
         proxy.fetched.clear()
         assert in_bulk(tmp_path / "bulk", source) == straight
         assert proxy.fetched == [f"/{BUCKET}/twice/d.jsonl"]

@@ -122,7 +122,7 @@ def run(
             layout=layout_of(mapped, records, key_base),
             others=tuple(cases[1:]),
         ),
-        Path(output),
+        Path(),
         given,
         JudgeSettings(tuple(names), repeats, budget, jobs, cached=not no_cache, seed=seed),
         resume=not no_resume,
@@ -130,16 +130,16 @@ def run(
         max_failures=max_failures,
         bulk=bulk,
         cluster=cluster,
-    )
+    ).kept_at(output)
     command = ["run", *cases, *(("-r", rubric) if rubric is not None else ()), "-o", output]
-    with RunScreen(request.folder) as screen, offering_map(command, given):
+    with RunScreen(output) as screen, offering_map(command, given):
         if dry_run:
             estimate = estimate_run(request, screen)
             out().print(estimate_table(estimate.models))
             out().print(estimate_sentence(estimate))
             return
         outcome = execute_run(request, screen)
-    _conclude(outcome, request.folder)
+    _conclude(outcome, request)
     if outcome.tally is not None and outcome.tally.judged and not outcome.counts.failed and chosen == EVERY_CASE:
         add_finished_run(request.folder, baseline)
     refuse_unknown(watched, outcome.rubrics.values())
@@ -149,8 +149,8 @@ def run(
         raise typer.Exit(VERDICT_FAILED)
 
 
-def _conclude(outcome: RunOutcome, folder: Path) -> None:
+def _conclude(outcome: RunOutcome, request: RunRequest) -> None:
     """Tell what a run came to; one that was stopped ends the command."""
     end_if_stopped(outcome)
     if outcome.tally is not None:
-        tell_end(folder, outcome, outcome.tally)
+        tell_end(request.folder, outcome, outcome.tally, request.store.address if request.store is not None else "")

@@ -16,7 +16,16 @@ CaseSources = Annotated[
         "patterns such as 'cases/*.jsonl', addresses (s3://, gs://, az://, https://); - reads JSON lines.",
     ),
 ]
-Folder = Annotated[str, typer.Option("--output", "-o", metavar="DIR", help="The run's folder.", rich_help_panel=WHERE)]
+Folder = Annotated[
+    str,
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="DIR|ADDRESS",
+        help="The run's folder, here or in a store (s3://…).",
+        rich_help_panel=WHERE,
+    ),
+]
 Filters = Annotated[
     list[str] | None,
     typer.Option(

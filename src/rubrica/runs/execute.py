@@ -27,6 +27,7 @@ from .events import (
     LineBroken,
     RunCounts,
     RunEstimate,
+    RunEvent,
     RunNote,
     RunOpened,
     RunOutcome,
@@ -40,6 +41,8 @@ from .files.source_files import placed
 from .finish import finish
 from .judging import open_cluster, open_jury
 from .loop import draw_results, loop_outcome
+from .mirror.copy import find_copy
+from .mirror.mirror import mirrored
 from .progress import ProgressMeter
 from .request import EVERY_CASE, CaseChoice, RunRequest
 from .rubrics import RunRubrics
@@ -66,6 +69,7 @@ def execute_run(
     request = replace(request, cases=request.cases.found())
     cases = request.cases
     with ExitStack() as stack:
+        tell = _kept_in_store(request, tell, stack)
         jury = _opened_jury(request, tell, stack)
         rubrics = RunRubrics(request.rubric, cases.judged_by(jury.judge_of) if jury is not None else None)
         manifest = request.manifest(clock())
@@ -183,6 +187,19 @@ class _Execution:
         return RunOutcome("finished", counts, rubrics, bulk=True)
 
 
+def _kept_in_store(request: RunRequest, tell: Tell, stack: ExitStack) -> Tell:
+    """Whoever is told, and before that the store, where the run is kept in one: it may have to stop for it."""
+    if request.store is None:
+        return tell
+    check = stack.enter_context(mirrored(request.store.address, _noted(tell), request.store.pace))
+
+    def told(event: RunEvent) -> None:
+        check()
+        tell(event)
+
+    return told
+
+
 def _opened_jury(request: RunRequest, tell: Tell, stack: ExitStack) -> JurySession | ClusterSession | None:
     """The models that judge, asked from here or from a cluster; None where none is named."""
     judging, warm = request.judging, request.cases.repeat > 1
@@ -198,6 +215,8 @@ def _opened_jury(request: RunRequest, tell: Tell, stack: ExitStack) -> JurySessi
 
 def _done_before(request: RunRequest) -> DoneEvaluations | None:
     """What need not be asked again, where the folder holds a run that would be gone on with."""
+    if request.store is not None:
+        find_copy(request.store.address)
     earlier = read_manifest(request.folder) if request.resume else None
     if earlier is None or earlier.kind == "bulk" or request.manifest(utc_now()).differences(earlier):
         return None

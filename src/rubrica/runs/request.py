@@ -19,7 +19,9 @@ from .files.layout import AS_IT_IS, FileLayout
 from .files.manifest import Manifest, new_manifest, new_run_id, terms_of
 from .files.source_files import SourceFile, count_all, find_files, open_cases
 from .material import RunMaterial
-from .objects.address import is_address
+from .mirror.claim import USUAL_PACE, StorePace
+from .mirror.copy import RunCopy
+from .objects.address import is_address, store_address
 from .rubrics import JudgeOf
 from .selection import Found, Selection, distinct, without_files
 
@@ -114,6 +116,14 @@ class CaseChoice:
 
 
 @dataclass(frozen=True, slots=True)
+class RunStore:
+    """Where a run is kept, beyond the folder that it is made in."""
+
+    address: str
+    pace: StorePace = USUAL_PACE
+
+
+@dataclass(frozen=True, slots=True)
 class RunRequest:
     """A run to execute, or to go on with."""
 
@@ -128,6 +138,13 @@ class RunRequest:
     cluster: str | None = None  # a Ray cluster that judges: its address, or local; None: this process does
     terms: Mapping[str, Any] = field(default_factory=dict)  # what else the scores depend on, such as who wrote
     id: str = field(default_factory=new_run_id)  # of the manifest, where the run is new
+    store: RunStore | None = None  # where in an object store the folder is kept; None: it is on this machine only
+
+    def kept_at(self, output: str) -> RunRequest:
+        """The same, into a folder or to an address in an object store."""
+        if not is_address(output):
+            return replace(self, folder=Path(output))
+        return replace(self, folder=RunCopy(store_address(output)).folder, store=RunStore(output))
 
     def manifest(self, now: datetime) -> Manifest:
         """What the run is made by. Whoever asks for the same run gets the same terms, and goes on with it."""

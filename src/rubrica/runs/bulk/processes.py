@@ -57,7 +57,10 @@ class PieceQueue:
 
     def done(self, shard: Shard) -> None:
         with self._lock:
-            self._told(shard)
+            try:
+                self._told(shard)
+            except RubricaError as error:  # the run has to stop, which the thread that told of it cannot say
+                self.problem = self.problem or str(error)
 
 
 def judge_all(shards: ShardJudge, pieces: PieceTurns, told: Callable[[Shard], None], processes: int) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Self
 
@@ -67,6 +67,14 @@ def is_address(text: str) -> bool:
     (True, False, False)
     """
     return _ADDRESS.fullmatch(text) is not None
+
+
+def store_address(text: str) -> ObjectAddress:
+    """Where a run is kept. Nothing is written to web servers."""
+    address = ObjectAddress.of(text)
+    if address.is_web or is_pattern(address.key) or not address.key.strip("/"):
+        raise InputError(f"{text}: a run is kept at an address such as s3://BUCKET/runs/monday")
+    return replace(address, key=address.key.strip("/"))
 
 
 def is_pattern(text: str) -> bool:
