@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -226,3 +227,9 @@ def test_a_bulk_run_that_stopped_fetches_only_the_files_that_are_missing(
         proxy.fetched.clear()
         assert in_bulk(tmp_path / "bulk", source) == straight
         assert proxy.fetched == [f"/{BUCKET}/twice/d.jsonl"]
+
+
+def test_without_the_extra_the_way_out_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "obstore", None)
+    with pytest.raises(RubricaError, match=r"obstore is missing \(pip install 'rubrica\[cloud\]'\)"):
+        find_files(["s3://bucket/cases.jsonl"])
