@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from threading import Thread
+from threading import Event, Thread
 from typing import Any
 
 import pytest
@@ -30,7 +30,7 @@ from rubrica.runs.objects.object_store import ObjectStore
 from rubrica.runs.request import CaseChoice, JudgeSettings, RunRequest
 from rubrica.runs.stored import StoredRun
 
-PACE = StorePace(commit=0.05, beat=0.1, expiry=0.6, patience=5.0)
+PACE = StorePace(commit=0.05, beat=0.1, expiry=1.2, patience=5.0)
 WORDS = {
     "name": "words",
     "scale": {"min": 0, "max": 10},
@@ -123,7 +123,7 @@ import json
 name, source, data, judge = sys.argv[1:]
 judging = JudgeSettings((judge,), jobs=1, cached=False)
 request = RunRequest(CaseChoice(source), Path(), rubric_from_data(json.loads(data)), judging).kept_at(name)
-request = replace(request, store=replace(request.store, pace=StorePace(0.05, 0.1, 0.6, 5.0)))
+request = replace(request, store=replace(request.store, pace=StorePace(0.05, 0.1, 1.2, 5.0)))
 execute_run(request, lambda event: time.sleep(0.2) if isinstance(event, RunAdvanced) else None)
 """
 
@@ -222,19 +222,28 @@ def test_one_driver_at_a_time_has_a_run(bucket: Path, tmp_path: Path, monkeypatc
             dead.renew()
 
 
-def test_of_two_that_come_at_once_at_most_one_has_it(bucket: Path) -> None:
-    address, outcomes = ObjectAddress.of(f"s3://{BUCKET}/runs/race"), []
+def test_of_those_that_come_at_once_at_most_one_has_it(bucket: Path) -> None:
+    address, outcomes, over = ObjectAddress.of(f"s3://{BUCKET}/runs/race"), list[str](), Event()
+    pace = replace(PACE, expiry=2.0)
 
     def come(copy: str) -> None:
+        claim = RunClaim(ObjectStore(address), address, copy, pace)
         try:
-            RunClaim(ObjectStore(address), address, copy, PACE).take(lambda _: None)
-            outcomes.append("has it")
+            claim.take(lambda _: None)
         except RubricaError:
             outcomes.append("withdraws")
+            return
+        outcomes.append("has it")
+        while not over.wait(0.05):
+            claim.renew()
 
     threads = [Thread(target=come, args=(copy,)) for copy in "abc"]
     for thread in threads:
         thread.start()
+    until = time.monotonic() + 20
+    while len(outcomes) < 3 and time.monotonic() < until:
+        time.sleep(0.02)
+    over.set()
     for thread in threads:
         thread.join()
     assert len(outcomes) == 3
