@@ -66,7 +66,7 @@ def one_by_one(plan: Plan, lines: list[bytes]) -> tuple[list[dict[str, Any]], li
 
 
 def in_bulk(plan: Plan, lines: list[bytes]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    shards = ShardJudge(plan, Path("unread"), Path("unwritten"), "group")
+    shards = ShardJudge(plan, Path("unwritten"), "group")
     errors: list[dict[str, Any]] = []
     half = len(lines) // 2
     found = []
@@ -126,7 +126,7 @@ def test_rows_of_a_table_are_judged_as_cases(document: dict[str, Any], rows: lis
     except RubricError:
         assume(False)
     frame = pl.DataFrame(rows, infer_schema_length=None)
-    shards = ShardJudge(plan, Path("unread"), Path("unwritten"), "group")
+    shards = ShardJudge(plan, Path("unwritten"), "group")
     errors: list[dict[str, Any]] = []
     figures = shards.figures(from_frame(frame, 1, shards.names), errors)
     cases = [row_case(row, number) for number, row in enumerate(frame.iter_rows(named=True), 1)]

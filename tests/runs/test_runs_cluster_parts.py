@@ -19,6 +19,7 @@ from rubrica.llm.settings import Settings
 from rubrica.llm.shared_breakers import SharedBreakers
 from rubrica.runs.bulk.pieces import pieces_of
 from rubrica.runs.bulk.run import BulkOptions, bulk_rows
+from rubrica.runs.bulk.turns import PlacedPiece
 from rubrica.runs.cluster.bulk import PieceJob, judge_piece, piece_bytes
 from rubrica.runs.cluster.connection import ClusterError, connected
 from rubrica.runs.cluster.shared_limits import ActorBoard, SharedLimits
@@ -96,10 +97,10 @@ def test_pieces_that_travel_give_the_figures_of_the_file(tmp_path: Path, ending:
     else:
         pl.DataFrame(rows).write_parquet(source)
     plan = compile_rubric(rubric_from_data(WORDY))
-    job = PieceJob(UsedRubric.of(plan.rubric).document, plan.rubric.hash, "group", source.suffix, __version__)
+    job = PieceJob(UsedRubric.of(plan.rubric).document, plan.rubric.hash, "group", __version__)
     found = []
     for piece in pieces_of(source, 20_000):
-        figures = judge_piece(job, piece, piece_bytes(source, piece))
+        figures = judge_piece(job, PlacedPiece(piece, str(source)), piece_bytes(source, piece))
         assert not figures.problem
         found.append(pl.read_parquet(figures.table))
     bulk_rows(plan, source, tmp_path / "one", BulkOptions(group="group", processes=1, piece_bytes=20_000))
@@ -112,8 +113,8 @@ def test_a_node_with_another_version_is_told(tmp_path: Path) -> None:
     source = tmp_path / "cases.jsonl"
     source.write_text('{"response": "Hi"}')
     plan = compile_rubric(rubric_from_data(WORDY))
-    job = PieceJob(UsedRubric.of(plan.rubric).document, plan.rubric.hash, "group", ".jsonl", "0.0")
-    figures = judge_piece(job, pieces_of(source)[0], b"")
+    job = PieceJob(UsedRubric.of(plan.rubric).document, plan.rubric.hash, "group", "0.0")
+    figures = judge_piece(job, PlacedPiece(pieces_of(source)[0], str(source)), b"")
     assert "install the same on both" in figures.problem
 
 

@@ -25,4 +25,4 @@ class BrokenLines:
             note("further broken lines are counted, not shown", "yellow")
         if self.count > MOST_TOLD:
             return
-        note(f"line {line.line}: {line.reason[:LONGEST_REASON]}", "yellow")
+        note(f"{line.place or f'line {line.line}'}: {line.reason[:LONGEST_REASON]}", "yellow")

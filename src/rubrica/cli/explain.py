@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from itertools import islice
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -21,7 +20,7 @@ from .explanation import explanation
 from .options import HOW, WHAT, AsJson, ContextPairs, Prompt, Response, SettingPairs, rubric_option
 from .screen import out
 from .sources import context_of, gives_text, rubric_of, settings_of, single_context
-from .stored import WAY_OUT, stored_evaluations
+from .stored import WAY_OUT, is_run, stored_evaluations
 
 IDS_SHOWN = 10
 
@@ -87,7 +86,7 @@ def explain(
 
 
 def _find(source: str, case: str | None) -> Evaluation:
-    if Path(source).is_dir():
+    if is_run(source):
         return _find_in_run(StoredRun.open(source, BrokenLines()), case)
     ids: list[str] = []
     with lines_of(source) as lines:

@@ -23,7 +23,7 @@ from .options import Force, StoredArgument
 from .output_files import atomic_text_file, refuse_same
 from .screen import out
 from .sources import rubric_of
-from .stored import stored_evaluations
+from .stored import is_run, stored_evaluations
 
 app = typer.Typer(add_completion=False, rich_markup_mode="rich")
 
@@ -53,10 +53,10 @@ def report(
 ) -> None:
     """Write stored evaluations, or a run with its plots, as one HTML page."""
     refuse_same(output, stored, *(rubrics or []))
-    if Path(stored).is_dir() and rubrics:
+    if is_run(stored) and rubrics:
         raise typer.BadParameter("goes with a file: a run's folder keeps its rubrics", param_hint="--rubric")
     complaints = BrokenLines()
-    if Path(stored).is_dir():
+    if is_run(stored):
         run = StoredRun.open(stored, complaints)
         with atomic_text_file(output, force=force) as page:
             count = write_page(run, page, title=title)

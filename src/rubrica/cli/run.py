@@ -33,7 +33,7 @@ from .judge_options import (
 from .mapping_options import KeyBaseNumber, MapPairs, RecordsName, layout_of, offering_map
 from .options import ContextPairs, SettingPairs
 from .run_command_options import (
-    CasesFile,
+    CaseSources,
     Cluster,
     Filters,
     Folder,
@@ -57,6 +57,7 @@ EXAMPLES = """[bold]Examples[/bold]
   rubrica run cases.csv -r answer-quality -J anthropic:claude-haiku-4-5 -j 64 -o runs/monday
   rubrica run cases.parquet -r my-rubric.yaml -o runs/try --sample 200 --filter subject=math
   rubrica run cases.jsonl -r my-rubric.yaml -J local: -o runs/local --retry-errors
+  rubrica run 's3://bucket/cases/*.parquet' more.jsonl -r my-rubric.yaml -o runs/monday
   rubrica run cases.parquet -r my-rubric.yaml -J openai:gpt-4o-mini --cluster ray://head:10001 -o runs/monday
 
 Stopped by whatever, the same command goes on: no case is judged twice, none
@@ -68,7 +69,7 @@ broken or the models stopped answering, 130 after Ctrl-C."""
 
 @app.command(epilog=EXAMPLES)
 def run(
-    cases: CasesFile,
+    cases: CaseSources,
     output: Folder,
     rubric: RubricName = None,
     settings: SettingPairs = None,
@@ -109,12 +110,19 @@ def run(
     chosen = Selection(
         tuple(map(filter_of, filters or [])), sample_of(sample, seed) if sample is not None else None, limit
     )
-    if cases == STDIN and chosen.needs_two_passes:
+    if STDIN in cases and chosen.needs_two_passes:
         raise typer.BadParameter("standard input is read only once; write a share such as 5%", param_hint="--sample")
     refuse_unknown(watched, [given] if given is not None else [])
     request = RunRequest(
-        CaseChoice(cases, chosen, context_of(context or []), repeat, layout=layout_of(mapped, records, key_base)),
-        Path(output),
+        CaseChoice(
+            cases[0],
+            chosen,
+            context_of(context or []),
+            repeat,
+            layout=layout_of(mapped, records, key_base),
+            others=tuple(cases[1:]),
+        ),
+        Path(),
         given,
         JudgeSettings(tuple(names), repeats, budget, jobs, cached=not no_cache, seed=seed),
         resume=not no_resume,
@@ -122,16 +130,16 @@ def run(
         max_failures=max_failures,
         bulk=bulk,
         cluster=cluster,
-    )
-    command = ["run", cases, *(("-r", rubric) if rubric is not None else ()), "-o", output]
-    with RunScreen(request.folder) as screen, offering_map(command, given):
+    ).kept_at(output)
+    command = ["run", *cases, *(("-r", rubric) if rubric is not None else ()), "-o", output]
+    with RunScreen(output) as screen, offering_map(command, given):
         if dry_run:
             estimate = estimate_run(request, screen)
             out().print(estimate_table(estimate.models))
             out().print(estimate_sentence(estimate))
             return
         outcome = execute_run(request, screen)
-    _conclude(outcome, request.folder)
+    _conclude(outcome, request)
     if outcome.tally is not None and outcome.tally.judged and not outcome.counts.failed and chosen == EVERY_CASE:
         add_finished_run(request.folder, baseline)
     refuse_unknown(watched, outcome.rubrics.values())
@@ -141,8 +149,8 @@ def run(
         raise typer.Exit(VERDICT_FAILED)
 
 
-def _conclude(outcome: RunOutcome, folder: Path) -> None:
+def _conclude(outcome: RunOutcome, request: RunRequest) -> None:
     """Tell what a run came to; one that was stopped ends the command."""
     end_if_stopped(outcome)
     if outcome.tally is not None:
-        tell_end(folder, outcome, outcome.tally)
+        tell_end(request.folder, outcome, outcome.tally, request.store.address if request.store is not None else "")

@@ -8,14 +8,24 @@ import typer
 
 from .options import MODELS, WHAT, WHERE
 
-CasesFile = Annotated[
-    str,
+CaseSources = Annotated[
+    list[str],
     typer.Argument(
-        metavar="CASES",
-        help="A .jsonl, .json, .csv, .xlsx or .parquet file with prompt, response and context; - reads JSON lines.",
+        metavar="CASES…",
+        help="Any number of .jsonl, .json, .csv, .xlsx or .parquet files with prompt, response and context: paths, "
+        "patterns such as 'cases/*.jsonl', addresses (s3://, gs://, az://, https://); - reads JSON lines.",
     ),
 ]
-Folder = Annotated[str, typer.Option("--output", "-o", metavar="DIR", help="The run's folder.", rich_help_panel=WHERE)]
+Folder = Annotated[
+    str,
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="DIR|ADDRESS",
+        help="The run's folder, here or in a store (s3://…).",
+        rich_help_panel=WHERE,
+    ),
+]
 Filters = Annotated[
     list[str] | None,
     typer.Option(

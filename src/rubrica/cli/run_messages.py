@@ -37,7 +37,7 @@ MOST_SHOWN = 5
 class RunScreen(ProgressScreen):
     """Shows the events of a run on standard error."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path | str) -> None:
         super().__init__()
         self._folder = folder
         self._complain = BrokenLines()
@@ -61,7 +61,7 @@ class RunScreen(ProgressScreen):
                 assert_never(event)
 
 
-def _tell_opening(opened: RunOpened, folder: Path) -> None:
+def _tell_opening(opened: RunOpened, folder: Path | str) -> None:
     """Whether this is a new run, and why; or what was done before."""
     opening = opened.opening
     if opening.kind == "restarted":
@@ -109,8 +109,8 @@ def end_if_stopped(outcome: RunOutcome) -> None:
         raise interrupted("the same command goes on with the pieces that are missing" if outcome.bulk else said)
 
 
-def tell_end(folder: Path, outcome: RunOutcome, whole: RunTally) -> None:
-    """What the whole run came to, and what to type next."""
+def tell_end(folder: Path, outcome: RunOutcome, whole: RunTally, address: str = "") -> None:
+    """What the whole run came to, and what to type next; `address` is where in an object store it is."""
     done, said = outcome.counts, done_now(outcome)
     if outcome.bulk:
         if done.renamed:
@@ -119,7 +119,7 @@ def tell_end(folder: Path, outcome: RunOutcome, whole: RunTally) -> None:
             note(f"{count_of(done.broken, 'record')} could not be judged: {folder}/{ERRORS} says why", "yellow")
         said = f"figures only, explanations on demand; {rate(done.added, done.seconds)}"
     console = out()
-    console.print(outcome_table(whole, f"{count_of(whole.judged, 'evaluation')} in {folder}; {said}"))
+    console.print(outcome_table(whole, f"{count_of(whole.judged, 'evaluation')} in {address or folder}; {said}"))
     if done.failed:
         note(f"{count_of(done.failed, 'case')} got no score from a model; --retry-errors asks again", "yellow")
         for reason, count in done.reasons[:MOST_SHOWN]:
@@ -128,13 +128,13 @@ def tell_end(folder: Path, outcome: RunOutcome, whole: RunTally) -> None:
         note("no case was judged: the file is empty, or no case fits", "yellow")
         return
     console.print()
-    tell_next(folder)
+    tell_next(folder, address)
 
 
-def tell_next(folder: Path) -> None:
+def tell_next(folder: Path, address: str = "") -> None:
     """Where to look at a run, and what to type next."""
-    console, place = out(), safe(shlex.quote(str(folder)))
+    console, place, named = out(), safe(shlex.quote(str(folder))), safe(shlex.quote(address or str(folder)))
     console.print("Look at")
     console.print(f"  {place}/report.html  in a browser", soft_wrap=True)
     console.print("Type next")
-    console.print(Text(f"  {safe(program())} summary {place}", "bold cyan"), soft_wrap=True)
+    console.print(Text(f"  {safe(program())} summary {named}", "bold cyan"), soft_wrap=True)

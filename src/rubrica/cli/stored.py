@@ -11,14 +11,20 @@ from rubrica.engine.cases import BadLine
 from rubrica.errors import RubricaError, StoredError
 from rubrica.model.evaluation import Evaluation
 from rubrica.runs.files.folder import EVALUATIONS
+from rubrica.runs.objects.address import is_address
 from rubrica.runs.stored import StoredRun
 
 WAY_OUT = "`rubrica run CASES -o DIR` and `rubrica eval CASES.jsonl -o FILE.jsonl` store evaluations"
 
 
+def is_run(source: str) -> bool:
+    """Whether a run is named, here or in an object store, and no file of evaluations."""
+    return is_address(source) or Path(source).is_dir()
+
+
 def evaluations_file(source: str) -> str:
     """The file of evaluations: what was named, or the one in a run's folder."""
-    if not Path(source).is_dir():
+    if not is_run(source):
         return source
     run = StoredRun.open(source)
     if run.manifest is not None and run.manifest.kind == "bulk":

@@ -17,7 +17,7 @@ from .broken_lines import BrokenLines
 from .figures_table import FiguresTable
 
 STEP_SUMMARY = "GITHUB_STEP_SUMMARY"
-RUN_HELP = "A run's folder, or a file of stored evaluations."
+RUN_HELP = "A run's folder or its address (s3://…), or a file of stored evaluations."
 
 RunArgument = Annotated[str, typer.Argument(metavar="RUN", help=RUN_HELP)]
 GroupKey = Annotated[

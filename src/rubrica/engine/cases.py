@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from pydantic_core import from_json
@@ -31,6 +31,7 @@ class BadLine:
 
     line: int
     reason: str
+    place: str = field(default="", kw_only=True)  # the file and the line in it, where there are several files
 
 
 def read_cases(lines: Iterable[str | bytes]) -> Iterator[Case | BadLine]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rubrica.engine.audience import listeners
@@ -11,13 +11,15 @@ from rubrica.errors import RubricaError
 from rubrica.extras import MissingExtraError, requires
 
 from .files.layout import AS_IT_IS
-from .files.row_source import is_plain
+from .files.row_source import PARQUET_ENDINGS, is_plain
+from .files.source_files import SourceFile
 from .request import EVERY_CASE, RunRequest
 
 if TYPE_CHECKING:
     from .bulk.run import BulkOptions
 
 SMALL = 1_000_000  # bytes
+LINES_ENDINGS = (".jsonl", ".ndjson")
 
 
 def takes_bulk(request: RunRequest, plan: Plan | None) -> bool:
@@ -25,11 +27,10 @@ def takes_bulk(request: RunRequest, plan: Plan | None) -> bool:
 
     Whoever listens to evaluations, such as telemetry, hears nothing of a bulk run, so then it has to be asked for.
     """
-    cases, asked = request.cases, request.bulk
-    source = Path(cases.source)
+    cases, asked = request.cases.found(), request.bulk
     asked = True if asked is None and request.cluster is not None and not request.judging.names else asked
     by_itself = asked is None and plan is not None and plan.judge is None and not listeners and cases.material is None
-    if not asked and (not by_itself or _is_small(source)):
+    if not asked and (not by_itself or _size(cases.files) < SMALL):
         return False
     try:
         with requires("tables", "--bulk"):
@@ -39,14 +40,14 @@ def takes_bulk(request: RunRequest, plan: Plan | None) -> bool:
             raise
         return False
     everything = cases.material is None and cases.selection == EVERY_CASE and not cases.context and cases.repeat == 1
-    everything = everything and cases.layout == AS_IT_IS and is_plain(cases.source)
-    possible = plan is not None and everything and serves(plan, source)
+    everything = everything and cases.layout == AS_IT_IS and all(map(_is_plain, cases.files))
+    possible = plan is not None and everything and serves(plan, cases.files)
     if asked and not possible:
         raise RubricaError(
-            "--bulk takes a JSONL or Parquet file and --rubric, without --judge, --context, --map, --filter, --sample "
+            "--bulk takes JSONL or Parquet files and --rubric, without --judge, --context, --map, --filter, --sample "
             "and --limit"
         )
-    return possible and (bool(asked) or source.stat().st_size >= LARGE)
+    return possible and (bool(asked) or _size(cases.files) >= LARGE)
 
 
 def bulk_options(request: RunRequest) -> BulkOptions:
@@ -60,6 +61,12 @@ def bulk_options(request: RunRequest) -> BulkOptions:
     return BulkOptions(piece_bytes=PIECE_BYTES, judge_pieces=ClusterPieces(request.cluster))
 
 
-def _is_small(source: Path) -> bool:
-    """Whether a file is so small that it need not even be asked how it is judged in bulk: that takes half a second."""
-    return not source.is_file() or source.stat().st_size < SMALL
+def _size(files: Sequence[SourceFile]) -> int:
+    """How many bytes files have. Where those are few, they need not even be asked how they are judged in bulk, which
+    takes half a second."""
+    return sum(file.size or 0 for file in files)
+
+
+def _is_plain(file: SourceFile) -> bool:
+    """Whether a file is read as it lies, as far as that is known before it is fetched."""
+    return file.ending in (*LINES_ENDINGS, *PARQUET_ENDINGS) if file.is_remote else is_plain(file.address)

@@ -30,18 +30,22 @@ from .events import (
     LineBroken,
     RunCounts,
     RunEstimate,
+    RunEvent,
     RunNote,
     RunOpened,
     RunOutcome,
     Tell,
     unheard,
 )
-from .files.case_source import STDIN
+from .files.case_source import CaseSource, cases_of
 from .files.folder import RunOpening, open_run_folder
 from .files.manifest import Manifest, UsedRubric, mark_ended, read_manifest
+from .files.source_files import placed
 from .finish import finish, prepared_finish
 from .judging import open_cluster, open_jury
 from .loop import draw_results, loop_outcome
+from .mirror.copy import find_copy
+from .mirror.mirror import mirrored
 from .progress import ProgressMeter
 from .request import EVERY_CASE, CaseChoice, RunRequest
 from .rubrics import RunRubrics
@@ -65,8 +69,10 @@ def execute_run(
     Setting `stop` ends it after the evaluation that is finished next, as Ctrl-C does at once; a bulk run takes Ctrl-C
     only. A RubricaError says why a run cannot be executed at all.
     """
+    request = replace(request, cases=request.cases.found())
     cases = request.cases
     with ExitStack() as stack:
+        tell = _kept_in_store(request, tell, stack)
         jury = _opened_jury(request, tell, stack)
         rubrics = RunRubrics(request.rubric, cases.judged_by(jury.judge_of) if jury is not None else None)
         manifest = request.manifest(clock())
@@ -93,13 +99,13 @@ def execute_run(
 
 def estimate_run(request: RunRequest, tell: Tell = unheard) -> RunEstimate:
     """What executing a run would ask of its judges: everything is prepared, nobody is asked, nothing is written."""
-    cases, tally = request.cases, RunTally()
+    cases, tally = request.cases.found(), RunTally()
     with open_jury(replace(request.judging, dry=True), _noted(tell), warm=cases.repeat > 1) as jury:
         rubrics, done = RunRubrics(request.rubric, cases.judged_by(jury.judge_of)), _done_before(request)
         wanted = done.wanted if done is not None else None
-        batch = Batch(rubrics, tally, _broken(tell), cases.context, jury.evaluator, cases.repeat, wanted)
         selection = cases.settled()
         with cases.opened() as file:
+            batch = Batch(rubrics, tally, _broken(tell, file), cases.context, jury.evaluator, cases.repeat, wanted)
             for _ in batch.evaluations(selection.of(cases.distinct(file, _repeated(tell)))):
                 pass
         return RunEstimate(tally.judged, tuple(jury.estimates), done.skipped if done is not None else 0)
@@ -152,16 +158,17 @@ class _Execution:
 
     def _judge_all(self, kept: RunWriter, tally: RunTally, jury: JurySession | ClusterSession | None) -> bool:
         """Draw every evaluation through to the disk; False where that was stopped."""
-        cases, report = self.request.cases, _broken(self.tell)
-
-        def broken(line: BadLine) -> None:
-            report(line)
-            kept.broken(line)
-
+        cases = self.request.cases
         evaluator = jury.evaluator if jury is not None else self._by_code()
-        batch = Batch(self.rubrics, tally, broken, cases.context, evaluator, cases.repeat, kept.done.wanted)
         selection, expected = cases.settled(), cases.expected()
         with cases.opened() as file, prepared_finish() if jury is not None else nullcontext():
+
+            def broken(line: BadLine) -> None:
+                line = placed(file, line)
+                self.tell(LineBroken(line))
+                kept.broken(line)
+
+            batch = Batch(self.rubrics, tally, broken, cases.context, evaluator, cases.repeat, kept.done.wanted)
             evaluations = batch.evaluations(selection.of(cases.distinct(file, _repeated(self.tell))))
             results = kept.kept(evaluations, self.request.max_failures)
             meter = ProgressMeter(file, kept, tally, expected, jury)
@@ -180,11 +187,24 @@ class _Execution:
         started = time.monotonic()
         how = bulk_options(request)
         try:
-            done = bulk_rows(self.rubrics.plan(None), Path(request.cases.source), request.folder, how, self.tell)
+            done = bulk_rows(self.rubrics.plan(None), request.cases.files, request.folder, how, self.tell)
         except KeyboardInterrupt:
             return RunOutcome("stopped", RunCounts(seconds=time.monotonic() - started), rubrics, bulk=True)
         counts = RunCounts(done.rows, time.monotonic() - started, broken=done.errors, renamed=done.renamed)
         return RunOutcome("finished", counts, rubrics, bulk=True)
+
+
+def _kept_in_store(request: RunRequest, tell: Tell, stack: ExitStack) -> Tell:
+    """Whoever is told, and before that the store, where the run is kept in one: it may have to stop for it."""
+    if request.store is None:
+        return tell
+    check = stack.enter_context(mirrored(request.store.address, _noted(tell), request.store.pace))
+
+    def told(event: RunEvent) -> None:
+        check()
+        tell(event)
+
+    return told
 
 
 def _opened_jury(request: RunRequest, tell: Tell, stack: ExitStack) -> JurySession | ClusterSession | None:
@@ -202,6 +222,8 @@ def _opened_jury(request: RunRequest, tell: Tell, stack: ExitStack) -> JurySessi
 
 def _done_before(request: RunRequest) -> DoneEvaluations | None:
     """What need not be asked again, where the folder holds a run that would be gone on with."""
+    if request.store is not None:
+        find_copy(request.store.address)
     earlier = read_manifest(request.folder) if request.resume else None
     if earlier is None or earlier.kind == "bulk" or request.manifest(utc_now()).differences(earlier):
         return None
@@ -212,8 +234,8 @@ def _noted(tell: Tell) -> Callable[[str], None]:
     return lambda text: tell(RunNote(text))
 
 
-def _broken(tell: Tell) -> Callable[[BadLine], None]:
-    return lambda line: tell(LineBroken(line))
+def _broken(tell: Tell, file: CaseSource) -> Callable[[BadLine], None]:
+    return lambda line: tell(LineBroken(placed(file, line)))
 
 
 def _repeated(tell: Tell) -> Callable[[Case], None]:
@@ -221,12 +243,13 @@ def _repeated(tell: Tell) -> Callable[[Case], None]:
 
 
 def _look_at(cases: CaseChoice, tell: Tell) -> None:
-    """A folder is made only for a file that can be read; how it is read is told where that is not plain. What can be
-    read only once is not opened to find out."""
-    if cases.source != STDIN and not Path(cases.source).is_fifo():
-        with cases.opened() as file:
-            for text in file.notes:
-                tell(RunNote(text))
+    """A folder is made only for files that can be read; how one is read is told where that is not plain. What can be
+    read only once, or is far away, is not opened to find out."""
+    for file in cases.files:
+        if file.size is not None and not file.is_remote:
+            with cases_of(file.address, cases.layout) as source:
+                for text in source.notes:
+                    tell(RunNote(text if len(cases.files) == 1 else f"{file.name}: {text}"))
 
 
 def _remember(folder: Path, manifest: Manifest, rubrics: RunRubrics) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -14,10 +14,14 @@ import msgspec
 from rubrica.engine.cases import Case
 from rubrica.model.rubric import Rubric
 
-from .files.case_source import STDIN, CaseSource, cases_of, count_cases
+from .files.case_source import STDIN, CaseSource
 from .files.layout import AS_IT_IS, FileLayout
 from .files.manifest import Manifest, new_manifest, new_run_id, terms_of
+from .files.source_files import SourceFile, count_all, find_files, open_cases
 from .material import RunMaterial
+from .mirror.claim import USUAL_PACE, StorePace
+from .mirror.copy import RunCopy
+from .objects.address import is_address, store_address
 from .rubrics import JudgeOf
 from .selection import Found, Selection, distinct, without_files
 
@@ -46,17 +50,24 @@ NO_JUDGES = JudgeSettings()
 class CaseChoice:
     """Which cases are judged, and how often each."""
 
-    source: str  # a file, or - for standard input; of other material, what the manifest says it is
+    source: str  # a file, an address, a pattern, or - for standard input; of other material, what the manifest says
     selection: Selection = EVERY_CASE
     context: Mapping[str, Any] = field(default_factory=dict)  # for cases that do not say
     repeat: int = 1
     from_others: bool = False  # a case that names a file of this machine is then a broken line
     layout: FileLayout = AS_IT_IS  # which column is what
     material: RunMaterial | None = None  # None: the source is a file of cases
+    others: tuple[str, ...] = ()  # sources that are read after it
+    files: tuple[SourceFile, ...] = ()  # what the sources were found to be; empty: not looked up yet
+
+    def found(self) -> CaseChoice:
+        """The same, with its files looked up, which is done once for a run."""
+        known = self.files or self.material is not None
+        return self if known else replace(self, files=find_files((self.source, *self.others)))
 
     def opened(self) -> AbstractContextManager[CaseSource]:
         """The cases, to be read once."""
-        return cases_of(self.source, self.layout) if self.material is None else self.material.opened()
+        return open_cases(self.found().files, self.layout) if self.material is None else self.material.opened()
 
     def judged_by(self, judge_of: JudgeOf) -> JudgeOf:
         """How the judge of a rubric is found."""
@@ -66,7 +77,7 @@ class CaseChoice:
         """How many evaluations there will be; None where only reading all cases would tell."""
         if self.selection.filters:
             return None
-        found = count_cases(self.source, self.layout) if self.material is None else self.material.count()
+        found = count_all(self.found().files, self.layout) if self.material is None else self.material.count()
         chosen = self.selection.expected(found)
         return None if chosen is None else self.repeat * chosen
 
@@ -105,6 +116,14 @@ class CaseChoice:
 
 
 @dataclass(frozen=True, slots=True)
+class RunStore:
+    """Where a run is kept, beyond the folder that it is made in."""
+
+    address: str
+    pace: StorePace = USUAL_PACE
+
+
+@dataclass(frozen=True, slots=True)
 class RunRequest:
     """A run to execute, or to go on with."""
 
@@ -120,14 +139,26 @@ class RunRequest:
     cluster: str | None = None  # a Ray cluster that judges: its address, or local; None: this process does
     terms: Mapping[str, Any] = field(default_factory=dict)  # what else the scores depend on, such as who wrote
     id: str = field(default_factory=new_run_id)  # of the manifest, where the run is new
+    store: RunStore | None = None  # where in an object store the folder is kept; None: it is on this machine only
+
+    def kept_at(self, output: str) -> RunRequest:
+        """The same, into a folder or to an address in an object store."""
+        if not is_address(output):
+            return replace(self, folder=Path(output))
+        return replace(self, folder=RunCopy(store_address(output)).folder, store=RunStore(output))
 
     def manifest(self, now: datetime) -> Manifest:
         """What the run is made by. Whoever asks for the same run gets the same terms, and goes on with it."""
         cases, judging = self.cases, self.judging
         temperature = "of repeats" if cases.repeat > 1 else "as the rubric asks"
         asking = {"repeats": judging.repeats, "seed": judging.seed, "temperature": temperature}
-        is_file = cases.source != STDIN and (cases.material is None or Path(cases.source).exists())
-        source = str(Path(cases.source).absolute()) if is_file else cases.source
+        source = ", ".join(_full_name(part, cases.material) for part in (cases.source, *cases.others))
         terms = {**terms_of(self.rubric, judging.names, cases.context, asking), **self.terms}
         begun = new_manifest(source, self.rubric, judging.names, terms, now)
         return msgspec.structs.replace(begun, id=self.id, options=cases.options)
+
+
+def _full_name(source: str, material: RunMaterial | None) -> str:
+    """A source as others can find it."""
+    is_file = source != STDIN and not is_address(source) and (material is None or Path(source).exists())
+    return str(Path(source).absolute()) if is_file else source

@@ -135,24 +135,26 @@ def run(
     cluster: str | None = None,
     **options: Any,
 ) -> Run:
-    """Judge many cases: a file, records one after the other, or a polars or pandas frame.
+    """Judge many cases: files by path, pattern or address, records one after the other, or a polars or pandas frame.
 
-    With `out`, the folder is kept and the same call goes on with it; without, it goes with the Run. Options are those
-    of `RunOptions`. It may be called inside a running event loop, as notebooks have one.
+    With `out`, a folder or an address in an object store, the run is kept there and the same call goes on with it;
+    without, it goes with the Run. Options are those of `RunOptions`. It may be called inside a running event
+    loop, as notebooks have one.
 
     >>> found = run([{"id": "a", "response": "Done."}], rubric="speed-demon")
     >>> found.evaluation("a").rubric
     'speed-demon'
     """
     how = RunOptions.of(options)
-    folder = Path(out) if out is not None else Path(tempfile.mkdtemp(prefix="rubrica-"))
-    request = _request(cases, rubric, folder, how, _judging(judge, how))
+    place = str(out) if out is not None else tempfile.mkdtemp(prefix="rubrica-")
+    request = _request(cases, rubric, how, _judging(judge, how)).kept_at(place)
+    folder = request.folder
     request = request if cluster is None else replace(request, cluster=cluster)
     stop = Event()
     with _shown(how) as tell:
         outcome = _executed(lambda: execute_run(request, tell, stop), stop)
     if outcome.ending == "unanswered":
-        raise ModelsDownError(f"{outcome.reason}; what was judged is kept in {folder}, and the same call goes on")
+        raise ModelsDownError(f"{outcome.reason}; what was judged is kept in {place}, and the same call goes on")
     if outcome.ending == "stopped":
         raise KeyboardInterrupt
     found = Run(StoredRun.open(folder), outcome)
@@ -179,9 +181,7 @@ def _judging(judge: str | Sequence[str] | None, how: RunOptions) -> JudgeSetting
     return JudgeSettings(names, how.repeats, how.budget, how.jobs, cached=how.cached, seed=how.seed)
 
 
-def _request(
-    cases: Any, rubric: RubricSource | None, folder: Path, how: RunOptions, judging: JudgeSettings
-) -> RunRequest:
+def _request(cases: Any, rubric: RubricSource | None, how: RunOptions, judging: JudgeSettings) -> RunRequest:
     is_file = isinstance(cases, str | Path)
     chosen = CaseChoice(
         str(cases) if is_file else RECORDS,
@@ -191,7 +191,7 @@ def _request(
     )
     return RunRequest(
         chosen,
-        folder,
+        Path(),
         load(rubric) if rubric is not None else None,
         judging,
         resume=how.resume,

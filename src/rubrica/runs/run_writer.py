@@ -109,7 +109,8 @@ class RunWriter:
         if self._errors is None:
             self._errors = AppendOnlyFile(self.folder / ERRORS)
         case = line.case if isinstance(line, BadCase) else None
-        self._errors.write(msgspec.json.encode({"line": line.line, "case": case, "error": line.reason}))
+        place = {"place": line.place} if line.place else {}
+        self._errors.write(msgspec.json.encode({"line": line.line, **place, "case": case, "error": line.reason}))
 
     def close(self) -> None:
         for lines in (self._lines, self._errors):

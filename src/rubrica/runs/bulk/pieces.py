@@ -32,7 +32,9 @@ class FilePiece(msgspec.Struct, frozen=True, array_like=True):
     number: int
     start: int
     end: int
-    first: int  # the number of its first line or row, from 1
+    first: int  # the number of its first line or row, from 1, over all files
+    lines: int = 0  # or rows: how many it has
+    file: int = 0  # which of the files it is of
 
 
 def is_table(source: Path) -> bool:
@@ -54,9 +56,9 @@ def _line_pieces(source: Path, size: int) -> Iterator[FilePiece]:
         while block := stream.read(size):
             rest = stream.readline() if not block.endswith(b"\n") else b""
             end = start + len(block) + len(rest)
-            yield FilePiece(number, start, end, first)
-            first += sum(1 for _ in BytesIO(block))  # half the time of counting their ends
-            start, number = end, number + 1
+            lines = sum(1 for _ in BytesIO(block))  # half the time of counting their ends
+            yield FilePiece(number, start, end, first, lines)
+            start, first, number = end, first + lines, number + 1
 
 
 def _row_pieces(source: Path, size: int) -> Iterator[FilePiece]:
@@ -66,7 +68,8 @@ def _row_pieces(source: Path, size: int) -> Iterator[FilePiece]:
     by_size = rows * size // (3 * source.stat().st_size + 1)  # texts take about a third of their room in such a file
     each = max(1, min(max(by_size, 1), max(fewest, rows // 20), most))
     for number, start in enumerate(range(0, rows, each)):
-        yield FilePiece(number, start, min(start + each, rows), start + 1)
+        end = min(start + each, rows)
+        yield FilePiece(number, start, end, start + 1, end - start)
 
 
 def records_of(source: Path, piece: FilePiece, names: frozenset[str]) -> Iterator[Records]:

@@ -17,8 +17,8 @@ from rubrica.engine.plan import Plan
 from rubrica.errors import RubricaError
 from rubrica.runs.files.manifest import UsedRubric
 
-from .pieces import FilePiece
 from .shards import Shard, ShardJudge
+from .turns import PieceTurns, PlacedPiece
 from .worker import WorkerAnswer, WorkerJob
 
 PATIENCE = 5.0
@@ -28,38 +28,50 @@ PATIENCE = 5.0
 class PieceQueue:
     """What is left to judge, and what was judged; shared by the threads that see to the other processes."""
 
-    def __init__(self, pieces: Iterable[FilePiece], told: Callable[[Shard], None]) -> None:
-        self._left = deque(pieces)
+    def __init__(self, pieces: Iterable[PlacedPiece], told: Callable[[Shard], None]) -> None:
+        self._left = iter(pieces)
+        self._back: deque[PlacedPiece] = deque()
         self._told = told
         self._lock = Lock()
         self.problem = ""
 
-    def next(self) -> FilePiece | None:
+    def next(self) -> PlacedPiece | None:
         """A piece to judge; None where there is none, or where something cannot be mended."""
         with self._lock:
-            return self._left.popleft() if self._left and not self.problem else None
+            if self.problem:
+                return None
+            if self._back:
+                return self._back.popleft()
+            try:
+                return next(self._left, None)
+            except RubricaError as error:  # a file cannot be read, which the thread that asked for it cannot tell
+                self.problem = str(error)
+                return None
 
-    def give_back(self, piece: FilePiece) -> None:
+    def give_back(self, piece: PlacedPiece) -> None:
         with self._lock:
-            self._left.appendleft(piece)
+            self._back.append(piece)
 
     def stop(self, problem: str) -> None:
         self.problem = self.problem or problem
 
     def done(self, shard: Shard) -> None:
         with self._lock:
-            self._told(shard)
+            try:
+                self._told(shard)
+            except RubricaError as error:  # the run has to stop, which the thread that told of it cannot say
+                self.problem = self.problem or str(error)
 
 
-def judge_all(shards: ShardJudge, pieces: list[FilePiece], told: Callable[[Shard], None], processes: int) -> None:
+def judge_all(shards: ShardJudge, pieces: PieceTurns, told: Callable[[Shard], None], processes: int) -> None:
     """Judge every piece; `told` hears of each as it is stored, by one thread at a time."""
     crew = PieceQueue(pieces, told)
-    others = max(0, min(processes, len(pieces)) - 1)
+    others = max(0, min(processes, pieces.missing) - 1)
     with _workers(shards, crew, others):
         while (piece := crew.next()) is not None:
-            crew.done(shards.judge(piece))
+            crew.done(shards.judge(piece.path, piece.piece))
     while (piece := crew.next()) is not None:  # given back by a process that died
-        crew.done(shards.judge(piece))
+        crew.done(shards.judge(piece.path, piece.piece))
     if crew.problem:
         raise RubricaError(crew.problem)
 
@@ -89,7 +101,7 @@ def _started(plan: Plan, shards: ShardJudge) -> subprocess.Popen[bytes]:
         stdout=subprocess.PIPE,
         env={**os.environ, "PYTHONPATH": paths},
     )
-    job = WorkerJob(UsedRubric.of(rubric).document, rubric.hash, str(shards.source), str(shards.folder), shards.group)
+    job = WorkerJob(UsedRubric.of(rubric).document, rubric.hash, str(shards.folder), shards.group)
     _write(worker, msgspec.json.encode(job))
     return worker
 

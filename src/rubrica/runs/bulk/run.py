@@ -1,6 +1,6 @@
 """The bulk path: a rubric without judges over millions of texts, as figures in columns; explanations on demand.
 
-The file of cases is cut into pieces. Each is judged on its own, by as many processes as there are cores, and stored
+Files of cases are cut into pieces. Each is judged on its own, by as many processes as there are cores, and stored
 as one shard, so a run that was stopped goes on with the pieces that are missing. Shards have the columns of a run's
 figures and one more, the line. How a piece is judged quickly, and equal to one evaluation after the other, stands in
 `bulk_workings`; whatever is not simple is evaluated as everywhere else.
@@ -8,24 +8,22 @@ figures and one more, the line. How a piece is judged quickly, and equal to one 
 
 from __future__ import annotations
 
-import hashlib
 import shutil
 from bisect import bisect_right
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import polars as pl
 
-from rubrica import __version__
 from rubrica.engine.cases import BadLine, Case, read_case
 from rubrica.engine.compile import compile_rubric
 from rubrica.engine.evaluate import evaluate
 from rubrica.engine.plan import Plan
 from rubrica.errors import RubricaError
-from rubrica.files import make_private_folder
-from rubrica.jsontext import UNREADABLE
 from rubrica.model.context import Context
 from rubrica.model.evaluation import Evaluation
 from rubrica.runs.cores import cores
@@ -35,31 +33,23 @@ from rubrica.runs.files.folder import COLUMNS, ERRORS
 from rubrica.runs.files.manifest import Manifest
 from rubrica.runs.files.parquet_rows import readable
 from rubrica.runs.files.parquet_source import reading_parquet
+from rubrica.runs.files.row_source import CSV_ENDINGS, XLSX_ENDINGS
 from rubrica.runs.files.rows import GROUP
+from rubrica.runs.files.source_files import SourceFile, find_files
 
 from .case_names import make_names_unique, names_of
 from .frames import LINE
+from .ledger import ShardLedger, fingerprint_of
 from .parquet_records import row_case
-from .pieces import PIECE_BYTES, FilePiece, blocks_of, is_table, pieces_of
+from .pieces import PIECE_BYTES, FilePiece, blocks_of, is_table
 from .processes import judge_all
 from .progress import BulkProgress
 from .shards import Shard, ShardJudge, errors_folder, errors_path, shard_path
 from .simple_records import lines_in
+from .turns import PieceTurns
 
-LEDGER, SHARDS = "bulk.json", "shards"
-FORMAT = 1
 LARGE = 20_000_000
 """Bytes of a file of cases from which on this path is the quicker one."""
-
-
-class ShardLedger(msgspec.Struct, frozen=True):
-    """What the shards in a folder were made of."""
-
-    fingerprint: str
-    source: str
-    hash: str  # of the rubric
-    group: str
-    pieces: tuple[FilePiece, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +63,7 @@ class BulkRun:
     renamed: int = 0  # cases that had the id of another one
 
 
-JudgePieces = Callable[[ShardJudge, Sequence[FilePiece], Callable[[Shard], None]], None]
+JudgePieces = Callable[[ShardJudge, PieceTurns, Callable[[Shard], None]], None]
 """Judges pieces and stores their shards; whoever asked is told of each."""
 
 
@@ -90,61 +80,81 @@ class BulkOptions:
 ALL_CORES = BulkOptions()
 
 
-def serves(plan: Plan, source: Path) -> bool:
-    """Whether the bulk path can be taken: no judge is asked, and the file can be cut."""
-    return plan.judge is None and source.is_file() and source.suffix.lower() not in (".csv", ".tsv")
+def serves(plan: Plan, files: Sequence[SourceFile]) -> bool:
+    """Whether the bulk path can be taken: no judge is asked, and the files can be cut, as far as their names tell."""
+    return plan.judge is None and all(file.size is not None and _can_be_cut(file) for file in files)
 
 
 def bulk_rows(
     plan: Plan,
-    source: Path,
+    source: Path | Sequence[SourceFile],
     folder: Path,
     how: BulkOptions = ALL_CORES,
     told: Callable[[BulkProgress], None] | None = None,
 ) -> BulkRun:
-    """Judge every record of a JSONL or Parquet file into a folder, or go on with what is there.
+    """Judge every record of JSONL or Parquet files into a folder, or go on with what is there.
 
     Leaves ``evaluations.parquet``, a folder of shards, and ``errors.jsonl`` where records could not be judged.
     """
-    if not serves(plan, source):
-        raise RubricaError(f"{source} cannot be judged in bulk: that takes a JSONL or Parquet file, and no judge")
-    ledger = _open_ledger(folder, plan, source, how)
-    figures, shards = folder / COLUMNS, _shards(folder, ledger.fingerprint)
-    count = _Count(len(ledger.pieces), told)
+    files = find_files([str(source)]) if isinstance(source, Path) else source
+    if not serves(plan, files):
+        names = ", ".join(file.name for file in files if not _can_be_cut(file)) or files[0].name
+        raise RubricaError(f"{names} cannot be judged in bulk: that takes a JSONL or Parquet file, and no judge")
+    ledger = ShardLedger.open(folder, plan, files, how.group)
+    figures = folder / COLUMNS
     if figures.is_dir():
         with readable(figures):
             rows = pl.scan_parquet(figures).select(pl.len()).collect().item()
         return BulkRun(figures, rows, sum(1 for _ in finished_lines(folder / ERRORS)), len(ledger.pieces))
-    missing = [piece for piece in ledger.pieces if not shard_path(shards, piece.number).exists()]
+    for file in files[len(ledger.cuts) :]:
+        if file.is_remote:
+            break  # it, and those after it, are cut in their turn
+        with file.local() as path:
+            ledger.cut_next(path, how.piece_bytes)
+    count, stored = _judge_pieces(ledger, plan, how, told)
+    if changed := next(ledger.changed(), None):
+        raise RubricaError(f"{changed.address} changed while it was judged; run the same command again")
+    renamed = make_names_unique(ledger.shards, [piece.number for piece in ledger.pieces])
+    _finish(folder, ledger)
+    return BulkRun(figures, count.rows, count.errors, stored, renamed)
+
+
+def _judge_pieces(
+    ledger: ShardLedger, plan: Plan, how: BulkOptions, told: Callable[[BulkProgress], None] | None
+) -> tuple[_Count, int]:
+    """Judge the pieces that are missing; with how many were there."""
+    count = _Count(ledger, how.piece_bytes, told)
     for piece in ledger.pieces:
-        if piece not in missing:
-            count.add(_stored_shard(shards, piece.number))
-    resumed = count.pieces
-    judge = ShardJudge(plan, source, shards, how.group)
-    if how.judge_pieces is not None:
-        how.judge_pieces(judge, missing, count.add)
-    else:
-        judge_all(judge, missing, count.add, how.processes or cores())
-    if _fingerprint(plan, source, how.group) != ledger.fingerprint:
-        raise RubricaError(f"{source} changed while it was judged; run the same command again")
-    renamed = make_names_unique(shards, [piece.number for piece in ledger.pieces])
-    _finish(folder, shards, ledger)
-    return BulkRun(figures, count.rows, count.errors, resumed, renamed)
+        if shard_path(ledger.shards, piece.number).exists():
+            count.add(_stored_shard(ledger.shards, piece.number))
+    stored = count.pieces
+    judge = ShardJudge(plan, ledger.shards, how.group)
+    with PieceTurns(ledger, how.piece_bytes) as turns:
+
+        def done(shard: Shard) -> None:
+            turns.done(shard.number)
+            count.add(shard)
+
+        if how.judge_pieces is not None:
+            how.judge_pieces(judge, turns, done)
+        else:
+            judge_all(judge, turns, done, how.processes or cores())
+    return count, stored
 
 
 class _Count:
     """Running figures."""
 
-    def __init__(self, pieces: int, told: Callable[[BulkProgress], None] | None) -> None:
+    def __init__(self, ledger: ShardLedger, size: int, told: Callable[[BulkProgress], None] | None) -> None:
         self.rows = self.errors = self.pieces = 0
-        self._all, self._told = pieces, told
+        self._ledger, self._size, self._told = ledger, size, told
 
     def add(self, shard: Shard) -> None:
         self.rows += shard.rows
         self.errors += shard.errors
         self.pieces += 1
         if self._told is not None:
-            self._told(BulkProgress(self.rows, self.errors, self.pieces, self._all))
+            self._told(BulkProgress(self.rows, self.errors, self.pieces, self._ledger.expected(self._size)))
 
 
 def explain(plan: Plan, folder: Path, case: str) -> Evaluation:
@@ -156,21 +166,32 @@ def explain(plan: Plan, folder: Path, case: str) -> Evaluation:
 
 def records(plan: Plan, folder: Path, cases: Collection[str]) -> Iterator[Evaluation]:
     """The full evaluations of some cases, judged again by line; only the pieces they are in are read."""
-    ledger = _ledger_of(plan, folder)
-    names = _lines_of(folder, cases)
-    for piece in _pieces_with(ledger, names):
-        yield from _judge_again(plan, ledger, piece, names)
+    for name, context in contexts(plan, folder, cases):
+        yield evaluate(plan, context, name)
+
+
+def evaluations(folder: Path, manifest: Manifest) -> Iterator[Evaluation]:
+    """Every evaluation of a bulk run in full, judged again one after the other."""
+    plan = compile_rubric(manifest.rubrics[0].rubric())
+    for name, context in contexts(plan, folder):
+        yield evaluate(plan, context, name)
 
 
 def contexts(plan: Plan, folder: Path, cases: Collection[str] | None = None) -> Iterator[tuple[str, Context]]:
     """What was judged, by the names of the cases: of some cases only the pieces they are in are read."""
     ledger = _ledger_of(plan, folder)
     wanted = None if cases is None else _lines_of(folder, cases)
-    for piece in ledger.pieces if wanted is None else _pieces_with(ledger, wanted):
-        names = names_of(folder / COLUMNS, piece.number) if wanted is None else wanted
-        for case in _cases(Path(ledger.source), piece):
-            if isinstance(case, Case) and case.line in names:
-                yield names[case.line], case.context
+    pieces = ledger.pieces if wanted is None else _pieces_with(ledger, wanted)
+    for number, several in groupby(pieces, key=lambda piece: piece.file):
+        file = ledger.files[number]
+        if file.now().stamp != file.stamp:
+            raise RubricaError(f"{file.address} changed since {folder} was made: judge it again")
+        with file.local() as path:
+            for piece in several:
+                names = names_of(folder / COLUMNS, piece.number) if wanted is None else wanted
+                for case in _cases(path, piece):
+                    if isinstance(case, Case) and case.line in names:
+                        yield names[case.line], case.context
 
 
 def _lines_of(folder: Path, cases: Collection[str]) -> dict[int, str]:
@@ -183,21 +204,6 @@ def _lines_of(folder: Path, cases: Collection[str]) -> dict[int, str]:
 def _pieces_with(ledger: ShardLedger, lines: Collection[int]) -> list[FilePiece]:
     firsts = [piece.first for piece in ledger.pieces]
     return [ledger.pieces[number] for number in sorted({bisect_right(firsts, line) - 1 for line in lines})]
-
-
-def evaluations(folder: Path, manifest: Manifest) -> Iterator[Evaluation]:
-    """Every evaluation of a bulk run in full, judged again one after the other."""
-    plan = compile_rubric(manifest.rubrics[0].rubric())
-    ledger = _ledger_of(plan, folder)
-    for piece in ledger.pieces:
-        yield from _judge_again(plan, ledger, piece, names_of(folder / COLUMNS, piece.number))
-
-
-def _judge_again(plan: Plan, ledger: ShardLedger, piece: FilePiece, names: Mapping[int, str]) -> Iterator[Evaluation]:
-    """Judge some cases of a piece again, by their lines, under the names they have in the run."""
-    for case in _cases(Path(ledger.source), piece):
-        if isinstance(case, Case) and case.line in names:
-            yield evaluate(plan, case.context, names[case.line])
 
 
 def _cases(source: Path, piece: FilePiece) -> Iterator[Case | BadLine]:
@@ -214,74 +220,44 @@ def _cases(source: Path, piece: FilePiece) -> Iterator[Case | BadLine]:
             yield read_case(line, number)
 
 
-def _open_ledger(folder: Path, plan: Plan, source: Path, how: BulkOptions) -> ShardLedger:
-    """The ledger of a folder; where it is of something else, or there is none, a new one."""
-    fingerprint = _fingerprint(plan, source, how.group)
-    shards = _shards(folder, fingerprint)
-    try:
-        known = _read(folder)
-        if known is None or known.fingerprint != fingerprint:
-            for other in (folder / COLUMNS, *folder.glob(f"{SHARDS}-*")):
-                shutil.rmtree(other, ignore_errors=True)
-            pieces = tuple(pieces_of(source, how.piece_bytes))
-            known = ShardLedger(fingerprint, str(source.absolute()), plan.rubric.hash, how.group, pieces)
-            make_private_folder(folder)
-            with write_atomically(folder / LEDGER) as place:
-                place.write_bytes(msgspec.json.encode(known))
-        for place in (shards, errors_folder(shards)) if not (folder / COLUMNS).is_dir() else ():
-            place.mkdir(exist_ok=True)
-            for torn in place.glob(".*"):
-                torn.unlink(missing_ok=True)
-    except OSError as error:
-        raise RubricaError(f"{folder} cannot be used: {error.strerror or error}") from None
-    return known
-
-
-def _shards(folder: Path, fingerprint: str) -> Path:
-    """Where shards are until all are there. A process that outlived a killed run cannot put its own among others."""
-    return folder / f"{SHARDS}-{fingerprint}"
-
-
 def _stored_shard(shards: Path, number: int) -> Shard:
     """What an earlier process made of a piece."""
     rows = pl.scan_parquet(shard_path(shards, number)).select(pl.len()).collect().item()
     return Shard(number, rows, sum(1 for _ in finished_lines(errors_path(shards, number))))
 
 
-def _finish(folder: Path, shards: Path, ledger: ShardLedger) -> None:
+def _finish(folder: Path, ledger: ShardLedger) -> None:
     """Gather the errors, and give the shards their name: from now on they are the run's figures."""
-    told = [path for piece in ledger.pieces if (path := errors_path(shards, piece.number)).exists()]
+    told = [piece for piece in ledger.pieces if errors_path(ledger.shards, piece.number).exists()]
     (folder / ERRORS).unlink(missing_ok=True)
     if told:
         with write_atomically(folder / ERRORS) as place, place.open("wb") as stream:
-            for path in told:
-                stream.write(path.read_bytes())
-    shards.rename(folder / COLUMNS)
-    shutil.rmtree(errors_folder(shards))
+            for piece in told:
+                stream.writelines(_placed_errors(ledger, piece))
+    ledger.shards.rename(folder / COLUMNS)
+    shutil.rmtree(errors_folder(ledger.shards))
+
+
+def _placed_errors(ledger: ShardLedger, piece: FilePiece) -> Iterator[bytes]:
+    """The errors of a piece, with the file they are in where there are several."""
+    for line in finished_lines(errors_path(ledger.shards, piece.number)):
+        if len(ledger.files) > 1:
+            told = msgspec.json.decode(line, type=dict[str, Any])
+            own = told["line"] - ledger.before(piece.file)
+            place = {"line": told["line"], "place": f"{ledger.files[piece.file].name}, line {own}"}
+            line = msgspec.json.encode({**place, **told})
+        yield line + b"\n"
 
 
 def _ledger_of(plan: Plan, folder: Path) -> ShardLedger:
     """The ledger of a finished run, where its cases can still be judged again with the same result."""
-    ledger = _read(folder)
+    ledger = ShardLedger.read(folder)
     if ledger is None or not (folder / COLUMNS).is_dir():
         raise RubricaError(f"{folder} holds no finished bulk run")
-    if ledger.fingerprint != _fingerprint(plan, Path(ledger.source), ledger.group):
-        raise RubricaError(f"{ledger.source} or the rubric changed since {folder} was made: judge it again")
+    if ledger.head.fingerprint != fingerprint_of(plan, ledger.files, ledger.head.group):
+        raise RubricaError(f"the rubric or the program changed since {folder} was made: judge it again")
     return ledger
 
 
-def _read(folder: Path) -> ShardLedger | None:
-    try:
-        return msgspec.json.decode((folder / LEDGER).read_bytes(), type=ShardLedger)
-    except (FileNotFoundError, NotADirectoryError, *UNREADABLE):
-        return None
-
-
-def _fingerprint(plan: Plan, source: Path, group: str) -> str:
-    """Identifies what figures depend on: rubric, program, and the file as far as its size and time tell."""
-    try:
-        now = source.stat()
-    except OSError as error:
-        raise RubricaError(f"{source} cannot be read: {error.strerror}") from None
-    parts = [FORMAT, __version__, plan.rubric.hash, group, str(source.absolute()), now.st_size, now.st_mtime_ns]
-    return hashlib.sha256(msgspec.json.encode(parts)).hexdigest()[:16]
+def _can_be_cut(file: SourceFile) -> bool:
+    return file.ending not in (*CSV_ENDINGS, *XLSX_ENDINGS)

@@ -32,10 +32,10 @@ class Shard(msgspec.Struct, frozen=True):
 
 
 class ShardJudge:
-    """Judges pieces by one plan."""
+    """Judges pieces of any files by one plan."""
 
-    def __init__(self, plan: Plan, source: Path, folder: Path, group: str) -> None:
-        self.plan, self.source, self.folder, self.group = plan, source, folder, group
+    def __init__(self, plan: Plan, folder: Path, group: str) -> None:
+        self.plan, self.folder, self.group = plan, folder, group
         self._quick = ColumnJudge(plan, group) if ColumnJudge.serves(plan) else None
         rubric = plan.rubric
         own = [*(DIMENSION + name for name in rubric.dimensions), *(SECTION + name for name in rubric.sections)]
@@ -47,12 +47,12 @@ class ShardJudge:
         """The names that are read of each record."""
         return self._quick.names if self._quick is not None else frozenset()
 
-    def judge(self, piece: FilePiece) -> Shard:
-        """Judge a piece, and store it."""
+    def judge(self, source: Path, piece: FilePiece) -> Shard:
+        """Judge a piece of a file, and store it."""
         frames: list[pl.DataFrame] = []
         errors: list[dict[str, object]] = []
         with _no_collection():
-            for records in records_of(self.source, piece, self.names):
+            for records in records_of(source, piece, self.names):
                 frames.append(self.figures(records, errors))
             frame = pl.concat(frames) if frames else pl.DataFrame(schema=self._schema)
             self._store(frame, errors, piece.number)

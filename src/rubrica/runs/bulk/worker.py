@@ -18,8 +18,8 @@ from rubrica.engine.compile import compile_rubric
 from rubrica.engine.load import rubric_from_data
 from rubrica.errors import RubricaError
 
-from .pieces import FilePiece
 from .shards import Shard, ShardJudge
+from .turns import PlacedPiece
 
 
 class WorkerJob(msgspec.Struct, frozen=True):
@@ -27,7 +27,6 @@ class WorkerJob(msgspec.Struct, frozen=True):
 
     rubric: Mapping[str, Any]  # the document
     hash: str
-    source: str
     folder: str
     group: str
 
@@ -45,11 +44,11 @@ def serve(orders: BinaryIO, answers: BinaryIO) -> None:
     plan = compile_rubric(rubric_from_data(job.rubric))
     if plan.rubric.hash != job.hash:
         raise RubricaError(f"the rubric {plan.rubric.name} changed on its way to another process")
-    shards = ShardJudge(plan, Path(job.source), Path(job.folder), job.group)
+    shards = ShardJudge(plan, Path(job.folder), job.group)
     for line in orders:
-        piece = msgspec.json.decode(line, type=FilePiece)
+        placed = msgspec.json.decode(line, type=PlacedPiece)
         try:
-            answer = WorkerAnswer(shards.judge(piece))
+            answer = WorkerAnswer(shards.judge(placed.path, placed.piece))
         except RubricaError as error:
             answer = WorkerAnswer(problem=str(error))
         answers.write(msgspec.json.encode(answer) + b"\n")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -17,6 +17,7 @@ from rubrica.engine.plan import Plan
 from rubrica.errors import RubricaError
 from rubrica.runs.bulk.pieces import FilePiece, is_table
 from rubrica.runs.bulk.shards import Shard, ShardJudge, errors_folder, errors_path, shard_path
+from rubrica.runs.bulk.turns import PlacedPiece
 from rubrica.runs.cores import cores
 from rubrica.runs.files.atomic import write_atomically
 from rubrica.runs.files.manifest import UsedRubric
@@ -38,7 +39,6 @@ class PieceJob(NamedTuple):
     rubric: Mapping[str, Any]
     hash: str
     group: str
-    suffix: str
     version: str
 
 
@@ -57,23 +57,23 @@ class ClusterPieces:
 
     address: str
 
-    def __call__(self, shards: ShardJudge, pieces: Sequence[FilePiece], told: Callable[[Shard], None]) -> None:
+    def __call__(self, shards: ShardJudge, pieces: Iterable[PlacedPiece], told: Callable[[Shard], None]) -> None:
         with connected(self.address, cores()) as ray:
             judge_pieces(ray, shards, pieces, told)
 
 
-def judge_pieces(ray: Any, shards: ShardJudge, pieces: Sequence[FilePiece], told: Callable[[Shard], None]) -> None:
+def judge_pieces(ray: Any, shards: ShardJudge, pieces: Iterable[PlacedPiece], told: Callable[[Shard], None]) -> None:
     """Judge every piece on an open cluster; `told` hears of each as it is stored."""
     rubric = UsedRubric.of(shards.plan.rubric)
-    job = PieceJob(rubric.document, rubric.hash, shards.group, shards.source.suffix.lower(), __version__)
+    job = PieceJob(rubric.document, rubric.hash, shards.group, __version__)
     judge = ray.remote(judge_piece).options(num_cpus=1, max_retries=RETRIES, scheduling_strategy="SPREAD")
     described = ray.put(job)
     most = UNDER_WAY * int(max(1, ray.cluster_resources().get("CPU", 1)))
     waiting = iter(pieces)
     asked: list[Any] = []
     while True:
-        while len(asked) < most and (piece := next(waiting, None)) is not None:
-            asked.append(judge.remote(described, piece, piece_bytes(shards.source, piece)))
+        while len(asked) < most and (placed := next(waiting, None)) is not None:
+            asked.append(judge.remote(described, placed, piece_bytes(placed.path, placed.piece)))
         if not asked:
             return
         ready, asked = ray.wait(asked, num_returns=1)
@@ -81,14 +81,14 @@ def judge_pieces(ray: Any, shards: ShardJudge, pieces: Sequence[FilePiece], told
             told(_stored(shards.folder, _result(ray, answer)))
 
 
-def judge_piece(job: PieceJob, piece: FilePiece, data: bytes) -> PieceFigures:
+def judge_piece(job: PieceJob, placed: PlacedPiece, data: bytes) -> PieceFigures:
     """Judge one piece, on whichever node this runs."""
     if job.version != __version__:
         said = f"a node has Rubrica {__version__}, the driver {job.version}: install the same on both"
         return PieceFigures(None, problem=said)
     try:
         with TemporaryDirectory() as place:
-            return _judged(_plan(job), job, piece, data, Path(place))
+            return _judged(_plan(job), job, placed, data, Path(place))
     except RubricaError as error:
         return PieceFigures(None, problem=str(error))
 
@@ -108,8 +108,8 @@ def piece_bytes(source: Path, piece: FilePiece) -> bytes:
     return data if piece.start == 0 else b"\n" + data
 
 
-def _judged(plan: Plan, job: PieceJob, piece: FilePiece, data: bytes, place: Path) -> PieceFigures:
-    source, folder = place / f"piece{job.suffix}", place / "shards"
+def _judged(plan: Plan, job: PieceJob, placed: PlacedPiece, data: bytes, place: Path) -> PieceFigures:
+    piece, source, folder = placed.piece, place / f"piece{placed.path.suffix.lower()}", place / "shards"
     source.write_bytes(data)
     folder.mkdir()
     errors_folder(folder).mkdir()
@@ -117,7 +117,7 @@ def _judged(plan: Plan, job: PieceJob, piece: FilePiece, data: bytes, place: Pat
         alone = FilePiece(piece.number, 0, piece.end - piece.start, piece.first)
     else:
         alone = FilePiece(piece.number, int(piece.start > 0), len(data), piece.first)
-    shard = ShardJudge(plan, source, folder, job.group).judge(alone)
+    shard = ShardJudge(plan, folder, job.group).judge(source, alone)
     told = errors_path(folder, piece.number)
     errors = told.read_bytes() if told.exists() else b""
     return PieceFigures(shard, shard_path(folder, piece.number).read_bytes(), errors)

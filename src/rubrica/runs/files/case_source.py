@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
-from rubrica.engine.cases import BadLine, Case, case_from, read_cases
+from rubrica.engine.cases import BadLine, Case, case_from, read_case
 from rubrica.errors import InputError
 from rubrica.model.context import Context
 
@@ -57,11 +57,26 @@ class CaseSource(Protocol):
     def cases(self) -> Iterator[Case | BadLine]: ...
 
 
+class FileCases(CaseSource, Protocol):
+    """The cases of one file. Lines are numbered from `before` on, which is how many the files before it have."""
+
+    @property
+    def lines(self) -> int: ...  # how many there are, where all were read
+
+
 class JsonCases(LineSource):
     """JSON lines, each a case."""
 
+    before = 0
+
     def cases(self) -> Iterator[Case | BadLine]:
-        return read_cases(self)
+        for line in self:
+            if line.strip():
+                yield read_case(line, self.before + self.number)
+
+    @property
+    def lines(self) -> int:
+        return self.number
 
 
 class TableCases:
@@ -69,6 +84,8 @@ class TableCases:
 
     def __init__(self, source: RowSource, layout: FileLayout, questions: QuestionCells | None) -> None:
         self._source, self._layout, self._questions = source, layout, questions
+        self.before = 0
+        self._last = 0  # the line of the last row
 
     @property
     def size(self) -> int | None:
@@ -84,33 +101,40 @@ class TableCases:
 
     def cases(self) -> Iterator[Case | BadLine]:
         for number, row in enumerate(self._source.rows(), 1):
-            yield BadLine(row.line, row.fault) if row.fault else self._case(row, number)
+            self._last, line = row.line, self.before + row.line
+            yield BadLine(line, row.fault) if row.fault else self._case(row, line, self.before + number)
 
-    def _case(self, row: TableRow, number: int) -> Case | BadLine:
+    @property
+    def lines(self) -> int:
+        return self._source.number if isinstance(self._source, LineSource) else self._last
+
+    def _case(self, row: TableRow, line: int, number: int) -> Case | BadLine:
         cells = self._layout.apply(row.data)
         inside = {name.removeprefix(_RESPONSE): cells.pop(name) for name in list(cells) if name.startswith(_RESPONSE)}
         if inside and "response" not in cells:
             try:
                 cells["response"] = inside if self._questions is None else self._questions.question(inside)
             except InputError as error:
-                return BadLine(row.line, str(error))
+                return BadLine(line, str(error))
         for name in TEXT_KEYS & cells.keys():
             if isinstance(cells[name], int | float):
                 cells[name] = str(cells[name])
         as_cells = isinstance(self._source, CsvLines | XlsxSource)  # others have more than texts of their own
-        return replace((case_from_cells if as_cells else case_from)(cells, number), line=row.line)
+        return replace((case_from_cells if as_cells else case_from)(cells, number), line=line)
 
 
 @contextmanager
-def cases_of(source: str, layout: FileLayout = AS_IT_IS) -> Iterator[CaseSource]:
-    """The cases of a file, by the end of its name and what is in it.
+def cases_of(source: str, layout: FileLayout = AS_IT_IS, before: int = 0) -> Iterator[FileCases]:
+    """The cases of a file, by the end of its name and what is in it; so many lines stand before it in other files.
 
     An UnmappedError names the columns of a file that has none for what is judged.
     """
     with open_rows(source, layout.records) as rows:
         if type(rows) is LineSource and not layout.columns:
             _refuse_unmapped_lines(source)
-            yield JsonCases(rows.stream, rows.size, rows.encoding)
+            lines = JsonCases(rows.stream, rows.size, rows.encoding)
+            lines.before = before
+            yield lines
             return
         if source != STDIN:
             columns = _columns(source, rows)
@@ -118,7 +142,9 @@ def cases_of(source: str, layout: FileLayout = AS_IT_IS) -> Iterator[CaseSource]
             names = {*columns, *layout.columns, *(name.partition(".")[0] for name in layout.columns)}
             if not _JUDGED & names:
                 raise UnmappedError(Path(source).name, columns)
-        yield TableCases(rows, layout, _questions(source, layout))
+        table = TableCases(rows, layout, _questions(source, layout))
+        table.before = before
+        yield table
 
 
 def count_cases(source: str, layout: FileLayout = AS_IT_IS) -> int | None:
