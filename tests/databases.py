@@ -30,6 +30,7 @@ import pytest
 from sqlalchemy import Connection
 
 from rubrica.store.database import Database
+from rubrica.store.queue_schema import upgrade_queue
 from rubrica.store.upgrade import upgrade
 
 P = ParamSpec("P")
@@ -211,6 +212,15 @@ def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     file = tmp_path_factory.mktemp("template") / "rubrica.db"
     asyncio.run(upgrade(str(file)))
     return file
+
+
+@pytest.fixture(scope="module")
+def queue_url(postgres: Server, postgres_template: str) -> Iterator[str]:
+    """A PostgreSQL database with the tables of the queue in it, which the tests of a module share."""
+    name = postgres.create(postgres_template)
+    asyncio.run(upgrade_queue(postgres.url(name)))
+    yield postgres.url(name)
+    postgres.drop(name)
 
 
 @contextlib.contextmanager

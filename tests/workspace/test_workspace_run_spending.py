@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from rubrica.workspace.access import LOCAL
 from rubrica.workspace.draft import read_draft, rubric_of
 from rubrica.workspace.run_jobs import RunJob
 from rubrica.workspace.run_service import NewRun, RunStatus
+from rubrica.workspace.run_worker import RunWorker
 from rubrica.workspace.spending import SpendingPolicy
 
 HAIKU = "anthropic:claude-haiku-4-5"
@@ -47,12 +49,12 @@ def billed(monkeypatch: pytest.MonkeyPatch) -> Iterator[Loopback]:
 
 
 @asynccontextmanager
-async def opened(folder: Path, usd_per_day: float | None) -> AsyncIterator[Service]:
-    """A service with one judge, and with the rubric."""
-    place = str(folder / "rubrica.db")
+async def opened(folder: Path, usd_per_day: float | None, queue: str | None = None) -> AsyncIterator[Service]:
+    """A service with one judge, and with the rubric; runs wait for a worker where there is a queue."""
+    place = queue or str(folder / "rubrica.db")
     await upgrade(place)
     policy = SpendingPolicy(max_calls=1, usd_per_day=usd_per_day)
-    settings = ServerSettings(place, (HAIKU,), spending=policy, runs=folder / "runs")
+    settings = ServerSettings(place, (HAIKU,), spending=policy, runs=folder / "runs", queued_runs=bool(queue))
     service = Service.open(settings, jury=Jury([HAIKU]))
     await service.database.write(catalogue.create, LOCAL, read_draft(RUBRIC), service.clock())
     try:
@@ -120,3 +122,28 @@ def test_a_run_with_judges_that_the_server_has_not_does_not_begin(
             asyncio.run(resumed())
         with pytest.raises(InputError, match=f"whose judges are: {HAIKU}"):
             spent(tmp_path / "runs", 0.02, wanted(1, judges=["http://127.0.0.1:9/v1#m"]))
+
+
+def test_a_worker_pays_from_the_limits_of_whoever_started_a_run(
+    queue_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def scenario() -> None:
+        async with opened(tmp_path, 0.05, queue_url) as service:
+            with pytest.raises(SpendingLimitError):
+                await service.runs.start(LOCAL, replace(wanted(30), name="dear"))
+            assert not (tmp_path / "runs" / "dear").exists()
+            name = await service.runs.start(LOCAL, replace(wanted(8), name="paid", budget=0.007))
+            assert (await service.spending.shown(LOCAL))["user"].reserved == 0.0  # a worker reserves
+            worker = RunWorker(service.database, service.settings.runs, service.clock, "a worker")
+            await worker.work_off(name, 1)
+            usd = (await service.spending.shown(LOCAL))["user"].spent
+            status = await service.runs.status(LOCAL, name)
+            assert 0 < usd <= 0.007
+            assert status.line.state == "finished"
+            asked = model.requests
+            assert 0 < asked < 8
+            await worker.work_off(name, 1)  # a job that comes twice
+            assert model.requests == asked
+
+    with billed(monkeypatch) as model:
+        asyncio.run(scenario())

@@ -46,11 +46,12 @@ def worker_name() -> str:
 async def serve_queue(place: str, worker: RunWorker, times: WorkerTimes = TIMES) -> None:
     """Work runs off until cancelled; then what is under way is handed back. A database that is away is waited for."""
     with requires("queue", "a queue of runs"):
+        import psycopg
         from procrastinate.exceptions import ConnectorException
     while True:
         try:
             await _serve_once(place, worker, times)
-        except ConnectorException as error:
+        except (ConnectorException, psycopg.Error) as error:
             LOG.warning("the queue of runs cannot be reached: %s", error)
         await asyncio.sleep(AGAIN)
 

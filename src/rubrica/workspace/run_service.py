@@ -31,7 +31,7 @@ from .case_files import CaseFile, case_file, case_files, folder_of, keep_example
 from .draft import rubric_of
 from .entry import RubricEntry
 from .run_access import RunKey, change_run, claim_run, read_run, readable_names
-from .run_end import announce_run_end
+from .run_end import announce_end, announce_run_end
 from .run_extent import EVERYTHING, RunExtent
 from .run_folders import new_run_path, run_path
 from .run_jobs import RunJob, RunJobs, RunProgress, find_run, job_of
@@ -144,11 +144,18 @@ class RunService:
         elif (own := await self._queued_run(name)) is not None:
             was = await self.database.write(cancel_run, name, own.run_id, self.clock())
             if was == "waiting":
-                await asyncio.to_thread(mark_ended, run_path(self.folder, name), "stopped")
+                await self._end_waiting(name)
         status = await self._told(name, may_change=True)
         if not status.here and status.line.state == "running":
             raise ConflictError(f"another process is at work on {name}; stop it there")
         return status
+
+    async def _end_waiting(self, name: str) -> None:
+        """Write down that a run was stopped which no worker has, and tell the webhooks."""
+        await asyncio.to_thread(mark_ended, run_path(self.folder, name), "stopped")
+        job, done = await asyncio.to_thread(self._stopped_job, name)
+        await self.database.write(announce_end, RunProgress(job, done=done, state="stopped"), self.clock())
+        self.on_end()
 
     async def status(self, caller: Caller, name: str) -> RunStatus:
         """How far a run is, for whoever may read it."""

@@ -87,8 +87,14 @@ class RunWorker:
         except RubricaError as error:
             if isinstance(error, StoreError):
                 raise HandedBackError(run, LATER, str(error)) from error
-            await asyncio.to_thread(mark_ended, self.runs / run, "failed", str(error))
-            await self.database.write(end_run, held, {})
+            await self._failed(held, str(error))
+        except Exception:  # told with the run; what exactly went wrong is in the worker's log
+            LOG.exception("%s ended with an error", run)
+            await self._failed(held, "it ended with an error that the worker's log tells of")
+
+    async def _failed(self, held: QueuedRun, reason: str) -> None:
+        await asyncio.to_thread(mark_ended, self.runs / held.run, "failed", reason)
+        await self.database.write(end_run, held, {})
 
     def _job(self, held: QueuedRun) -> RunJob | None:
         try:
