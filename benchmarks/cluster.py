@@ -69,7 +69,8 @@ def _bulk(ray: Any) -> Ratio:
         def spent(judge: Callable[[ShardJudge, list[FilePiece], Callable[[Shard], None]], None]) -> float:
             with tempfile.TemporaryDirectory() as place:
                 errors_folder(Path(place)).mkdir()
-                shards, found = ShardJudge(plan, file, Path(place), "group"), []
+                shards = ShardJudge(plan, file, Path(place), "group")
+                found: list[Shard] = []
                 started = time.perf_counter()
                 judge(shards, pieces, found.append)
                 seconds = time.perf_counter() - started

@@ -14,6 +14,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 
+import rubrica.cli.run
+import rubrica.runs.jury_session  # noqa: F401 - both are there in the driver of a judged run
 from rubrica.packs.library import load
 from rubrica.runs.files.evaluation_head import key_of
 from rubrica.runs.files.hash_table import HashTable

@@ -135,7 +135,7 @@ def start_and_end() -> Ratio:
 
 
 def _environment(url: str) -> dict[str, str]:
-    return {"OPENAI_BASE_URL": url, "OPENAI_API_KEY": "sk-loopback", "RUBRICA_CONCURRENCY": str(CONCURRENCY)}
+    return {"RUBRICA_OPENAI_BASE_URL": url, "OPENAI_API_KEY": "sk-loopback", "RUBRICA_CONCURRENCY": str(CONCURRENCY)}
 
 
 def _written(contexts: Sequence[Context], folder: Path) -> Path:

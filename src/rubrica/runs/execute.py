@@ -41,11 +41,11 @@ from .files.case_source import CaseSource, cases_of
 from .files.folder import RunOpening, open_run_folder
 from .files.manifest import Manifest, UsedRubric, mark_ended, read_manifest
 from .files.source_files import placed
-from .finish import finish, prepared_finish
 from .judging import open_cluster, open_jury
 from .loop import draw_results, loop_outcome
 from .mirror.copy import find_copy
 from .mirror.mirror import mirrored
+from .preparation import prepared_finish
 from .progress import ProgressMeter
 from .request import EVERY_CASE, CaseChoice, RunRequest
 from .rubrics import RunRubrics
@@ -91,6 +91,8 @@ def execute_run(
             return outcome
         now = clock()
         made = cases.material.conclude(request.folder, now) if cases.material is not None else ()
+        from .finish import finish  # here, since templates and charts need not be there before
+
         tally, notes = finish(request.folder, now)
         for text in (*made, *notes):
             tell(RunNote(text))

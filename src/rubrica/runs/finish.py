@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import replace
 from datetime import datetime
 from itertools import islice
 from pathlib import Path
 from random import Random
-from threading import Event, Thread
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -21,7 +20,7 @@ from .files.folder import COLUMNS, PAGE, SUMMARY
 from .files.manifest import read_manifest
 from .files.rows import RunRow
 from .stored import StoredRun
-from .summary.page import CARDS, draw_page, load_templates
+from .summary.page import CARDS, draw_page
 from .summary.page_data import PageDataBuilder
 from .summary.summary import SummaryBuilder
 from .summary.tally import RunTally
@@ -31,8 +30,6 @@ if TYPE_CHECKING:
 
 CHUNK = 1_024
 """Rows that are held at once."""
-BEFORE_PREPARING = 0.5
-"""Seconds that a run has to take before it is worth preparing for its end."""
 
 
 def finish(folder: Path, now: datetime) -> tuple[RunTally, list[str]]:
@@ -68,30 +65,6 @@ def write_derived(run: StoredRun, rows: Iterator[RunRow]) -> tuple[RunTally, lis
     with write_atomically(folder / PAGE) as place, place.open("w", encoding="utf-8") as stream:
         draw_page(run, page.found, stream)
     return tally, notes
-
-
-@contextmanager
-def prepared_finish() -> Iterator[None]:
-    """While models are waited for, load what `finish` needs: that takes as long as all it does with it."""
-    is_over = Event()
-    thread = Thread(target=_prepare, args=(is_over,))
-    thread.start()
-    try:
-        yield
-    finally:
-        is_over.set()
-        thread.join()
-
-
-def _prepare(is_over: Event) -> None:
-    if is_over.wait(BEFORE_PREPARING):
-        return
-    load_templates()
-    try:
-        with requires("tables", COLUMNS):
-            from .files import parquet_rows  # noqa: F401 - for finish
-    except MissingExtraError:
-        return  # told at the end
 
 
 def _columns(path: Path, notes: list[str], stack: ExitStack) -> ColumnsWriter | None:

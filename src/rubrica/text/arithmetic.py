@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from itertools import islice
 from math import inf
 
@@ -41,6 +42,7 @@ _MISTAKE = re.compile(r"\b(?:wrong|incorrect|mistak\w+|error|false|misread|inste
 _ROUNDED = re.compile(r"\.\d*(?:33|66|67|16|17|14|28|29|42|43|57|71|83|86|11|22|44|55|77|88|89)$|\.\d{4,}$")
 
 
+@lru_cache(maxsize=16)  # several features read the same stretches of one text
 def find_equations(text: str) -> tuple[Equation, ...]:
     """Every equation in the text whose two sides are numbers, in order; a chain gives one for each link.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import lru_cache
 from math import isfinite, isqrt, sqrt
 from typing import Literal, NamedTuple
 
@@ -74,7 +75,7 @@ def tokens_of(text: str) -> list[ArithmeticToken]:
             digits = written.replace(",", "")
             known = len(digits) <= MAX_DIGITS
             tokens.append(
-                ArithmeticToken("number" if known else "other", written, *place, Fraction(digits) if known else None)
+                ArithmeticToken("number" if known else "other", written, *place, _number(digits) if known else None)
             )
         elif kind == "operator":
             tokens.append(ArithmeticToken("operator", _LATEX.get(written) or _OPERATORS.get(written, written), *place))
@@ -83,6 +84,11 @@ def tokens_of(text: str) -> list[ArithmeticToken]:
         else:
             tokens.append(ArithmeticToken(kind, written, *place))  # type: ignore[arg-type]
     return tokens
+
+
+@lru_cache(maxsize=4_096)
+def _number(digits: str) -> Fraction:
+    return Fraction(digits)
 
 
 def _fraction(match: re.Match[str]) -> Fraction | None:

@@ -70,7 +70,7 @@ def longest_common_run(first: Sequence[str], second: Sequence[str]) -> int:
     numbers = {word: chr(0xE000 + at) for at, word in enumerate(dict.fromkeys(first))}
     one = "".join(numbers[word] for word in first)
     other = "".join(numbers.get(word, "\0") for word in second)
-    low, high = 0, min(len(one), len(other))
+    low, high = 0, min(len(one), max(map(len, other.split("\0"))))  # no run goes across a word that is not in both
     while low < high:
         length = (low + high + 1) // 2
         runs = {one[at : at + length] for at in range(len(one) - length + 1)}

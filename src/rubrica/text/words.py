@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import lru_cache, wraps
+from operator import mul
 from typing import Concatenate, NamedTuple, ParamSpec, TypeVar, cast
 
 from rubrica.text.lexicon import Lexicon, lexicon, lexicon_regex
@@ -47,15 +48,19 @@ class Sentence(NamedTuple):
     marks: str  # the marks it ends in, "" where it just stops
 
 
+_UNREAD = object()
+
+
 def cached_reading(read: Callable[Concatenate[Texts, P], T]) -> Callable[Concatenate[Texts, P], T]:
     """A reading of the texts that is done at most once for each context and arguments."""
 
     @wraps(read)
     def reader(texts: Texts, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        key = (read, args, *kwargs.items())
-        if key not in texts.derived:
-            texts.derived[key] = read(texts, *args, **kwargs)
-        return cast("T", texts.derived[key])
+        key = (read, args, *kwargs.items()) if kwargs else (read, args)
+        found = texts.derived.get(key, _UNREAD)
+        if found is _UNREAD:
+            found = texts.derived[key] = read(texts, *args, **kwargs)
+        return cast("T", found)
 
     return reader
 
@@ -103,7 +108,8 @@ def sentence_lengths(texts: Texts, name: Field) -> list[int]:
 @cached_reading
 def syllable_count(texts: Texts, name: Field) -> int:
     """The syllables of all words, by the rule of thumb of `syllables`."""
-    return sum(number * syllables(word) for word, number in word_counts(texts, name).items())
+    counts = word_counts(texts, name)
+    return sum(map(mul, map(syllables, counts), counts.values()))
 
 
 @lru_cache(maxsize=20_000)
@@ -130,6 +136,7 @@ def stems(texts: Texts, name: Field) -> frozenset[str]:
     )
 
 
+@lru_cache(maxsize=8_192)
 def stem(word: str) -> str:
     """A word without its common English endings, never under three letters."""
     word = word.removesuffix("'s")

@@ -22,6 +22,9 @@ from .rows import RunRow
 DIMENSION, SECTION = "dimension.", "section."
 CHUNK = 5_000
 """Rows that are held as Python objects at once."""
+ROW_GROUP = 10_000
+"""Rows of a file that stand together: fewer, and what is told of each group grows with the file; more, and they are
+held at once."""
 NAMES = "rubrica.names"
 """Metadata of the file: which columns of dimensions and sections belong to which rubric."""
 
@@ -103,7 +106,7 @@ class ColumnsWriter:
             self._set_aside()
         try:
             with write_atomically(self._path) as place:
-                _joined(self._parts).sink_parquet(place, metadata={NAMES: told}, row_group_size=CHUNK)
+                _joined(self._parts).sink_parquet(place, metadata={NAMES: told}, row_group_size=ROW_GROUP)
         except pl.exceptions.PolarsError as error:
             raise _unwritten(self._path, error) from None
 

@@ -1,0 +1,112 @@
+"""The end of a run: tables, summary and page from one pass, in memory that does not grow with the run."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+
+import msgspec
+import pytest
+
+from rubrica.errors import RubricaError
+from rubrica.packs.library import load
+from rubrica.report.rendering import TEMPLATES
+from rubrica.runs.files.manifest import Manifest, UsedRubric
+from rubrica.runs.files.parquet_rows import CHUNK, ColumnsWriter, read_columns
+from rubrica.runs.files.rows import RunRow
+from rubrica.runs.finish import write_derived
+from rubrica.runs.preparation import prepared_finish
+from rubrica.runs.stored import StoredRun
+from rubrica.runs.summary.summary import summarise
+from rubrica.runs.summary.value_counts import ValueCounts
+
+RUBRIC = load("answer-quality")
+
+
+def rows(count: int) -> Iterator[RunRow]:
+    """Rows of which the later ones have a dimension more."""
+    chance = Random(3)  # noqa: S311 - figures to count
+    for number in range(count):
+        values: dict[str, float | None] = {
+            "accuracy": float(number % 10),
+            "depth": chance.random() if number % 7 else None,
+        }
+        if number > CHUNK:
+            values["clarity"] = float(number % 3)
+        score = round(100 * chance.random(), 1)
+        verdict = "pass" if score > 50 else "fail"
+        yield RunRow(
+            f"case-{number}", f"answer-quality@{RUBRIC.version}", verdict, score, 100.0, values,
+            fired=("depth: long",) if number % 2 else (), duration_ms=chance.random(),
+        )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a run of more rows than are held at once."""
+    folder = tmp_path_factory.mktemp("finished")
+    Manifest(id="1", started="2026-11-15T00:00:00+00:00", rubrics=(UsedRubric.of(RUBRIC),)).write(folder)
+    (folder / "evaluations.jsonl").touch()
+    tally, notes = write_derived(StoredRun.open(folder), rows(2 * CHUNK + 10))
+    assert (tally.judged, notes) == (2 * CHUNK + 10, [])
+    return folder
+
+
+def test_columns_of_a_long_run_hold_every_row_in_order(finished: Path) -> None:
+    given = [
+        msgspec.structs.replace(row, dimensions={"clarity": None, **row.dimensions}) for row in rows(2 * CHUNK + 10)
+    ]
+    assert list(read_columns(finished / "evaluations.parquet")) == given
+
+
+def test_the_summary_is_that_of_all_rows(finished: Path) -> None:
+    told = msgspec.json.decode((finished / "summary.json").read_bytes())
+    again = msgspec.json.decode(msgspec.json.encode(summarise(rows(2 * CHUNK + 10)).to_dict()))
+    assert told == again
+    assert told["evaluations"] == 2 * CHUNK + 10
+    assert f"{2 * CHUNK + 10:,}" in (finished / "report.html").read_text()
+
+
+def test_nothing_is_left_beside_the_files_of_a_run(finished: Path) -> None:
+    assert {path.name for path in finished.iterdir()} == {
+        "evaluations.jsonl", "evaluations.parquet", "report.html", "run.json", "summary.json",
+    }  # fmt: skip
+
+
+def test_columns_that_cannot_be_finished_leave_nothing_behind(tmp_path: Path) -> None:
+    def stopped() -> None:
+        with ColumnsWriter(tmp_path / "evaluations.parquet") as columns:
+            columns.add(list(rows(CHUNK)))
+            raise RubricaError("stopped")
+
+    with pytest.raises(RubricaError, match="stopped"):
+        stopped()
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_values_past_the_bound_are_kept_to_four_digits_whichever_come_first(order: int) -> None:
+    values = [number / 7 for number in range(1, 9_000)]
+    counts = ValueCounts(most=5_000)
+    counts.extend(values[::order])
+    counts.append(1 / 7)
+    found = counts.counted()
+    assert len(found) == len(values) + 1 == len(counts)
+    assert len(found.values) < len(values)
+    assert found.values[:2] == [0.1429, 0.2857]
+    assert found.counts[0] == 2
+    assert found.mean == pytest.approx(sum(values) / len(values), rel=1e-3)
+
+
+def test_the_end_is_prepared_only_where_a_run_takes_a_while() -> None:
+    loaded = TEMPLATES.cache
+    assert loaded is not None
+    loaded.clear()
+    with prepared_finish(after=30.0):
+        pass
+    assert len(loaded) == 0
+    with prepared_finish(after=0.0):
+        time.sleep(0.05)
+    assert len(loaded) >= 4
