@@ -78,17 +78,40 @@ def percent(share: float | None) -> str:
 
 _KINDS = {
     "string": "text",
+    "bytes": "text",
     "int": "a whole number",
     "float": "a number",
+    "decimal": "a number",
     "bool": "true or false",
     "list": "a list",
     "tuple": "a list",
     "set": "a list",
+    "frozen": "a list",
+    "iterable": "a list",
     "dict": "names with values",
     "mapping": "names with values",
     "model": "names with values",
+    "dataclass": "names with values",
+    "date": "a date such as 2030-01-31",
+    "datetime": "a time such as 2030-01-31T12:00:00Z",
+    "url": "an address that begins with http:// or https://",
+    "uuid": "an id",
 }
 """What pydantic calls a kind of value, and what people do."""
+
+_FAULTS = {
+    "missing": "is required and missing",
+    "extra_forbidden": "is not a known key",
+    "invalid_key": "has a key that is not text",
+    "finite_number": "should be a finite number",
+    "int_parsing_size": "is too large a number",
+    "none_required": "should be left out",
+    "string_not_ascii": "should have ASCII characters only",
+    "string_pattern_mismatch": "has the wrong form",
+    "timezone_aware": "should name its time zone, as 2030-01-31T12:00:00Z does",
+    "union_tag_not_found": "does not say of which kind it is",
+}
+"""What is wrong, by pydantic's name for it, where no number tells more."""
 
 
 def fault_words(fault: Mapping[str, Any]) -> str:
@@ -100,22 +123,37 @@ def fault_words(fault: Mapping[str, Any]) -> str:
     'should be a whole number'
     """
     kind, limits = str(fault["type"]), fault.get("ctx") or {}
+    if kind in _FAULTS:
+        return _FAULTS[kind]
     match kind:
-        case "missing":
-            return "is required and missing"
-        case "extra_forbidden":
-            return "is not a known key"
         case "too_short" | "string_too_short":
             what = "entries" if kind == "too_short" else "characters"
             return f"has too few {what} (at least {limits['min_length']:,})"
         case "too_long" | "string_too_long":
             what = "entries" if kind == "too_long" else "characters"
             return f"has too many {what} (at most {limits['max_length']:,})"
-        case "finite_number":
-            return "should be a finite number"
+        case "union_tag_invalid":
+            return f"{limits['tag']!r} is no kind of it (one of {limits['expected_tags']})"
         case _:
             pass
     named, _, problem = kind.partition("_")
-    if problem in ("type", "parsing", "from_float", "attributes_type") and named in _KINDS:
+    if problem.endswith(("type", "parsing", "from_float", "unicode")) and named in _KINDS:
         return f"should be {_KINDS[named]}"
-    return str(fault["msg"]).removeprefix("Value error, ").replace("Input should be", "should be")
+    return str(fault["msg"]).removeprefix("Value error, ").replace("Input should", "should")
+
+
+def fault_path(fault: Mapping[str, Any], data: Any) -> tuple[str | int, ...]:
+    """Where in what was given a fault is, without the names of unions and validators that pydantic puts between.
+
+    >>> fault_path({"type": "string_type", "loc": ("replies", "list[str]", 0)}, {"replies": [None]})
+    ('replies', 0)
+    """
+    path: list[str | int] = []
+    at = data
+    for step in fault["loc"]:
+        if step in (at if isinstance(at, dict) else range(len(at)) if isinstance(at, list) else ()):
+            at = at[step]
+        elif not (fault["type"] == "missing" and step == fault["loc"][-1]):
+            continue
+        path.append(step)
+    return tuple(path)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import subprocess
 import tempfile
 import time
@@ -128,3 +129,9 @@ def test_hanging_up_reads_the_file_again_and_a_wrong_one_changes_nothing() -> No
         assert "grading.deadline" in log.read_text()
         assert ask(place) == "It is Lyon."
         assert requests(place) >= 3  # figures go on
+        with socket.create_server(("127.0.0.1", 0)) as silent:
+            slow = f"http://127.0.0.1:{silent.getsockname()[1]}/v1#slow"
+            config.write_text(f"tier0: {slow}\ntier1: scripted:paris.jsonl\nhedge: {{tier0: 0.05}}\n")
+            running.send_signal(signal.SIGHUP)
+            until(lambda: ask(place) == "It is Paris.")
+            until(lambda: "hedged: slow of tier-0 was not waited for\n" in log.read_text())  # told, as warnings are

@@ -7,8 +7,9 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from rubrica.llm.budget import Budget, Budgeted, most_usage, spending_from
+from rubrica.llm.budget import Budget, Budgeted, spending_from
 from rubrica.llm.model import ChatMessage, ModelError, Reply, Request, Usage
+from rubrica.llm.token_bounds import most_usage
 
 REQUEST = Request((ChatMessage("user", "Is it right?"),), max_tokens=100)
 

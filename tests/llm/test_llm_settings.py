@@ -123,7 +123,7 @@ def test_variables_that_name_no_setting_are_reported(place: Place) -> None:
         ("RUBRICA_TIMEOUT", "soon", "RUBRICA_TIMEOUT: 'soon'.*number"),
         ("RUBRICA_TIMEOUT", "-1", "greater than 0"),
         ("RUBRICA_TIMEOUT", "nan", "RUBRICA_TIMEOUT"),
-        ("RUBRICA_CONCURRENCY", "2.5", "RUBRICA_CONCURRENCY: '2.5'.*integer"),
+        ("RUBRICA_CONCURRENCY", "2.5", "RUBRICA_CONCURRENCY: '2.5'.*whole number"),
         ("RUBRICA_BUDGET", "inf", "finite"),
         ("RUBRICA_OPENAI_BASE_URL", "localhost:8000", "https://host/v1"),
         ("RUBRICA_OPENAI_BASE_URL", "https://me:pass@host/v1", "password"),

@@ -11,8 +11,9 @@ from rich.text import Text
 from rubrica.council.members import Members, open_members
 from rubrica.council.quote import StageQuote, total_quote
 from rubrica.council.settings import CouncilSettings
-from rubrica.llm.budget import Price, load_price, most_tokens
+from rubrica.llm.budget import Price, load_price
 from rubrica.llm.settings import load_settings
+from rubrica.llm.token_bounds import most_tokens
 from rubrica.report.figures import dollars
 
 from .figures_table import figures_table

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 import secrets
 import socket
 import tempfile
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -26,6 +27,8 @@ from rubrica.store.database import Database
 from .serve_workers import GRACE, AnnouncingServer
 from .worker_pool import WorkerPool
 
+LOG = logging.getLogger("rubrica.gateway")
+
 
 @dataclass(frozen=True)
 class ServedGateway:
@@ -43,7 +46,7 @@ class ServedGateway:
         process = GatewayProcess(self.digest_key, self.folder)
         app = ReloadableApp(lambda: self._open(process), on_hangup=self.reloads)
         server = AnnouncingServer(serving_config(app, timeout_graceful_shutdown=GRACE), ready)
-        with suppress(KeyboardInterrupt):
+        with suppress(KeyboardInterrupt), _shown_log():
             server.run([listening])
         return server.started
 
@@ -52,6 +55,23 @@ class ServedGateway:
         parts = GatewayParts.open(settings, GatewayModels(load_settings()))
         gateway = Gateway(settings, Database.open(self.place), parts, process=process)
         return behind_proxies(create_app(gateway), self.proxies)
+
+
+@contextmanager
+def _shown_log() -> Iterator[None]:
+    """What the gateway tells of its work goes to standard error, as warnings do by themselves: a hedge, a deployment
+    that is back. Who has set up logging sees it there."""
+    handler = None if LOG.hasHandlers() else logging.StreamHandler()
+    before = LOG.level
+    LOG.setLevel(logging.INFO)
+    if handler is not None:
+        LOG.addHandler(handler)
+    try:
+        yield
+    finally:
+        LOG.setLevel(before)
+        if handler is not None:
+            LOG.removeHandler(handler)
 
 
 def serve_with_workers(served: ServedGateway, count: int, listening: socket.socket, ready: Callable[[], None]) -> None:

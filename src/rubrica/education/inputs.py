@@ -25,7 +25,7 @@ def request_of(given: GivenRequest) -> GenerateQuestionsRequest:
     'Halves'
     >>> request_of({"grade": 40, "many": 2})
     Traceback (most recent call last):
-    rubrica.errors.InputError: request.grade: Input should be less than or equal to 13; request.many: there is no...
+    rubrica.errors.InputError: request.grade: should be less than or equal to 13; request.many: there is no...
     """
     return _read(GenerateQuestionsRequest, given, "request")
 

@@ -20,7 +20,7 @@ from rubrica.model.rubric import Rubric
 from rubrica.model.rules import rule_documents
 from rubrica.model.scale import Scale
 from rubrica.model.shortform import ShortForm
-from rubrica.phrases import fault_words
+from rubrica.phrases import fault_path, fault_words
 
 from .document import Path
 
@@ -61,7 +61,7 @@ def read_rubric(data: Any) -> SchemaReading:
     Pieces that cannot be read are dropped and the rest read again, so that one slip does not hide the next.
     """
     if not isinstance(data, dict):
-        problem = Problem("a rubric is a mapping of keys to values", fix="`rubrica init` writes a starter")
+        problem = Problem("a rubric is keys with values", fix="`rubrica init` writes a starter")
         return SchemaReading(None, [problem], frozenset())
     model: type[Rubric] | type[ShortForm] = ShortForm if "scoring_type" in data else Rubric
     reading = SchemaReading(None, [], frozenset())
@@ -72,7 +72,7 @@ def read_rubric(data: Any) -> SchemaReading:
             return replace(reading, rubric=model.model_validate(rest))
         except ValidationError as error:
             found = [fault for fault in error.errors() if not _seems_short(fault)]
-        lost = [reading.original(_document_path(e, rest)) for e in found if e["type"] not in _SPARED]
+        lost = [reading.original(fault_path(e, rest)) for e in found if e["type"] not in _SPARED]
         above |= {path[:depth] for path in lost for depth in range(len(path))}
         news = [replace(p, path=reading.original(p.path)) for p in _problems(found, rest)]
         rest = copy.deepcopy(rest)
@@ -95,7 +95,7 @@ def _seems_short(error: ErrorDetails) -> bool:
 def _problems(errors: Iterable[ErrorDetails], data: Any) -> list[Problem]:
     seen: dict[Path, Problem] = {}
     for error in errors:
-        path = _document_path(error, data)
+        path = fault_path(error, data)
         if path not in seen:
             seen[path] = _problem(error, path, hint=len(seen) < _MOST_HINTS)
     return list(seen.values())
@@ -114,7 +114,7 @@ def _problem(error: ErrorDetails, path: Path, *, hint: bool) -> Problem:
         case "union_tag_invalid":
             return Problem("is not a rule type", (*path, "type"), fix=f"one of {', '.join(rule_documents())}")
         case "value_error":
-            return Problem(error["msg"].removeprefix("Value error, "), path)
+            return Problem(fault_words(error), path)
         case "string_pattern_mismatch":
             return Problem(
                 f"{_short(repr(error['input']))} has the wrong form",
@@ -141,25 +141,10 @@ def _items(error: ErrorDetails, key: str) -> str:
     return f"{count:,} entry" if count == 1 else f"{count:,} entries" if count else "more entries"
 
 
-def _document_path(error: ErrorDetails, data: Any) -> Path:
-    """The error's place in the author's document, without the names of our own unions and validators."""
-    path: list[str | int] = []
-    at: Any = data
-    for step in error["loc"]:
-        if step in (at if isinstance(at, dict) else range(len(at)) if isinstance(at, list) else ()):
-            at = at[step]
-        elif error["type"] == "missing" and step == error["loc"][-1]:
-            pass
-        else:
-            continue
-        path.append(step)
-    return tuple(path)
-
-
 def _drop(data: Any, errors: Iterable[ErrorDetails]) -> set[Path]:
     """Remove what could not be read; the paths that were removed."""
     dropped = set()
-    faulty = ((e["type"], _document_path(e, data)) for e in errors)
+    faulty = ((e["type"], fault_path(e, data)) for e in errors)
     paths = {path[:-1] if kind == "missing" else path for kind, path in faulty}  # what lacks a key goes as a whole
     for path in sorted(paths, key=_later_items_first):
         parent = data

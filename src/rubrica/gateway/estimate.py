@@ -10,10 +10,10 @@ import msgspec
 
 from rubrica.judges.question_classifier import MAX_TOKENS as TYPE_TOKENS
 from rubrica.judges.question_classifier import SHOWN as TYPE_CHARACTERS
-from rubrica.llm.budget import IMAGE_TOKENS, most_tokens
 from rubrica.llm.model import Usage
 from rubrica.llm.price import estimate_tokens
 from rubrica.llm.reasoning import room_for
+from rubrica.llm.token_bounds import IMAGE_TOKENS, most_tokens
 
 from .bill import Price
 from .chat import Chat

@@ -10,8 +10,8 @@ from typing import Any
 from uuid import UUID
 
 from rubrica.errors import InputError
-from rubrica.llm.budget import most_tokens
 from rubrica.llm.model import ModelError, Usage
+from rubrica.llm.token_bounds import most_tokens
 from rubrica.store.gateway import RequestRecord
 
 from .controls import Allowance

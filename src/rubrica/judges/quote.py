@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from rubrica.llm.budget import Price, most_usage
+from rubrica.llm.budget import Price
 from rubrica.llm.model import ModelError, Reply, Request, Usage
+from rubrica.llm.token_bounds import most_usage
 from rubrica.model.context import Context
 from rubrica.model.dimensions import Axis
 from rubrica.model.rubric import Rubric

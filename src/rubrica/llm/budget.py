@@ -15,12 +15,10 @@ from rubrica.errors import RubricaError
 from rubrica.extras import requires
 
 from .model import Model, ModelError, Reply, Request, Usage
+from .token_bounds import most_usage
 
 Price = Callable[[str, Usage], float | None]
 """US dollars of a call, by the model's name; None where the price is not known."""
-
-IMAGE_TOKENS = 2_000
-"""Tokens that a picture is taken to have at most."""
 
 ROUNDING = 1e-9
 """US dollars by which sums of floats may miss the limit."""
@@ -92,23 +90,6 @@ def spending_from(budget: Budget) -> Iterator[Budget]:
         yield budget
     finally:
         _REQUEST_BUDGET.reset(token)
-
-
-def most_tokens(text: str) -> int:
-    """An upper estimate of the tokens of a text: half the letters of ASCII, and all others.
-
-    >>> most_tokens("Is every fact right?"), most_tokens("Is “every” fact right?"), most_tokens("是的")
-    (11, 14, 3)
-    """
-    others = 0 if text.isascii() else min(len(text.encode("utf-8", "surrogatepass")) - len(text), len(text))
-    return (len(text) + others) // 2 + 1
-
-
-def most_usage(request: Request) -> Usage:
-    """The most tokens that a call is taken to use: what is sent, and the longest reply that is allowed."""
-    sent = sum(most_tokens(one.content) + IMAGE_TOKENS * len(one.images) for one in request.messages)
-    schema = most_tokens(str(request.schema)) if request.schema is not None else 0
-    return Usage(sent + schema, request.max_tokens)
 
 
 class Budgeted:

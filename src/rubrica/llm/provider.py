@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Generic, Literal, Protocol, TypeVar
 
 from rubrica.llm.breaker import CircuitBreaker
-from rubrica.llm.budget import most_usage
 from rubrica.llm.limits import AdaptiveLimit
 from rubrica.llm.model import Model, ModelError, Request
 from rubrica.llm.rate import CallRate, RateLimit
 from rubrica.llm.retry import Admission, RetryingModel, RetryPolicy
 from rubrica.llm.shared_breakers import SharedBreakers
+from rubrica.llm.token_bounds import most_usage
 
 if TYPE_CHECKING:
     from rubrica.llm.http import HttpSession

@@ -30,6 +30,7 @@ from pydantic import (
 from rubrica.errors import RubricaError
 from rubrica.hints import did_you_mean
 from rubrica.llm.provider_table import providers
+from rubrica.phrases import fault_words
 
 OPTION_VARIABLES = ("RUBRICA_CONFIG", "RUBRICA_DB", "RUBRICA_SERVER", "RUBRICA_API_KEY", "RUBRICA_BASELINES")
 """Variables that are read elsewhere, by options of commands."""
@@ -279,7 +280,7 @@ def _complaint(fault: Any, values: Mapping[str, Any], origins: Mapping[str, str]
     origin = origins.get(name, "default")
     place = origin if origin.startswith("RUBRICA_") else f"{origin}: {name}"
     given = "" if name in KEYS else f"{values.get(name)!r}: "
-    return f"{place}: {given}{fault['msg'].removeprefix('Value error, ')} (correct or remove it)"
+    return f"{place}: {given}{fault_words(fault)} (correct or remove it)"
 
 
 def _text(name: str, value: object) -> str:

@@ -20,7 +20,7 @@ from pydantic import (
 from pydantic_core import core_schema
 
 from rubrica.errors import ContextError
-from rubrica.phrases import fault_words
+from rubrica.phrases import fault_path, fault_words
 
 from .bounds import LARGEST_NUMBER
 
@@ -171,7 +171,8 @@ class Context(BaseModel):
         try:
             context = cls.model_validate(_sorted_keys(loose))
         except ValidationError as error:
-            faults = (f"{'.'.join(map(str, e['loc'])) or 'context'}: {fault_words(e)}" for e in error.errors())
+            places = ((".".join(map(str, fault_path(e, loose))) or "context", fault_words(e)) for e in error.errors())
+            faults = (f"{place}: {words}" for place, words in places)
             raise ContextError("the context cannot be read: " + "; ".join(faults)) from None
         if context.messages and not (context.prompt and context.response):
             texts = {

@@ -16,7 +16,7 @@ from rubrica.errors import ContextError, StoredError
 
 from .context import Context
 from .evidence import Span, SpansOnDemand
-from .notebook import evaluation_html
+from .notebook import html_table
 
 Source = Literal["human", "llm", "code"]
 Status = Literal["scored", "neutral", "unscored", "not_applicable", "not_needed"]
@@ -226,7 +226,14 @@ class Evaluation(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
         return _ENCODER.encode(self).decode()
 
     def _repr_html_(self) -> str:
-        return evaluation_html(self)
+        score = "no score" if self.score is None else f"{self.score:g} of {self.out_of:g}"
+        rows = [
+            (name, "" if one.value is None else f"{one.value:g} of {one.high:g}", str(one.status), one.why)
+            for name, one in self.dimensions.items()
+        ]
+        rows += [(gate.name, "", "gate", gate.reason or gate.when) for gate in self.gates if gate.fired]
+        title = f"{self.rubric} {self.version}: {self.verdict}, {score} ({self.reason})"
+        return html_table(title, ("dimension", "score", "status", "why"), rows)
 
     @classmethod
     def from_json(cls, line: str | bytes) -> Evaluation:

@@ -27,11 +27,12 @@ from rubrica.council.tiers import TIERS, Rounds, TierName, TokenLimit
 from rubrica.errors import InputError, RubricaError
 from rubrica.extras import MissingExtraError
 from rubrica.judges.quote import Quote
-from rubrica.llm.budget import Price, load_price, most_tokens
+from rubrica.llm.budget import Price, load_price
 from rubrica.llm.model import ChatMessage
 from rubrica.llm.provider_table import check_form
 from rubrica.llm.public import PublicModel, by_public_name, public_price
 from rubrica.llm.settings import Settings, load_settings
+from rubrica.llm.token_bounds import most_tokens
 from rubrica.model.bounds import Label
 from rubrica.model.context import LONGEST_TEXT
 from rubrica.packs.library import bundled_rubrics, find

@@ -30,6 +30,7 @@ from rubrica.errors import (
     StoredError,
     StoreError,
 )
+from rubrica.phrases import fault_path, fault_words
 
 MEDIA_TYPE = "application/problem+json"
 TYPES = "urn:rubrica:problem:"
@@ -142,23 +143,12 @@ def _invalid(scope: Mapping[str, Any], error: RequestValidationError) -> Respons
     problems = []
     for fault in error.errors():
         place, *path = fault["loc"] or ("body",)
-        message = _in_plain_words(fault)
+        found = fault_path({**fault, "loc": path}, error.body) if place == "body" else (place, *path)
         if fault["type"] == "json_invalid":
             return refusal(scope, 400, f"the body is not JSON: {fault['ctx']['error']}")
-        problems.append(Problem(message, tuple(path) if place == "body" else (place, *path)))
+        problems.append(Problem(fault_words(fault), found))
     detail = "\n".join(str(problem) for problem in problems)
     return refusal(scope, 422, detail, problems=problems)
-
-
-def _in_plain_words(fault: Mapping[str, Any]) -> str:
-    """What is wrong, without the names of types that only developers know."""
-    match fault["type"]:
-        case "too_short":
-            return f"has too few entries (at least {fault['ctx']['min_length']:,})"
-        case "too_long":
-            return f"has too many entries (at most {fault['ctx']['max_length']:,})"
-        case _:
-            return str(fault["msg"]).removeprefix("Value error, ")
 
 
 def _problem_dict(problem: Problem) -> dict[str, object]:

@@ -106,7 +106,7 @@ def read_draft(data: Any) -> Draft:
     ('brief', ('short',), ['name', 'rules', 'scoring_type'])
     """
     if not isinstance(data, Mapping):
-        raise RubricError([Problem("a rubric is a mapping of keys to values")])
+        raise RubricError([Problem("a rubric is keys with values")])
     plain, problems = read_plain({key: value for key, value in data.items() if key not in READ_ONLY | {"examples"}})
     if problems:
         raise _limit_problems(problems)

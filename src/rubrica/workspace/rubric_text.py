@@ -31,7 +31,7 @@ def from_text(text: str) -> tuple[dict[str, Any], Document]:
     """The document a text says and where each piece stands; a RubricError says what keeps it from being one."""
     document = read_document(text)
     if not isinstance(document.data, dict):
-        raise RubricError([Problem("a rubric is a mapping of keys to values", line=1)])
+        raise RubricError([Problem("a rubric is keys with values", line=1)])
     plain, problems = read_plain(document.data)
     if problems:
         raise RubricError([document.place(problem) for problem in problems])

@@ -15,11 +15,12 @@ from rubrica.education.questions import GenerateQuestionResponse, GenerateQuesti
 from rubrica.education.writing import Writer, WritingError, WrittenQuestions, questions_request
 from rubrica.errors import InputError
 from rubrica.judges.quote import Quote, quote_usages
-from rubrica.llm.budget import load_price, most_usage
+from rubrica.llm.budget import load_price
 from rubrica.llm.connect import connect
 from rubrica.llm.model import Model, ModelError
 from rubrica.llm.provider import ProviderLimits
 from rubrica.llm.settings import load_settings
+from rubrica.llm.token_bounds import most_usage
 from rubrica.model.context import Context
 from rubrica.server.depends import Serving, Signed
 from rubrica.server.request_bodies import JsonRoute

@@ -157,7 +157,8 @@ def _read(body: dict[str, Any]) -> AttachingAll | AttachingOne:
     try:
         return (AttachingAll if "evaluations" in body else AttachingOne).model_validate(body)
     except ValidationError as error:
-        raise RequestValidationError([{**fault, "loc": ("body", *fault["loc"])} for fault in error.errors()]) from None
+        faults = [{**fault, "loc": ("body", *fault["loc"])} for fault in error.errors()]
+        raise RequestValidationError(faults, body=body) from None
 
 
 async def _check_attachments(

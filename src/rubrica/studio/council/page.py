@@ -8,6 +8,7 @@ from pydantic import ValidationError
 
 from rubrica.council.tiers import TIERS
 from rubrica.errors import RubricaError
+from rubrica.phrases import fault_words
 from rubrica.server.council_service import LONGEST, CouncilRequest, CouncilService
 from rubrica.studio.council.matrix import SCORINGS
 from rubrica.studio.frame import frame, page
@@ -121,7 +122,7 @@ class QuestionForm:
         )
 
     def _failed(self, error: RubricaError | ValidationError) -> None:
-        told = error_text(error) if isinstance(error, RubricaError) else f"Question: {error.errors()[0]['msg']}"
+        told = error_text(error) if isinstance(error, RubricaError) else f"Question: {fault_words(error.errors()[0])}"
         self.fault.set_text(told)
         self.fault.set_visibility(True)
 
