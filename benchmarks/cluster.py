@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -19,9 +19,7 @@ from rubrica.engine.cases import Case
 from rubrica.engine.compile import compile_rubric
 from rubrica.model.evaluation import Evaluation
 from rubrica.runs.batch import CaseWork
-from rubrica.runs.bulk.pieces import FilePiece, pieces_of
-from rubrica.runs.bulk.processes import judge_all
-from rubrica.runs.bulk.shards import Shard, ShardJudge, errors_folder
+from rubrica.runs.bulk.run import BulkOptions, bulk_rows
 from rubrica.runs.cluster.bulk import PIECE_BYTES, judge_pieces
 from rubrica.runs.cluster.connection import LOCAL, connected
 from rubrica.runs.cluster.session import start_workers
@@ -58,30 +56,22 @@ def _bulk(ray: Any) -> Ratio:
         file = Path(name) / "texts.parquet"
         _write(file, BULK_TEXTS)
         plan = rubrica.compile(rubric())
-        pieces = pieces_of(file, PIECE_BYTES)
+        remote = BulkOptions(piece_bytes=PIECE_BYTES, judge_pieces=partial(judge_pieces, ray))
+        local = BulkOptions(piece_bytes=PIECE_BYTES, processes=WORKERS)
 
-        def remote(shards: ShardJudge, pieces: list[FilePiece], told: Callable[[Shard], None]) -> None:
-            judge_pieces(ray, shards, pieces, told)
-
-        def local(shards: ShardJudge, pieces: list[FilePiece], told: Callable[[Shard], None]) -> None:
-            judge_all(shards, pieces, told, WORKERS)
-
-        def spent(judge: Callable[[ShardJudge, list[FilePiece], Callable[[Shard], None]], None]) -> float:
+        def spent(how: BulkOptions) -> float:
             with tempfile.TemporaryDirectory() as place:
-                errors_folder(Path(place)).mkdir()
-                shards = ShardJudge(plan, file, Path(place), "group")
-                found: list[Shard] = []
                 started = time.perf_counter()
-                judge(shards, pieces, found.append)
+                found = bulk_rows(plan, file, Path(place) / "run", how)
                 seconds = time.perf_counter() - started
-            assert sum(shard.rows for shard in found) == BULK_TEXTS
+            assert found.rows == BULK_TEXTS
             return seconds
 
         spent(remote)  # starts the processes of the workers
         times = [(spent(remote), spent(local)) for _ in range(BULK_ROUNDS)]
     ratio = median(here / there for there, here in times)
     there, here = (min(column) for column in zip(*times, strict=True))
-    detail = f"{BULK_TEXTS / there:,.0f} texts/s against {BULK_TEXTS / here:,.0f}; {len(pieces)} pieces"
+    detail = f"{BULK_TEXTS / there:,.0f} texts/s against {BULK_TEXTS / here:,.0f}"
     return Ratio(f"bulk on {WORKERS} Ray workers", f"{WORKERS} local processes", ratio, 0.8, detail)
 
 
