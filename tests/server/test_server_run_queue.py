@@ -95,6 +95,7 @@ def test_a_run_waits_for_a_worker_and_is_cancelled_before_one_comes(queued: Runn
     assert queued.author.post("/api/runs/early/cancel").json["state"] == "stopped"
 
 
+@pytest.mark.slow
 def test_runs_are_worked_off_elsewhere_followed_cancelled_and_survive_their_workers(
     queued: Running, workers: Start
 ) -> None:
