@@ -144,9 +144,9 @@ def _half_way(failed: MemberReply, kept: str, bounds: ReplyBounds) -> MemberRepl
         return failed
     if declines(kept):
         return msgspec.structs.replace(failed, silence=refused(kept), refusal=kept[: bounds.characters])
-    return msgspec.structs.replace(
-        failed, text=kept[: bounds.characters], silence="", cut=_shorten_reason(f"cut off half-way: {failed.silence}")
-    )
+    late = failed.seconds >= bounds.seconds
+    why = f"cut off at the deadline of {bounds.seconds:g} s" if late else f"cut off half-way: {failed.silence}"
+    return msgspec.structs.replace(failed, text=kept[: bounds.characters], silence="", cut=_shorten_reason(why))
 
 
 def _cut(reply: Reply, bounds: ReplyBounds) -> str:

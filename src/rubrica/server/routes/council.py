@@ -12,7 +12,7 @@ from rubrica.council.quote import total_quote
 from rubrica.council.ranking import Pool
 from rubrica.council.result import CouncilResult
 from rubrica.council.settings import Scoring
-from rubrica.council.tiers import TierName
+from rubrica.council.tiers import Rounds, TierName, TokenLimit
 from rubrica.errors import RubricaError
 from rubrica.server.council_events import followed, resumed, session_path
 from rubrica.server.council_problems import council_refusal
@@ -134,6 +134,11 @@ async def stream_council(
     scoring: Scoring | None = None,
     pool: Pool | None = None,
     seed: Annotated[int | None, Query(ge=0, lt=2**53)] = None,
+    max_tokens: Annotated[TokenLimit | None, Query(description="Of one answer.")] = None,
+    review_tokens: Annotated[TokenLimit | None, Query(description="Of one review.")] = None,
+    final_tokens: Annotated[TokenLimit | None, Query(description="Of the final answer.")] = None,
+    debate: Annotated[Rounds | None, Query(description="Rounds of debate.")] = None,
+    early: Annotated[bool | None, Query(description="Stop once no review can change the winner.")] = None,
 ) -> Response:
     """Authors. Server-sent events: `stage_started`, `answered`, `reviewed`, `dropped`, `cancelled`, `debate_started`,
     `ranked`, `writing`, `stage_finished`, and at the end `concluded` with the whole `result`, or `error` with a problem
@@ -144,7 +149,18 @@ async def stream_council(
         return await resumed(request, caller, service)
     members = None if models is None else tuple(name for part in models.split(",") if (name := part.strip()))
     council_request = CouncilRequest(
-        question=question, models=members, chair=chair, tier=tier, scoring=scoring, pool=pool, seed=seed
+        question=question,
+        models=members,
+        chair=chair,
+        tier=tier,
+        scoring=scoring,
+        pool=pool,
+        seed=seed,
+        max_tokens=max_tokens,
+        review_tokens=review_tokens,
+        final_tokens=final_tokens,
+        debate=debate,
+        early=early,
     )
     return await _events(request, caller, service, council_request)
 
