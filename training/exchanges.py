@@ -48,6 +48,7 @@ class Labelled:
     attack: str = ""  # how the answer was got
     counts: float = 1.0  # how much it teaches
     part: bool = False  # of another one: it is learnt from with that one, and nothing is measured on it
+    kind: str = ""  # what is at stake, where the set says it: each kind has a head of its own
 
 
 # --- examples written for the models ------------------------------------------------------------------------
@@ -137,7 +138,13 @@ def with_openings(texts: Sequence[Labelled]) -> list[Labelled]:
 def replies(folder: Path) -> list[Labelled]:
     """Replies in conversations; a group is one prompt."""
     return [
-        Labelled(_exchange(record), record["unsafe"], "conversations", record["prompt"].strip().lower())
+        Labelled(
+            _exchange(record),
+            record["unsafe"],
+            "conversations",
+            group=record["prompt"].strip().lower(),
+            kind=record["category"],
+        )
         for record in records(folder, "safety_responses")
         if record["source"].startswith("diasafety")
     ]

@@ -40,14 +40,14 @@ from .exchanges import (
 from .fit import Floats, Recipe, Sparse, descend_between_two, in_bytes
 from .folds import ALLOWED, Rows, Scored, figures, folds, in_third, without_near
 from .gate_twins import gate_lessons
-from .sentence_head import Vectors, fit_layers, head_scores, to_head, vectors_of
+from .sentence_head import KindWeights, Known, Vectors, fit_kinds, kind_scores, to_heads, vectors_of
 from .written import framed, written
 
 PACKAGE = Path(__file__).parents[1] / "src" / "rubrica" / "text"
 WEIGHTS, SENTENCES = PACKAGE / FILE, PACKAGE / SENTENCE_FILE
 BITS = 19
 ANSWER, REPLY = Recipe(shrink=0.1, balance=0, steps=100), Recipe(shrink=2.0, balance=0, steps=100)
-MEANING_SHRINK = {ANSWER: (1.0, 0.3), REPLY: (1.5, 1.5)}  # the same for the last and the middle vectors
+MEANING_SHRINK = {ANSWER: (1.0, 0.3), REPLY: (0.7, 0.7)}  # the same for the last and the middle vectors
 SEEN = 2  # texts that a row must occur in to count: nothing is kept that only one text has
 RARITY = 0.08  # what one step of a row's rarity is worth; a byte has 127
 
@@ -88,11 +88,12 @@ class Lesson:
             raise ValueError("a lesson on words alone has no vectors")
         return self.meaning[rows]
 
-    def head(self, learnt: Rows) -> Floats:
+    def heads(self, learnt: Rows) -> list[KindWeights]:
         """What the meaning of these texts teaches; parts of texts are left out."""
         whole = np.array([row for row in learnt if not self.texts[row].part])
-        counts = np.array([self.texts[row].counts for row in whole])
-        return fit_layers(self.vectors(whole), self.unsafe[whole], counts, MEANING_SHRINK[self.recipe])
+        counts, kinds = zip(*((self.texts[row].counts, self.texts[row].kind) for row in whole), strict=True)
+        known = Known(self.unsafe[whole], np.array(counts), kinds)
+        return fit_kinds(self.vectors(whole), known, MEANING_SHRINK[self.recipe])
 
     def scored(self, scores: Floats, rows: Rows) -> Scored:
         """The scores with what is known of the texts."""
@@ -103,7 +104,7 @@ class Lesson:
         found = []
         for learnt, apart in folds(self.texts):
             by_words = self.word_scores(self.word_weights(learnt), apart)
-            by_meaning = by_words if self.meaning is None else head_scores(self.head(learnt), self.vectors(apart))
+            by_meaning = by_words if self.meaning is None else kind_scores(self.heads(learnt), self.vectors(apart))
             found.append((self.scored(by_words, apart), self.scored((by_words + by_meaning) / 2, apart)))
         return found
 
@@ -145,7 +146,7 @@ def train(
         weights = lesson.word_weights(everything)
         in_words.append((weights[:-1], float(weights[-1]) - limit))
         if lesson.meaning is not None:  # so that the mean of both scores is above 0 where it passes its own limit
-            result.heads[head] = to_head(lesson.head(everything), limit - 2 * limit_of_both)
+            result.heads[head] = to_heads(lesson.heads(everything), limit - 2 * limit_of_both)
         alone = by_words.scores - limit
         read = {"words": alone, "both": np.where(alone < NO_DOUBT, alone, by_both.scores - limit_of_both)}
         for at, reading in enumerate(READINGS):
@@ -198,11 +199,11 @@ def tell_third(folder: Path, model: SentenceModel) -> None:
         third = np.array([row for row in range(known) if in_third(lesson.texts[row]) and not lesson.texts[row].part])
         learnt = np.array([row for row in range(known) if not in_third(lesson.texts[row])])
         learnt = without_near(lesson.texts, learnt, third)
-        weights, meaning = lesson.word_weights(learnt), lesson.head(learnt)
+        weights, meaning = lesson.word_weights(learnt), lesson.heads(learnt)
         for name, rows in (("the third", third), ("twins kept apart", np.arange(known, len(lesson.texts)))):
             if len(rows):
                 by_words = lesson.word_scores(weights, rows)
-                by_both = (by_words + head_scores(meaning, lesson.vectors(rows))) / 2
+                by_both = (by_words + kind_scores(meaning, lesson.vectors(rows))) / 2
                 for reading, scores in (("words", by_words), ("both", by_both)):
                     print(head, name, reading, _measured([lesson.scored(scores, rows)]))
 

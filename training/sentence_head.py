@@ -1,14 +1,15 @@
-"""A linear head over the sentence vectors of exchanges: logistic regression by Newton's method, shrunken."""
+"""Linear heads over the sentence vectors of exchanges: logistic regression by Newton's method, shrunken."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rubrica.text.sentence_model import SentenceModel
-from rubrica.text.sentence_risk import ExchangeHead, beginnings
+from rubrica.text.sentence_risk import ExchangeHead, KindHeads, beginnings
 
 from .exchanges import Labelled
 from .fit import Floats
@@ -16,6 +17,22 @@ from .fit import Floats
 Vectors = NDArray[np.float32]
 
 STEPS = 5
+KIND_SHRINK = 1.0
+
+
+class KindWeights(NamedTuple):
+    """What is learnt of one kind of exchange; each is a weight for every number of a vector and one for every text."""
+
+    kind: Floats  # how to tell it
+    unsafe: Floats  # how to tell what is unsafe in it
+
+
+class Known(NamedTuple):
+    """What is known of some texts."""
+
+    unsafe: NDArray[np.int64]
+    counts: Floats  # how much each teaches
+    kinds: Sequence[str]  # "" where it is not known: such a text teaches the heads of all kinds
 
 
 def vectors_of(model: SentenceModel, texts: Sequence[Labelled]) -> Vectors:
@@ -27,10 +44,38 @@ def vectors_of(model: SentenceModel, texts: Sequence[Labelled]) -> Vectors:
     return np.stack([np.concatenate([vectors.get(text, nothing) for text in pair]) for pair in read])
 
 
+def fit_kinds(vectors: Vectors, known: Known, shrinks: tuple[float, float]) -> list[KindWeights]:
+    """Heads for each kind of text; one for all where no kinds are known. A kind is told by the last vectors."""
+    kinds = np.array(known.kinds)
+    last = np.flatnonzero(_layers(vectors) == 0)
+    found = []
+    for kind in sorted(set(known.kinds) - {""}) or [""]:
+        rows = np.flatnonzero((kinds == kind) | (kinds == ""))
+        telling = np.zeros(vectors.shape[1] + 1)
+        if kind:
+            of_kind = (kinds == kind).astype(np.int64)
+            telling[np.append(last, -1)] = fit_head(vectors[:, last], of_kind, known.counts, KIND_SHRINK)
+        found.append(KindWeights(telling, fit_layers(vectors[rows], known.unsafe[rows], known.counts[rows], shrinks)))
+    return found
+
+
+def kind_scores(heads: Sequence[KindWeights], vectors: Vectors) -> Floats:
+    """The score of each text: the mean of what the heads say, each by how much the text is of its kind."""
+    kinds = np.stack([head_scores(head.kind, vectors) for head in heads], axis=1)
+    shares = np.exp(kinds - kinds.max(axis=1, keepdims=True))
+    unsafe = np.stack([head_scores(head.unsafe, vectors) for head in heads], axis=1)
+    return np.asarray((shares * unsafe).sum(axis=1) / shares.sum(axis=1))
+
+
+def _layers(vectors: Vectors) -> NDArray[np.int64]:
+    """The layer of each number: 0 for the last one, 1 for the middle one, of the prompt and then of the response."""
+    return np.asarray(np.arange(vectors.shape[1]) // (vectors.shape[1] // 4) % 2)
+
+
 def fit_layers(vectors: Vectors, unsafe: NDArray[np.int64], counts: Floats, shrinks: tuple[float, float]) -> Floats:
     """The mean of two heads, one over the last vectors of prompt and response and one over the middle ones."""
     mean = np.zeros(vectors.shape[1] + 1)
-    layers = np.arange(vectors.shape[1]) // (vectors.shape[1] // 4) % 2
+    layers = _layers(vectors)
     for layer, shrink in enumerate(shrinks):
         columns = np.flatnonzero(layers == layer)
         found = fit_head(vectors[:, columns], unsafe, counts, shrink)
@@ -61,11 +106,20 @@ def head_scores(weights: Floats, vectors: Vectors) -> Floats:
     return np.asarray(_with_one(vectors) @ weights)
 
 
-def to_head(weights: Floats, add: float) -> ExchangeHead:
+def to_heads(heads: Sequence[KindWeights], add: float) -> tuple[KindHeads, ...]:
     """The weights as they are stored, with something added to every score."""
+    return tuple(KindHeads(_to_head(head.kind, 0.0), _to_head(head.unsafe, add)) for head in heads)
+
+
+def _to_head(weights: Floats, add: float) -> ExchangeHead:
+    """The weights as they are stored, without noughts at the end: what is not there says nothing."""
     half = (len(weights) - 1) // 2
-    prompt, response = (tuple(round(float(each), 4) for each in part) for part in (weights[:half], weights[half:-1]))
+    prompt, response = (_stored(part) for part in (weights[:half], weights[half:-1]))
     return ExchangeHead(round(float(weights[-1]) + add, 4), prompt, response)
+
+
+def _stored(weights: Floats) -> tuple[float, ...]:
+    return tuple(round(float(each), 4) for each in np.trim_zeros(weights, "b"))
 
 
 def _with_one(vectors: Vectors) -> Vectors:

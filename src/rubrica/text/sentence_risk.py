@@ -3,12 +3,17 @@
 Where the sentence model is installed, a risk is the mean of two readings: that of the words, and that of the meaning of
 the prompt's and the response's beginning. Both readings have their own measured errors, so that a score says whether it
 can be relied on: below `low` hardly an unsafe text lay, above `high` hardly a safe one, and in between it is open.
+
+What makes a reply unsafe differs with what is at stake: agreement is harmless after a wish and is not after abuse. So
+the meaning is read by one head for each kind of exchange, and each counts as much as the exchange is of its kind.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
+from math import exp
 from typing import Literal, get_args
 
 import msgspec
@@ -51,12 +56,24 @@ class ExchangeHead(msgspec.Struct, frozen=True):
     prompt: tuple[float, ...]
     response: tuple[float, ...]
 
+    def score(self, prompt: Sequence[float], response: Sequence[float]) -> float:
+        """What the vectors say; an empty one says nothing."""
+        pairs = ((prompt, self.prompt), (response, self.response))
+        return self.bias + sum(sum(map(float.__mul__, vector, weights)) for vector, weights in pairs)
+
+
+class KindHeads(msgspec.Struct, frozen=True):
+    """What is learnt of one kind of exchange: how to tell it, and how to tell what is unsafe in it."""
+
+    kind: ExchangeHead
+    unsafe: ExchangeHead
+
 
 class SentenceRisk(msgspec.Struct, frozen=True):
-    """The file: a head for each question, and the reliability of each reading of it."""
+    """The file: the heads for each question, by kind of exchange, and the reliability of each reading of it."""
 
     made_from: str
-    heads: dict[Head, ExchangeHead]
+    heads: dict[Head, tuple[KindHeads, ...]]
     reliability: dict[Reading, dict[Head, RiskReliability]]
 
 
@@ -110,10 +127,13 @@ def sentence_score(head: Head, exchange: Exchange) -> float | None:
     model = sentence_model()
     if model is None:
         return None
-    learnt = sentence_risk().heads[head]
-    score = learnt.bias
-    for text, weights in zip(beginnings(exchange), (learnt.prompt, learnt.response), strict=True):
-        if text:
-            (vector,) = model.encode_both([text]).tolist()
-            score += sum(map(float.__mul__, vector, weights))
-    return score
+    prompt, response = (model.encode_both([text])[0].tolist() if text else () for text in beginnings(exchange))
+    return mixed(sentence_risk().heads[head], prompt, response)
+
+
+def mixed(heads: Sequence[KindHeads], prompt: Sequence[float], response: Sequence[float]) -> float:
+    """What the heads say together, each by how much the exchange is of its kind."""
+    kinds = [each.kind.score(prompt, response) for each in heads]
+    shares = [exp(kind - max(kinds)) for kind in kinds]
+    told = (share * each.unsafe.score(prompt, response) for share, each in zip(shares, heads, strict=True))
+    return sum(told) / sum(shares)
