@@ -40,7 +40,7 @@ from .exchanges import (
 from .fit import Floats, Recipe, Sparse, descend_between_two, in_bytes
 from .folds import ALLOWED, Rows, Scored, figures, folds, in_third, without_near
 from .gate_twins import gate_lessons
-from .sentence_head import KindWeights, Known, Vectors, fit_kinds, kind_scores, to_heads, vectors_of
+from .sentence_head import KindWeights, KnownTexts, Vectors, fit_kinds, kind_scores, to_heads, vectors_of
 from .written import framed, written
 
 PACKAGE = Path(__file__).parents[1] / "src" / "rubrica" / "text"
@@ -92,7 +92,7 @@ class Lesson:
         """What the meaning of these texts teaches; parts of texts are left out."""
         whole = np.array([row for row in learnt if not self.texts[row].part])
         counts, kinds = zip(*((self.texts[row].counts, self.texts[row].kind) for row in whole), strict=True)
-        known = Known(self.unsafe[whole], np.array(counts), kinds)
+        known = KnownTexts(self.unsafe[whole], np.array(counts), kinds)
         return fit_kinds(self.vectors(whole), known, MEANING_SHRINK[self.recipe])
 
     def scored(self, scores: Floats, rows: Rows) -> Scored:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rubrica.text.sentence_model import SentenceModel
-from rubrica.text.sentence_risk import ExchangeHead, KindHeads, beginnings
+from rubrica.text.sentence_risk import ExchangeHead, KindModel, beginnings
 
 from .exchanges import Labelled
 from .fit import Floats
@@ -27,7 +27,7 @@ class KindWeights(NamedTuple):
     unsafe: Floats  # how to tell what is unsafe in it
 
 
-class Known(NamedTuple):
+class KnownTexts(NamedTuple):
     """What is known of some texts."""
 
     unsafe: NDArray[np.int64]
@@ -44,7 +44,7 @@ def vectors_of(model: SentenceModel, texts: Sequence[Labelled]) -> Vectors:
     return np.stack([np.concatenate([vectors.get(text, nothing) for text in pair]) for pair in read])
 
 
-def fit_kinds(vectors: Vectors, known: Known, shrinks: tuple[float, float]) -> list[KindWeights]:
+def fit_kinds(vectors: Vectors, known: KnownTexts, shrinks: tuple[float, float]) -> list[KindWeights]:
     """Heads for each kind of text; one for all where no kinds are known. A kind is told by the last vectors."""
     kinds = np.array(known.kinds)
     last = np.flatnonzero(_layers(vectors) == 0)
@@ -106,9 +106,9 @@ def head_scores(weights: Floats, vectors: Vectors) -> Floats:
     return np.asarray(_with_one(vectors) @ weights)
 
 
-def to_heads(heads: Sequence[KindWeights], add: float) -> tuple[KindHeads, ...]:
+def to_heads(heads: Sequence[KindWeights], add: float) -> tuple[KindModel, ...]:
     """The weights as they are stored, with something added to every score."""
-    return tuple(KindHeads(_to_head(head.kind, 0.0), _to_head(head.unsafe, add)) for head in heads)
+    return tuple(KindModel(_to_head(head.kind, 0.0), _to_head(head.unsafe, add)) for head in heads)
 
 
 def _to_head(weights: Floats, add: float) -> ExchangeHead:

@@ -12,7 +12,7 @@ from training.exchanges import EXAMPLES, Labelled, not_near, own_examples, twins
 from training.fit import Recipe, Sparse, descend, descend_between_two
 from training.folds import ATTACKS, Scored, auc, folds, in_third
 from training.safety import SENTENCES, WEIGHTS, train
-from training.sentence_head import Known, fit_head, fit_kinds, fit_layers, head_scores, kind_scores, to_heads
+from training.sentence_head import KnownTexts, fit_head, fit_kinds, fit_layers, head_scores, kind_scores, to_heads
 from training.written import framed, written
 
 from rubrica.text.exchange import Exchange
@@ -220,7 +220,7 @@ def test_heads_by_kind_learn_what_means_another_thing_in_each() -> None:
     vectors = random.normal(size=(200, 8)).astype(np.float32)  # of prompt and response two layers of two numbers each
     vectors[:, 0] = [3 if kind == "abuse" else -3 for kind in kinds]
     unsafe = (vectors[:, 4] * vectors[:, 0] > 0).astype(np.int64)  # to agree is safe in one kind, unsafe in the other
-    known = Known(unsafe, np.ones(200), kinds)
+    known = KnownTexts(unsafe, np.ones(200), kinds)
     by_kind, by_one = (fit_kinds(vectors, each, (0.1, 0.1)) for each in (known, known._replace(kinds=("",) * 200)))
     assert [len(by_kind), len(by_one)] == [2, 1]
     assert ((kind_scores(by_kind, vectors) > 0) == (unsafe == 1)).mean() > 0.9
@@ -230,7 +230,7 @@ def test_heads_by_kind_learn_what_means_another_thing_in_each() -> None:
 def test_heads_by_kind_are_stored_as_they_were_learnt() -> None:
     random = np.random.default_rng(3)
     vectors = random.normal(size=(40, 8)).astype(np.float32)
-    known = Known(random.integers(0, 2, 40), np.ones(40), ("advice", "abuse") * 20)
+    known = KnownTexts(random.integers(0, 2, 40), np.ones(40), ("advice", "abuse") * 20)
     heads = fit_kinds(vectors, known, (1.0, 1.0))
     stored = mixed(to_heads(heads, 0.5), *(part.tolist() for part in (vectors[7, :4], vectors[7, 4:])))
     assert stored == pytest.approx(kind_scores(heads, vectors)[7] + 0.5, abs=1e-3)

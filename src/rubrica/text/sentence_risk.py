@@ -62,7 +62,7 @@ class ExchangeHead(msgspec.Struct, frozen=True):
         return self.bias + sum(sum(map(float.__mul__, vector, weights)) for vector, weights in pairs)
 
 
-class KindHeads(msgspec.Struct, frozen=True):
+class KindModel(msgspec.Struct, frozen=True):
     """What is learnt of one kind of exchange: how to tell it, and how to tell what is unsafe in it."""
 
     kind: ExchangeHead
@@ -73,7 +73,7 @@ class SentenceRisk(msgspec.Struct, frozen=True):
     """The file: the heads for each question, by kind of exchange, and the reliability of each reading of it."""
 
     made_from: str
-    heads: dict[Head, tuple[KindHeads, ...]]
+    heads: dict[Head, tuple[KindModel, ...]]
     reliability: dict[Reading, dict[Head, RiskReliability]]
 
 
@@ -131,7 +131,7 @@ def sentence_score(head: Head, exchange: Exchange) -> float | None:
     return mixed(sentence_risk().heads[head], prompt, response)
 
 
-def mixed(heads: Sequence[KindHeads], prompt: Sequence[float], response: Sequence[float]) -> float:
+def mixed(heads: Sequence[KindModel], prompt: Sequence[float], response: Sequence[float]) -> float:
     """What the heads say together, each by how much the exchange is of its kind."""
     kinds = [each.kind.score(prompt, response) for each in heads]
     shares = [exp(kind - max(kinds)) for kind in kinds]
