@@ -130,14 +130,14 @@ def test_repeats_of_one_judge_tell_how_far_it_agrees_with_itself(cli: Cli, resul
 def test_the_table_shows_dimensions_judges_and_missing_votes(cli: Cli, results: MakeResults) -> None:
     page = cli("agreement", results(a=HARSH, b=[6, 8, None, 9])).stdout
     lines = [line.split() for line in page.splitlines()]
-    assert ["tone", "a", "3.5", "−2", "4", "0"] in lines
+    assert ["Tone", "a", "3.5", "−2", "4", "0"] in lines
     assert ["b", "7.67", "+2", "3", "1"] in lines
-    assert ["tone", "3", "−0.2", "4"] in lines
+    assert ["Tone", "3", "−0.2", "4"] in lines
 
 
 def test_a_statistic_without_a_value_says_why(cli: Cli, results: MakeResults) -> None:
     page = cli("agreement", results(a=[5, 5], b=[5, 5])).stdout
-    assert "tone: every score is the same" in page
+    assert "Tone: every score is the same" in page
 
 
 def test_dimensions_of_two_rubrics_are_told_apart(cli: Cli, results: MakeResults, rubric_file: Path) -> None:
@@ -148,7 +148,7 @@ def test_dimensions_of_two_rubrics_are_told_apart(cli: Cli, results: MakeResults
     found = figures(cli, file)["rubrics"]
     assert found["reply@1.0.0"]["tone"]["alpha"] < 0.1
     assert found["reply@2.0.0"]["tone"]["alpha"] == 1.0
-    assert "reply@2.0.0/tone" in cli("agreement", file).stdout
+    assert "reply@2.0.0/Tone" in cli("agreement", file).stdout
 
 
 def test_levelling_takes_a_harsh_judge_for_what_it_means(

@@ -115,7 +115,7 @@ def test_a_comparison_tells_a_regression_and_exits_with_100_when_asked(make: Mak
     before, after = make("a.jsonl", 0.95), make("b.jsonl", 0.3, seed=2)
     result = run(compare, before, after, "--github")
     assert result.exit_code == 0, result.output
-    assert "regression in score, pass rate, politeness, brevity, over 40 cases in both" in result.stdout
+    assert "regression in score, pass rate, Politeness, Brevity, over 40 cases in both" in result.stdout
     assert "pass → fail" in result.stdout
     assert "::error title=b against a%3A score::regression" in result.stdout
     assert run(compare, before, after, "--check").exit_code == 100
@@ -166,7 +166,7 @@ def test_a_baseline_is_kept_checked_and_followed(make: Make, run: Run, tmp_path:
     shown = run(baseline, "trend", "--html", "trend.html")
     assert "2 baselines" in shown.stdout
     assert "█▁" in shown.stdout
-    assert "politeness" in (tmp_path / "trend.html").read_text()
+    assert "Politeness" in (tmp_path / "trend.html").read_text()
     plain = json.loads(run(baseline, "trend", "--json").stdout)
     assert plain["trends"][0]["name"] == "score"
 

@@ -17,7 +17,7 @@ from rubrica.model.evaluation import Evaluation
 def test_one_response_shows_score_verdict_and_dimensions(cli: Cli, tiny: Path) -> None:
     result = cli("eval", "-r", tiny, "--prompt", "How?", "--response", GOOD)
     assert result.exit_code == 0
-    for expected in ("85 of 100", "pass", "politeness", "7 / 10", "brevity", "score >= threshold"):
+    for expected in ("85 of 100", "pass", "Politeness", "7 / 10", "Brevity", "score >= threshold"):
         assert expected in result.stdout
 
 

@@ -232,7 +232,7 @@ def test_a_harsh_judge_is_corrected_and_the_table_says_by_how_much(
     labels = make_labels("tone", strict=3.0, mild=0.5)
     result = cli("calibrate", labels, "-r", judged)
     assert result.exit_code == 0
-    row = next(line for line in result.stdout.splitlines() if line.startswith("✓  tone"))
+    row = next(line for line in result.stdout.splitlines() if line.startswith("✓  Tone"))
     assert row.split()[2] == "60"
     assert row.count("→") == 4
     assert "strict" in result.stdout
@@ -362,7 +362,7 @@ def test_a_judge_that_guesses_is_refused_with_the_reason(
     output = tmp_path / "calibrated.yaml"
     result = cli("calibrate", make_labels("tone", guess=True), "-r", judged, "-o", output)
     assert result.exit_code == 1
-    assert "✕  tone" in result.stdout
+    assert "✕  Tone" in result.stdout
     assert "say too little about what people think" in " ".join(result.stdout.split())
     assert "no dimension could be corrected" in result.stderr
     assert "how reliable each judge is was written" in result.stderr

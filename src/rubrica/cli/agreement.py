@@ -20,6 +20,7 @@ from rubrica.model.calibration import CalibrationFigures
 from rubrica.model.evaluation import Evaluation, Vote
 from rubrica.model.rubric import Rubric
 from rubrica.report.figures import count_of, figure, people_around, signed
+from rubrica.report.titles import dimension_title
 from rubrica.runs.files.case_source import STDIN, lines_of
 from rubrica.scoring.rater_pairs import ScoreAgreement, score_agreement
 
@@ -88,9 +89,10 @@ def agreement(
     elif output == STDOUT and levelled is not None:
         note(levelled.said)
     else:
-        out().print(_page(poll, found, levelled, output))
+        by = rubric_of(rubric) if rubric is not None else None
+        out().print(_page(poll, found, AxisTitles(found, by), (levelled, output)))
         if rubric is not None and not level:
-            out().print(_reliability_table(known) if known else Text(NO_LABELS, "dim"))
+            out().print(_reliability_table(known, by) if known else Text(NO_LABELS, "dim"))
     if complaints.count:
         raise typer.Exit(1)
 
@@ -111,10 +113,10 @@ def _plain_reliability(known: Reliability) -> dict[str, Any]:
     return {axis: {judge: own.model_dump() for judge, own in judges.items()} for axis, judges in known.items()}
 
 
-def _reliability_table(known: Reliability) -> Table:
+def _reliability_table(known: Reliability, rubric: Rubric | None) -> Table:
     table = figures_table(("dimension", "judge"), ("against people: RMSE", "bias", "rank corr.", "people’s lie"))
     for axis, judges in known.items():
-        shown = safe(axis)
+        shown = safe(dimension_title(axis, rubric))
         for judge, own in judges.items():
             rank = figure(None if own.spearman is None else round(own.spearman, 2))
             errors = figure(round(own.rmse, 2)), signed(round(own.bias, 2))
@@ -246,12 +248,16 @@ def _plain(
 
 
 def _page(
-    poll: VoteCounts, found: Mapping[str, AxisAgreement], levelled: Levelling | None, written: str | None
+    poll: VoteCounts,
+    found: Mapping[str, AxisAgreement],
+    titles: AxisTitles,
+    levelling: tuple[Levelling | None, str | None],
 ) -> RenderableType:
-    parts: list[RenderableType] = [_by_dimension(found), Text(), _by_judge(poll), Text()]
+    levelled, written = levelling
+    parts: list[RenderableType] = [_by_dimension(found, titles), Text(), _by_judge(poll, titles), Text()]
     if pairs := poll.agreements:
-        parts += [_by_pair(pairs), Text(LEGEND, "dim"), Text()]
-    parts += [Text(f"{safe(_short(key, found))}: {own.alpha.why}") for key, own in found.items() if own.alpha.why]
+        parts += [_by_pair(pairs, titles), Text(LEGEND, "dim"), Text()]
+    parts += [Text(f"{safe(titles.of(key))}: {own.alpha.why}") for key, own in found.items() if own.alpha.why]
     if poll.voted < poll.evaluations:
         parts.append(Text(f"{poll.evaluations - poll.voted:,} of {poll.evaluations:,} evaluations have no votes"))
     parts.append(Text("An offset below 0 is harsher than the panel on the same responses.", "dim"))
@@ -261,7 +267,7 @@ def _page(
     return Group(*parts)
 
 
-def _by_dimension(found: Mapping[str, AxisAgreement]) -> Table:
+def _by_dimension(found: Mapping[str, AxisAgreement], titles: AxisTitles) -> Table:
     table = figures_table(("dimension",), ("evaluations", "alpha", "spread"))
     for key, own in found.items():
         alpha = (
@@ -270,14 +276,14 @@ def _by_dimension(found: Mapping[str, AxisAgreement]) -> Table:
             else Text(figure(round(own.alpha.value, 2)), _style(own.alpha.value))
         )
         spread = figure(None if own.spread is None else round(own.spread, 2))
-        table.add_row(safe(_short(key, found)), f"{own.alpha.units:,}", alpha, spread)
+        table.add_row(safe(titles.of(key)), f"{own.alpha.units:,}", alpha, spread)
     return table
 
 
-def _by_judge(poll: VoteCounts) -> Table:
+def _by_judge(poll: VoteCounts, titles: AxisTitles) -> Table:
     table = figures_table(("dimension", "judge"), ("mean", "offset", "scores", "missing"))
     for key, judges in poll.records.items():
-        shown = safe(_short(key, poll.records))
+        shown = safe(titles.of(key))
         for judge, record in judges.items():
             offset = "—" if record.offset is None else signed(round(record.offset, 2))
             missing = Text(f"{record.missing:,}", "yellow" if record.missing else "dim")
@@ -287,15 +293,23 @@ def _by_judge(poll: VoteCounts) -> Table:
     return table
 
 
-def _by_pair(pairs: Mapping[str, Mapping[JudgePair, ScoreAgreement]]) -> Table:
-    rows = [((_short(key, pairs), *judges), own) for key, by_pair in pairs.items() for judges, own in by_pair.items()]
+def _by_pair(pairs: Mapping[str, Mapping[JudgePair, ScoreAgreement]], titles: AxisTitles) -> Table:
+    rows = [((titles.of(key), *judges), own) for key, by_pair in pairs.items() for judges, own in by_pair.items()]
     return scores_table(("dimension", "first", "second"), rows)
 
 
-def _short(key: str, all_keys: Iterable[str]) -> str:
-    """An axis by its name alone, where the file holds evaluations of one rubric only."""
-    references = {other.rpartition("/")[0] for other in all_keys}
-    return key if len(references) > 1 else key.rpartition("/")[2]
+class AxisTitles:
+    """What axes are called: by their title alone, where the file holds evaluations of one rubric only."""
+
+    def __init__(self, keys: Iterable[str], rubric: Rubric | None) -> None:
+        self._several = len({key.rpartition("/")[0] for key in keys}) > 1
+        self._rubric = rubric
+
+    def of(self, key: str) -> str:
+        reference, _, axis = key.rpartition("/")
+        own = self._rubric if self._rubric is not None and reference.partition("@")[0] == self._rubric.name else None
+        title = dimension_title(axis, own)
+        return f"{reference}/{title}" if self._several else title
 
 
 def _style(alpha: float) -> str:

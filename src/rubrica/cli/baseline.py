@@ -15,7 +15,7 @@ from rubrica.runs.compare.annotations import comparison_table, of_comparison
 from rubrica.runs.compare.baseline import DEFAULT_FILE, MOST_KEPT, Baselines, BaselineSource, content_of_rows
 from rubrica.runs.compare.comparison import USUAL, compare
 from rubrica.runs.compare.measure_comparison import ComparisonTerms
-from rubrica.runs.compare.trend import Direction, Latest, Trend, trends
+from rubrica.runs.compare.trend import Direction, Latest, Trend, trend_title, trends
 from rubrica.runs.compare.trend_page import trend_page
 from rubrica.runs.files.rows import GROUP
 from rubrica.runs.summary.grading import Grading
@@ -144,7 +144,7 @@ def check(
         plain = {"baseline": entry.id, "commit": entry.commit, "run": run}
         echo_json({**plain, **found.to_dict()})
     else:
-        out().print(comparison_page(found, (entry.label, stored.name)))
+        out().print(comparison_page(found, (entry.label, stored.name), stored.rubrics().values()))
     if found.regressions:
         raise typer.Exit(VERDICT_FAILED)
     if complaints.count:
@@ -178,7 +178,9 @@ def trend(
     for own in found:
         shown = percent if own.name.endswith(PASSED.key) else format_figure
         step = "—" if own.step is None else signed(float(f"{own.step:.2g}"))
-        table.add_row(safe(_name(own)), shown(own.known[0]), shown(own.known[-1]), step, *_trend_texts(own), own.spark)
+        table.add_row(
+            safe(trend_title(own.name)), shown(own.known[0]), shown(own.known[-1]), step, *_trend_texts(own), own.spark
+        )
     span = f"from {points[0].at[:10]} to {points[-1].at[:10]}"
     out().print(table, Text(f"\n{count_of(len(points), 'baseline')} {span}"))
 
@@ -195,7 +197,3 @@ def _trend_texts(found: Trend) -> tuple[Text, Text]:
     return Text(found.direction, _STYLES.get(found.direction, "dim")), Text(
         found.latest, _STYLES.get(found.latest, "dim")
     )
-
-
-def _name(found: Trend) -> str:
-    return found.name.replace("dimension.", "").replace("section.", "section ")

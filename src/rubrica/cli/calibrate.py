@@ -17,6 +17,7 @@ from rubrica.judges.panel_lesson import ChoiceLesson
 from rubrica.model.calibration import CalibrationFigures, Correction, DimensionRaters
 from rubrica.packs.library import SUFFIXES, find
 from rubrica.report.figures import figure, people_around, signed
+from rubrica.report.titles import dimension_title
 from rubrica.runs.files.case_source import STDIN, LineSource, lines_of
 from rubrica.runs.review.calibration_lesson import CalibrationLesson, document_with, learn_calibration, next_version
 
@@ -168,7 +169,7 @@ def _figures(lesson: CalibrationLesson) -> Table:
     for name, items in lesson.items.items():
         of = kept.get(name) or lesson.found.refused[name]
         mark = Text("✓", "bold green") if name in kept else Text("✕", "bold yellow")
-        table.add_row(mark, name, f"{items:,}", *_changes(of.before, of.after))
+        table.add_row(mark, safe(dimension_title(name, lesson.rubric)), f"{items:,}", *_changes(of.before, of.after))
     return table
 
 
@@ -196,7 +197,8 @@ def _judges(lesson: CalibrationLesson) -> Table:
         alone = lesson.found.reliability.get(name, {})
         correction = kept.get(name)
         for judge in dict.fromkeys((*(correction.judges if correction is not None else ()), *alone)):
-            table.add_row(name, safe(judge), *_counts(correction, judge), *_alone(alone.get(judge)))
+            title = safe(dimension_title(name, lesson.rubric))
+            table.add_row(title, safe(judge), *_counts(correction, judge), *_alone(alone.get(judge)))
     return table
 
 

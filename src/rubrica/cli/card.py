@@ -8,15 +8,17 @@ from rich.table import Table
 from rich.text import Text
 
 from rubrica.model.evaluation import DimensionResult, Evaluation, GateResult
+from rubrica.model.rubric import Rubric
 from rubrica.report.figures import STATUS_WORDS, dollars, duration, figure, price, within
+from rubrica.report.titles import dimension_title
 
 from .screen import safe, short
 from .verdict_style import bar, share_style, verdict_text
 
 
-def card(evaluation: Evaluation) -> Panel:
+def card(evaluation: Evaluation, rubric: Rubric | None = None) -> Panel:
     """The panel `rubrica eval` prints for one response."""
-    parts: list[RenderableType] = [headline(evaluation), Text(), dimension_table(evaluation)]
+    parts: list[RenderableType] = [headline(evaluation), Text(), dimension_table(evaluation, rubric)]
     parts += [gate_line(gate) for gate in evaluation.gates]
     parts += [Text.assemble(("! ", "bold yellow"), (safe(error), "yellow")) for error in evaluation.errors]
     parts += [Text(safe(note), style="dim") for note in evaluation.notes]
@@ -57,7 +59,7 @@ def score_text(evaluation: Evaluation) -> Text:
     return Text.assemble((figure(evaluation.score), style), (out_of + (f", within {ends}" if ends else ""), "dim"))
 
 
-def dimension_table(evaluation: Evaluation) -> Table:
+def dimension_table(evaluation: Evaluation, rubric: Rubric | None = None) -> Table:
     """Dimensions and their parts, with bars and reasons."""
     table = Table(box=None, padding=(0, 2, 0, 0), show_edge=False, header_style="dim")
     weighted = any(result.weight is not None for result in evaluation.dimensions.values())
@@ -71,9 +73,9 @@ def dimension_table(evaluation: Evaluation) -> Table:
         table.add_column("cost", justify="right", no_wrap=True)
     table.add_column("why", ratio=1)
     for name, result in evaluation.dimensions.items():
-        _add(table, name, result, weighted=weighted, judged=judged)
+        _add(table, dimension_title(name, rubric), result, weighted=weighted, judged=judged)
         for part, part_result in result.parts.items():
-            _add(table, f"└ {part}", part_result, weighted=weighted, judged=judged)
+            _add(table, f"└ {dimension_title(part, rubric)}", part_result, weighted=weighted, judged=judged)
     return table
 
 
@@ -97,9 +99,9 @@ def _out_of(result: DimensionResult) -> str:
     return (f" ({ends})" if ends else "") + f" / {figure(result.high)}"
 
 
-def _add(table: Table, name: str, result: DimensionResult, *, weighted: bool, judged: bool) -> None:
+def _add(table: Table, title: str, result: DimensionResult, *, weighted: bool, judged: bool) -> None:
     cells: list[RenderableType] = [
-        safe(name),
+        safe(title),
         Text.assemble((figure(result.value), share_style(result.share)), (_out_of(result), "dim")),
         bar(result.share),
     ]

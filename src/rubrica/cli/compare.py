@@ -66,7 +66,8 @@ def compare(
     if as_json:
         echo_json({"a": a, "b": b, **found.to_dict()})
     else:
-        out().print(comparison_page(found, (a, b)))
+        known = [rubric for run in runs for rubric in run.rubrics().values()]
+        out().print(comparison_page(found, (a, b), known))
     if check and found.regressions:
         raise typer.Exit(VERDICT_FAILED)
     if complaints.count:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from rubrica.model.rubric import Rubric
 from rubrica.report.figures import count_of, percent, signed
 from rubrica.runs.compare.annotations import change_told
 from rubrica.runs.compare.comparison import Comparison, MovedCase
 from rubrica.runs.compare.measure_comparison import MeasureComparison, Verdict
+from rubrica.runs.summary.grading import name_of
+from rubrica.runs.summary.measures import measure_title
 
 from .screen import safe, short
 from .stored_run_options import format_figure, plain_table
@@ -25,13 +29,15 @@ STYLES: dict[Verdict, str] = {
 }
 SIGNS: dict[Verdict, str] = {"improvement": "▲", "regression": "▼", "same": "=", "cannot tell": "?"}
 WORDS: dict[Verdict, str] = {"improvement": "better", "regression": "worse", "same": "same", "cannot tell": "open"}
+LineTitle = Callable[[MeasureComparison], str]
 MOST_CHANGES = 8
 MOST_CASES = 5
 
 
-def comparison_page(found: Comparison, names: tuple[str, str]) -> RenderableType:
+def comparison_page(found: Comparison, names: tuple[str, str], rubrics: Iterable[Rubric] = ()) -> RenderableType:
     """What `rubrica compare` and `rubrica baseline check` print."""
-    parts: list[RenderableType] = [_lines(found, names), Text()]
+    called = partial(_title, tuple(rubrics))
+    parts: list[RenderableType] = [_lines(found, names, called), Text()]
     if found.changes:
         parts += [_changes(found), Text()]
     for title, cases in (("fell furthest", found.worse), ("rose furthest", found.better)):
@@ -45,15 +51,15 @@ def comparison_page(found: Comparison, names: tuple[str, str]) -> RenderableType
             parts.append(
                 Text.assemble(("! ", "bold yellow"), safe(f"only {name} has {count_of(len(own), 'case')}: {listed}"))
             )
-    return Group(*parts, Text(conclusion(found), STYLES[found.verdict]))
+    return Group(*parts, Text(safe(conclusion(found, called)), STYLES[found.verdict]))
 
 
-def conclusion(found: Comparison) -> str:
+def conclusion(found: Comparison, title: LineTitle) -> str:
     """The comparison in one line."""
     basis = f"over {count_of(found.cases, 'case')} in both"
     if found.groups is not None:
         basis += f", in {count_of(found.groups, 'group')}"
-    better, worse = (", ".join(map(_name, lines)) for lines in (found.improvements, found.regressions))
+    better, worse = (", ".join(map(title, lines)) for lines in (found.improvements, found.regressions))
     match found.verdict:
         case "regression":
             return f"regression in {worse}" + (f", improvement in {better}" if better else "") + f", {basis}"
@@ -66,7 +72,7 @@ def conclusion(found: Comparison) -> str:
             return f"cannot tell: {count_of(len(unclear), 'measure')} may differ, {basis}"
 
 
-def _lines(found: Comparison, names: tuple[str, str]) -> RenderableType:
+def _lines(found: Comparison, names: tuple[str, str], title: LineTitle) -> RenderableType:
     heading = Text.assemble(("A ", "dim"), short(names[0], 60), ("   B ", "dim"), short(names[1], 60))
     table = plain_table(("",), ("A", "B", "change", "interval", "p"), ("",))
     table.columns[0].overflow = "ellipsis"  # the name gives way, no figure does
@@ -77,7 +83,7 @@ def _lines(found: Comparison, names: tuple[str, str]) -> RenderableType:
         if line.difference is not None:
             interval = f"{_bare(line, line.difference.low)} to {_bare(line, line.difference.high)}"
         table.add_row(
-            short(_name(line), 26),
+            short(title(line), 26),
             _value(line, line.before),
             _value(line, line.after),
             _bare(line, line.mean),
@@ -88,7 +94,7 @@ def _lines(found: Comparison, names: tuple[str, str]) -> RenderableType:
     said: dict[str, list[str]] = {}
     for line in found.lines:
         if line.verdict in ("same", "cannot tell"):
-            said.setdefault(line.said, []).append(_name(line))
+            said.setdefault(line.said, []).append(title(line))
     told = [Text.assemble((f"{words}: ", "dim"), safe(", ".join(measures))) for words, measures in said.items()]
     return Group(heading, Text(), table, *([Text(), *told] if told else []))
 
@@ -111,8 +117,11 @@ def _moved_table(title: str, cases: Sequence[MovedCase]) -> Table:
     return table
 
 
-def _name(line: MeasureComparison) -> str:
-    return f"{line.rubric}: {line.measure}" if line.rubric else str(line.measure)
+def _title(rubrics: Sequence[Rubric], line: MeasureComparison) -> str:
+    """A line by the title of what it measures; its rubric is named where the runs hold several."""
+    owners = [rubric for rubric in rubrics if not line.rubric or rubric.name == name_of(line.rubric)]
+    title = measure_title(line.measure, *owners)
+    return f"{line.rubric}: {title}" if line.rubric else title
 
 
 def _value(line: MeasureComparison, value: float) -> str:

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from rubrica.council.audit import Audit, LengthTrend, ScoringContrast
 from rubrica.council.bias import EFFECTS
-from rubrica.report.figures import count_of, figure, signed
+from rubrica.report.figures import count_of, figure, headline, signed
 
 from .figures_table import figures_table
 from .screen import safe
@@ -60,7 +60,7 @@ def _contrasts(found: Audit) -> Table:
 def _variances(found: Audit) -> Table:
     table = figures_table(("dimension",), ("variance", "sessions"))
     for name, own in found.variance.items():
-        table.add_row(safe(name), _rounded(own.value), f"{own.sessions}")
+        table.add_row(safe(headline(name)), _rounded(own.value), f"{own.sessions}")
     return table
 
 

@@ -11,6 +11,7 @@ from rubrica.engine.compile import compile_rubric
 from rubrica.engine.evaluate import evaluate
 from rubrica.errors import RubricaError
 from rubrica.model.evaluation import Evaluation
+from rubrica.model.rubric import Rubric
 from rubrica.report.printable import printable_json
 from rubrica.runs.files.case_source import lines_of
 from rubrica.runs.stored import StoredRun
@@ -75,24 +76,27 @@ def explain(
             "give stored evaluations, or --rubric with --response", param_hint="RUN|EVALUATIONS.jsonl"
         )
     if stored is not None:
-        evaluation = _find(stored, case)
+        evaluation, known = _find(stored, case)
     elif rubric is not None:
         plan = compile_rubric(rubric_of(rubric, settings_of(settings or [])))
-        evaluation = evaluate(plan, single_context(prompt, response, extra), case)
+        evaluation, known = evaluate(plan, single_context(prompt, response, extra), case), plan.rubric
     if as_json:
         typer.echo(printable_json(evaluation.to_json()))
     else:
-        out().print(explanation(evaluation))
+        out().print(explanation(evaluation, known))
 
 
-def _find(source: str, case: str | None) -> Evaluation:
+def _find(source: str, case: str | None) -> tuple[Evaluation, Rubric | None]:
+    """An evaluation, and the rubric that gave it where the run keeps it."""
     if is_run(source):
-        return _find_in_run(StoredRun.open(source, BrokenLines()), case)
+        run = StoredRun.open(source, BrokenLines())
+        evaluation = _find_in_run(run, case)
+        return evaluation, run.rubrics().get(evaluation.rubric)
     ids: list[str] = []
     with lines_of(source) as lines:
         for evaluation in stored_evaluations(lines, BrokenLines()):
             if case is None or evaluation.case == case:
-                return evaluation
+                return evaluation, None
             if len(ids) < IDS_SHOWN:
                 ids.append(evaluation.case or "(none)")
     raise _not_there(source, case, ids)

@@ -9,7 +9,9 @@ from rich.tree import Tree
 
 from rubrica.model.evaluation import DimensionResult, Evaluation, Remarks, RuleHit, Step
 from rubrica.model.evidence import Span
+from rubrica.model.rubric import Rubric
 from rubrica.report.figures import SOURCE_WORDS, STATUS_WORDS, figure, signed, within
+from rubrica.report.titles import dimension_title, section_title
 
 from .card import gate_line, headline
 from .screen import safe, short
@@ -19,7 +21,7 @@ QUOTES_SHOWN = 4
 BAR_WIDTH = 30
 
 
-def explanation(evaluation: Evaluation) -> Group:
+def explanation(evaluation: Evaluation, rubric: Rubric | None = None) -> Group:
     """Steps to the score, dimensions with their evidence, gates, sections, verdict, and what was missing."""
     case = f" · case {safe(evaluation.case)}" if evaluation.case else ""
     parts: list[RenderableType] = [
@@ -27,16 +29,16 @@ def explanation(evaluation: Evaluation) -> Group:
         headline(evaluation),
     ]
     if evaluation.steps:
-        parts += [_heading("The way to the score"), _waterfall(evaluation)]
-    parts += [_heading("Dimensions"), _dimension_tree(evaluation)]
+        parts += [_heading("The way to the score"), _waterfall(evaluation, rubric)]
+    parts += [_heading("Dimensions"), _dimension_tree(evaluation, rubric)]
     if evaluation.gates:
         parts += [_heading("Gates"), *(_gates(evaluation))]
     if evaluation.sections:
-        parts += [_heading("Sections"), _sections(evaluation)]
+        parts += [_heading("Sections"), _sections(evaluation, rubric)]
     parts += [_heading("Verdict"), Text.assemble(verdict_text(evaluation.verdict), f"  {safe(evaluation.reason)}")]
     if evaluation.remarks is not None:
         parts += [_heading("What the judge remarks"), *_remarks(evaluation.remarks)]
-    missing = _missing(evaluation)
+    missing = _missing(evaluation, rubric)
     if missing:
         parts += [_heading("What was missing"), *missing]
     return Group(*parts)
@@ -52,7 +54,7 @@ def _heading(title: str) -> Text:
     return Text(f"\n{title}", "bold underline")
 
 
-def _waterfall(evaluation: Evaluation) -> Table:
+def _waterfall(evaluation: Evaluation, rubric: Rubric | None) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
     table.add_column(no_wrap=True, max_width=30)
     table.add_column(justify="right", no_wrap=True)
@@ -60,6 +62,7 @@ def _waterfall(evaluation: Evaluation) -> Table:
     table.add_column(no_wrap=True)
     for step in evaluation.steps:
         label = f"gate {step.label}" if step.kind == "gate" else step.label
+        label = dimension_title(label, rubric) if step.kind == "dimension" else label
         amount = "" if step.kind == "base" else signed(step.amount)
         table.add_row(
             safe(label), Text(amount, _tone(step)), figure(step.total), _floating_bar(step, evaluation.out_of)
@@ -82,13 +85,13 @@ def _floating_bar(step: Step, out_of: float) -> Text:
     return Text.assemble(" " * start, (shown, _tone(step)))
 
 
-def _dimension_tree(evaluation: Evaluation) -> Group:
+def _dimension_tree(evaluation: Evaluation, rubric: Rubric | None) -> Group:
     gains = {step.label: step.amount for step in evaluation.steps if step.kind == "dimension"}
-    return Group(*(_axis(name, result, gains.get(name)) for name, result in evaluation.dimensions.items()))
+    return Group(*(_axis(name, result, rubric, gains.get(name)) for name, result in evaluation.dimensions.items()))
 
 
-def _axis(name: str, result: DimensionResult, gain: float | None = None) -> Tree:
-    tree = Tree(_axis_line(name, result, gain), guide_style="dim")
+def _axis(name: str, result: DimensionResult, rubric: Rubric | None, gain: float | None = None) -> Tree:
+    tree = Tree(_axis_line(dimension_title(name, rubric), result, gain), guide_style="dim")
     if result.start:
         tree.add(Text(f"{figure(result.start)} to start with", "dim"))
     for hit in result.hits:
@@ -96,12 +99,12 @@ def _axis(name: str, result: DimensionResult, gain: float | None = None) -> Tree
     if result.reason:
         tree.add(Text(short(result.reason, 400), "dim" if result.source == "code" else ""))
     for part, part_result in result.parts.items():
-        tree.children.append(_axis(part, part_result))
+        tree.children.append(_axis(part, part_result, rubric))
     return tree
 
 
-def _axis_line(name: str, result: DimensionResult, gain: float | None) -> Text:
-    line = Text.assemble((safe(name), "bold"), "  ")
+def _axis_line(title: str, result: DimensionResult, gain: float | None) -> Text:
+    line = Text.assemble((safe(title), "bold"), "  ")
     if result.value is None:
         line.append(STATUS_WORDS[result.status], "yellow")
     else:
@@ -169,18 +172,20 @@ def _gates(evaluation: Evaluation) -> list[Text]:
     return lines
 
 
-def _sections(evaluation: Evaluation) -> Table:
+def _sections(evaluation: Evaluation, rubric: Rubric | None) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
     for name, section in evaluation.sections.items():
         verdict = verdict_text(section.verdict) if section.verdict else Text()
         score = f"{figure(section.score)} of {figure(evaluation.out_of)}" if section.score is not None else "–"
-        table.add_row(safe(name), score, verdict, Text(safe(section.reason), "dim"))
+        table.add_row(safe(section_title(name, rubric)), score, verdict, Text(safe(section.reason), "dim"))
     return table
 
 
-def _missing(evaluation: Evaluation) -> list[Text]:
+def _missing(evaluation: Evaluation, rubric: Rubric | None) -> list[Text]:
     lines = [
-        Text.assemble((safe(name), "bold"), f": {STATUS_WORDS[result.status]}; {safe(result.reason)}")
+        Text.assemble(
+            (safe(dimension_title(name, rubric)), "bold"), f": {STATUS_WORDS[result.status]}; {safe(result.reason)}"
+        )
         for name, result in evaluation.dimensions.items()
         if result.status not in ("scored", "not_applicable")
     ]

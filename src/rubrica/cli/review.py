@@ -334,7 +334,7 @@ def _page(found: ReviewedRun, measured: Sequence[QuestionAgreement], verdicts: V
         parts += [Text(f"  judge {safe(judge)}, people {safe(own)}: {count:,}", "dim") for (judge, own), count in most]
         parts += labels_lines(verdicts.labels)
     parts += _raters(measured)
-    few = [one.question.name for one in measured if one.count < FEWEST]
+    few = [one.question.title for one in measured if one.count < FEWEST]
     if few:
         parts.append(Text(f"fewer than {FEWEST} to calibrate by: {', '.join(few)}", "dim"))
     if found.empty:
@@ -358,7 +358,7 @@ def _figures(measured: Sequence[QuestionAgreement]) -> Table:
         cells = [f"{one.count:,}", _alpha(one.alpha.value), difference, percent(one.exact), near]
         levelled = f"{_alpha(one.levelled.value)}, {_alpha(one.people_levelled.value)}" if one.raters else "—"
         cells += [f"{one.pairs:,}", _alpha(one.people.value), levelled]
-        table.add_row(*([safe(one.rubric)] if several else []), safe(one.question.name), *cells)
+        table.add_row(*([safe(one.rubric)] if several else []), safe(one.question.title), *cells)
     return table
 
 
@@ -368,7 +368,9 @@ def _raters(measured: Sequence[QuestionAgreement]) -> list[RenderableType]:
     for one in measured:
         if one.raters:
             named = ", ".join(f"{short(name, 40)} {signed(round(offset, 2))}" for name, offset in one.raters.items())
-            told.append(Text(f"{safe(one.question.name)}, kinder (above 0) or harsher than the others: {named}", "dim"))
+            told.append(
+                Text(f"{safe(one.question.title)}, kinder (above 0) or harsher than the others: {named}", "dim")
+            )
     return told
 
 

@@ -10,9 +10,10 @@ from rich.text import Text
 
 from rubrica.model.rubric import Rubric
 from rubrica.report.figures import count_of, dollars, duration, figure, percent, price, signed
+from rubrica.report.titles import dimension_title
 from rubrica.runs.summary.figures import RubricSummary, Summary
 from rubrica.runs.summary.grading import name_of
-from rubrica.runs.summary.measures import SCORE
+from rubrica.runs.summary.measures import SCORE, measure_title
 from rubrica.scoring.spread import Spread
 
 from .screen import safe, short
@@ -29,8 +30,8 @@ def summary_page(found: Summary, rubrics: Mapping[str, Rubric], width: int) -> R
     for reference, part in found.parts.items():
         rubric = rubrics.get(name_of(reference))
         parts += [Text(safe(f"{reference}: {count_of(part.evaluations, 'evaluation')}"), "bold"), Text()]
-        parts += [_verdicts(part, rubric), Text(), _spreads(part, width), Text()]
-        parts += _details(part)
+        parts += [_verdicts(part, rubric), Text(), _spreads(part, rubric, width), Text()]
+        parts += _details(part, rubric)
     return Group(*parts, *_totals(found))
 
 
@@ -57,11 +58,11 @@ def _verdicts(part: RubricSummary, rubric: Rubric | None) -> Table:
     return table
 
 
-def _spreads(part: RubricSummary, width: int) -> Table:
+def _spreads(part: RubricSummary, rubric: Rubric | None, width: int) -> Table:
     percents = (5, 25, 75, 90, 95, 99) if width >= WIDE else (5, 95)
     table = plain_table(("",), ("n", "mean", "median", "std", *(f"p{percent}" for percent in percents), "unscored"))
     for measure, spread in part.spreads.items():
-        name = f"score of {figure(part.out_of)}" if measure == SCORE else str(measure)
+        name = f"score of {figure(part.out_of)}" if measure == SCORE else measure_title(measure, rubric)
         missing = part.unscored.get(measure.name, 0) if measure.kind == "dimension" else 0
         count = f"{spread.count:,}" if spread is not None else "0"
         unscored = Text(f"{missing:,}" if missing else "", "yellow")
@@ -76,7 +77,7 @@ def _cells(spread: Spread | None, percents: tuple[int, ...]) -> list[str]:
     return [format_figure(value) for value in values]
 
 
-def _details(part: RubricSummary) -> list[RenderableType]:
+def _details(part: RubricSummary, rubric: Rubric | None) -> list[RenderableType]:
     parts: list[RenderableType] = []
     for title, counts in (("gates that fired", part.gates), ("rules that changed a score", part.rules)):
         if counts:
@@ -89,14 +90,16 @@ def _details(part: RubricSummary) -> list[RenderableType]:
         table = plain_table(("dimensions that go together",), ("Spearman", "Pearson", "pairs"))
         for pair in sorted(pairs, key=lambda own: -abs(own.spearman or 0.0))[:MOST_PAIRS]:
             shown = [signed(round(value, 2)) if value is not None else "—" for value in (pair.spearman, pair.pearson)]
-            table.add_row(safe(f"{pair.one}, {pair.other}"), *shown, f"{pair.pairs:,}")
+            both = ", ".join(dimension_title(name, rubric) for name in (pair.one, pair.other))
+            table.add_row(safe(both), *shown, f"{pair.pairs:,}")
         parts += [table, Text()]
     if part.outliers:
         table = plain_table(("outlier", "in"), ("value", "deviations"), ("verdict",))
         for found in part.outliers[:MOST_OUTLIERS]:
             case = short(found.case, 40) + (f" (repeat {found.repeat + 1})" if found.repeat else "")
             off = signed(round(found.off, 1))
-            table.add_row(case, safe(str(found.measure)), format_figure(found.value), off, verdict_text(found.verdict))
+            where = safe(measure_title(found.measure, rubric))
+            table.add_row(case, where, format_figure(found.value), off, verdict_text(found.verdict))
         parts.append(table)
         hidden = part.outlying - min(len(part.outliers), MOST_OUTLIERS)
         parts += [Text(f"… and {hidden:,} more", "dim"), Text()] if hidden > 0 else [Text()]

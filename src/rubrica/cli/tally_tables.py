@@ -37,7 +37,7 @@ def _costs(tally: RunTally) -> Table:
     for name in ("judged dimension", "tokens in", "out", "cost", "mean time"):
         table.add_column(name, justify="left" if name == "judged dimension" else "right", no_wrap=True)
     for name, bill in tally.bills.items():
-        _cost_row(table, name, bill.cost, duration(bill.milliseconds / bill.scores))
+        _cost_row(table, tally.titles[name], bill.cost, duration(bill.milliseconds / bill.scores))
     _cost_row(table, "total", total_cost([bill.cost for bill in tally.bills.values()]), "")
     return table
 

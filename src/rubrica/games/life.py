@@ -28,7 +28,7 @@ def check_takes_rounds(game: Game, now: datetime) -> None:
 
     >>> from datetime import UTC; from uuid import UUID
     >>> then = datetime(2026, 5, 4, tzinfo=UTC)
-    >>> check_takes_rounds(Game(UUID(int=1), "Moth night", {}, True, None, then, "closed"), then)
+    >>> check_takes_rounds(Game(UUID(int=1), "Moth night", {}, True, None, then, status="closed"), then)
     Traceback (most recent call last):
     rubrica.errors.ConflictError: Moth night is closed (whoever made it may open it again)
     """

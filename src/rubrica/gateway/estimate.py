@@ -144,7 +144,7 @@ def likely_prompt_tokens(chat: Chat) -> int:
 
     >>> from .chat import read_chat
     >>> likely_prompt_tokens(read_chat(b'{"messages": [{"role": "user", "content": "What is 2 + 2?"}]}'))
-    10
+    9
     """
     texts = sum(estimate_tokens(turn.text) + LIKELY_MESSAGE_TOKENS for turn in chat.turns)
     others = [value for key, value in chat.body.items() if key not in _NOT_READ]

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from rubrica.model.context import Context
-from rubrica.model.dimensions import Axis
 from rubrica.model.evaluation import DimensionResult, Evaluation, GateResult, RuleHit, Step
 from rubrica.model.evidence import Field, Span
 from rubrica.model.rubric import Rubric
@@ -16,7 +15,9 @@ from rubrica.model.rubric import Rubric
 from .charts import bar, points_bar, radar, share_bar, waterfall
 from .excerpt import LONGEST, Highlight, TextRun, Tone, excerpt
 from .figures import STATUS_WORDS, duration, figure, headline, percent, price, signed, within
+from .outcome_sentence import OutcomeFacts, OutcomeSentences
 from .roles import SIGNS, Role, role_of
+from .titles import dimension_title, section_title
 
 QUOTES_SHOWN = 3
 LONGEST_QUOTE_SHOWN = 60
@@ -115,7 +116,7 @@ def card_of(evaluation: Evaluation, number: int = 1, rubric: Rubric | None = Non
     """The card of an evaluation; the rubric, where it is known, gives titles and tells good verdicts from bad."""
     role = role_of(evaluation.verdict, rubric)
     results = evaluation.dimensions
-    titles = {name: _title(name, rubric.dimensions.get(name) if rubric is not None else None) for name in results}
+    titles = {name: dimension_title(name, rubric) for name in results}
     steps = [Step(s.kind, _step_label(s, titles), s.amount, s.total) for s in evaluation.steps]
     low, high = evaluation.bounds
     return Card(
@@ -125,7 +126,7 @@ def card_of(evaluation: Evaluation, number: int = 1, rubric: Rubric | None = Non
         role=role,
         sign=SIGNS[role],
         verdict=evaluation.verdict.replace("_", " "),
-        reason=_sentence(evaluation.reason),
+        reason=_outcome(evaluation, rubric),
         score=figure(evaluation.score) if evaluation.score is not None else f"{figure(low)} to {figure(high)}",
         out_of=figure(evaluation.out_of),
         chips=tuple(_chips(evaluation)),
@@ -144,8 +145,15 @@ def card_of(evaluation: Evaluation, number: int = 1, rubric: Rubric | None = Non
     )
 
 
-def _title(name: str, axis: Axis | None) -> str:
-    return (axis.title if axis is not None else "") or headline(name)
+def _outcome(evaluation: Evaluation, rubric: Rubric | None) -> str:
+    """Why it came out so, in words that do not repeat the formula; as it was stored where nobody knows the rubric."""
+    if rubric is None:
+        return _sentence(evaluation.reason)
+    values = {name: result.value for name, result in evaluation.dimensions.items()}
+    facts = OutcomeFacts(
+        evaluation.verdict, evaluation.score, evaluation.out_of, evaluation.reason, evaluation.profile, values
+    )
+    return OutcomeSentences(rubric).of(facts)
 
 
 def _step_label(step: Step, titles: Mapping[str, str]) -> str:
@@ -184,11 +192,9 @@ def _chips(evaluation: Evaluation) -> Iterator[str]:
 
 def _rows(results: Mapping[str, DimensionResult], rubric: Rubric | None) -> Iterator[DimensionRow]:
     for name, result in results.items():
-        dimension = rubric.dimensions.get(name) if rubric is not None else None
-        yield _row(_title(name, dimension), result, part=False)
+        yield _row(dimension_title(name, rubric), result, part=False)
         for part, part_result in result.parts.items():
-            axis = dimension.parts.get(part) if dimension is not None else None
-            yield _row(_title(part, axis), part_result, part=True)
+            yield _row(dimension_title(part, rubric), part_result, part=True)
 
 
 def _row(title: str, result: DimensionResult, *, part: bool) -> DimensionRow:
@@ -271,12 +277,11 @@ def _gate_line(gate: GateResult) -> GateLine:
 
 def _sections(evaluation: Evaluation, rubric: Rubric | None) -> Iterator[SectionLine]:
     for name, section in evaluation.sections.items():
-        spec = rubric.sections.get(name) if rubric is not None else None
         verdict = section.verdict or ""
         score = (
             figure(section.score) if section.score is None else f"{figure(section.score)} / {figure(evaluation.out_of)}"
         )
-        title = (spec.title if spec is not None else "") or headline(name)
+        title = section_title(name, rubric)
         yield SectionLine(title, score, verdict.replace("_", " "), role_of(verdict, rubric), section.reason)
 
 

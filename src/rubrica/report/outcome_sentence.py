@@ -18,6 +18,7 @@ from rubrica.model.evaluation import INCONCLUSIVE
 from rubrica.model.rubric import Rubric
 
 from .figures import figure, headline
+from .titles import dimension_titles
 
 LEAST_LOST = 0.005
 """Shares of full marks below which nothing counts as lost."""
@@ -134,15 +135,6 @@ class OutcomeSentences:
     def title(self, name: str, other: str | None = None) -> str:
         """What a dimension, or a part of one, is called; `other` where the rubric has none of that name."""
         return self._titles.get(name, headline(name) if other is None else other)
-
-
-def dimension_titles(rubric: Rubric | None) -> dict[str, str]:
-    """What every dimension of a rubric, and every part of one, is called."""
-    found: dict[str, str] = {}
-    for name, dimension in rubric.dimensions.items() if rubric is not None else ():
-        found |= {part: spec.title or headline(part) for part, spec in dimension.parts.items()}
-        found[name] = dimension.title or headline(name)
-    return found
 
 
 def sentence(text: str) -> str:

@@ -10,10 +10,11 @@ from rubrica.model.rubric import Rubric
 from rubrica.model.scale import Scale
 from rubrica.phrases import Code, Phrase, Strong, listed, phrase
 
-from .figures import count_of, figure, headline, percent
+from .figures import count_of, figure, percent
 from .glossary import glossary_blocks
 from .prose import Block, Bullets, Heading, Paragraph, TableBlock, markdown
 from .rendering import TEMPLATES, stylesheet
+from .titles import section_title, title_of
 from .wording import (
     TRUST,
     gate_phrase,
@@ -112,10 +113,6 @@ def _dimension_table(rubric: Rubric) -> Iterator[Block]:
     yield TableBlock(head, tuple(rows), NUMBERS_OF_WEIGHTS if weighted else frozenset())
 
 
-def title_of(name: str, axis: Axis) -> str:
-    return axis.title or headline(name)
-
-
 def _scored_by(axis: Axis) -> str:
     match axis.kind:
         case "judge":
@@ -186,7 +183,7 @@ def _sections(rubric: Rubric) -> Iterator[Block]:
         how: Phrase = (
             phrase("Its score is ", Code(section.formula), ".") if section.formula else ("Its score is their mean.",)
         )
-        yield Paragraph(phrase(Strong(section.title or headline(name)), ": ", members, ". ", how))
+        yield Paragraph(phrase(Strong(section_title(name, rubric)), ": ", members, ". ", how))
         if section.verdicts:
             yield Bullets(verdict_phrases(section.verdicts, rubric.settings), ordered=True)
 

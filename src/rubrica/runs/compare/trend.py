@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any, Literal
 
+from rubrica.report.figures import headline
 from rubrica.runs.summary.measures import PASSED
 from rubrica.scoring.holm import holm
 from rubrica.scoring.intervals import LEVEL
@@ -116,6 +117,18 @@ def trends(points: Sequence[TrendPoint], level: float = LEVEL) -> list[Trend]:
         latest = _latest(series[name], known[name], last_p <= 1 - max(level, SURE) + 1e-12)
         found.append(Trend(name, series[name], step, p, last_p, direction, latest))
     return found
+
+
+def trend_title(name: str) -> str:
+    """What a figure of a run is called; a baseline keeps no titles, so a dimension goes by its name as words.
+
+    >>> [trend_title(name) for name in ("score", "dimension.query_relevance", "tone/section.style")]
+    ['score', 'Query relevance', 'tone: section Style']
+    """
+    rubric, _, own = name.rpartition("/")
+    kind, _, part = own.partition(".")
+    title = headline(part) if kind == "dimension" else f"section {headline(part)}" if kind == "section" else own
+    return f"{rubric}: {title}" if rubric else title
 
 
 def is_headline(name: str) -> bool:

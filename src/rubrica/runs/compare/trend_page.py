@@ -11,7 +11,7 @@ from rubrica.report.excerpt import visible
 from rubrica.report.figures import count_of, figure
 from rubrica.report.rendering import TEMPLATES, stylesheet
 
-from .trend import Trend, TrendPoint
+from .trend import Trend, TrendPoint, trend_title
 
 WIDTH, HEIGHT, LEFT = 400, 120, 44
 
@@ -29,7 +29,8 @@ def trend_page(points: Sequence[TrendPoint], found: Sequence[Trend], title: str)
 
 def _figure(points: Sequence[TrendPoint], found: Trend) -> Markup:
     known = found.known
-    told = f"{found.name}: {figure(known[0])} to {figure(known[-1])}, {found.direction}; the latest: {found.latest}"
+    title = trend_title(found.name)
+    told = f"{title}: {figure(known[0])} to {figure(known[-1])}, {found.direction}; the latest: {found.latest}"
     return Markup("<figure><figcaption>{}</figcaption>{}</figure>").format(visible(told), _chart(points, found))
 
 
@@ -49,4 +50,4 @@ def _chart(points: Sequence[TrendPoint], found: Trend) -> Markup:
     drawing = trail(places, told, 3)
     for value, y in ((high, 14.0), (low, HEIGHT - 6.0)) if high > low else ((high, HEIGHT / 2),):
         drawing += Markup('<text class="tick" x="0" y="{:.1f}">{}</text>').format(y, figure(float(f"{value:.4g}")))
-    return svg("trend", HEIGHT, found.name, drawing, WIDTH)
+    return svg("trend", HEIGHT, trend_title(found.name), drawing, WIDTH)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
+from rubrica.model.rubric import Rubric
+from rubrica.report.titles import dimension_title, section_title
 from rubrica.runs.files.rows import RunRow
 
 Kind = Literal["score", "section", "dimension", "passed"]
@@ -32,6 +34,22 @@ class Measure(NamedTuple):
 
 SCORE = Measure("score", "score")
 PASSED = Measure("passed", "pass rate")
+
+
+def measure_title(measure: Measure, *rubrics: Rubric | None) -> str:
+    """What a measure is called: a dimension by its title in the first rubric that has it.
+
+    >>> measure_title(Measure("dimension", "query_relevance")), measure_title(Measure("section", "style"))
+    ('Query relevance', 'section Style')
+    """
+    match measure.kind:
+        case "dimension":
+            return dimension_title(measure.name, *rubrics)
+        case "section":
+            owner = next((rubric for rubric in rubrics if rubric is not None and measure.name in rubric.sections), None)
+            return f"section {section_title(measure.name, owner)}"
+        case _:
+            return str(measure)
 
 
 def values_of(row: RunRow) -> Iterator[tuple[Measure, float | None]]:

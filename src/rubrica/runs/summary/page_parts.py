@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from rubrica.model.rubric import Rubric
-from rubrica.report.figures import count_of, dollars, duration, figure, headline
+from rubrica.report.figures import count_of, dollars, duration, figure
 from rubrica.report.plots import (
     MOST_DRAWN,
     Layer,
@@ -24,6 +24,7 @@ from rubrica.report.plots import (
 )
 from rubrica.report.roles import ROLES, Role
 from rubrica.report.run_figures import Distribution, correlations
+from rubrica.report.titles import dimension_title, section_title
 from rubrica.runs.files.rows import RunRow
 from rubrica.scoring.spread import FAR, robust_range
 
@@ -85,7 +86,7 @@ class ShownOutlier:
 
 def rubric_part(figures: RubricFigures) -> RubricPart:
     dimensions = figures.dimensions
-    titles = {name: _dimension_title(name, figures.rubric) for name in dimensions}
+    titles = {name: dimension_title(name, figures.rubric) for name in dimensions}
     scales = {name: _scale(name, own, figures.rubric) for name, own in dimensions.items()}
     whole = linear(0.0, figures.out_of)
     box_rows = [
@@ -93,7 +94,7 @@ def rubric_part(figures: RubricFigures) -> RubricPart:
         for name, own in dimensions.items()
     ]
     small = [_small(titles[name], own, scales[name]) for name, own in dimensions.items()]
-    sections = {name: _section_title(name, figures.rubric) for name in figures.sections}
+    sections = {name: section_title(name, figures.rubric) for name in figures.sections}
     small += [_small(sections[name], own, whole, "section") for name, own in figures.sections.items()]
     rows = [_figure_row("Score", "", figures.score)]
     rows += [_figure_row(sections[name], "section", own) for name, own in figures.sections.items()]
@@ -192,16 +193,6 @@ def _scale(name: str, own: Distribution, rubric: Rubric | None) -> PlotAxis:
         return linear(scale.min, scale.max)
     low, high = own.range or (0.0, 1.0)
     return linear(min(0.0, math.floor(low)), max(1.0, math.ceil(high)))
-
-
-def _dimension_title(name: str, rubric: Rubric | None) -> str:
-    axis = rubric.dimensions.get(name) if rubric is not None else None
-    return (axis.title if axis is not None else "") or headline(name)
-
-
-def _section_title(name: str, rubric: Rubric | None) -> str:
-    section = rubric.sections.get(name) if rubric is not None else None
-    return (section.title if section is not None else "") or headline(name)
 
 
 def _distribution_text(own: Distribution) -> str:

@@ -10,6 +10,7 @@ from heapq import heappush, heappushpop
 from rubrica.model.evaluation import Cost, Evaluation, total_cost
 from rubrica.model.rubric import Rubric
 from rubrica.report.outcome_sentence import OutcomeFacts, OutcomeSentences
+from rubrica.report.titles import dimension_title
 from rubrica.runs.files.rows import RunRow, row_of
 
 WORST_KEPT = 5
@@ -86,6 +87,7 @@ class RunTally:
     mismatched: int = 0
     faults: int = 0  # evaluations in which a rule, gate or formula could not be applied
     bills: dict[str, DimensionCost] = field(default_factory=dict)  # by judged dimension
+    titles: dict[str, str] = field(default_factory=dict)  # of judged dimensions
     offline: int = 0
     by_rubric: dict[str, RunningFigures] = field(default_factory=dict)
     weakest: list[WeakCase] = field(default_factory=list)
@@ -109,6 +111,7 @@ class RunTally:
                 bill = self.bills.get(name)
                 if bill is None:
                     bill = self.bills[name] = DimensionCost()
+                    self.titles[name] = dimension_title(name, rubric)
                 bill.add(result.cost, result.duration_ms)
         self._count(evaluation, bool(evaluation.errors), rubric)
 

@@ -14,7 +14,7 @@ from rubrica.errors import Problem
 from rubrica.model.evaluation import DimensionResult
 from rubrica.report.charts import bar
 from rubrica.report.figures import STATUS_WORDS, figure
-from rubrica.report.outcome_sentence import dimension_titles
+from rubrica.report.titles import dimension_titles
 from rubrica.studio.browser_memory import sample_memory
 from rubrica.studio.parts import drawing, verdict
 

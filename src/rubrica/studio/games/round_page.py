@@ -20,7 +20,7 @@ from rubrica.model.rubric import Rubric
 from rubrica.report.charts import share_bar, short, waterfall
 from rubrica.report.excerpt import visible
 from rubrica.report.figures import figure, headline, percent, signed
-from rubrica.report.outcome_sentence import dimension_titles
+from rubrica.report.titles import dimension_titles
 from rubrica.store.games import Attachment
 from rubrica.studio.frame import frame, page
 from rubrica.studio.parts import card, chip, drawing, error_label, escaped_lines, heading

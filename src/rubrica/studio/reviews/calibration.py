@@ -11,7 +11,7 @@ from rubrica.model.dimensions import Axis
 from rubrica.model.rubric import Rubric
 from rubrica.model.scale import Scale
 from rubrica.report.figures import figure, signed
-from rubrica.report.rubric_page import title_of
+from rubrica.report.titles import title_of
 from rubrica.runs.review.calibration_lesson import CalibrationLesson
 
 MOST_STEPS = 11

@@ -16,7 +16,7 @@ from rubrica.model.scale import Scale
 from rubrica.packs.validity import agreement_of, cards_of
 from rubrica.report.figures import count_of, figure, headline, percent
 from rubrica.report.roles import SIGNS, Role, role_of
-from rubrica.report.rubric_page import title_of
+from rubrica.report.titles import title_of
 from rubrica.report.wording import TRUST, condition, recipe_phrases, reliability_phrases, setting_value
 from rubrica.studio.builder.anchors import coverage, rows_of
 

@@ -10,10 +10,10 @@ from nicegui import ui
 
 from rubrica.errors import RubricaError
 from rubrica.llm.public import public_name
-from rubrica.report.figures import count_of, figure, headline, percent, signed
+from rubrica.report.figures import count_of, figure, percent, signed
 from rubrica.report.roles import Role
 from rubrica.runs.compare.baseline import BaselineEntry
-from rubrica.runs.compare.trend import Direction, Latest, Trend, TrendPoint, trends
+from rubrica.runs.compare.trend import Direction, Latest, Trend, TrendPoint, trend_title, trends
 from rubrica.runs.summary.measures import PASSED, SCORE
 from rubrica.studio.frame import frame, page
 from rubrica.studio.html_tables import NUMBER, Cell, badge, link, table
@@ -123,7 +123,7 @@ def _trend(points: Sequence[TrendPoint], own: Trend) -> None:
     role, sign = DIRECTIONS[own.direction]
     shown = percent if own.name.endswith(PASSED.key) else _rounded
     step = "" if own.step is None else f", {signed(float(f'{own.step:.2g}'))} a run"
-    title = headline(own.name.replace("dimension.", "").replace("section.", "section "))
+    title = trend_title(own.name)
     drawing(
         Markup(
             '<figure class="plot"><figcaption>{} <span class="quiet">{} → {}{}</span></figcaption>{}'

@@ -11,8 +11,8 @@ from nicegui import ui
 
 from rubrica.errors import RubricaError
 from rubrica.report.figures import count_of, figure, headline, percent, signed
-from rubrica.report.outcome_sentence import dimension_titles
 from rubrica.report.roles import Role
+from rubrica.report.titles import dimension_titles
 from rubrica.runs.compare.comparison import Comparison, MovedCase
 from rubrica.runs.compare.measure_comparison import ComparisonTerms, MeasureComparison, Verdict
 from rubrica.studio.frame import frame, page

@@ -11,8 +11,8 @@ from rubrica.model.evaluation import Evaluation, Vote
 from rubrica.model.rubric import Rubric
 from rubrica.report.card import card_of
 from rubrica.report.figures import headline
-from rubrica.report.outcome_sentence import dimension_titles
 from rubrica.report.rendering import TEMPLATES
+from rubrica.report.titles import dimension_titles
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,8 +17,8 @@ from rubrica.model.rubric import Rubric
 from rubrica.report.figures import headline
 from rubrica.report.outcome_sentence import OutcomeFacts, OutcomeSentences
 from rubrica.report.roles import Role
-from rubrica.report.rubric_page import title_of
 from rubrica.report.run_figures import Reservoir
+from rubrica.report.titles import title_of
 from rubrica.runs.case_texts import CaseTexts, PromptAndResponse
 from rubrica.runs.files.folder import COLUMNS, EVALUATIONS
 from rubrica.runs.files.manifest import MANIFEST

@@ -13,7 +13,7 @@ from rubrica.model.rubric import Rubric
 from rubrica.report.card import Card, DimensionRow, GateLine, HitLine, TextBlock
 from rubrica.report.excerpt import TextRun, visible
 from rubrica.report.figures import SOURCE_WORDS, count_of, figure, percent, signed
-from rubrica.report.rubric_page import title_of
+from rubrica.report.titles import title_of
 from rubrica.studio.rubrics.drawing import badge
 from rubrica.studio.rubrics.prose import table
 

@@ -15,7 +15,7 @@ from rubrica.engine.rejudge import rejudge
 from rubrica.model.evaluation import Evaluation
 from rubrica.report.card import Card, card_of
 from rubrica.report.figures import percent
-from rubrica.report.rubric_page import title_of
+from rubrica.report.titles import title_of
 from rubrica.studio.builder.weights import rebalance
 from rubrica.studio.parts import card
 
