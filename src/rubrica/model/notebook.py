@@ -35,7 +35,8 @@ def evaluation_html(evaluation: Evaluation) -> str:
 
 
 def _value(result: DimensionResult) -> str:
-    return "" if result.value is None else f"{result.value:g} of {result.high:g}"
+    value = "" if result.value is None else f"{result.value:g} of {result.high:g}"
+    return f"{value} {result.label}".strip()
 
 
 def _cell(value: object) -> str:
