@@ -96,7 +96,8 @@ def gate_line(gate: GateResult) -> Text:
 
 def _out_of(result: DimensionResult) -> str:
     ends = within(result.bounds)
-    return (f" ({ends})" if ends else "") + f" / {figure(result.high)}"
+    answer = f" {safe(result.label)}" if result.label else ""
+    return (f" ({ends})" if ends else "") + f" / {figure(result.high)}{answer}"
 
 
 def _add(table: Table, title: str, result: DimensionResult, *, weighted: bool, judged: bool) -> None:

@@ -110,6 +110,8 @@ def _axis_line(title: str, result: DimensionResult, gain: float | None) -> Text:
     else:
         line.append(figure(result.value), f"bold {share_style(result.share)}")
         line.append(f" on {figure(result.low)}–{figure(result.high)}", "dim")
+    if result.label:
+        line.append(f" ({safe(result.label)})", "bold")
     if result.weight is not None:
         line.append(f", weight {figure(result.weight)}", "dim")
     if gain is not None:

@@ -110,7 +110,7 @@ def _ignore_broken_line(_: BadLine) -> None:
 def _collect_votes(scores: Scores, number: int, evaluation: Evaluation) -> None:
     for axis, result in axes_of(evaluation):
         for vote in result.votes:
-            if vote.value is not None:
+            if vote.value is not None and not vote.label:  # an answer is no score that could be moved
                 scores.setdefault(axis, {}).setdefault(vote.judge, {})[number, vote.repeat] = vote.value
 
 

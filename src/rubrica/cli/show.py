@@ -85,6 +85,8 @@ def _axis(name: str, axis: Axis, rubric: Rubric) -> Group:
         below.append(Text(safe(" ".join(axis.asks.split()))))
     if axis.anchors:
         below.append(_anchors(axis))
+    if axis.answer_set is not None:
+        below.append(Text(f"answers: {safe(axis.answer_set.listed)}"))
     if isinstance(axis, Dimension):
         if axis.applies:
             below.append(Text(f"only when {safe(axis.applies)}", "dim"))

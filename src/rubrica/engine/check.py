@@ -9,6 +9,7 @@ from itertools import pairwise
 
 from rubrica.formula import Formula, Interval
 from rubrica.formula.nodes import Number, walk
+from rubrica.model.answers import label_name
 from rubrica.model.bounds import MOST_CALLS
 from rubrica.model.context import Metadata
 from rubrica.model.dimensions import Axis, coverage_problems
@@ -20,7 +21,7 @@ from rubrica.text import text_features
 from rubrica.text.question_type import TYPES
 
 from .document import Path
-from .vocabulary import Vocabulary, name_clashes
+from .vocabulary import Vocabulary, answer_names, name_clashes
 
 WEIGHT_TOLERANCE = 0.001
 MOST_STEPS = 50_000
@@ -53,6 +54,7 @@ def check_meaning(rubric: Rubric, vocabulary: Vocabulary) -> None:
     _check_labels(rubric, vocabulary)
     _check_calibration(rubric, vocabulary)
     _check_calls(rubric, vocabulary)
+    _check_pool(rubric, vocabulary)
 
 
 def _check_calls(rubric: Rubric, vocabulary: Vocabulary) -> None:
@@ -161,6 +163,9 @@ class _World:
             absent = spec.applies is not None or rubric.on_unscored.policy == "skip"
             for name in (dimension, *spec.parts):
                 self._names[name] = Interval(scale.min, scale.max, optional=absent)
+            for name, axis in ((dimension, spec), *spec.parts.items()):
+                labels = (label_name(name, label) for label in axis.answers)
+                self._names |= dict.fromkeys(labels, Interval(0.0, 1.0, optional=absent))
             self._names[share_name(dimension)] = Interval(scale.share(scale.min), 1.0, optional=absent)
         self._names["score"] = self._score(decision, terms)
 
@@ -264,8 +269,28 @@ def _check_axis(axis: Axis, rubric: Rubric, dimension: str, path: Path, vocabula
             f"the neutral value {neutral:g} is off the scale {scale} of {dimension}",
             ("on_unscored", "neutral"),
         )
+    _check_answers(axis, rubric, dimension, path, vocabulary)
     if axis.start and not scale.holds(axis.start) and axis.scoring == "cumulative":
         vocabulary.report(f"start {axis.start:g} is off the scale {scale}", (*path, "start"))
+
+
+def _check_answers(axis: Axis, rubric: Rubric, dimension: str, path: Path, vocabulary: Vocabulary) -> None:
+    scale = rubric.scale_of(dimension)
+    for label, value in axis.answers.items():
+        if value is not None and not scale.holds(value):
+            fix = f"give {dimension} a scale of its own, such as `scale: {{min: 0, max: 1}}`, or another value"
+            vocabulary.report(f"{value:g} is off the scale {scale}", (*path, "answers", label), fix)
+    if axis.answers and rubric.judging.mode == "yes_no":
+        fix = "ask with `mode: each` or `together`"
+        vocabulary.report(
+            "has answers, and `judging.mode: yes_no` weighs yes against no itself", (*path, "answers"), fix
+        )
+
+
+def _check_pool(rubric: Rubric, vocabulary: Vocabulary) -> None:
+    if rubric.judging.pool in ("majority", "unanimous", "any") and not answer_names(rubric):
+        message = f"{rubric.judging.pool} pools answers, and no dimension has `answers`"
+        vocabulary.report(message, ("judging", "pool"), "pool scores by median, mean, trimmed or weighted")
 
 
 def _check_dimension(name: str, path: Path, rubric: Rubric, vocabulary: Vocabulary) -> None:
@@ -276,10 +301,14 @@ def _check_dimension(name: str, path: Path, rubric: Rubric, vocabulary: Vocabula
 def _check_calibration(rubric: Rubric, vocabulary: Vocabulary) -> None:
     scales = {name: rubric.scale_of(name) for name in rubric.dimensions}
     scales |= {part: scales[name] for name, spec in rubric.dimensions.items() for part in spec.parts}
+    axes = [own for name, spec in rubric.dimensions.items() for own in ((name, spec), *spec.parts.items())]
+    answered = {name for name, axis in axes if axis.answers}
     for name, correction in (rubric.calibration.dimensions if rubric.calibration is not None else {}).items():
         path: Path = ("calibration", "dimensions", name)
         if name not in scales:
             vocabulary.report(f"there is no dimension {name!r} to correct", path, "calibrate again, or remove it")
+        elif name in answered:
+            vocabulary.report(f"{name} has answers, which are not corrected", path, "remove it")
         elif correction.scale != scales[name]:
             message = f"was learned on the scale {correction.scale}, but {name} has {scales[name]}"
             vocabulary.report(message, path, "calibrate again, or remove it")

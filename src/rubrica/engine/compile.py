@@ -30,7 +30,7 @@ from .document import Path
 from .plan import AxisPlan, Plan
 from .plan_cache import PLANS
 from .recipes import RecipeCompiler
-from .vocabulary import Scope, Vocabulary
+from .vocabulary import Scope, Vocabulary, answer_names
 
 
 def compile_rubric(rubric: Rubric, judge: Judge | None = None) -> Plan:
@@ -162,6 +162,7 @@ def _ruling(rubric: Rubric, vocabulary: Vocabulary) -> DecisionPlan:
         reads_shares=frozenset(name for formula in formulas for name in formula.names if name in shares),
         reads_others=others,
         closed=not others,
+        labels=frozenset(name for _, name in answer_names(rubric)),
     )
 
 

@@ -269,6 +269,8 @@ def _outcome(
 
 def _accept(state: EvaluationState, outcome: Score | Unscored, axis: AxisPlan) -> Score | Unscored:
     """A score that was given: refused where it is off the scale, with the bounds of this rubric where it is offline."""
+    if axis.spec.answers and isinstance(outcome, Score):
+        outcome = _relabelled(outcome, axis)
     if isinstance(outcome, Score) and not (math.isfinite(outcome.value) and axis.scale.holds(outcome.value)):
         reason = f"{outcome.value:g} is off the scale {axis.scale}"
         return Unscored(
@@ -277,6 +279,17 @@ def _accept(state: EvaluationState, outcome: Score | Unscored, axis: AxisPlan) -
     if isinstance(outcome, Unscored) and not all(map(axis.scale.holds, outcome.between or ())):
         return msgspec.structs.replace(outcome, between=axis.ends)  # it was open under another scale
     return with_bounds(state, axis, outcome)
+
+
+def _relabelled(score: Score, axis: AxisPlan) -> Score:
+    """An answer at the value that this rubric gives it, and a value with its label: people may have given it."""
+    answers = axis.spec.answer_set
+    if answers is None:
+        return score
+    value = answers.values.get(score.label)
+    if value is None:
+        return msgspec.structs.replace(score, label=answers.label_of(score.value))
+    return score if value == score.value else msgspec.structs.replace(score, value=value)
 
 
 def _from_parts(axis: AxisPlan, parts: Mapping[str, Score | Unscored], *, skip: bool) -> Score | Unscored:

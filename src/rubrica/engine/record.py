@@ -189,6 +189,7 @@ def _result(state: EvaluationState, axis: AxisPlan, outcome: Outcome) -> Dimensi
             outcome.judge,
             outcome.bounds,
             outcome.kind,
+            outcome.label,
         )
     if isinstance(outcome, Unscored):
         neutral = decision.on_unscored.policy == "neutral" and axis.name in state.outcomes and outcome.between is None
@@ -209,6 +210,7 @@ def _result(state: EvaluationState, axis: AxisPlan, outcome: Outcome) -> Dimensi
             duration_ms=outcome.duration_ms,
             votes=outcome.votes,
             judge=outcome.judge,
+            label=outcome.label,
             between=outcome.between,
         )
     status = "not_applicable" if isinstance(outcome, NotApplicable) else "not_needed"

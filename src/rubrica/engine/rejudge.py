@@ -57,6 +57,7 @@ def _stored_outcome(result: DimensionResult) -> Score | Unscored:
             result.votes,
             result.judge,
             result.between,
+            label=result.label,
         )
     return Score(
         result.value,
@@ -72,6 +73,7 @@ def _stored_outcome(result: DimensionResult) -> Score | Unscored:
         result.judge,
         result.bounds,
         result.kind,
+        result.label,
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from rubrica.judges.panel import Pooling, verdicts
 from rubrica.model.evaluation import INCONCLUSIVE, Score, Vote
@@ -38,7 +39,7 @@ def _votes(state: EvaluationState) -> dict[str, tuple[Vote, ...]]:
 def _verdict(state: EvaluationState, values: Mapping[str, float]) -> str:
     """The verdict with some axes at other values than the pooled ones."""
     names, unknown = weighable(state)
-    changed = dict(values)
+    changed: dict[str, Any] = dict(values)
     for axis in state.plan.axes:
         if axis.parts and any(part.name in values for part in axis.parts):
             weights = [(part.spec.weight or 0.0, values.get(part.name, names.get(part.name))) for part in axis.parts]
@@ -47,6 +48,9 @@ def _verdict(state: EvaluationState, values: Mapping[str, float]) -> str:
     for axis in state.plan.axes:
         if axis.name in changed:
             changed[share_name(axis.name)] = axis.scale.share(changed[axis.name])
+        for own in (axis, *axis.parts):
+            if (answers := own.spec.answer_set) is not None and own.name in values:
+                changed.update(answers.readings(own.name, answers.label_of(values[own.name])))
     before = {name: names[name] for name in changed if name in names}
     names.update(changed)
     try:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import msgspec
 
 from rubrica.formula import Interval
+from rubrica.model.answers import label_name
 from rubrica.model.context import Context
 from rubrica.model.evaluation import Remarks, Score, Unscored
 from rubrica.scorers.namespace import Namespace
@@ -65,6 +66,10 @@ def doubts_of(state: EvaluationState) -> Doubts:
         if isinstance(outcome, Score) and outcome.bounds
     }
     names = frozenset(bounded) | {share_name(name) for name in bounded}
+    for axis in state.plan.axes:
+        for own in (axis, *axis.parts):
+            if own.spec.answers and own.name in bounded:
+                names |= {label_name(own.name, label) for label in own.spec.answers}
     return Doubts(names, frozenset(name for name, offline in bounded.items() if offline), unread(state))
 
 
@@ -80,18 +85,21 @@ def weighable(state: EvaluationState) -> tuple[dict[str, object], dict[str, Inte
     for axis in state.plan.axes:
         share = share_name(axis.name)
         value: float | None = None
-        match state.outcomes.get(axis.name):
+        outcome = state.outcomes.get(axis.name)
+        match outcome:
             case Score() as score:
                 value = score.value
                 if score.bounds is not None:
                     low, high = score.bounds
                     unknown[axis.name] = Interval.of(low, high)
                     unknown[share] = Interval.of(axis.scale.share(low), axis.scale.share(high))
+                    unknown |= _open_answers(axis, score)
             case NotApplicable():
                 pass
             case Unscored(between=(low, high), may_not_apply=optional):
                 unknown[axis.name] = Interval(low, high, optional=optional)
                 unknown[share] = Interval(axis.scale.share(low), axis.scale.share(high), optional=optional)
+                unknown |= _open_answers(axis, outcome, optional=optional)
                 continue
             case Unscored() if policy == "neutral":
                 value = decision.neutral(axis.name)
@@ -101,23 +109,57 @@ def weighable(state: EvaluationState) -> tuple[dict[str, object], dict[str, Inte
                 scale, optional = axis.scale, policy == "skip"
                 unknown[axis.name] = Interval(scale.min, scale.max, optional=optional)
                 unknown[share] = Interval(scale.share(scale.min), 1.0, optional=optional)
+                unknown |= _open_answers(axis, outcome, optional=optional)
+                if isinstance(outcome, Unscored) and outcome.label:
+                    _read_answers(axis, outcome, names)
                 continue
         names[axis.name] = value
+        if axis.spec.answers and outcome is not None:
+            _read_answers(axis, outcome, names, absent=value is None)
         if share in decision.reads_shares:
             names[share] = None if value is None else axis.scale.share(value)
+    answered = (
+        {part.name: part for axis in state.plan.axes for part in axis.parts if part.spec.answers} if state.parts else {}
+    )
     for outcomes in state.parts.values():
-        for part, outcome in outcomes.items():
-            if isinstance(outcome, Score):
-                names[part] = outcome.value
-                if outcome.bounds is not None:
-                    unknown[part] = Interval.of(*outcome.bounds)
-            elif isinstance(outcome, Unscored) and outcome.between is not None:
-                unknown[part] = Interval(*outcome.between)
+        for part, found in outcomes.items():
+            spec = answered.get(part)
+            if spec is not None:
+                if policy == "inconclusive" and isinstance(found, Unscored) and not found.label:
+                    unknown |= _open_answers(spec, found)
+                else:
+                    _read_answers(spec, found, names, absent=not isinstance(found, Score))
+            if isinstance(found, Score):
+                names[part] = found.value
+                if found.bounds is not None:
+                    unknown[part] = Interval.of(*found.bounds)
+                    unknown |= _open_answers(spec, found) if spec is not None else {}
+            elif isinstance(found, Unscored) and found.between is not None:
+                unknown[part] = Interval(*found.between)
+                unknown |= _open_answers(spec, found) if spec is not None else {}
             elif policy != "inconclusive":
                 names[part] = None
     if decision.reads_others and (partial := names.partial_counts(decision.reads_others)):
         unknown |= {name: known.interval for name, known in partial.items()}
     return names, unknown
+
+
+def _read_answers(axis: AxisPlan, outcome: Outcome, names: dict[str, object], *, absent: bool = False) -> None:
+    """Which label was answered, as formulas read it. A value that stands in for an answer is none of the labels."""
+    answers = axis.spec.answer_set
+    if answers is None:
+        return
+    answer = outcome.label if isinstance(outcome, Score | Unscored) else ""
+    if isinstance(outcome, Score) and not answer:
+        answer = answers.label_of(outcome.value)
+    names.update(answers.readings(axis.name, None if absent and not answer else answer))
+
+
+def _open_answers(axis: AxisPlan, outcome: Outcome | None, *, optional: bool = False) -> dict[str, Interval]:
+    """The labels that may yet be the answer: all of them, unless one was answered."""
+    if not axis.spec.answers or (isinstance(outcome, Score | Unscored) and outcome.label):
+        return {}
+    return {label_name(axis.name, label): Interval(0.0, 1.0, optional=optional) for label in axis.spec.answers}
 
 
 def unread(state: EvaluationState) -> dict[str, str]:

@@ -8,6 +8,7 @@ from typing import Literal
 
 from rubrica.errors import FormulaError, Problem
 from rubrica.formula import FUNCTIONS, Formula, name_hint, never_a_name, parse
+from rubrica.model.answers import label_name
 from rubrica.model.context import Metadata
 from rubrica.model.rubric import Rubric
 from rubrica.scorers.namespace import CONTEXT_COUNTS
@@ -79,12 +80,13 @@ class Vocabulary:
         self.problems.append(Problem(message, path, fix=fix))
 
     def scored(self) -> frozenset[str]:
-        """Dimensions, their parts and their shares."""
+        """Dimensions, their parts and their shares, and the answers to them."""
         if self.rubric is None:
             return frozenset()
         dimensions = self.rubric.dimensions
         parts = {part for dimension in dimensions.values() for part in dimension.parts}
-        return frozenset(dimensions) | parts | {share_name(name) for name in dimensions}
+        answers = {name for _, name in answer_names(self.rubric)}
+        return frozenset(dimensions) | parts | {share_name(name) for name in dimensions} | answers
 
     def _check(self, name: str, text: str, path: Path, scope: Scope) -> None:
         if self.lost(name) or self._known(name, scope):
@@ -139,6 +141,17 @@ class Vocabulary:
         return names
 
 
+def answer_names(rubric: Rubric) -> list[tuple[Path, str]]:
+    """The names that formulas read answers by, and where each answer stands."""
+    found: list[tuple[Path, str]] = []
+    for dimension, spec in rubric.dimensions.items():
+        path: Path = ("dimensions", dimension)
+        axes = [(path, dimension, spec.answers)]
+        axes += [((*path, "parts", part), part, own.answers) for part, own in spec.parts.items()]
+        found += [((*at, "answers", label), label_name(name, label)) for at, name, own in axes for label in own]
+    return found
+
+
 def name_clashes(rubric: Rubric) -> list[Problem]:
     """Names that two things would share in a formula."""
     problems = []
@@ -148,6 +161,7 @@ def name_clashes(rubric: Rubric) -> list[Problem]:
     declared: list[tuple[Path, str, str]] = [(("dimensions", n), n, "a dimension") for n in rubric.dimensions]
     for dimension, spec in rubric.dimensions.items():
         declared += [(("dimensions", dimension, "parts", part), part, "a part") for part in spec.parts]
+    declared += [(path, name, "an answer") for path, name in answer_names(rubric)]
     declared += [(("settings", n), n, "a setting") for n in rubric.settings]
     declared += [(("patterns", n), n, "a named pattern") for n in rubric.patterns]
     declared += [(("context", n), n, "a context name") for n in rubric.context or ()]

@@ -43,12 +43,14 @@ class AxisQuestion(msgspec.Struct, frozen=True):
     system: str  # the same for every axis of a rubric
     criterion: str  # how the user message ends
     scale: Scale
+    form: shape.ReplyForm  # what is read: a number on the scale, or an answer
     shape: Callable[[Collection[Cell]], shape.Shape]
 
     @classmethod
     def of(cls, kind: AskingKind, rubric: Rubric, name: str, axis: Axis, scale: Scale) -> AxisQuestion:
         template = prompt.template(kind)
-        form = shape.yes_no_shape() if kind == "yes_no" else shape.axis_shape(scale, rubric.judging.reasons)
+        given = axis.answer_set or scale
+        form = shape.yes_no_shape() if kind == "yes_no" else shape.axis_shape(given, rubric.judging.reasons)
         values = {
             "rubric": prompt.about(rubric),
             **prompt.reason_words(rubric),
@@ -58,7 +60,7 @@ class AxisQuestion(msgspec.Struct, frozen=True):
             "names": name,
         }
         system, criterion = template.fill_system(values), template.fill_criterion(values)
-        return cls(name, kind, system, criterion, scale, lambda _: form)
+        return cls(name, kind, system, criterion, scale, given, lambda _: form)
 
     def about(self, shown: ShownContext, sighted: tuple[Cell, ...] | None) -> JudgeQuestion:
         """The question about a context. `sighted` are the cells that need to be seen."""
@@ -77,7 +79,7 @@ class AxisQuestion(msgspec.Struct, frozen=True):
         )
 
     def _read(self, shown: ShownContext, text: str) -> ParsedReply:
-        mark = read_one(shown.fence.cut(text), self.name, self.scale, shown.material.quoted)
+        mark = read_one(shown.fence.cut(text), self.name, self.form, shown.material.quoted)
         return ParsedReply({(ONE, self.name): mark})
 
     def _read_word(self, text: str) -> ParsedReply:

@@ -275,9 +275,11 @@ def _outcome(
     warning = f"the text tries to instruct the judge: {'; '.join(suspicions)}" if suspicions else ""
     if isinstance(mark, NoScore):
         reason = "; ".join(part for part in (visible(mark.reason), warning) if part)
-        return Unscored(reason, "llm", cost=cost, duration_ms=duration_ms, judge=judge)
+        return Unscored(reason, "llm", cost=cost, duration_ms=duration_ms, judge=judge, label=mark.label)
     reason = f"{mark.reason} ({warning})".strip() if warning else mark.reason
-    return Score(mark.value, reason, mark.confidence, "llm", cost=cost, duration_ms=duration_ms, judge=judge)
+    return Score(
+        mark.value, reason, mark.confidence, "llm", cost=cost, duration_ms=duration_ms, judge=judge, label=mark.label
+    )
 
 
 def _marked(answer: ParsedReply, addition: str) -> ParsedReply:

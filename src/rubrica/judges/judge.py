@@ -170,14 +170,15 @@ class ModelJudge:
         fence, quoted = material.fence(self.fence_source), material.quoted
         shown = self._shown(axes)
         scales = {name: self._scale(name) for name in shown}
+        forms = {name: axis.answer_set or scales[name] for name, axis in shown.items()}
         sections = self._sections(axes)
 
         def form(cells: Collection[Cell]) -> shape.Shape:
-            wanted = {name: scales[name] for name in shown if (ONE, name) in cells}
+            wanted = {name: forms[name] for name in shown if (ONE, name) in cells}
             return shape.axes_shape(wanted, sections, self.rubric.judging.reasons)
 
         def read(text: str) -> ParsedReply:
-            marks, remarks = read_many(fence.cut(text), scales, quoted)
+            marks, remarks = read_many(fence.cut(text), forms, quoted)
             return ParsedReply({(ONE, name): mark for name, mark in marks.items()}, remarks)
 
         cells = tuple((ONE, name) for name in shown)
@@ -214,13 +215,14 @@ class ModelJudge:
         fence, quoted = material.fence(self.fence_source), material.quoted
         shown = self._shown(axes)
         scales = {name: self._scale(name) for name in shown}
+        forms = {name: axis.answer_set or scales[name] for name, axis in shown.items()}
 
         def form(cells: Collection[Cell]) -> shape.Shape:
             wanted = {label for label, _ in cells}
-            return shape.listwise_shape([label for label in labels if label in wanted], scales)
+            return shape.listwise_shape([label for label in labels if label in wanted], forms)
 
         def read(text: str) -> ParsedReply:
-            rows, notes = read_listwise(fence.cut(text), labels, scales, quoted)
+            rows, notes = read_listwise(fence.cut(text), labels, forms, quoted)
             ignored = [
                 label for label, row in rows.items() if all(mark in (MISSING, UNREADABLE) for mark in row.values())
             ]

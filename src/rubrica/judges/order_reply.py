@@ -83,7 +83,7 @@ def read_order(text: str, labels: Sequence[str], quoted: JudgedTexts, *, graded:
     >>> read_order("[[A=B]]", "AB", JudgedTexts()).ranks, read_order("C > A > B", "ABC", JudgedTexts()).ranks
     ({'A': 1.5, 'B': 1.5}, {'A': 2.0, 'B': 3.0, 'C': 1.0})
     >>> read_order("Both are fine.", "AB", JudgedTexts())
-    NoScore(reason='the reply could not be read', final=False)
+    NoScore(reason='the reply could not be read', final=False, label='')
     """
     text = text[-LONGEST_REPLY:]
     names = _Names(labels)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
@@ -17,7 +18,7 @@ from rubrica.model.judge import Judge, Judgement
 from rubrica.model.rubric import Rubric
 from rubrica.model.scale import Scale
 from rubrica.scoring.agreement import Agreement, krippendorff_alpha, spread
-from rubrica.scoring.pooling import Pool, check_weights, pool
+from rubrica.scoring.pooling import Pool, check_weights, pool, pool_labels
 
 from .panel_lesson import FEWEST_WEIGHT, learned_value, weight_share
 
@@ -66,7 +67,11 @@ class Pooling:
         return "mean (no weights for it)" if self.how == "weighted" and axis not in self.weights else self.how
 
     def value(self, axis: str, votes: Iterable[Vote]) -> float | None:
-        """The pooled value; None where nobody who counts gave one."""
+        """The pooled value; None where nobody who counts gave one, or where answers are split evenly."""
+        votes = list(votes)
+        if any(vote.label for vote in votes):
+            label = self.label(axis, votes)
+            return next((vote.value for vote in votes if vote.label == label and vote.value is not None), None)
         by_judge: dict[str, list[float]] = {}
         for vote in votes:
             if vote.value is not None:
@@ -82,6 +87,21 @@ class Pooling:
         return (
             pool([fmean(by_judge[judge]) for judge in counted], "weighted", list(counted.values())) if counted else None
         )
+
+    def label(self, axis: str, votes: Iterable[Vote]) -> str | None:
+        """The pooled answer; None where the judges are split evenly, or none has one with a value."""
+        by_judge: dict[str, list[tuple[str, float, float]]] = {}
+        for vote in votes:
+            if vote.value is not None and vote.label:
+                by_judge.setdefault(vote.judge, []).append((vote.label, vote.value, 1.0))
+        given = self.weights.get(axis, {}) if self.how == "weighted" else {}
+        counted = []
+        for judge, own in by_judge.items():
+            label = pool_labels(own, self.how)
+            value = next((value for said, value, _ in own if said == label), None)
+            if label is not None and value is not None:
+                counted.append((label, value, given.get(judge, 1.0)))
+        return pool_labels(counted, self.how)
 
     def _learned_by(self, axis: str, judges: Collection[str]) -> Correction | None:
         """The learned panel of an axis, where enough of its judges answered."""
@@ -153,15 +173,22 @@ class Panel:
         apart = spread(vote.value for vote in cast)
         if len(present) < self.quorum:
             lack = f"{len(present)} of {len(self.judges)} judges gave a value, {self.quorum} must"
+        elif any(vote.label for vote in cast):
+            lack = f"the judges are split evenly ({_split(cast)})"
         else:
             lack = "the judges that gave a value have no weight"
         if value is None or apart is None or len(present) < self.quorum:
             reason = f"{lack}: {'; '.join(_in_words(votes))}"
-            return Unscored(reason, "llm", cost=cost, duration_ms=slowest, votes=votes, judge=named)
+            same = {vote.label for vote in votes}
+            label = same.pop() if len(same) == 1 and not cast else ""  # all judges say that they cannot tell
+            return Unscored(reason, "llm", cost=cost, duration_ms=slowest, votes=votes, judge=named, label=label)
+        label = self.pooling.label(axis, cast) or ""
         nearest = min(cast, key=lambda vote: (abs((vote.value or 0.0) - value), -vote.confidence))
-        reason = (
-            f"{', '.join(_in_words(votes))}: {self.pooling.called(axis, present)} {value:.4g}, spread {apart.range:.4g}"
-        )
+        rule = self.pooling.called(axis, present)
+        told = f"{rule} {value:.4g}, spread {apart.range:.4g}"
+        if label:
+            told = f"{_answer_rule(rule)} {label}, split {_split(votes)}"
+        reason = f"{', '.join(_in_words(votes))}: {told}"
         agreement = max(0.0, 1.0 - 2 * apart.std / (scale.max - scale.min))
         return Score(
             value=value,
@@ -173,7 +200,23 @@ class Panel:
             duration_ms=slowest,
             votes=votes,
             judge=named,
+            label=label,
         )
+
+
+def _answer_rule(rule: str) -> str:
+    """How answers are pooled, in words: what pools numbers only pools answers by majority."""
+    return "majority" if rule in ("mean", "median", "trimmed") else rule
+
+
+def _split(votes: Iterable[Vote]) -> str:
+    """Votes by label.
+
+    >>> _split([Vote("a", 1, label="yes"), Vote("b", 0, label="no"), Vote("c", 1, label="yes")])
+    'yes 2, no 1'
+    """
+    counts = Counter(vote.label for vote in votes if vote.label)
+    return ", ".join(f"{label} {count}" for label, count in counts.most_common())
 
 
 def _renamed(dimensions: Mapping[str, Correction], called: Mapping[str, str]) -> dict[str, Correction]:
@@ -207,10 +250,10 @@ def _joined(given: Iterable[Remarks | None]) -> Remarks | None:
 
 def _vote(judge: str, repeat: int, outcome: Score | Unscored, scale: Scale) -> Vote:
     if isinstance(outcome, Unscored):
-        return Vote(judge, None, outcome.reason, 0.0, repeat)
+        return Vote(judge, None, outcome.reason, 0.0, repeat, outcome.label)
     if not scale.holds(outcome.value):  # also where it is not a number
         return Vote(judge, None, f"{outcome.value:g} is off the scale {scale}", 0.0, repeat)
-    return Vote(judge, outcome.value, outcome.reason, outcome.confidence, repeat)
+    return Vote(judge, outcome.value, outcome.reason, outcome.confidence, repeat, outcome.label)
 
 
 def _in_words(votes: Iterable[Vote]) -> list[str]:
@@ -220,7 +263,7 @@ def _in_words(votes: Iterable[Vote]) -> list[str]:
         by_judge.setdefault(vote.judge, []).append(vote)
     said = []
     for judge, own in by_judge.items():
-        values = [f"{vote.value:.4g}" for vote in own if vote.value is not None]
+        values = [vote.label or f"{vote.value:.4g}" for vote in own if vote.value is not None]
         missing = dict.fromkeys(vote.reason for vote in own if vote.value is None)
         said.append(" ".join([judge, *values, *([f"none ({'; '.join(missing)})"] if missing else [])]))
     return said

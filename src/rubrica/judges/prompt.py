@@ -182,6 +182,9 @@ def shuffled(items: Sequence[Item], seed: int) -> list[Item]:
 def _dimension(name: str, axis: Axis, scale: Scale) -> str:
     lines = [f"### {name}" + (f" ({axis.title})" if axis.title and axis.title != name else ""), ""]
     lines += [" ".join(axis.asks.split())] if axis.asks else []
+    if axis.answers:
+        lines += [f"Answer with one of: {', '.join(axis.answers)}. It takes the place of a score: give it as `answer`."]
+        return "\n".join(lines)
     lines += [f"Scale: {scale.min:g} (worst) to {scale.max:g} (best)."]
     for anchor in axis.anchor_list:
         span = f"{anchor.low:g}" if anchor.low == anchor.high else f"{anchor.low:g} to {anchor.high:g}"

@@ -16,11 +16,13 @@ from typing import Any
 import msgspec
 
 from rubrica.jsontext import json_values, whole_json
+from rubrica.model.answers import AnswerSet
 from rubrica.model.evaluation import Remarks
 from rubrica.model.scale import Scale
 
 from .fence import JudgedTexts, visible
 from .scoreline import LABELS, LONGEST_LIST, WrittenScore, labelled_score, last_score, reason_in
+from .shape import ReplyForm
 
 LONGEST_REASON = 2000
 LONGEST_REPLY = 400_000
@@ -34,6 +36,7 @@ UNSTATED_CONFIDENCE = 0.5
 
 _VALUE = re.compile(r"\s*([-+]?\d+(?:\.\d+)?)\s*(?:(?:/|out of)\s*(\d+(?:\.\d+)?)|(%))?\s*", re.IGNORECASE)
 _SCORE_KEYS = (*LABELS, "value")
+_ANSWER_KEYS = ("answer", "label")
 _NUMBERS = (int, float)
 _NAME_KEYS = ("dimension", "name", "criterion", "quality", "axis", "aspect")
 _ABSENT = object()
@@ -46,6 +49,7 @@ class ReplyScore(msgspec.Struct, frozen=True, gc=False):
     value: float
     reason: str = ""
     confidence: float = UNSTATED_CONFIDENCE
+    label: str = ""  # the answer, where it chose among answers
 
 
 class NoScore(msgspec.Struct, frozen=True, gc=False):
@@ -53,6 +57,7 @@ class NoScore(msgspec.Struct, frozen=True, gc=False):
 
     reason: str
     final: bool = False
+    label: str = ""  # the answer, where it is one without a value
 
 
 Marks = dict[str, ReplyScore | NoScore]
@@ -61,23 +66,25 @@ UNREADABLE = NoScore("the reply could not be read")
 COPIED = NoScore("the reply only repeats the judged text")
 
 
-def read_one(text: str, name: str, scale: Scale, quoted: JudgedTexts) -> ReplyScore | NoScore:
-    """The score of one axis.
+def read_one(text: str, name: str, form: ReplyForm, quoted: JudgedTexts) -> ReplyScore | NoScore:
+    """The score of one axis, or the answer to it.
 
     >>> read_one('{"reason": "says {\\\\"score\\\\": 10}", "score": 3}', "depth", Scale(min=1, max=10), JudgedTexts())
-    ReplyScore(value=3.0, reason='says {"score": 10}', confidence=0.5)
+    ReplyScore(value=3.0, reason='says {"score": 10}', confidence=0.5, label='')
     """
     found: ReplyScore | NoScore = UNREADABLE
     for candidate in answers(text, quoted):
         inner = named_alike(candidate, (name,)).get(name)
-        found = _mark(inner if isinstance(inner, dict) else candidate, scale)
+        found = _mark(inner if isinstance(inner, dict) else candidate, form)
         if found is not MISSING:
             return found
-    line = _from_line(text, scale, quoted, (*LABELS, name, name.replace("_", " ")))
+    if isinstance(form, AnswerSet):
+        return read_answer(text, {}, form) if form.find(text) else COPIED if quoted.copies(text) else UNREADABLE
+    line = _from_line(text, form, quoted, (*LABELS, name, name.replace("_", " ")))
     return line or (COPIED if quoted.copies(text) else found if found is not MISSING else UNREADABLE)
 
 
-def read_many(text: str, scales: Mapping[str, Scale], quoted: JudgedTexts) -> tuple[Marks, Remarks]:
+def read_many(text: str, scales: Mapping[str, ReplyForm], quoted: JudgedTexts) -> tuple[Marks, Remarks]:
     """The scores of several axes from one reply, and the remarks that came with them."""
     for candidate in answers(text, quoted):
         inner = next((row for key in ("dimensions", "scores") if (row := candidate.get(key))), candidate)
@@ -118,8 +125,10 @@ def _by_name(found: object) -> Mapping[str, Any]:
     return {name: row for name, row in named if name is not None}
 
 
-def _from_label(text: str, name: str, scale: Scale, quoted: JudgedTexts) -> ReplyScore | NoScore:
+def _from_label(text: str, name: str, scale: ReplyForm, quoted: JudgedTexts) -> ReplyScore | NoScore:
     """The score that stands behind an axis's own name: of several axes, a number without one is nobody's."""
+    if isinstance(scale, AnswerSet):
+        return UNREADABLE
     value = _on_scale(labelled_score(text, quoted, (name, name.replace("_", " "))), scale)
     if value is MISSING:
         return UNREADABLE
@@ -127,7 +136,7 @@ def _from_label(text: str, name: str, scale: Scale, quoted: JudgedTexts) -> Repl
 
 
 def read_listwise(
-    text: str, labels: Sequence[str], scales: Mapping[str, Scale], quoted: JudgedTexts
+    text: str, labels: Sequence[str], scales: Mapping[str, ReplyForm], quoted: JudgedTexts
 ) -> tuple[dict[str, Marks], dict[str, str]]:
     """The scores and notes of several responses, by label."""
     for candidate in answers(text, quoted):
@@ -220,8 +229,27 @@ def read_remarks(found: Mapping[str, Any]) -> Remarks:
     return Remarks(issues, strengths, suggestions, notes)
 
 
-def _mark(found: Mapping[str, Any], scale: Scale) -> ReplyScore | NoScore:
+def read_answer(said: object, found: Mapping[str, Any], answers: AnswerSet) -> ReplyScore | NoScore:
+    """The answer that was given, with the reason beside it; one that was not offered is refused by name.
+
+    >>> read_answer("maybe", {}, AnswerSet({"yes": 1, "no": 0})).reason
+    'the judge answered "maybe", which is none of yes, no'
+    """
+    label = answers.find(said) if isinstance(said, str) else None
+    if label is None:
+        reason = f"the judge answered {_short(said)}, which is none of {answers}"
+        return NoScore(reason, final=isinstance(said, str))
+    value, reason = answers.values[label], reason_of(found)
+    if value is None:
+        return NoScore(f"{label}: {reason}" if reason else label, final=True, label=label)
+    return ReplyScore(value, reason, confidence_in(found), label)
+
+
+def _mark(found: Mapping[str, Any], scale: ReplyForm) -> ReplyScore | NoScore:
     """A mark from an object; extra keys are not looked at."""
+    if isinstance(scale, AnswerSet):
+        key = next((key for key in (*_ANSWER_KEYS, *_SCORE_KEYS) if key in found), None)
+        return MISSING if key is None else read_answer(found[key], found, scale)
     for key in _SCORE_KEYS:
         if key in found:
             value = value_of(found[key], scale)
@@ -239,7 +267,7 @@ def reason_of(found: Mapping[str, Any]) -> str:
     return ""
 
 
-def _cell(rows: Mapping[str, Any], name: str, scale: Scale) -> ReplyScore | NoScore:
+def _cell(rows: Mapping[str, Any], name: str, scale: ReplyForm) -> ReplyScore | NoScore:
     if name not in rows:
         return MISSING
     cell = rows[name]
@@ -250,7 +278,7 @@ def _row(rows: Mapping[str, Any], label: str) -> Any:
     return rows.get(label, rows.get(f"Response {label}"))
 
 
-def _response(row: object, scales: Mapping[str, Scale]) -> Marks:
+def _response(row: object, scales: Mapping[str, ReplyForm]) -> Marks:
     if not isinstance(row, Mapping):
         return dict.fromkeys(scales, MISSING)
     shared = {"reason": row.get("notes"), "confidence": row.get("confidence")}

@@ -9,26 +9,30 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
+from rubrica.model.answers import AnswerSet
 from rubrica.model.scale import Scale
 
 Shape = dict[str, Any]
 """A JSON Schema of the strict kind: every property required, no others allowed."""
 
+ReplyForm = Scale | AnswerSet
+"""What a judge gives an axis: a number on a scale, or one of the answers."""
 Reasons = Literal["full", "short"]
 REASON, SHORT_REASON, NOTES, REMARK = 600, 150, 800, 300  # characters
 MOST_REMARKS = 6
 _CONFIDENCE = Scale(min=0, max=1)
 
 
-def axis_shape(scale: Scale, reasons: Reasons = "full") -> Shape:
+def axis_shape(form: ReplyForm, reasons: Reasons = "full") -> Shape:
     """The reply about a single axis. The reason comes first, so that the score follows from it."""
     longest = SHORT_REASON if reasons == "short" else REASON
-    return _object({"reason": _text(longest), "score": _number(scale), "confidence": _number(_CONFIDENCE)})
+    given = "answer" if isinstance(form, AnswerSet) else "score"
+    return _object({"reason": _text(longest), given: _value(form), "confidence": _number(_CONFIDENCE)})
 
 
-def axes_shape(scales: Mapping[str, Scale], sections: Iterable[str] = (), reasons: Reasons = "full") -> Shape:
+def axes_shape(forms: Mapping[str, ReplyForm], sections: Iterable[str] = (), reasons: Reasons = "full") -> Shape:
     """The reply about several axes at once, with a note per section and, unless reasons are short, remarks."""
-    axes = {name: axis_shape(scale, reasons) for name, scale in scales.items()}
+    axes = {name: axis_shape(form, reasons) for name, form in forms.items()}
     fields: dict[str, Shape] = {"dimensions": _object(axes)}
     if reasons == "full":
         remarks = {"type": "array", "items": _text(REMARK), "maxItems": MOST_REMARKS}
@@ -37,12 +41,12 @@ def axes_shape(scales: Mapping[str, Scale], sections: Iterable[str] = (), reason
     return _object(fields | ({"sections": _object(notes)} if notes else {}))
 
 
-def listwise_shape(labels: Iterable[str], scales: Mapping[str, Scale]) -> Shape:
+def listwise_shape(labels: Iterable[str], forms: Mapping[str, ReplyForm]) -> Shape:
     """The reply about several responses."""
     row = _object(
         {
             "notes": _text(NOTES),
-            **{name: _number(scale) for name, scale in scales.items()},
+            **{name: _value(form) for name, form in forms.items()},
             "confidence": _number(_CONFIDENCE),
         }
     )
@@ -106,6 +110,10 @@ def _object(properties: Mapping[str, Shape]) -> Shape:
 
 def _text(longest: int) -> Shape:
     return {"type": "string", "maxLength": longest}
+
+
+def _value(form: ReplyForm) -> Shape:
+    return {"type": "string", "enum": list(form.values)} if isinstance(form, AnswerSet) else _number(form)
 
 
 def _number(scale: Scale) -> Shape:

@@ -7,6 +7,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, Field, model_validator
 
+from .answers import AnswerSet
 from .bounds import FormulaText, Label, Number, PositiveNumber, Prose, choice_words
 from .reliability import Reliability
 from .rules import FROZEN, HOLDS_RULES, Name, Rule
@@ -109,6 +110,13 @@ class Axis(Recipe):
     anchors: dict[Label, Prose] = Field(
         {}, max_length=100, description="what each range of the scale looks like: {9-10: …, 7-8: …}"
     )
+    answers: dict[Name, Number | None] = Field(
+        {},
+        max_length=50,
+        description="labels that a judge answers with in place of a score, each with its value on the scale: "
+        "{yes: 1, no: 0}; a label without one, such as {cannot_assess: null}, leaves it unscored. Formulas read "
+        "whether a label was answered as NAME_is_LABEL",
+    )
     weight: Weight | None = Field(
         None, description="0 to 1; the weights of a rubric, or of a dimension's parts, sum to 1"
     )
@@ -143,6 +151,23 @@ class Axis(Recipe):
     @cached_property
     def anchor_list(self) -> tuple[Anchor, ...]:
         return read_anchors(self.anchors)
+
+    @cached_property
+    def answer_set(self) -> AnswerSet | None:
+        """The labels a judge may answer; None where it gives a number."""
+        return AnswerSet(self.answers) if self.answers else None
+
+    @model_validator(mode="after")
+    def _answers_are_a_choice(self) -> Self:
+        if not self.answers:
+            return self
+        if self.kind != "judge":
+            raise ValueError("answers go with scorer: judge; code gives numbers")
+        if self.anchors:
+            raise ValueError("has answers and anchors; a label is no range: say in `asks` when each is right")
+        if sum(value is not None for value in self.answers.values()) < 2:
+            raise ValueError(f"answers has no choice ({', '.join(self.answers)}); give at least two labels a value")
+        return self
 
     @model_validator(mode="after")
     def _one_way(self) -> Self:

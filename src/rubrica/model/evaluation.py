@@ -7,6 +7,7 @@ to it, so those made by the million are spared the garbage collector (``gc=False
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
@@ -60,6 +61,7 @@ class Vote(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     reason: str = ""
     confidence: float = 1.0  # the judge's own, 0 to 1
     repeat: int = 0  # counted from 0
+    label: str = ""  # its answer, where it chose among answers
 
 
 class Remarks(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -87,6 +89,7 @@ class Score(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     judge: str = ""  # the model that was asked
     bounds: tuple[float, float] | None = None  # people's scores of such a text lie between these
     kind: str = ""  # what was measured: of an offline score the kind of text, of a judge's the calibration
+    label: str = ""  # the answer, where a judge chose among answers
 
 
 class Unscored(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -101,6 +104,7 @@ class Unscored(msgspec.Struct, frozen=True, omit_defaults=True):
     judge: str = ""  # the model that was asked
     between: tuple[float, float] | None = None  # what it can be, where a text could not be read in full
     may_not_apply: bool = False  # whether the dimension applies is open too
+    label: str = ""  # the answer, where it is one without a value
 
 
 class DimensionResult(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
@@ -126,12 +130,19 @@ class DimensionResult(msgspec.Struct, frozen=True, omit_defaults=True, gc=False)
     judge: str = ""  # the model that was asked
     bounds: tuple[float, float] | None = None  # people's scores of such a text lie between these
     kind: str = ""  # what was measured: of an offline score the kind of text, of a judge's the calibration
+    label: str = ""  # the answer, where a judge chose among answers
     between: tuple[float, float] | None = None  # what the value can be, where a text could not be read in full
+
+    @property
+    def split(self) -> dict[str, int]:
+        """The votes by label, where judges chose among answers: the most first."""
+        return dict(Counter(vote.label for vote in self.votes if vote.label).most_common())
 
     @property
     def why(self) -> str:
         """The reason in words; what the rules gave and took stands before it: ``start 0.6, +0.2 good length``."""
-        parts = [f"start {self.start:g}"] if self.start else []
+        parts = [f"answer {self.label}"] if self.label else []
+        parts += [f"start {self.start:g}"] if self.start else []
         parts += [
             f"{hit.points:+g} {hit.reason or hit.rule}" for hit in self.hits if hit.points and hit.type != "check"
         ]
@@ -184,6 +195,11 @@ class ProfileChoice(msgspec.Struct, frozen=True, omit_defaults=True):
     cost: Cost | None = None  # of asking a judge; None: none was asked, or it had said so before
 
 
+def _shown_value(result: DimensionResult) -> str:
+    value = "" if result.value is None else f"{result.value:g} of {result.high:g}"
+    return f"{value} {result.label}".strip()
+
+
 class Evaluation(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """One rubric applied to one context: the stored record, from which every point can be traced."""
 
@@ -227,10 +243,7 @@ class Evaluation(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
 
     def _repr_html_(self) -> str:
         score = "no score" if self.score is None else f"{self.score:g} of {self.out_of:g}"
-        rows = [
-            (name, "" if one.value is None else f"{one.value:g} of {one.high:g}", str(one.status), one.why)
-            for name, one in self.dimensions.items()
-        ]
+        rows = [(name, _shown_value(one), str(one.status), one.why) for name, one in self.dimensions.items()]
         rows += [(gate.name, "", "gate", gate.reason or gate.when) for gate in self.gates if gate.fired]
         title = f"{self.rubric} {self.version}: {self.verdict}, {score} ({self.reason})"
         return html_table(title, ("dimension", "score", "status", "why"), rows)

@@ -82,11 +82,15 @@ class Judging(BaseModel):
     panel: Annotated[int, Field(ge=1, le=MOST_JUDGES)] = Field(
         1, title="Judges at least", description="how many judges must be named at least"
     )
-    pool: Literal["mean", "median", "trimmed", "weighted"] = Field(
+    pool: Literal["mean", "median", "trimmed", "weighted", "majority", "unanimous", "any"] = Field(
         "median",
         title="Votes become",
-        description="how the votes of a panel become one value",
-        json_schema_extra=choice_words("mean", "median", "trimmed mean", "weighted"),
+        description="how the votes of a panel become one value. Answers become the one of most judges (majority, and "
+        "so by mean, median and trimmed), of most weight (weighted), the worst that was given (unanimous: the best "
+        "needs all judges) or the best (any); scores are pooled by the median where one of these is named",
+        json_schema_extra=choice_words(
+            "mean", "median", "trimmed mean", "weighted", "the answer of most", "what all reach", "the best of any"
+        ),
     )
     repeats: Annotated[int, Field(ge=1, le=MOST_REPEATS)] = Field(
         1, description="how often each judge is asked; `--repeats` wins"

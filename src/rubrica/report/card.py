@@ -202,7 +202,13 @@ def _row(title: str, result: DimensionResult, *, part: bool) -> DimensionRow:
         title=title,
         result=result,
         part=part,
-        score=figure(result.value) + (f" ({ends})" if (ends := within(result.bounds)) else ""),
+        score=" ".join(
+            [
+                figure(result.value),
+                *([f"({ends})"] if (ends := within(result.bounds)) else []),
+                *([result.label] if result.label else []),
+            ]
+        ),
         scale=f"{figure(result.low)}–{figure(result.high)}",
         bar=share_bar(result.share),
         state="" if result.status == "scored" else STATUS_WORDS[result.status],

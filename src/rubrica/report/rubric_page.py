@@ -206,6 +206,9 @@ def _axis(axis: Axis, scale: Scale) -> Iterator[Block]:
     if axis.anchors:
         rows = (((_range(anchor.low, anchor.high),), (anchor.text,)) for anchor in axis.anchor_list)
         yield TableBlock(("Score", "What it looks like"), tuple(rows))
+    if axis.answers:
+        rows = (((label,), ("not scored" if value is None else f"{value:g}",)) for label, value in axis.answers.items())
+        yield TableBlock(("The judge answers", "Score"), tuple(rows))
     if axis.kinds:
         yield from _recipe(axis, scale, "")
     if axis.offline is not None:
@@ -257,7 +260,7 @@ def _judging_sentence(judging: Judging) -> str:
         "listwise": "A judge sees competing responses side by side, and a response alone in one question",
     }[judging.mode]
     panel = (
-        f"; {judging.panel} judges answer, and their scores are pooled ({judging.pool})" if judging.panel > 1 else ""
+        f"; {judging.panel} judges answer, and what they give is pooled ({judging.pool})" if judging.panel > 1 else ""
     )
     again = f"; each is asked {judging.repeats} times" if judging.repeats > 1 else ""
     stop = " Scoring stops as soon as no missing score could change the verdict." if judging.stop == "decided" else ""

@@ -154,7 +154,8 @@ def _why(
         case _:
             pass
     explained = doubts.estimated | doubts.unread.keys()
-    missing = [name for name in unknown if not name.endswith("_share") and name not in explained]
+    told = {*explained, *decision.labels}
+    missing = [name for name in unknown if not name.endswith("_share") and name not in told]
     if weighing.decided is not None and missing:
         return f"whatever the missing scores are, the verdict is {weighing.decided}"
     if weighing.decided is not None:

@@ -81,6 +81,7 @@ class DecisionPlan:
     reads_shares: frozenset[str]  # the NAME_share names that some formula reads
     reads_others: frozenset[str]  # what formulas read beside dimensions and constants
     closed: bool  # whether that is nothing: then equal scores conclude equally
+    labels: frozenset[str] = frozenset()  # the NAME_is_LABEL names of answers
 
     def to_score(self, value: float) -> float:
         """From the scale the score formula speaks to the rubric's out_of, kept on it, rounded. Monotone in `value`."""

@@ -10,7 +10,7 @@ from typing import Generic, Literal, TypeVar, assert_never
 
 from rubrica.model.scale import Scale
 
-Pool = Literal["mean", "median", "trimmed", "weighted"]
+Pool = Literal["mean", "median", "trimmed", "weighted", "majority", "unanimous", "any"]
 Item = TypeVar("Item", bound=Hashable)
 
 TRIM = 0.2
@@ -33,7 +33,7 @@ def pool(values: Sequence[float], how: Pool, weights: Sequence[float] | None = N
     match how:
         case "mean":
             pooled = fmean(values)
-        case "median":
+        case "median" | "majority" | "unanimous" | "any":  # the last three are for answers
             pooled = median(values)
         case "trimmed":
             cut = max(math.floor(TRIM * len(values)), 1) if len(values) >= 3 else 0
@@ -43,6 +43,27 @@ def pool(values: Sequence[float], how: Pool, weights: Sequence[float] | None = N
         case _:
             assert_never(how)
     return min(max(pooled, min(values)), max(values))  # rounding may step just outside
+
+
+def pool_labels(votes: Sequence[tuple[str, float, float]], how: Pool) -> str | None:
+    """One label for several, each with its value and the weight of its judge; None where they are split evenly.
+
+    ``unanimous`` is the worst that was given, so that the best needs all; ``any`` is the best. Of labels with the same
+    value, and by every other rule, the one with most weight behind it.
+
+    >>> votes = [("yes", 1, 1), ("no", 0, 1), ("yes", 1, 1)]
+    >>> [pool_labels(votes, how) for how in ("majority", "unanimous", "any")], pool_labels(votes[:2], "majority")
+    (['yes', 'no', 'yes'], None)
+    """
+    weights: dict[str, float] = {}
+    end = {"unanimous": min, "any": max}.get(how)
+    only = None if end is None or not votes else end(value for _, value, _ in votes)
+    for label, value, weight in votes:
+        if only is None or value == only:
+            weights[label] = weights.get(label, 0.0) + weight
+    most = max(weights.values(), default=0.0)
+    best = [label for label, weight in weights.items() if weight >= most - 1e-9]
+    return best[0] if len(best) == 1 and most > 0 else None
 
 
 def check_weights(weights: Iterable[float]) -> None:

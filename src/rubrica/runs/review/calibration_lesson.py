@@ -47,7 +47,7 @@ def learn_calibration(rubric: Rubric, lines: Iterable[str], *, file: str, seed: 
     labels = read.scores
     if not labels and not read.choices:
         raise RubricaError(f"{file}: there are no labels in it; `rubrica calibrate --help` shows a line of them")
-    judged = {name: scale for name, (axis, scale) in axes.items() if axis.kind == "judge"}
+    judged = {name: scale for name, (axis, scale) in axes.items() if axis.kind == "judge" and not axis.answers}
     version = rubric.calibration.version + 1 if rubric.calibration is not None else 1
     usable = [label for label in labels if label.dimension in judged]
     found = calibrate(usable, judged, version=version, on=on, seed=seed, choices=read.choices)
@@ -73,6 +73,8 @@ def _axes(rubric: Rubric) -> Iterator[tuple[str, tuple[Axis, Scale]]]:
 
 
 def _unjudged(name: str, axis: Axis) -> str:
+    if axis.answers:
+        return f"{name} has answers, which are not corrected; say in `asks` when each is right"
     if axis.kind == "parts":
         return f"{name} is worked out from its parts; label the parts that a judge scores"
     ways = {"rules": "rules", "formula": "a formula", "check": "a checklist"}

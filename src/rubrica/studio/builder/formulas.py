@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from rubrica.engine.vocabulary import Scope
 from rubrica.errors import FormulaError, FormulaFault, PatternError
 from rubrica.formula import FUNCTIONS, Formula, name_hint, never_a_name, parse
+from rubrica.model.answers import label_name
 from rubrica.model.context import Context, Metadata
 from rubrica.model.decisions import Profiles
 from rubrica.model.evaluation import Evaluation
@@ -74,6 +75,12 @@ class FormulaSample:
         return self._features[name]
 
 
+def _labels(document: Data, dimension: str, axis: str) -> list[str]:
+    """The answers of a dimension, or of a part of it."""
+    inner = () if axis == dimension else ("parts", axis)
+    return list(mapping_at(document, ("dimensions", dimension, *inner, "answers")))
+
+
 def suggestions(document: Data, scope: Scope) -> list[NameSuggestion]:
     """Everything that a formula of the document may read, the document's own names first."""
     own: list[NameSuggestion] = []
@@ -86,6 +93,9 @@ def suggestions(document: Data, scope: Scope) -> list[NameSuggestion]:
             parts = mapping_at(dimension, ("parts",))
             own += [NameSuggestion(part, f"score of a part of {name}") for part in parts]
             own.append(NameSuggestion(share_name(name), f"{name} as a share of full marks, 0 to 1"))
+            for axis, spec in ((name, dimension), *parts.items()):
+                labels = mapping_at(spec, ("answers",))
+                own += [NameSuggestion(label_name(axis, label), f"whether the answer is {label}") for label in labels]
     if scope in ("gates", "section"):
         own.append(NameSuggestion("score", "the score so far"))
     if scope == "section":
@@ -243,6 +253,8 @@ def _names(formula: Formula, document: Data, scope: Scope, formula_sample: Formu
         for name, result in judged.dimensions.items():
             known |= {name: result.value, share_name(name): result.share}
             known |= {part: inner.value for part, inner in (result.parts or {}).items()}
+            for axis, own in ((name, result), *(result.parts or {}).items()):
+                known |= {label_name(axis, label): float(label == own.label) for label in _labels(document, name, axis)}
         if scope != "score" and judged.score is not None:
             known["score"] = judged.score
     defaults = {

@@ -26,6 +26,7 @@ _RECIPE = {
 _AXIS = {
     **_RECIPE,
     "anchors": "rows, with a bar that shows what of the scale they cover",
+    "answers": "written in the document: a label may have no value",
     "weight": _SLIDER,
     "scorer": "what the rest of the form depends on",
     "looks": "only where a judge scores it",

@@ -115,7 +115,7 @@ def draw_preview(editor: DraftEditor) -> None:
 def _value(result: DimensionResult) -> str:
     if result.value is None:
         return STATUS_WORDS[result.status if result.status != "scored" else "unscored"]
-    return f"{figure(result.value)} / {figure(result.high)}"
+    return f"{figure(result.value)} / {figure(result.high)}" + (f" {result.label}" if result.label else "")
 
 
 class SamplePanel:

@@ -87,6 +87,8 @@ def _asks(axis: Axis) -> Markup:
 
 def _axis(axis: Axis, scale: Scale) -> Markup:
     drawn = anchor_band(axis, scale) if axis.anchors else Markup("")
+    if axis.answer_set is not None:
+        drawn += Markup('<p class="quiet">Answers: {}</p>').format(axis.answer_set.listed)
     for recipe, lead in ((axis if axis.kinds else None, "Rules"), (axis.offline, "Without a model")):
         if recipe is not None:
             drawn += _recipe(recipe, scale, lead)
