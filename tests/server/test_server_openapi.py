@@ -34,6 +34,7 @@ REPEATABLE = settings(
     suppress_health_check=list(HealthCheck),
 )
 PATIENCE = 60.0
+ENDLESS = ("/api/games/{game_id}/leaderboard/events",)  # the events of a game end when it is closed
 CALLERS: tuple[Role, ...] = ("admin", "player")
 DEFINITION = {
     "name": "Brief",
@@ -116,7 +117,8 @@ def _faults(
     @REPEATABLE
     @given(operation.as_strategy(generation_mode=mode), st.data())
     def send(case: Case[Any], data: st.DataObject) -> None:
-        kinds = {name: len(values) for name, values in servers[0][1].items() if name in (case.path_parameters or {})}
+        told = servers[0][1] if operation.path not in ENDLESS else {}
+        kinds = {name: len(values) for name, values in told.items() if name in (case.path_parameters or {})}
         chosen = {
             name: data.draw(st.integers(0, count - 1)) for name, count in kinds.items() if data.draw(st.integers(0, 3))
         }
