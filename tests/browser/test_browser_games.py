@@ -178,6 +178,8 @@ def test_a_game_is_made_played_and_explained(keyed: Site, chromium: Browser, key
         expect(pia.get_by_role("link", name="claude", exact=True)).to_have_count(0)
         expect(pia.get_by_text("Yours, elsewhere on the board")).to_be_visible()
         opened(ann, game)
+        ann.get_by_text("Ratings", exact=True).click()
+        expect(ann.get_by_role("cell", name="provisional").first).to_be_visible()
         ann.get_by_role("tab", name="Teams").click()
         ann.get_by_label("Name of a new team").fill("Moths")
         ann.get_by_role("button", name="Add", exact=True).click()

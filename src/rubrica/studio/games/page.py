@@ -28,6 +28,7 @@ from .dialogs import config_text, game_dialog
 from .life import LifeButtons, life_told
 from .live import follow
 from .play_form import play_dialog
+from .rating_panel import draw_ratings
 from .rounds import Rounds
 
 TABS = {"board": "Leaderboard", "rounds": "Rounds", "rubrics": "Rubrics", "contests": "Teams, seasons, tournaments"}
@@ -107,6 +108,7 @@ class _Page:
                 self.board.teams = [each.team for each in await self.visitor.read(teams.team_board, game.id)]
                 await self.board.draw()
                 follow(self.visitor, game.id, self.board.show)
+                draw_ratings(self.visitor, game.id)
             with ui.tab_panel("rounds"), card("Rounds", "player by player"):
                 self.rounds = Rounds(self.visitor, self.view, player)
                 await self.rounds.draw()
