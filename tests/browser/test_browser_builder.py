@@ -37,7 +37,7 @@ def stored(page: Page, site: Site, reference: str) -> dict[str, object]:
 
 
 def problems(page: Page) -> Locator:
-    return page.get_by_label("Problems")
+    return page.get_by_label("Problems", exact=True)
 
 
 def saved(page: Page, note: str) -> None:

@@ -60,7 +60,7 @@ def _fill(conn: Connection) -> None:
     [
         ("/rubrics", ".rubric-list > li", "Search"),
         ("/market", ".ware", "Search"),
-        ("/runs/long", "table[aria-label=Evaluations] tbody tr", "Case"),
+        ("/runs/long", "table[aria-label=Evaluations] tbody tr", "Case, texts or why"),
     ],
 )
 def test_a_page_out_of_ten_thousand_rows_is_drawn_turned_and_searched(

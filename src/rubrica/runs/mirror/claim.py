@@ -42,7 +42,7 @@ class ClaimedError(RubricaError):
     """Another driver has the run."""
 
 
-class Claimant(msgspec.Struct, frozen=True):
+class RunClaimant(msgspec.Struct, frozen=True):
     """Who wants or has a run."""
 
     host: str
@@ -56,7 +56,7 @@ class RunClaim:
 
     def __init__(self, store: ObjectStore, address: ObjectAddress, copy: str, pace: StorePace) -> None:
         self._store, self._address, self._pace = store, address, pace
-        self._who = Claimant(socket.gethostname(), os.getpid(), copy)
+        self._who = RunClaimant(socket.gethostname(), os.getpid(), copy)
         self._key = address.under(f"{CLAIMS}/{uuid4().hex}.json")
 
     def take(self, note: Callable[[str], None]) -> None:
@@ -110,10 +110,10 @@ class RunClaim:
                 alive[key] = info
         return alive
 
-    def _claimant(self, key: str) -> Claimant | None:
+    def _claimant(self, key: str) -> RunClaimant | None:
         data = self._store.read(key)
         try:
-            return msgspec.json.decode(data, type=Claimant) if data is not None else None
+            return msgspec.json.decode(data, type=RunClaimant) if data is not None else None
         except UNREADABLE:
             return None
 

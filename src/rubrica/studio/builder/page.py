@@ -196,7 +196,7 @@ async def _edit(editor: DraftEditor, *, at_once: bool = False) -> None:
     with ui.element("div").classes("build"):
         with ui.element("div").classes("build-main"):
             panels = Panels(editor)
-        with ui.element("aside").classes("build-side").props('aria-label="Problems and preview"'):
+        with ui.element("aside").classes("build-side").props('aria-label="What the rubric comes to"'):
             draw_problems(editor, panels.go_to)
             draw_preview(editor)
             sample = SamplePanel(editor)
