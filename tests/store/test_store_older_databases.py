@@ -102,6 +102,7 @@ def test_what_was_written_before_rubrics_had_their_names_is_read_after_the_upgra
         "0010",
         "0011",
         "0012",
+        "0013",
     )
     assert database.read(told, table) == before
     names = database.read(lambda conn: set(inspect(conn).get_table_names()))

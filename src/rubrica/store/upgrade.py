@@ -21,7 +21,7 @@ from sqlalchemy.exc import OperationalError, ProgrammingError
 
 from rubrica.errors import StoreError
 
-from . import queue_tables, session_tables  # noqa: F401 - their tables are among those of `metadata`
+from . import queue_tables, session_tables, sharing_tables  # noqa: F401 - their tables are among those of `metadata`
 from .address import DatabaseAddress, address
 from .game_tables import standings
 from .postgres import Postgres
