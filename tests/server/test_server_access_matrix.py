@@ -253,7 +253,8 @@ def test_every_route_page_file_and_socket_is_in_the_table(tmp_path: Path) -> Non
 
 
 def test_every_route_of_the_gateway_is_in_the_table() -> None:
-    routes = gateway_app._routes(dict.fromkeys(gateway_app.PROTOCOLS, cast("Any", print)), cast("Any", print))
+    others = dict.fromkeys(("/embeddings", "/messages/count_tokens"), cast("Any", print))
+    routes = gateway_app._routes(dict.fromkeys(gateway_app.PROTOCOLS, cast("Any", print)), others)
     there = {
         (method, route.path)
         for route in routes

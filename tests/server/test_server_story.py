@@ -238,6 +238,8 @@ def test_a_session_of_several_rounds_and_players_is_judged_and_compared(shared_s
     assert host.post(f"{other}/evaluations", {"evaluation_id": norm, "dimension": "humour"}).status == 201
     for player, words in (("ann", "Hm."), ("bo", "In 1974.")):
         assert host.post(f"{other}/evaluate", {"player": player, "round": {"response": words}}).status == 200
+    for each in (game, other):  # few play them, so that they count across games only because an admin says so
+        assert shared_server.admin.put(f"{each}/vouched", {"vouched": True}).status == 200
     across = {entry["player"]: entry for entry in host.get("/api/leaderboard?dimension=humour").json["items"]}
     assert {player: across[player]["score"] for player in expected} == pytest.approx(
         {"ann": (1 + 0) / 2, "bo": (0 + 1) / 2, "cy": humour}, abs=1e-8
