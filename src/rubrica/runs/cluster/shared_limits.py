@@ -124,6 +124,6 @@ class SharedRate:
 
 def shared_budget(settings: Settings, price: Price, actor: Any, worker: str) -> SharedBudget | None:
     """The worker's side of the budget that the settings name, if they do."""
-    if settings.budget is None or actor is None:
+    if settings.budget is None:
         return None
     return SharedBudget(settings.budget, price, actor=actor, worker=worker)
