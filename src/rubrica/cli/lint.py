@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 from rich.text import Text
 
-from rubrica.authoring.lint import lint as find_warnings
+from rubrica.authoring.lint import lint_rubric
 from rubrica.authoring.lint_warning import LINT_RULES, LintWarning
 from rubrica.authoring.linted_file import LintedFile
 from rubrica.errors import RubricError
@@ -40,7 +40,7 @@ def lint(rubrics: Rubrics, strict: Strict = False, as_json: AsJson = False) -> N
             for problem in error.problems:
                 say_error(str(problem) if problem.file else f"{name}: {problem}")
             continue
-        results.append((name, file.placed(find_warnings(file.rubric))))
+        results.append((name, file.placed(lint_rubric(file.rubric))))
     if as_json:
         echo_json([_plain(name, warnings) for name, warnings in results])
     else:
