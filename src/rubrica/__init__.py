@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rubrica.api import aevaluate, arank, compile, decide, evaluate, prefer, rank, rejudge
+    from rubrica.authoring.api import lint
     from rubrica.engine.plan import Plan
     from rubrica.errors import ContextError, RubricaError, RubricError
     from rubrica.judges.jury import Jury
@@ -47,6 +48,7 @@ __all__ = [
     "compile",
     "decide",
     "evaluate",
+    "lint",
     "load",
     "prefer",
     "rank",
@@ -56,6 +58,7 @@ __all__ = [
 
 _HOMES = {
     "rubrica.api": ("aevaluate", "arank", "compile", "decide", "evaluate", "prefer", "rank", "rejudge"),
+    "rubrica.authoring.api": ("lint",),
     "rubrica.engine.plan": ("Plan",),
     "rubrica.errors": ("ContextError", "RubricError", "RubricaError"),
     "rubrica.judges.jury": ("Jury",),

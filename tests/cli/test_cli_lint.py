@@ -44,3 +44,34 @@ def test_a_file_that_cannot_be_used_is_an_error_and_the_others_are_read(cli: Cli
     assert result.exit_code == 1
     assert "broken.yaml" in result.stderr
     assert "ok answer-quality" in result.stdout
+
+
+POEM = """\
+name: poem
+dimensions:
+  named: {asks: "Names the poet and gives the year.", answers: {yes: 1, no: 0}}
+verdicts: [{label: done}]
+"""
+
+
+def test_a_wording_is_proposed(cli: Cli, tmp_path: Path) -> None:
+    file = tmp_path / "poem.yaml"
+    file.write_text(POEM)
+    result = cli("lint", file)
+    assert f"{file}:3: dimensions.named.asks: asks two things" in result.stdout
+    assert "rather: Names the poet. | Gives the year." in result.stdout
+
+
+def test_a_model_reads_the_criteria_and_what_it_cannot_read_fails_the_command(cli: Cli, tmp_path: Path) -> None:
+    file, script = tmp_path / "poem.yaml", tmp_path / "script.jsonl"
+    file.write_text(POEM)
+    fault = {"rule": "vague", "why": "Which year?", "wording": "Gives the year of the first print."}
+    script.write_text(json.dumps({"reply": {"faults": [fault]}}))
+    result = cli("lint", file, "-J", f"scripted:{script}")
+    assert result.exit_code == 0
+    assert "Which year?" in result.stdout
+    script.write_text(json.dumps({"reply": "I like it."}))
+    result = cli("lint", file, "-J", f"scripted:{script}")
+    assert result.exit_code == 1
+    assert "not read by the model: dimensions.named.asks" in result.stderr
+    assert cli("lint", file, "-J", "one:a", "-J", "two:b").exit_code == 2

@@ -21,7 +21,7 @@ class CriterionText:
 
     path: Path
     text: str
-    anchored: bool = False  # anchors say what each range of the scale looks like
+    anchors: tuple[str, ...] = ()  # what each range of the scale looks like, the range first
     binary: bool = False  # answered by yes or no, in whatever words
     wanted: bool = True  # a yes earns; False: it costs
 
@@ -41,7 +41,7 @@ def _of_axis(axis: Axis, path: Path) -> Iterator[CriterionText]:
         yield CriterionText(
             (*path, "asks"),
             " ".join(axis.asks[:LONGEST].split()),
-            anchored=bool(axis.anchors),
+            anchors=tuple(f"{span}: {' '.join(said.split())}" for span, said in axis.anchors.items()),
             binary=bool(axis.answers),
             wanted=_is_wanted(axis),
         )

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rubrica.engine.document import Document, read_document
 from rubrica.model.rubric import Rubric
 from rubrica.packs.library import find, load
 
-from .lint_warning import LintWarning
+from .lint import LintReport
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class LintedFile:
             return cls(name, rubric, read_document(path.read_text("utf-8"), name))
         return cls(name, rubric, read_document(bundled.file.read_text("utf-8"), f"{bundled.pack}/{bundled.file.name}"))
 
-    def placed(self, warnings: list[LintWarning]) -> list[LintWarning]:
-        """Warnings with their file and line, in the order of the lines."""
-        found = [warning.placed(self.document) for warning in warnings]
-        return sorted(found, key=lambda warning: warning.problem.line or 0)
+    def placed(self, report: LintReport) -> LintReport:
+        """A report with the file and the line of every warning, in the order of the lines."""
+        found = (warning.placed(self.document) for warning in report.warnings)
+        return replace(report, warnings=tuple(sorted(found, key=lambda warning: warning.problem.line or 0)))

@@ -16,7 +16,7 @@ from .vague_wording import vague_word
 def wording_warnings(criterion: CriterionText) -> Iterator[LintWarning]:
     """What is wrong with one criterion, read by itself. Anchors say what a vague word means, and what half of two
     things is worth: with them, neither is told."""
-    if not criterion.anchored:
+    if not criterion.anchors:
         if (both := two_questions(criterion.text)) is not None:
             why = f"asks two things, joined by {both.joint!r}: which answer fits where only one holds?"
             yield LintWarning("two-questions", Problem(why, criterion.path), both.wording)
