@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rubrica.api import aevaluate, arank, compile, decide, evaluate, prefer, rank, rejudge
-    from rubrica.authoring.api import lint
     from rubrica.engine.plan import Plan
     from rubrica.errors import ContextError, RubricaError, RubricError
     from rubrica.judges.jury import Jury
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from rubrica.model.judge import Judge
     from rubrica.model.rubric import Rubric
     from rubrica.packs.library import load
+    from rubrica.runs.lint import lint
     from rubrica.runs.run import Run, arun, run
     from rubrica.testing import assert_passes
 
@@ -58,7 +58,6 @@ __all__ = [
 
 _HOMES = {
     "rubrica.api": ("aevaluate", "arank", "compile", "decide", "evaluate", "prefer", "rank", "rejudge"),
-    "rubrica.authoring.api": ("lint",),
     "rubrica.engine.plan": ("Plan",),
     "rubrica.errors": ("ContextError", "RubricError", "RubricaError"),
     "rubrica.judges.jury": ("Jury",),
@@ -68,6 +67,7 @@ _HOMES = {
     "rubrica.model.judge": ("Judge",),
     "rubrica.model.rubric": ("Rubric",),
     "rubrica.packs.library": ("load",),
+    "rubrica.runs.lint": ("lint",),
     "rubrica.runs.run": ("Run", "arun", "run"),
     "rubrica.testing": ("assert_passes",),
 }

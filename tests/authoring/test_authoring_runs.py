@@ -28,7 +28,7 @@ def rubric(**asks: str) -> Rubric:
     return load({"name": "poem", "dimensions": dimensions, "verdicts": [{"label": "done"}]})
 
 
-def stored(folder: Path, cases: int, **options: int) -> StoredRun:
+def stored(folder: Path, cases: int, repeats: int = 1) -> StoredRun:
     """A run in which every response is found to name the author and none the year; every other one has a quotation."""
     script = [
         {"match": "author", "reply": {"reason": "so", "answer": "yes", "confidence": 1}},
@@ -43,7 +43,13 @@ def stored(folder: Path, cases: int, **options: int) -> StoredRun:
     file.write_text("".join(json.dumps(line) + "\n" for line in script))
     rows = [{"id": str(number), "response": f"Poem {number}."} for number in range(cases)]
     rubrica.run(
-        rows, rubric=rubric(**ASKS), judge=f"scripted:{file}", out=folder / "run", jobs=1, progress=False, **options
+        rows,
+        rubric=rubric(**ASKS),
+        judge=f"scripted:{file}",
+        out=folder / "run",
+        jobs=1,
+        progress=False,
+        repeats=repeats,
     )
     return StoredRun.open(folder / "run")
 

@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING
 from rubrica.engine.scale_ends import unreached_ends
 from rubrica.model.evaluation import Cost
 from rubrica.model.rubric import Rubric
-from rubrica.runs.stored import StoredRun
 
 from .check_rules import check_warnings
 from .criterion_pairs import pair_warnings
 from .criterion_text import CriterionText, criteria_of
 from .lint_warning import LintWarning
-from .run_rules import run_warnings
+from .run_rules import JudgedRun, run_warnings
 from .wording import wording_warnings
 
 if TYPE_CHECKING:
@@ -37,7 +36,7 @@ class LintReport:
         return LintReport((*kept, *review.warnings), review.unread, review.cost)
 
 
-def lint_rubric(rubric: Rubric, run: StoredRun | None = None) -> LintReport:
+def lint_rubric(rubric: Rubric, run: JudgedRun | None = None) -> LintReport:
     """What an author may want to change in a rubric, by rules, and by a run that it judged."""
     found = [*lint_criteria(criteria_of(rubric)), *check_warnings(rubric), *_scale_ends(rubric)]
     return LintReport((*found, *(run_warnings(rubric, run) if run is not None else ())))

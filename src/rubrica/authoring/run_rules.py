@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from rubrica.engine.document import Path
 from rubrica.errors import Problem, RubricaError
 from rubrica.model.dimensions import Axis, Dimension
 from rubrica.model.evaluation import DimensionResult, Evaluation
 from rubrica.model.rubric import Rubric
-from rubrica.runs.stored import StoredRun
 
 from .lint_warning import LintWarning
 
@@ -22,6 +22,17 @@ FLIP = 0.5
 """Of the scale: answers further apart than this, or as far, are different ones."""
 MOST_FLIPS = 0.2
 """Of the cases judged more than once: where more change their answer, the criterion is unsteady."""
+
+
+class JudgedRun(Protocol):
+    """Evaluations that were kept, with the rubrics that they were made by, as far as those are known."""
+
+    @property
+    def name(self) -> str: ...
+
+    def evaluations(self) -> Iterator[Evaluation]: ...
+
+    def rubrics(self) -> Mapping[str, Rubric]: ...
 
 
 @dataclass(slots=True)
@@ -65,7 +76,7 @@ class _CriterionTally:
             yield LintWarning("unsteady", Problem(why, path), "say what counts and what does not, or give examples")
 
 
-def run_warnings(rubric: Rubric, run: StoredRun) -> list[LintWarning]:
+def run_warnings(rubric: Rubric, run: JudgedRun) -> list[LintWarning]:
     """What a stored run says about the criteria of a rubric; those that were worded differently then are left out.
 
     Scores that code gave in place of a judge say nothing about a criterion, and do not count.

@@ -7,16 +7,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rubrica.authoring.criterion_text import criteria_of
+from rubrica.authoring.lint import LintReport, lint_rubric
 from rubrica.extras import requires
 from rubrica.model.rubric import Rubric
 from rubrica.packs.library import load
-from rubrica.runs.stored import StoredRun
 
-from .criterion_text import criteria_of
-from .lint import LintReport, lint_rubric
+from .stored import StoredRun
 
 if TYPE_CHECKING:
-    from .criterion_review import CriteriaReview
+    from rubrica.authoring.criterion_review import CriteriaReview
 
 
 def lint(
@@ -38,8 +38,7 @@ def lint(
 
 async def _reviewed(rubric: Rubric, judge: str) -> CriteriaReview:
     with requires("judges", judge):
-        from rubrica.judges.jury import Jury  # late: rules need no models
-
-        from .criterion_review import review_criteria
+        from rubrica.authoring.criterion_review import review_criteria  # late: rules need no models
+        from rubrica.judges.jury import Jury
     async with Jury([judge]) as jury:
         return await review_criteria(criteria_of(rubric), jury)
