@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import combinations
+from heapq import nlargest
 
 from rubrica.errors import Problem
-from rubrica.text.sentence_model import SentenceModel, sentence_model
+from rubrica.text.sentence_model import SentenceModel
 
 from .criterion_text import CriterionText
 from .criterion_words import criterion_words
@@ -23,21 +24,50 @@ SAME_MEANING = 0.75
 """How near two criteria are, by the sentence model."""
 SAME_REST = 0.6
 """How near the words are in which they differ, by the sentence model: adults and children are not."""
+MOST_READ = 300
+"""Pairs that the sentence model reads, those first that share most words; words alone tell of the others."""
 
 
 def pair_warnings(criteria: Sequence[CriterionText], model: SentenceModel | None = None) -> Iterator[LintWarning]:
-    """Overlaps and contradictions, each told at the later criterion. `model`: left out, the one that is installed."""
+    """Overlaps and contradictions, each told at the later criterion; without a model, by the words they share."""
     gists = [Gist.of(criterion.text) for criterion in criteria]
     is_large = len(criteria) > MOST_COMPARED
-    for one, other in combinations(range(len(criteria)), 2):
+    exclusive, alike = [], []
+    for one, other in _related(gists):
         first, second = criteria[one], criteria[other]
         if second.within(first) or (is_large and first.path[:-2] != second.path[:-2]):
             continue
-        if _exclude_each_other(gists[one], gists[other]) and first.wanted and second.wanted:
-            yield _contradiction(first, second)
-        elif _ask_the_same(gists[one], gists[other], first.text, second.text, model):
-            is_same_side = (gists[one].denies != first.wanted) == (gists[other].denies != second.wanted)
-            yield _overlap(first, second) if is_same_side else _contradiction(first, second)
+        if first.wanted and second.wanted and _exclude_each_other(gists[one], gists[other]):
+            exclusive.append((one, other))
+        elif _may_be_alike(gists[one], gists[other]):
+            alike.append((one, other))
+    same = _same_meaning(alike, criteria, gists, model)
+    for one, other in sorted([*exclusive, *same], key=lambda pair: (pair[1], pair[0])):
+        first, second = criteria[one], criteria[other]
+        is_same_side = (gists[one].denies != first.wanted) == (gists[other].denies != second.wanted)
+        is_overlap = is_same_side and (one, other) not in exclusive
+        yield _overlap(first, second) if is_overlap else _contradiction(first, second)
+
+
+def _related(gists: Sequence[Gist]) -> Iterator[tuple[int, int]]:
+    """Pairs that have enough words in common, or words that are opposites: others need no closer look."""
+    opposites: dict[str, set[str]] = {}
+    for pair in criterion_words().opposites:
+        for word in pair:
+            opposites.setdefault(word, set()).update(pair - {word})
+    having: dict[str, list[int]] = {}
+    for at, gist in enumerate(gists):
+        shared = Counter(other for word in gist.words for other in having.get(word, ()))
+        near = {
+            other
+            for other, count in shared.items()
+            if count >= WORTH_A_LOOK * (len(gist.words) + len(gists[other].words) - count)
+            or (gist.bounds and gists[other].bounds)
+        }
+        near.update(other for word in gist.words for key in opposites.get(word, ()) for other in having.get(key, ()))
+        yield from ((other, at) for other in sorted(near))
+        for word in gist.words:
+            having.setdefault(word, []).append(at)
 
 
 def _exclude_each_other(one: Gist, other: Gist) -> bool:
@@ -52,20 +82,47 @@ def _exclude_each_other(one: Gist, other: Gist) -> bool:
     return len(differ[0]) == len(differ[1]) == 1 and differ[0] | differ[1] in criterion_words().opposites
 
 
-def _ask_the_same(one: Gist, other: Gist, first: str, second: str, model: SentenceModel | None) -> bool:
-    """Whether two criteria are about the same, whether or not they deny it."""
-    shared = one.shared(other)
-    if shared < WORTH_A_LOOK or _numbers_differ(one, other):
-        return False
-    if shared == 1:
-        return True
-    model = sentence_model() if model is None else model
+def _may_be_alike(one: Gist, other: Gist) -> bool:
+    return one.shared(other) >= WORTH_A_LOOK and not _numbers_differ(one, other)
+
+
+def _same_meaning(
+    pairs: Sequence[tuple[int, int]],
+    criteria: Sequence[CriterionText],
+    gists: Sequence[Gist],
+    model: SentenceModel | None,
+) -> list[tuple[int, int]]:
+    """The pairs that are about the same, whether or not one denies it."""
+    shared = {pair: gists[pair[0]].shared(gists[pair[1]]) for pair in pairs}
     if model is None:
-        return shared >= ALIKE
-    if one.denies == other.denies and model.similarity(first, second) < SAME_MEANING:
-        return False
-    rest = (" ".join(sorted(one.words - other.words)), " ".join(sorted(other.words - one.words)))
-    return model.similarity(*rest) >= SAME_REST if all(rest) else shared >= SAME_REST
+        return [pair for pair in pairs if shared[pair] >= ALIKE]
+    unclear = nlargest(MOST_READ, (pair for pair in pairs if shared[pair] < 1), key=shared.__getitem__)
+    texts = [(criteria[one].text, criteria[other].text) for one, other in unclear]
+    near = [
+        pair
+        for pair, likeness in zip(unclear, _similarities(model, texts), strict=True)
+        if likeness >= SAME_MEANING or gists[pair[0]].denies != gists[pair[1]].denies  # a denial is far by itself
+    ]
+    rests = [(_rest(gists[one], gists[other]), _rest(gists[other], gists[one])) for one, other in near]
+    read = {
+        pair: likeness if all(rest) else shared[pair]
+        for pair, rest, likeness in zip(near, rests, _similarities(model, rests), strict=True)
+    }
+    of_words = set(pairs) - set(unclear)
+    return [pair for pair in pairs if read.get(pair, 0) >= SAME_REST or (pair in of_words and shared[pair] >= ALIKE)]
+
+
+def _similarities(model: SentenceModel, pairs: Sequence[tuple[str, str]]) -> list[float]:
+    """How near the two texts of each pair are; all are read at once, which is much faster than one by one."""
+    if not pairs:
+        return []
+    vectors = model.encode([text for pair in pairs for text in pair])
+    return [float(vectors[2 * at] @ vectors[2 * at + 1]) for at in range(len(pairs))]
+
+
+def _rest(one: Gist, other: Gist) -> str:
+    """The words that only one of two has."""
+    return " ".join(sorted(one.words - other.words))
 
 
 def _numbers_differ(one: Gist, other: Gist) -> bool:

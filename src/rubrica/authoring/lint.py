@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from rubrica.engine.scale_ends import unreached_ends
 from rubrica.model.evaluation import Cost
 from rubrica.model.rubric import Rubric
+from rubrica.text.sentence_model import SentenceModel
 
 from .check_rules import check_warnings
 from .criterion_pairs import pair_warnings
@@ -36,20 +37,23 @@ class LintReport:
         return LintReport((*kept, *review.warnings), review.unread, review.cost)
 
 
-def lint_rubric(rubric: Rubric, run: JudgedRun | None = None) -> LintReport:
-    """What an author may want to change in a rubric, by rules, and by a run that it judged."""
-    found = [*lint_criteria(criteria_of(rubric)), *check_warnings(rubric), *_scale_ends(rubric)]
+def lint_rubric(rubric: Rubric, run: JudgedRun | None = None, model: SentenceModel | None = None) -> LintReport:
+    """What an author may want to change in a rubric, by rules, and by a run that it judged.
+
+    Criteria that mean the same are told by the words they share, and in other words where there is a sentence model.
+    """
+    found = [*lint_criteria(criteria_of(rubric), model), *check_warnings(rubric), *_scale_ends(rubric)]
     return LintReport((*found, *(run_warnings(rubric, run) if run is not None else ())))
 
 
-def lint_criteria(criteria: Iterable[CriterionText]) -> Iterator[LintWarning]:
+def lint_criteria(criteria: Iterable[CriterionText], model: SentenceModel | None = None) -> Iterator[LintWarning]:
     """What an author may want to change in criteria that are used together: each by itself, then pairs of them."""
     together = list(criteria)
     for criterion in together:
         yield from wording_warnings(criterion)
-    yield from pair_warnings(together)
+    yield from pair_warnings(together, model)
 
 
 def _scale_ends(rubric: Rubric) -> Iterator[LintWarning]:
     for problem in unreached_ends(rubric):
-        yield LintWarning("scale-end", problem, problem.fix)
+        yield LintWarning("scale-end", problem)

@@ -39,7 +39,7 @@ class LintWarning:
     """One thing an author may want to change. The rubric can be used as it is.
 
     >>> print(LintWarning("vague", Problem("'good' means what?", ("dimensions", "tone", "asks")), "Is it polite?"))
-    dimensions.tone.asks: 'good' means what? [vague] (rather: Is it polite?)
+    dimensions.tone.asks: 'good' means what? (rather: Is it polite?) [vague]
     """
 
     rule: RuleName
@@ -50,6 +50,11 @@ class LintWarning:
     def placed(self, document: Document) -> LintWarning:
         """The same warning with its file and line."""
         return replace(self, problem=document.place(self.problem))
+
+    @property
+    def advice(self) -> Problem:
+        """The warning as a problem whose fix is the proposed wording."""
+        return replace(self.problem, fix=f"rather: {self.wording}" if self.wording else self.problem.fix)
 
     @property
     def plain(self) -> dict[str, object]:
@@ -65,5 +70,4 @@ class LintWarning:
         }
 
     def __str__(self) -> str:
-        said = f"{self.problem} [{self.rule}]"
-        return f"{said} (rather: {self.wording})" if self.wording else said
+        return f"{self.advice} [{self.rule}]"

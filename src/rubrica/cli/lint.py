@@ -17,6 +17,7 @@ from rubrica.extras import requires
 from rubrica.report.figures import count_of, dollars
 from rubrica.runs.request import JudgeSettings
 from rubrica.runs.stored import StoredRun
+from rubrica.text.sentence_model import sentence_model
 
 from .judge_options import BudgetLimit, Jobs, Judges, NoCache, open_judging, split_list
 from .options import AsJson
@@ -90,7 +91,7 @@ def lint(
 
 
 def _report(file: LintedFile, run: StoredRun | None, jury: JurySession | None, jobs: int) -> LintReport:
-    report = lint_rubric(file.rubric, run)
+    report = lint_rubric(file.rubric, run, sentence_model())
     if jury is None:
         return report
     with requires("judges", "--judge"):

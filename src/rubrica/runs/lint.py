@@ -12,6 +12,7 @@ from rubrica.authoring.lint import LintReport, lint_rubric
 from rubrica.extras import requires
 from rubrica.model.rubric import Rubric
 from rubrica.packs.library import load
+from rubrica.text.sentence_model import sentence_model
 
 from .stored import StoredRun
 
@@ -32,7 +33,7 @@ def lint(
     [('vague', 'dimensions.tone.asks')]
     """
     found = load(rubric)
-    report = lint_rubric(found, None if run is None else StoredRun.open(run))
+    report = lint_rubric(found, None if run is None else StoredRun.open(run), sentence_model())
     return report if judge is None else report.with_review(asyncio.run(_reviewed(found, judge)))
 
 
