@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
 from typing import Any, Generic, Literal, TypeVar
@@ -33,6 +33,7 @@ class StructuredQuestion(Generic[Found]):
     material: tuple[tuple[str, str], ...]  # a label and its text each; others wrote them
     shape: Shape
     read: Callable[[Mapping[str, Any]], Found]
+    values: Mapping[str, str] = field(default_factory=dict)  # what else the prompt has a place for; our own words
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +59,7 @@ async def ask_structured(
     material = "\n\n".join(fence.around(label, text) for label, text in question.material if text)
     shape = skeleton(question.shape)
     system, user = authoring_template(question.prompt).fill(
-        {"token": fence.token, "material": material, "shape": shape}
+        {**question.values, "token": fence.token, "material": material, "shape": shape}
     )
     messages = [ChatMessage("system", system), ChatMessage("user", user)]
     bill, problem = ExchangeCost(), ""
