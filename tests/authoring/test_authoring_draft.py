@@ -34,7 +34,7 @@ FROM_EXAMPLES = DraftingTerms(examples=EXAMPLES)
 
 
 async def with_jury(server: Loopback, terms: DraftingTerms) -> tuple[DraftedRubric, list[ExampleEffect]]:
-    settings = Settings(http_key=SecretStr(server.key), cache=None)
+    settings = Settings(http_key=SecretStr(server.key or ""), cache=None)
     async with Jury([f"{server.openai_url}#any"], settings) as jury:
         drafted = await draft_rubric(terms, jury)
         return drafted, await draft_effects(drafted.rubric, terms.examples, jury, terms.base)
