@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from rubrica.model.judge import Judge
     from rubrica.model.rubric import Rubric
     from rubrica.packs.library import load
+    from rubrica.runs.lint import lint
     from rubrica.runs.run import Run, arun, run
     from rubrica.testing import assert_passes
 
@@ -47,6 +48,7 @@ __all__ = [
     "compile",
     "decide",
     "evaluate",
+    "lint",
     "load",
     "prefer",
     "rank",
@@ -65,6 +67,7 @@ _HOMES = {
     "rubrica.model.judge": ("Judge",),
     "rubrica.model.rubric": ("Rubric",),
     "rubrica.packs.library": ("load",),
+    "rubrica.runs.lint": ("lint",),
     "rubrica.runs.run": ("Run", "arun", "run"),
     "rubrica.testing": ("assert_passes",),
 }

@@ -62,6 +62,10 @@ COMMANDS: Mapping[str, CommandEntry] = {
     "list": CommandEntry("Rubrics", "List the bundled rubrics."),
     "show": CommandEntry("Rubrics", "Show what a rubric asks, weighs and decides."),
     "validate": CommandEntry("Rubrics", "Check rubric files and tell every problem."),
+    "draft": CommandEntry(
+        "Rubrics", "Draft criteria from a task, from good and bad answers, or from preferred ones.", "judges"
+    ),
+    "lint": CommandEntry("Rubrics", "Find criteria that ask two things, are vague, overlap or contradict."),
     "docs": CommandEntry("Rubrics", "Write the readable page of a rubric."),
     "calibrate": CommandEntry("Rubrics", "Correct judges by what people gave the same responses."),
     "config": CommandEntry("Models", "Show every setting, its value and where it came from."),
