@@ -145,18 +145,18 @@ class ModelJudge:
         """The axes of the rubric that only a judge can score, parts included."""
         found: dict[str, Axis] = {}
         for name, dimension in self.rubric.dimensions.items():
-            parts: Mapping[str, Axis] = dimension.parts or {name: dimension}
-            found |= {part: axis for part, axis in parts.items() if axis.kind == "judge"}
+            found |= {names[-1]: axis for names, axis in dimension.every(name) if axis.kind == "judge"}
         return found
 
     async def _each(self, axes: Mapping[str, Axis], context: Context) -> dict[str, Score | Unscored]:
         kind: AskingKind = "yes_no" if self.rubric.judging.mode == "yes_no" else "each"
-        material, several = prompt.Material.of(context, self.rubric), len(axes) > 1 or len(self.judged) > 1
+        judged = self.judged
+        material, several = prompt.Material.of(context, self.rubric), len(axes) > 1 or len(judged) > 1
         shown = ShownContext.of(kind, material, self.fence_source, _signs(context), several=several)
         asks = []
         for name, axis in axes.items():
             question = self._questions.get(name)
-            if question is None:
+            if question is None or name not in judged:  # a case brings criteria of its own under the same names
                 question = AxisQuestion.of(kind, self.rubric, name, axis, self._scale(name))
                 self._questions[name] = question
             asks.append(question.about(shown, self._sighted({name: axis}) if axis.looks or material.images else None))
@@ -291,18 +291,15 @@ class ModelJudge:
         return {name: axes[name] for name in prompt.shuffled(list(axes), self._order)}
 
     def _scale(self, name: str) -> Scale:
-        """The scale of an axis; a part is scored on its dimension's."""
-        for dimension, spec in self.rubric.dimensions.items():
-            if name == dimension or name in spec.parts:
-                return self.rubric.scale_of(dimension)
-        return self.rubric.scale
+        """The scale of an axis; a part is scored on its dimension's, and so is a criterion of a case."""
+        return self.rubric.axis_scales.get(name) or self.rubric.criteria_scale or self.rubric.scale
 
     def _sections(self, axes: Collection[str]) -> list[str]:
         """The sections that have one of the axes in them."""
         covered = {
             name
             for name, spec in self.rubric.dimensions.items()
-            if name in axes or not spec.parts.keys().isdisjoint(axes)
+            if any(names[-1] in axes for names, _ in spec.every(name))
         }
         return [name for name, section in self.rubric.sections.items() if not covered.isdisjoint(section.dimensions)]
 
