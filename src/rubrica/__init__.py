@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from rubrica.model.judge import Judge
     from rubrica.model.rubric import Rubric
     from rubrica.packs.library import load
+    from rubrica.runs.rewards.reward import Reward, reward
     from rubrica.runs.run import Run, arun, run
     from rubrica.testing import assert_passes
 
@@ -33,6 +34,7 @@ __all__ = [
     "Jury",
     "Plan",
     "Preference",
+    "Reward",
     "Rubric",
     "RubricError",
     "RubricaError",
@@ -51,6 +53,7 @@ __all__ = [
     "prefer",
     "rank",
     "rejudge",
+    "reward",
     "run",
 ]
 
@@ -65,6 +68,7 @@ _HOMES = {
     "rubrica.model.judge": ("Judge",),
     "rubrica.model.rubric": ("Rubric",),
     "rubrica.packs.library": ("load",),
+    "rubrica.runs.rewards.reward": ("Reward", "reward"),
     "rubrica.runs.run": ("Run", "arun", "run"),
     "rubrica.testing": ("assert_passes",),
 }
