@@ -31,6 +31,7 @@ FUNCTIONS = (
     "decide",
     "rejudge",
     "reward",
+    "probe",
     "assert_passes",
 )
 CLASSES = (

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from rubrica.model.judge import Judge
     from rubrica.model.rubric import Rubric
     from rubrica.packs.library import load
+    from rubrica.runs.probes.probe import probe
     from rubrica.runs.rewards.reward import Reward, reward
     from rubrica.runs.run import Run, arun, run
     from rubrica.testing import assert_passes
@@ -51,6 +52,7 @@ __all__ = [
     "evaluate",
     "load",
     "prefer",
+    "probe",
     "rank",
     "rejudge",
     "reward",
@@ -68,6 +70,7 @@ _HOMES = {
     "rubrica.model.judge": ("Judge",),
     "rubrica.model.rubric": ("Rubric",),
     "rubrica.packs.library": ("load",),
+    "rubrica.runs.probes.probe": ("probe",),
     "rubrica.runs.rewards.reward": ("Reward", "reward"),
     "rubrica.runs.run": ("Run", "arun", "run"),
     "rubrica.testing": ("assert_passes",),
