@@ -37,7 +37,7 @@ def outline_of(evaluation: Evaluation) -> Outline:
 def outline(plan: Plan, context: Context) -> Outline:
     """The outline of what `evaluate` gives for the same context."""
     state = score_by_code(plan, context)
-    decision = plan.decision
+    decision = state.plan.decision
     if decision.closed:  # then the explanation is kept by scores
         end = conclusion_of(state)
         forced = tuple((gate.verdict, bool(gate.fired)) for gate in end.gates if gate.verdict is not None)

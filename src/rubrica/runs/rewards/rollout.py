@@ -66,7 +66,7 @@ def trl_rollouts(
     if len(prompts) != count:
         raise ContextError(f"{len(prompts)} prompts for {count} completions (TRL repeats each prompt by itself)")
     named = {
-        name: plain(values)
+        name: values.tolist() if hasattr(values, "tolist") else values
         for name, values in columns.items()
         if name not in OF_THE_TRAINER | OF_THE_ROLLOUT and _is_column(values)
     }
@@ -88,15 +88,26 @@ def given_fields(fields: Iterable[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def plain(value: Any) -> Any:
-    """An array as a list: datasets come with arrays of numpy."""
-    return value.tolist() if hasattr(value, "tolist") else value
+    """An array as a list, and records in a list without what they leave out: datasets have arrays, and fill up with None.
+
+    >>> plain([{"criterion": "Names it.", "points": 2, "tags": None}])
+    [{'criterion': 'Names it.', 'points': 2}]
+    """
+    value = value.tolist() if hasattr(value, "tolist") else value
+    if not isinstance(value, list):
+        return value
+    return [_without_none(one) if isinstance(one, dict) else one for one in value]
+
+
+def _without_none(record: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in record.items() if value is not None}
 
 
 def reference_text(answer: Any) -> str | None:
     """A dataset's own answer as text; None where it has none."""
-    if answer is None or answer == "":
-        return None
-    return answer if isinstance(answer, str) else json.dumps(plain(answer), ensure_ascii=False, default=str)
+    if isinstance(answer, str | None):
+        return answer or None
+    return json.dumps(plain(answer), ensure_ascii=False, default=str)
 
 
 def _is_simple(fields: Mapping[str, Any]) -> bool:

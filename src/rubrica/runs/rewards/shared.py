@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from collections.abc import Sequence
 
@@ -9,7 +10,7 @@ from rubrica.lru_cache import LruCache
 from rubrica.model.evaluation import Evaluation
 
 from .rollout import Rollout
-from .rollout_judge import Evaluations, RolloutJudge, awaited, contexts_of
+from .rollout_judge import FEW, Evaluations, RolloutJudge, awaited, contexts_of
 
 MOST_KEPT = 20_000
 """Evaluations that are kept, those that were used last."""
@@ -28,8 +29,9 @@ class SharedEvaluations:
         return [under_way.result()[place] for under_way, place in self._find(rollouts)]
 
     async def ajudge(self, rollouts: Sequence[Rollout]) -> list[Evaluation]:
-        """The same without blocking the event loop, but for the time that a few rollouts take by code."""
-        return [(await awaited(under_way))[place] for under_way, place in self._find(rollouts)]
+        """The same without blocking the event loop."""
+        found = self._find(rollouts) if len(rollouts) <= FEW else await asyncio.to_thread(self._find, rollouts)
+        return [(await awaited(under_way))[place] for under_way, place in found]
 
     def _find(self, rollouts: Sequence[Rollout]) -> list[tuple[Evaluations, int]]:
         """For each rollout, what will hold its evaluation and at which place. A failure is not kept."""
