@@ -14,7 +14,6 @@ from rubrica.scoring.weigh import weigh
 
 from .evaluate import score_by_code
 from .plan import Plan
-from .record import conclusion_of
 from .state import EvaluationState, doubts_of, weighable
 
 
@@ -38,10 +37,6 @@ def outline(plan: Plan, context: Context) -> Outline:
     """The outline of what `evaluate` gives for the same context."""
     state = score_by_code(plan, context)
     decision = state.plan.decision
-    if decision.closed:  # then the explanation is kept by scores
-        end = conclusion_of(state)
-        forced = tuple((gate.verdict, bool(gate.fired)) for gate in end.gates if gate.verdict is not None)
-        return Outline(end.score, decision.out_of, forced, _is_neutral(state))
     names, unknown = weighable(state)
     weighing = at = weigh(decision, state.terms, names, unknown)
     doubts = doubts_of(state) if unknown else CERTAIN

@@ -30,7 +30,7 @@ from .state import EvaluationState, NotApplicable, Outcome, doubts_of, weighable
 MOST_CONCLUSIONS_KEPT = 10_000
 
 
-def conclusion_of(state: EvaluationState) -> Conclusion:
+def _conclusion(state: EvaluationState) -> Conclusion:
     """What follows from the outcomes; equal ones conclude equally where the rubric reads nothing else."""
     plan, outcomes = state.plan, state.outcomes
     if not plan.decision.closed:
@@ -68,7 +68,7 @@ def record(state: EvaluationState, case: str | None) -> Evaluation:
 def record_state(state: EvaluationState, case: str | None) -> Evaluation:
     """The Evaluation of a finished state."""
     plan, terms = state.plan, state.terms
-    end = conclusion_of(state)
+    end = _conclusion(state)
     verdict, reason = end.verdict, end.reason
     if plan.judge is not None or state.voted:
         split = split_verdicts(state)

@@ -88,7 +88,7 @@ def given_fields(fields: Iterable[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def plain(value: Any) -> Any:
-    """An array as a list, and records in a list without what they leave out: datasets have arrays, and fill up with None.
+    """An array as a list, and records in a list without what they leave out, which datasets fill up with None.
 
     >>> plain([{"criterion": "Names it.", "points": 2, "tags": None}])
     [{'criterion': 'Names it.', 'points': 2}]
