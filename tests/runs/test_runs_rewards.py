@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import inspect
 import json
 import pickle
+import threading
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -226,6 +228,21 @@ def test_a_judge_may_be_asked_inside_a_running_event_loop_and_from_several() -> 
     assert asyncio.run(inside()) == asyncio.run(inside()) == [pytest.approx(0.1), pytest.approx(0.2)]
     reward.close()
     assert reward(["q"], ["a b c"]) == [pytest.approx(0.3)], "a closed one opens anew"
+
+
+def test_the_judges_of_a_reward_end_with_it() -> None:
+    def at_work() -> list[threading.Thread]:
+        return [thread for thread in threading.enumerate() if thread.name == "rubrica-judges"]
+
+    gc.collect()
+    before = at_work()
+    reward = rubrica.reward(JUDGED, LengthJudge())
+    functions = reward.functions()
+    assert functions[0](["q"], ["a"]) == [pytest.approx(0.1)]
+    assert len(at_work()) == len(before) + 1
+    del reward, functions
+    gc.collect()
+    assert at_work() == before
 
 
 def test_judges_are_named_as_everywhere_and_told_at_once_where_they_cannot_be_asked(tmp_path: Path) -> None:

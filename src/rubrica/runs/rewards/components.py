@@ -31,13 +31,22 @@ def reward_of(found: Outline, veto: Veto) -> float | None:
 
 
 def components_of(evaluation: Evaluation, veto: Veto) -> dict[str, float | None]:
-    """The reward, each dimension's and part's share of its scale, and each tag's share of its points."""
+    """The reward, each dimension's and part's share of its scale, and each tag's share of its points.
+
+    What costs points is counted below zero: −1 where it is met in full, so that nobody is paid for it.
+    """
     found = {TOTAL: reward_of(outline_of(evaluation), veto)}
     for name, result in _results(evaluation.dimensions):
-        found[name] = result.share if result.status == "scored" else None
+        found[name] = _share(result)
     for tag, figures in getattr(evaluation, "tags", {}).items():
         found[TAG + tag] = figures.share
     return found
+
+
+def _share(result: DimensionResult) -> float | None:
+    if result.share is None or result.status != "scored":
+        return None
+    return -result.share if (getattr(result, "points", None) or 0.0) < 0 else result.share
 
 
 def component_names(rubric: Rubric) -> list[str]:
