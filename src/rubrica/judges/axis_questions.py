@@ -173,11 +173,8 @@ class AxisQuestions:
 
 
 def scale_of(rubric: Rubric, name: str) -> Scale:
-    """The scale of an axis; a part is scored on its dimension's."""
-    for dimension, spec in rubric.dimensions.items():
-        if name == dimension or name in spec.parts:
-            return rubric.scale_of(dimension)
-    return rubric.scale
+    """The scale of an axis; a part is scored on its dimension's, and so is a criterion of a case."""
+    return rubric.axis_scales.get(name) or rubric.criteria_scale or rubric.scale
 
 
 class ShownContext(msgspec.Struct, frozen=True):

@@ -149,8 +149,7 @@ class ModelJudge:
         """The axes of the rubric that only a judge can score, parts included."""
         found: dict[str, Axis] = {}
         for name, dimension in self.rubric.dimensions.items():
-            parts: Mapping[str, Axis] = dimension.parts or {name: dimension}
-            found |= {part: axis for part, axis in parts.items() if axis.kind == "judge"}
+            found |= {names[-1]: axis for names, axis in dimension.every(name) if axis.kind == "judge"}
         return found
 
     async def _each(self, axes: Mapping[str, Axis], context: Context) -> dict[str, Score | Unscored]:
@@ -310,7 +309,7 @@ class ModelJudge:
         covered = {
             name
             for name, spec in self.rubric.dimensions.items()
-            if name in axes or not spec.parts.keys().isdisjoint(axes)
+            if any(names[-1] in axes for names, _ in spec.every(name))
         }
         return [name for name, section in self.rubric.sections.items() if not covered.isdisjoint(section.dimensions)]
 

@@ -16,6 +16,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib import resources
+from importlib.resources.abc import Traversable
 from typing import Literal, TypeVar
 
 from rubrica.model.context import Context
@@ -84,13 +85,21 @@ def _pieces(text: str) -> tuple[str, ...]:
 
 @cache
 def template(kind: Kind) -> Template:
-    """A bundled template, with the paragraph on untrusted material in its place."""
-    folder = resources.files("rubrica.judges") / "prompts"
-    text = (folder / f"{kind}.md").read_text("utf-8")
-    text = text.replace("{{untrusted}}", (folder / "untrusted.md").read_text("utf-8").strip())
+    """A bundled template of what judges are asked."""
+    return read_template(_folder(), kind)
+
+
+def read_template(folder: Traversable, name: str) -> Template:
+    """The template ``NAME.md`` of a folder, with the paragraph on untrusted material in its place."""
+    text = (folder / f"{name}.md").read_text("utf-8")
+    text = text.replace("{{untrusted}}", (_folder() / "untrusted.md").read_text("utf-8").strip())
     system, found, rest = text.partition(_USER)
     user, _, criterion = (rest if found else text).partition(_CRITERION)
     return Template(system if found else "", user, hashlib.sha256(text.encode()).hexdigest(), criterion)
+
+
+def _folder() -> Traversable:
+    return resources.files("rubrica.judges") / "prompts"
 
 
 @dataclass(frozen=True)

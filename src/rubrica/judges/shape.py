@@ -100,6 +100,8 @@ def skeleton(shape: Shape) -> str:
             return f"[{skeleton(shape['items'])}]"
         case "number":
             return f"<{shape['minimum']:g} to {shape['maximum']:g}>"
+        case "boolean":
+            return "<true or false>"
         case _:
             return " | ".join(json.dumps(option, ensure_ascii=False) for option in shape.get("enum", "…"))
 
