@@ -10,8 +10,8 @@ from dataclasses import replace
 from rubrica.errors import ContextError
 from rubrica.model.bounds import MOST_CALLS
 from rubrica.model.context import Context
-from rubrica.model.criteria import MET_OR_NOT, Criterion, criterion_names
-from rubrica.model.dimensions import Part
+from rubrica.model.criteria import Criterion, criterion_names
+from rubrica.model.dimensions import criterion_part
 
 from .plan import AxisPlan, Plan
 from .points import lowest_score
@@ -33,11 +33,11 @@ def case_plan(plan: Plan, context: Context) -> Plan:
     if not criteria or axis.parts:  # which has its criteria already
         return plan
     judging = plan.rubric.judging
-    calls = len(criteria) * judging.repeats * judging.panel
+    calls = -(-len(criteria) // judging.batch) * judging.repeats * judging.panel
     if judging.one_by_one and calls > MOST_CALLS:
         raise ContextError(
             f"criteria: {len(criteria):,} criteria × {judging.repeats} repeats × {judging.panel} judges make {calls:,} "
-            f"calls for one evaluation; at most {MOST_CALLS:,}"
+            f"calls for one evaluation; at most {MOST_CALLS:,} (`judging.batch` asks about several in a call)"
         )
     taken = {own.name for each in plan.axes for own in each.every()}
     parts = []
@@ -55,16 +55,12 @@ def case_plan(plan: Plan, context: Context) -> Plan:
 
 
 def _part(name: str, criterion: Criterion, axis: AxisPlan) -> AxisPlan:
-    answers = criterion.answers or axis.spec.answers or MET_OR_NOT
     if criterion.answers:
         _check_answers(name, criterion, axis)
-    spec = Part.model_construct(
-        _fields_set={"asks", "points", "tags", "answers"},
-        asks=criterion.criterion,
-        points=criterion.points,
-        tags=criterion.tags,
-        answers=answers,
-    )
+    spec = criterion_part(criterion, axis.spec)
+    for example in criterion.examples:
+        if example.answer not in spec.answers:
+            raise ContextError(f"criteria: {name}: an example has none of the answers {', '.join(spec.answers)}")
     return AxisPlan(name, spec, axis.scale, axis.ends, None, None, judged=True, points=criterion.points, of_case=True)
 
 
