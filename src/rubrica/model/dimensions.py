@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -287,14 +287,20 @@ class Dimension(Axis):
 
 def criterion_part(criterion: Criterion, dimension: Axis) -> Part:
     """A criterion of a case as a part of the dimension that takes it. It is checked already: that would cost most."""
-    return Part.model_construct(
-        _fields_set={"asks", "points", "tags", "answers", "examples"},
-        asks=criterion.criterion,
-        points=criterion.points,
-        tags=criterion.tags,
-        answers=criterion.answers or dimension.answers or MET_OR_NOT,
-        examples=criterion.examples,
+    return _blank_part().model_copy(
+        update={
+            "asks": criterion.criterion,
+            "points": criterion.points,
+            "tags": criterion.tags,
+            "answers": criterion.answers or dimension.answers or MET_OR_NOT,
+            "examples": criterion.examples,
+        }
     )
+
+
+@cache
+def _blank_part() -> Part:
+    return Part()
 
 
 def coverage_problems(axis: Axis, scale: Scale) -> list[str]:
