@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from rubrica.model.judge import Judge
     from rubrica.model.rubric import Rubric
     from rubrica.packs.library import load
+    from rubrica.runs.lint import lint
     from rubrica.runs.probes.probe import probe
     from rubrica.runs.rewards.reward import Reward, reward
     from rubrica.runs.run import Run, arun, run
@@ -50,6 +51,7 @@ __all__ = [
     "compile",
     "decide",
     "evaluate",
+    "lint",
     "load",
     "prefer",
     "probe",
@@ -70,6 +72,7 @@ _HOMES = {
     "rubrica.model.judge": ("Judge",),
     "rubrica.model.rubric": ("Rubric",),
     "rubrica.packs.library": ("load",),
+    "rubrica.runs.lint": ("lint",),
     "rubrica.runs.probes.probe": ("probe",),
     "rubrica.runs.rewards.reward": ("Reward", "reward"),
     "rubrica.runs.run": ("Run", "arun", "run"),

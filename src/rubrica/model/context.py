@@ -15,6 +15,7 @@ from pydantic import (
     GetPydanticSchema,
     ValidationError,
     WithJsonSchema,
+    field_validator,
     model_validator,
 )
 from pydantic_core import core_schema
@@ -23,6 +24,7 @@ from rubrica.errors import ContextError
 from rubrica.phrases import fault_path, fault_words
 
 from .bounds import LARGEST_NUMBER
+from .criteria import MOST_CRITERIA, Criterion, check_criteria
 
 LONGEST_TEXT = 50_000_000
 """Characters; a longer text is refused rather than held in memory several times over."""
@@ -153,6 +155,15 @@ class Context(BaseModel):
     session_id: ShortText | None = None
     custom_metrics: dict[str, Any] = Field(default_factory=dict, description="numbers that formulas read by name")
     images: tuple[Image, ...] = Field((), max_length=1_000, description="pictures that belong to the response")
+    criteria: tuple[Criterion, ...] = Field(
+        (), max_length=MOST_CRITERIA, description="what this response is judged by, for a dimension `from: criteria`"
+    )
+
+    @field_validator("criteria")
+    @classmethod
+    def _each_once(cls, criteria: tuple[Criterion, ...]) -> tuple[Criterion, ...]:
+        check_criteria(criteria)
+        return criteria
 
     @classmethod
     def of(cls, data: Mapping[str, Any] | Context | None = None, **fields: Any) -> Context:
