@@ -103,4 +103,9 @@ def show_probes(report: ProbeReport, most_gain: float) -> None:
 def _numbers(one: ProbeFigures) -> list[str]:
     if one.gain is None:
         return ["", "", "no score", ""]
-    return [f"{one.before:.2f}", f"{one.after:.2f}", f"{one.gain:+.2f}", f"{one.largest:+.2f}"]
+    return [f"{one.before:.2f}", f"{one.after:.2f}", _signed(one.gain), _signed(one.largest)]
+
+
+def _signed(gain: float | None) -> str:
+    """A gain in two digits; a hair below zero is none."""
+    return f"{round(gain or 0.0, 2) + 0.0:+.2f}"
