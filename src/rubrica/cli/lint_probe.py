@@ -94,6 +94,12 @@ def show_probes(report: ProbeReport, most_gain: float) -> None:
         said = f"{one.probe} gains {most} {safe(one.largest_case)}; what helps: {entries[one.probe].helps}"
         console.print(Text.assemble(("✕  ", "bold red"), said), soft_wrap=True)
     unscored = sum(one.unscored for one in report.figures)
+    if not report.scored:
+        said = "no answer has a score, so nothing was probed" + (
+            "" if report.judged else "; a judge can tell (--judge)"
+        )
+        console.print(Text.assemble(("✕  ", "bold red"), said), soft_wrap=True)
+        return
     if unscored:
         console.print(Text(f"{count_of(unscored, 'pair')} of answers had no score", "dim"))
     if not exceeding:
