@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from rubrica.model.rubric import Rubric
     from rubrica.packs.library import load
     from rubrica.runs.lint import lint
+    from rubrica.runs.probes.probe import probe
+    from rubrica.runs.rewards.reward import Reward, reward
     from rubrica.runs.run import Run, arun, run
     from rubrica.testing import assert_passes
 
@@ -34,6 +36,7 @@ __all__ = [
     "Jury",
     "Plan",
     "Preference",
+    "Reward",
     "Rubric",
     "RubricError",
     "RubricaError",
@@ -51,8 +54,10 @@ __all__ = [
     "lint",
     "load",
     "prefer",
+    "probe",
     "rank",
     "rejudge",
+    "reward",
     "run",
 ]
 
@@ -68,6 +73,8 @@ _HOMES = {
     "rubrica.model.rubric": ("Rubric",),
     "rubrica.packs.library": ("load",),
     "rubrica.runs.lint": ("lint",),
+    "rubrica.runs.probes.probe": ("probe",),
+    "rubrica.runs.rewards.reward": ("Reward", "reward"),
     "rubrica.runs.run": ("Run", "arun", "run"),
     "rubrica.testing": ("assert_passes",),
 }

@@ -24,6 +24,7 @@ from typer.main import get_command
 from rubrica import __version__
 from rubrica.errors import RubricaError, RubricError
 from rubrica.extras import MissingExtraError, requires
+from rubrica.runs.cores import ONE_THREAD
 
 from .screen import note, say_error
 
@@ -174,4 +175,6 @@ def rubrica(
 def main() -> None:
     """The entry point of the ``rubrica`` script."""
     gc.set_threshold(YOUNG, *gc.get_threshold()[1:])
+    for name, value in ONE_THREAD.items():
+        os.environ.setdefault(name, value)
     app(prog_name="rubrica")

@@ -14,6 +14,7 @@ from rubrica.scorers.namespace import CONTEXT_COUNTS
 from rubrica.text import text_features
 
 from .document import Path
+from .vocabulary import axes_of
 
 FEWEST_COVERED = 0.5  # of a scale
 _ANYTHING = Interval.of(-math.inf, math.inf)
@@ -33,11 +34,8 @@ def unreached_ends(rubric: Rubric) -> list[Problem]:
     """
     names = known_ranges(rubric)
     found: list[Problem] = []
-    for name, dimension in rubric.dimensions.items():
-        scale, path = rubric.scale_of(name), ("dimensions", name)
-        found += _of_axis(dimension, scale, path, names)
-        for part, spec in dimension.parts.items():
-            found += _of_axis(spec, scale, (*path, "parts", part), names)
+    for path, name, axis in axes_of(rubric):
+        found += _of_axis(axis, rubric.axis_scales[name], path, names)
     return found
 
 

@@ -125,9 +125,8 @@ class Jury:
         learned = rubric.calibration.panels if rubric.calibration is not None else {}
         if len(judges) == 1 and repeats == 1 and not learned:
             return self._with_types(next(iter(judges.values()))[0], rubric)
-        scales = {name: rubric.scale_of(name) for name in rubric.dimensions}
-        scales |= {part: scales[name] for name, spec in rubric.dimensions.items() for part in spec.parts}
-        return self._with_types(Panel(judges, scales, Pooling.of(rubric, self._aliases)), rubric)
+        panel = Panel(judges, rubric.axis_scales, Pooling.of(rubric, self._aliases), of_criteria=rubric.criteria_scale)
+        return self._with_types(panel, rubric)
 
     def _with_types(self, judge: Judge, rubric: Rubric) -> Judge:
         """The judge; where the rubric goes by the type of a question, its first model can be asked for that too."""

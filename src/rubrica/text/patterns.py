@@ -39,7 +39,7 @@ from rubrica.text.regexsource import (
     keyword_source,
     without_edges,
 )
-from rubrica.text.truncation import JUDGED_BYTES, Excerpt
+from rubrica.text.truncation import JUDGED_BYTES, SHORT, Excerpt
 
 MAX_REGEX = 2_000  # characters in one author pattern
 MAX_KEYWORDS = 2_000  # keywords in one list
@@ -106,6 +106,10 @@ class Regex:
 
     def spans(self, text: str, limit: int | None = None) -> list[tuple[int, int]]:
         """Where it occurs in what is read of a text, without overlaps, in characters; at most `limit`."""
+        if len(text) <= SHORT:  # as nearly all are: every pattern reads all of it
+            data = encoded(text)
+            found = self.byte_spans(data, limit)
+            return found if len(data) == len(text) else in_characters(data, found)
         part = encoded_part(text, self.longest)
         return part.places(self.byte_spans(part.data, limit))
 
