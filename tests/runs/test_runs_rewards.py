@@ -188,6 +188,35 @@ def test_components_are_dimensions_and_parts() -> None:
     assert asyncio.run(reward.acomponents(["q"], ["a"]))["reward"] == [pytest.approx(0.1)]
 
 
+def test_criteria_of_a_case_are_a_column_as_datasets_store_it() -> None:
+    async def judge(axes: Mapping[str, Axis], context: Context) -> Mapping[str, Score | Unscored]:
+        met = {name: axis.asks.split()[-1].strip(".") in context.response for name, axis in axes.items()}
+        return {name: Score(float(one), source="llm", label="met" if one else "not_met") for name, one in met.items()}
+
+    by_case = {
+        "name": "by-case",
+        "dimensions": {"answer": {"from": "criteria"}},
+        "score": {"points": True, "clip": False},
+        "verdicts": [{"label": "done"}],
+    }
+    filled = {"answers": None, "id": None}  # what one row leaves out and another one has
+    criteria = [
+        [
+            {"criterion": "Names the dose.", "points": 4, "tags": ["accuracy"], **filled},
+            {"criterion": "Invents a danger.", "points": -2, "tags": None, **filled},
+        ],
+        [{"criterion": "Says goodbye.", "points": 1, "tags": None, **filled}],
+        None,
+    ]
+    found = rubrica.reward(by_case, judge).components(
+        ["q"] * 3, ["the dose and a danger", "goodbye", "hello"], criteria=criteria
+    )
+    assert found["reward"] == [pytest.approx(0.5), 1.0, None]
+    assert found["answer.c1"] == [1.0, 1.0, None]
+    assert found["answer.c2"] == [-1.0, None, None], "nobody is paid for what costs points"
+    assert found["tag.accuracy"] == [1.0, None, None]
+
+
 @pytest.mark.parametrize("kind", ["functions", "afunctions"])
 def test_functions_of_components_judge_each_rollout_once(kind: str) -> None:
     judge = LengthJudge()

@@ -15,11 +15,13 @@ from rubrica.authoring.linted_file import LintedFile
 from rubrica.errors import RubricError
 from rubrica.extras import requires
 from rubrica.report.figures import count_of, dollars
+from rubrica.runs.probes.probe import MOST_GAIN, ProbeReport
 from rubrica.runs.request import JudgeSettings
 from rubrica.runs.stored import StoredRun
 from rubrica.text.sentence_model import sentence_model
 
 from .judge_options import BudgetLimit, Jobs, Judges, NoCache, open_judging, split_list
+from .lint_probe import MostGain, ProbeCases, ProbeWanted, probe_cases, show_probes
 from .options import AsJson
 from .screen import echo_json, note, out, safe, say_error
 
@@ -41,10 +43,12 @@ EXAMPLES = """[bold]Examples[/bold]
   rubrica lint rubrics/*.yaml --strict
   rubrica lint my-rubric.yaml --run runs/july
   rubrica lint my-rubric.yaml -J anthropic:claude-haiku-4-5
+  rubrica lint my-rubric.yaml --probe --cases cases.jsonl
 
 `rubrica validate` says whether a file can be used; lint reads what its criteria say. Rules find what they can without a
-model; with --judge, a model reads each criterion too. Exits with 0, with --strict with 1 where there is a warning, and
-with 1 where a file cannot be used or a model could not be asked."""
+model; with --judge, a model reads each criterion too. --probe changes answers in ways that make them no better, and
+tells what that gains, by code or by the judge. Exits with 0, with --strict with 1 where there is a warning, and with 1
+where a probe gains too much, a file cannot be used or a model could not be asked."""
 
 
 @app.command(epilog=EXAMPLES)
@@ -57,13 +61,19 @@ def lint(
     budget: BudgetLimit = None,
     jobs: Jobs = 16,
     no_cache: NoCache = False,
+    probe: ProbeWanted = False,
+    cases: ProbeCases = None,
+    most_gain: MostGain = MOST_GAIN,
 ) -> None:
     """Find criteria that ask two things, are vague, overlap or contradict, or cannot fail."""
     names = split_list(judge)
     if len(names) > 1:
         raise typer.BadParameter("one model reads the criteria; name one", param_hint="--judge")
+    if cases is not None and not probe:
+        raise typer.BadParameter("these are cases to probe with; add --probe", param_hint="--cases")
     stored = StoredRun.open(run) if run is not None else None
     reports: dict[str, LintReport] = {}
+    probed: dict[str, ProbeReport] = {}
     with ExitStack() as stack:
         jury = None
         if names:
@@ -78,14 +88,19 @@ def lint(
                     say_error(str(problem) if problem.file else f"{name}: {problem}")
                 continue
             reports[name] = file.placed(_report(file, stored, jury, jobs))
+            if probe:
+                probed[name] = probe_cases(file.rubric, cases, jury)
     if as_json:
-        echo_json([_plain(name, report) for name, report in reports.items()])
+        echo_json([_plain(name, report, probed.get(name)) for name, report in reports.items()])
     else:
         _print(reports)
+        for tried in probed.values():
+            show_probes(tried, most_gain)
     for report in reports.values():
         for unread in report.unread:
             note(f"not read by the model: {unread}")
     failed = len(reports) < len(rubrics) or any(report.unread for report in reports.values())
+    failed = failed or any(tried.exceeding(most_gain) for tried in probed.values())
     if failed or (strict and any(report.warnings for report in reports.values())):
         raise typer.Exit(1)
 
@@ -99,9 +114,10 @@ def _report(file: LintedFile, run: StoredRun | None, jury: JurySession | None, j
     return report.with_review(jury.runner.run(review_criteria(criteria_of(file.rubric), jury.jury, jobs)))
 
 
-def _plain(name: str, report: LintReport) -> dict[str, Any]:
+def _plain(name: str, report: LintReport, probed: ProbeReport | None) -> dict[str, Any]:
     return {
         "rubric": name,
+        **({} if probed is None else {"probed": probed.plain}),
         "warnings": [warning.plain for warning in report.warnings],
         "unread": list(report.unread),
         "usd": report.cost.usd if report.cost is not None else None,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from rubrica.engine.compile import compile_rubric
@@ -20,15 +20,15 @@ PLAIN = "It depends on what is asked."
 
 
 def criteria_of(rubric: Rubric, context: Context) -> tuple[str, ...]:
-    """What judges are asked, in the rubric and in the case."""
-    own = [axis.asks or axis.title for axis in _axes(rubric.dimensions)]
-    given = [one if isinstance(one, str) else _text_of(one) for one in getattr(context, "criteria", None) or ()]
+    """What judges are asked, in the rubric and in the case, but for what costs points."""
+    own = [axis.asks or axis.title for axis in _axes(rubric) if (axis.points or 1.0) > 0]
+    given = [one.criterion for one in context.criteria if one.points > 0]
     return tuple(dict.fromkeys(text for text in (*own, *given) if text))[:MOST_CRITERIA]
 
 
 def earning_keywords(rubric: Rubric, context: Context) -> tuple[str, ...]:
     """Keywords that a rule pays for, and those of named patterns that raise the score of a plain answer to a case."""
-    axes = list(_axes(rubric.dimensions))
+    axes = list(_axes(rubric))
     recipes: list[Recipe] = [*axes, *(axis.offline for axis in axes if axis.offline is not None)]
     rules = [rule for recipe in recipes for rule in recipe.rules if isinstance(rule, PatternDetection)]
     paid = [word for rule in rules for pattern in rule.patterns if pattern.score > 0 for word in _answer_words(pattern)]
@@ -56,12 +56,7 @@ def _raises(rubric: Rubric, context: Context, words: Iterable[str]) -> bool:
     return before is not None and after is not None and after > before
 
 
-def _axes(axes: Mapping[str, Axis]) -> Iterator[Axis]:
-    for axis in axes.values():
-        yield axis
-        yield from _axes(getattr(axis, "parts", {}))
-
-
-def _text_of(criterion: Any) -> str:
-    found = criterion.get("criterion") if isinstance(criterion, Mapping) else getattr(criterion, "criterion", "")
-    return str(found or "")
+def _axes(rubric: Rubric) -> Iterator[Axis]:
+    for name, dimension in rubric.dimensions.items():
+        for _, axis in dimension.every(name):
+            yield axis
