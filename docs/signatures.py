@@ -30,6 +30,7 @@ FUNCTIONS = (
     "compile",
     "decide",
     "rejudge",
+    "lint",
     "reward",
     "probe",
     "assert_passes",

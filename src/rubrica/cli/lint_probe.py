@@ -40,8 +40,8 @@ ProbeCases = Annotated[
     typer.Option(
         "--cases",
         metavar="CASES",
-        help="Cases whose responses are changed; left out, the examples that come with the rubric.",
-        rich_help_panel=PANEL,
+        help="Cases whose own criteria are read. With --probe, their responses are changed; left out, those of the "
+        "examples that come with the rubric.",
     ),
 ]
 MostGain = Annotated[
