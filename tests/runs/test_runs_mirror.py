@@ -25,9 +25,10 @@ from rubrica.errors import RubricaError
 from rubrica.runs.events import RunAdvanced, RunEvent
 from rubrica.runs.execute import execute_run
 from rubrica.runs.mirror.claim import RunClaim, StorePace
-from rubrica.runs.mirror.copy import scan
+from rubrica.runs.mirror.copy import RunCopy, scan
 from rubrica.runs.mirror.index import MirrorIndex
 from rubrica.runs.mirror.mirror import mirrored
+from rubrica.runs.mirror.prune import prune_copies
 from rubrica.runs.objects.address import ObjectAddress
 from rubrica.runs.objects.object_store import ObjectStore
 from rubrica.runs.request import CaseChoice, JudgeSettings, RunRequest
@@ -255,6 +256,33 @@ def test_of_those_that_come_at_once_at_most_one_has_it(bucket: Path) -> None:
         thread.join()
     assert len(outcomes) == 3
     assert outcomes.count("has it") <= 1
+
+
+def test_copies_of_runs_are_bounded_and_what_was_never_committed_stays(
+    bucket: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = [f"s3://{BUCKET}/bounded/{name}" for name in ("oldest", "unfinished", "newest")]
+    copies = [RunCopy(ObjectAddress.of(name)) for name in names]
+    for age, (name, copy) in enumerate(zip(names, copies, strict=True)):
+        execute_run(request_to(name, cases(tmp_path, 5)))
+        os.utime(copy.place, (1_000 + age, 1_000 + age))
+    with (copies[1].folder / "evaluations.jsonl").open("a") as file:
+        file.write("{}\n")
+    each = sum(path.stat().st_size for path in copies[2].place.rglob("*") if path.is_file())
+    assert prune_copies(most=10 * each) == []
+    assert prune_copies(most=each // 2, now=1_500.0) == []  # they were used within the hour
+    with mirrored(names[0], lambda _: None, PACE):
+        os.utime(copies[0].place, (1_000, 1_000))
+        assert copies[0].place not in prune_copies(most=2 * each + each // 2, now=9_000.0)
+    os.utime(copies[0].place, (1_000, 1_000))
+    execute_run(request_to(names[2], cases(tmp_path, 5)))
+    os.utime(copies[2].place, (1_002, 1_002))
+    assert prune_copies(most=2 * each + each // 2, now=9_000.0) == [copies[0].place]
+    assert not copies[0].folder.exists()
+    monkeypatch.setenv("RUBRICA_RUN_COPIES", "0")
+    assert prune_copies(now=9_000.0) == [copies[2].place]
+    assert copies[1].folder.is_dir()
+    assert len(scores(names[0])) == 5  # fetched again
 
 
 def test_a_curriculum_is_kept_in_a_bucket_and_opens_on_another_machine(
