@@ -183,3 +183,21 @@ def test_every_fault_is_told_at_once() -> None:
     with pytest.raises(RubricError) as error:
         read([{"weight": "3", "requirement": ""}, 5])
     assert len(error.value.problems) == 3
+
+
+@pytest.mark.parametrize("flavour", FLAVOURS)
+def test_a_long_list_is_one_dimension_with_the_same_score(flavour: Flavour) -> None:
+    weights = [1 + at % 7 if at % 5 else -2 for at in range(300)]
+    data = [{"weight": weight, "requirement": f"Says {at}."} for at, weight in enumerate(weights)]
+    first = read(data, flavour)
+    assert [len(one["parts"]) for one in first.data["dimensions"].values()] == [300]
+    met = [at % 3 == 0 for at in range(300)]
+    scores = {f"c{at + 1}": float(yes) for at, yes in enumerate(met)}
+    assert rubrica.decide(first.data, scores).score == pytest.approx(library_score([*map(float, weights)], met))
+    back = export_rubric(rubrica.load(first.data), flavour)
+    assert (back.data, back.lost) == (data, ())
+
+
+def test_a_rubric_whose_cases_bring_their_criteria_says_where_they_go() -> None:
+    with pytest.raises(RubricError, match="no dimension is a criterion"):
+        export_rubric(rubrica.load("clinical-answer"), "rubric")

@@ -18,6 +18,8 @@ from .conversion import MET, SCORED, Conversion, Path, Reading, lose_rest, numbe
 from .label_names import answer_names, name_of, reserved_names, with_legend, without_legend
 
 Flavour = Literal["rubric", "autorubric"]
+MOST_DIMENSIONS = 100
+"""Criteria that stand in a rubric side by side; of a longer list, all are parts of one dimension."""
 AUTORUBRIC_WEIGHT = 10.0
 """What a criterion of AutoRubric weighs that names no weight."""
 _YES, _NO = ("yes", "met", "true", "pass"), ("no", "not_met", "unmet", "false", "fail")
@@ -57,7 +59,7 @@ def read_criterion_list(data: Any, name: str, flavour: Flavour) -> Conversion:
         {
             "name": name,
             **({"description": guidelines} if guidelines else {}),
-            "dimensions": dimensions,
+            "dimensions": dimensions if len(dimensions) <= MOST_DIMENSIONS else _as_parts(dimensions),
             "score": {"points": True},
             **({"on_unscored": "skip"} if flavour == "autorubric" else {}),
             "verdicts": SCORED,
@@ -90,8 +92,18 @@ def write_criterion_list(rubric: Rubric, flavour: Flavour) -> Conversion:
     return reading.done(criteria)
 
 
+def _as_parts(criteria: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """One dimension of all criteria. Its share is what they earn over their positive points: the same score."""
+    return {name_of("criteria", criteria): {"points": 1, "parts": criteria}}
+
+
 def leaves_of(rubric: Rubric, reading: Reading) -> Iterator[tuple[str, float, Axis, Path]]:
     """The axes without parts, each with its points or weight: what it is worth in the whole score."""
+    (first, only), *others = rubric.dimensions.items()
+    if not others and only.parts and all(part.points is not None for part in only.parts.values()):
+        for key, part in only.parts.items():
+            yield from _leaves(key, part.points or 0.0, part, ("dimensions", first, "parts", key), reading)
+        return
     for name, dimension in rubric.dimensions.items():
         share = dimension.points if dimension.points is not None else dimension.weight
         yield from _leaves(name, 1.0 if share is None else share, dimension, ("dimensions", name), reading)
@@ -210,6 +222,9 @@ def _settle_avoided(criteria: list[dict[str, Any]], flavour: Flavour, reading: R
 
 
 def _criterion(axis: Axis, share: float, path: Path, flavour: Flavour, reading: Reading) -> dict[str, Any] | None:
+    if axis.answers_for_parts:
+        reading.lose("each case brings its criteria: export the cases --to healthbench", path)
+        return None
     if axis.kind != "judge" or not axis.answers:
         why = "is a number on a scale" if axis.kind == "judge" else f"is scored by {axis.kind}"
         reading.lose(f"{why}; a criterion is answered with a label, so it is left out", path)
