@@ -29,9 +29,23 @@ FUNCTIONS = (
     "compile",
     "decide",
     "rejudge",
+    "reward",
+    "probe",
     "assert_passes",
 )
-CLASSES = ("Rubric", "Context", "Plan", "Evaluation", "Score", "Unscored", "Preference", "Judge", "Jury", "Run")
+CLASSES = (
+    "Rubric",
+    "Context",
+    "Plan",
+    "Evaluation",
+    "Score",
+    "Unscored",
+    "Preference",
+    "Judge",
+    "Jury",
+    "Run",
+    "Reward",
+)
 OPENED = ("Jury",)
 """Classes that a reader makes by calling them with arguments that are not fields."""
 
@@ -141,7 +155,9 @@ def _methods(value: Any) -> Iterator[tuple[str, str]]:
             continue
         given = [p for p in inspect.signature(inner).parameters.values() if p.name not in ("self", "cls")]
         arguments = ", ".join(f"{'**' if p.kind is p.VAR_KEYWORD else ''}{p.name}" for p in given)
-        yield f"{'await judge' if name == '__call__' else name}({arguments})", says or "what it is asked and answers"
+        if name == "__call__":
+            name = f"{'await ' if inspect.iscoroutinefunction(inner) else ''}{value.__name__.lower()}"
+        yield f"{name}({arguments})", says or "what it is asked and answers"
 
 
 def _annotation(annotation: Any) -> str:

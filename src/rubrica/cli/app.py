@@ -24,6 +24,7 @@ from typer.main import get_command
 from rubrica import __version__
 from rubrica.errors import RubricaError, RubricError
 from rubrica.extras import MissingExtraError, requires
+from rubrica.runs.cores import ONE_THREAD
 
 from .screen import note, say_error
 
@@ -63,6 +64,10 @@ COMMANDS: Mapping[str, CommandEntry] = {
     "list": CommandEntry("Rubrics", "List the bundled rubrics."),
     "show": CommandEntry("Rubrics", "Show what a rubric asks, weighs and decides."),
     "validate": CommandEntry("Rubrics", "Check rubric files and tell every problem."),
+    "draft": CommandEntry(
+        "Rubrics", "Draft criteria from a task, from good and bad answers, or from preferred ones.", "judges"
+    ),
+    "lint": CommandEntry("Rubrics", "Find criteria that ask two things, are vague, overlap or contradict."),
     "docs": CommandEntry("Rubrics", "Write the readable page of a rubric."),
     "import": CommandEntry("Rubrics", "Read rubrics and cases of other tools.", module="import_files"),
     "calibrate": CommandEntry("Rubrics", "Correct judges by what people gave the same responses."),
@@ -172,4 +177,6 @@ def rubrica(
 def main() -> None:
     """The entry point of the ``rubrica`` script."""
     gc.set_threshold(YOUNG, *gc.get_threshold()[1:])
+    for name, value in ONE_THREAD.items():
+        os.environ.setdefault(name, value)
     app(prog_name="rubrica")

@@ -90,6 +90,7 @@ class JudgeQuestion(msgspec.Struct, frozen=True, gc=False):
     suspicions: Mapping[str, tuple[str, ...]] = {}  # by label
     shared: int | msgspec.UnsetType = msgspec.UNSET  # characters of `user` that other questions begin with too
     sighted: tuple[Cell, ...] | None = None  # the cells that need to be seen; None: no rubric says, so all may
+    repaired: bool = True  # asked once more for what cannot be read; else whoever asks looks at what is left `unread`
 
 
 class AskingTerms(msgspec.Struct, frozen=True, gc=False):
@@ -173,7 +174,7 @@ async def _answer(ask: JudgeQuestion, terms: AskingTerms, bill: ExchangeCost) ->
             return await _without_images(ask, terms, bill, str(error))
         return _none(ask, str(error))
     except _Unusable as error:
-        return _none(ask, str(error))
+        return _none(ask, str(error), final=ask.repaired)
     except Exception as error:  # noqa: BLE001 - the boundary of a scorer: a fault here must not lose the other scores
         return _none(ask, f"the judge failed: {type(error).__name__}: {error}")
 
@@ -192,7 +193,12 @@ async def _ask_model(ask: JudgeQuestion, terms: AskingTerms, bill: ExchangeCost)
         return _marked(msgspec.structs.replace(saved, cut=reason), reason)
     text = _text(reply, request, terms, bill)
     answer = ask.read(text) if ask.weigh is None else ask.weigh(reply)
-    return await _ask_again(ask, terms, bill, request, text, answer) if answer.unread else answer
+    if not answer.unread:
+        return answer
+    if not ask.repaired:
+        terms.forget(request)
+        return answer
+    return await _ask_again(ask, terms, bill, request, text, answer)
 
 
 async def _without_images(ask: JudgeQuestion, terms: AskingTerms, bill: ExchangeCost, reason: str) -> ParsedReply:
@@ -239,8 +245,8 @@ def _declines(text: str) -> bool:
     return bool(refusal_spans(Texts(response=text), "response"))
 
 
-def _none(ask: JudgeQuestion, reason: str) -> ParsedReply:
-    return ParsedReply(dict.fromkeys(ask.cells, NoScore(reason, final=True)))
+def _none(ask: JudgeQuestion, reason: str, *, final: bool = True) -> ParsedReply:
+    return ParsedReply(dict.fromkeys(ask.cells, NoScore(reason, final=final)))
 
 
 def _text(reply: Reply, request: Request, terms: AskingTerms, bill: ExchangeCost) -> str:
