@@ -125,9 +125,9 @@ PARTS: tuple[tuple[str, type[BaseModel]], ...] = (
     ("The context", Context),
     ("`metadata`", Metadata),
     ("A message", Message),
+    ("One of `criteria`", Criterion),
     ("An earlier round", Round),
     ("An image", Image),
-    ("A criterion", Criterion),
 )
 
 
@@ -195,9 +195,9 @@ def field_page() -> str:
 
 
 def _rows(model: type[BaseModel]) -> Iterable[tuple[str, str, str, str]]:
-    model.model_rebuild()  # one that holds others of its kind is complete only now
+    model.model_rebuild()  # a part may have parts: what is called by its name is looked up only now
     for name, field in model.model_fields.items():
-        yield f"`{name}`", _kind(field), _default(field), field.description or ""
+        yield f"`{field.alias or name}`", _kind(field), _default(field), field.description or ""
 
 
 def _summary(model: type[BaseModel]) -> str:

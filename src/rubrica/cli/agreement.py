@@ -276,7 +276,9 @@ def _page(
         parts += [_by_pair(pairs, titles), Text(LEGEND, "dim"), Text()]
     parts += [Text(f"{safe(titles.of(key))}: {own.alpha.why}") for key, own in found.items() if own.alpha.why]
     if poll.voted < poll.evaluations:
-        parts.append(Text(f"{poll.evaluations - poll.voted:,} of {poll.evaluations:,} evaluations have no votes"))
+        parts.append(
+            Text(f"{poll.evaluations - poll.voted:,} of {count_of(poll.evaluations, 'evaluation')} without votes")
+        )
     parts.append(Text("An offset below 0 is harsher than the panel on the same responses.", "dim"))
     if levelled is not None:
         parts += [Text(safe(line)) for line in levelled.notes]

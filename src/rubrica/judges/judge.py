@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import time
 from collections.abc import Callable, Collection, Mapping
@@ -14,6 +15,7 @@ from rubrica.model.context import Context
 from rubrica.model.dimensions import Axis
 from rubrica.model.evaluation import Remarks, Score, Unscored
 from rubrica.model.judge import Judgement
+from rubrica.model.judge_options import MOST_BATCHED
 from rubrica.model.rubric import Rubric
 
 from . import prompt, shape
@@ -87,10 +89,18 @@ class ModelJudge:
         """A Score or Unscored for every axis: one call each, or one for all, as the rubric's `judging.mode` says."""
         if not axes:
             return Judgement({})
-        if self.rubric.judging.one_by_one:
-            return Judgement(await self._each(axes, context))
-        scores, remarks = await self.together(axes, context)
-        return Judgement(scores, remarks)
+        judging, own = self.rubric.judging, self._questions.own
+        if judging.one_by_one:
+            return Judgement(await self._each(axes, context, judging.batch))
+        brought = {name: axis for name, axis in axes.items() if own.get(name) is not axis}
+        if not brought:
+            return Judgement(*await self.together(axes, context))
+        # What a case asks has no place in the instructions: it is asked in batches, behind the material.
+        rest = {name: axis for name, axis in axes.items() if name not in brought}
+        async with asyncio.TaskGroup() as group:
+            asked = group.create_task(self._each(brought, context, MOST_BATCHED))
+            scores, remarks = await self.together(rest, context) if rest else ({}, None)
+        return Judgement({**scores, **asked.result()}, remarks)
 
     async def together(
         self, axes: Mapping[str, Axis], context: Context
@@ -152,27 +162,27 @@ class ModelJudge:
             found |= {names[-1]: axis for names, axis in dimension.every(name) if axis.kind == "judge"}
         return found
 
-    async def _each(self, axes: Mapping[str, Axis], context: Context) -> dict[str, Score | Unscored]:
-        questions, judging = self._questions, self.rubric.judging
+    async def _each(self, axes: Mapping[str, Axis], context: Context, batch: int) -> dict[str, Score | Unscored]:
+        questions = self._questions
         material, several = prompt.Material.of(context, self.rubric), len(axes) > 1 or len(questions.own) > 1
         shown = ShownContext.of(questions.kind, material, self.fence_source, _signs(context), several=several)
         tokens = LONGEST_ANSWER if questions.kind == "yes_no" else 512
-        deadline = judging.deadline  # a late axis is given up alone
+        deadline = self.rubric.judging.deadline  # a late axis is given up alone
 
         def alone(name: str) -> JudgeQuestion:
             return questions.of(name, axes[name]).about(shown, self._to_be_seen({name: axes[name]}, material))
 
-        if judging.batch == 1 or len(axes) == 1:
+        if batch == 1 or len(axes) == 1:
             outcomes = await exchange_each([alone(name) for name in axes], self._terms(tokens, deadline))
         else:
             asks = [
-                batch_question(questions, batch, shown, self._to_be_seen(batch, material))
-                if len(batch) > 1
-                else alone(next(iter(batch)))
-                for batch in in_batches(self._shown(axes), judging.batch)
+                batch_question(questions, some, shown, self._to_be_seen(some, material))
+                if len(some) > 1
+                else alone(next(iter(some)))
+                for some in in_batches(self._shown(axes), batch)
             ]
             asking = BatchTerms(alone, self._terms(tokens).max_tokens)
-            outcomes = await exchange_each(asks, self._terms(256 * (1 + judging.batch), deadline), asking)
+            outcomes = await exchange_each(asks, self._terms(256 * (1 + min(batch, len(axes))), deadline), asking)
         return {name: outcomes[ONE, name] for name in axes}
 
     def _to_be_seen(self, axes: Mapping[str, Axis], material: prompt.Material) -> tuple[Cell, ...] | None:

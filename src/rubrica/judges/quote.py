@@ -11,6 +11,7 @@ from rubrica.llm.token_bounds import most_usage
 from rubrica.model.context import Context
 from rubrica.model.criteria import criterion_names
 from rubrica.model.dimensions import Axis, criterion_part
+from rubrica.model.judge_options import MOST_BATCHED
 from rubrica.model.rubric import Rubric
 from rubrica.text.question_type import question_before
 
@@ -66,7 +67,12 @@ def judged_axes(rubric: Rubric, context: Context | None = None) -> dict[str, Axi
 
 def calls_of(rubric: Rubric, judges: int, repeats: int, context: Context | None = None) -> int:
     """How many calls one evaluation takes at most: of the dimensions, times the repeats, times the judges."""
-    return rubric.judging.calls_for(len(judged_axes(rubric, context))) * judges * repeats
+    judging, own = rubric.judging, len(judged_axes(rubric))
+    brought = len(judged_axes(rubric, context)) - own
+    if judging.one_by_one or not brought:
+        return judging.calls_for(own + brought) * judges * repeats
+    in_batches = brought if judging.stop == "decided" else -(-brought // MOST_BATCHED)
+    return (judging.calls_for(own) + in_batches) * judges * repeats
 
 
 def asks_type(rubric: Rubric, context: Context | None = None) -> bool:
@@ -99,9 +105,8 @@ async def usages_of(rubric: Rubric, context: Context) -> Sequence[Usage]:
     unasked = _Unasked()
     axes = judged_axes(rubric, context)
     await ModelJudge(unasked, rubric)(axes, context)
-    times = rubric.judging.calls_for(len(axes)) // max(
-        len(unasked.usages), 1
-    )  # asked together in waves, each is shown everything
+    # Asked together in waves, each is shown everything.
+    times = -(-calls_of(rubric, 1, 1, context) // max(len(unasked.usages), 1))
     return [usage for usage in unasked.usages for _ in range(times)]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cache, cached_property
+from functools import cached_property, lru_cache
 from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -286,21 +286,16 @@ class Dimension(Axis):
 
 
 def criterion_part(criterion: Criterion, dimension: Axis) -> Part:
-    """A criterion of a case as a part of the dimension that takes it. It is checked already: that would cost most."""
-    return _blank_part().model_copy(
-        update={
-            "asks": criterion.criterion,
-            "points": criterion.points,
-            "tags": criterion.tags,
-            "answers": criterion.answers or dimension.answers or MET_OR_NOT,
-            "examples": criterion.examples,
-        }
-    )
+    """A criterion of a case as a part of the dimension that takes it. It is not checked again: a Criterion has been."""
+    told = {"asks": criterion.criterion, "points": criterion.points, "tags": criterion.tags}
+    answered = _answered_with(tuple((criterion.answers or dimension.answers or MET_OR_NOT).items()))
+    return answered.model_copy(update=told | ({"examples": criterion.examples} if criterion.examples else {}))
 
 
-@cache
-def _blank_part() -> Part:
-    return Part()
+@lru_cache(maxsize=256)
+def _answered_with(answers: tuple[tuple[str, float | None], ...]) -> Part:
+    """A part that is answered so, to copy for each criterion."""
+    return Part(answers=dict(answers))
 
 
 def coverage_problems(axis: Axis, scale: Scale) -> list[str]:
