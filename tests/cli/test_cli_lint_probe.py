@@ -55,6 +55,14 @@ def test_the_judge_is_probed_where_one_is_named(cli: Cli, tmp_path: Path) -> Non
     assert result.exit_code == 1
 
 
+def test_what_only_a_judge_can_score_is_not_passed_without_one(cli: Cli, tmp_path: Path) -> None:
+    file, cases = written(tmp_path, KIND)
+    result = cli("lint", file, "--probe", "--cases", cases)
+    assert "no answer has a score, so nothing was probed; a judge can tell (--judge)" in result.stdout
+    assert "no probe gains" not in result.stdout
+    assert result.exit_code == 1
+
+
 def test_cases_are_wanted_where_none_come_with_the_rubric(cli: Cli, tmp_path: Path) -> None:
     file, cases = written(tmp_path, LONG)
     result = cli("lint", file, "--probe")

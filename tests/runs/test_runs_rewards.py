@@ -73,6 +73,7 @@ def trl_call(function: Any, prompts: list[Any], completions: list[Any], **column
     extras = {
         "completion_ids": [[1, 2, 3]] * len(completions),
         "trainer_state": object(),
+        "temperature": 0.7,
         "log_extra": print,
         "log_metric": print,
     }
@@ -102,7 +103,8 @@ def test_a_gate_that_forces_the_verdict_gives_the_reward_of_the_veto() -> None:
     assert rubrica.reward(BRIEF)(["q"], loud, level=[10]) == [0.0]
     assert rubrica.reward(BRIEF, veto=-1.0)(["q"], loud, level=[10]) == [-1.0]
     assert rubrica.reward(BRIEF, veto={"reject": -2.0})(["q"], loud, level=[10]) == [-2.0]
-    assert rubrica.reward(BRIEF, veto={"accept": -2.0})(["q"], loud, level=[10]) == [1.0]
+    with pytest.raises(RubricaError, match=r"no gate of brief forces 'accept' \(they force reject\)"):
+        rubrica.reward(BRIEF, veto={"accept": -2.0})
     assert rubrica.reward(BRIEF, veto=None)(["q"], loud, level=[10]) == [1.0]
     assert rubrica.reward(BRIEF)(["q"], loud) == [0.0], "a veto needs no score"
 

@@ -111,7 +111,7 @@ def lint(
         for unread in report.unread:
             note(f"not read by the model: {unread}")
     failed = unusable or any(report.unread for report in reports.values())
-    failed = failed or any(tried.exceeding(most_gain) for tried in probed.values())
+    failed = failed or any(tried.exceeding(most_gain) or not tried.scored for tried in probed.values())
     if failed or (strict and any(report.warnings for report in reports.values())):
         raise typer.Exit(1)
 

@@ -94,6 +94,12 @@ def show_probes(report: ProbeReport, most_gain: float) -> None:
         said = f"{one.probe} gains {most} {safe(one.largest_case)}; what helps: {entries[one.probe].helps}"
         console.print(Text.assemble(("✕  ", "bold red"), said), soft_wrap=True)
     unscored = sum(one.unscored for one in report.figures)
+    if not report.scored:
+        said = "no answer has a score, so nothing was probed" + (
+            "" if report.judged else "; a judge can tell (--judge)"
+        )
+        console.print(Text.assemble(("✕  ", "bold red"), said), soft_wrap=True)
+        return
     if unscored:
         console.print(Text(f"{count_of(unscored, 'pair')} of answers had no score", "dim"))
     if not exceeding:
@@ -103,4 +109,9 @@ def show_probes(report: ProbeReport, most_gain: float) -> None:
 def _numbers(one: ProbeFigures) -> list[str]:
     if one.gain is None:
         return ["", "", "no score", ""]
-    return [f"{one.before:.2f}", f"{one.after:.2f}", f"{one.gain:+.2f}", f"{one.largest:+.2f}"]
+    return [f"{one.before:.2f}", f"{one.after:.2f}", _signed(one.gain), _signed(one.largest)]
+
+
+def _signed(gain: float | None) -> str:
+    """A gain in two digits; a hair below zero is none."""
+    return f"{round(gain or 0.0, 2) + 0.0:+.2f}"

@@ -12,6 +12,7 @@ from typing import BinaryIO, Self, TextIO
 
 from rubrica.errors import RubricaError
 from rubrica.model.evaluation import Evaluation
+from rubrica.report.figures import count_of
 from rubrica.report.printable import printable_json
 
 STDOUT = "-"
@@ -34,7 +35,7 @@ class JsonLines:
             raise
         except OSError as error:
             raise RubricaError(
-                f"cannot write {self.name}: {error.strerror}; {self.written:,} lines are in it"
+                f"cannot write {self.name}: {error.strerror}; {count_of(self.written, 'line is', 'lines are')} in it"
             ) from None
         self.written += 1
 

@@ -59,6 +59,11 @@ class ProbeReport:
         return tuple(sorted(found, key=lambda one: -(one.gain or 0.0)))
 
     @property
+    def scored(self) -> bool:
+        """Whether anything had a score before and after; where nothing had, nothing was probed."""
+        return any(one.cases for one in self.figures)
+
+    @property
     def plain(self) -> dict[str, Any]:
         """Plain data, ready for JSON."""
         usd = None if self.cost is None else self.cost.usd

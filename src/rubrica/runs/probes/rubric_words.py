@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 from rubrica.engine.compile import compile_rubric
 from rubrica.engine.outline import outline
@@ -11,7 +10,7 @@ from rubrica.errors import ContextError
 from rubrica.model.context import Context
 from rubrica.model.dimensions import Axis, Recipe
 from rubrica.model.rubric import Rubric
-from rubrica.model.rules import PatternDetection
+from rubrica.model.rules import Pattern, ScoredPattern
 
 MOST_CRITERIA = 40
 MOST_KEYWORDS = 60
@@ -30,9 +29,9 @@ def earning_keywords(rubric: Rubric, context: Context) -> tuple[str, ...]:
     """Keywords that a rule pays for, and those of named patterns that raise the score of a plain answer to a case."""
     axes = list(_axes(rubric))
     recipes: list[Recipe] = [*axes, *(axis.offline for axis in axes if axis.offline is not None)]
-    rules = [rule for recipe in recipes for rule in recipe.rules if isinstance(rule, PatternDetection)]
-    paid = [word for rule in rules for pattern in rule.patterns if pattern.score > 0 for word in _answer_words(pattern)]
-    found = [*paid]
+    patterns = [pattern for recipe in recipes for rule in recipe.rules for pattern in getattr(rule, "patterns", ())]
+    paid = [one for one in patterns if isinstance(one, ScoredPattern) and one.score > 0]
+    found = [word for pattern in paid for word in _answer_words(pattern)]
     for pattern in rubric.patterns.values():
         words = _answer_words(pattern)
         if words and _raises(rubric, context, words):
@@ -40,7 +39,7 @@ def earning_keywords(rubric: Rubric, context: Context) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))[:MOST_KEYWORDS]
 
 
-def _answer_words(pattern: Any) -> tuple[str, ...]:
+def _answer_words(pattern: Pattern) -> tuple[str, ...]:
     return pattern.keywords if pattern.field == "response" else ()
 
 
