@@ -6,7 +6,6 @@ import dataclasses
 import inspect
 import re
 from collections.abc import Iterator
-from importlib import import_module
 from typing import Any
 
 import msgspec
@@ -15,7 +14,7 @@ from typer.main import get_command
 
 import rubrica
 from docs.tables import GENERATED, table
-from rubrica.cli.app import COMMANDS
+from rubrica.cli.app import COMMANDS, command_module
 from rubrica.model import evaluation, evidence
 
 FUNCTIONS = (
@@ -182,7 +181,7 @@ def command_page() -> str:
         ),
     ]
     for name in COMMANDS:
-        command = get_command(import_module(f"rubrica.cli.{name}").app)
+        command = get_command(command_module(name).app)
         parts += [f"## rubrica {name}", *_command(command, name)]
         for own, inner in getattr(command, "commands", {}).items():
             parts += [f"### rubrica {name} {own}", *_command(inner, f"{name} {own}")]

@@ -125,9 +125,9 @@ PARTS: tuple[tuple[str, type[BaseModel]], ...] = (
     ("The context", Context),
     ("`metadata`", Metadata),
     ("A message", Message),
+    ("One of `criteria`", Criterion),
     ("An earlier round", Round),
     ("An image", Image),
-    ("A criterion", Criterion),
 )
 
 
