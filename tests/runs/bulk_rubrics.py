@@ -129,7 +129,11 @@ def dimensions(draw: st.DrawFn, counts: dict[str, float]) -> dict[str, Any]:
             stand_in = {"formula": draw(st.sampled_from(VALUES)), "reliability": draw(st.sampled_from([[], [kind]]))}
             found |= {"asks": "Is it good?", "offline": stand_in}
         case "parts":
-            first, second = draw(st.sampled_from([({"weight": 0.5}, {"weight": 0.5}), ({"points": 3}, {"points": -2})]))
+            counted: list[tuple[dict[str, Any], dict[str, Any]]] = [
+                ({"weight": 0.5}, {"weight": 0.5}),
+                ({"points": 3}, {"points": -2}),
+            ]
+            first, second = draw(st.sampled_from(counted))
             of_second: dict[str, Any] = {"formula": "2"}
             if draw(st.booleans()):
                 of_second = {"parts": {"inner_part": {"weight": 1, "formula": draw(st.sampled_from(VALUES))}}}
