@@ -117,9 +117,7 @@ class _Passing(BaseHTTPRequestHandler):
         try:
             behind.request(self.command, self.path, body or None, dict(self.headers))  # the host is signed
             reply = behind.getresponse()
-            partial = (
-                reply.status == 200 and "Content-Range" in reply.headers
-            )  # as rclone says it
+            partial = reply.status == 200 and "Content-Range" in reply.headers  # as rclone says it
             self._answer(206 if partial else reply.status, dict(reply.headers), reply.read())
         finally:
             behind.close()
