@@ -29,6 +29,7 @@ FUNCTIONS = (
     "compile",
     "decide",
     "rejudge",
+    "lint",
     "reward",
     "probe",
     "assert_passes",

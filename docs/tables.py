@@ -195,7 +195,7 @@ def field_page() -> str:
 
 
 def _rows(model: type[BaseModel]) -> Iterable[tuple[str, str, str, str]]:
-    model.model_rebuild()  # a model that holds its like knows it by name until then
+    model.model_rebuild()  # a part may have parts: what is called by its name is looked up only now
     for name, field in model.model_fields.items():
         yield f"`{field.alias or name}`", _kind(field), _default(field), field.description or ""
 

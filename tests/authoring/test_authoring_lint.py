@@ -12,10 +12,10 @@ from rubrica.authoring.asks_two import two_questions
 from rubrica.authoring.cannot_fail import unfailing
 from rubrica.authoring.criterion_text import CriterionText, criteria_of
 from rubrica.authoring.gist import Gist
-from rubrica.authoring.lint import lint_rubric
+from rubrica.authoring.lint import lint_cases, lint_rubric
 from rubrica.authoring.vague_wording import vague_word
 from rubrica.authoring.wording import wording_warnings
-from rubrica.packs.library import bundled_rubrics, load
+from rubrica.packs.library import PACKS, bundled_rubrics, examples, load
 
 YES_NO = {"yes": 1, "no": 0}
 JOINTS = ("and", "is", "the", "a", "good", ",", ".", "?", "or", "not", "while", "may", "it", "both", "says")
@@ -39,6 +39,11 @@ def linted(**dimensions: Any) -> list[tuple[str, str]]:
 @pytest.mark.parametrize("name", [bundled.name for bundled in bundled_rubrics()])
 def test_bundled_rubrics_are_clean(name: str) -> None:
     assert lint_rubric(load(name)).warnings == ()
+
+
+@pytest.mark.parametrize("pack", PACKS)
+def test_criteria_of_bundled_examples_are_clean(pack: str) -> None:
+    assert lint_cases(examples(pack), pack).warnings == ()
 
 
 def test_anchors_settle_what_a_vague_word_means_and_what_half_is_worth() -> None:
@@ -132,3 +137,16 @@ def test_a_very_long_criterion_is_read_in_time() -> None:
     two_questions(criterion.text)
     vague_word(criterion.text)
     unfailing(criterion.text, binary=True)
+
+
+def test_leaves_of_a_tree_are_read_and_negative_points_turn_what_is_wanted() -> None:
+    leaf = {"points": 2, "asks": "Is the plot good?", "answers": YES_NO}
+    deep = {"points": 1, "parts": {"chart": {"points": 1, "parts": {"plot": leaf}}}}
+    costs = {"points": -1, "asks": "Does not name the author.", "answers": YES_NO}
+    earns = {"points": 1, "asks": "Names the author.", "answers": YES_NO}
+    rubric = {"name": "tree", "dimensions": {"results": deep, "named": earns, "unnamed": costs}}
+    found = lint_rubric(load({**rubric, "score": {"points": True}, "verdicts": [{"label": "done"}]})).warnings
+    assert [(warning.rule, warning.problem.where) for warning in found] == [
+        ("vague", "dimensions.results.parts.chart.parts.plot.asks"),
+        ("overlap", "dimensions.unnamed.asks"),
+    ]

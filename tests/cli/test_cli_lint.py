@@ -75,3 +75,28 @@ def test_a_model_reads_the_criteria_and_what_it_cannot_read_fails_the_command(cl
     assert result.exit_code == 1
     assert "not read by the model: dimensions.named.asks" in result.stderr
     assert cli("lint", file, "-J", "one:a", "-J", "two:b").exit_code == 2
+
+
+def test_criteria_that_cases_bring_are_read_and_the_same_is_told_once(cli: Cli, tmp_path: Path) -> None:
+    file = tmp_path / "cases.jsonl"
+    criteria = ["Names the poet.", {"criterion": "Is the tone nice?", "points": 3}]
+    unnamed = {"criterion": "Does not name the poet.", "points": -2}
+    rows = [{"response": "a", "criteria": criteria}, {"response": "b", "criteria": [*criteria, unnamed]}]
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (told,) = json.loads(cli("lint", "--cases", file, "--json").stdout)
+    assert [(warning["rule"], warning["line"], warning["path"]) for warning in told["warnings"]] == [
+        ("vague", 1, "criteria[1]"),
+        ("overlap", 2, "criteria[2]"),
+    ]
+    assert cli("lint", "--cases", file, "--strict").exit_code == 1
+
+
+def test_cases_without_criteria_and_nothing_at_all_are_refused(cli: Cli, tmp_path: Path) -> None:
+    file = tmp_path / "cases.jsonl"
+    file.write_text('{"response": "a"}\n')
+    refused = cli("lint", "--cases", file)
+    assert refused.exit_code == 1
+    assert "has criteria of its own; add --probe" in refused.stderr
+    file.write_text('{"response": "a", "criteria": [3]}\n')
+    assert cli("lint", "--cases", file).exit_code == 1
+    assert cli("lint").exit_code == 2

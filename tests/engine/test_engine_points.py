@@ -113,7 +113,7 @@ def test_parts_in_points_are_clipped_to_their_dimension() -> None:
     lost = rubrica.decide(rubric, {"content": {"first": 1, "second": 1, "wrong": 1}, "form": 1})
     assert (lost.dimensions["content"].value, lost.score) == (0, 50)
     open_ = rubrica.decide(rubric, {"content": {"first": 1, "second": None, "wrong": 0}, "form": 1})
-    assert open_.dimensions["content"].between == (pytest.approx(2 / 3), 1)
+    assert open_.dimensions["content"].between == pytest.approx((2 / 3, 1))
     assert open_.verdict == "good"
 
 

@@ -88,7 +88,7 @@ def test_a_lost_node_costs_only_the_calls_that_were_under_way_on_it(tmp_path: Pa
         repeated = sum(calls.values()) - 240
         assert set(calls) == {str(n) for n in range(240)}
         assert 0 <= repeated <= 6
-        assert (repeated > 0) <= ("were under way on workers that were lost" in said)
+        assert (repeated > 0) <= ("under way on workers that were lost" in said)
         nodes.order("add")
     with provided() as server:
         assert ended(command(*told, straight, env=environment(server, tmp_path)))[0] == 0

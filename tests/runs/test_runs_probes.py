@@ -118,6 +118,10 @@ def test_cases_come_from_files_and_from_packs(tmp_path: Path) -> None:
     file.write_text("".join(json.dumps(case) + "\n" for case in CASES))
     assert rubrica.probe(by_formula("0.5"), str(file), limit=1).cases == 1
     assert rubrica.probe("speed-demon").cases == 1
+    shown = [{"response": "Kind words.", "answer": "yes"}, {"response": "No.", "answer": "no"}]
+    tone = {"asks": "Is it kind?", "answers": {"yes": 1, "no": 0}, "examples": shown}
+    by_examples = {"name": "asked", "dimensions": {"tone": tone}, "verdicts": VERDICTS}
+    assert rubrica.probe(by_examples, judge=Gullible()).cases == 2
     with pytest.raises(InputError, match="probed comes with no examples; give cases"):
         rubrica.probe(by_formula("0.5"))
     with pytest.raises(InputError, match="line 1 of the cases: a case is a mapping"):

@@ -73,6 +73,7 @@ def trl_call(function: Any, prompts: list[Any], completions: list[Any], **column
     extras = {
         "completion_ids": [[1, 2, 3]] * len(completions),
         "trainer_state": object(),
+        "temperature": 0.7,
         "log_extra": print,
         "log_metric": print,
     }
@@ -102,7 +103,8 @@ def test_a_gate_that_forces_the_verdict_gives_the_reward_of_the_veto() -> None:
     assert rubrica.reward(BRIEF)(["q"], loud, level=[10]) == [0.0]
     assert rubrica.reward(BRIEF, veto=-1.0)(["q"], loud, level=[10]) == [-1.0]
     assert rubrica.reward(BRIEF, veto={"reject": -2.0})(["q"], loud, level=[10]) == [-2.0]
-    assert rubrica.reward(BRIEF, veto={"accept": -2.0})(["q"], loud, level=[10]) == [1.0]
+    with pytest.raises(RubricaError, match=r"no gate of brief forces 'accept' \(they force reject\)"):
+        rubrica.reward(BRIEF, veto={"accept": -2.0})
     assert rubrica.reward(BRIEF, veto=None)(["q"], loud, level=[10]) == [1.0]
     assert rubrica.reward(BRIEF)(["q"], loud) == [0.0], "a veto needs no score"
 
@@ -186,6 +188,35 @@ def test_components_are_dimensions_and_parts() -> None:
         "facts.cited": [pytest.approx(0.4), None],
     }
     assert asyncio.run(reward.acomponents(["q"], ["a"]))["reward"] == [pytest.approx(0.1)]
+
+
+def test_criteria_of_a_case_are_a_column_as_datasets_store_it() -> None:
+    async def judge(axes: Mapping[str, Axis], context: Context) -> Mapping[str, Score | Unscored]:
+        met = {name: axis.asks.split()[-1].strip(".") in context.response for name, axis in axes.items()}
+        return {name: Score(float(one), source="llm", label="met" if one else "not_met") for name, one in met.items()}
+
+    by_case = {
+        "name": "by-case",
+        "dimensions": {"answer": {"from": "criteria"}},
+        "score": {"points": True, "clip": False},
+        "verdicts": [{"label": "done"}],
+    }
+    filled = {"answers": None, "id": None}  # what one row leaves out and another one has
+    criteria = [
+        [
+            {"criterion": "Names the dose.", "points": 4, "tags": ["accuracy"], **filled},
+            {"criterion": "Invents a danger.", "points": -2, "tags": None, **filled},
+        ],
+        [{"criterion": "Says goodbye.", "points": 1, "tags": None, **filled}],
+        None,
+    ]
+    found = rubrica.reward(by_case, judge).components(
+        ["q"] * 3, ["the dose and a danger", "goodbye", "hello"], criteria=criteria
+    )
+    assert found["reward"] == [pytest.approx(0.5), 1.0, None]
+    assert found["answer.c1"] == [1.0, 1.0, None]
+    assert found["answer.c2"] == [-1.0, None, None], "nobody is paid for what costs points"
+    assert found["tag.accuracy"] == [1.0, None, None]
 
 
 @pytest.mark.parametrize("kind", ["functions", "afunctions"])

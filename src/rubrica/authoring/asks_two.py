@@ -113,7 +113,7 @@ def _in_sentence(sentence: _Sentence) -> TwoQuestions | None:
     if found is not None:
         return found
     for at in range(1, len(sentence.words)):
-        if sentence.word(at) not in ("and", "but") or _is_fixed(sentence, at):
+        if sentence.word(at) not in ("and", "but", ";") or _is_fixed(sentence, at):
             continue
         second = at + 1
         while sentence.word(second) in (",", "also", "then") or sentence.word(second).endswith("ly"):
@@ -210,9 +210,17 @@ def _two_qualities(sentence: _Sentence, joint: int, second: int) -> TwoQuestions
         if qualities.get(before[:-2], before) == qualities.get(after[:-2], after):
             return None
         return sentence.halves(joint, second, joint - 1)
-    if before not in qualities or after not in qualities or qualities[before] == qualities[after]:
+    opposed = sentence.word(second - 1) == "but" and following in (
+        "",
+        ".",
+        "?",
+        "!",
+    )  # what but sets apart is two things
+    if before not in qualities or (after not in qualities and not opposed):
         return None
-    is_said_of_it = following in ("", ".", "?", "!", ",", "to", "for", "in", "enough")
+    if qualities[before] == qualities.get(after):
+        return None
+    is_said_of_it = following in ("", ".", "?", "!", ",", "to", "for", "in", "enough") or after == "free"
     if not is_said_of_it or not (sentence.any_before(joint, criterion_words().linking)):
         return None
     return sentence.halves(joint, second, joint - 1)
@@ -221,12 +229,18 @@ def _two_qualities(sentence: _Sentence, joint: int, second: int) -> TwoQuestions
 def _second_object(sentence: _Sentence, joint: int, second: int) -> TwoQuestions | None:
     """A second thing to say: ``the year and the place``, ``the dose and how often``."""
     verb = sentence.first_verb(joint)
+    if verb is None:
+        verb = next((at for at in range(1, joint) if sentence.word(at) in ("has", "have")), None)
     if verb is None or sentence.is_relation:
         return None
     word, before = sentence.word(second), sentence.word(joint - 1)
     if word in criterion_words().asking and before not in criterion_words().asking:
         return sentence.halves(joint, second, verb + 1)
+    if word == "that" and sentence.word(verb + 1) == "that":
+        return sentence.halves(joint, second, verb + 1)
     first = sentence.word(verb + 1)
+    if word in ("a", "an") and joint - verb <= 6:
+        return sentence.halves(joint, second, verb + 1)
     if word in ("the", "a", "an", "its", "their") and first in ("the", "a", "an", "its", "their") and joint - verb <= 5:
         return sentence.halves(joint, second, verb + 1)
     return None

@@ -10,7 +10,7 @@ _RESPONSE = (
     r"|code|translation|review|explanation))"
 )
 _PERMITS = re.compile(
-    rf"^(?P<who>{_RESPONSE}) (?:may|might|could|can|need not|does not have to|is free to|is allowed to) "
+    rf"^(?P<who>{_RESPONSE}) (?:may or may not|may|might|could|can|need not|does not have to|is free to|is allowed to) "
     r"(?:also )?(?P<what>\w.*)",
     re.IGNORECASE,
 )
@@ -21,17 +21,22 @@ _TRIES = re.compile(
 )
 _WAY_OUT = re.compile(
     r",?\s*\b(?:(?:if|where|wherever|when|whenever|as far as) (?:it is )?(?:at all )?"
-    r"(?:possible|practical|feasible|desired|wanted)|ideally|preferably|optionally)\b,?\s*",
+    r"(?:possible|practical|feasible|desired|wanted|applicable|needed|necessary|relevant|appropriate|suitable)"
+    r"|as (?:needed|necessary|appropriate|applicable)|ideally|preferably|optionally"
+    r"|in (?:some|one|any) (?:way|form|sense)|to some (?:extent|degree)|somehow)\b,?\s*",
     re.IGNORECASE,
 )
 _EMPTY = re.compile(
-    rf"^(?:does )?(?:{_RESPONSE} )?(?:contains?|has|have|says?|includes?|consists? of|is made of) (?:some |any )?"
+    rf"^(?:does )?(?:{_RESPONSE} )?(?:says?|contains?|mentions?) something (?:about|on) the "
+    r"(?:topic|subject|question)[.?]?$"
+    rf"|^(?:does )?(?:{_RESPONSE} )?(?:contains?|has|have|says?|includes?|consists? of|is made of) (?:some |any )?"
     r"(?:text|words?|content|characters|something|letters|sentences?)[.?]?$"
     rf"|^(?:is )?(?:{_RESPONSE} )?(?:is )?(?:written )?in (?:some|a|any|one) language[.?]?$"
     rf"|^(?:is )?(?:{_RESPONSE} )?(?:is )?(?:an? )(?:answer|response|reply|text)[.?]?$"
     rf"|^(?:does )?{_RESPONSE} exists?[.?]?$",
     re.IGNORECASE,
 )
+_WISH = re.compile(r"^it would be (?:nice|good|great|better|ideal|useful|helpful) (?:if|to)\b", re.IGNORECASE)
 _EITHER = re.compile(
     r"\bor (?:(?:it|they|else) )?(?:(?:is|are|does|do|has|have|was|were)(?:n't| not)|not)(?: so)?[.?]?$", re.IGNORECASE
 )
@@ -64,6 +69,8 @@ def unfailing(text: str, *, binary: bool) -> Unfailing | None:
     if match := _WAY_OUT.search(text):
         left = f"{text[: match.start()]} {text[match.end() :]}".strip().replace(" .", ".")
         return Unfailing(f"{match[0].strip(' ,')!r} is a way out for every response", left[:1].upper() + left[1:])
+    if _WISH.match(text):
+        return Unfailing("it is a wish", "Does the response … [say what has to be there]?")
     if _EMPTY.match(text):
         return Unfailing("every response has that", "Does the response … [say what in it has to be there]?")
     if _EITHER.search(text) and "whether" not in text.lower():

@@ -8,7 +8,7 @@ from rubrica.engine.document import Path
 from rubrica.engine.scale_ends import formula_range, known_ranges
 from rubrica.errors import Problem
 from rubrica.formula import Interval
-from rubrica.model.dimensions import Axis, Dimension
+from rubrica.model.dimensions import Axis
 from rubrica.model.rubric import Rubric
 
 from .lint_warning import LintWarning
@@ -33,5 +33,5 @@ def _of_axis(axis: Axis, path: Path, ranges: dict[str, Interval]) -> Iterator[Li
         if same != check.name:
             why = f"is the same condition as the check {same!r}, so it counts twice"
             yield LintWarning("overlap", Problem(why, place), f"only {same!r}, with the weight of both")
-    for name, part in (axis.parts if isinstance(axis, Dimension) else {}).items():
+    for name, part in axis.parts.items():
         yield from _of_axis(part, (*path, "parts", name), ranges)

@@ -18,12 +18,14 @@ MOST_COMPARED = 1_000
 """Criteria that are compared each with each; of more, only those that stand side by side."""
 ALIKE = 0.75
 """Words that two criteria share, of all they have, where there is no sentence model."""
-WORTH_A_LOOK = 0.3
+WORTH_A_LOOK = 0.12
 """The same, where the sentence model has the last word."""
 SAME_MEANING = 0.75
 """How near two criteria are, by the sentence model."""
-SAME_REST = 0.6
-"""How near the words are in which they differ, by the sentence model: adults and children are not."""
+SAME_REST = 0.84
+"""How near the words are in which they differ, by the sentence model: doctor and physician are."""
+MOST_LEFT = 0.6
+"""Words that two criteria share, of all they have, where one has all words of the other."""
 MOST_READ = 300
 """Pairs that the sentence model reads, those first that share most words; words alone tell of the others."""
 
@@ -33,13 +35,14 @@ def pair_warnings(criteria: Sequence[CriterionText], model: SentenceModel | None
     gists = [Gist.of(criterion.text) for criterion in criteria]
     is_large = len(criteria) > MOST_COMPARED
     exclusive, alike = [], []
-    for one, other in _related(gists):
+    least = ALIKE if model is None else WORTH_A_LOOK
+    for one, other in _related(gists, least):
         first, second = criteria[one], criteria[other]
         if second.within(first) or (is_large and first.path[:-2] != second.path[:-2]):
             continue
         if first.wanted and second.wanted and _exclude_each_other(gists[one], gists[other]):
             exclusive.append((one, other))
-        elif _may_be_alike(gists[one], gists[other]):
+        elif gists[one].shared(gists[other]) >= least and not _numbers_differ(gists[one], gists[other]):
             alike.append((one, other))
     same = _same_meaning(alike, criteria, gists, model)
     for one, other in sorted([*exclusive, *same], key=lambda pair: (pair[1], pair[0])):
@@ -49,7 +52,7 @@ def pair_warnings(criteria: Sequence[CriterionText], model: SentenceModel | None
         yield _overlap(first, second) if is_overlap else _contradiction(first, second)
 
 
-def _related(gists: Sequence[Gist]) -> Iterator[tuple[int, int]]:
+def _related(gists: Sequence[Gist], least: float) -> Iterator[tuple[int, int]]:
     """Pairs that have enough words in common, or words that are opposites: others need no closer look."""
     opposites: dict[str, set[str]] = {}
     for pair in criterion_words().opposites:
@@ -61,7 +64,7 @@ def _related(gists: Sequence[Gist]) -> Iterator[tuple[int, int]]:
         near = {
             other
             for other, count in shared.items()
-            if count >= WORTH_A_LOOK * (len(gist.words) + len(gists[other].words) - count)
+            if count >= least * (len(gist.words) + len(gists[other].words) - count)
             or (gist.bounds and gists[other].bounds)
         }
         near.update(other for word in gist.words for key in opposites.get(word, ()) for other in having.get(key, ()))
@@ -80,10 +83,6 @@ def _exclude_each_other(one: Gist, other: Gist) -> bool:
         return False
     differ = (one.words - other.words, other.words - one.words)
     return len(differ[0]) == len(differ[1]) == 1 and differ[0] | differ[1] in criterion_words().opposites
-
-
-def _may_be_alike(one: Gist, other: Gist) -> bool:
-    return one.shared(other) >= WORTH_A_LOOK and not _numbers_differ(one, other)
 
 
 def _same_meaning(
@@ -105,11 +104,11 @@ def _same_meaning(
     ]
     rests = [(_rest(gists[one], gists[other]), _rest(gists[other], gists[one])) for one, other in near]
     read = {
-        pair: likeness if all(rest) else shared[pair]
+        pair: likeness >= SAME_REST if all(rest) else shared[pair] >= MOST_LEFT
         for pair, rest, likeness in zip(near, rests, _similarities(model, rests), strict=True)
     }
     of_words = set(pairs) - set(unclear)
-    return [pair for pair in pairs if read.get(pair, 0) >= SAME_REST or (pair in of_words and shared[pair] >= ALIKE)]
+    return [pair for pair in pairs if read.get(pair) or (pair in of_words and shared[pair] >= ALIKE)]
 
 
 def _similarities(model: SentenceModel, pairs: Sequence[tuple[str, str]]) -> list[float]:

@@ -57,7 +57,7 @@ async def review_criteria(criteria: Sequence[CriterionText], jury: Jury, jobs: i
     room = asyncio.Semaphore(jobs)
 
     async def one(at: int) -> tuple[list[LintWarning], str, Cost | None]:
-        question = _question(at, criteria, gists, terms.model.name)
+        question = criterion_question(at, criteria, gists, terms.model.name)
         async with room:
             answer = await ask_structured(question, terms, jury.fence_source)
         where = Problem("", criteria[at].path).where
@@ -74,9 +74,10 @@ async def review_criteria(criteria: Sequence[CriterionText], jury: Jury, jobs: i
     )
 
 
-def _question(
+def criterion_question(
     at: int, criteria: Sequence[CriterionText], gists: Sequence[Gist], judge: str
 ) -> StructuredQuestion[list[LintWarning]]:
+    """What a model is asked about one criterion; it and those beside it are material."""
     criterion = criteria[at]
     others = [other for other in range(len(criteria)) if other != at and not criterion.within(criteria[other])]
     nearest = sorted(nlargest(MOST_SHOWN, others, key=lambda other: gists[at].shared(gists[other])))
@@ -85,10 +86,11 @@ def _question(
         ("anchors", "\n".join(criterion.anchors)),
         ("others", "\n".join(f"- {criteria[other].text}" for other in nearest)),
     )
-    return StructuredQuestion("lint", material, SHAPE, lambda reply: _warnings(reply, criterion, judge))
+    return StructuredQuestion("lint", material, SHAPE, lambda reply: read_faults(reply, criterion, judge))
 
 
-def _warnings(reply: Mapping[str, Any], criterion: CriterionText, judge: str) -> list[LintWarning]:
+def read_faults(reply: Mapping[str, Any], criterion: CriterionText, judge: str) -> list[LintWarning]:
+    """The warnings that a reply holds; an UnusableReplyError says why it holds none that can be read."""
     faults = reply.get("faults")
     if not isinstance(faults, list):
         raise UnusableReplyError("`faults` is a list, empty where there is none")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from rubrica.engine.document import Path
-from rubrica.model.dimensions import Axis, Dimension
+from rubrica.model.criteria import Criterion
+from rubrica.model.dimensions import Axis
 from rubrica.model.rubric import Rubric
 
 LONGEST = 2_000
@@ -28,7 +29,7 @@ class CriterionText:
     def within(self, other: CriterionText) -> bool:
         """Whether this is a part of another: they may ask about the same."""
         home = other.path[:-1]
-        return self.path[: len(home)] == home
+        return bool(home) and other.path[-1] == "asks" and self.path[: len(home)] == home
 
 
 def criteria_of(rubric: Rubric) -> list[CriterionText]:
@@ -43,17 +44,28 @@ def _of_axis(axis: Axis, path: Path) -> Iterator[CriterionText]:
             " ".join(axis.asks[:LONGEST].split()),
             anchors=tuple(f"{span}: {' '.join(said.split())}" for span, said in axis.anchors.items()),
             binary=bool(axis.answers),
-            wanted=_is_wanted(axis),
+            wanted=_is_wanted(axis.answers, axis.points),
         )
-    parts = axis.parts if isinstance(axis, Dimension) else {}
-    for name, part in parts.items():
+    for name, part in axis.parts.items():
         yield from _of_axis(part, (*path, "parts", name))
 
 
-def _is_wanted(axis: Axis) -> bool:
+def criteria_of_case(criteria: Sequence[Criterion]) -> list[CriterionText]:
+    """The criteria that a case brings."""
+    return [
+        CriterionText(
+            ("criteria", at),
+            " ".join(one.criterion.split()),
+            binary=True,
+            wanted=_is_wanted(one.answers, one.points),
+        )
+        for at, one in enumerate(criteria)
+    ]
+
+
+def _is_wanted(answers: Mapping[str, float | None], points: float | None) -> bool:
     """Whether a yes is good: it costs where its points are negative, or where no is worth more."""
-    values = {label: value for label, value in axis.answers.items() if value is not None}
+    values = {label: value for label, value in answers.items() if value is not None}
     yes = [value for label, value in values.items() if label.lower() in _YES]
     worth = not yes or max(yes) >= max(values.values())
-    points = getattr(axis, "points", None)
     return worth == (points is None or points > 0)

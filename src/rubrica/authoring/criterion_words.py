@@ -32,6 +32,7 @@ class CriterionWords:
     fixed_pairs: tuple[str, ...]
     relations: frozenset[str]
     vague: Mapping[str, str]  # a word, and what could be asked instead
+    vague_at_end: Mapping[str, str]
     open_ended: tuple[str, ...]
     saying: frozenset[str]
     withholding: frozenset[str]
@@ -56,6 +57,7 @@ def criterion_words() -> CriterionWords:
         fixed_pairs=tuple(data["fixed_pairs"]),
         relations=frozenset(data["relations"].split()),
         vague=data["vague"],
+        vague_at_end=data["vague_at_end"],
         open_ended=tuple(data["open_ended"]),
         saying=frozenset(map(stem, data["saying"].split())),
         withholding=frozenset(map(stem, data["withholding"].split())),

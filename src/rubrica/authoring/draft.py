@@ -88,18 +88,22 @@ class DraftedRubric:
 async def draft_rubric(terms: DraftingTerms, jury: Jury) -> DraftedRubric:
     """What a model drafts. A reply that makes no rubric is asked for once more with what is wrong, then refused."""
     terms.check()
-    question = StructuredQuestion(
-        "draft",
-        _material(terms),
-        _shape(terms.most),
-        lambda reply: _drafted(reply, terms),
-        {"most": str(terms.most)},
-    )
-    answer = await ask_structured(question, jury.asking_terms(MAX_TOKENS), jury.fence_source)
+    answer = await ask_structured(draft_question(terms), jury.asking_terms(MAX_TOKENS), jury.fence_source)
     if answer.found is None:
         raise UnusableReplyError(f"{jury.names[0]} drafted nothing that can be used: {answer.problem}")
     found = answer.found
     return DraftedRubric(found.document, found.rubric, found.because, answer.cost)
+
+
+def draft_question(terms: DraftingTerms) -> StructuredQuestion[DraftedRubric]:
+    """What a model is asked; tasks and examples are material."""
+    return StructuredQuestion(
+        "draft",
+        _material(terms),
+        _shape(terms.most),
+        lambda reply: read_draft_reply(reply, terms),
+        {"most": str(terms.most)},
+    )
 
 
 def _material(terms: DraftingTerms) -> tuple[tuple[str, str], ...]:
@@ -107,13 +111,14 @@ def _material(terms: DraftingTerms) -> tuple[tuple[str, str], ...]:
     if terms.base is not None:
         asked = "\n".join(f"- {criterion.text}" for criterion in criteria_of(terms.base))
         pieces.append(("earlier criteria, to keep, change or leave out", asked))
+    numbers = {name: number for number, name in enumerate(dict.fromkeys(one.id for one in terms.examples), 1)}
     shown: dict[Side, int] = {}
     for example in terms.examples:
         shown[example.side] = shown.get(example.side, 0) + 1
         if shown[example.side] <= MOST_EXAMPLES_SHOWN:
             question = f"question: {_cut(example.context.prompt)}\n\n" if example.context.prompt else ""
             text = f"{question}response: {_cut(example.context.response)}"
-            pieces.append((f"{example.side} example {visible(example.id)}"[:80].replace("\n", " "), text))
+            pieces.append((f"{example.side} example {numbers[example.id]}", text))  # an id is somebody's text too
     return tuple(pieces)
 
 
@@ -130,7 +135,7 @@ def _shape(most: int) -> dict[str, Any]:
     }
 
 
-def _drafted(reply: Mapping[str, Any], terms: DraftingTerms) -> DraftedRubric:
+def read_draft_reply(reply: Mapping[str, Any], terms: DraftingTerms) -> DraftedRubric:
     """The rubric that a reply describes; an UnusableReplyError says why it describes none."""
     rows = reply.get("criteria")
     if not isinstance(rows, list) or not 1 <= len(rows) <= terms.most:

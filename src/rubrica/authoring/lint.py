@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from rubrica.engine.cases import Case
 from rubrica.engine.scale_ends import unreached_ends
 from rubrica.model.evaluation import Cost
 from rubrica.model.rubric import Rubric
@@ -13,7 +14,7 @@ from rubrica.text.sentence_model import SentenceModel
 
 from .check_rules import check_warnings
 from .criterion_pairs import pair_warnings
-from .criterion_text import CriterionText, criteria_of
+from .criterion_text import CriterionText, criteria_of, criteria_of_case
 from .lint_warning import LintWarning
 from .run_rules import JudgedRun, run_warnings
 from .wording import wording_warnings
@@ -52,6 +53,16 @@ def lint_criteria(criteria: Iterable[CriterionText], model: SentenceModel | None
     for criterion in together:
         yield from wording_warnings(criterion)
     yield from pair_warnings(together, model)
+
+
+def lint_cases(cases: Iterable[Case], file: str) -> LintReport:
+    """What an author may want to change in the criteria that cases bring, by rules. The same is told once."""
+    found: dict[tuple[str, str, str], LintWarning] = {}
+    for case in cases:
+        for warning in lint_criteria(criteria_of_case(case.context.criteria)):
+            problem = replace(warning.problem, file=file, line=case.line)
+            found.setdefault((warning.rule, problem.message, warning.wording), replace(warning, problem=problem))
+    return LintReport(tuple(found.values()))
 
 
 def _scale_ends(rubric: Rubric) -> Iterator[LintWarning]:

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from rubrica.engine.document import Path
 from rubrica.errors import Problem, RubricaError
-from rubrica.model.dimensions import Axis, Dimension
+from rubrica.model.dimensions import Axis
 from rubrica.model.evaluation import DimensionResult, Evaluation
 from rubrica.model.rubric import Rubric
 
@@ -103,15 +103,14 @@ def _answers(rubric: Rubric, judged_by: Rubric, evaluation: Evaluation) -> Itera
 
 
 def _of_axis(axis: Axis, then: Axis, result: DimensionResult, path: Path) -> Iterator[tuple[Path, float]]:
-    parts, parts_then = _parts(axis), _parts(then)
     for name, part in result.parts.items():
-        if name in parts and name in parts_then:
-            yield from _of_axis(parts[name], parts_then[name], part, (*path, "parts", name))
+        if name in axis.parts and name in then.parts:
+            yield from _of_axis(axis.parts[name], then.parts[name], part, (*path, "parts", name))
     checks = {check.name: (at, check.that) for at, check in enumerate(axis.checks)}
     for hit in result.hits:
         if hit.type == "check" and not hit.error and hit.rule in checks:
             yield (*path, "checks", checks[hit.rule][0]), float(hit.points > 0)
-    if result.offline or parts or axis.checks:
+    if result.offline or axis.kind in ("parts", "check"):
         return
     if (axis.asks, axis.answers, axis.anchors) == (then.asks, then.answers, then.anchors):
         scored = [result.share] if result.status == "scored" and result.share is not None else []
@@ -132,7 +131,3 @@ def _votes(result: DimensionResult) -> list[float]:
 def _spread(shares: Iterable[float]) -> float:
     found = list(shares)
     return max(found) - min(found)
-
-
-def _parts(axis: Axis) -> Mapping[str, Axis]:
-    return axis.parts if isinstance(axis, Dimension) else {}

@@ -54,6 +54,8 @@ def vague_word(text: str) -> VagueWord | None:
         if is_explained or any(start <= match.start() < end for start, end in fixed):
             continue
         return _with_gap(text, match, criterion_words().vague[word])
+    if at_end := _vague_at_end().search(text):
+        return _with_gap(text, at_end, criterion_words().vague_at_end[at_end[0].lower()])
     return None
 
 
@@ -64,9 +66,9 @@ def _with_gap(text: str, match: re.Match[str], instead: str) -> VagueWord:
 def _heading(text: str) -> VagueWord | None:
     """A heading in place of a criterion: ``Accuracy``."""
     words = _WORD.findall(text)
-    if not text.isascii() or len(words) > 2 or not words or text.rstrip().endswith("?"):
+    if not text.isascii() or not words or len(words) > (2 if text.rstrip().endswith(".") else 3):
         return None
-    if words[0].lower() in criterion_words().third_persons:
+    if text.rstrip().endswith("?") or any(word.lower() in criterion_words().third_persons for word in words):
         return None
     heading = text.strip(" .:")
     return VagueWord(heading, f"Does the response … [say in a sentence what {heading.lower()} asks for]?")
@@ -75,6 +77,11 @@ def _heading(text: str) -> VagueWord | None:
 @cache
 def _vague() -> re.Pattern[str]:
     return _alternatives(tuple(criterion_words().vague))
+
+
+@cache
+def _vague_at_end() -> re.Pattern[str]:
+    return re.compile(_alternatives(tuple(criterion_words().vague_at_end)).pattern + r"(?=[.?!]?$)", re.IGNORECASE)
 
 
 @cache

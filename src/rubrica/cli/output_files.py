@@ -14,6 +14,7 @@ import typer
 
 from rubrica.errors import RubricaError
 from rubrica.model.evaluation import Evaluation
+from rubrica.report.figures import count_of
 from rubrica.report.printable import printable_json
 
 STDOUT = "-"
@@ -36,7 +37,7 @@ class JsonLines:
             raise
         except OSError as error:
             raise RubricaError(
-                f"cannot write {self.name}: {error.strerror}; {self.written:,} lines are in it"
+                f"cannot write {self.name}: {error.strerror}; {count_of(self.written, 'line is', 'lines are')} in it"
             ) from None
         self.written += 1
 

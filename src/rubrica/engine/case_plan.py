@@ -6,6 +6,7 @@ Everything else of the plan is shared, so that a case with criteria of its own c
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import lru_cache
 
 from rubrica.errors import ContextError
 from rubrica.model.bounds import MOST_CALLS
@@ -55,17 +56,18 @@ def case_plan(plan: Plan, context: Context) -> Plan:
 
 
 def _part(name: str, criterion: Criterion, axis: AxisPlan) -> AxisPlan:
-    answers = criterion.answers or axis.spec.answers or MET_OR_NOT
     if criterion.answers:
         _check_answers(name, criterion, axis)
-    spec = Part.model_construct(
-        _fields_set={"asks", "points", "tags", "answers"},
-        asks=criterion.criterion,
-        points=criterion.points,
-        tags=criterion.tags,
-        answers=answers,
-    )
+    told = {"asks": criterion.criterion, "points": criterion.points, "tags": criterion.tags}
+    answered = _answered_with(tuple((criterion.answers or axis.spec.answers or MET_OR_NOT).items()))
+    spec = answered.model_copy(update=told)  # which is not checked again: a Criterion has been
     return AxisPlan(name, spec, axis.scale, axis.ends, None, None, judged=True, points=criterion.points, of_case=True)
+
+
+@lru_cache(maxsize=256)
+def _answered_with(answers: tuple[tuple[str, float | None], ...]) -> Part:
+    """A part that is answered so, to copy for each criterion."""
+    return Part(answers=dict(answers))
 
 
 def _check_answers(name: str, criterion: Criterion, axis: AxisPlan) -> None:

@@ -283,7 +283,7 @@ def _from_parts(
             own[part.name] = _from_parts(state, part, own, replies, score_by_code)
         elif part.name not in own:
             own[part.name] = _outcome(state, part, replies, score_by_code)
-    return weigh_parts(node, own, state.plan.decision.on_unscored.policy)
+    return weigh_parts(node, own, state.plan.decision.on_unscored)
 
 
 def _outcome(

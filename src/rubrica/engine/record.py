@@ -223,8 +223,9 @@ def _result(
             asks,
         )
     if isinstance(outcome, Unscored):
-        neutral = decision.on_unscored.policy == "neutral" and axis.name in state.outcomes and outcome.between is None
-        value = decision.neutral(axis.name) if neutral else None
+        counted = axis.name in state.outcomes or scored is not None
+        neutral = decision.on_unscored.policy == "neutral" and counted and outcome.between is None
+        value = decision.on_unscored.value_on(axis.scale) if neutral else None
         whole = None if value is None else share_of(value, low, high)
         return DimensionResult(
             value=value,

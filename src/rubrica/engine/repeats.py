@@ -70,10 +70,10 @@ def _retold(
     own |= {name: Score(values[name]) for name, found in own.items() if name in values and isinstance(found, Score)}
     if not isinstance(state.outcomes.get(axis.name), Score):
         return {}, open_reach(state, axis, {leaf.name: own[leaf.name] for leaf in axis.leaves if leaf.name in own})
-    policy = state.plan.decision.on_unscored.policy
-    own[axis.name] = weigh_tree(axis, own, policy)
+    missing = state.plan.decision.on_unscored
+    own[axis.name] = weigh_tree(axis, own, missing)
     told = axis.every() if not axis.criteria else (axis,)
     found = {each.name: outcome.value for each in told if isinstance(outcome := own.get(each.name), Score)}
     if axis.criteria:
-        found[points_names(axis.name)[1]] = earned_share(axis, own)
+        found[points_names(axis.name)[1]] = earned_share(axis, own, missing)
     return found, {}

@@ -17,8 +17,10 @@ from rubrica.scoring.conclude import Doubts
 from rubrica.scoring.decision_plan import ProfilePlan, points_names, share_name
 
 from .outcomes import NotApplicable, NotNeeded, Outcome
-from .parts import earned_share, points_possible, points_reach, reach_of
+from .parts import PointsReach, earned_share, point_ends, points_reach, reach_of
 from .plan import AxisPlan, Plan
+
+ANY_POINTS = Interval.of(1 / MOST_POINTS, MOST_POINTS**2)
 
 
 class EvaluationState(msgspec.Struct, eq=False, gc=False):
@@ -106,7 +108,9 @@ def weighable(state: EvaluationState) -> tuple[dict[str, object], dict[str, Inte
                 unknown[share] = Interval(axis.scale.share(low), axis.scale.share(high), optional=optional)
                 unknown |= _open_answers(axis, outcome, optional=optional)
                 if axis.criteria:
-                    unknown |= _open_points(state, axis, state.parts.get(axis.name, {}))
+                    own = state.parts.get(axis.name, {})
+                    points = points_reach(axis, own, decision.on_unscored) if axis.parts else None
+                    unknown |= _open_points(axis, points, optional=optional)
                 continue
             case Unscored() if policy == "neutral":
                 value = decision.neutral(axis.name)
@@ -156,26 +160,28 @@ def weighable(state: EvaluationState) -> tuple[dict[str, object], dict[str, Inte
 
 def open_reach(state: EvaluationState, axis: AxisPlan, outcomes: Mapping[str, Outcome]) -> dict[str, Interval]:
     """What the names of an axis may be while it, or some of its parts, have no outcome."""
-    policy = state.plan.decision.on_unscored.policy
-    reach = reach_of(axis, outcomes, policy) or Interval(*axis.ends, optional=True)
+    missing = state.plan.decision.on_unscored
+    if not axis.criteria:
+        return _named_reach(axis, reach_of(axis, outcomes, missing))
+    points = points_reach(axis, outcomes, missing) if axis.parts else None
+    ends = point_ends(axis, points)
+    whole = None if ends is None else Interval(ends[0], ends[1], optional=ends[2])
+    return _named_reach(axis, whole) | _open_points(axis, points, optional=missing.policy == "skip")
+
+
+def _named_reach(axis: AxisPlan, reach: Interval | None) -> dict[str, Interval]:
+    reach = reach or Interval(*axis.ends, optional=True)
     low, high = axis.scale.share(reach.lo), axis.scale.share(reach.hi)
-    found = {axis.name: reach, share_name(axis.name): Interval(low, high, optional=reach.optional)}
-    if axis.criteria:
-        found |= _open_points(state, axis, outcomes)
-    return found
+    return {axis.name: reach, share_name(axis.name): Interval(low, high, optional=reach.optional)}
 
 
-def _open_points(state: EvaluationState, axis: AxisPlan, outcomes: Mapping[str, Outcome]) -> dict[str, Interval]:
+def _open_points(axis: AxisPlan, points: PointsReach | None, *, optional: bool) -> dict[str, Interval]:
     """What the criteria of a case may earn, and of how much."""
     possible_name, points_name = points_names(axis.name)
-    policy = state.plan.decision.on_unscored.policy
-    reach = points_reach(axis, outcomes, policy) if axis.parts else None
-    if reach is None:
-        any_points = Interval(-MOST_POINTS, 1.0, optional=policy == "skip")
-        return {possible_name: Interval.of(1 / MOST_POINTS, MOST_POINTS**2), points_name: any_points}
-    possible = points_possible(axis, outcomes, policy)
-    known = Interval.of(1 / MOST_POINTS, MOST_POINTS**2) if possible is None else Interval.point(possible)
-    return {possible_name: known, points_name: reach}
+    if points is None:
+        return {possible_name: ANY_POINTS, points_name: Interval(-MOST_POINTS, 1.0, optional=optional)}
+    possible = ANY_POINTS if points.possible is None else Interval.point(points.possible)
+    return {possible_name: possible, points_name: Interval(points.low, points.high, optional=points.optional)}
 
 
 def _read_points(
@@ -184,18 +190,17 @@ def _read_points(
     """Let formulas read what the criteria of a case earned; what is only known as an interval is given back."""
     possible_name, points_name = points_names(axis.name)
     outcomes = state.parts.get(axis.name, {})
-    policy = state.plan.decision.on_unscored.policy
+    missing = state.plan.decision.on_unscored
     scored = isinstance(state.outcomes.get(axis.name), Score) and bool(outcomes)
-    reach = points_reach(axis, outcomes, policy) if scored else None
-    possible = points_possible(axis, outcomes, policy) if reach is not None else None
-    if reach is None or possible is None:  # a value for all of it stands in, or it counts for nothing
+    reach = points_reach(axis, outcomes, missing) if scored else None
+    if reach is None or reach.possible is None:  # a value for all of it stands in, or it counts for nothing
         every = sum(max(part.points or 0.0, 0.0) for part in axis.parts)
         names[possible_name] = None if value is None else every or 1.0
         names[points_name] = None if value is None else axis.scale.share(value)
         return {}
-    names[possible_name] = possible
-    names[points_name] = earned_share(axis, outcomes)
-    return {} if reach.lo == reach.hi else {points_name: reach}
+    names[possible_name] = reach.possible
+    names[points_name] = earned_share(axis, outcomes, missing)
+    return {} if reach.low == reach.high else {points_name: Interval(reach.low, reach.high)}
 
 
 def _read_answers(axis: AxisPlan, outcome: Outcome, names: dict[str, object], *, absent: bool = False) -> None:

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_vali
 
 from .bounds import MOST_PROFILES, FormulaText, Label, Number, PositiveNumber, Prose, choice_words
 from .rules import FROZEN, Amount, Name
+from .scale import Scale
 
 Weight = Annotated[float, Field(ge=0, le=1)]
 
@@ -179,6 +180,10 @@ class OnUnscored(BaseModel):
     neutral: Number | None = Field(
         None, title="Neutral value", description="left out: the middle of the dimension's scale"
     )
+
+    def value_on(self, scale: Scale) -> float:
+        """The neutral value on a scale."""
+        return (scale.min + scale.max) / 2 if self.neutral is None else scale.clamp(self.neutral)
 
     @model_validator(mode="before")
     @classmethod

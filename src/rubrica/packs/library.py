@@ -80,6 +80,15 @@ def find(name: str) -> Bundled | None:
     return None
 
 
+def load_if_bundled(reference: str) -> Rubric | None:
+    """The bundled rubric of a `name@version`; None where that is another one, or another version of it.
+
+    >>> load_if_bundled("answer-quality@0.0.1") is None
+    True
+    """
+    return load(reference) if reference and find(reference) is not None else None
+
+
 @cache
 def bundled_rubrics() -> tuple[Bundled, ...]:
     """Every rubric of every pack, pack by pack, each pack's main one first."""

@@ -91,7 +91,7 @@ class DecisionPlan:
 
     def to_points_score(self, value: float) -> float:
         """The same for a score in points, as it is before it is clipped."""
-        return round(value * self.out_of, self.digits)
+        return round(value * self.out_of, self.digits) + 0.0
 
     def to_section_score(self, value: float) -> float:
         """The same, from the scale section formulas speak."""
@@ -101,7 +101,8 @@ class DecisionPlan:
         out_of = self.out_of
         score = value * (out_of / scale.max) if scale.min >= 0 else scale.share(value) * out_of
         lowest = self.lowest
-        return round(lowest if score < lowest else out_of if score > out_of else score, self.digits)
+        kept = lowest if score < lowest else out_of if score > out_of else score
+        return round(kept, self.digits) + 0.0  # never −0, which conclusions that are kept do not tell from 0
 
     def band(self, share: float) -> str:
         """The highest band that a share of full marks reaches; empty where the rubric has none."""
@@ -110,10 +111,7 @@ class DecisionPlan:
 
     def neutral(self, dimension: str) -> float:
         """The value an unscored dimension takes under the neutral policy."""
-        scale = self.scales[dimension]
-        if self.on_unscored.neutral is None:
-            return (scale.min + scale.max) / 2
-        return scale.clamp(self.on_unscored.neutral)
+        return self.on_unscored.value_on(self.scales[dimension])
 
 
 def points_names(dimension: str) -> tuple[str, str]:

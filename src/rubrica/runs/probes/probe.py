@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -59,6 +59,11 @@ class ProbeReport:
         return tuple(sorted(found, key=lambda one: -(one.gain or 0.0)))
 
     @property
+    def scored(self) -> bool:
+        """Whether anything had a score before and after; where nothing had, nothing was probed."""
+        return any(one.cases for one in self.figures)
+
+    @property
     def plain(self) -> dict[str, Any]:
         """Plain data, ready for JSON."""
         usd = None if self.cost is None else self.cost.usd
@@ -99,8 +104,8 @@ def probe(
     """What a model could gain by writing for a rubric: each probe changes the responses of some cases, and the changed
     ones are judged beside the own ones.
 
-    Cases are a file, records or a frame, as for `run`; left out, the examples that come with a bundled rubric.
-    Without a judge, code alone scores.
+    Cases are a file, records or a frame, as for `run`; left out, the examples that come with a rubric. Without a
+    judge, code alone scores.
 
     >>> report = probe("speed-demon", [{"response": "Done.", "response_time": 20}])
     >>> [one.probe for one in report.exceeding()]
@@ -108,12 +113,16 @@ def probe(
     """
     names = (judge,) if isinstance(judge, str) else tuple(judge) if isinstance(judge, Sequence) else ()
     own = None if isinstance(judge, str | Sequence) else judge
-    loaded = load(rubric)
-    sample = sample_cases(loaded, cases, limit)
     settings = JudgeSettings(names, budget=budget, jobs=jobs, cached=cached)
+    loaded = load(rubric)
     judging = RolloutJudge(loaded, own, settings, RewardTerms())
+
+    def evaluations(contexts: Sequence[Context]) -> list[Evaluation]:
+        return judging.submit(contexts).result()
+
+    chosen, sample = _chosen(probes), sample_cases(loaded, cases, limit)
     try:
-        return _probed(judging, sample, _chosen(probes), is_judged=own is not None or bool(names))
+        return probe_rubric(loaded, sample, evaluations, chosen, is_judged=judge is not None)
     finally:
         judging.close()
 
@@ -126,9 +135,15 @@ def _chosen(names: Sequence[str]) -> list[Probe]:
     return [known[name] for name in names or known]
 
 
-def _probed(judging: RolloutJudge, sample: Sequence[Case], probes: Sequence[Probe], *, is_judged: bool) -> ProbeReport:
-    """Everything is handed over at once, so that judges have as much under way as they may."""
-    rubric = judging.rubric
+def probe_rubric(
+    rubric: Rubric,
+    sample: Sequence[Case],
+    evaluations_of: Callable[[Sequence[Context]], Sequence[Evaluation]],
+    probes: Sequence[Probe] = PROBES,
+    *,
+    is_judged: bool,
+) -> ProbeReport:
+    """Probe with given cases, by whoever evaluates: all at once, so that judges have as much under way as they may."""
     works: list[Context] = [case.context for case in sample]
     places: dict[str, list[tuple[int, int]]] = {one.name: [] for one in probes}  # of the case, of the changed one
     keywords = earning_keywords(rubric, sample[0].context)
@@ -140,7 +155,7 @@ def _probed(judging: RolloutJudge, sample: Sequence[Case], probes: Sequence[Prob
             if changed is not None and changed != context.response:
                 places[one.name].append((number, len(works)))
                 works.append(_with_response(context, changed))
-    evaluations = judging.submit(works).result()
+    evaluations = evaluations_of(works)
     shares = [_share(one) for one in evaluations]
     figures = [_figures(name, pairs, shares, sample) for name, pairs in places.items() if pairs]
     costs = [one.cost for one in evaluations if one.cost is not None]

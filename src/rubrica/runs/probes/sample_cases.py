@@ -9,6 +9,7 @@ from typing import Any
 
 from rubrica.engine.cases import BadLine, Case
 from rubrica.errors import InputError
+from rubrica.model.context import Context
 from rubrica.model.rubric import Rubric
 from rubrica.packs.library import bundled_rubrics, examples
 from rubrica.runs.record_material import RECORDS, RecordMaterial
@@ -16,20 +17,26 @@ from rubrica.runs.request import CaseChoice
 
 
 def sample_cases(rubric: Rubric, cases: Any, limit: int) -> list[Case]:
-    """The first cases of a file or of records that have a response; left out, the examples of the rubric's pack."""
+    """The first cases of a file or of records that have a response; left out, those that come with the rubric."""
     every = _bundled(rubric) if cases is None else _given(rubric, cases)
     found = list(islice((case for case in every if case.context.response.strip()), limit))
     if found:
         return found
     if cases is None:
-        raise InputError(f"{rubric.name} comes with no examples; give cases with responses to change")
+        raise InputError(f"{rubric.name} comes with no examples; give cases with responses to change (--cases)")
     raise InputError("there are no cases with a response to change")
 
 
 def _bundled(rubric: Rubric) -> Iterator[Case]:
+    """The examples of its pack, or else the responses that its own document shows to judges."""
     pack = next((one.pack for one in bundled_rubrics() if one.name == rubric.name), None)
     if pack is not None:
         yield from (case for case in examples(pack) if (case.rubric or pack) == rubric.name)
+        return
+    axes = [axis for name, dimension in rubric.dimensions.items() for _, axis in dimension.every(name)]
+    shown = {(one.prompt, one.response): None for axis in axes for one in axis.examples}
+    for number, (prompt, response) in enumerate(shown, 1):
+        yield Case(f"example {number}", number, Context(prompt=prompt, response=response))
 
 
 def _given(rubric: Rubric, cases: Any) -> Iterator[Case]:

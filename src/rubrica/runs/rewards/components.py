@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from rubrica.engine.outline import Outline, outline_of
-from rubrica.model.dimensions import Axis
 from rubrica.model.evaluation import DimensionResult, Evaluation
 from rubrica.model.rubric import Rubric
 
@@ -38,7 +37,7 @@ def components_of(evaluation: Evaluation, veto: Veto) -> dict[str, float | None]
     found = {TOTAL: reward_of(outline_of(evaluation), veto)}
     for name, result in _results(evaluation.dimensions):
         found[name] = _share(result)
-    for tag, figures in getattr(evaluation, "tags", {}).items():
+    for tag, figures in evaluation.tags.items():
         found[TAG + tag] = figures.share
     return found
 
@@ -46,21 +45,16 @@ def components_of(evaluation: Evaluation, veto: Veto) -> dict[str, float | None]
 def _share(result: DimensionResult) -> float | None:
     if result.share is None or result.status != "scored":
         return None
-    return -result.share if (getattr(result, "points", None) or 0.0) < 0 else result.share
+    return -result.share if (result.points or 0.0) < 0 else result.share
 
 
 def component_names(rubric: Rubric) -> list[str]:
     """The components that every evaluation by a rubric has: criteria and tags of a case come on top."""
-    return [TOTAL, *_axes(rubric.dimensions)]
+    paths = [path for name, dimension in rubric.dimensions.items() for path, _ in dimension.every(name)]
+    return [TOTAL, *map(".".join, paths)]
 
 
 def _results(results: Mapping[str, DimensionResult], above: str = "") -> Iterator[tuple[str, DimensionResult]]:
     for name, result in results.items():
         yield above + name, result
         yield from _results(result.parts, f"{above}{name}.")
-
-
-def _axes(axes: Mapping[str, Axis], above: str = "") -> Iterator[str]:
-    for name, axis in axes.items():
-        yield above + name
-        yield from _axes(getattr(axis, "parts", {}), f"{above}{name}.")

@@ -187,9 +187,23 @@ def reward(
     names = (judge,) if isinstance(judge, str) else tuple(judge) if isinstance(judge, Sequence) else ()
     own = None if isinstance(judge, str | Sequence) else judge
     settings = JudgeSettings(names, budget=budget, jobs=jobs, cached=cached)
-    rollouts = RolloutJudge(load(rubric), own, settings, RewardTerms(veto, relative, group_by))
+    loaded = load(rubric)
+    if isinstance(veto, Mapping):
+        _check_verdicts(veto, loaded)
+    rollouts = RolloutJudge(loaded, own, settings, RewardTerms(veto, relative, group_by))
     rollouts.start()
     return Reward(rollouts)
+
+
+def _check_verdicts(veto: Mapping[str, float], rubric: Rubric) -> None:
+    """A misspelt verdict would never be vetoed."""
+    known = list(dict.fromkeys(gate.verdict for gate in rubric.gates if gate.verdict is not None))
+    for verdict in veto:
+        if verdict not in known:
+            forced = f"they force {', '.join(known)}" if known else "they force none"
+            raise RubricaError(
+                f"veto: no gate of {rubric.name} forces {verdict!r} ({did_you_mean(verdict, known, forced)})"
+            )
 
 
 def _called(function: F, name: str) -> F:

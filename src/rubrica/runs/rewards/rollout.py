@@ -66,9 +66,9 @@ def trl_rollouts(
     if len(prompts) != count:
         raise ContextError(f"{len(prompts)} prompts for {count} completions (TRL repeats each prompt by itself)")
     named = {
-        name: values.tolist() if hasattr(values, "tolist") else values
+        name: column
         for name, values in columns.items()
-        if name not in OF_THE_TRAINER | OF_THE_ROLLOUT and _is_column(values)
+        if name not in OF_THE_TRAINER | OF_THE_ROLLOUT and (column := _column(values)) is not None
     }
     for name, values in named.items():
         if len(values) != count:
@@ -117,8 +117,10 @@ def _is_simple(fields: Mapping[str, Any]) -> bool:
     )
 
 
-def _is_column(values: Any) -> bool:
-    return hasattr(values, "tolist") or (isinstance(values, Sequence) and not isinstance(values, str | bytes))
+def _column(values: Any) -> Sequence[Any] | None:
+    """The values of a column; None where it is something else that a trainer passes."""
+    values = values.tolist() if hasattr(values, "tolist") else values
+    return values if isinstance(values, Sequence) and not isinstance(values, str | bytes) else None
 
 
 def _chat(prompt: Prompt, completion: Completion) -> dict[str, Any]:

@@ -95,11 +95,7 @@ def with_scoring(document: Data, path: Path, kind: ScorerKind) -> Data:
     """
     axis = mapping_at(document, path)
     recipe = {key: value for key, value in axis.items() if key in (*Recipe.model_fields, "parts")}
-    kept = {
-        key: value
-        for key, value in axis.items()
-        if key not in (*recipe, "offline", "scorer", "looks", "judge", "examples")
-    }
+    kept = {key: value for key, value in axis.items() if key not in (*recipe, "offline", "scorer", "looks", "judge")}
     stand_in = axis.get("offline") if isinstance(axis.get("offline"), Mapping) else None
     if kind == "judge":
         is_whole = "parts" not in recipe and any(block in recipe for block in BLOCKS.values())
