@@ -117,9 +117,9 @@ class _GraderWriter:
                     break
             return score.formula.replace("**", "^")
         total = sum(share for _, share, _ in leaves if share > 0)
-        terms = [f"{share:g} * {self._share(name, path)}" for name, share, path in leaves]
+        terms = [f"{share:.12g} * {self._share(name, path)}" for name, share, path in leaves]
         if score.points:
-            return f"max(0, min(1, ({' + '.join(terms)}) / {total:g}))"
+            return f"max(0, min(1, ({' + '.join(terms)}) / {total:.12g}))"
         return " + ".join(terms)
 
     def _share(self, name: str, path: Path) -> str:
