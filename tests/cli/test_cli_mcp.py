@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -23,10 +22,10 @@ from rubrica.cli.mcp import app
 from rubrica.cli.remote import KEY_VARIABLE
 from rubrica.errors import RubricaError
 from servers import serving
+from warm_start import rubrica_command
 
 T = TypeVar("T")
 PATIENCE = 60.0
-START = "from rubrica.cli.mcp import app; app()"
 
 
 @asynccontextmanager
@@ -42,9 +41,8 @@ async def agent(folder: Path, *options: str) -> AsyncIterator[Client]:
         "XDG_CONFIG_HOME": str(folder),
         "XDG_CACHE_HOME": str(folder),
     }
-    server = StdioServerParameters(
-        command=sys.executable, args=["-c", START, *options], env=environment, cwd=str(folder)
-    )
+    command, *args = rubrica_command("mcp", *options)
+    server = StdioServerParameters(command=command, args=args, env=environment, cwd=str(folder))
     async with Client(server, read_timeout_seconds=PATIENCE) as client:
         yield client
 

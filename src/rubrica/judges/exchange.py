@@ -93,6 +93,7 @@ class JudgeQuestion(msgspec.Struct, frozen=True, gc=False):
     suspicions: Mapping[str, tuple[str, ...]] = {}  # by label
     shared: int | msgspec.UnsetType = msgspec.UNSET  # characters of `user` that other questions begin with too
     sighted: tuple[Cell, ...] | None = None  # the cells that need to be seen; None: no rubric says, so all may
+    repaired: bool = True  # asked once more for what cannot be read; else whoever asks looks at what is left `unread`
 
 
 class AskingTerms(msgspec.Struct, frozen=True, gc=False):
@@ -179,7 +180,7 @@ async def _answer(ask: JudgeQuestion, terms: AskingTerms, bill: ExchangeCost) ->
             return await _without_images(ask, terms, bill, str(error))
         return _saved(ask, f"cut off half-way: {error}") or _none(ask, str(error))
     except _Unusable as error:
-        return _none(ask, str(error))
+        return _none(ask, str(error), final=ask.repaired)
     except Exception as error:  # noqa: BLE001 - the boundary of a scorer: a fault here must not lose the other scores
         return _none(ask, f"the judge failed: {type(error).__name__}: {error}")
 
@@ -195,12 +196,18 @@ async def _ask_model(ask: JudgeQuestion, terms: AskingTerms, bill: ExchangeCost)
     written = current_listener()
     if isinstance(written, Transcript) and not written.told:
         written.hear(reply.text)  # it came whole
-    if reply.stop == "length" and (saved := _saved(ask, f"cut off after {reply.usage.output_tokens:,} tokens")):
+    why = f"cut off after {reply.usage.output_tokens:,} tokens"
+    if reply.stop == "length" and (saved := _saved(ask, why, reply.text)):
         bill.add(reply, terms.model.name, terms.price)
         return saved
     text = _text(reply, request, terms, bill)
     answer = ask.read(text) if ask.weigh is None else ask.weigh(reply)
-    return await _ask_again(ask, terms, bill, request, text, answer) if answer.unread else answer
+    if not answer.unread:
+        return answer
+    if not ask.repaired:
+        terms.forget(request)
+        return answer
+    return await _ask_again(ask, terms, bill, request, text, answer)
 
 
 async def _without_images(ask: JudgeQuestion, terms: AskingTerms, bill: ExchangeCost, reason: str) -> ParsedReply:
@@ -247,18 +254,20 @@ def _declines(text: str) -> bool:
     return bool(refusal_spans(Texts(response=text), "response"))
 
 
-def _saved(ask: JudgeQuestion, why: str) -> ParsedReply | None:
-    """What can be read of a reply that was cut off, marked as such; None where that is nothing."""
+def _saved(ask: JudgeQuestion, why: str, text: str = "") -> ParsedReply | None:
+    """What can be read of a reply that was cut off, marked as such; None where that is nothing. Without its text: of
+    what whoever listens has heard of it."""
     written = current_listener()
-    if ask.salvage is None or not isinstance(written, Transcript) or not written.kept:
+    kept = text or (written.kept if isinstance(written, Transcript) else "")
+    if ask.salvage is None or not kept:
         return None
-    found = ask.salvage(written.kept)
+    found = ask.salvage(kept)
     reason = f"the reply was {why}"
     return _marked(msgspec.structs.replace(found, cut=reason), reason) if found.of_use else None
 
 
-def _none(ask: JudgeQuestion, reason: str) -> ParsedReply:
-    return ParsedReply(dict.fromkeys(ask.cells, NoScore(reason, final=True)))
+def _none(ask: JudgeQuestion, reason: str, *, final: bool = True) -> ParsedReply:
+    return ParsedReply(dict.fromkeys(ask.cells, NoScore(reason, final=final)))
 
 
 def _text(reply: Reply, request: Request, terms: AskingTerms, bill: ExchangeCost) -> str:

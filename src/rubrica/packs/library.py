@@ -19,7 +19,15 @@ from rubrica.hints import did_you_mean
 from rubrica.model.rubric import Rubric
 from rubrica.plugins import PluginError, added
 
-PACKS = ("answer-quality", "education-question", "voice-companion", "council-review", "arena")
+PACKS = (
+    "answer-quality",
+    "education-question",
+    "voice-companion",
+    "council-review",
+    "arena",
+    "clinical-answer",
+    "paper-replication",
+)
 SUFFIXES = (".yaml", ".yml", ".json")
 MAIN = "rubric.yaml"
 EXAMPLES = "examples.jsonl"
