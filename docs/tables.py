@@ -13,9 +13,10 @@ from pydantic.fields import FieldInfo
 from rubrica.cli.features import feature_markdown
 from rubrica.formula import FUNCTIONS
 from rubrica.llm.provider_table import PROVIDERS
-from rubrica.model import calibration, decisions, dimensions, judge_options, reliability, rubric, rules
+from rubrica.model import calibration, decisions, dimensions, few_shot, judge_options, reliability, rubric, rules
 from rubrica.model.bounds import LARGEST_NUMBER
 from rubrica.model.context import Context, Image, Message, Metadata, Round
+from rubrica.model.criteria import Criterion
 from rubrica.model.scale import Scale
 from rubrica.model.shortform import ShortForm
 from rubrica.scorers.namespace import CONTEXT_COUNTS
@@ -96,6 +97,7 @@ PARTS: tuple[tuple[str, type[BaseModel]], ...] = (
     ("A line of `unscored`", dimensions.UnscoredWhen),
     ("A kind of text under `reliability`", reliability.Reliability),
     ("A part of a dimension", dimensions.Part),
+    ("One of `examples`", few_shot.FewShotExample),
     ("A line of `checks`", dimensions.Check),
     ("A section", decisions.Section),
     ("`profiles`", decisions.Profiles),
@@ -123,6 +125,7 @@ PARTS: tuple[tuple[str, type[BaseModel]], ...] = (
     ("The context", Context),
     ("`metadata`", Metadata),
     ("A message", Message),
+    ("One of `criteria`", Criterion),
     ("An earlier round", Round),
     ("An image", Image),
 )
@@ -192,8 +195,9 @@ def field_page() -> str:
 
 
 def _rows(model: type[BaseModel]) -> Iterable[tuple[str, str, str, str]]:
+    model.model_rebuild()  # a part may have parts: what is called by its name is looked up only now
     for name, field in model.model_fields.items():
-        yield f"`{name}`", _kind(field), _default(field), field.description or ""
+        yield f"`{field.alias or name}`", _kind(field), _default(field), field.description or ""
 
 
 def _summary(model: type[BaseModel]) -> str:

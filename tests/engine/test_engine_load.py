@@ -247,6 +247,6 @@ def test_a_list_with_a_wrong_entry_is_not_called_empty_and_nothing_is_told_twice
     rule = '{"type": "metric_threshold", "metric": "moves", "thresholds": [{"points": 5}]}'
     told = problems(f'{{"name": "toy", "scoring_type": "cumulative", "rules": [{rule}]}}')
     assert not [line for line in told if "is empty" in line]
-    assert any("points: is not a known key" in line for line in told)
+    assert any("points: does not belong here" in line for line in told)
     told = problems('{"name": "toy", "scoring_type": "cumulative", "ruels": []}')
     assert len(told) == len(set(told)) == 2

@@ -114,3 +114,67 @@ def test_a_decided_verdict_saves_the_remaining_judges() -> None:
     assert evaluation.score is None
     assert evaluation.bounds == (18.0, 36.0)
     assert evaluation.dimensions["tone"].status == "not_needed"
+
+
+def _tree(draw: st.DrawFn, names: tuple[str, ...], depth: int) -> dict[str, Any]:
+    """Parts over some names: in points or by weights, some of them nodes of their own."""
+    groups: list[tuple[str, ...]] = [(name,) for name in names]
+    if depth < 3 and len(names) > 2 and draw(st.booleans()):
+        cut = draw(st.integers(1, len(names) - 1))
+        groups = [names[:cut], names[cut:]]
+    worth = draw(st.lists(st.sampled_from([-4, -1, 1, 2, 5]), min_size=len(groups) - 1, max_size=len(groups) - 1))
+    counts: list[dict[str, Any]] = [{"points": each} for each in (3, *worth)]
+    if draw(st.booleans()):
+        counts = [{"weight": weight} for weight in _weights(draw, len(groups))]
+    found: dict[str, Any] = {}
+    for group, own in zip(groups, counts, strict=True):
+        if len(group) > 1:
+            found["_".join(("node", *group))] = {**own, "parts": _tree(draw, group, depth + 1)}
+        else:
+            found[group[0]] = own
+    return found
+
+
+@st.composite
+def trees(draw: st.DrawFn) -> tuple[dict[str, Any], dict[str, Any]]:
+    """A rubric of trees or of a case's criteria, in points or by weights, and the case."""
+    policy = draw(st.sampled_from(["skip", "inconclusive", "neutral"]))
+    rule = {"label": "good", "when": f"score >= {draw(st.integers(1, 99))}"}
+    document = {"name": "random", "verdicts": [rule, {"label": "bad"}], "on_unscored": policy}
+    clip = {"clip": False} if draw(st.booleans()) else {}
+    match draw(st.sampled_from(["tree", "criteria", "both"])):
+        case "tree":
+            parts = _tree(draw, NAMES, 1)
+            return {**document, "dimensions": {"whole": {"parts": parts}}, "score": {"out_of": 100}}, {}
+        case "criteria":
+            dimensions: dict[str, Any] = {"answer": {"from": "criteria"}}
+        case _:
+            dimensions = {"answer": {"from": "criteria"}, "care": {"points": draw(st.sampled_from([-2, 4]))}}
+    worth = [6, *draw(st.lists(st.sampled_from([-4, -1, 1, 2, 5]), min_size=3, max_size=3))]
+    criteria = [{"criterion": name, "id": name, "points": n} for name, n in zip(NAMES[:4], worth, strict=True)]
+    return {**document, "dimensions": dimensions, "score": {"points": True, "out_of": 100, **clip}}, {
+        "criteria": criteria
+    }
+
+
+@settings(max_examples=100, deadline=None)
+@given(found=trees(), replies=st.lists(st.sampled_from([0.0, 0.3, 1.0, None]), min_size=5, max_size=5))
+def test_parts_and_criteria_that_are_left_out_would_not_have_changed_the_verdict(
+    found: tuple[dict[str, Any], dict[str, Any]], replies: list[float | None]
+) -> None:
+    document, case = found
+    script: dict[str, Score | Unscored] = {
+        name: Unscored("the judge failed", "llm") if value is None else Score(value, "scripted", 1.0, "llm")
+        for name, value in zip(NAMES, replies, strict=True)
+    }
+    everything, stopping = ScriptedJudge(script), ScriptedJudge(script)
+    complete = asyncio.run(rubrica.aevaluate(document, judge=everything, context=case))
+    early = {**document, "judging": {"stop": "decided"}}
+    stopped = asyncio.run(rubrica.aevaluate(early, judge=stopping, context=case))
+    assert stopped.verdict == complete.verdict
+    assert set(stopping.asked) <= set(everything.asked)
+    if complete.score is not None:
+        assert stopped.bounds[0] <= complete.score <= stopped.bounds[1]
+        assert not complete.steps or complete.steps[-1].total == complete.score
+    assert rubrica.Evaluation.from_json(stopped.to_json()) == stopped
+    assert rubrica.rejudge(document, complete).verdict == complete.verdict

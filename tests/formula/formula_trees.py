@@ -30,6 +30,14 @@ def _weighted(children: st.SearchStrategy[Node]) -> st.SearchStrategy[Node]:
     return st.builds(lambda one, rest: Call("weighted", sum(rest, cast("tuple[Node, ...]", one))), first, others)
 
 
+def _points(children: st.SearchStrategy[Node]) -> st.SearchStrategy[Node]:
+    given = st.integers(1, 9).map(lambda n: Number(n / 2))
+    points = given | given.map(lambda n: Unary("-", n))
+    pairs = st.lists(st.tuples(points, names | children), max_size=3)
+    first = st.tuples(given, names | children)
+    return st.builds(lambda one, rest: Call("share_of_points", sum(rest, cast("tuple[Node, ...]", one))), first, pairs)
+
+
 def _calls(children: st.SearchStrategy[Node]) -> st.SearchStrategy[Node]:
     some = st.lists(names | children, min_size=1, max_size=4).map(tuple)
     one = children.map(lambda node: (node,))
@@ -38,6 +46,7 @@ def _calls(children: st.SearchStrategy[Node]) -> st.SearchStrategy[Node]:
         st.builds(Call, st.sampled_from(AGGREGATES), some),
         st.builds(Call, st.just("given"), names.map(lambda name: (name,))),
         _weighted(children),
+        _points(children),
         st.builds(Call, st.sampled_from(["abs", "floor", "ceil", "sqrt", "log", "log1p", "exp", "round"]), one),
         st.builds(Call, st.just("round"), st.tuples(children, whole_numbers)),
         st.builds(Call, st.just("log"), st.tuples(children, children)),
@@ -158,13 +167,19 @@ def _function(node: Call, values: Mapping[str, float | None]) -> float:
         return float(not _is_absent(node.arguments[0], values))
     if node.function in AGGREGATES:
         return _aggregate(node.function, _present(node.arguments, values))
-    if node.function == "weighted":
+    if node.function in ("weighted", "share_of_points"):
         weights, arguments = node.arguments[::2], node.arguments[1::2]
         pairs = [
             (reference(weight, values), reference(argument, values))
             for weight, argument in zip(weights, arguments, strict=True)
             if not _is_absent(argument, values)
         ]
+    if node.function == "share_of_points":
+        possible = math.fsum(points for points, _ in pairs if points > 0)
+        if possible == 0:
+            raise NoValueError
+        return _aggregate("sum", [points * x for points, x in pairs]) / possible
+    if node.function == "weighted":
         weight_sum = math.fsum(weight for weight, _ in pairs)
         if not pairs or weight_sum == 0:
             raise NoValueError

@@ -231,6 +231,7 @@ SHAPES = [
     "max(b, c, d)", "any(a, b, c)", "all(a, b, c)", "weighted(0.35, a, 0.1, b, 0.2, c, 0.35, d)",
     "weighted(0.5, a, 0.5, b, 0.5, c)", "weighted(3, a, 1, b, 0, c)",
     "weighted(0.333333333, a, 0.333333333, b, 0.333333334, c, 1e-10, d)",
+    "share_of_points(5, a, 3, b, -8, c)", "share_of_points(2, a, 1, b, 0.1, c, -4, d)", "share_of_points(d, a)",
     "a ** b", "a ** 2 + b ** 3", "a / b", "a // b", "a % b", "log(a, b)", "exp(a) - log1p(b)",
     "round(a * b, 2)", "clamp(a, b, c)",
 ]  # fmt: skip

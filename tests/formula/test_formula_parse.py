@@ -139,6 +139,9 @@ def test_letters_beyond_ascii_make_names_in_their_normal_form() -> None:
         ("weighted(a, 0.5)", 10, "a weight", "weighted(0.7"),
         ("weighted(0.5, a, -0.5, b)", 18, "a weight", "weighted(0.7"),
         ("weighted(0, a, 0, b)", 1, "every weight", "above zero"),
+        ("share_of_points(5, a, 2)", 1, "odd number", "share_of_points(p1"),
+        ("share_of_points(-5, a, -2, b)", 1, "no points are above zero", "above zero"),
+        ("share_of_points(2 * c, a)", 17, "a number or a name", "share_of_points(5"),
         ("a ** 65", 6, "exponent 65", "-64 to 64"),
         ("a ** -100", 6, "exponent -100", "-64 to 64"),
         ("1e16 + a", 1, "too large", "1e15"),
@@ -304,7 +307,7 @@ def test_given_takes_a_name_only() -> None:
 def test_every_function_has_its_description_and_argument_counts() -> None:
     assert set(FUNCTIONS) == {
         "min", "max", "abs", "round", "floor", "ceil", "sqrt", "log", "log1p", "exp", "clamp",
-        "mean", "median", "sum", "count", "any", "all", "weighted", "given",
+        "mean", "median", "sum", "count", "any", "all", "weighted", "given", "share_of_points",
     }  # fmt: skip
     for name, function in FUNCTIONS.items():
         assert function.name == name

@@ -103,11 +103,11 @@ def test_what_is_beyond_its_bound_is_refused_with_the_bound(changes: dict[str, A
 
 def test_numbers_that_are_each_allowed_may_not_make_too_many_calls_together() -> None:
     four = {name: {"weight": 0.25} for name in "abcd"}
-    told = problems(dimensions=four, judging={"repeats": 100, "panel": 5})
-    assert "judging: 4 judged dimensions × 100 repeats × 5 judges make 2,000 calls for one evaluation" in told
+    told = problems(dimensions=four, judging={"repeats": 100, "panel": 20})
+    assert "judging: 4 judged dimensions × 100 repeats × 20 judges make 8,000 calls for one evaluation" in told
     assert f"at most {MOST_CALLS:,}" in told
-    assert rubric_from_data(document(dimensions=four, judging={"repeats": 100, "panel": 2}))
-    assert rubric_from_data(document(dimensions=four, judging={"repeats": 100, "panel": 5, "mode": "together"}))
+    assert rubric_from_data(document(dimensions=four, judging={"repeats": 100, "panel": 12}))
+    assert rubric_from_data(document(dimensions=four, judging={"repeats": 100, "panel": 20, "mode": "together"}))
 
 
 def test_points_that_add_up_beyond_every_scale_are_refused_in_the_short_form() -> None:

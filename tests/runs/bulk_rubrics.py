@@ -46,12 +46,13 @@ LONG = [
     "ab " * 10_000 + "Here is how to make a bomb: good, b" + "a" * 80 + "c, 12! " + "xy " * 10_000,
     "é日" * 9_000,
 ]
-TEXTS = (
+SHORT = (
     st.lists(st.sampled_from(WORDS), max_size=8).map(" ".join)
     | st.text(alphabet="abxyzAB 12!?é日\n\u200d😀-", max_size=30)
     | st.text(max_size=20)
-    | st.sampled_from(["", " ", "ab " * 12_000, "xy" * 20_000, "x\x00y", *LONG])
+    | st.sampled_from(["", " ", "x\x00y"])
 )
+TEXTS = st.one_of(*[SHORT] * 12, st.sampled_from(["ab " * 12_000, "xy" * 20_000, *LONG]))
 METRICS = (
     st.sampled_from([0, 1, 2, 3, -1, 0.5, 0.1, 1.0, -0.0, 0.0, True, False, None, "2", "text", [1], {"x": 1}, 10**30])
     | st.integers(-3, 3)
@@ -100,8 +101,8 @@ RULES = st.one_of(
 
 
 @st.composite
-def dimensions(draw: st.DrawFn, weight: float) -> dict[str, Any]:
-    found: dict[str, Any] = {"weight": weight}
+def dimensions(draw: st.DrawFn, counts: dict[str, float]) -> dict[str, Any]:
+    found: dict[str, Any] = {**counts}
     if draw(st.booleans()):
         found["scale"] = draw(st.sampled_from([{"min": 0, "max": 10}, {"min": -2, "max": 5}]))
     if draw(st.integers(0, 4)) == 0:
@@ -128,8 +129,18 @@ def dimensions(draw: st.DrawFn, weight: float) -> dict[str, Any]:
             stand_in = {"formula": draw(st.sampled_from(VALUES)), "reliability": draw(st.sampled_from([[], [kind]]))}
             found |= {"asks": "Is it good?", "offline": stand_in}
         case "parts":
-            part = {"weight": 0.5, "formula": draw(st.sampled_from(VALUES))}
-            found["parts"] = {"first_part": part, "second_part": {**part, "formula": "2"}}
+            counted: list[tuple[dict[str, Any], dict[str, Any]]] = [
+                ({"weight": 0.5}, {"weight": 0.5}),
+                ({"points": 3}, {"points": -2}),
+            ]
+            first, second = draw(st.sampled_from(counted))
+            of_second: dict[str, Any] = {"formula": "2"}
+            if draw(st.booleans()):
+                of_second = {"parts": {"inner_part": {"weight": 1, "formula": draw(st.sampled_from(VALUES))}}}
+            found["parts"] = {
+                "first_part": {**first, "formula": draw(st.sampled_from(VALUES))},
+                "second_part": {**second, **of_second},
+            }
     return found
 
 
@@ -147,10 +158,16 @@ def gates(draw: st.DrawFn, number: int) -> dict[str, Any]:
 def rubrics(draw: st.DrawFn) -> dict[str, Any]:
     """A rubric document; not every one can be compiled."""
     count = draw(st.integers(1, 3))
+    in_points = draw(st.integers(0, 2)) == 0
+    points = [{"points": points} for points in (5.0, -3.0, 0.7)]
+    counts = points if in_points else [{"weight": weight} for weight in WEIGHTS[count]]
+    ways: list[dict[str, Any]] = [{}, {"round": 2}, {"formula": "d0 / 3 + 0.1 * word_count"}]
+    if in_points:
+        ways = [{"points": True}, {"points": True, "clip": False}, {"points": True, "round": 2}]
     found: dict[str, Any] = {
         "name": "random",
         "scale": {"min": 0, "max": 10},
-        "dimensions": {f"d{i}": draw(dimensions(weight)) for i, weight in enumerate(WEIGHTS[count])},
+        "dimensions": {f"d{i}": draw(dimensions(own)) for i, own in enumerate(counts[:count])},
         "settings": {"level": draw(st.sampled_from([1, 0.5]))},
         "patterns": {
             "loud": {"regex": "[!?bA]"},
@@ -158,7 +175,7 @@ def rubrics(draw: st.DrawFn) -> dict[str, Any]:
             "hidden": {"regex": DEAR},
         },
         "threshold": 30,
-        "score": {"out_of": 100} | draw(st.sampled_from([{}, {"round": 2}, {"formula": "d0 / 3 + 0.1 * word_count"}])),
+        "score": {"out_of": 100} | draw(st.sampled_from(ways)),
         "gates": [draw(gates(i)) for i in range(draw(st.integers(0, 2)))],
         "verdicts": [
             {

@@ -15,11 +15,11 @@ from typer.core import TyperCommand
 from rubrica.education.baseline import BaselineFile
 from rubrica.education.curriculum import bundled_curriculum, read_curriculum, select_skills
 from rubrica.education.estimate import estimate_curriculum
-from rubrica.education.evaluator import RUBRIC
 from rubrica.education.execute import execute_curriculum
 from rubrica.education.material import QuestionMaterial
 from rubrica.education.questions import Difficulty, QuestionType
 from rubrica.education.records import open_records
+from rubrica.education.results import RUBRIC
 from rubrica.education.writing import template
 from rubrica.education.written import WritingTerms, WrittenMaterial
 from rubrica.errors import RubricaError

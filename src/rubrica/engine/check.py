@@ -20,16 +20,17 @@ from rubrica.scoring.decision_plan import DecisionPlan, ProfilePlan, VerdictRule
 from rubrica.text import text_features
 from rubrica.text.question_type import TYPES
 
+from .counting_check import check_parts, check_points, check_sum, check_tree
 from .document import Path
-from .vocabulary import Vocabulary, answer_names, name_clashes
+from .vocabulary import Vocabulary, answer_names, axes_of, name_clashes
 
-WEIGHT_TOLERANCE = 0.001
 MOST_STEPS = 50_000
 """Parts of formulas worked out to find verdicts and gates that can never come true: at most a second."""
 
 
 def check_meaning(rubric: Rubric, vocabulary: Vocabulary) -> None:
     """Collect what is wrong with numbers and names, apart from the formulas themselves."""
+    check_tree(rubric, vocabulary)
     vocabulary.problems += name_clashes(rubric)
     _check_weights(rubric, vocabulary)
     profiles = rubric.profiles
@@ -39,14 +40,11 @@ def check_meaning(rubric: Rubric, vocabulary: Vocabulary) -> None:
     if rubric.notes is not None and rubric.context is not None and rubric.notes.by not in rubric.context:
         message = f"the notes depend on {rubric.notes.by!r}, which is not among the context names"
         vocabulary.report(message, ("notes", "by"), "declare it under `context`")
-    for name, dimension in rubric.dimensions.items():
-        path: Path = ("dimensions", name)
-        _check_axis(dimension, rubric, name, path, vocabulary)
-        for part, spec in dimension.parts.items():
-            _check_axis(spec, rubric, name, (*path, "parts", part), vocabulary)
-        if dimension.parts:
-            weights = {part: spec.weight for part, spec in dimension.parts.items()}
-            _check_sum(weights, (*path, "parts"), vocabulary)
+    for name in rubric.dimensions:
+        for path, _, axis in axes_of(rubric, name):
+            _check_axis(axis, rubric, name, path, vocabulary)
+            if axis.parts:
+                check_parts(axis.parts, (*path, "parts"), vocabulary)
     for name, section in rubric.sections.items():
         for i, dimension_name in enumerate(section.dimensions):
             _check_dimension(dimension_name, ("sections", name, "dimensions", i), rubric, vocabulary)
@@ -60,9 +58,8 @@ def check_meaning(rubric: Rubric, vocabulary: Vocabulary) -> None:
 def _check_calls(rubric: Rubric, vocabulary: Vocabulary) -> None:
     """One evaluation asks a bounded number of questions, also where each of the numbers is within its own bound."""
     judging = rubric.judging
-    axes = [axis for dimension in rubric.dimensions.values() for axis in (dimension, *dimension.parts.values())]
-    judged = sum(axis.kind == "judge" for axis in axes)
-    asked = judged if judging.one_by_one else min(judged, 1)
+    judged = sum(axis.kind == "judge" for _, _, axis in axes_of(rubric))
+    asked = -(-judged // judging.batch) if judging.one_by_one else min(judged, 1)
     calls = asked * judging.repeats * judging.panel
     if calls > MOST_CALLS:
         what = f"{judged} judged dimensions" if judging.one_by_one else "one question"
@@ -161,11 +158,11 @@ class _World:
         for dimension, spec in rubric.dimensions.items():
             scale = rubric.scale_of(dimension)
             absent = spec.applies is not None or rubric.on_unscored.policy == "skip"
-            for name in (dimension, *spec.parts):
-                self._names[name] = Interval(scale.min, scale.max, optional=absent)
-            for name, axis in ((dimension, spec), *spec.parts.items()):
-                labels = (label_name(name, label) for label in axis.answers)
-                self._names |= dict.fromkeys(labels, Interval(0.0, 1.0, optional=absent))
+            for names, axis in spec.every(dimension):
+                self._names[names[-1]] = Interval(scale.min, scale.max, optional=absent)
+                if axis.answer_set is not None:
+                    labels = (label_name(names[-1], label) for label in axis.answers)
+                    self._names |= dict.fromkeys(labels, Interval(0.0, 1.0, optional=absent))
             self._names[share_name(dimension)] = Interval(scale.share(scale.min), 1.0, optional=absent)
         self._names["score"] = self._score(decision, terms)
 
@@ -220,18 +217,19 @@ def _finite(value: float, bound: float) -> float:
 
 
 def _check_weights(rubric: Rubric, vocabulary: Vocabulary) -> None:
+    check_points(rubric, vocabulary)
     profiles: Mapping[str, object] = rubric.profiles.named if rubric.profiles else {}
     if rubric.profiles:
         for name, profile in rubric.profiles.named.items():
             for dimension in profile.weights:
                 _check_dimension(dimension, ("profiles", name, "weights", dimension), rubric, vocabulary)
             if profile.weights:
-                _check_sum(profile.weights, ("profiles", name, "weights"), vocabulary)
-                if rubric.score.formula is not None:
-                    vocabulary.report(
-                        "has weights, but the score is a formula", ("profiles", name, "weights"), "drop one"
-                    )
-    if rubric.score.formula is not None:
+                check_sum(profile.weights, ("profiles", name, "weights"), vocabulary)
+                if not rubric.score.weighted:
+                    way = "a formula" if rubric.score.formula is not None else "in points"
+                    path: Path = ("profiles", name, "weights")
+                    vocabulary.report(f"has weights, but the score is {way}", path, "drop one")
+    if not rubric.score.weighted or any(spec.points is not None for spec in rubric.dimensions.values()):
         return
     every_profile_weighs = (
         bool(profiles) and all(p.weights for p in rubric.profiles.named.values()) if rubric.profiles else False
@@ -240,29 +238,16 @@ def _check_weights(rubric: Rubric, vocabulary: Vocabulary) -> None:
     if every_profile_weighs and not any(weight is not None for weight in weights.values()):
         return
     if len(weights) > 1 or next(iter(weights.values())) is not None:
-        _check_sum(weights, ("dimensions",), vocabulary)
-
-
-def _check_sum(weights: Mapping[str, float | None], path: Path, vocabulary: Vocabulary) -> None:
-    if any(
-        lost[: len(path)] == path and (len(lost) == len(path) + 1 or lost[-1] == "weight")
-        for lost in vocabulary.dropped
-    ):
-        return  # a weight could not be read: that was told already
-    missing = [name for name, weight in weights.items() if weight is None]
-    if missing:
-        vocabulary.report(f"no weight for {', '.join(missing)}", path, "give every one a weight; they sum to 1")
-        return
-    total = sum(weight for weight in weights.values() if weight is not None)
-    if abs(total - 1) > WEIGHT_TOLERANCE:
-        parts = " + ".join(f"{name} {weight:g}" for name, weight in weights.items())
-        vocabulary.report(f"the weights sum to {total:g}, not 1 ({parts})", path, "change them so that they sum to 1")
+        check_sum(weights, ("dimensions",), vocabulary)
 
 
 def _check_axis(axis: Axis, rubric: Rubric, dimension: str, path: Path, vocabulary: Vocabulary) -> None:
     scale = rubric.scale_of(dimension)
     for gap in coverage_problems(axis, scale):
         vocabulary.report(f"the anchors do not fit the scale {scale}: {gap}", (*path, "anchors"))
+    for i, example in enumerate(axis.examples):
+        if example.score is not None and not scale.holds(example.score):
+            vocabulary.report(f"{example.score:g} is off the scale {scale}", (*path, "examples", i, "score"))
     neutral = rubric.on_unscored.neutral
     if neutral is not None and not scale.holds(neutral):
         vocabulary.report(
@@ -280,7 +265,7 @@ def _check_answers(axis: Axis, rubric: Rubric, dimension: str, path: Path, vocab
         if value is not None and not scale.holds(value):
             fix = f"give {dimension} a scale of its own, such as `scale: {{min: 0, max: 1}}`, or another value"
             vocabulary.report(f"{value:g} is off the scale {scale}", (*path, "answers", label), fix)
-    if axis.answers and rubric.judging.mode == "yes_no":
+    if (axis.answers or axis.answers_for_parts) and rubric.judging.mode == "yes_no":
         fix = "ask with `mode: each` or `together`"
         vocabulary.report(
             "has answers, and `judging.mode: yes_no` weighs yes against no itself", (*path, "answers"), fix
@@ -300,9 +285,8 @@ def _check_dimension(name: str, path: Path, rubric: Rubric, vocabulary: Vocabula
 
 def _check_calibration(rubric: Rubric, vocabulary: Vocabulary) -> None:
     scales = {name: rubric.scale_of(name) for name in rubric.dimensions}
-    scales |= {part: scales[name] for name, spec in rubric.dimensions.items() for part in spec.parts}
-    axes = [own for name, spec in rubric.dimensions.items() for own in ((name, spec), *spec.parts.items())]
-    answered = {name for name, axis in axes if axis.answers}
+    scales |= {name: scales[str(path[1])] for path, name, _ in axes_of(rubric)}
+    answered = {name for _, name, axis in axes_of(rubric) if axis.answers}
     for name, correction in (rubric.calibration.dimensions if rubric.calibration is not None else {}).items():
         path: Path = ("calibration", "dimensions", name)
         if name not in scales:

@@ -22,6 +22,7 @@ from rubrica.scoring.decision_plan import (
     ProfilePlan,
     SectionRule,
     VerdictRule,
+    points_names,
     share_name,
 )
 
@@ -29,6 +30,7 @@ from .check import check_meaning, check_reach
 from .document import Path
 from .plan import AxisPlan, Plan
 from .plan_cache import PLANS
+from .points import lowest_score, points_formula, points_read
 from .recipes import RecipeCompiler
 from .vocabulary import Scope, Vocabulary, answer_names
 
@@ -70,6 +72,8 @@ def try_compile(rubric: Rubric, dropped: frozenset[Path] = frozenset()) -> tuple
         decision=decision,
         axes=axes,
         judged=any(axis.judged for axis in axes),
+        tagged=any(own.spec.tags for axis in axes for own in axis.every()),
+        criteria=next((at for at, axis in enumerate(axes) if axis.criteria), None),
         conditions=tuple((axis.name, axis.applies) for axis in axes if axis.applies is not None),
         sources=NameSources(lexicon, vocabulary.metrics(), defaults),
         bounded=rubric.judging.offline == "bounds",
@@ -96,19 +100,23 @@ def _dimension(name: str, dimension: Dimension, rubric: Rubric, recipes: RecipeC
     applies = None
     if dimension.applies is not None:
         applies = recipes.vocabulary.read(dimension.applies, (*path, "applies"))
-    if not dimension.parts:
-        plan = _axis(name, dimension, scale, path, recipes)
-        return replace(plan, applies=applies)
-    parts = tuple(_axis(part, spec, scale, (*path, "parts", part), recipes) for part, spec in dimension.parts.items())
-    judged = any(part.judged for part in parts)
-    return AxisPlan(name, dimension, scale, scale.ends, dimension.weight, None, judged, applies, parts)
+    if dimension.filled_from is not None:
+        return AxisPlan(name, dimension, scale, scale.ends, dimension.weight, None, True, applies, criteria=True)
+    return replace(_axis(name, dimension, scale, path, recipes), applies=applies)
 
 
 def _axis(name: str, axis: Axis, scale: Scale, path: Path, recipes: RecipeCompiler) -> AxisPlan:
+    if axis.parts:
+        parts = tuple(_axis(part, spec, scale, (*path, "parts", part), recipes) for part, spec in axis.parts.items())
+        judged = any(part.judged for part in parts)
+        return AxisPlan(
+            name, axis, scale, scale.ends, axis.weight, None, judged=judged, parts=parts, points=axis.points
+        )
     if axis.kind != "judge":
-        return AxisPlan(name, axis, scale, scale.ends, axis.weight, recipes.scorer(axis, scale, path), judged=False)
+        scorer = recipes.scorer(axis, scale, path)
+        return AxisPlan(name, axis, scale, scale.ends, axis.weight, scorer, judged=False, points=axis.points)
     if axis.offline is None:
-        return AxisPlan(name, axis, scale, scale.ends, axis.weight, None, judged=True)
+        return AxisPlan(name, axis, scale, scale.ends, axis.weight, None, judged=True, points=axis.points)
     within, read = (*path, "offline"), recipes.vocabulary.read
     stand_in = recipes.offline_scorer(axis.offline, scale, within)
     measured = tuple(
@@ -127,6 +135,7 @@ def _axis(name: str, axis: Axis, scale: Scale, path: Path, recipes: RecipeCompil
         judged=True,
         measured=measured,
         asked_where=asked_where,
+        points=axis.points,
     )
 
 
@@ -144,8 +153,10 @@ def _ruling(rubric: Rubric, vocabulary: Vocabulary) -> DecisionPlan:
     formulas += [v.when for v in (*verdicts, *(v for s in sections for v in s.verdicts)) if v.when is not None]
     formulas += [g.limit for g in gates if g.limit is not None and not isinstance(g.limit, float | int)]
     shares = {share_name(name) for name in rubric.dimensions}
+    counted = {own for name, spec in rubric.dimensions.items() if spec.filled_from for own in points_names(name)}
     constants = {*rubric.settings, "score", "threshold", "section"}
-    others = frozenset().union(*(formula.names for formula in formulas)) - shares - constants - {*rubric.dimensions}
+    others = frozenset().union(*(formula.names for formula in formulas)) - shares - constants - counted
+    others -= {*rubric.dimensions}
     return DecisionPlan(
         terms=terms,
         gates=tuple(gates),
@@ -153,7 +164,7 @@ def _ruling(rubric: Rubric, vocabulary: Vocabulary) -> DecisionPlan:
         verdicts=verdicts,
         sections=sections,
         scales=scales,
-        scale=Scale() if rubric.score.formula is None and as_shares else rubric.scale,
+        scale=Scale() if rubric.score.points or (rubric.score.weighted and as_shares) else rubric.scale,
         section_scale=Scale() if as_shares else rubric.scale,
         out_of=rubric.score.out_of,
         bands=rubric.bands,
@@ -162,7 +173,9 @@ def _ruling(rubric: Rubric, vocabulary: Vocabulary) -> DecisionPlan:
         reads_shares=frozenset(name for formula in formulas for name in formula.names if name in shares),
         reads_others=others,
         closed=not others,
-        labels=frozenset(name for _, name in answer_names(rubric)),
+        labels=frozenset(name for _, name in answer_names(rubric)) | counted,
+        points=rubric.score.points,
+        lowest=0.0 if rubric.score.clip else lowest_score(rubric, ()),
     )
 
 
@@ -200,6 +213,9 @@ def _terms(
     as_shares: bool,
 ) -> ProfilePlan:
     constants = {**rubric.settings, **({} if threshold is None else {"threshold": threshold})}
+    if rubric.score.points:
+        formula = vocabulary.read(points_formula(rubric), ("dimensions",), "score")
+        return ProfilePlan(profile, formula, {}, threshold, constants, points_read(rubric))
     if rubric.score.formula is not None:
         formula = vocabulary.read(rubric.score.formula, ("score", "formula"), "score")
         return ProfilePlan(profile, formula, {}, threshold, constants, _reads(formula, rubric))

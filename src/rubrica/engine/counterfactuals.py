@@ -16,6 +16,7 @@ from rubrica.model.evaluation import DimensionResult, Evaluation, Score, Unscore
 from rubrica.scorers.namespace import Namespace
 from rubrica.scoring.decision_plan import DimensionReading, share_name
 
+from .case_plan import case_plan
 from .evaluate import open_state
 from .plan import Plan
 from .record import record_state
@@ -67,11 +68,12 @@ def attainability(plan: Plan, evaluation: Evaluation, wanted: Wanted) -> Attaina
         return Attainability(False, (), True)
     alone = []
     for name, result in trial.counting.items():
-        if wanted(trial({name: result.high})):
-            found = next((value for value in _above(result) if wanted(trial({name: value}))), None)
+        if wanted(trial({name: _best(result)})):
+            better = _below(result) if _costs(result) else _above(result)
+            found = next((value for value in better if wanted(trial({name: value}))), None)
             if found is not None:
                 alone.append(VerdictFlip(name, found, result.value, trial({name: found}).verdict))
-    tops = {name: result.high for name, result in trial.counting.items()}
+    tops = {name: _best(result) for name, result in trial.counting.items()}
     return Attainability(True, tuple(alone), bool(alone) or wanted(trial(tops)))
 
 
@@ -140,6 +142,7 @@ class _Trial:
 
     def __init__(self, plan: Plan, evaluation: Evaluation) -> None:
         context = evaluation.context or Context()
+        plan = case_plan(plan, context)
         self._plan, self._terms = plan, plan.terms(context)
         self._situation = Namespace(context, plan.sources, self._terms.constants)
         self.counting = {
@@ -165,6 +168,15 @@ def _outcome_of(result: DimensionResult) -> Score | Unscored:
     if result.status != "scored" or result.value is None:
         return Unscored(result.reason, between=result.between)
     return Score(result.value, result.reason, result.confidence, result.source, bounds=result.bounds, kind=result.kind)
+
+
+def _costs(result: DimensionResult) -> bool:
+    """Whether full marks lose points."""
+    return result.points is not None and result.points < 0
+
+
+def _best(result: DimensionResult) -> float:
+    return result.low if _costs(result) else result.high
 
 
 def _above(result: DimensionResult) -> Iterator[float]:

@@ -5,28 +5,32 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 import msgspec
 
 from rubrica.errors import FormulaFault
-from rubrica.formula import Formula, Interval
+from rubrica.formula import Formula
 from rubrica.model.context import Context
 from rubrica.model.dimensions import Axis
-from rubrica.model.evaluation import INCONCLUSIVE, Evaluation, Score, Unscored, total_cost
+from rubrica.model.evaluation import INCONCLUSIVE, Evaluation, Score, Unscored
 from rubrica.model.judge import Judge, Judgement, QuestionClass, QuestionJudge
 from rubrica.model.scale import Scale
 from rubrica.scorers.namespace import Namespace
-from rubrica.scoring.decision_plan import ProfilePlan, share_name
+from rubrica.scoring.decision_plan import ProfilePlan
 from rubrica.scoring.weigh import weigh
 
+from .case_plan import NO_CRITERIA, case_plan
 from .classified_profile import UNASKED, TypeAnswer
+from .outcomes import NotApplicable, NotNeeded, Outcome
+from .parts import spent, weigh_parts
 from .plan import AxisPlan, Plan
 from .profile_verdicts import verdicts_by_profile
 from .record import record, record_state
 from .reliability import with_bounds
 from .repeats import repeat_verdicts
-from .state import EvaluationState, NotApplicable, NotNeeded, weighable
+from .state import EvaluationState, weighable
+from .waves import next_wave, waiting_leaves
 
 NO_JUDGE = Unscored("no judge is configured and the rubric has no offline scorer for it")
 
@@ -34,13 +38,19 @@ NO_JUDGE = Unscored("no judge is configured and the rubric has no offline scorer
 def evaluate(plan: Plan, context: Context, case: str | None = None, *, told: bool = True) -> Evaluation:
     """Score by code alone: judged dimensions use their offline scorer, and are marked so. With `told` false nobody who
     listens hears of it."""
+    state = score_by_code(plan, context)
+    return record(state, case) if told else record_state(state, case)
+
+
+def score_by_code(plan: Plan, context: Context) -> EvaluationState:
+    """A state in which code has scored all it can, ready to be recorded."""
     state = begin(plan, context)
     if plan.judged:
         for axis in state.waiting:
             if _decided(state):
                 break
             _settle(state, axis, {})
-    return record(state, case) if told else record_state(state, case)
+    return state
 
 
 async def aevaluate(plan: Plan, context: Context, case: str | None = None) -> Evaluation:
@@ -56,16 +66,35 @@ async def aevaluate(plan: Plan, context: Context, case: str | None = None) -> Ev
 
 async def ask_judge(state: EvaluationState, judge: Judge, case: str | None = None) -> Evaluation:
     """Score what only a judge can, after `begin`."""
-    plan = state.plan
-    while (waiting := state.waiting) and not _decided(state):
-        wave = _wave(state, waiting) if plan.rubric.judging.stop == "decided" else waiting
-        asked = {name: spec for axis in wave for name, spec in _judged_axes(state, axis).items()}
+    _score_what_code_can(state)
+    while (waiting := waiting_leaves(state)) and not _decided(state):
+        wave = next_wave(state, waiting) if state.plan.rubric.judging.stop == "decided" else waiting
+        asked = {leaf.name: leaf.spec for _, leaf in wave if leaf.judged and _open_to_judge(state, leaf)}
         replies = await _ask(state, judge, asked) if asked else {}
         if isinstance(replies, Judgement) and replies.remarks is not None:
             state.remarks = replies.remarks
-        for axis in wave:
-            _settle(state, axis, replies)
+        for axis, leaf in wave:
+            found = _outcome(state, leaf, replies, score_by_code=True)
+            if leaf is axis:
+                state.outcomes[axis.name] = found
+            else:
+                state.parts.setdefault(axis.name, {})[leaf.name] = found
+        for axis in {axis.name: axis for axis, leaf in wave if leaf is not axis}.values():
+            if all(leaf.name in state.parts[axis.name] for leaf in axis.leaves):
+                _settle(state, axis, {})
     return record(state, case)
+
+
+def _score_what_code_can(state: EvaluationState) -> None:
+    """Give the parts that no judge is asked about their outcomes: they cost nothing, and may decide."""
+    for axis in state.waiting:
+        if axis.parts:
+            own = state.parts.setdefault(axis.name, {})
+            for leaf in axis.leaves:
+                if not (leaf.judged and _open_to_judge(state, leaf)):
+                    own[leaf.name] = _outcome(state, leaf, {}, score_by_code=True)
+            if all(leaf.name in own for leaf in axis.leaves):
+                _settle(state, axis, {})
 
 
 def _type_is_open(state: EvaluationState) -> bool:
@@ -118,10 +147,12 @@ def settle(
     state = _open(plan, context, TypeAnswer(stored=chosen) if chosen is not None and chosen.by == "judge" else UNASKED)
     state.voted = any(outcome.votes for outcome in given.values())
     state.remarks = stored.remarks if stored is not None else None
-    for axis in plan.axes:
+    for axis in state.plan.axes:
         if axis.name in given and not _stays_open(state, axis, given[axis.name]):
             state.outcomes[axis.name] = _accept(state, given[axis.name], axis)
-            state.parts[axis.name] = {p.name: _accept(state, given[p.name], p) for p in axis.parts if p.name in given}
+            if axis.parts:
+                own = {part.name: _accept(state, given[part.name], part) for part in axis.every() if part.name in given}
+                state.parts[axis.name] = {name: found for name, found in own.items() if name != axis.name}
         elif axis.name not in state.outcomes:
             _settle(state, axis, given, score_by_code=False)
     return record(state, case) if heard else record_state(state, case)
@@ -139,7 +170,7 @@ def begin(plan: Plan, context: Context, answer: TypeAnswer = UNASKED) -> Evaluat
     if plan.decision.vetoes and apply_vetoes(state):
         return state
     outcomes, namespace = state.outcomes, state.namespace
-    for axis in plan.axes:
+    for axis in state.plan.axes:
         if axis.judged or axis.name in outcomes:
             continue
         if axis.scorer is not None:
@@ -150,6 +181,7 @@ def begin(plan: Plan, context: Context, answer: TypeAnswer = UNASKED) -> Evaluat
 
 
 def _open(plan: Plan, context: Context, answer: TypeAnswer = UNASKED) -> EvaluationState:
+    plan = case_plan(plan, context)
     terms = plan.terms(context, answer)
     return open_state(plan, terms, Namespace(context, plan.sources, terms.constants))
 
@@ -157,6 +189,8 @@ def _open(plan: Plan, context: Context, answer: TypeAnswer = UNASKED) -> Evaluat
 def open_state(plan: Plan, terms: ProfilePlan, namespace: Namespace) -> EvaluationState:
     """A state at its beginning: of the axes, only those have an outcome that have nothing to judge."""
     state = EvaluationState(plan, namespace.context, terms, namespace)
+    if plan.criteria is not None and not plan.axes[plan.criteria].parts:
+        state.outcomes[plan.axes[plan.criteria].name] = Unscored(NO_CRITERIA)
     for name, applies in plan.conditions:
         try:
             applies_here = namespace.holds(applies)
@@ -206,33 +240,14 @@ def _decided(state: EvaluationState) -> bool:
     return True
 
 
-def _wave(state: EvaluationState, waiting: list[AxisPlan]) -> list[AxisPlan]:
-    """The fewest axes that could decide the verdict together: asking fewer at once only costs time.
-
-    They could when the verdict is settled with all of them at one end of their scale.
-    """
-    names, unknown = weighable(state)
-    for count in range(1, len(waiting)):
-        for end in ("min", "max"):
-            trial = dict(unknown)
-            for axis in waiting[:count]:
-                at = axis.scale.min if end == "min" else axis.scale.max
-                trial[axis.name] = Interval.point(at)
-                trial[share_name(axis.name)] = Interval.point(axis.scale.share(at))
-            if weigh(state.plan.decision, state.terms, names, trial).decided is not None:
-                return waiting[:count]
-    return waiting
-
-
 def _leave(state: EvaluationState, reason: str) -> None:
     state.stopped = True
     for axis in state.waiting:
-        state.outcomes[axis.name] = NotNeeded(reason)
-
-
-def _judged_axes(state: EvaluationState, axis: AxisPlan) -> dict[str, Axis]:
-    """What a judge is asked about an axis: its judged parts, or the axis itself, unless code alone is certain."""
-    return {part.name: part.spec for part in axis.parts or (axis,) if part.judged and _open_to_judge(state, part)}
+        state.outcomes[axis.name] = NotNeeded(reason, *spent(state.parts.get(axis.name, {}).values()))
+        if axis.name in state.parts:
+            state.parts[axis.name] |= {
+                leaf.name: NotNeeded(reason) for leaf in axis.leaves if leaf.name not in state.parts[axis.name]
+            }
 
 
 def _open_to_judge(state: EvaluationState, axis: AxisPlan) -> bool:
@@ -250,9 +265,25 @@ def _settle(
     if not axis.parts:
         state.outcomes[axis.name] = _outcome(state, axis, replies, score_by_code)
         return
-    parts = {part.name: _outcome(state, part, replies, score_by_code) for part in axis.parts}
-    state.parts[axis.name] = dict(parts)
-    state.outcomes[axis.name] = _from_parts(axis, parts, skip=state.plan.decision.on_unscored.policy == "skip")
+    own = state.parts.setdefault(axis.name, {})
+    state.outcomes[axis.name] = _from_parts(state, axis, own, replies, score_by_code)
+
+
+def _from_parts(
+    state: EvaluationState,
+    node: AxisPlan,
+    own: dict[str, Outcome],
+    replies: Mapping[str, Score | Unscored],
+    score_by_code: bool,
+) -> Score | Unscored:
+    """The outcome of a node; on the way there its parts get theirs, those that have none yet."""
+    for part in node.parts:
+        whole = part.name in replies and not any(leaf.name in replies for leaf in part.leaves)
+        if part.parts and not whole:
+            own[part.name] = _from_parts(state, part, own, replies, score_by_code)
+        elif part.name not in own:
+            own[part.name] = _outcome(state, part, replies, score_by_code)
+    return weigh_parts(node, own, state.plan.decision.on_unscored)
 
 
 def _outcome(
@@ -269,7 +300,7 @@ def _outcome(
 
 def _accept(state: EvaluationState, outcome: Score | Unscored, axis: AxisPlan) -> Score | Unscored:
     """A score that was given: refused where it is off the scale, with the bounds of this rubric where it is offline."""
-    if axis.spec.answers and isinstance(outcome, Score):
+    if axis.spec.answer_set is not None and isinstance(outcome, Score):
         outcome = _relabelled(outcome, axis)
     if isinstance(outcome, Score) and not (math.isfinite(outcome.value) and axis.scale.holds(outcome.value)):
         reason = f"{outcome.value:g} is off the scale {axis.scale}"
@@ -290,59 +321,3 @@ def _relabelled(score: Score, axis: AxisPlan) -> Score:
     if value is None:
         return msgspec.structs.replace(score, label=answers.label_of(score.value))
     return score if value == score.value else msgspec.structs.replace(score, value=value)
-
-
-def _from_parts(axis: AxisPlan, parts: Mapping[str, Score | Unscored], *, skip: bool) -> Score | Unscored:
-    """The weighted mean of the parts; with the skip policy a missing part's weight is shared out."""
-    scored = [(part, outcome) for part in axis.parts if isinstance(outcome := parts[part.name], Score)]
-    missing = [f"{name}: {outcome.reason}" for name, outcome in parts.items() if isinstance(outcome, Unscored)]
-    costs = [outcome.cost for outcome in parts.values() if outcome.cost is not None]
-    cost = total_cost(costs) if costs else None
-    slowest = max(outcome.duration_ms for outcome in parts.values())
-    if any(isinstance(outcome, Unscored) and outcome.between is not None for outcome in parts.values()):
-        between = _parts_between(axis, parts, skip=skip)
-        return Unscored("; ".join(missing), cost=cost, duration_ms=slowest, between=between)
-    if not scored or (missing and not skip):
-        return Unscored("; ".join(missing), cost=cost, duration_ms=slowest)
-    weights = [part.spec.weight or 0.0 for part, _ in scored]
-    total = sum(weights)
-    if total <= 0:
-        return Unscored("the parts that have a score have no weight", cost=cost, duration_ms=slowest)
-    scores = [score for _, score in scored]
-
-    def mean(values: Iterable[float]) -> float:
-        found = sum(weight * value for weight, value in zip(weights, values, strict=True)) / total
-        return axis.scale.clamp(round(found, 9))
-
-    ends = [score.bounds or (score.value, score.value) for score in scores]
-    bounded = any(score.bounds is not None for score in scores)
-    reason = ", ".join(f"{part.name} {score.value:g} × {part.spec.weight:g}" for part, score in scored)
-    return Score(
-        value=mean(score.value for score in scores),
-        reason=reason + (f"; without {'; '.join(missing)}" if missing else ""),
-        confidence=sum(score.confidence for score in scores) / len(scores),
-        source=scores[0].source,
-        offline=any(score.offline for score in scores),
-        cost=cost,
-        duration_ms=slowest,
-        judge=scores[0].judge,
-        bounds=(mean(low for low, _ in ends), mean(high for _, high in ends)) if bounded else None,
-        kind=", ".join(dict.fromkeys(score.kind for score in scores if score.kind)),
-    )
-
-
-def _parts_between(axis: AxisPlan, parts: Mapping[str, Score | Unscored], *, skip: bool) -> tuple[float, float]:
-    """The least and the greatest weighted mean of parts of which some are open."""
-    low = high = total = 0.0
-    for part in axis.parts:
-        outcome, weight = parts[part.name], part.spec.weight or 0.0
-        if isinstance(outcome, Score):
-            ends = (outcome.value, outcome.value)
-        elif outcome.between is None and skip:
-            continue
-        else:
-            ends = outcome.between or part.ends
-        low, high, total = low + weight * ends[0], high + weight * ends[1], total + weight
-    if total <= 0:
-        return axis.ends
-    return axis.scale.clamp(round(low / total, 9)), axis.scale.clamp(round(high / total, 9))

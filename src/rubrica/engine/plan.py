@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from rubrica.errors import ContextError
@@ -36,6 +37,20 @@ class AxisPlan:
     parts: tuple[AxisPlan, ...] = ()
     measured: tuple[tuple[Reliability, Formula | None], ...] = ()  # kinds of text and when a text is of one
     asked_where: Formula | None = None  # where a judge is asked; None: everywhere
+    points: float | None = None  # in place of a weight
+    criteria: bool = False  # whether each case fills it with criteria of its own
+    of_case: bool = False  # whether it is such a criterion: no formula reads it by its name
+
+    def every(self) -> Iterator[AxisPlan]:
+        """It and all that it is weighed from."""
+        yield self
+        for part in self.parts:
+            yield from part.every()
+
+    @property
+    def leaves(self) -> Iterator[AxisPlan]:
+        """What is scored of it: itself, or whatever it is weighed from that has no parts."""
+        return (axis for axis in self.every() if not axis.parts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +69,8 @@ class Plan:
     judges_bounded: bool  # whether judges' scores do, where calibration measured them
     conclusions: dict[object, Conclusion]  # by scores, where nothing else has a say: scores repeat, explaining costs
     judge: Judge | None = None
+    criteria: int | None = None  # which of the axes each case fills with criteria of its own
+    tagged: bool = False  # whether results are told by tag
 
     @property
     def patterns(self) -> int:

@@ -19,13 +19,16 @@ from rubrica.model.evaluation import (
 )
 from rubrica.model.scale import share_of
 from rubrica.scoring.conclude import CERTAIN, Conclusion, conclude
+from rubrica.scoring.decision_plan import NOISE_DIGITS
 
 from .audience import listeners
+from .earned import criterion_steps, tag_results
+from .outcomes import NotApplicable, NotNeeded, Outcome
 from .plan import AxisPlan
 from .profile_verdicts import across_profiles
 from .reliability import judges_notes, verdict_note
 from .repeats import split_verdicts
-from .state import EvaluationState, NotApplicable, Outcome, doubts_of, weighable
+from .state import EvaluationState, doubts_of, weighable
 
 MOST_CONCLUSIONS_KEPT = 10_000
 
@@ -39,6 +42,8 @@ def _conclusion(state: EvaluationState) -> Conclusion:
     for axis in plan.axes:
         outcome = outcomes[axis.name]
         if isinstance(outcome, Unscored) and outcome.between is not None:  # which is told with its reason
+            return _conclude(state)
+        if isinstance(outcome, NotNeeded) and axis.name in state.parts:  # of which some parts are known
             return _conclude(state)
         key += (outcome.value, outcome.bounds, outcome.offline) if isinstance(outcome, Score) else (type(outcome),)
     found = plan.conclusions.get(key)
@@ -69,6 +74,7 @@ def record_state(state: EvaluationState, case: str | None) -> Evaluation:
     """The Evaluation of a finished state."""
     plan, terms = state.plan, state.terms
     end = _conclusion(state)
+    steps = end.steps
     verdict, reason = end.verdict, end.reason
     if plan.judge is not None or state.voted:
         split = split_verdicts(state)
@@ -96,6 +102,8 @@ def record_state(state: EvaluationState, case: str | None) -> Evaluation:
         for hit in result.hits:
             if hit.error:
                 faults.append(f"{axis.name}: {hit.rule}: {hit.error}")
+    if plan.criteria is not None and plan.decision.points and steps:
+        steps = criterion_steps(plan, dimensions, steps)
     rubric, version, hash = plan.identity
     confidence = total / scored if scored else None
     errors = (*faults, *end.errors) if faults else end.errors
@@ -127,7 +135,7 @@ def record_state(state: EvaluationState, case: str | None) -> Evaluation:
         end.variance,
         end.sections,
         end.gates,
-        end.steps,
+        steps,
         errors,
         notes,
         offline,
@@ -138,7 +146,9 @@ def record_state(state: EvaluationState, case: str | None) -> Evaluation:
         state.context,
         case,
     )
-    return found if terms.classified is None else msgspec.structs.replace(found, classified=terms.classified)
+    if terms.classified is not None:
+        found = msgspec.structs.replace(found, classified=terms.classified)
+    return msgspec.structs.replace(found, tags=tag_results(dimensions)) if plan.tagged else found
 
 
 def _band(state: EvaluationState, axis: AxisPlan, score: Score) -> str:
@@ -153,13 +163,27 @@ def _split_reason(split: Mapping[int, str]) -> str:
     return f"the judges do not agree with themselves: {said}"
 
 
-def _parts(state: EvaluationState, axis: AxisPlan) -> dict[str, DimensionResult]:
-    scored = state.parts.get(axis.name, {})
-    return {part.name: _result(state, part, scored[part.name]) for part in axis.parts if part.name in scored}
+def _parts(state: EvaluationState, axis: AxisPlan, scored: Mapping[str, Outcome]) -> dict[str, DimensionResult]:
+    """The results of the parts of a node; a part of which nothing was scored, being not needed, is not descended."""
+    found = {}
+    for part in axis.parts:
+        outcome = scored.get(part.name)
+        if outcome is None and part.parts:
+            leaves = [scored[leaf.name] for leaf in part.leaves if leaf.name in scored]
+            outcome = next((leaf for leaf in leaves if isinstance(leaf, NotNeeded)), None)
+        if outcome is not None:
+            found[part.name] = _result(state, part, outcome, scored)
+    if all(result.status == "not_needed" and not result.parts for result in found.values()):
+        return {}
+    return found
 
 
-def _result(state: EvaluationState, axis: AxisPlan, outcome: Outcome) -> DimensionResult:
-    parts = _parts(state, axis) if axis.parts else {}
+def _result(
+    state: EvaluationState, axis: AxisPlan, outcome: Outcome, scored: Mapping[str, Outcome] | None = None
+) -> DimensionResult:
+    parts = _parts(state, axis, state.parts.get(axis.name, {}) if scored is None else scored) if axis.parts else {}
+    points, tags = axis.points, axis.spec.tags
+    asks = axis.spec.asks if axis.of_case else ""
     decision = state.plan.decision
     status: Status
     low, high = axis.ends
@@ -167,6 +191,8 @@ def _result(state: EvaluationState, axis: AxisPlan, outcome: Outcome) -> Dimensi
     if isinstance(outcome, Score):
         share = share_of(outcome.value, low, high)
         status = "scored"
+        between = None
+        earned = None if points is None else round(points * share, NOISE_DIGITS)
         band = _band(state, axis, outcome) if decision.bands else ""
         return DimensionResult(  # by place, as above
             outcome.value,
@@ -190,13 +216,20 @@ def _result(state: EvaluationState, axis: AxisPlan, outcome: Outcome) -> Dimensi
             outcome.bounds,
             outcome.kind,
             outcome.label,
+            between,
+            points,
+            earned,
+            tags,
+            asks,
         )
     if isinstance(outcome, Unscored):
-        neutral = decision.on_unscored.policy == "neutral" and axis.name in state.outcomes and outcome.between is None
-        value = decision.neutral(axis.name) if neutral else None
+        counted = axis.name in state.outcomes or scored is not None
+        neutral = decision.on_unscored.policy == "neutral" and counted and outcome.between is None
+        value = decision.on_unscored.value_on(axis.scale) if neutral else None
+        whole = None if value is None else share_of(value, low, high)
         return DimensionResult(
             value=value,
-            share=None if value is None else share_of(value, low, high),
+            share=whole,
             status="neutral" if neutral else "unscored",
             reason=outcome.reason,
             confidence=0.0,
@@ -212,6 +245,26 @@ def _result(state: EvaluationState, axis: AxisPlan, outcome: Outcome) -> Dimensi
             judge=outcome.judge,
             label=outcome.label,
             between=outcome.between,
+            points=points,
+            earned=None if points is None or whole is None else round(points * whole, NOISE_DIGITS),
+            tags=tags,
+            asks=asks,
         )
+    cost, duration_ms = (outcome.cost, outcome.duration_ms) if isinstance(outcome, NotNeeded) else (None, 0.0)
     status = "not_applicable" if isinstance(outcome, NotApplicable) else "not_needed"
-    return DimensionResult(None, None, status, outcome.reason, confidence=0.0, weight=weight, low=low, high=high)
+    return DimensionResult(
+        None,
+        None,
+        status,
+        outcome.reason,
+        confidence=0.0,
+        weight=weight,
+        low=low,
+        high=high,
+        parts=parts,
+        cost=cost,
+        duration_ms=duration_ms,
+        points=points,
+        tags=tags,
+        asks=asks,
+    )

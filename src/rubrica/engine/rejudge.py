@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from rubrica.errors import ContextError
 from rubrica.hints import did_you_mean
@@ -10,8 +10,9 @@ from rubrica.model.context import Context
 from rubrica.model.evaluation import DimensionResult, Evaluation, Score, Unscored
 from rubrica.scorers.namespace import is_number
 
+from .case_plan import case_plan
 from .evaluate import settle
-from .plan import Plan
+from .plan import AxisPlan, Plan
 
 
 def decide(plan: Plan, scores: Mapping[str, object], context: Context) -> Evaluation:
@@ -20,6 +21,7 @@ def decide(plan: Plan, scores: Mapping[str, object], context: Context) -> Evalua
     A dimension with parts takes one number, or a mapping of its parts to numbers. None means: not scored.
     """
     given: dict[str, Score | Unscored] = {}
+    plan = case_plan(plan, context)
     for name, value in _flat(plan, scores).items():
         given[name] = _given_outcome(plan, name, value)
     return settle(plan, context, given)
@@ -28,6 +30,7 @@ def decide(plan: Plan, scores: Mapping[str, object], context: Context) -> Evalua
 def rejudge(plan: Plan, stored: Evaluation) -> Evaluation:
     """The same scores under another rubric (or another version of it): no scorer and no judge is asked."""
     given: dict[str, Score | Unscored] = {}
+    plan = case_plan(plan, stored.context or Context())
     for axis in plan.axes:
         result = stored.dimensions.get(axis.name)
         if result is None:
@@ -37,13 +40,23 @@ def rejudge(plan: Plan, stored: Evaluation) -> Evaluation:
             continue
         if result.status == "not_applicable" and axis.applies is not None:
             continue  # whether it applies is told anew, from the context
-        parts = {
-            part.name: _stored_outcome(result.parts[part.name]) for part in axis.parts if part.name in result.parts
-        }
-        given |= parts
-        if len(parts) < len(axis.parts) or not axis.parts:
+        given |= _stored_parts(axis, result)
+        if not axis.parts or any(part.name not in result.parts for part in axis.parts):
             given[axis.name] = _stored_outcome(result)
     return settle(plan, stored.context or Context(), given, stored.case, stored)
+
+
+def _stored_parts(axis: AxisPlan, result: DimensionResult) -> dict[str, Score | Unscored]:
+    """The outcomes of the parts of a node; a part of which not all parts are known counts as a whole."""
+    found: dict[str, Score | Unscored] = {}
+    for part in axis.parts:
+        if (own := result.parts.get(part.name)) is None:
+            continue
+        inner = _stored_parts(part, own)
+        if not part.parts or any(each.name not in inner for each in part.parts):
+            inner = {part.name: _stored_outcome(own)}
+        found |= inner
+    return found
 
 
 def _stored_outcome(result: DimensionResult) -> Score | Unscored:
@@ -79,15 +92,22 @@ def _stored_outcome(result: DimensionResult) -> Score | Unscored:
 
 def _flat(plan: Plan, scores: Mapping[str, object]) -> dict[str, object]:
     """Scores by axis name, parts given as a mapping taken out of it."""
-    flat: dict[str, object] = {}
-    for name, value in scores.items():
-        flat |= {str(part): number for part, number in value.items()} if isinstance(value, Mapping) else {name: value}
-    known = [axis.name for axis in plan.axes] + [part.name for axis in plan.axes for part in axis.parts]
+    flat = dict(_taken_apart(scores))
+    names = [own.name for axis in plan.axes for own in axis.every()]
+    known = dict.fromkeys([axis.name for axis in plan.axes] + names)
     for name in flat:
         if name not in known:
-            hint = did_you_mean(name, known, f"it has {', '.join(known)}")
+            hint = did_you_mean(name, known, f"it has {', '.join(list(known)[:20])}")
             raise ContextError(f"{plan.rubric.name} has no dimension {name!r}; {hint}")
     return flat
+
+
+def _taken_apart(scores: Mapping[str, object]) -> Iterator[tuple[str, object]]:
+    for name, value in scores.items():
+        if isinstance(value, Mapping):
+            yield from _taken_apart(value)
+        else:
+            yield str(name), value
 
 
 def _given_outcome(plan: Plan, name: str, value: object) -> Score | Unscored:
@@ -97,7 +117,7 @@ def _given_outcome(plan: Plan, name: str, value: object) -> Score | Unscored:
         return Unscored("no score was given")
     if not is_number(value):
         raise ContextError(f"the score of {name} is {value!r}, not a number")
-    scale = next(a.scale for axis in plan.axes for a in (axis, *axis.parts) if a.name == name)
+    scale = next(own.scale for axis in plan.axes for own in axis.every() if own.name == name)
     if not scale.holds(value):
         raise ContextError(f"the score of {name} is {value:g}, off its scale {scale}")
     return Score(float(value), "given", 1.0, "human")

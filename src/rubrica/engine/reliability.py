@@ -89,7 +89,7 @@ def judges_notes(state: EvaluationState, verdict: str) -> tuple[str, ...]:
 def _scored(state: EvaluationState) -> Iterator[tuple[AxisPlan, Score]]:
     """Every axis and part that has a score."""
     for axis in state.plan.axes:
-        for one in (axis, *axis.parts):
+        for one in axis.every():
             outcome = state.parts.get(axis.name, {}).get(one.name) if one is not axis else state.outcomes.get(one.name)
             if isinstance(outcome, Score):
                 yield one, outcome

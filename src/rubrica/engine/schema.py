@@ -29,6 +29,7 @@ _FIXES = {
     ("version",): 'three numbers in quotes, like "1.0.0"',
     ("label",): "letters, digits, spaces, - and _, at most 40",
 }
+NEGATIVE_WEIGHT = "to take points away, give every one `points` in place of a weight, with `score: {points: true}`"
 EMPTY = "is empty"
 """What is said of a list or a mapping that needs an entry."""
 _SPARED = ("extra_forbidden", "missing", "too_short")  # errors that leave nothing unread
@@ -133,6 +134,8 @@ def _problem(error: ErrorDetails, path: Path, *, hint: bool) -> Problem:
             plain = isinstance(given, str | int | float | bool) or given is None
             shown = f", not {_short(repr(given))}" if plain else ""
             fix = _FIXES.get((last,), "")
+            if error["type"] == "greater_than_equal" and (last == "weight" or path[-2:-1] == ("weights",)):
+                fix = NEGATIVE_WEIGHT
             return Problem(fault_words(error) + shown, path, fix=fix)
 
 
@@ -173,4 +176,5 @@ def _known_keys() -> tuple[str, ...]:
     models: list[type[BaseModel]] = [Scale, ShortForm, *rule_documents().values()]
     for module in (rubric_models, dimensions, decisions, judge_options, rule_models):
         models += [v for v in vars(module).values() if isinstance(v, type) and issubclass(v, BaseModel)]
-    return tuple(sorted({key for model in models for key in model.model_fields}))
+    fields = {field.alias or key for model in models for key, field in model.model_fields.items()}
+    return tuple(sorted(fields))

@@ -3,36 +3,24 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from collections.abc import Mapping
 
 import msgspec
 
 from rubrica.formula import Interval
 from rubrica.model.answers import label_name
 from rubrica.model.context import Context
+from rubrica.model.criteria import MOST_POINTS
 from rubrica.model.evaluation import Remarks, Score, Unscored
 from rubrica.scorers.namespace import Namespace
 from rubrica.scoring.conclude import Doubts
-from rubrica.scoring.decision_plan import ProfilePlan, share_name
+from rubrica.scoring.decision_plan import ProfilePlan, points_names, share_name
 
+from .outcomes import NotApplicable, NotNeeded, Outcome
+from .parts import PointsReach, earned_share, point_ends, points_reach, reach_of
 from .plan import AxisPlan, Plan
 
-
-@dataclass(frozen=True, slots=True)
-class NotApplicable:
-    """The dimension has nothing to judge here; its weight is shared out."""
-
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class NotNeeded:
-    """Not scored, because it could not change the verdict."""
-
-    reason: str
-
-
-Outcome = Score | Unscored | NotApplicable | NotNeeded
+ANY_POINTS = Interval.of(1 / MOST_POINTS, MOST_POINTS**2)
 
 
 class EvaluationState(msgspec.Struct, eq=False, gc=False):
@@ -53,12 +41,30 @@ class EvaluationState(msgspec.Struct, eq=False, gc=False):
     def waiting(self) -> list[AxisPlan]:
         """The axes without an outcome, those that can move the score most first."""
         left = [axis for axis in self.plan.axes if axis.name not in self.outcomes]
-        return sorted(left, key=lambda axis: -self.terms.weights.get(axis.name, 0.0))
+        return sorted(left, key=self.pull, reverse=True)
+
+    def pull(self, axis: AxisPlan) -> float:
+        """How far an axis can move the score, beside the others."""
+        if axis.criteria and self.plan.decision.points:
+            return sum(abs(part.points or 0.0) for part in axis.parts)
+        return self.terms.weights.get(axis.name, 0.0) if axis.points is None else abs(axis.points)
+
+    @property
+    def case_criteria(self) -> frozenset[str]:
+        """The criteria that the case brought, which no formula reads by their names."""
+        at = self.plan.criteria
+        return frozenset() if at is None else frozenset(part.name for part in self.plan.axes[at].parts)
+
+    @property
+    def formula_parts(self) -> dict[str, AxisPlan]:
+        """The parts that formulas may read; criteria of a case are none of them."""
+        return {part.name: part for axis in self.plan.axes if axis.parts for part in axis.every() if not part.of_case}
 
 
 def doubts_of(state: EvaluationState) -> Doubts:
     """Which names that formulas read are only known as an interval, and why."""
-    every = [state.outcomes, *state.parts.values()]
+    read = state.formula_parts
+    every = [state.outcomes, *({n: o for n, o in found.items() if n in read} for found in state.parts.values())]
     bounded = {
         name: outcome.offline
         for found in every
@@ -67,8 +73,9 @@ def doubts_of(state: EvaluationState) -> Doubts:
     }
     names = frozenset(bounded) | {share_name(name) for name in bounded}
     for axis in state.plan.axes:
-        for own in (axis, *axis.parts):
-            if own.spec.answers and own.name in bounded:
+        names |= set(points_names(axis.name)) if axis.criteria and axis.name in bounded else set()
+        for own in axis.every():
+            if own.spec.answer_set is not None and own.name in bounded:
                 names |= {label_name(own.name, label) for label in own.spec.answers}
     return Doubts(names, frozenset(name for name, offline in bounded.items() if offline), unread(state))
 
@@ -100,30 +107,35 @@ def weighable(state: EvaluationState) -> tuple[dict[str, object], dict[str, Inte
                 unknown[axis.name] = Interval(low, high, optional=optional)
                 unknown[share] = Interval(axis.scale.share(low), axis.scale.share(high), optional=optional)
                 unknown |= _open_answers(axis, outcome, optional=optional)
+                if axis.criteria:
+                    own = state.parts.get(axis.name, {})
+                    points = points_reach(axis, own, decision.on_unscored) if axis.parts else None
+                    unknown |= _open_points(axis, points, optional=optional)
                 continue
             case Unscored() if policy == "neutral":
                 value = decision.neutral(axis.name)
             case Unscored() if policy == "skip":
                 pass
             case _:  # still to be scored, or not scored and nothing may be assumed
-                scale, optional = axis.scale, policy == "skip"
-                unknown[axis.name] = Interval(scale.min, scale.max, optional=optional)
-                unknown[share] = Interval(scale.share(scale.min), 1.0, optional=optional)
+                optional = policy == "skip"
+                unknown |= open_reach(state, axis, state.parts.get(axis.name, {}))
                 unknown |= _open_answers(axis, outcome, optional=optional)
                 if isinstance(outcome, Unscored) and outcome.label:
                     _read_answers(axis, outcome, names)
                 continue
         names[axis.name] = value
-        if axis.spec.answers and outcome is not None:
+        if axis.spec.answer_set is not None and outcome is not None:
             _read_answers(axis, outcome, names, absent=value is None)
         if share in decision.reads_shares:
             names[share] = None if value is None else axis.scale.share(value)
-    answered = (
-        {part.name: part for axis in state.plan.axes for part in axis.parts if part.spec.answers} if state.parts else {}
-    )
+        if axis.criteria:
+            unknown |= _read_points(state, axis, value, names)
+    parts = state.formula_parts if state.parts else {}
     for outcomes in state.parts.values():
         for part, found in outcomes.items():
-            spec = answered.get(part)
+            if part not in parts:
+                continue
+            spec = parts[part] if parts[part].spec.answer_set is not None else None
             if spec is not None:
                 if policy == "inconclusive" and isinstance(found, Unscored) and not found.label:
                     unknown |= _open_answers(spec, found)
@@ -134,6 +146,8 @@ def weighable(state: EvaluationState) -> tuple[dict[str, object], dict[str, Inte
                 if found.bounds is not None:
                     unknown[part] = Interval.of(*found.bounds)
                     unknown |= _open_answers(spec, found) if spec is not None else {}
+            elif isinstance(found, NotNeeded):
+                unknown[part] = Interval.of(*parts[part].ends)
             elif isinstance(found, Unscored) and found.between is not None:
                 unknown[part] = Interval(*found.between)
                 unknown |= _open_answers(spec, found) if spec is not None else {}
@@ -142,6 +156,51 @@ def weighable(state: EvaluationState) -> tuple[dict[str, object], dict[str, Inte
     if decision.reads_others and (partial := names.partial_counts(decision.reads_others)):
         unknown |= {name: known.interval for name, known in partial.items()}
     return names, unknown
+
+
+def open_reach(state: EvaluationState, axis: AxisPlan, outcomes: Mapping[str, Outcome]) -> dict[str, Interval]:
+    """What the names of an axis may be while it, or some of its parts, have no outcome."""
+    missing = state.plan.decision.on_unscored
+    if not axis.criteria:
+        return _named_reach(axis, reach_of(axis, outcomes, missing))
+    points = points_reach(axis, outcomes, missing) if axis.parts else None
+    ends = point_ends(axis, points)
+    whole = None if ends is None else Interval(ends[0], ends[1], optional=ends[2])
+    return _named_reach(axis, whole) | _open_points(axis, points, optional=missing.policy == "skip")
+
+
+def _named_reach(axis: AxisPlan, reach: Interval | None) -> dict[str, Interval]:
+    reach = reach or Interval(*axis.ends, optional=True)
+    low, high = axis.scale.share(reach.lo), axis.scale.share(reach.hi)
+    return {axis.name: reach, share_name(axis.name): Interval(low, high, optional=reach.optional)}
+
+
+def _open_points(axis: AxisPlan, points: PointsReach | None, *, optional: bool) -> dict[str, Interval]:
+    """What the criteria of a case may earn, and of how much."""
+    possible_name, points_name = points_names(axis.name)
+    if points is None:
+        return {possible_name: ANY_POINTS, points_name: Interval(-MOST_POINTS, 1.0, optional=optional)}
+    possible = ANY_POINTS if points.possible is None else Interval.point(points.possible)
+    return {possible_name: possible, points_name: Interval(points.low, points.high, optional=points.optional)}
+
+
+def _read_points(
+    state: EvaluationState, axis: AxisPlan, value: float | None, names: dict[str, object]
+) -> dict[str, Interval]:
+    """Let formulas read what the criteria of a case earned; what is only known as an interval is given back."""
+    possible_name, points_name = points_names(axis.name)
+    outcomes = state.parts.get(axis.name, {})
+    missing = state.plan.decision.on_unscored
+    scored = isinstance(state.outcomes.get(axis.name), Score) and bool(outcomes)
+    reach = points_reach(axis, outcomes, missing) if scored else None
+    if reach is None or reach.possible is None:  # a value for all of it stands in, or it counts for nothing
+        every = sum(max(part.points or 0.0, 0.0) for part in axis.parts)
+        names[possible_name] = None if value is None else every or 1.0
+        names[points_name] = None if value is None else axis.scale.share(value)
+        return {}
+    names[possible_name] = reach.possible
+    names[points_name] = earned_share(axis, outcomes, missing)
+    return {} if reach.low == reach.high else {points_name: Interval(reach.low, reach.high)}
 
 
 def _read_answers(axis: AxisPlan, outcome: Outcome, names: dict[str, object], *, absent: bool = False) -> None:
@@ -157,7 +216,7 @@ def _read_answers(axis: AxisPlan, outcome: Outcome, names: dict[str, object], *,
 
 def _open_answers(axis: AxisPlan, outcome: Outcome | None, *, optional: bool = False) -> dict[str, Interval]:
     """The labels that may yet be the answer: all of them, unless one was answered."""
-    if not axis.spec.answers or (isinstance(outcome, Score | Unscored) and outcome.label):
+    if axis.spec.answer_set is None or (isinstance(outcome, Score | Unscored) and outcome.label):
         return {}
     return {label_name(axis.name, label): Interval(0.0, 1.0, optional=optional) for label in axis.spec.answers}
 

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal
 
 from rubrica.errors import FormulaError, Problem
 from rubrica.formula import FUNCTIONS, Formula, name_hint, never_a_name, parse
 from rubrica.model.answers import label_name
 from rubrica.model.context import Metadata
+from rubrica.model.dimensions import Axis
 from rubrica.model.rubric import Rubric
 from rubrica.scorers.namespace import CONTEXT_COUNTS
-from rubrica.scoring.decision_plan import share_name
+from rubrica.scoring.decision_plan import points_names, share_name
 from rubrica.text import text_features
 
 from .document import Path
@@ -71,7 +73,7 @@ class Vocabulary:
 
     def metrics(self) -> tuple[str, ...]:
         """The names read so far that only a context can give."""
-        others = {*text_features(), *CONTEXT_COUNTS, *RESERVED, *self.scored()}
+        others = {*text_features(), *CONTEXT_COUNTS, *RESERVED, *self.scored}
         if self.rubric is not None:
             others |= {*self.rubric.settings, *self.rubric.patterns}
         return tuple(sorted(self.names - others))
@@ -79,20 +81,22 @@ class Vocabulary:
     def report(self, message: str, path: Path, fix: str = "") -> None:
         self.problems.append(Problem(message, path, fix=fix))
 
+    @cached_property
     def scored(self) -> frozenset[str]:
         """Dimensions, their parts and their shares, and the answers to them."""
         if self.rubric is None:
             return frozenset()
         dimensions = self.rubric.dimensions
-        parts = {part for dimension in dimensions.values() for part in dimension.parts}
+        every = {name for _, name, _ in axes_of(self.rubric)}
         answers = {name for _, name in answer_names(self.rubric)}
-        return frozenset(dimensions) | parts | {share_name(name) for name in dimensions} | answers
+        counted = {own for name, spec in dimensions.items() if spec.filled_from for own in points_names(name)}
+        return frozenset(every) | {share_name(name) for name in dimensions} | answers | counted
 
     def _check(self, name: str, text: str, path: Path, scope: Scope) -> None:
         if self.lost(name) or self._known(name, scope):
             return
         where = f"in the formula {_short(text)!r}"
-        if name in self.scored():
+        if name in self.scored:
             fix = (
                 "gates after scoring may; drop `before`"
                 if path[:1] == ("gates",)
@@ -127,7 +131,7 @@ class Vocabulary:
             return rubric.threshold is not None or (bool(profiles) and all(p.threshold is not None for p in profiles))
         if scope in ("context", "reliability"):
             return scope == "reliability" and name == OFFLINE_VALUE
-        if name in self.scored() or (name == "score" and scope in ("gates", "section")):
+        if name in self.scored or (name == "score" and scope in ("gates", "section")):
             return True
         return name == "section" and scope == "section"
 
@@ -136,20 +140,26 @@ class Vocabulary:
         names = set(text_features()) | set(CONTEXT_COUNTS) | self.extra
         if rubric is not None:
             names |= set(rubric.settings) | set(rubric.patterns) | set(rubric.context or ())
-            names |= self.scored() if scope not in ("context", "reliability") else set()
+            names |= self.scored if scope not in ("context", "reliability") else set()
             names |= {word for word in RESERVED if self._known(word, scope)}
         return names
 
 
 def answer_names(rubric: Rubric) -> list[tuple[Path, str]]:
     """The names that formulas read answers by, and where each answer stands."""
-    found: list[tuple[Path, str]] = []
-    for dimension, spec in rubric.dimensions.items():
-        path: Path = ("dimensions", dimension)
-        axes = [(path, dimension, spec.answers)]
-        axes += [((*path, "parts", part), part, own.answers) for part, own in spec.parts.items()]
-        found += [((*at, "answers", label), label_name(name, label)) for at, name, own in axes for label in own]
-    return found
+    return [
+        ((*path, "answers", label), label_name(name, label))
+        for path, name, axis in axes_of(rubric)
+        if axis.answer_set is not None
+        for label in axis.answers
+    ]
+
+
+def axes_of(rubric: Rubric, *dimensions: str) -> Iterator[tuple[Path, str, Axis]]:
+    """Every dimension and every part of one, however deep, with its place and its name; or those of some dimensions."""
+    for dimension in dimensions or rubric.dimensions:
+        for names, axis in rubric.dimensions[dimension].every(dimension):
+            yield ("dimensions", names[0], *(step for name in names[1:] for step in ("parts", name))), names[-1], axis
 
 
 def name_clashes(rubric: Rubric) -> list[Problem]:
@@ -159,8 +169,7 @@ def name_clashes(rubric: Rubric) -> list[Problem]:
     taken |= dict.fromkeys((*text_features(), *CONTEXT_COUNTS), "a text feature")
     taken |= dict.fromkeys(RESERVED, "a word of formulas")
     declared: list[tuple[Path, str, str]] = [(("dimensions", n), n, "a dimension") for n in rubric.dimensions]
-    for dimension, spec in rubric.dimensions.items():
-        declared += [(("dimensions", dimension, "parts", part), part, "a part") for part in spec.parts]
+    declared += [(path, name, "a part") for path, name, _ in axes_of(rubric) if len(path) > 2]
     declared += [(path, name, "an answer") for path, name in answer_names(rubric)]
     declared += [(("settings", n), n, "a setting") for n in rubric.settings]
     declared += [(("patterns", n), n, "a named pattern") for n in rubric.patterns]

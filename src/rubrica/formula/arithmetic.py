@@ -214,6 +214,19 @@ def given(names: Mapping[str, object], name: str) -> float:
         return 0.0
 
 
+def share_of_points(*pairs: float | None) -> float:
+    """The points earned, each times what stands after it, over the sum of the positive ones.
+
+    >>> share_of_points(5.0, 1.0, 3.0, 0.0, -2.0, 1.0), share_of_points(5.0, None, 2.0, 0.5)
+    (0.375, 0.5)
+    """
+    kept = [(p, x) for p, x in zip(pairs[::2], pairs[1::2], strict=True) if p is not None and x is not None]
+    possible = math.fsum(p for p, _ in kept if p > 0)
+    if possible == 0:
+        raise FormulaFault("share_of_points: nothing with points above zero is there to be earned")
+    return finite(added([p * x for p, x in kept]) / possible, "share_of_points")
+
+
 def weighted(weights: tuple[float, ...], *values: float | None) -> float:
     """The mean of the values present by their weights.
 

@@ -170,6 +170,8 @@ def _bounds_of_given(name: str, names: Intervals) -> Interval:
 def _bounds_of_call(node: Call, names: Intervals) -> Interval:
     if node.function == "given" and isinstance(asked := node.arguments[0], Name):
         return _bounds_of_given(asked.name, names)
+    if node.function == "share_of_points":
+        return _share_of_points(node, names)
     if not FUNCTIONS[node.function].drops_absent:
         return _PLAIN[node.function](*(bounds(argument, names) for argument in node.arguments))
     arguments = node.arguments
@@ -180,15 +182,50 @@ def _bounds_of_call(node: Call, names: Intervals) -> Interval:
     given: list[Interval] = []
     kept: list[float] = []
     for weight, argument in zip(weights, arguments, strict=True):
-        found = names.get(argument.name, UNKNOWN) if isinstance(argument, Name) else bounds(argument, names)
+        found = _of_argument(argument, names)
         if found is not None:
             given.append(found)
             kept.append(weight)
     if not given:
         return UNKNOWN
-    result = _weighted(kept, given) if node.function == "weighted" else _AGGREGATES[node.function](given)
+    result = weighted_bounds(kept, given) if node.function == "weighted" else _AGGREGATES[node.function](given)
     always = any(not argument.optional for argument in given)  # otherwise all may be absent, which is a fault
     return result.unsure(unless=always and all(argument.sure for argument in given))
+
+
+def _of_argument(argument: Node, names: Intervals) -> Interval | None:
+    """What is known of an argument that may be absent."""
+    return names.get(argument.name, UNKNOWN) if isinstance(argument, Name) else bounds(argument, names)
+
+
+def _share_of_points(node: Call, names: Intervals) -> Interval:
+    """Bounds of the points earned over those that can be, for every choice of the optional arguments."""
+    read = [_of_argument(argument, names) for argument in node.arguments]
+    pairs = [(p, x) for p, x in zip(read[::2], read[1::2], strict=True) if p is not None and x is not None]
+    if len(pairs) == 1 and pairs[0][0].lo > 0:  # whatever the points are, it is that share of them
+        points, x = pairs[0]
+        sure = interval.multiply(points, x).sure and not (points.optional or x.optional)
+        apart = 4 * sys.float_info.epsilon * max(-x.lo, x.hi) + math.ulp(0.0) / points.lo
+        return interval.computed(x.lo - apart, x.hi + apart, sure=sure) if math.isfinite(apart) else UNKNOWN
+    if any(p.lo != p.hi or p.optional for p, _ in pairs):
+        return UNKNOWN
+    return points_bounds([p.lo for p, _ in pairs], [x for _, x in pairs])
+
+
+def points_bounds(points: Sequence[float], given: Sequence[Interval]) -> Interval:
+    """Bounds of what is earned of known points, over those that can be."""
+    earning = [(p, x) for p, x in zip(points, given, strict=True) if p > 0]
+    zero = Interval.point(0)
+    costs = [
+        interval.multiply(Interval.point(p), interval.union(x, zero) if x.optional else x)
+        for p, x in zip(points, given, strict=True)
+        if p < 0
+    ]
+    cost = reduce(interval.add, costs, zero)
+    hi = _largest_mean([(p, x.hi, x.optional) for p, x in earning], 0.0, cost.hi)
+    lo = -_largest_mean([(p, -x.lo, x.optional) for p, x in earning], 0.0, -cost.lo)
+    sure = any(not x.optional for _, x in earning) and math.isfinite(lo) and math.isfinite(hi)
+    return interval.computed(lo, hi, sure=sure and all(x.sure for x in given))
 
 
 def _lowest(given: Sequence[Interval]) -> Interval:
@@ -242,7 +279,8 @@ def _mean(given: Sequence[Interval]) -> Interval:
     return interval.divide(reduce(interval.add, given), Interval.point(len(given)))
 
 
-def _weighted(weights: Sequence[float], given: Sequence[Interval]) -> Interval:
+def weighted_bounds(weights: Sequence[float], given: Sequence[Interval]) -> Interval:
+    """Bounds of the mean by weights."""
     if any(a.optional for a in given):
         # Weights that sum to 1 only nearly are not scaled; among weights of up to six decimals none do.
         slack = 0.0 if all(round(weight, 6) == weight for weight in weights) else arithmetic.EVEN_WEIGHTS
@@ -269,9 +307,12 @@ def _weighted_with_gaps(weights: Sequence[float], given: Sequence[Interval], sla
     return interval.computed(lo, hi, sure=fixed > 0 and size < math.inf)
 
 
-def _largest_mean(terms: Sequence[tuple[float, float, bool]], slack: float) -> float:
-    """The largest weighted mean of (weight, value, optional), or a little more: who raises it joins."""
-    weight = total = 0.0
+def _largest_mean(terms: Sequence[tuple[float, float, bool]], slack: float, more: float = 0.0) -> float:
+    """The largest weighted mean of (weight, value, optional), or a little more: who raises it joins.
+
+    `more` is added to the sum that is divided by the weights.
+    """
+    weight, total = 0.0, more
     for w, x, optional in terms:
         if w and not optional:
             weight, total = weight + w, total + w * x
@@ -280,12 +321,12 @@ def _largest_mean(terms: Sequence[tuple[float, float, bool]], slack: float) -> f
         if weight and x <= total / weight:
             break
         weight, total = weight + w, total + w * x
-    if not math.isfinite(total):
+    if not math.isfinite(total) or not weight or (more > 0 and all(optional for _, _, optional in terms)):
         return math.inf
     # No choice has a larger true mean; rounding along the way is relative to the largest value.
     margin = 2 * (len(terms) + 3) * sys.float_info.epsilon + slack
     tiny = len(terms) * math.ulp(0.0) / min(w for w, _, _ in terms if w)  # where rounding is no longer relative
-    return total / weight + margin * max(abs(x) for w, x, _ in terms if w) + tiny
+    return total / weight + margin * (max(abs(x) for w, x, _ in terms if w) + abs(more) / weight) + tiny
 
 
 _AGGREGATES: Final[Mapping[str, Callable[[Sequence[Interval]], Interval]]] = {

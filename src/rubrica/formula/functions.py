@@ -43,11 +43,13 @@ _AGGREGATES = (
     ("all", "1 if every argument is true (not zero), else 0"),
 )
 _WEIGHTED = "the mean of each x by the weight before it; weights that do not sum to 1 are scaled so that they do"
+_POINTS = "each x times the points before it, added up, over the sum of the points above 0"
 _ROUND = "x rounded to so many decimals (written as a number from -15 to 15; 0 if not given), halves to even"
 
 _ALL = (
     *(Function(name, f"{name}(x, …)", says, 1, None, drops_absent=True) for name, says in _AGGREGATES),
     Function("weighted", "weighted(w1, x1, w2, x2, …)", _WEIGHTED, 2, None, drops_absent=True),
+    Function("share_of_points", "share_of_points(p1, x1, p2, x2, …)", _POINTS, 2, None, drops_absent=True),
     Function("given", "given(name)", "1 if the name has a value, 0 if it is absent or missing", 1, 1),
     Function("abs", "abs(x)", "x without its sign", 1, 1),
     Function("round", "round(x), round(x, digits)", _ROUND, 1, 2),

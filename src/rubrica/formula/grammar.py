@@ -251,6 +251,8 @@ class _Reader:
         match name:
             case "weighted":
                 self.check_weights(source, arguments)
+            case "share_of_points":
+                self.check_points(source, arguments)
             case "given" if not isinstance(arguments[0], Name):
                 raise self.error(source.args[0], "given asks about a name, not about a value", "write given(name)")
             case "round" if len(arguments) == 2:
@@ -264,10 +266,23 @@ class _Reader:
                     message = f"clamp goes from {low:g} down to {high:g}"
                     raise self.error(source, message, "give the lower bound first: clamp(x, lo, hi)")
 
-    def check_weights(self, source: ast.Call, arguments: tuple[Node, ...]) -> None:
+    def check_pairs(self, source: ast.Call, arguments: tuple[Node, ...], function: str) -> None:
         if len(arguments) % 2:
-            message = f"weighted takes pairs, but {len(arguments)} arguments are an odd number"
-            raise self.error(source, message, "write weighted(w1, x1, w2, x2, …)")
+            message = f"{function} takes pairs, but {len(arguments)} arguments are an odd number"
+            raise self.error(source, message, f"write {FUNCTIONS[function].usage}")
+
+    def check_points(self, source: ast.Call, arguments: tuple[Node, ...]) -> None:
+        self.check_pairs(source, arguments, "share_of_points")
+        given = [literal(points) for points in arguments[::2]]
+        for at, points in enumerate(given):
+            if points is None and not isinstance(arguments[2 * at], Name):
+                fix = "for example share_of_points(5, a, -2, b)"
+                raise self.error(source.args[2 * at], "points are a number or a name", fix)
+        if all(points is not None and points <= 0 for points in given):
+            raise self.error(source, "no points are above zero, so nothing can be earned", "give one points above zero")
+
+    def check_weights(self, source: ast.Call, arguments: tuple[Node, ...]) -> None:
+        self.check_pairs(source, arguments, "weighted")
         weights: list[float] = []
         for at in range(0, len(arguments), 2):
             weight = literal(arguments[at])

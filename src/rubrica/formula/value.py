@@ -53,6 +53,7 @@ _FUNCTIONS: Final[Mapping[str, Callable[..., float]]] = {
     "any": arithmetic.any_true,
     "all": arithmetic.all_true,
     "weighted": arithmetic.weighted,
+    "share_of_points": arithmetic.share_of_points,
     "given": arithmetic.given,
     "abs": abs,
     "round": arithmetic.rounded,

@@ -116,7 +116,8 @@ class Panel:
     """Several judges as one: asks all of them at once, pools what they give axis by axis.
 
     `judges` holds each judge by name, once per repeat: a repeat is a judge of its own because its cache entry and
-    seed differ. `scales` gives each axis's scale. `quorum` is how many judges must have given a value.
+    seed differ. `scales` gives each axis's scale, `of_criteria` that of criteria which a case brings. `quorum` is how
+    many judges must have given a value.
 
     The score's confidence is the mean of the judges' own confidence times their agreement, which is 1 minus the
     standard deviation of all votes over half the scale's width (the most it can be): 1 when all say the same, 0 when
@@ -128,6 +129,7 @@ class Panel:
     scales: Mapping[str, Scale]
     pooling: Pooling = Pooling()
     quorum: int = 1
+    of_criteria: Scale | None = None
 
     def __post_init__(self) -> None:
         if not self.judges or not all(self.judges.values()):
@@ -141,7 +143,7 @@ class Panel:
 
     async def __call__(self, axes: Mapping[str, Axis], context: Context) -> Judgement:
         """The pooled outcome of every axis, with its votes."""
-        if unknown := axes.keys() - self.scales.keys():
+        if (unknown := axes.keys() - self.scales.keys()) and self.of_criteria is None:
             raise ContextError(f"the panel was not told the scale of {', '.join(sorted(unknown))}")
         async with asyncio.TaskGroup() as group:  # a cancelled panel leaves no judge running
             asked = {
@@ -158,7 +160,7 @@ class Panel:
         return Judgement(pooled, _joined([a.remarks for a in answers.values() if isinstance(a, Judgement)]))
 
     def _polled(self, axis: str, outcomes: Mapping[tuple[str, int], Score | Unscored]) -> Score | Unscored:
-        scale = self.scales[axis]
+        scale = self.scales.get(axis) or self.of_criteria or Scale()
         votes = tuple(_vote(judge, repeat, given, scale) for (judge, repeat), given in outcomes.items())
         if len(outcomes) == 1 and votes[0].value is not None and axis not in self.pooling.learned:
             return next(iter(outcomes.values()))

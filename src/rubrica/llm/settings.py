@@ -99,7 +99,7 @@ else:
 
 
 class Settings(_OfProviders):
-    """Everything about models and runs that no rubric says. Every provider has NAME_base_url and NAME_key, too.
+    """Everything about models and runs that no rubric says. Each provider has NAME_base_url and NAME_key besides.
 
     >>> Settings(timeout=5).timeout, Settings().base_url_of("openai")
     (5.0, 'https://api.openai.com/v1')

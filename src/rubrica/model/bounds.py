@@ -12,7 +12,7 @@ from pydantic import Field, FiniteFloat, JsonValue
 LARGEST_NUMBER = 1e12
 MOST_REPEATS = 100
 MOST_JUDGES = 50
-MOST_CALLS = 1_000
+MOST_CALLS = 5_000
 """Judged dimensions × repeats × judges that one evaluation may ask for."""
 LONGEST_FORMULA = 2_000
 LONGEST_PROSE = 20_000

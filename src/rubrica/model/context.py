@@ -15,6 +15,7 @@ from pydantic import (
     GetPydanticSchema,
     ValidationError,
     WithJsonSchema,
+    field_validator,
     model_validator,
 )
 from pydantic_core import core_schema
@@ -23,6 +24,7 @@ from rubrica.errors import ContextError
 from rubrica.phrases import fault_path, fault_words
 
 from .bounds import LARGEST_NUMBER
+from .criteria import MOST_CRITERIA, Criterion, check_criteria
 
 LONGEST_TEXT = 50_000_000
 """Characters; a longer text is refused rather than held in memory several times over."""
@@ -153,13 +155,22 @@ class Context(BaseModel):
     session_id: ShortText | None = None
     custom_metrics: dict[str, Any] = Field(default_factory=dict, description="numbers that formulas read by name")
     images: tuple[Image, ...] = Field((), max_length=1_000, description="pictures that belong to the response")
+    criteria: tuple[Criterion, ...] = Field(
+        (), max_length=MOST_CRITERIA, description="what this response is judged by, for a dimension `from: criteria`"
+    )
+
+    @field_validator("criteria")
+    @classmethod
+    def _each_once(cls, criteria: tuple[Criterion, ...]) -> tuple[Criterion, ...]:
+        check_criteria(criteria)
+        return criteria
 
     @classmethod
     def of(cls, data: Mapping[str, Any] | Context | None = None, **fields: Any) -> Context:
         """A Context from loose data; a ContextError lists everything that does not fit.
 
-        A chat without prompt or response is read as its last question and last answer. A response that is an object
-        or a list, such as a question with its options, is read as its JSON text.
+        A chat without prompt or response is read as its last question and the answer to it, if there is one. A
+        response that is an object or a list, such as a question with its options, is read as its JSON text.
         """
         if isinstance(data, Context):
             if not fields:
@@ -177,7 +188,7 @@ class Context(BaseModel):
         if context.messages and not (context.prompt and context.response):
             texts = {
                 "prompt": context.prompt or _last(context, "user"),
-                "response": context.response or _last(context, "assistant"),
+                "response": context.response or _answer(context),
             }
             return context.model_copy(update=texts)
         return context
@@ -247,3 +258,9 @@ def _json_text(value: Any) -> str:
 
 def _last(context: Context, role: str) -> str:
     return next((message.content for message in reversed(context.messages) if message.role == role), "")
+
+
+def _answer(context: Context) -> str:
+    """The last answer, unless the user spoke again after it: nobody has answered that yet."""
+    speakers = [message.role for message in context.messages if message.role in ("user", "assistant")]
+    return _last(context, "assistant") if speakers[-1:] == ["assistant"] else ""

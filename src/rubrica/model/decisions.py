@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_vali
 
 from .bounds import MOST_PROFILES, FormulaText, Label, Number, PositiveNumber, Prose, choice_words
 from .rules import FROZEN, Amount, Name
+from .scale import Scale
 
 Weight = Annotated[float, Field(ge=0, le=1)]
 
@@ -93,6 +94,15 @@ class ScoreSpec(BaseModel):
     model_config = FROZEN
 
     weighted: bool = Field(True, description="the weighted mean of the dimensions")
+    points: bool = Field(
+        False,
+        title="In points",
+        description="the points earned over the sum of the positive ones; goes with `points` on every dimension, or "
+        "with criteria that bring their own",
+    )
+    clip: bool = Field(
+        True, title="Never below 0", description="points: a score below 0 counts as 0; false lets it stand"
+    )
     formula: FormulaText | None = Field(None, title="Score", description="over dimensions, on the rubric's scale")
     out_of: PositiveNumber = Field(1.0, title="Score out of", description="full marks")
     round: Annotated[int, Field(ge=0, le=9)] | None = Field(
@@ -102,14 +112,18 @@ class ScoreSpec(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _formula_replaces_weights(cls, data: Any) -> Any:
-        if isinstance(data, dict) and data.get("formula") is not None and data.get("weighted") is None:
+        if not isinstance(data, dict) or data.get("weighted") is not None:
+            return data
+        if data.get("formula") is not None or data.get("points"):
             return {**data, "weighted": False}
         return data
 
     @model_validator(mode="after")
     def _one_way(self) -> Self:
-        if self.weighted == (self.formula is not None):
-            raise ValueError("score is either weighted: true or a formula")
+        if self.weighted + self.points + (self.formula is not None) != 1:
+            raise ValueError("score is one of weighted: true, points: true and a formula")
+        if not self.clip and not self.points:
+            raise ValueError("clip goes with points: true; other scores are never below 0")
         return self
 
 
@@ -166,6 +180,10 @@ class OnUnscored(BaseModel):
     neutral: Number | None = Field(
         None, title="Neutral value", description="left out: the middle of the dimension's scale"
     )
+
+    def value_on(self, scale: Scale) -> float:
+        """The neutral value on a scale."""
+        return (scale.min + scale.max) / 2 if self.neutral is None else scale.clamp(self.neutral)
 
     @model_validator(mode="before")
     @classmethod

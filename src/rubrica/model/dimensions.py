@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cached_property
 from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from .answers import AnswerSet
 from .bounds import FormulaText, Label, Number, PositiveNumber, Prose, choice_words
+from .criteria import MOST_CRITERIA, Points, Tags
+from .few_shot import MOST_EXAMPLES, FewShotExample
 from .reliability import Reliability
 from .rules import FROZEN, HOLDS_RULES, Name, Rule
 from .scale import Anchor, Scale, anchor_gaps, read_anchors
@@ -117,8 +120,26 @@ class Axis(Recipe):
         "{yes: 1, no: 0}; a label without one, such as {cannot_assess: null}, leaves it unscored. Formulas read "
         "whether a label was answered as NAME_is_LABEL",
     )
+    examples: tuple[FewShotExample, ...] = Field(
+        (),
+        max_length=MOST_EXAMPLES,
+        description="responses with the answer or score that each deserves; a judge is shown them before it judges, as "
+        "many of each answer as of the rarest, and two at least",
+    )
     weight: Weight | None = Field(
         None, description="0 to 1; the weights of a rubric, or of a dimension's parts, sum to 1"
+    )
+    points: Points | None = Field(
+        None,
+        description="in place of a weight: what full marks are worth, or cost where it is below zero; dimensions that "
+        "have points go with `score: {points: true}`",
+    )
+    tags: Tags = Field((), description="what results are told by, such as accuracy")
+    parts: dict[Name, Part] = Field(
+        {},
+        max_length=MOST_CRITERIA,
+        description="parts that it is weighed from, by their weights or points, each scored on the dimension's scale; "
+        "a part may have parts",
     )
     scorer: ScorerKind | None = Field(
         None,
@@ -146,7 +167,12 @@ class Axis(Recipe):
     @property
     def kind(self) -> ScorerKind:
         """How this axis is scored; left out, it follows from what is written down, and is `judge` when nothing is."""
-        return self.scorer or (self.kinds[0] if self.kinds else "judge")
+        return self.scorer or ("parts" if self.parts else self.kinds[0] if self.kinds else "judge")
+
+    @property
+    def answers_for_parts(self) -> bool:
+        """Whether its answers are those that its parts are answered with, and not its own."""
+        return False
 
     @cached_property
     def anchor_list(self) -> tuple[Anchor, ...]:
@@ -155,18 +181,30 @@ class Axis(Recipe):
     @cached_property
     def answer_set(self) -> AnswerSet | None:
         """The labels a judge may answer; None where it gives a number."""
-        return AnswerSet(self.answers) if self.answers else None
+        return AnswerSet(self.answers) if self.answers and not self.answers_for_parts else None
 
     @model_validator(mode="after")
     def _answers_are_a_choice(self) -> Self:
         if not self.answers:
             return self
-        if self.kind != "judge":
+        if self.kind != "judge" and not self.answers_for_parts:
             raise ValueError("answers go with scorer: judge; code gives numbers")
         if self.anchors:
             raise ValueError("has answers and anchors; a label is no range: say in `asks` when each is right")
         if sum(value is not None for value in self.answers.values()) < 2:
             raise ValueError(f"answers has no choice ({', '.join(self.answers)}); give at least two labels a value")
+        return self
+
+    @model_validator(mode="after")
+    def _examples_fit(self) -> Self:
+        if self.examples and self.kind != "judge":
+            raise ValueError("examples go with scorer: judge; code learns nothing from them")
+        for number, example in enumerate(self.examples, 1):
+            if self.answers and example.answer not in self.answers:
+                said = "has a score" if example.answer is None else f"has the answer {example.answer!r}"
+                raise ValueError(f"example {number} {said}; the answers are {', '.join(self.answers)}")
+            if not self.answers and example.score is None:
+                raise ValueError(f"example {number} has an answer, and there are no `answers`; give it a score")
         return self
 
     @model_validator(mode="after")
@@ -188,6 +226,20 @@ class Axis(Recipe):
         read_anchors(self.anchors)
         return self
 
+    @model_validator(mode="after")
+    def _parts_stand_alone(self) -> Self:
+        parted = bool(self.parts) or self.answers_for_parts
+        if (self.scorer == "parts") != parted and (self.scorer == "parts" or self.kinds or self.scorer):
+            raise ValueError("scorer: parts goes with a `parts` block, and a `parts` block with nothing else")
+        return self
+
+    def every(self, name: str) -> Iterator[tuple[tuple[str, ...], Axis]]:
+        """It and all that it is weighed from, each with the names on the way there, its own last."""
+        yield (name,), self
+        for part, spec in self.parts.items():
+            for names, axis in spec.every(part):
+                yield (name, *names), axis
+
 
 class Part(Axis):
     """A weighted part of a dimension, scored on the dimension's scale."""
@@ -196,9 +248,16 @@ class Part(Axis):
 class Dimension(Axis):
     """A weighted axis of quality."""
 
-    scale: Scale | None = Field(None, description="left out: the rubric's scale")
-    parts: dict[Name, Part] = Field(
-        {}, max_length=100, description="weighted parts, each scored on the dimension's scale"
+    model_config = ConfigDict(validate_by_name=True, validate_by_alias=True, serialize_by_alias=True)
+
+    scale: Scale | None = Field(None, description="left out: the rubric's scale; for criteria, 0 to 1")
+    filled_from: Literal["criteria"] | None = Field(
+        None,
+        alias="from",
+        title="Filled by",
+        description="criteria: each case brings its own `criteria`, which are the parts of this dimension. They are "
+        "answered with this dimension's `answers`, left out {met: 1, not_met: 0}",
+        json_schema_extra=choice_words("the criteria of each case"),
     )
     applies: FormulaText | None = Field(
         None,
@@ -208,12 +267,21 @@ class Dimension(Axis):
 
     @property
     def kind(self) -> ScorerKind:
-        return self.scorer or ("parts" if self.parts else super().kind)
+        return "parts" if self.filled_from else super().kind
+
+    @property
+    def answers_for_parts(self) -> bool:
+        return self.filled_from is not None
 
     @model_validator(mode="after")
-    def _parts_stand_alone(self) -> Self:
-        if (self.scorer == "parts") != bool(self.parts) and (self.scorer == "parts" or self.kinds or self.scorer):
-            raise ValueError("scorer: parts goes with a `parts` block, and a `parts` block with nothing else")
+    def _criteria_stand_alone(self) -> Self:
+        if self.filled_from is None:
+            return self
+        given = [*(["parts"] if self.parts else []), *self.kinds, *(["offline"] if self.offline else [])]
+        given += [key for key in ("asks", "anchors", "looks", "points") if getattr(self, key)]
+        given += ["scorer"] if self.scorer not in (None, "parts") else []
+        if given:
+            raise ValueError(f"from: criteria leaves what is asked to each case; remove {given[0]}")
         return self
 
 

@@ -132,6 +132,10 @@ class DimensionResult(msgspec.Struct, frozen=True, omit_defaults=True, gc=False)
     kind: str = ""  # what was measured: of an offline score the kind of text, of a judge's the calibration
     label: str = ""  # the answer, where a judge chose among answers
     between: tuple[float, float] | None = None  # what the value can be, where a text could not be read in full
+    points: float | None = None  # in place of a weight: what full marks are worth, or cost
+    earned: float | None = None  # of those points
+    tags: tuple[str, ...] = ()
+    asks: str = ""  # of a criterion that the case brought
 
     @property
     def split(self) -> dict[str, int]:
@@ -156,6 +160,17 @@ class DimensionResult(msgspec.Struct, frozen=True, omit_defaults=True, gc=False)
         return ", ".join(parts) or ("no rule applied" if self.status == "scored" else "")
 
 
+class TagResult(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What was earned by all that has one tag. What has no points counts 1."""
+
+    earned: float
+    possible: float
+    share: float | None  # 0 to 1; None where nothing could be earned
+    count: int  # of those that have a score
+    met: int  # of those with full marks
+    unscored: int = 0
+
+
 class GateResult(msgspec.Struct, frozen=True, omit_defaults=True):
     """A gate that fired, or that could not be judged (`fired` is None)."""
 
@@ -172,7 +187,7 @@ class GateResult(msgspec.Struct, frozen=True, omit_defaults=True):
 class Step(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """One step on the way to the score: `amount` is what it added, `total` the score after it."""
 
-    kind: Literal["base", "dimension", "rounding", "gate"]
+    kind: Literal["base", "dimension", "criterion", "clip", "rounding", "gate"]
     label: str
     amount: float
     total: float
@@ -231,6 +246,7 @@ class Evaluation(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     case: str | None = None  # the case's id
     repeat: int = 0  # of the same case in the same run, counted from 0
     classified: ProfileChoice | None = None  # None: the context named the profile, or nothing was classified
+    tags: Mapping[str, TagResult] = msgspec.field(default_factory=dict)  # what was earned, by tag
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, ready for JSON."""

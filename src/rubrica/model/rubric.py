@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Annotated, Literal, Self
 
@@ -89,7 +90,19 @@ class Rubric(BaseModel):
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
     def scale_of(self, dimension: str) -> Scale:
-        return self.dimensions[dimension].scale or self.scale
+        found = self.dimensions[dimension]
+        return found.scale or (Scale() if found.filled_from is not None else self.scale)
+
+    @cached_property
+    def axis_scales(self) -> Mapping[str, Scale]:
+        """The scale of every dimension and of every part, by name."""
+        every = ((names[-1], name) for name, spec in self.dimensions.items() for names, _ in spec.every(name))
+        return {axis: self.scale_of(dimension) for axis, dimension in every}
+
+    @property
+    def criteria_scale(self) -> Scale | None:
+        """The scale of criteria that a case brings; None where the rubric reads none."""
+        return next((self.scale_of(name) for name, spec in self.dimensions.items() if spec.filled_from), None)
 
     def with_settings(self, **settings: float | bool) -> Rubric:
         """The same rubric with some of its settings changed (and so with another hash)."""
@@ -101,6 +114,12 @@ class Rubric(BaseModel):
     def with_offline(self, offline: Literal["bounds", "point"]) -> Rubric:
         """The same rubric with offline scores taken as bounds, or as the points they are."""
         return self._changed(judging=self.judging.model_copy(update={"offline": offline}))
+
+    def scored_in_full(self) -> Rubric:
+        """The same rubric with every dimension scored, even where the verdict is decided already."""
+        if self.judging.stop == "never":
+            return self
+        return self._changed(judging=self.judging.model_copy(update={"stop": "never"}))
 
     def _changed(self, **changes: object) -> Rubric:
         fields = {name: getattr(self, name) for name in Rubric.model_fields}

@@ -212,20 +212,24 @@ def _steps(
     add up to the score for any formula, and for a weighted score each is just weight times value.
     """
     formula, digits = terms.score, decision.digits
+    to_score = decision.to_points_score if decision.points else decision.to_score
     values = {name: names[name] for name in formula.names}
     present = [read for read in terms.reads if values[read.name] is not None]
     trial = {**values, **{read.name: read.lowest for read in present}}
     try:
-        total = decision.to_score(formula.value(trial))
-        steps = [Step("base", "lowest possible", total, total)]
+        total = to_score(formula.value(trial))
+        steps = [Step("base", "no points" if decision.points else "lowest possible", total, total)]
         for read in present:
             trial[read.name] = values[read.name]
-            after = decision.to_score(formula.value(trial))
+            after = to_score(formula.value(trial))
             steps.append(Step("dimension", read.dimension, round(after - total, digits), after))
             total = after
     except FormulaFault:  # the formula has no value at the bottom of the scales: show the score as one step
         total = weighing.raw[0]
         steps = [Step("base", "score formula", total, total)]
+    if decision.points and total != (clipped := weighing.raw[0]):
+        steps.append(Step("clip", "no less than 0", round(clipped - total, digits), clipped))
+        total = clipped
     score = weighing.bounds[0]
     if score != total:
         label = ", ".join(r.rule.gate.name for r in weighing.gates if r.rule.gate.verdict is None)

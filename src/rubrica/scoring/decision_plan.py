@@ -81,20 +81,28 @@ class DecisionPlan:
     reads_shares: frozenset[str]  # the NAME_share names that some formula reads
     reads_others: frozenset[str]  # what formulas read beside dimensions and constants
     closed: bool  # whether that is nothing: then equal scores conclude equally
-    labels: frozenset[str] = frozenset()  # the NAME_is_LABEL names of answers
+    labels: frozenset[str] = frozenset()  # names that follow from a dimension: NAME_is_LABEL, and those of its points
+    points: bool = False  # whether the score is points earned over points possible
+    lowest: float = 0.0  # the least that a score can be, on out_of
 
     def to_score(self, value: float) -> float:
         """From the scale the score formula speaks to the rubric's out_of, kept on it, rounded. Monotone in `value`."""
         return self._convert(value, self.scale)
 
+    def to_points_score(self, value: float) -> float:
+        """The same for a score in points, as it is before it is clipped."""
+        return round(value * self.out_of, self.digits) + 0.0
+
     def to_section_score(self, value: float) -> float:
         """The same, from the scale section formulas speak."""
-        return self._convert(value, self.section_scale)
+        return max(self._convert(value, self.section_scale), 0.0)
 
     def _convert(self, value: float, scale: Scale) -> float:
         out_of = self.out_of
         score = value * (out_of / scale.max) if scale.min >= 0 else scale.share(value) * out_of
-        return round(0.0 if score < 0 else out_of if score > out_of else score, self.digits)
+        lowest = self.lowest
+        kept = lowest if score < lowest else out_of if score > out_of else score
+        return round(kept, self.digits) + 0.0  # never −0, which conclusions that are kept do not tell from 0
 
     def band(self, share: float) -> str:
         """The highest band that a share of full marks reaches; empty where the rubric has none."""
@@ -103,10 +111,13 @@ class DecisionPlan:
 
     def neutral(self, dimension: str) -> float:
         """The value an unscored dimension takes under the neutral policy."""
-        scale = self.scales[dimension]
-        if self.on_unscored.neutral is None:
-            return (scale.min + scale.max) / 2
-        return scale.clamp(self.on_unscored.neutral)
+        return self.on_unscored.value_on(self.scales[dimension])
+
+
+def points_names(dimension: str) -> tuple[str, str]:
+    """The names under which a formula reads the points that the criteria of a case can earn, and which share of them
+    was earned: below 0 where more was lost than earned."""
+    return f"{dimension}_possible", f"{dimension}_points"
 
 
 def share_name(dimension: str) -> str:

@@ -151,7 +151,7 @@ class Reader:
 def _raw_score(decision: DecisionPlan, terms: ProfilePlan, reader: Reader) -> tuple[float, float]:
     found = reader.range(terms.score)
     if found is None:
-        return 0.0, decision.out_of
+        return decision.lowest, decision.out_of
     low = decision.to_score(found[0])
     return (low, low) if found[0] == found[1] else (low, decision.to_score(found[1]))
 

@@ -17,9 +17,10 @@ from typing import Any, NamedTuple
 import msgspec
 
 from rubrica.engine.evaluate import apply_vetoes, open_state
+from rubrica.engine.outcomes import NotApplicable, NotNeeded, Outcome
 from rubrica.engine.plan import AxisPlan, Plan
 from rubrica.engine.record import record_state
-from rubrica.engine.state import EvaluationState, NotApplicable, NotNeeded, Outcome
+from rubrica.engine.state import EvaluationState
 from rubrica.errors import ContextError
 from rubrica.model.context import Context
 from rubrica.model.evaluation import RuleHit, Score, Unscored

@@ -81,8 +81,10 @@ ALL_CORES = BulkOptions()
 
 
 def serves(plan: Plan, files: Sequence[SourceFile]) -> bool:
-    """Whether the bulk path can be taken: no judge is asked, and the files can be cut, as far as their names tell."""
-    return plan.judge is None and all(file.size is not None and _can_be_cut(file) for file in files)
+    """Whether the bulk path can be taken: no judge is asked, no case brings criteria for one to answer, and the files
+    can be cut, as far as their names tell."""
+    by_code = plan.judge is None and plan.criteria is None
+    return by_code and all(file.size is not None and _can_be_cut(file) for file in files)
 
 
 def bulk_rows(

@@ -62,9 +62,14 @@ HAND_MADE: Mapping[str, Mapping[str, str]] = {
         "updated_at": "of a database, left out",
         "is_public": "of a database, left out",
     },
-    "ScoreSpec": {"weighted": "or a formula: one choice for both", "formula": "only where it is chosen"},
+    "ScoreSpec": {
+        "weighted": "or points, or a formula: one choice for all",
+        "points": "or weights, or a formula: one choice for all",
+        "clip": "only where the score is in points",
+        "formula": "only where it is chosen",
+    },
     "Dimension": {**_AXIS, "parts": "folds that can be moved, weighed and named anew"},
-    "Part": _AXIS,
+    "Part": {**_AXIS, "parts": "deeper trees are written in the document"},
     "Offline": _RECIPE,
     "Section": {
         "dimensions": "boxes to be ticked",

@@ -30,6 +30,7 @@ from .fields import (
     name_field,
     number_field,
     rename_thing,
+    switch_field,
     text_field,
     words_field,
 )
@@ -61,8 +62,13 @@ def draw_about(editor: DraftEditor) -> None:
     with ui.element("div").classes("row"):
         other_fields(editor, ("scale",))
         other_fields(editor, ("score",))
-    by_formula = at(editor.document, ("score", "formula")) is not None
-    choices = {False: "the weighted mean of the dimensions", True: "a formula"}
+    score_now = mapping_at(editor.document, ("score",))
+    way = "formula" if score_now.get("formula") is not None else "points" if score_now.get("points") else "weighted"
+    choices = {
+        "weighted": "the weighted mean of the dimensions",
+        "points": "the points earned of those possible",
+        "formula": "a formula",
+    }
 
     def turn(event: Any) -> None:
         names = ", ".join(mapping_at(editor.document, ("dimensions",))) or "1"
@@ -71,12 +77,14 @@ def draw_about(editor: DraftEditor) -> None:
             for key, value in mapping_at(editor.document, ("score",)).items()
             if key not in HAND_MADE["ScoreSpec"]
         }
-        score |= {"formula": f"mean({names})"} if event.value else {"weighted": True}
+        score |= {"formula": f"mean({names})"} if event.value == "formula" else {event.value: True}
         editor.put(("score",), score, "about", "dimensions")
 
-    choice = ui.select(choices, label="The score is", value=by_formula, on_change=turn)
+    choice = ui.select(choices, label="The score is", value=way, on_change=turn)
     keep_focus(choice.props("outlined dense options-dense").classes("medium"), ("score", "way"))
-    if by_formula:
+    if way == "points":
+        switch_field(editor, ("score", "clip"))
+    if way == "formula":
         FormulaField(editor, ("score", "formula"), "score")
 
 

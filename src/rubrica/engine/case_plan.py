@@ -1,0 +1,79 @@
+"""The plan of one case: the criteria that it brings, in the place of the dimension that takes them.
+
+Everything else of the plan is shared, so that a case with criteria of its own costs little more than any other.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import lru_cache
+
+from rubrica.errors import ContextError
+from rubrica.model.bounds import MOST_CALLS
+from rubrica.model.context import Context
+from rubrica.model.criteria import MET_OR_NOT, Criterion, criterion_names
+from rubrica.model.dimensions import Part
+
+from .plan import AxisPlan, Plan
+from .points import lowest_score
+
+NO_CRITERIA = "the case has no criteria"
+
+
+def case_plan(plan: Plan, context: Context) -> Plan:
+    """The plan with the criteria of a case; a ContextError says why a case cannot have them."""
+    criteria = context.criteria
+    if plan.criteria is None:
+        if criteria:
+            raise ContextError(
+                f"the case has criteria, and {plan.rubric.name} does not read any: give it a dimension with "
+                "`from: criteria`, or leave the criteria out"
+            )
+        return plan
+    axis = plan.axes[plan.criteria]
+    if not criteria or axis.parts:  # which has its criteria already
+        return plan
+    judging = plan.rubric.judging
+    calls = len(criteria) * judging.repeats * judging.panel
+    if judging.one_by_one and calls > MOST_CALLS:
+        raise ContextError(
+            f"criteria: {len(criteria):,} criteria × {judging.repeats} repeats × {judging.panel} judges make {calls:,} "
+            f"calls for one evaluation; at most {MOST_CALLS:,}"
+        )
+    taken = {own.name for each in plan.axes for own in each.every()}
+    parts = []
+    for name, criterion in zip(criterion_names(criteria), criteria, strict=True):
+        if name in taken:
+            raise ContextError(f"criteria: {name!r} is a dimension of {plan.rubric.name}; give it another id")
+        parts.append(_part(name, criterion, axis))
+    axes = list(plan.axes)
+    axes[plan.criteria] = replace(axis, parts=tuple(parts))
+    decision = plan.decision
+    if decision.points and not plan.rubric.score.clip:
+        decision = replace(decision, lowest=lowest_score(plan.rubric, [one.points for one in criteria]))
+    tagged = plan.tagged or any(one.tags for one in criteria)
+    return replace(plan, axes=tuple(axes), decision=decision, conclusions={}, tagged=tagged)
+
+
+def _part(name: str, criterion: Criterion, axis: AxisPlan) -> AxisPlan:
+    if criterion.answers:
+        _check_answers(name, criterion, axis)
+    told = {"asks": criterion.criterion, "points": criterion.points, "tags": criterion.tags}
+    answered = _answered_with(tuple((criterion.answers or axis.spec.answers or MET_OR_NOT).items()))
+    spec = answered.model_copy(update=told)  # which is not checked again: a Criterion has been
+    return AxisPlan(name, spec, axis.scale, axis.ends, None, None, judged=True, points=criterion.points, of_case=True)
+
+
+@lru_cache(maxsize=256)
+def _answered_with(answers: tuple[tuple[str, float | None], ...]) -> Part:
+    """A part that is answered so, to copy for each criterion."""
+    return Part(answers=dict(answers))
+
+
+def _check_answers(name: str, criterion: Criterion, axis: AxisPlan) -> None:
+    values = [value for value in criterion.answers.values() if value is not None]
+    if len(values) < 2:
+        raise ContextError(f"criteria: {name}: answers has no choice; give at least two labels a value")
+    for value in values:
+        if not axis.scale.holds(value):
+            raise ContextError(f"criteria: {name}: the answer {value:g} is off the scale {axis.scale} of {axis.name}")
