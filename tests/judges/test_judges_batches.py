@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 from judges_samples import CONTEXT
-from pydantic import ValidationError
+from loopback import Loopback, Said, Seen
+from pydantic import SecretStr, ValidationError
 
 from rubrica.engine.compile import compile_rubric
 from rubrica.engine.evaluate import aevaluate
@@ -21,7 +22,7 @@ from rubrica.llm.model import ModelError, Reply, Request, Usage
 from rubrica.llm.price import price
 from rubrica.llm.settings import Settings
 from rubrica.model.context import Context
-from rubrica.model.evaluation import Score, Unscored
+from rubrica.model.evaluation import Evaluation, Score, Unscored
 from rubrica.model.judge_options import Judging
 from rubrica.model.rubric import Rubric
 
@@ -198,3 +199,57 @@ def test_a_batch_goes_with_questions_that_are_asked_apart() -> None:
     with pytest.raises(ValidationError, match="batch goes with mode: each or yes_no; mode: together asks about all"):
         Judging.model_validate({"mode": "together", "batch": 4})
     assert Judging.model_validate({"mode": "each", "batch": 4, "stop": "decided"}).calls_for(9) == 9
+
+
+# --- with criteria of a case, over the wire ---
+
+
+def test_criteria_of_a_case_are_batched_quoted_and_given_room_to_reason() -> None:
+    subject = Rubric.model_validate(
+        {
+            "name": "expert",
+            "dimensions": {"answer": {"from": "criteria"}},
+            "score": {"points": True},
+            "verdicts": [{"label": "fine"}],
+            "judging": {"batch": 4, "effort": "low"},
+        }
+    )
+    criteria_ = [{"criterion": f"Says {i}.", "points": 1} for i in range(1, 11)]
+    criteria_[0] |= {"examples": [{"response": "One.", "answer": "met"}]}
+    context = Context.of({"response": "One, three and five.", "criteria": criteria_})
+
+    def answer(seen: Seen) -> Said:
+        asked = _ASKED.findall(seen.prompt)
+        said = {number: {"reason": "so", "answer": right(name), "confidence": 1} for number, name in asked}
+        return Said(json.dumps(said))
+
+    async def run(name: str, server: Loopback) -> Evaluation:
+        async with server:
+            key = SecretStr(server.key or "")
+            settings = Settings(
+                anthropic_base_url=server.anthropic_url,
+                anthropic_key=key,
+                openai_base_url=server.openai_url,
+                openai_key=key,
+                cache=None,
+            )
+            async with Jury([name], settings) as jury:
+                assert jury.calls(subject, context) == (await jury.quote(subject, context)).calls == 3
+                return await aevaluate(compile_rubric(subject, jury.judge(subject)), context)
+
+    for name in (SONNET, "openai:o4-mini"):
+        server = Loopback(answer, knows={"reasoning_effort"})
+        found = asyncio.run(run(name, server))
+        assert {part: own.label for part, own in found.dimensions["answer"].parts.items()} == {
+            f"c{i}": right(f"c{i}") for i in range(1, 11)
+        }
+        assert found.score == 0.5
+        assert server.requests == 3
+        bodies = [seen.body for seen in server.seen]
+        if name == SONNET:
+            assert {body["thinking"]["budget_tokens"] for body in bodies} == {2_048}
+        else:
+            assert {body["reasoning_effort"] for body in bodies} == {"low"}
+        assert {body["max_tokens"] for body in bodies} == {256 * 5 + 2_048}
+        shown = [seen.prompt for seen in server.seen]
+        assert sum("One.\n" in prompt and "Answer: met." in prompt for prompt in shown) == 1

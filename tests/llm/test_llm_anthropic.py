@@ -155,6 +155,14 @@ def test_an_effort_becomes_a_budget_of_thoughts() -> None:
     assert not body.keys() & {"temperature", "tool_choice"}
 
 
+@pytest.mark.parametrize(("most", "budget"), [(4_000, 3_488), (1_535, None)])
+def test_a_limit_below_the_effort_leaves_room_for_a_reply(most: int, budget: int | None) -> None:
+    server = Loopback('{"score": 7}')
+    ask(server, Request(ASKED.messages, schema=SCHEMA, max_tokens=most, effort="high"))
+    thinking = server.seen[0].body.get("thinking")
+    assert thinking == (None if budget is None else {"type": "enabled", "budget_tokens": budget})
+
+
 def test_a_model_that_does_not_think_is_asked_without_an_effort() -> None:
     server = Loopback('{"score": 7}', refuses={"thinking"})
     ask(server, Request(ASKED.messages, schema=SCHEMA, max_tokens=3_000, effort="low"))

@@ -6,13 +6,12 @@ Everything else of the plan is shared, so that a case with criteria of its own c
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import lru_cache
 
 from rubrica.errors import ContextError
 from rubrica.model.bounds import MOST_CALLS
 from rubrica.model.context import Context
-from rubrica.model.criteria import MET_OR_NOT, Criterion, criterion_names
-from rubrica.model.dimensions import Part
+from rubrica.model.criteria import Criterion, criterion_names
+from rubrica.model.dimensions import criterion_part
 
 from .plan import AxisPlan, Plan
 from .points import lowest_score
@@ -34,11 +33,11 @@ def case_plan(plan: Plan, context: Context) -> Plan:
     if not criteria or axis.parts:  # which has its criteria already
         return plan
     judging = plan.rubric.judging
-    calls = len(criteria) * judging.repeats * judging.panel
+    calls = -(-len(criteria) // judging.batch) * judging.repeats * judging.panel
     if judging.one_by_one and calls > MOST_CALLS:
         raise ContextError(
             f"criteria: {len(criteria):,} criteria × {judging.repeats} repeats × {judging.panel} judges make {calls:,} "
-            f"calls for one evaluation; at most {MOST_CALLS:,}"
+            f"calls for one evaluation; at most {MOST_CALLS:,} (`judging.batch` asks about several in a call)"
         )
     taken = {own.name for each in plan.axes for own in each.every()}
     parts = []
@@ -58,16 +57,11 @@ def case_plan(plan: Plan, context: Context) -> Plan:
 def _part(name: str, criterion: Criterion, axis: AxisPlan) -> AxisPlan:
     if criterion.answers:
         _check_answers(name, criterion, axis)
-    told = {"asks": criterion.criterion, "points": criterion.points, "tags": criterion.tags}
-    answered = _answered_with(tuple((criterion.answers or axis.spec.answers or MET_OR_NOT).items()))
-    spec = answered.model_copy(update=told)  # which is not checked again: a Criterion has been
+    spec = criterion_part(criterion, axis.spec)
+    for example in criterion.examples:
+        if example.answer not in spec.answers:
+            raise ContextError(f"criteria: {name}: an example has none of the answers {', '.join(spec.answers)}")
     return AxisPlan(name, spec, axis.scale, axis.ends, None, None, judged=True, points=criterion.points, of_case=True)
-
-
-@lru_cache(maxsize=256)
-def _answered_with(answers: tuple[tuple[str, float | None], ...]) -> Part:
-    """A part that is answered so, to copy for each criterion."""
-    return Part(answers=dict(answers))
 
 
 def _check_answers(name: str, criterion: Criterion, axis: AxisPlan) -> None:

@@ -38,7 +38,7 @@ NO_JUDGE = Unscored("no judge is configured and the rubric has no offline scorer
 def evaluate(plan: Plan, context: Context, case: str | None = None, *, told: bool = True) -> Evaluation:
     """Score by code alone: judged dimensions use their offline scorer, and are marked so. With `told` false nobody who
     listens hears of it."""
-    state = score_by_code(plan, context)
+    state = score_by_code(plan, context) if plan.judged else begin(plan, context)
     return record(state, case) if told else record_state(state, case)
 
 
@@ -181,7 +181,8 @@ def begin(plan: Plan, context: Context, answer: TypeAnswer = UNASKED) -> Evaluat
 
 
 def _open(plan: Plan, context: Context, answer: TypeAnswer = UNASKED) -> EvaluationState:
-    plan = case_plan(plan, context)
+    if plan.criteria is not None or context.criteria:
+        plan = case_plan(plan, context)
     terms = plan.terms(context, answer)
     return open_state(plan, terms, Namespace(context, plan.sources, terms.constants))
 

@@ -41,11 +41,14 @@ def _conclusion(state: EvaluationState) -> Conclusion:
     key: tuple[object, ...] = (state.terms.profile,)
     for axis in plan.axes:
         outcome = outcomes[axis.name]
+        if isinstance(outcome, Score):
+            key += (outcome.value, outcome.bounds, outcome.offline)
+            continue
         if isinstance(outcome, Unscored) and outcome.between is not None:  # which is told with its reason
             return _conclude(state)
         if isinstance(outcome, NotNeeded) and axis.name in state.parts:  # of which some parts are known
             return _conclude(state)
-        key += (outcome.value, outcome.bounds, outcome.offline) if isinstance(outcome, Score) else (type(outcome),)
+        key += (type(outcome),)
     found = plan.conclusions.get(key)
     if found is None:
         found = _conclude(state)

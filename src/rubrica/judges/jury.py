@@ -196,9 +196,9 @@ class Jury:
         """The models that judge."""
         return tuple(self._models)
 
-    def calls(self, rubric: Rubric) -> int:
-        """How many calls one evaluation takes at most."""
-        return calls_of(rubric, len(self._models), self._times(rubric)) + asks_type(rubric)
+    def calls(self, rubric: Rubric, context: Context | None = None) -> int:
+        """How many calls one evaluation takes at most, with the criteria of a case where it is given."""
+        return calls_of(rubric, len(self._models), self._times(rubric), context) + asks_type(rubric)
 
     async def quote(self, rubric: Rubric, context: Context) -> Quote:
         """What judging a context costs at most. Nobody is asked."""

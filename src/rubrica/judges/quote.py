@@ -9,7 +9,8 @@ from rubrica.llm.budget import Price
 from rubrica.llm.model import ModelError, Reply, Request, Usage
 from rubrica.llm.token_bounds import most_usage
 from rubrica.model.context import Context
-from rubrica.model.dimensions import Axis
+from rubrica.model.criteria import criterion_names
+from rubrica.model.dimensions import Axis, criterion_part
 from rubrica.model.rubric import Rubric
 from rubrica.text.question_type import question_before
 
@@ -50,14 +51,22 @@ def quote_usages(model: str, usages: Iterable[Usage], price: Price) -> Quote:
     return Quote(len(costs), sum(known) if len(known) == len(costs) else None)
 
 
-def judged_axes(rubric: Rubric) -> dict[str, Axis]:
-    """The axes of a rubric that a judge is asked about."""
-    return ModelJudge(_Unasked(), rubric).judged
+def judged_axes(rubric: Rubric, context: Context | None = None) -> dict[str, Axis]:
+    """The axes of a rubric that a judge is asked about, with the criteria that a case brings."""
+    found = ModelJudge(_Unasked(), rubric).judged
+    criteria = context.criteria if context is not None else ()
+    if not criteria:
+        return found
+    filled = next((spec for spec in rubric.dimensions.values() if spec.filled_from is not None), None)
+    if filled is None:  # it is refused, and nothing is asked
+        return found
+    own = zip(criterion_names(criteria), criteria, strict=True)
+    return found | {name: criterion_part(criterion, filled) for name, criterion in own}
 
 
-def calls_of(rubric: Rubric, judges: int, repeats: int) -> int:
+def calls_of(rubric: Rubric, judges: int, repeats: int, context: Context | None = None) -> int:
     """How many calls one evaluation takes at most: of the dimensions, times the repeats, times the judges."""
-    return rubric.judging.calls_for(len(judged_axes(rubric))) * judges * repeats
+    return rubric.judging.calls_for(len(judged_axes(rubric, context))) * judges * repeats
 
 
 def asks_type(rubric: Rubric, context: Context | None = None) -> bool:
@@ -88,9 +97,11 @@ async def rank_usages(
 async def usages_of(rubric: Rubric, context: Context) -> Sequence[Usage]:
     """The most tokens of each call that one judge takes for one evaluation, asked once."""
     unasked = _Unasked()
-    judge = ModelJudge(unasked, rubric)
-    await judge(judge.judged, context)
-    times = calls_of(rubric, 1, 1) // max(len(unasked.usages), 1)  # asked together in waves, each is shown everything
+    axes = judged_axes(rubric, context)
+    await ModelJudge(unasked, rubric)(axes, context)
+    times = rubric.judging.calls_for(len(axes)) // max(
+        len(unasked.usages), 1
+    )  # asked together in waves, each is shown everything
     return [usage for usage in unasked.usages for _ in range(times)]
 
 

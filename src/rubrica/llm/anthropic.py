@@ -17,6 +17,10 @@ from rubrica.llm.prompt_cache import kept_from, shared_texts
 from rubrica.llm.reasoning import THINKING
 
 VERSION = "2023-06-01"
+FEWEST_THOUGHTS = 1_024
+"""Tokens; the protocol takes no smaller budget."""
+REPLY_TOKENS = 512
+"""Left for a reply where the limit is too low for all the thoughts of an effort."""
 """Of the protocol; sent with every request."""
 
 _STOPS: dict[str | None, StopReason] = {
@@ -153,8 +157,9 @@ class AnthropicModel(HttpModel):
             ],
         }
         left_out = self._left_out
-        if request.effort and "thinking" not in left_out and THINKING[request.effort] < request.max_tokens:
-            body["thinking"] = {"type": "enabled", "budget_tokens": THINKING[request.effort]}
+        budget = _thoughts(request)
+        if budget and "thinking" not in left_out:
+            body["thinking"] = {"type": "enabled", "budget_tokens": budget}
             left_out = left_out | {"temperature", "tool_choice"}  # neither goes with it
         if "temperature" not in left_out:
             body["temperature"] = request.temperature
@@ -172,6 +177,16 @@ class AnthropicModel(HttpModel):
             stop=stop,
             duration_ms=duration_ms,
         )
+
+
+def _thoughts(request: Request) -> int:
+    """Tokens of thought that a request asks for: its effort's, or what its limit leaves beside a reply; 0 is none."""
+    if not request.effort:
+        return 0
+    if THINKING[request.effort] < request.max_tokens:
+        return THINKING[request.effort]
+    left = request.max_tokens - REPLY_TOKENS
+    return left if left >= FEWEST_THOUGHTS else 0
 
 
 def _system(request: Request, *, marked: bool) -> list[dict[str, Any]]:

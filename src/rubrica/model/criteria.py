@@ -9,6 +9,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, FiniteFloat, model_validator
 
 from .bounds import Number
+from .few_shot import MOST_EXAMPLES, FewShotExample
 from .rules import Name
 
 MOST_POINTS = 1e6
@@ -45,6 +46,9 @@ class Criterion(BaseModel):
     tags: Tags = Field((), description="what results are told by, such as accuracy")
     answers: Annotated[dict[Name, Number | None], Field(max_length=50)] = Field(
         {}, description="labels with their values; left out: those of the dimension"
+    )
+    examples: Annotated[tuple[FewShotExample, ...], Field(max_length=MOST_EXAMPLES)] = Field(
+        (), description="responses with the answer that each deserves, shown to the judge with the criterion"
     )
     id: Name | None = Field(None, description="what it is called in results; left out: c1, c2 and so on")
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from .answers import AnswerSet
 from .bounds import FormulaText, Label, Number, PositiveNumber, Prose, choice_words
-from .criteria import MOST_CRITERIA, Points, Tags
+from .criteria import MET_OR_NOT, MOST_CRITERIA, Criterion, Points, Tags
 from .few_shot import MOST_EXAMPLES, FewShotExample
 from .reliability import Reliability
 from .rules import FROZEN, HOLDS_RULES, Name, Rule
@@ -283,6 +283,24 @@ class Dimension(Axis):
         if given:
             raise ValueError(f"from: criteria leaves what is asked to each case; remove {given[0]}")
         return self
+
+
+def criterion_part(criterion: Criterion, dimension: Axis) -> Part:
+    """A criterion of a case as a part of the dimension that takes it. It is checked already: that would cost most."""
+    return _blank_part().model_copy(
+        update={
+            "asks": criterion.criterion,
+            "points": criterion.points,
+            "tags": criterion.tags,
+            "answers": criterion.answers or dimension.answers or MET_OR_NOT,
+            "examples": criterion.examples,
+        }
+    )
+
+
+@cache
+def _blank_part() -> Part:
+    return Part()
 
 
 def coverage_problems(axis: Axis, scale: Scale) -> list[str]:

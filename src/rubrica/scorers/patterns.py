@@ -80,7 +80,9 @@ class PatternRule:
                 else:
                     spans = spans_on_demand(worth, scan.text)
                     hits.append(RuleHit(worth.label, self.type, worth.points, worth.reason, worth.category, 1, spans))
-            for index, read in partial.items() if partial is not None else ():
+            if partial is None:
+                continue
+            for index, read in partial.items():
                 worth = table.get(index)
                 if worth is not None and worth.points:
                     namespace.doubt_pattern(worth.label, field, read.excerpt)

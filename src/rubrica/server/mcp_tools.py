@@ -186,7 +186,7 @@ class Tools:
             if self.stored is not None and not self.local.has_file(rubric):
                 return judged_of(await self.stored.judge(rubric, seen))
             chosen = self.local.load(rubric)
-            if self.jury is not None and (calls := self.jury.calls(chosen)) > MAX_CALLS:
+            if self.jury is not None and (calls := self.jury.calls(chosen, seen)) > MAX_CALLS:
                 raise InputError(f"{rubric} takes up to {calls:,} calls to models; an agent may ask for {MAX_CALLS:,}")
             judge = self.jury.judge(chosen) if self.jury is not None else None
             return judged_of(await aevaluate(compile_rubric(chosen, judge), seen))

@@ -92,7 +92,7 @@ class SpendingLimits:
             yield
             return
         jury = self._jury
-        self.check_calls(sum(jury.calls(plan.rubric) for plan, _ in asked))
+        self.check_calls(sum(jury.calls(plan.rubric, context) for plan, context in asked))
         quotes = [await _quote(jury, plan, context) for plan, context in asked]
         async with self.paying(caller, sum(quotes[1:], quotes[0])):
             yield
