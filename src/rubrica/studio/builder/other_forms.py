@@ -30,6 +30,7 @@ from .fields import (
     name_field,
     number_field,
     rename_thing,
+    switch_field,
     text_field,
     words_field,
 )
