@@ -21,13 +21,14 @@ from .panel_labels import pooled_accuracy
 from .question_types import classified
 from .questions import checked
 from .raters import people_told
+from .rewards import rewards_a_second
 from .routing import routing
 from .rules import explained_evaluations, formulas
 from .runs import on_every_core, resuming, run_overhead, start_and_end
 from .service import executions_a_second
 from .streaming import flat_memory, start_up
 
-RULES = (explained_evaluations, formulas, criteria_swapped, flat_memory, start_up)
+RULES = (explained_evaluations, formulas, criteria_swapped, rewards_a_second, flat_memory, start_up)
 JUDGES = (calls_a_second, share_of_the_ideal, calls_saved, pooled_accuracy, replies_read, people_told)
 RUNS = (bulk_path, run_overhead, resuming, on_every_core, start_and_end, driver_memory, on_a_cluster, checked)
 SERVICE = (executions_a_second, lists_and_trending, board_pages_at_scale)

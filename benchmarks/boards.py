@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import random
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -21,7 +21,7 @@ from uuid import UUID
 
 from sqlalchemy import Connection, insert
 
-from rubrica.games import board_pages, standings
+from rubrica.games import board_pages, leaderboard_access, standings
 from rubrica.games.board_cache import BoardCache
 from rubrica.games.board_pages import BoardQuery
 from rubrica.games.leaderboard import Way
@@ -30,6 +30,7 @@ from rubrica.store.database import Database
 from rubrica.store.standings import mark_kept
 from rubrica.store.tables import (
     evaluation_scores,
+    game_players,
     game_rubrics,
     games,
     players,
@@ -76,6 +77,14 @@ class Arena:
 
         self.runner.run(all_calls())
 
+    def look_across(self, calls: int = CALLS) -> None:
+        async def all_calls() -> None:
+            for _ in range(calls):
+                board = await self.database.read(leaderboard_access.across_games, self.viewer, None, self.cache)
+                assert (board.total, board.uncounted) == (self.players, [])
+
+        self.runner.run(all_calls())
+
 
 def board_pages_at_scale() -> list[Ratio]:
     """The first page and one in the middle of a board whose rows are kept, and one of a board that is worked out."""
@@ -93,11 +102,18 @@ def board_pages_at_scale() -> list[Ratio]:
             )
             for arena, query in ((many, ask_many), (few, ask_few)):
                 arena.look(query, 3)  # both are warm from now on
-            mine, floor = in_turn(partial(many.look, ask_many), partial(few.look, ask_few))
-            detail = f"{mine / CALLS * 1e3:.1f} ms against {floor / CALLS * 1e3:.1f} ms a page"
-            what = f"{name}, {MANY:,} players, {MANY * ROUNDS_EACH:,} rounds"
-            found.append(Ratio(what, f"the same with {FEW}", mine / floor, TARGET, detail, higher_is_better=False))
+            found.append(_ratio(name, partial(many.look, ask_many), partial(few.look, ask_few)))
+        for arena in (many, few):
+            arena.look_across(3)
+        found.append(_ratio("board across games", many.look_across, few.look_across))
     return found
+
+
+def _ratio(name: str, many: Callable[[], None], few: Callable[[], None]) -> Ratio:
+    mine, floor = in_turn(many, few)
+    detail = f"{mine / CALLS * 1e3:.1f} ms against {floor / CALLS * 1e3:.1f} ms a page"
+    what = f"{name}, {MANY:,} players, {MANY * ROUNDS_EACH:,} rounds"
+    return Ratio(what, f"the same with {FEW}", mine / floor, TARGET, detail, higher_is_better=False)
 
 
 @contextmanager
@@ -135,7 +151,19 @@ def fill(conn: Connection, count: int) -> tuple[UUID, Caller]:
     kept = {"id": version, "rubric_id": rubric, "revision": 1, "version": "1.0", **told, **at}
     conn.execute(insert(rubric_versions), [kept])
     conn.execute(
-        insert(games), [{"id": game, "name": "Moths", "config": {}, "is_public": True, "created_by": host, **at}]
+        insert(games),
+        [
+            {
+                "id": game,
+                "name": "Moths",
+                "config": {},
+                "is_public": True,
+                "created_by": host,
+                "vouched_by": host,
+                "vouched_at": START,
+                **at,
+            }
+        ],
     )
     attached = {"id": attachment, "game_session_id": game, "rubric_id": rubric, "version_id": version, "weight": 1.0}
     conn.execute(insert(game_rubrics), [{**attached, "dimension": "length", "config_overrides": {}, **at}])
@@ -145,6 +173,7 @@ def fill(conn: Connection, count: int) -> tuple[UUID, Caller]:
     ]
     crowd[count // 3]["user_id"] = viewer
     conn.execute(insert(players), [{"user_id": None, **each} for each in crowd])
+    conn.execute(insert(game_players), [{"game_session_id": game, "player_id": id, "joined_at": START} for id in ids])
     for first in range(0, count, 500):
         _play(conn, ids[first : first + 500], (game, rubric, version, attachment), chance)
     standings.rebuild_standings(conn, game, NOW, seasons_too=True, from_scores=True)

@@ -6,7 +6,6 @@ import dataclasses
 import inspect
 import re
 from collections.abc import Iterator
-from importlib import import_module
 from typing import Any
 
 import msgspec
@@ -15,7 +14,7 @@ from typer.main import get_command
 
 import rubrica
 from docs.tables import GENERATED, table
-from rubrica.cli.app import COMMANDS
+from rubrica.cli.app import COMMANDS, command_module
 from rubrica.model import evaluation, evidence
 
 FUNCTIONS = (
@@ -30,9 +29,24 @@ FUNCTIONS = (
     "compile",
     "decide",
     "rejudge",
+    "lint",
+    "reward",
+    "probe",
     "assert_passes",
 )
-CLASSES = ("Rubric", "Context", "Plan", "Evaluation", "Score", "Unscored", "Preference", "Judge", "Jury", "Run")
+CLASSES = (
+    "Rubric",
+    "Context",
+    "Plan",
+    "Evaluation",
+    "Score",
+    "Unscored",
+    "Preference",
+    "Judge",
+    "Jury",
+    "Run",
+    "Reward",
+)
 OPENED = ("Jury",)
 """Classes that a reader makes by calling them with arguments that are not fields."""
 
@@ -142,7 +156,9 @@ def _methods(value: Any) -> Iterator[tuple[str, str]]:
             continue
         given = [p for p in inspect.signature(inner).parameters.values() if p.name not in ("self", "cls")]
         arguments = ", ".join(f"{'**' if p.kind is p.VAR_KEYWORD else ''}{p.name}" for p in given)
-        yield f"{'await judge' if name == '__call__' else name}({arguments})", says or "what it is asked and answers"
+        if name == "__call__":
+            name = f"{'await ' if inspect.iscoroutinefunction(inner) else ''}{value.__name__.lower()}"
+        yield f"{name}({arguments})", says or "what it is asked and answers"
 
 
 def _annotation(annotation: Any) -> str:
@@ -165,7 +181,7 @@ def command_page() -> str:
         ),
     ]
     for name in COMMANDS:
-        command = get_command(import_module(f"rubrica.cli.{name}").app)
+        command = get_command(command_module(name).app)
         parts += [f"## rubrica {name}", *_command(command, name)]
         for own, inner in getattr(command, "commands", {}).items():
             parts += [f"### rubrica {name} {own}", *_command(inner, f"{name} {own}")]

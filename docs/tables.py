@@ -13,7 +13,7 @@ from pydantic.fields import FieldInfo
 from rubrica.cli.features import feature_markdown
 from rubrica.formula import FUNCTIONS
 from rubrica.llm.provider_table import PROVIDERS
-from rubrica.model import calibration, decisions, dimensions, judge_options, reliability, rubric, rules
+from rubrica.model import calibration, decisions, dimensions, few_shot, judge_options, reliability, rubric, rules
 from rubrica.model.bounds import LARGEST_NUMBER
 from rubrica.model.context import Context, Image, Message, Metadata, Round
 from rubrica.model.criteria import Criterion
@@ -97,6 +97,7 @@ PARTS: tuple[tuple[str, type[BaseModel]], ...] = (
     ("A line of `unscored`", dimensions.UnscoredWhen),
     ("A kind of text under `reliability`", reliability.Reliability),
     ("A part of a dimension", dimensions.Part),
+    ("One of `examples`", few_shot.FewShotExample),
     ("A line of `checks`", dimensions.Check),
     ("A section", decisions.Section),
     ("`profiles`", decisions.Profiles),
@@ -124,9 +125,9 @@ PARTS: tuple[tuple[str, type[BaseModel]], ...] = (
     ("The context", Context),
     ("`metadata`", Metadata),
     ("A message", Message),
+    ("One of `criteria`", Criterion),
     ("An earlier round", Round),
     ("An image", Image),
-    ("A criterion", Criterion),
 )
 
 

@@ -299,6 +299,8 @@ ROWS = [
     Row("POST", "/api/preferences", {}, {"responses": ["Yes.", "No."]}, "401 403 503 503 503 503"),
     Row("POST", "/v1/council/run", {}, {"question": "Why?"}, "401 403 403 503 503 503"),
     Row("POST", "/v1/council/quote", {}, {"question": "Why?"}, "401 403 403 503 503 503"),
+    Row("POST", "/v1/council/verdict", {}, {"question": "May it?"}, "401 403 403 503 503 503"),
+    Row("POST", "/v1/council/verdict/quote", {}, {"question": "May it?"}, "401 403 403 503 503 503"),
     Row("GET", "/v1/council/stream", {}, None, "401 403 403 503 503 503"),
     Row("POST", "/api/council/sessions", {}, {"question": "Why?"}, "401 403 403 503 503 503"),
     Row("GET", "/api/council/sessions", {}, None, READ_PUBLIC),

@@ -58,6 +58,11 @@ class Seat:
         return json.dumps({"evaluations": rows})
 
 
+def voter(said: str, confidence: float = 0.8, reason: str = "because") -> Seat:
+    """A member that votes."""
+    return Seat(json.dumps({"reason": reason, "verdict": said, "confidence": confidence}))
+
+
 def stage_of(seen: Seen) -> str:
     systems = [message["content"] for message in seen.body["messages"] if message["role"] == "system"]
     if any(text.startswith("You have the last word") for text in systems):

@@ -12,7 +12,6 @@ import os
 import re
 import signal
 import subprocess
-import sys
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
@@ -27,6 +26,7 @@ from process_forks import Fork, Forks
 from rubrica.store.database import Database
 from rubrica.store.idempotency import ABANDONED
 from rubrica.store.tables import evaluation_scores, game_rubrics, replies, rounds, rubric_versions, rubrics
+from warm_start import rubrica_command
 
 WORKERS = 5
 PATIENCE = 60.0
@@ -41,7 +41,7 @@ def definition(name: str, words: int = 9) -> dict[str, Any]:
 @asynccontextmanager
 async def process(url: str) -> AsyncIterator[tuple[subprocess.Popen[str], str]]:
     """`rubrica serve` over a database, and its address."""
-    command = [sys.executable, "-m", "rubrica", "serve", "--offline", "--port", "0", "--db", url]
+    command = rubrica_command("serve", "--offline", "--port", "0", "--db", url)
     environment = {**os.environ, "COLUMNS": "200"}
     server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
     assert server.stdout is not None

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import doctest
 import importlib
-import pkgutil
+from pathlib import Path
 
 import pytest
 
 import rubrica
 
-MODULES = ["rubrica"] + [
-    module.name
-    for module in pkgutil.walk_packages(rubrica.__path__, "rubrica.")
-    if not module.name.endswith("__main__")
+SRC = Path(rubrica.__file__).parents[1]
+MODULES = [
+    ".".join(file.relative_to(SRC).with_suffix("").parts).removesuffix(".__init__")
+    for file in sorted((SRC / "rubrica").rglob("*.py"))
+    if ">>> " in file.read_text("utf-8")
 ]
 
 

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from rubrica.model.judge import Judge
     from rubrica.model.rubric import Rubric
     from rubrica.packs.library import load
+    from rubrica.runs.lint import lint
+    from rubrica.runs.probes.probe import probe
+    from rubrica.runs.rewards.reward import Reward, reward
     from rubrica.runs.run import Run, arun, run
     from rubrica.testing import assert_passes
 
@@ -33,6 +36,7 @@ __all__ = [
     "Jury",
     "Plan",
     "Preference",
+    "Reward",
     "Rubric",
     "RubricError",
     "RubricaError",
@@ -47,10 +51,13 @@ __all__ = [
     "compile",
     "decide",
     "evaluate",
+    "lint",
     "load",
     "prefer",
+    "probe",
     "rank",
     "rejudge",
+    "reward",
     "run",
 ]
 
@@ -65,6 +72,9 @@ _HOMES = {
     "rubrica.model.judge": ("Judge",),
     "rubrica.model.rubric": ("Rubric",),
     "rubrica.packs.library": ("load",),
+    "rubrica.runs.lint": ("lint",),
+    "rubrica.runs.probes.probe": ("probe",),
+    "rubrica.runs.rewards.reward": ("Reward", "reward"),
     "rubrica.runs.run": ("Run", "arun", "run"),
     "rubrica.testing": ("assert_passes",),
 }

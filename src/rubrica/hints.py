@@ -23,10 +23,15 @@ def nearest(word: str, known: Iterable[str], likeness: float = 0.6) -> str | Non
 
 
 def did_you_mean(word: str, known: Iterable[str], otherwise: str = "") -> str:
-    """The hint as a question, or something else to say.
+    """The hint as a question, or something else to say. Where the two look the same, it says what tells them apart.
 
     >>> did_you_mean("respnse", ["response"]), did_you_mean("zzz", ["response"], "remove it")
     ("did you mean 'response'?", 'remove it')
+    >>> did_you_mean("parts ", ["parts"])
+    "did you mean 'parts', without blanks or invisible characters?"
     """
     near = nearest(word, known)
-    return otherwise if near is None else f"did you mean {near!r}?"
+    if near is None:
+        return otherwise
+    looks_the_same = "".join(letter for letter in word if letter.isprintable() and not letter.isspace()) == near
+    return f"did you mean {near!r}{', without blanks or invisible characters' if looks_the_same else ''}?"

@@ -76,6 +76,14 @@ def percent(share: float | None) -> str:
     return "—" if share is None else f"{figure(round(share * 100, 1))}%"
 
 
+def count_of(number: int, noun: str, several: str = "") -> str:
+    """
+    >>> count_of(1, "evaluation"), count_of(9500, "evaluation"), count_of(2, "reply", "replies")
+    ('1 evaluation', '9,500 evaluations', '2 replies')
+    """
+    return f"{number:,} {noun if number == 1 else several or noun + 's'}"
+
+
 _KINDS = {
     "string": "text",
     "bytes": "text",

@@ -103,6 +103,7 @@ def _write(path: str, judged: list[dict[str, Any]], documents: dict[str, dict[st
 
     from rubrica.engine.load import rubric_from_data
     from rubrica.model.evaluation import Evaluation
+    from rubrica.phrases import count_of
     from rubrica.report.page import write_report
 
     rubrics: dict[str, Rubric] = {}
@@ -118,4 +119,4 @@ def _write(path: str, judged: list[dict[str, Any]], documents: dict[str, dict[st
             count = write_report(evaluations, page, title="Judged by tests", rubrics=rubrics)
     except OSError as error:
         return f"rubrica: {path} cannot be written: {error.strerror}"
-    return f"rubrica: {count:,} evaluations in {path}"
+    return f"rubrica: {count_of(count, 'evaluation')} in {path}"

@@ -7,7 +7,6 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -24,6 +23,7 @@ from browser.slowness import SLOWNESS, far_away, slow_down
 from rubrica.store.database import Database
 from rubrica.workspace.access import Role
 from rubrica.workspace.keys import KeyRequest, issue
+from warm_start import rubrica_command
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -79,7 +79,7 @@ def served(folder: Path, options: Sequence[str] = (), environment: dict[str, str
     """Serve a new database with the studio, as a user would, until the block ends."""
     database, runs = folder / "studio.db", folder / "runs"
     runs.mkdir(exist_ok=True)
-    command = [sys.executable, "-m", "rubrica", "serve", "--port", "0", "--db", str(database), "--runs", str(runs)]
+    command = rubrica_command("serve", "--port", "0", "--db", database, "--runs", runs)
     log = folder / "serve.log"
     with log.open("w") as out:
         clean = {**os.environ, "COLUMNS": "200", **(environment or {})}

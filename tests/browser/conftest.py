@@ -55,7 +55,12 @@ def keyed(tmp_path_factory: pytest.TempPathFactory, members_seated: dict[str, Se
     folder = tmp_path_factory.mktemp("keyed")
     (folder / "dee.jsonl").write_text('{"error": "unreachable", "message": "no route to 10.0.0.7"}\n')
     models = [*(seat.model for seat in members_seated.values()), f"scripted:{folder / 'dee.jsonl'}"]
-    environment = {"RUBRICA_CONFIG": "", "RUBRICA_ATTEMPTS": "1", "XDG_CONFIG_HOME": str(folder)}
+    environment = {
+        "RUBRICA_CONFIG": "",
+        "RUBRICA_ATTEMPTS": "1",
+        "XDG_CONFIG_HOME": str(folder),
+        "XDG_CACHE_HOME": str(folder),
+    }
     with served(folder, [f"--model={name}" for name in models], environment) as running:
         running.key("root", "admin")
         yield running

@@ -34,7 +34,7 @@ def sent(page: Page, site: Site, path: str, data: Any, key: str) -> Any:
 
 
 def names(page: Page) -> Locator:
-    return page.locator(".ware h3")
+    return page.locator(".ware h2")
 
 
 def test_what_one_user_publishes_another_finds_rates_imports_and_forks(keyed: Site, chromium: Browser) -> None:

@@ -73,6 +73,8 @@ def test_a_rubric_is_forked_exported_and_imported_again(page: Page, tmp_path: Pa
         pick.evaluate(f"button => getComputedStyle(button{where}).{what}")
         for where, what in (("", "color"), (".closest('.q-uploader__header')", "backgroundColor"))
     )
+    for part in (pick, page.locator("input[type=file]")):
+        expect(part).to_have_attribute("aria-label", "Or choose a file")
     assert (colour, around) == ("rgb(49, 86, 196)", "rgba(0, 0, 0, 0)")  # a button that can be seen
     page.get_by_label("Bundle").fill("name: broken\nrules: 7\n")
     page.get_by_role("dialog").get_by_role("button", name="Import").click()

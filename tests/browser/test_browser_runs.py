@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -14,6 +13,7 @@ from browser.browsers import Site, expect_to_fit, opened, sign_in, tab
 from browser.contents import conducted, kept_as_baseline, written
 from rubrica.runs.stored import StoredRun
 from rubrica.studio.runs.paths import baselines_file
+from warm_start import rubrica_command
 
 RUBRIC = """\
 name: length
@@ -39,7 +39,7 @@ def _runs(site: Site) -> None:
     rows = [{"id": f"case-{n:03}", "prompt": "Say it.", "response": "word " * (n % 9 + 1)} for n in range(MANY)]
     cases = written(folder / "cases.jsonl", rows)
     (folder / "before.yaml").write_text(RUBRIC % 6)
-    command = [sys.executable, "-m", "rubrica", "run", "cases.jsonl", "-r", "before.yaml", "-o", "runs/before"]
+    command = rubrica_command("run", "cases.jsonl", "-r", "before.yaml", "-o", "runs/before")
     done = subprocess.run([*command, "--offline"], cwd=folder, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     kept_as_baseline(StoredRun.open(site.runs / "before"), baselines_file(site.runs), "before")

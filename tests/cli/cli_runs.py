@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ from typing import Any
 from typer.testing import Result
 
 from rubrica.model.evaluation import Evaluation
+from warm_start import rubrica_command
 
 TINY = """\
 name: tiny
@@ -57,6 +57,6 @@ def stored(file: Path) -> list[Evaluation]:
 
 def process(*args: str | Path, **options: Any) -> subprocess.Popen[bytes]:
     """The command as a process of its own."""
-    command = [sys.executable, "-m", "rubrica", *map(str, args)]
+    command = rubrica_command(*args)
     pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "stdin": subprocess.DEVNULL}
     return subprocess.Popen(command, env={**os.environ, **STEADY}, **(pipes | options))

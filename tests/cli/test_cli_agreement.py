@@ -267,3 +267,28 @@ def test_a_calibrated_rubric_tells_how_reliable_each_judge_is(
     told = json.loads(cli("agreement", file, "-r", calibrated, "--json").stdout)["reliability"]["tone"]
     assert (told["a"]["bias"], told["b"]["bias"]) == (-2, 1)
     assert told["a"]["rmse"] == 2
+
+
+def test_answers_are_held_against_those_of_the_same_cases_in_another_file(
+    cli: Cli, results: MakeResults, tmp_path: Path
+) -> None:
+    alone = results(a=[2, 4, 3, 9]).rename(tmp_path / "alone.jsonl")
+    batched = results(a=[2, 7, None, 9])
+    told = json.loads(cli("agreement", batched, "--against", alone, "--json").stdout)
+    tone = told["dimensions"]["reply/tone"]
+    assert (told["cases"], told["verdicts_changed"]) == (4, 2)
+    assert (tone["count"], tone["changed"], tone["lost"], tone["gained"]) == (3, 1, 1, 0)
+    assert tone["bias"]["value"] == pytest.approx(1.0)  # 7 in place of 4, over three answers
+    page = cli("agreement", batched, "--against", alone).stdout
+    assert "1 of 3 answers changed (33" in page
+    assert "1 not scored any more" in page
+    assert "2 of 4 verdicts changed" in page
+
+
+def test_files_without_a_case_in_common_are_refused(cli: Cli, results: MakeResults, tmp_path: Path) -> None:
+    file = results(a=[2, 4])
+    other = tmp_path / "other.jsonl"
+    other.write_text(file.read_text().replace("case-", "item-"))
+    refused = cli("agreement", file, "--against", other)
+    assert refused.exit_code == 1
+    assert "judge the same cases" in refused.stderr

@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from importlib import import_module
 
 import pytest
 from cli_runs import Cli, process
 from typer.main import get_command
 
 from rubrica import __version__
-from rubrica.cli.app import COMMANDS
+from rubrica.cli.app import COMMANDS, command_module
 from rubrica.cli.screen import safe
 
 
@@ -32,7 +31,7 @@ def test_every_command_helps_with_its_summary_and_examples(cli: Cli, name: str) 
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_option_and_argument_says_what_it_is_for(name: str) -> None:
-    command = get_command(import_module(f"rubrica.cli.{name}").app)
+    command = get_command(command_module(name).app)
     assert [param.name for param in command.params if not getattr(param, "help", None)] == []
 
 

@@ -49,8 +49,7 @@ def test_demo_into_a_file_is_a_clean_error(cli: Cli, folder: Path) -> None:
 
 
 def test_abbreviations_fit_and_differ() -> None:
-    names = ["explanation_quality", "explanation_clarity", "explanation", "di_compliance", "x"]
-    short = abbreviations(names, 4)
-    assert list(short) == names
-    assert len(set(short.values())) == len(names)
-    assert all(len(head) <= 4 for head in short.values())
+    titles = ["Explanation quality", "Explanation clarity", "Explanation", "Direct instruction", "X"]
+    short = abbreviations(titles, 4)
+    assert len(set(short)) == len(titles)
+    assert all(len(head) <= 4 for head in short)

@@ -58,11 +58,16 @@ def test_an_evening_on_the_command_line(there: Running, cli: Cli, monkeypatch: p
     assert (over.exit_code, "3 of 3 rounds" in over.stderr) == (1, True)
     monkeypatch.setenv("RUBRICA_API_KEY", there.author.key or "")
     board = cli("games", "board", "Moth night").stdout
-    assert "1 to 1 of 1 players" in board
+    assert "1 to 1 of 1 player" in board
     assert cli("games", "board", "Moth night", "--format", "csv").stdout.splitlines()[1].startswith("1,no,")
     assert json.loads(cli("games", "board", "Moth night", "--format", "json").stdout)["total"] == 1
+    assert cli("games", "play", "Moth night", "--response", "a b c", "--player", "Flo").exit_code == 0
+    rated = cli("games", "board", "Moth night", "--ratings").stdout
+    assert (f"{there.player.user}?" in rated, "Bradley–Terry" in rated) == (True, True)
+    assert json.loads(cli("games", "board", "Moth night", "--ratings", "--format", "json").stdout)["unrated"] == 0
+    assert cli("games", "board", "Moth night", "--ratings", "--page", "2").exit_code == 2
     assert cli("games", "export", "Moth night", "-o", "rounds.out").exit_code == 0
-    assert [json.loads(line)["round_number"] for line in Path("rounds.out").read_text().splitlines()] == [1, 2, 3]
+    assert [json.loads(line)["round_number"] for line in Path("rounds.out").read_text().splitlines()] == [1, 2, 3, 1]
     assert "Moth night is closed" in cli("games", "close", "Moth night").stdout
     assert "Next time is a draft" in cli("games", "copy", "Moth night", "--name", "Next time").stdout
     assert "Next time is open" in cli("games", "open", "Next time").stdout
@@ -72,10 +77,12 @@ def test_an_evening_on_the_command_line(there: Running, cli: Cli, monkeypatch: p
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("name: X\nrubrix: []\n", "rubrix"),
-        ("name: X\nrubrics: [{rubric: length, wieght: 1}]\n", "wieght"),
-        ("name: X\nmost_rounds: many\n", "most_rounds"),
-        ("name: X\nstatus: closed\n", "draft or open"),
+        ("name: X\nrubrix: []\n", "wrong.yaml:2: rubrix: is not a known key (did you mean 'rubrics'?)"),
+        ("name: X\nrubrics: [{rubric: length, wieght: 1}]\n", "wieght: is not a known key (did you mean 'weight'?)"),
+        ("name: X\nmost_rounds: many\n", "wrong.yaml:2: most_rounds: should be a whole number"),
+        ("rubrics: []\n", "name: is required and missing"),
+        ("- X\n", "should be names with values"),
+        ("name: X\nstatus: closed\n", "should be 'draft' or 'open'"),
     ],
 )
 def test_what_is_wrong_with_a_file_is_told_before_anything_is_made(

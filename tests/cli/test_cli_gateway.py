@@ -320,7 +320,7 @@ def test_prune_counts_and_then_deletes(cli: Cli, tmp_path: Path) -> None:
     now = datetime.now(UTC)
     old = [record(at=now - timedelta(days=days), prompt="What?", answer="That.") for days in (1, 20, 100)]
     books(tmp_path / "rubrica.db", old)
-    assert "1 records would be deleted" in cli("gateway", "prune", "--older-than", "90d", "--dry-run").stderr
+    assert "1 record would be deleted" in cli("gateway", "prune", "--older-than", "90d", "--dry-run").stderr
     assert "texts of 2" in cli("gateway", "prune", "--older-than", "2w", "--texts-only").stderr
     (tmp_path / "gateway.yaml").write_text("records: {days: 10}\n")
     assert "2 records were deleted" in cli("gateway", "prune", "--config", "gateway.yaml").stderr

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -18,15 +17,15 @@ from mcp.types import CallToolResult
 from typer.testing import CliRunner
 
 from access_table import definition
-from council_samples import QUESTION, Seat, members
+from council_samples import QUESTION, Seat, members, voter
 from rubrica.cli.mcp import app
 from rubrica.cli.remote import KEY_VARIABLE
 from rubrica.errors import RubricaError
 from servers import serving
+from warm_start import rubrica_command
 
 T = TypeVar("T")
 PATIENCE = 60.0
-START = "from rubrica.cli.mcp import app; app()"
 
 
 @asynccontextmanager
@@ -42,9 +41,8 @@ async def agent(folder: Path, *options: str) -> AsyncIterator[Client]:
         "XDG_CONFIG_HOME": str(folder),
         "XDG_CACHE_HOME": str(folder),
     }
-    server = StdioServerParameters(
-        command=sys.executable, args=["-c", START, *options], env=environment, cwd=str(folder)
-    )
+    command, *args = rubrica_command("mcp", *options)
+    server = StdioServerParameters(command=command, args=args, env=environment, cwd=str(folder))
     async with Client(server, read_timeout_seconds=PATIENCE) as client:
         yield client
 
@@ -74,11 +72,11 @@ def test_the_tools_say_what_they_take_and_give(tmp_path: Path) -> None:
     (tmp_path / "tiny.yaml").write_text(TINY)
     options = ["--models", "local:,openai:gpt-4o-mini", "--rubrics", str(tmp_path)]
     found = {tool.name: tool for tool in speak(tmp_path, options, lambda client: client.list_tools()).tools}
-    assert set(found) == {"council", "judge", "rubrics", "rubric", "health"}
+    assert set(found) == {"council", "verdict", "judge", "rubrics", "rubric", "health"}
     council, judge = found["council"], found["judge"]
     assert "Models: local:, openai:gpt-4o-mini." in (council.description or "")
     assert council.input_schema["required"] == ["question"]
-    assert set(council.input_schema["properties"]) == {"question", "models", "tier", "tokens"}
+    assert set(council.input_schema["properties"]) == {"question", "models", "tier", "tokens", "seed"}
     assert "quick" in str(council.input_schema["properties"]["tier"])
     assert "Rubrics: tiny, answer-quality," in (judge.description or "")
     assert judge.input_schema["required"] == ["rubric", "response"]
@@ -132,6 +130,23 @@ def test_an_agent_chooses_among_the_models_of_the_server_only(tmp_path: Path) ->
     assert "there is no 'local:' here (there are ann, bo, cy)" in text_of(other)
     assert empty.is_error
     assert "question" in text_of(empty)
+
+
+def test_a_council_votes_and_its_replies_are_kept_by_seed(tmp_path: Path) -> None:
+    with members(ann=voter("yes"), bo=voter("no", reason="untested"), cy=voter("yes")) as seats:
+
+        async def talk(client: Client) -> list[Any]:
+            asked = {"question": "May it ship?", "seed": 4}
+            found = [data_of(await client.call_tool("verdict", asked)) for _ in range(2)]
+            strict = await client.call_tool("verdict", {**asked, "majority": 1.0})
+            return [*found, data_of(strict)]
+
+        first, again, strict = speak(tmp_path, ["--models", ",".join(seat.model for seat in seats.values())], talk)
+        assert [len(seat.asked) for seat in seats.values()] == [1, 1, 1]
+    assert (first["verdict"], first["agreement"], first["complete"]) == ("yes", 0.667, True)
+    assert [(one["model"], one["reason"]) for one in first["dissent"]] == [("bo", "untested")]
+    assert (again["votes"], again["usd"]) == (first["votes"], 0.0)
+    assert (strict["verdict"], "100% are needed" in strict["why"]) == ("undecided", True)
 
 
 def test_a_client_that_gives_up_ends_the_session(tmp_path: Path) -> None:

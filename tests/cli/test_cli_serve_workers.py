@@ -6,7 +6,6 @@ import asyncio
 import os
 import re
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,6 +22,7 @@ from databases import Server
 from rubrica.server.service import utc_now
 from rubrica.store.database import Database
 from rubrica.workspace.keys import KeyRequest, issue
+from warm_start import rubrica_command
 
 _CLIENT = re.compile(r"""client_id['"]: ?['"]([0-9a-f-]{36})""")
 
@@ -35,7 +35,7 @@ async def key(url: str, user: str, per_minute: int) -> str:
 @contextmanager
 def served(url: str, folder: Path) -> Iterator[str]:
     """The address of a server of two processes."""
-    command = [sys.executable, "-m", "rubrica", "serve", "--offline", "--port", "0", "--workers", "2", "--db", url]
+    command = rubrica_command("serve", "--offline", "--port", "0", "--workers", "2", "--db", url)
     with (folder / "errors").open("w") as errors:
         server = subprocess.Popen(
             [*command, "--runs", str(folder / "runs")],

@@ -131,7 +131,7 @@ def test_a_judge_decides_and_where_it_is_far_from_the_rules_is_listed() -> None:
     assert all(d.gap > 0.3 for d in trial.disagreements)
     assert not [d for d in trial.disagreements if d.dimension == "conversational_quality"]
     assert trial.decision.label == "revise"
-    assert "trust_boundaries" in trial.decision.reason
+    assert trial.decision.reason.startswith("Trust and boundaries is under")
 
 
 def test_a_single_overall_score_is_read_from_its_line_of_text() -> None:

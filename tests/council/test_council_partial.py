@@ -59,7 +59,7 @@ class CutReviewer(Member):
             {
                 "evaluations": {
                     first: row(9, 9, 9, 9, 9),
-                    second: {"notes": "x" * 600, **row(1, 1, 1, 1, 1, notes="x" * 600)},
+                    second: {"notes": "x " * 300, **row(1, 1, 1, 1, 1, notes="x " * 300)},
                 }
             }
         )
@@ -232,3 +232,20 @@ def test_what_the_chair_wrote_before_the_deadline_is_the_answer_and_is_marked() 
     result = council(three(chair=chair), chair="chair", deadline=0.5)
     assert (result.final.text, result.final.fallback) == ("It was built in 1889, for a", "")
     assert [(one.stage, one.what) for one in result.missing] == [("final", "the end of the answer")]
+
+
+def test_what_came_of_a_review_before_the_deadline_counts_and_is_marked() -> None:
+    members = three(bo=CutReviewer("1789: quality 6", faults=[None, "stalled"]))
+    result = council(members, deadline=0.5)
+    own = [one for one in result.opinions if short(one.reviewer) == "bo"]
+    assert [(one.status, one.score) for one in own] == [("scored", 9), ("abstained", None)]
+    assert "the reply was cut off at the deadline of 0.5 s" in own[1].reason
+    assert any("cut off at the deadline" in note for note in result.notes)
+    assert (result.dropped, result.complete) == ((), True)
+
+
+def test_a_review_that_gives_nothing_before_the_deadline_is_told() -> None:
+    result = council(three(bo=Member("1789: quality 6", faults=[None, "hang"])), deadline=0.5)
+    assert [(short(one.model), one.reason) for one in result.dropped] == [
+        ("bo", "no answer within the deadline of 0.5 s")
+    ]

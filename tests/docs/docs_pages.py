@@ -7,7 +7,11 @@ import re
 import subprocess
 import sys
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from warm_start import rubrica_script
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -72,9 +76,16 @@ def commands_of(body: str) -> list[Command]:
     return found
 
 
+@cache
+def _scripts() -> TemporaryDirectory[str]:
+    folder = TemporaryDirectory(prefix="rubrica-docs-")
+    rubrica_script(folder.name)
+    return folder
+
+
 def run(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
     """Run a command as a reader would type it; the environment's own ``rubrica`` comes first."""
-    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+    path = os.pathsep.join([_scripts().name, str(Path(sys.executable).parent), os.environ.get("PATH", "")])
     return subprocess.run(
         ["bash", "-c", command],
         cwd=folder,

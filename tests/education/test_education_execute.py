@@ -7,11 +7,12 @@ from pathlib import Path
 from threading import Event
 
 from education_samples import model_name, provider, question, teacher
-from rubrica.education.evaluator import RUBRIC, ResponseEvaluator
+from rubrica.education.evaluator import ResponseEvaluator
 from rubrica.education.execute import execute_curriculum
 from rubrica.education.material import QuestionMaterial, case_of
 from rubrica.education.questions import GeneratedQuestion, GenerateQuestionResponse, GenerateQuestionsRequest
 from rubrica.education.records import record_of
+from rubrica.education.results import RUBRIC
 from rubrica.engine.cases import Case
 from rubrica.packs.library import load
 from rubrica.runs.events import RunAdvanced, RunEvent, RunOpened

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from typer.main import get_command
 
 import rubrica
-from rubrica.cli.app import COMMANDS, _module, app
+from rubrica.cli.app import COMMANDS, app, command_module
 
 LEFT_OUT = ("serve", "gateway", "mcp", "demo", "push", "pull", "companion", "council", "curriculum", "db", "keys")
 """What serves, calls a server or asks models."""
@@ -33,7 +33,7 @@ TRIED = tuple(name for name in COMMANDS if name not in LEFT_OUT)
 @cache
 def options_of(name: str) -> tuple[str, ...]:
     """The options and commands below one command."""
-    command: Any = get_command(_module(name).app)
+    command: Any = get_command(command_module(name).app)
     found = [option for parameter in command.params for option in parameter.opts if option.startswith("-")]
     for below, inner in getattr(command, "commands", {}).items():
         found += [below, *(option for parameter in inner.params for option in parameter.opts if option[:1] == "-")]

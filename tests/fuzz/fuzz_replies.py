@@ -16,6 +16,12 @@ from fuzz_texts import as_bytes, broken, json_text, json_texts, scalars, texts, 
 from hypothesis import strategies as st
 from yarl import URL
 
+from rubrica.authoring.criterion_review import read_faults
+from rubrica.authoring.criterion_text import CriterionText
+from rubrica.authoring.draft import DraftingTerms, read_draft_reply
+from rubrica.authoring.lint import lint_rubric
+from rubrica.authoring.lint_warning import LINT_RULES
+from rubrica.engine.load import rubric_from_data
 from rubrica.gateway.chat import read_chat
 from rubrica.gateway.upstreams.openai import PassThroughStream
 from rubrica.gateway.upstreams.relay import Relay
@@ -110,6 +116,31 @@ def _marks(text: str, quoted: JudgedTexts) -> list[tuple[Any, Scale]]:
     assert all(isinstance(note, str) for note in notes.values())
     found += [(row[name], scale) for row in rows.values() for name, scale in SCALES.items()]
     return found + [(mark, depth) for mark in read_wholes(text, "AB", depth, quoted).values()]
+
+
+# --- authors ----------------------------------------------------------------------------------------------------------
+
+_DRAFTED: dict[str, Any] = {
+    "title": "Sums", "description": "Small ones.",
+    "criteria": [{"name": "total", "asks": "Gives the total.", "wanted": True, "importance": 5, "because": "asked"},
+                 {"name": "guess", "asks": "Guesses and says so.", "wanted": False, "importance": 2, "because": ""}],
+}  # fmt: skip
+_FAULTS = {"faults": [{"rule": "vague", "why": "For whom?", "wording": "Gives the total in euros."}]}
+_about_criteria = st.builds(bent, st.sampled_from([_DRAFTED, _FAULTS]), changes)
+_criterion = CriterionText(("dimensions", "total", "asks"), "Gives the total.")
+
+
+def _read_authoring(reply: Any) -> None:
+    """A draft is a rubric that loads and lints, or refused; a fault has a rule and a reason, or is refused."""
+    if not isinstance(reply, dict):
+        return
+    drafted = refused(lambda: read_draft_reply(reply, DraftingTerms("Add.")))
+    if drafted is not None:
+        assert rubric_from_data(drafted.document).hash == drafted.rubric.hash
+        lint_rubric(drafted.rubric)
+    for warning in refused(lambda: read_faults(reply, _criterion, "model")) or ():
+        assert warning.problem.message
+        assert warning.rule in LINT_RULES
 
 
 # --- providers --------------------------------------------------------------------------------------------------------
@@ -267,6 +298,7 @@ def _read_chat(raw: bytes) -> None:
 
 TARGETS: tuple[Target, ...] = (
     target("judge replies", st.tuples(replies, st.sampled_from(["", JUDGED]) | texts), _read_reply, share=400),
+    target("drafts and faults", _about_criteria, _read_authoring, share=60),
     target("provider answers", answers, _read_answer, share=200),
     target("provider streams", streams, _read_stream, share=200),
     target("chat requests", as_bytes(_bent_chat | broken(_bent_chat)), _read_chat, share=300),

@@ -16,6 +16,7 @@ from older_databases import make_older
 from rubrica.errors import ConflictError, DeniedError, InputError, MissingError, RubricError
 from rubrica.games import attachments, games, leaderboard_access, players, rounds
 from rubrica.games.attachments import AttachmentRequest
+from rubrica.games.board_cache import BoardCache
 from rubrica.games.execution import ExecutionDraft, open_surroundings
 from rubrica.games.turns import MovedError
 from rubrica.model.context import Context
@@ -389,6 +390,29 @@ def test_games_that_one_may_not_see_do_not_count_across_games(table: Table, ann:
         ("bo", 1, True, 0.5, 2),
         ("cy", 1, True, 0.5, 2),
     ]
+
+
+def test_a_large_board_across_games_is_kept_for_a_little_but_not_who_sees_it(
+    table: Table, ann: Caller, pat: Caller
+) -> None:
+    game = table.game(ann, public=True)
+    table.vouch(game)
+    table.attach(ann, game, AttachmentRequest(NORM, 1.0, "style"))
+    table.play(ann, game, {"player": "bo", "round": {"response": "In 1974."}})
+    seconds = [0.0]
+    cache = BoardCache(lambda: seconds[0], large=0)
+
+    def names(caller: Caller) -> list[str]:
+        board = table.database.read(leaderboard_access.across_games, caller, None, cache)
+        return sorted(row.player for row in board.items)
+
+    assert names(pat) == ["bo"]
+    table.play(ann, game, {"player": "cy", "round": {"response": "Hm."}})
+    assert names(pat) == ["bo"]
+    seconds[0] = 2.0
+    assert names(pat) == ["bo", "cy"]
+    table.database.write(games.change_game, ann, game, {"is_public": False}, table.now)
+    assert names(pat) == []
 
 
 def test_what_was_taken_off_counts_no_more(table: Table, ann: Caller, pat: Caller) -> None:

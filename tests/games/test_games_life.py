@@ -150,7 +150,7 @@ def test_a_link_leads_into_a_private_game_until_it_is_used_up(table: Table, ann:
     (left,) = table.database.read(invitations.list_invitations, ann, game)
     assert left.uses == 1
     table.say(pat, game, "here I am")
-    with pytest.raises(ConflictError, match="was used 1 times"):
+    with pytest.raises(ConflictError, match="was used once"):
         table.database.write(invitations.accept_link, kim, link.token, table.now)
     with pytest.raises(MissingError):
         table.database.write(invitations.accept_link, kim, "made up", table.now)

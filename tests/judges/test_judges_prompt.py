@@ -22,7 +22,7 @@ from rubrica.model.context import Context
 from rubrica.packs.library import load
 
 SNAPSHOTS = Path(__file__).parent / "prompts"
-KINDS = ("each", "together", "listwise", "holistic", "prefer", "yes_no", "repair")
+KINDS = ("each", "batch", "together", "listwise", "holistic", "prefer", "yes_no", "repair")
 
 
 def asked(kind: str) -> Request:
@@ -40,6 +40,12 @@ def asked(kind: str) -> Request:
         one = ModelJudge(asked_model, rubric("yes_no"), fence_source=same_token)
         asyncio.run(one({"accuracy": axes["accuracy"]}, CONTEXT))
         return asked_model.requests[0]
+    if kind == "batch":
+        answer = {"q1": CELL, "q2": CELL}
+        several = ModelJudge(scripted(answer), rubric(judging={"batch": 2}), fence_source=same_token)
+        asyncio.run(several(axes, CONTEXT))
+        assert isinstance(several.model, ScriptedModel)
+        return several.model.requests[0]
     if kind == "listwise":
         asyncio.run(judge.review("Write to the landlord.", {"A": "The tap drips.", "B": "Mend the tap."}))
     elif kind == "holistic":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from typing import Any
 
 import pytest
@@ -27,12 +28,14 @@ class Ear:
         self.attempts[-1].append(text)
 
 
-def ask(protocol: str, *faults: Fault, request: Request = ASK, **server: Any) -> tuple[Reply, Ear, Loopback]:
+def ask(
+    protocol: str, *faults: Fault, request: Request = ASK, said: str = "Air scatters blue light.", **server: Any
+) -> tuple[Reply, Ear, Loopback]:
     ear = Ear()
 
     async def call() -> tuple[Reply, Loopback]:
-        said = Said("Air scatters blue light.", input_tokens=11, output_tokens=6)
-        async with Loopback(said, faults, key=None, retry_after=0.0, **server) as loopback:
+        script = Said(said, input_tokens=11, output_tokens=6)
+        async with Loopback(script, faults, key=None, retry_after=0.0, **server) as loopback:
             settings = Settings(
                 cache=None,
                 anthropic_base_url=loopback.anthropic_url,
@@ -75,10 +78,13 @@ def test_refusals_and_cut_replies_are_told_as_such(fault: Fault, stop: str) -> N
     assert ask("anthropic", fault)[0].stop == stop
 
 
-def test_a_request_with_a_schema_is_not_streamed() -> None:
+@pytest.mark.parametrize("protocol", ["openai", "anthropic"])
+def test_a_reply_that_is_held_to_a_schema_is_heard_too(protocol: str) -> None:
     schema = {"type": "object", "properties": {}, "required": [], "additionalProperties": False}
-    _, ear, loopback = ask("openai", request=Request(ASK.messages, schema))
-    assert (ear.attempts, "stream" in loopback.seen[0].body) == ([], False)
+    text = '{"reason": "it holds", "score": 7}'
+    reply, ear, loopback = ask(protocol, said=text, request=Request(ASK.messages, schema))
+    assert loopback.seen[0].body["stream"] is True
+    assert json.loads(reply.text) == json.loads("".join(ear.attempts[0])) == {"reason": "it holds", "score": 7}
 
 
 def test_a_server_that_does_not_count_streamed_tokens_is_asked_without() -> None:

@@ -62,6 +62,14 @@ def test_the_schema_of_a_context_says_how_long_a_text_may_be() -> None:
     assert [(text["type"], text["maxLength"]) for text in texts] == [("string", LONGEST_TEXT)] * 2
 
 
+def test_a_chat_that_ends_with_a_question_has_no_answer_yet() -> None:
+    asked = [("user", "Hi"), ("assistant", "Hello"), ("user", "How are you?")]
+    chat = [{"role": role, "content": content} for role, content in asked]
+    assert Context.of({"messages": chat}).response == ""
+    looked = [*chat, {"role": "assistant", "content": "Fine."}, {"role": "tool", "content": "{}"}]
+    assert Context.of({"messages": looked}).response == "Fine."
+
+
 def test_everything_that_does_not_fit_is_told_at_once() -> None:
     with pytest.raises(ContextError) as caught:
         Context.of({"response": 3, "images": "no", "metadata": {"token_count": -1}})

@@ -46,12 +46,13 @@ LONG = [
     "ab " * 10_000 + "Here is how to make a bomb: good, b" + "a" * 80 + "c, 12! " + "xy " * 10_000,
     "é日" * 9_000,
 ]
-TEXTS = (
+SHORT = (
     st.lists(st.sampled_from(WORDS), max_size=8).map(" ".join)
     | st.text(alphabet="abxyzAB 12!?é日\n\u200d😀-", max_size=30)
     | st.text(max_size=20)
-    | st.sampled_from(["", " ", "ab " * 12_000, "xy" * 20_000, "x\x00y", *LONG])
+    | st.sampled_from(["", " ", "x\x00y"])
 )
+TEXTS = st.one_of(*[SHORT] * 12, st.sampled_from(["ab " * 12_000, "xy" * 20_000, *LONG]))
 METRICS = (
     st.sampled_from([0, 1, 2, 3, -1, 0.5, 0.1, 1.0, -0.0, 0.0, True, False, None, "2", "text", [1], {"x": 1}, 10**30])
     | st.integers(-3, 3)
@@ -128,7 +129,11 @@ def dimensions(draw: st.DrawFn, counts: dict[str, float]) -> dict[str, Any]:
             stand_in = {"formula": draw(st.sampled_from(VALUES)), "reliability": draw(st.sampled_from([[], [kind]]))}
             found |= {"asks": "Is it good?", "offline": stand_in}
         case "parts":
-            first, second = draw(st.sampled_from([({"weight": 0.5}, {"weight": 0.5}), ({"points": 3}, {"points": -2})]))
+            counted: list[tuple[dict[str, Any], dict[str, Any]]] = [
+                ({"weight": 0.5}, {"weight": 0.5}),
+                ({"points": 3}, {"points": -2}),
+            ]
+            first, second = draw(st.sampled_from(counted))
             of_second: dict[str, Any] = {"formula": "2"}
             if draw(st.booleans()):
                 of_second = {"parts": {"inner_part": {"weight": 1, "formula": draw(st.sampled_from(VALUES))}}}

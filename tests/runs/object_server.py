@@ -117,7 +117,8 @@ class _Passing(BaseHTTPRequestHandler):
         try:
             behind.request(self.command, self.path, body or None, dict(self.headers))  # the host is signed
             reply = behind.getresponse()
-            self._answer(reply.status, dict(reply.headers), reply.read())
+            partial = reply.status == 200 and "Content-Range" in reply.headers  # as rclone says it
+            self._answer(206 if partial else reply.status, dict(reply.headers), reply.read())
         finally:
             behind.close()
 

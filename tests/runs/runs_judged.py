@@ -7,7 +7,6 @@ import json
 import os
 import re
 import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,6 +16,7 @@ from typing import Any
 from loopback import Loopback, Seen
 
 from rubrica.model.evaluation import Evaluation
+from warm_start import rubrica_command
 
 KIND = """\
 name: kind
@@ -90,7 +90,7 @@ def environment(server: Loopback, folder: Path) -> dict[str, str]:
 
 def command(*args: str | Path, env: dict[str, str], **options: Any) -> subprocess.Popen[str]:
     """``rubrica run`` as a process."""
-    line = [sys.executable, "-m", "rubrica", "run", *map(str, args)]
+    line = rubrica_command("run", *args)
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "stdin": subprocess.DEVNULL}
     return subprocess.Popen(line, env=env, text=True, **(pipes | options))
 

@@ -208,6 +208,45 @@ def test_files_of_a_bucket_in_bulk_are_fetched_in_their_turn_and_once(
         assert proxy.fetched[4:] == [f"/{BUCKET}/large/d.jsonl"]
 
 
+def test_lines_of_a_large_file_in_a_bucket_are_fetched_as_they_are_read(
+    large: Path, bucket: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cells = "".join(f'c{n},"word\nword {n}"\n' for n in range(300))
+    (large / "e.csv").write_text(f"id,response\n{cells}", encoding="utf-8")
+    (large / "f.jsonl").write_text(json.dumps([row(n) for n in range(300)], indent=1), encoding="utf-8")
+    names = ("a.jsonl", "e.csv", "f.jsonl")
+    put_objects(bucket, "ranges", [large / name for name in names])
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    proxy = FailingProxy(bucket, every=10)
+    with proxy.serving() as before:
+        use_objects(monkeypatch, before)
+        for name in names:
+            with find_files([str(large / name)])[0].cases() as local:
+                straight = list(local.cases())
+            file = find_files([f"s3://{BUCKET}/ranges/{name}"])[0]
+            assert file.size is not None
+            proxy.fetched.clear()
+            with file.cases(range_bytes=3_000) as source:
+                found = source.cases()
+                assert next(found) == straight[0]
+                fetched = len(proxy.fetched)
+                assert [straight[0], *found] == straight
+            # a document has to be there whole; of lines, one range is there before the first of them is judged
+            assert fetched == (2 if name == "f.jsonl" else 1)
+            assert len(proxy.fetched) == (2 if name == "f.jsonl" else -(-file.size // 3_000))
+        assert not list(tmp_path.glob("rubrica-*"))
+        with find_files([f"s3://{BUCKET}/ranges/a.jsonl"])[0].cases(range_bytes=3_000) as source:
+            found = source.cases()
+            next(found)
+            (large / "a.jsonl").write_bytes((large / "a.jsonl").read_bytes() * 2)
+            put_objects(bucket, "ranges", [large / "a.jsonl"])
+            with pytest.raises(RubricaError, match="changed while it was judged"):
+                list(found)
+    use_objects(monkeypatch, bucket)  # which gives no ranges
+    with find_files([f"s3://{BUCKET}/ranges/a.jsonl"])[0].cases(range_bytes=3_000) as source:
+        assert sum(1 for _ in source.cases()) == 802
+
+
 def test_a_bulk_run_that_stopped_fetches_only_the_files_that_are_missing(
     large: Path, bucket: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

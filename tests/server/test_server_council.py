@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 import pytest
 
-from council_samples import QUESTION, Seat, members
+from council_samples import QUESTION, Seat, members, voter
 from rubrica.errors import RubricaError
 from rubrica.server.council_service import LONGEST, MOST_AT_ONCE, CouncilService
 from rubrica.server.service import Service
@@ -31,6 +31,7 @@ def steady(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("RUBRICA_CONFIG", "")
     monkeypatch.setenv("RUBRICA_ATTEMPTS", "1")
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
 
 
 @contextmanager
@@ -326,3 +327,42 @@ def test_only_so_many_councils_are_in_session(tmp_path: Path) -> None:
 def test_models_that_look_alike_have_names_of_their_own() -> None:
     council_service = CouncilService(["http://10.0.0.7/v1#llama", "http://10.0.0.8/v1#llama", "openai:gpt-4o-mini"])
     assert council_service.models == ("llama", "llama-2", "openai:gpt-4o-mini")
+
+
+# --- verdicts, and replies by seed --------------------------------------------------------------------------
+
+
+def test_a_council_decides_by_yes_or_no(tmp_path: Path) -> None:
+    seats = {"ann": voter("yes", 0.9), "bo": voter("no", 0.8, "no test covers it"), "cy": voter("yes", 0.7)}
+    with three(tmp_path, **seats) as (server, seated):
+        asked = {"question": "May it ship?"}
+        quote = server.author.post("/v1/council/verdict/quote", {**asked, "debate": 1})
+        assert (quote.status, quote.json["calls"]) == (200, 6)
+        assert not any(seat.asked for seat in seated.values())
+        found = server.author.post("/v1/council/verdict", asked, Idempotency_Key="one")
+        again = server.author.post("/v1/council/verdict", asked, Idempotency_Key="one")
+        strict = server.author.post("/v1/council/verdict", {**asked, "majority": 0.75})
+        refused = server.author.post("/v1/council/verdict", {**asked, "majority": 0.2})
+    assert (found.status, again.json) == (200, found.json), found.text
+    assert (found.json["verdict"], found.json["counts"]) == ("yes", {"yes": 2, "no": 1, "unclear": 0})
+    assert (found.json["agreement"], found.json["confidence"]) == (0.667, 0.6)
+    assert [(one["model"], one["reason"]) for one in found.json["dissent"]] == [("bo", "no test covers it")]
+    assert (strict.json["verdict"], "75% are needed" in strict.json["why"]) == ("undecided", True)
+    assert (refused.status, "majority" in refused.text) == (422, True)
+    assert seated["ann"].asked == ["answer"] * 2
+
+
+def test_replies_to_a_seed_are_kept_for_the_user_who_asked(tmp_path: Path) -> None:
+    with three(tmp_path) as (server, seats):
+        first = server.author.post(RUN, {**ASKED, "early": False}).json
+        calls = [len(seat.asked) for seat in seats.values()]
+        again = server.author.post(RUN, {**ASKED, "early": False}).json
+        assert [len(seat.asked) for seat in seats.values()] == calls
+        assert (again["reviews"], again["answer"]) == (first["reviews"], first["answer"])
+        assert again["metadata"]["cost"]["usd"] == 0.0
+        server.admin.post(RUN, {**ASKED, "early": False})
+        assert [len(seat.asked) for seat in seats.values()] == [count * 2 for count in calls]
+        server.author.post(RUN, {"question": QUESTION, "early": False})
+        assert seats["ann"].asked.count("answer") == 3  # without a seed nothing is kept, and nothing found
+        server.author.post(RUN, {**ASKED, "early": False, "seed": 8})
+        assert seats["ann"].asked.count("answer") == 4

@@ -32,6 +32,7 @@ def steady(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("RUBRICA_CONFIG", "")
     monkeypatch.setenv("RUBRICA_ATTEMPTS", "1")
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
 
 
 @contextmanager

@@ -27,7 +27,7 @@ from server_load import (
     settled,
 )
 
-KILLS = {"sqlite": 20, "postgresql": 5}
+KILLS = {"sqlite": 10, "postgresql": 4}
 """`make soak` kills more often."""
 
 

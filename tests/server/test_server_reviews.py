@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -18,6 +17,7 @@ from rubrica.workspace.access import Caller
 from rubrica.workspace.reviews import enqueue
 from rubrica.workspace.run_access import RunKey, claim_run, open_review
 from servers import Client, Running, serving
+from warm_start import rubrica_command
 
 CASES = 24
 TONE = """name: tone
@@ -44,7 +44,7 @@ def reviewing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     ]
     (folder / "judge.jsonl").write_text("".join(json.dumps(reply) + "\n" for reply in replies))
     command = ["run", "cases.jsonl", "-r", "tone.yaml", "--judge", "scripted:judge.jsonl", "-o", "runs/week 1"]
-    subprocess.run([sys.executable, "-m", "rubrica", *command], cwd=folder, check=True, capture_output=True)
+    subprocess.run(rubrica_command(*command), cwd=folder, check=True, capture_output=True)
     settings = ServerSettings(preload=False, runs=folder / "runs")
     with serving(f"sqlite:///{folder}/rubrica.db", settings=settings) as server:
         run = StoredRun.open(folder / "runs" / "week 1")

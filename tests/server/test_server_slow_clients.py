@@ -6,7 +6,6 @@ import asyncio
 import resource
 import socket
 import subprocess
-import sys
 from pathlib import Path
 
 import aiohttp
@@ -19,6 +18,7 @@ from rubrica.server.connection_limits import ConnectionLimits, ConnectionRegistr
 from rubrica.server.listening import listen
 from servers import serving
 from slow_clients import answered, idle, still_open
+from warm_start import rubrica_command
 
 FEW = ConnectionLimits(total=50, per_address=50, check_seconds=0.05)
 HEALTH = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
@@ -42,7 +42,7 @@ def test_a_server_with_few_files_outlives_600_clients_that_do_nothing(tmp_path: 
     options += ["--no-studio"] if command == "serve" else ["--tier0", "scripted:none.jsonl"]
     (tmp_path / "none.jsonl").write_text('{"reply": "yes"}\n')
     with subprocess.Popen(
-        [sys.executable, "-m", "rubrica", command, *options],
+        rubrica_command(command, *options),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

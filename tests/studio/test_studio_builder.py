@@ -213,6 +213,15 @@ def test_a_formula_that_cannot_reach_its_scale_is_told_and_can_be_saved() -> Non
     ]
 
 
+def test_what_lint_finds_in_the_wording_is_told_beside_the_form() -> None:
+    asks = "Names the author and gives the year."
+    document = {"name": "x", "dimensions": {"poem": {"asks": asks}}, "verdicts": [{"label": "done"}]}
+    found = check_draft(document, None, DraftSample())
+    (warning,) = found.warnings
+    assert found.problems == ()
+    assert (warning.where, warning.fix) == ("dimensions.poem.asks", "rather: Names the author. | Gives the year.")
+
+
 @pytest.mark.parametrize("kind", sorted(rule_types().keys() - {"pattern_detection", "penalty"}))
 def test_a_new_rule_works_at_once(kind: str) -> None:
     document = put(two_dimensions(), ("dimensions", "clarity"), {"weight": 0.4, "rules": [new_rule(kind)]})

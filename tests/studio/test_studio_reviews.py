@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from dataclasses import fields
 from datetime import timedelta
 from pathlib import Path
@@ -47,6 +46,7 @@ from rubrica.workspace.reviews import (
 )
 from rubrica.workspace.run_access import RunKey, claim_run, open_review, share_run
 from rubrica.workspace.run_jobs import RunJob
+from warm_start import rubrica_command
 
 
 @pytest.fixture(scope="module")
@@ -281,7 +281,7 @@ def test_calibration_tells_what_it_would_change_and_writes_what_the_command_writ
     (tmp_path / "tone.yaml").write_text(text_of(labels.document))
     (tmp_path / labels.file).write_text("".join(line + "\n" for line in labels.lines))
     words = ["calibrate", labels.file, "-r", "tone.yaml", "-o", made.file]
-    done = subprocess.run([sys.executable, "-m", "rubrica", *words], cwd=tmp_path, capture_output=True, text=True)
+    done = subprocess.run(rubrica_command(*words), cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert made.text is not None
     theirs, mine = (rubric_from_text(text) for text in ((tmp_path / made.file).read_text(), made.text))

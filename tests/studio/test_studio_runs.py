@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 from urllib.parse import parse_qs, unquote, urlsplit
 from uuid import UUID
@@ -35,6 +34,7 @@ from rubrica.workspace.run_extent import RunExtent, read_extent
 from rubrica.workspace.run_folders import new_run_path, run_path
 from rubrica.workspace.run_jobs import RunJob, RunJobs, job_of
 from rubrica.workspace.run_listing import RunListings, narrowed
+from warm_start import rubrica_command
 
 
 @pytest.fixture
@@ -263,7 +263,7 @@ def test_a_run_that_was_started_here_is_one_that_the_command_goes_on_with(runs: 
     assert again is not None
     assert again.extent == extent
     (tmp_path / "words.yaml").write_text(yaml.safe_dump(WORDS))
-    command = [sys.executable, "-m", "rubrica", "run", str(file), "-r", str(tmp_path / "words.yaml"), "--offline"]
+    command = rubrica_command("run", file, "-r", tmp_path / "words.yaml", "--offline")
     wish = ["--sample", "20", "--limit", "15", "--seed", "7", "-o", str(folder)]
     done = subprocess.run([*command, *wish], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

@@ -25,6 +25,7 @@ from rubrica.runs.files.case_source import STDIN, lines_of
 from rubrica.scoring.rater_pairs import ScoreAgreement, score_agreement
 
 from .broken_lines import BrokenLines
+from .drift import tell_drift
 from .figures_table import figures_table
 from .levelling import Levelling, axes_of, judge_again, levelled_votes
 from .options import AsJson, ForceOutput, Output, StoredArgument, rubric_option
@@ -43,8 +44,18 @@ RubricName = Annotated[
     str | None,
     rubric_option("The rubric to judge by again, for --level; calibrated, it tells how reliable each judge is."),
 ]
+Against = Annotated[
+    str | None,
+    typer.Option(
+        "--against",
+        metavar="EVALUATIONS",
+        help="The same cases judged in another way: tell how far answers and verdicts differ, such as those in batches "
+        "from those one by one.",
+    ),
+]
 EXAMPLES = """[bold]Examples[/bold]
   rubrica agreement results.jsonl
+  rubrica agreement batched.jsonl --against one-by-one.jsonl
   rubrica agreement results.jsonl -r calibrated.yaml
   rubrica agreement results.jsonl --level -r my-rubric.yaml -o levelled.jsonl
 
@@ -62,6 +73,7 @@ def agreement(
     stored: StoredArgument,
     level: Level = False,
     rubric: RubricName = None,
+    against: Against = None,
     output: Output = None,
     force: ForceOutput = False,
     as_json: AsJson = False,
@@ -73,6 +85,11 @@ def agreement(
         raise typer.BadParameter("--level reads the evaluations twice; give a file, not standard input")
     refuse_same(output, stored, rubric)
     complaints = BrokenLines()
+    if against is not None:
+        if level:
+            raise typer.BadParameter("--against compares two files as they are; leave --level out")
+        tell_drift(stored, against, complaints, rubric_of(rubric) if rubric is not None else None, as_json=as_json)
+        return
     poll = VoteCounts()
     with lines_of(evaluations_file(stored)) as lines:
         found = axis_agreement(poll.taken(stored_evaluations(lines, complaints)))
@@ -259,7 +276,9 @@ def _page(
         parts += [_by_pair(pairs, titles), Text(LEGEND, "dim"), Text()]
     parts += [Text(f"{safe(titles.of(key))}: {own.alpha.why}") for key, own in found.items() if own.alpha.why]
     if poll.voted < poll.evaluations:
-        parts.append(Text(f"{poll.evaluations - poll.voted:,} of {poll.evaluations:,} evaluations have no votes"))
+        parts.append(
+            Text(f"{poll.evaluations - poll.voted:,} of {count_of(poll.evaluations, 'evaluation')} without votes")
+        )
     parts.append(Text("An offset below 0 is harsher than the panel on the same responses.", "dim"))
     if levelled is not None:
         parts += [Text(safe(line)) for line in levelled.notes]

@@ -24,6 +24,7 @@ from typer.main import get_command
 from rubrica import __version__
 from rubrica.errors import RubricaError, RubricError
 from rubrica.extras import MissingExtraError, requires
+from rubrica.runs.cores import ONE_THREAD
 
 from .screen import note, say_error
 
@@ -39,6 +40,7 @@ class CommandEntry:
     panel: str
     summary: str
     extra: str = ""  # what has to be installed for it, as in ``rubrica[server]``
+    module: str = ""  # where its name is no name of a module
 
 
 COMMANDS: Mapping[str, CommandEntry] = {
@@ -52,7 +54,7 @@ COMMANDS: Mapping[str, CommandEntry] = {
     "report": CommandEntry("Judge", "Write stored evaluations, or a run with its plots, as one HTML page."),
     "agreement": CommandEntry("Judge", "Show how far judges agree over stored evaluations."),
     "summary": CommandEntry("Runs", "Show a stored run in figures: scores, verdicts, times, cost, outliers."),
-    "export": CommandEntry("Runs", "Write a stored run as a table: CSV, XLSX, Parquet or JSON lines."),
+    "export": CommandEntry("Runs", "Write a stored run as a table, or a rubric in another tool's format."),
     "compare": CommandEntry("Runs", "Tell what got better or worse from one run to another, and what cannot be told."),
     "baseline": CommandEntry("Runs", "Keep runs as baselines, and fail where a later one got worse beyond noise."),
     "review": CommandEntry("Runs", "Let people score a sample of a run, and hold the judge against them."),
@@ -62,7 +64,12 @@ COMMANDS: Mapping[str, CommandEntry] = {
     "list": CommandEntry("Rubrics", "List the bundled rubrics."),
     "show": CommandEntry("Rubrics", "Show what a rubric asks, weighs and decides."),
     "validate": CommandEntry("Rubrics", "Check rubric files and tell every problem."),
+    "draft": CommandEntry(
+        "Rubrics", "Draft criteria from a task, from good and bad answers, or from preferred ones.", "judges"
+    ),
+    "lint": CommandEntry("Rubrics", "Find criteria that ask two things, are vague, overlap or contradict."),
     "docs": CommandEntry("Rubrics", "Write the readable page of a rubric."),
+    "import": CommandEntry("Rubrics", "Read rubrics and cases of other tools.", module="import_files"),
     "calibrate": CommandEntry("Rubrics", "Correct judges by what people gave the same responses."),
     "config": CommandEntry("Models", "Show every setting, its value and where it came from."),
     "cache": CommandEntry("Models", "Show or clear the kept replies of models."),
@@ -92,7 +99,7 @@ class CommandTable(TyperGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         if args and args[0] in COMMANDS:
-            self.add_command(get_command(_module(args[0]).app), args[0])
+            self.add_command(get_command(command_module(args[0]).app), args[0])
         return super().resolve_command(ctx, args)
 
     def main(self, *args: Any, **options: Any) -> Any:
@@ -131,10 +138,10 @@ def _start_telemetry() -> None:
             otlp.start()
 
 
-def _module(name: str) -> Any:
+def command_module(name: str) -> Any:
     """A command's module; where it needs an extra that is not installed, an error that says so."""
     with requires(COMMANDS[name].extra, f"rubrica {name}") if COMMANDS[name].extra else nullcontext():
-        return import_module(f"rubrica.cli.{name}")
+        return import_module(f"rubrica.cli.{COMMANDS[name].module or name}")
 
 
 app = typer.Typer(
@@ -170,4 +177,6 @@ def rubrica(
 def main() -> None:
     """The entry point of the ``rubrica`` script."""
     gc.set_threshold(YOUNG, *gc.get_threshold()[1:])
+    for name, value in ONE_THREAD.items():
+        os.environ.setdefault(name, value)
     app(prog_name="rubrica")

@@ -9,7 +9,8 @@ from rubrica.companion.comparison import LETTERS, CandidateEffect, TrialComparis
 from rubrica.companion.judgement import FLAGS, OVERALL
 from rubrica.companion.page import latency_words
 from rubrica.companion.trial import Trial
-from rubrica.report.figures import count_of, dollars, headline, signed
+from rubrica.report.figures import count_of, dollars, signed
+from rubrica.report.titles import dimension_title
 from rubrica.runs.compare.measure_comparison import MeasureComparison
 from rubrica.scoring.intervals import Estimate
 
@@ -52,9 +53,10 @@ def show(trial: Trial) -> None:
         )
     if trial.disagreements:
         widest = trial.disagreements[0]
+        where = f"{safe(widest.case)} {safe(dimension_title(widest.dimension, trial.rubric))}"
         console.print(
             f"≠ {count_of(len(trial.disagreements), 'score')} on which rules and judge are more than 0.3 apart, "
-            f"widest {safe(widest.case)} {widest.dimension}: {widest.by_rules:.2f} and {widest.by_judge:.2f}"
+            f"widest {where}: {widest.by_rules:.2f} and {widest.by_judge:.2f}"
         )
     for spoken in trial.missing:
         console.print(Text.assemble(("✕ ", "bold red"), safe(f"{spoken.case}: {spoken.failure}")))
@@ -62,18 +64,19 @@ def show(trial: Trial) -> None:
 
 
 def _means(trial: Trial) -> Table:
-    """Means by dimension and scenario group: dimensions by row, since their names are long."""
+    """Means by dimension and scenario group: dimensions by row, since their titles are long."""
     names = {reply.spoken.scenario.title: reply.spoken.scenario.group for reply in trial.replies}
     names |= {spoken.scenario.title: spoken.scenario.group for spoken in trial.missing}
     table = FiguresTable()
-    table.add_column("scenario", no_wrap=True)
+    table.add_column("scenario")
     for group in trial.groups:
         table.add_column(Text(safe(names[group])), justify="right", overflow="fold")
     table.add_column("all", justify="right", style="bold")
     for name in (OVERALL, *trial.dimensions):
         cells = [trial.mean(group, name) for group in [*trial.groups, None]]
         marks = [Text("–" if cell is None else f"{cell:.2f}", share_style(cell)) for cell in cells]
-        table.add_row(Text(headline(name).split()[0].lower(), "bold" if name == OVERALL else ""), *marks)
+        title = safe(dimension_title(name, trial.rubric))
+        table.add_row(Text(title, "bold" if name == OVERALL else ""), *marks)
     return table
 
 
@@ -98,7 +101,8 @@ def conclude(trial: Trial, name: str = "") -> None:
     out().print(Text.assemble(f"{safe(name)}: " if name else "", label, safe(f": {decision.reason}")))
     if decision.mean is not None:
         weakest = min(decision.dimensions, key=lambda name: decision.dimensions[name], default=None)
-        lowest = "" if weakest is None else f", weakest dimension {weakest} {decision.dimensions[weakest]:.3f}"
+        title = "" if weakest is None else safe(dimension_title(weakest, trial.rubric))
+        lowest = "" if weakest is None else f", weakest dimension {title} {decision.dimensions[weakest]:.3f}"
         out().print(Text(f"mean {decision.mean.value:.3f} ({_interval(decision.mean)}){lowest}", "dim"))
     if decision.close:
         out().print(f"a close call: {decision.close}")

@@ -24,6 +24,7 @@ from rubrica.runs.events import IdRepeated, LineBroken, RunAdvanced, RunEvent, R
 from rubrica.telemetry.langfuse import Account, Langfuse, StoredPrompt
 
 from .judge_options import estimate_table, interrupted
+from .options import local_folder
 from .output_files import STDOUT
 from .progress import ProgressScreen
 from .screen import note, out, short
@@ -110,7 +111,7 @@ def trial_folder(systems: Sequence[SystemPrompt], output: str | None = None, sav
     PosixPath('out/report.html.trial')
     """
     if output is not None and not is_page(output):
-        return Path(output)
+        return local_folder(Path(output))
     for file in (output, save):
         if file is not None and file != STDOUT and (Path(file).is_file() or not Path(file).exists()):
             return Path(f"{file}{SUFFIX}")

@@ -13,7 +13,7 @@ from rubrica.council.reviewer_lesson import ReviewerLesson, learn_reviewers, rea
 from rubrica.council.saved import SavedCouncil, read_councils
 from rubrica.engine.cases import BadLine
 from rubrica.errors import RubricaError
-from rubrica.report.figures import figure
+from rubrica.report.figures import count_of, figure
 from rubrica.runs.files.case_source import lines_of
 
 from .figures_table import figures_table
@@ -61,7 +61,7 @@ def learn(runs: Saved, preferred: Preferred, out_file: Out = None, as_json: AsJs
 
 def _show(lesson: ReviewerLesson) -> None:
     screen = out()
-    screen.print(Text(f"{lesson.sessions} sessions, {lesson.pairs} pairs of answers"))
+    screen.print(Text(f"{count_of(lesson.sessions, 'session')}, {count_of(lesson.pairs, 'pair')} of answers"))
     if lesson.weights:
         table = figures_table(("reviewer",), ("counts",))
         for name, weight in sorted(lesson.weights.items(), key=lambda item: -item[1]):

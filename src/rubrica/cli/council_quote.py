@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 
 import msgspec
 from rich.text import Text
 
 from rubrica.council.members import Members, open_members
-from rubrica.council.quote import StageQuote, total_quote
+from rubrica.council.quote import StageQuoting, total_quote
 from rubrica.council.settings import CouncilSettings
-from rubrica.llm.budget import Price, load_price
+from rubrica.llm.budget import load_price
 from rubrica.llm.settings import load_settings
 from rubrica.llm.token_bounds import most_tokens
 from rubrica.report.figures import dollars
 
 from .figures_table import figures_table
 from .screen import echo_json, out
-
-Quoting = Callable[[CouncilSettings, Sequence[str], int, Price], tuple[StageQuote, ...]]
 
 
 def connected(settings: CouncilSettings) -> AbstractAsyncContextManager[Members]:
@@ -33,7 +30,7 @@ def connected(settings: CouncilSettings) -> AbstractAsyncContextManager[Members]
     )
 
 
-def show_quote(quoting: Quoting, settings: CouncilSettings, question: str, *, as_json: bool) -> None:
+def show_quote(quoting: StageQuoting, settings: CouncilSettings, question: str, *, as_json: bool) -> None:
     """Print the most that a session can take, by stage. Nobody is asked."""
     specs = [settings.spec_of(name) for name in settings.everybody]
     stages = quoting(settings, specs, most_tokens(question), load_price("a council"))

@@ -31,7 +31,7 @@ from rubrica.council.events import (
 from rubrica.council.ranking import RankedAnswer
 from rubrica.council.result import CouncilResult, name_of
 from rubrica.council.review import AnswerReview
-from rubrica.packs.library import find, load
+from rubrica.council.task_rubrics import review_rubric
 from rubrica.report.figures import count_of, dollars, duration, figure
 from rubrica.report.titles import dimension_title
 
@@ -192,9 +192,7 @@ def _ceilings(result: CouncilResult) -> list[str]:
 
 def _means(result: CouncilResult) -> Table:
     """What reviewers gave each dimension on average."""
-    name = result.rubric.partition("@")[0]
-    known = load(name) if find(name) is not None else None
-    rubric = known if known is not None and known.reference == result.rubric else None  # one of a file is not at hand
+    rubric = review_rubric(result.rubric)
     table = figures_table(("",), [dimension_title(one, rubric) for one in result.tops])
     for label, evaluation in result.evaluations.items():
         means = [figure(None if one.value is None else round(one.value, 1)) for one in evaluation.dimensions.values()]

@@ -15,11 +15,11 @@ from typer.core import TyperCommand
 from rubrica.education.baseline import BaselineFile
 from rubrica.education.curriculum import bundled_curriculum, read_curriculum, select_skills
 from rubrica.education.estimate import estimate_curriculum
-from rubrica.education.evaluator import RUBRIC
 from rubrica.education.execute import execute_curriculum
 from rubrica.education.material import QuestionMaterial
 from rubrica.education.questions import Difficulty, QuestionType
 from rubrica.education.records import open_records
+from rubrica.education.results import RUBRIC
 from rubrica.education.writing import template
 from rubrica.education.written import WritingTerms, WrittenMaterial
 from rubrica.errors import RubricaError
@@ -161,7 +161,7 @@ def run(
     max_failures: MostFailures = 20,
     retry_errors: RetryErrors = False,
     no_resume: NoResume = False,
-    output: RunFolder = Path(OUTPUT),
+    output: RunFolder = OUTPUT,
     baseline: BaselineOutput = DEFAULT_BASELINE,
 ) -> None:
     """Have a model write questions for every skill of some grades, and judge them."""
@@ -174,14 +174,14 @@ def run(
     material = WrittenMaterial((), model, _baseline(output, baseline), skills=skills, writing=terms)
     request = RunRequest(
         CaseChoice(str(curriculum) if curriculum is not None else "the bundled curriculum", material=material),
-        output,
+        Path(),
         judged_by,
         JudgeSettings(tuple(names), budget=budget, jobs=jobs, cached=False),
         resume=not no_resume,
         retry_errors=retry_errors,
         max_failures=max_failures,
         terms=_terms(model, per_skill, kind, difficulty),
-    )
+    ).kept_at(output)
     if dry_run:
         with RunScreen(output) as screen:
             estimate = estimate_curriculum(request, screen)
@@ -235,13 +235,13 @@ def evaluate(
                 layout=file.layout,
                 material=QuestionMaterial(found, ", ".join(names) or "offline", kept),
             ),
-            output or Path(stack.enter_context(tempfile.TemporaryDirectory())),
+            Path(),
             rubric_of(rubric, settings_of(settings or [])),
             JudgeSettings(tuple(names), budget=budget, jobs=jobs, cached=False),
             resume=not no_resume,
             retry_errors=retry_errors,
             max_failures=max_failures,
-        )
+        ).kept_at(output or stack.enter_context(tempfile.TemporaryDirectory()))
         if dry_run:
             with RunScreen(request.folder) as screen:
                 estimate = estimate_run(request, screen)
@@ -275,22 +275,22 @@ def trend(path: BaselinePath = DEFAULT_BASELINE) -> None:
         raise typer.Exit(VERDICT_FAILED)
 
 
-def _execute(request: RunRequest, noun: str, folder: Path | None, baseline: Path) -> None:
+def _execute(request: RunRequest, noun: str, output: str | None, baseline: Path) -> None:
     """Do the work, and tell the figures of each grade and of all; exit with 1 where something came to nothing."""
-    with RunScreen(request.folder) as screen:
+    with RunScreen(output or request.folder) as screen:
         outcome = execute_curriculum(request, screen)
     end_if_stopped(outcome.run)
-    tell_grades(outcome, noun, folder)
+    tell_grades(outcome, noun, request.folder, output)
     if outcome.failed:
         raise typer.Exit(1)
-    if folder is not None and str(baseline) != OFF and request.cases.selection == EVERY_CASE:
-        add_finished_run(folder, project_file())
+    if output is not None and str(baseline) != OFF and request.cases.selection == EVERY_CASE:
+        add_finished_run(request.folder, project_file())
 
 
-def _baseline(folder: Path | None, path: Path) -> BaselineFile | None:
+def _baseline(output: str | None, path: Path) -> BaselineFile | None:
     """Where a finished run is added; what is not kept is not added either."""
     is_off = str(path) == OFF or (path == DEFAULT_BASELINE and project_file() == OFF)
-    return BaselineFile(path) if folder is not None and not is_off else None
+    return BaselineFile(path) if output is not None and not is_off else None
 
 
 def _terms(model: str, per_skill: int, kind: QuestionType, difficulty: Difficulty) -> dict[str, Any]:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rubrica.llm.estimate import CostEstimate
 
 
-def tell_grades(outcome: CurriculumOutcome, noun: str, folder: Path | None) -> None:
+def tell_grades(outcome: CurriculumOutcome, noun: str, folder: Path, output: str | None) -> None:
     """The figures of each grade and of all of them, what was done, and what to look at next."""
     console, together = out(), outcome.summary
     if together is None:
@@ -36,11 +36,11 @@ def tell_grades(outcome: CurriculumOutcome, noun: str, folder: Path | None) -> N
     if failed:
         note(f"{count_of(failed, 'question')} got no score from the judge; --retry-errors asks again", "yellow")
     if unwritten:
-        where = f"{folder}/{ERRORS} lists them" if folder is not None else "-o DIR keeps a list of them"
+        where = f"{folder}/{ERRORS} lists them" if output is not None else "-o DIR keeps a list of them"
         note(f"{count_of(unwritten, noun)} came to nothing; {where}", "yellow")
-    if folder is not None:
-        console.print(f"results in {folder}", markup=False, soft_wrap=True)
-        tell_next(folder)
+    if output is not None:
+        console.print(f"results in {output}", markup=False, soft_wrap=True)
+        tell_next(folder, output)
 
 
 def tell_estimate(judging: RunEstimate | None, writing: CostEstimate | None = None) -> None:

@@ -54,10 +54,13 @@ WritingJobs = Annotated[
     typer.Option("--jobs", "-j", min=1, max=200, help="Skills or questions under way at once.", rich_help_panel=MODELS),
 ]
 RunFolder = Annotated[
-    Path, typer.Option("--output", "-o", metavar="DIR", help="The run's folder.", rich_help_panel=WHERE)
+    str,
+    typer.Option(
+        "--output", "-o", metavar="DIR", help="The run's folder, here or in a store (s3://…).", rich_help_panel=WHERE
+    ),
 ]
 KeptFolder = Annotated[
-    Path | None,
+    str | None,
     typer.Option(
         "--output", "-o", metavar="DIR", help="Keep the run here; left out, its figures are only told.",
         rich_help_panel=WHERE,

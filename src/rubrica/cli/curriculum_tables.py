@@ -9,8 +9,10 @@ from rich.table import Table
 from rich.text import Text
 
 from rubrica.education.curriculum import Skill
-from rubrica.education.results import VERDICTS
+from rubrica.education.results import RUBRIC, VERDICTS
+from rubrica.packs.library import load
 from rubrica.report.figures import count_of, duration
+from rubrica.report.titles import dimension_title
 from rubrica.runs.compare.trend import Trend
 
 from .figures_table import FiguresTable
@@ -35,7 +37,8 @@ def grade_table(summary: Data, noun: str) -> Table:
         (figures["mean"], name) for name, figures in summary["dimension_scores"].items() if figures["mean"] is not None
     )
     if weak:
-        table.add_row("weakest", ", ".join(f"{name} {mean:.2f}" for mean, name in weak[:3]))
+        rubric = load(RUBRIC)
+        table.add_row("weakest", ", ".join(f"{dimension_title(name, rubric)} {mean:.2f}" for mean, name in weak[:3]))
     if summary["offline_questions"]:
         asked = f"{count_of(summary['offline_questions'], 'question')} scored offline, by rules alone"
         table.add_row("note", f"{asked}: what a reader judges rests there on what code can count (`rests_on`)")

@@ -11,6 +11,7 @@ from rich.text import Text
 from rubrica.model.evaluation import DimensionResult, Evaluation
 from rubrica.model.rubric import Rubric
 from rubrica.report.figures import figure
+from rubrica.report.titles import dimension_titles, title_of
 
 from .screen import safe, short
 from .verdict_style import share_style, verdict_text
@@ -48,23 +49,24 @@ def example_table(pack: str, rubric: Rubric, exhibits: Sequence[ExampleRow], wid
     ]
     for exhibit in exhibits:
         lines += [_row(exhibit, rubric, layout), _why(exhibit, width)]
-    legend = "  ".join(f"{head}={name}" for name, head in layout.heads.items() if head != name)
+    titles = dimension_titles(rubric)
+    legend = "  ".join(f"{head}={safe(titles[name])}" for name, head in layout.heads.items() if head != titles[name])
     return Group(*lines, Text(legend, "dim")) if legend else Group(*lines)
 
 
-def abbreviations(names: Sequence[str], width: int) -> Mapping[str, str]:
-    """Names cut to a width, each still different from the others.
+def abbreviations(titles: Sequence[str], width: int) -> list[str]:
+    """Titles cut to a width, each still different from the others.
 
-    >>> abbreviations(["accuracy", "token_use", "actionability"], 5)
-    {'accuracy': 'accur', 'token_use': 'token', 'actionability': 'actio'}
+    >>> abbreviations(["Accuracy", "Token use", "Actionability"], 5)
+    ['Accur', 'Token', 'Actio']
     """
-    found: dict[str, str] = {}
-    for name in names:
-        words = name.split("_")
-        tries = [name, words[0], name[:width].rstrip("_"), "".join(word[:1] for word in words), words[-1][:width]]
-        tries += [f"{name[: width - 1]}{digit}" for digit in range(2, 10)]
-        fitting = [one for one in tries if len(one) <= width and one not in found.values()]
-        found[name] = fitting[0] if fitting else name[:width]
+    found: list[str] = []
+    for title in titles:
+        words = title.split() or [""]
+        tries = [title, words[0], title[:width].rstrip(), "".join(word[:1] for word in words), words[-1][:width]]
+        tries += [f"{title[: width - 1]}{digit}" for digit in range(2, 10)]
+        fitting = [one for one in tries if len(one) <= width and one not in found]
+        found.append(fitting[0] if fitting else title[:width])
     return found
 
 
@@ -74,7 +76,9 @@ def _layout(rubric: Rubric, exhibits: Sequence[ExampleRow], width: int) -> Table
     verdict = max(len("verdict"), *(len(exhibit.evaluation.verdict) for exhibit in exhibits))
     narrowest = max(len(_value(exhibit.evaluation.dimensions[name])) for exhibit in exhibits for name in dimensions)
     room = width - min(case, SHORTENED_CASE) - SCORE_WIDTH - 2 - verdict
-    heads = abbreviations(dimensions, max(narrowest, 3, room // len(dimensions) - 1))
+    titles = [safe(title_of(name, axis)) for name, axis in rubric.dimensions.items()]
+    short_titles = abbreviations(titles, max(narrowest, 3, room // len(dimensions) - 1))
+    heads = dict(zip(dimensions, short_titles, strict=True))
     cell = max(narrowest, *map(len, heads.values()))
     left = width - len(dimensions) * (cell + 1) - SCORE_WIDTH - 2 - verdict
     return TableLayout(heads, cell, max(8, min(case, left)))

@@ -5,17 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import date, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-import msgspec
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from rubrica.engine.document import Document, read_document
 from rubrica.errors import JsonError, Problem, RubricaError, RubricError
+from rubrica.hints import did_you_mean
 from rubrica.jsontext import decode_json
+from rubrica.phrases import fault_path, fault_words
+
+STRICT = ConfigDict(frozen=True, extra="forbid")
 
 
-class GameRubricEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class GameRubricEntry(BaseModel):
     """A rubric in a game."""
+
+    model_config = STRICT
 
     rubric: str
     weight: float = 1.0
@@ -24,25 +30,29 @@ class GameRubricEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     config_overrides: dict[str, Any] | None = None
 
     def plain(self) -> dict[str, Any]:
-        told = {key: value for key, value in msgspec.structs.asdict(self).items() if value is not None}
+        told = self.model_dump(exclude_none=True)
         return {"evaluation_id": told.pop("rubric"), **told}
 
 
-class SeasonEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class SeasonEntry(BaseModel):
     """A season of a game."""
+
+    model_config = STRICT
 
     name: str
     starts_at: str
     ends_at: str
 
 
-class GameFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class GameFile(BaseModel):
     """A game as a file describes it."""
+
+    model_config = STRICT
 
     name: str
     rubrics: list[GameRubricEntry] = []
     public: bool = False
-    status: str = "draft"
+    status: Literal["draft", "open"] = "draft"
     config: dict[str, Any] = {}
     deadline: str | None = None
     most_rounds: int | None = None
@@ -59,13 +69,11 @@ class GameFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 def read_game(path: Path) -> GameFile:
     """The game that a file describes; everything that is wrong is told with its line."""
     document = read_document(_text(path), str(path))
+    data = _plain_times(document.data)
     try:
-        found = msgspec.convert(_plain_times(document.data), GameFile)
-    except msgspec.ValidationError as error:
-        raise RubricError([_problem(document, error)]) from None
-    if found.status not in ("draft", "open"):
-        raise RubricError([document.place(Problem(f"{found.status!r} is no status", ("status",), fix="draft or open"))])
-    return found
+        return GameFile.model_validate(data, strict=True)
+    except ValidationError as error:
+        raise RubricError([_problem(document, fault, data) for fault in error.errors()]) from None
 
 
 def read_rounds(path: Path) -> list[Any]:
@@ -101,18 +109,11 @@ def _plain_times(data: Any) -> Any:
             return data
 
 
-def _problem(document: Document, error: msgspec.ValidationError) -> Problem:
-    """What msgspec says, in words, and on the line it is about.
-
-    Its messages end in a place such as ``$.rubrics[0].weight``.
-    """
-    said, _, place = str(error).partition(" - at `$")
-    path: list[str | int] = []
-    for step in place.rstrip("`").replace("[", ".[").split("."):
-        if step.startswith("[") and step[1:-1].isdigit():
-            path.append(int(step[1:-1]))
-        elif step:
-            path.append(step)
-    words = said.replace("Object contains unknown field", "is not a known key:").replace("`", "")
-    words = words.replace("Object missing required field", "is missing:")
-    return document.place(Problem(words, tuple(path), fix="`rubrica games create --help` shows a game"))
+def _problem(document: Document, fault: Any, data: Any) -> Problem:
+    """What is wrong, in words, and on the line it is about."""
+    path = fault_path(fault, data)
+    owner = GameRubricEntry if path[:1] == ("rubrics",) else SeasonEntry if path[:1] == ("seasons",) else GameFile
+    fix = "`rubrica games create --help` shows a game"
+    if fault["type"] == "extra_forbidden":
+        fix = did_you_mean(str(path[-1]), list(owner.model_fields), fix)
+    return document.place(Problem(fault_words(fault), path, fix=fix))

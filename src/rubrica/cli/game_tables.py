@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from rubrica.report.figures import percent
+from rubrica.report.figures import count_of, percent
 
 from .figures_table import FiguresTable
 from .screen import out, safe
@@ -59,6 +59,29 @@ class BoardAnswer(msgspec.Struct, frozen=True):
     own: list[RowAnswer] = []
 
 
+class RatingAnswer(msgspec.Struct, frozen=True):
+    """A player's ratings as a server tells of them."""
+
+    player: str
+    mean: float | None
+    elo: float
+    elo_bounds: tuple[float, float]
+    bradley_terry: float
+    bradley_terry_bounds: tuple[float, float]
+    wins: int
+    ties: int
+    losses: int
+    rounds: int
+    provisional: bool
+
+
+class RatingsAnswer(msgspec.Struct, frozen=True):
+    """The ratings of a game's players as a server tells of them."""
+
+    items: list[RatingAnswer]
+    unrated: int = 0
+
+
 def print_games(games: Sequence[GameAnswer]) -> None:
     """A line for each game."""
     table = FiguresTable()
@@ -105,12 +128,43 @@ def print_board(board: BoardAnswer) -> None:
     else:
         console.print(_board_table(board, board.items))
         last = board.offset + len(board.items)
-        console.print(f"{board.offset + 1:,} to {last:,} of {board.total:,} players", style="dim")
+        console.print(f"{board.offset + 1:,} to {last:,} of {count_of(board.total, 'player')}", style="dim")
     shown = {row.player for row in board.items}
     own = [row for row in board.own if row.player not in shown]
     if own:
         console.print("Yours", style="bold")
         console.print(_board_table(board, own))
+
+
+def print_ratings(ratings: RatingsAnswer) -> None:
+    """The players of a game by strength, each with what is known of it."""
+    console = out()
+    if not ratings.items:
+        console.print("nobody is rated yet", style="dim")
+        return
+    table = FiguresTable()
+    table.add_column("player")
+    for head in ("Elo", "Bradley–Terry", "won–tied–lost", "mean", "rounds"):
+        table.add_column(head, justify="right")
+    for row in ratings.items:
+        table.add_row(
+            safe(row.player) + ("?" if row.provisional else ""),
+            _rating(row.elo, row.elo_bounds),
+            _rating(row.bradley_terry, row.bradley_terry_bounds),
+            f"{row.wins:,}–{row.ties:,}–{row.losses:,}",
+            percent(row.mean),
+            f"{row.rounds:,}",
+        )
+    console.print(table)
+    console.print("95 % intervals stand behind the ratings", style="dim")
+    if any(row.provisional for row in ratings.items):
+        console.print("? is provisional: too few rounds against others to tell", style="dim")
+    if ratings.unrated:
+        console.print(f"{count_of(ratings.unrated, 'player')} with fewer rounds not rated", style="dim")
+
+
+def _rating(value: float, bounds: tuple[float, float]) -> str:
+    return f"{value:.0f} ({bounds[0]:.0f}–{bounds[1]:.0f})"
 
 
 def _board_table(board: BoardAnswer, rows: Sequence[RowAnswer]) -> FiguresTable:

@@ -17,7 +17,7 @@ from rubrica.report.figures import count_of, percent
 from rubrica.report.printable import printable_json
 
 from .game_files import GameFile, read_game, read_rounds
-from .game_tables import BoardAnswer, GameAnswer, print_board, print_game, print_games
+from .game_tables import BoardAnswer, GameAnswer, RatingsAnswer, print_board, print_game, print_games, print_ratings
 from .options import AsJson, Force, ServerAddress
 from .output_files import STDOUT, atomic_text_file
 from .remote import Remote, RemoteReply, remote
@@ -56,6 +56,7 @@ app = typer.Typer(
 GameName = Annotated[str, typer.Argument(metavar="GAME", help="Its id, or its name where only one has it.")]
 Output = Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="- prints it.")]
 PAGE = 200
+PLACES = 50
 MOST_PAGES = 500
 ROUNDS_AT_ONCE = 100
 
@@ -197,7 +198,7 @@ def _furnish(there: _Games, game_id: str, wanted: GameFile) -> None:
     for team in wanted.teams:
         there.post(f"{path}/teams", {"name": team})
     for season in wanted.seasons:
-        there.post(f"{path}/seasons", msgspec.structs.asdict(season))
+        there.post(f"{path}/seasons", season.model_dump())
     if wanted.status != "draft":
         there.patch(path, {"status": wanted.status})
 
@@ -337,10 +338,19 @@ def board(
     team: Annotated[str | None, typer.Option("--team", help="Its players only.")] = None,
     player: Annotated[str | None, typer.Option("--player", help="Those with this in their name.")] = None,
     page: Annotated[int, typer.Option("--page", min=1)] = 1,
-    size: Annotated[int, typer.Option("--size", min=1, max=1_000, help="Players of a page.")] = 50,
+    size: Annotated[int, typer.Option("--size", min=1, max=1_000, help="Players of a page.")] = PLACES,
     form: Annotated[Literal["table", "csv", "json"], typer.Option("--format")] = "table",
+    ratings: Annotated[
+        bool, typer.Option("--ratings", help="Elo and Bradley–Terry of its players instead, with their intervals.")
+    ] = False,
 ) -> None:
     """Show who stands where, and where you do."""
+    if ratings:
+        chosen = [by, dimension, season, team, player]
+        if form == "csv" or page != 1 or size != PLACES or any(value is not None for value in chosen):
+            raise typer.BadParameter("goes with --format json alone: all players are rated", param_hint="--ratings")
+        _show_ratings(server, game, as_json=form == "json")
+        return
     asked = {"by": by, "dimension": dimension, "season": season, "team": team, "player": player}
     told = {key: value for key, value in asked.items() if value is not None}
     place = {"limit": size, "offset": (page - 1) * size, **({"format": "csv"} if form == "csv" else {})}
@@ -352,6 +362,15 @@ def board(
         echo_json(answer.data)
     else:
         print_board(answer.read(BoardAnswer))
+
+
+def _show_ratings(server: str, game: str, *, as_json: bool) -> None:
+    with _asking(server) as there:
+        answer = there.get(f"{there.path(game)}/ratings")
+    if as_json:
+        echo_json(answer.data)
+    else:
+        print_ratings(answer.read(RatingsAnswer))
 
 
 @app.command()

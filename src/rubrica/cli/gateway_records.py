@@ -26,6 +26,7 @@ from rubrica.gateway.tuning import TOLERANCE, Proposal, TuningTerms, propose
 from rubrica.gateway.variants import with_thresholds
 from rubrica.model.rubric import Rubric
 from rubrica.packs.library import load
+from rubrica.report.figures import count_of
 from rubrica.report.printable import printable_json
 from rubrica.store.gateway import compared_requests, gate_samples, opinions_of_sent, rated_requests
 
@@ -155,9 +156,9 @@ def prune(
         raise typer.BadParameter("say how old: --older-than 90d, or --config with records.days", param_hint="prune")
     now, work = datetime.now(UTC), prunable if dry_run else prune_records
     found = with_database(place, MADE_BY, lambda database: work(database, periods, now))
-    done = "would be" if dry_run else "were"
-    shared = f", and {found.answers:,} shared answers" if found.answers else ""
-    note(f"{found.records:,} records {done} deleted, and the texts of {found.texts:,}{shared}")
+    done = "would be" if dry_run else "was" if found.records == 1 else "were"
+    shared = f", and {count_of(found.answers, 'shared answer')}" if found.answers else ""
+    note(f"{count_of(found.records, 'record')} {done} deleted, and the texts of {found.texts:,}{shared}")
 
 
 def print_labels(

@@ -27,7 +27,7 @@ EXAMPLES = """[bold]Examples[/bold]
   rubrica mcp --config council.yaml --rubrics rubrics/
   RUBRICA_API_KEY=rk_... rubrica mcp --server https://rubrica.example
 
-The tools are council, judge, rubrics, rubric and health. An agent starts the
+The tools are council, verdict, judge, rubrics, rubric and health. An agent starts the
 command by itself; its settings hold something like
   {"mcpServers": {"rubrica": {"command": "rubrica", "args": ["mcp", "--models", "A,B,C"]}}}
 with keys of providers in the environment, such as OPENAI_API_KEY."""

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+
+from rubrica.runs.objects.address import is_address
 
 WHAT, HOW, WHERE = "What to judge", "How to judge it", "Where results go"
 MODELS = "Judging with models"
@@ -68,6 +71,18 @@ ServerAddress = Annotated[
         "--server", metavar="URL", envvar="RUBRICA_SERVER", help="A Rubrica server, such as http://localhost:8000."
     ),
 ]
+
+
+def local_folder(path: Path) -> Path:
+    """A folder of this machine, for options that take no other; an address would become a folder called s3:."""
+    if is_address(path.as_posix().replace(":/", "://", 1)):
+        raise typer.BadParameter(
+            "a folder of this machine is wanted; of a run in an object store, `rubrica summary`, `report` and `export` "
+            "take the address"
+        )
+    return path
+
+
 TrustedProxy = Annotated[
     list[str] | None,
     typer.Option(

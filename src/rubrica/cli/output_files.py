@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, Self, TextIO
 
+import typer
+
 from rubrica.errors import RubricaError
 from rubrica.model.evaluation import Evaluation
+from rubrica.report.figures import count_of
 from rubrica.report.printable import printable_json
 
 STDOUT = "-"
@@ -34,7 +37,7 @@ class JsonLines:
             raise
         except OSError as error:
             raise RubricaError(
-                f"cannot write {self.name}: {error.strerror}; {self.written:,} lines are in it"
+                f"cannot write {self.name}: {error.strerror}; {count_of(self.written, 'line is', 'lines are')} in it"
             ) from None
         self.written += 1
 
@@ -106,6 +109,16 @@ def atomic_text_file(path: str, *, force: bool = False) -> Iterator[TextIO]:
     finally:
         with suppress(OSError):
             unfinished.unlink(missing_ok=True)
+
+
+@contextmanager
+def text_output(path: str, shown: Callable[[str], str], *, force: bool = False) -> Iterator[Callable[[str], object]]:
+    """Writes texts to a file that is replaced atomically, or to standard output for ``-``, as they can be shown."""
+    if path == STDOUT:
+        yield lambda text: typer.echo(shown(text), nl=False)
+        return
+    with atomic_text_file(path, force=force) as file:
+        yield file.write
 
 
 @contextmanager

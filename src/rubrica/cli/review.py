@@ -15,11 +15,13 @@ from rich.text import Text
 
 from rubrica.errors import RubricaError
 from rubrica.extras import requires
+from rubrica.model.few_shot import MOST_EXAMPLES
 from rubrica.model.rubric import Rubric
 from rubrica.packs.library import find
 from rubrica.report.figures import count_of, figure, percent, signed
 from rubrica.runs.review.agreement import QuestionAgreement, VerdictAgreement, agreements, labels, verdict_agreement
 from rubrica.runs.review.opinions import BadRecord, ReviewedRun, read_filled, read_reviews
+from rubrica.runs.review.people_examples import people_examples
 from rubrica.runs.review.questions import Form, sheet_html, sheet_markdown, write_review
 from rubrica.runs.review.sampling import STRATA, DrawnEvaluation, draw
 from rubrica.runs.stored import StoredRun
@@ -28,6 +30,7 @@ from .figures_table import FiguresTable
 from .options import AsJson, Force
 from .output_files import atomic_text_file, refuse_same
 from .rater_pair_tables import LEGEND, labels_lines, scores_table
+from .review_examples import told_examples, write_examples
 from .screen import echo_json, note, out, program, safe, short
 from .sources import rubric_of
 
@@ -115,6 +118,18 @@ Labels = Annotated[
     str | None,
     typer.Option("--output", "-o", metavar="LABELS.jsonl", help="Write labels for `rubrica calibrate` to this file."),
 ]
+Examples = Annotated[
+    str | None,
+    typer.Option(
+        "--examples",
+        metavar="RUBRIC.yaml",
+        help="Write the rubric to this file with examples for its judge: responses on which people agree, those that "
+        "the judge missed first.",
+    ),
+]
+Most = Annotated[
+    int, typer.Option("--most", metavar="N", min=1, max=MOST_EXAMPLES, help="Examples a dimension, with --examples.")
+]
 SAMPLE_EXAMPLES = """[bold]Examples[/bold]
   rubrica review sample runs/week12 -o review.csv
   rubrica review sample runs/week12 --share 0.2 --by verdict,grade -o review.jsonl
@@ -127,6 +142,7 @@ IMPORT_EXAMPLES = """[bold]Examples[/bold]
   rubrica review import ann.csv bob.csv --run runs/week12
   rubrica review import ann.csv bob.csv --run runs/week12 -o labels.jsonl
   rubrica review import --run runs/week12 --database rubrica.db
+  rubrica review import ann.csv --run runs/week12 --examples shown.yaml
 
 Alpha is Krippendorff's: 1 is perfect agreement, 0 what chance gives. A
 difference above 0 means that the judge is kinder than people. Levelled are
@@ -236,6 +252,8 @@ def import_scores(
     reviewer: Reviewer = None,
     database: DatabasePlace = None,
     rubrics: Rubrics = None,
+    examples: Examples = None,
+    most: Most = 6,
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
@@ -244,6 +262,7 @@ def import_scores(
         raise typer.BadParameter("name the review files that were filled in, or --database", param_hint="FILE…")
     for file in files or []:
         refuse_same(output, run, file)
+        refuse_same(examples, run, file, output)
     stored = StoredRun.open(run)
     known = _known(stored, rubrics)
     filled = [record for file in files or [] for record in read_filled(file, reviewer)]
@@ -261,11 +280,13 @@ def import_scores(
     measured, verdicts = agreements(found, known), verdict_agreement(found, known)
     written = _write_labels(output, labels(found, known), force) if output is not None else {}
     commands = [_calibrate(path, reference, rubrics) for path, reference in written.items()]
+    shown = write_examples(examples, people_examples(found, known, most), known, force=force) if examples else {}
     if as_json:
-        echo_json(_plain(found, measured, verdicts, commands))
+        told = {"examples": {axis: [one.case for one in own] for axis, own in shown.items()}} if examples else {}
+        echo_json(_plain(found, measured, verdicts, commands) | told)
     else:
         out().print(_page(found, measured, verdicts))
-        for line in _next(output, written, commands, kept):
+        for line in (*_next(output, written, commands, kept), *(told_examples(examples, shown) if examples else ())):
             out().print(Text(safe(line)), soft_wrap=True)
     if found.bad:
         raise typer.Exit(1)

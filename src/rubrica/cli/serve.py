@@ -30,7 +30,7 @@ from rubrica.workspace.spending import MAX_CALLS, SpendingPolicy
 
 from .db import DEFAULT_DATABASE, DatabasePlace
 from .judge_options import Judges, Offline, judge_names, split_list
-from .options import MODELS, TrustedProxy
+from .options import MODELS, TrustedProxy, local_folder
 from .screen import out, program, safe
 from .serve_workers import ServedApplication, check_installed, serve_application, studio_lack
 
@@ -46,7 +46,12 @@ Port = Annotated[int, typer.Option("--port", min=0, max=65535, help="0 takes a f
 MaxBody = Annotated[str, typer.Option("--max-body", metavar="SIZE", help="Most bytes of a request, such as 500kB.")]
 Runs = Annotated[
     Path,
-    typer.Option("--runs", metavar="DIR", help="Where `rubrica run -o DIR/NAME` put runs, for the studio to show."),
+    typer.Option(
+        "--runs",
+        metavar="DIR",
+        callback=local_folder,
+        help="Where `rubrica run -o DIR/NAME` put runs, for the studio to show.",
+    ),
 ]
 OwnRuns = Annotated[
     int,

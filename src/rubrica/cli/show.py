@@ -17,6 +17,7 @@ from rubrica.model.rubric import Rubric
 from rubrica.packs.validity import PAGE, ScoreCard, agreement_of, cards_of
 from rubrica.report.figures import count_of, figure
 from rubrica.report.printable import printable_json
+from rubrica.report.titles import dimension_title, section_title, title_of
 
 from .options import AsJson, RubricArgument
 from .screen import out, safe
@@ -65,7 +66,7 @@ def page(rubric: Rubric) -> Group:
             _pairs({k: _context_name(v) for k, v in rubric.context.items()}),
         ]
     if known := cards_of(rubric):
-        parts += [_heading(f"What its scores are worth without a judge ({PAGE})"), _validity(rubric.name, known)]
+        parts += [_heading(f"What its scores are worth without a judge ({PAGE})"), _validity(rubric, known)]
     return Group(*parts)
 
 
@@ -79,7 +80,9 @@ def _axis(name: str, axis: Axis, rubric: Rubric) -> Group:
     facts += [f"weight {figure(axis.weight)}"] if axis.weight is not None else []
     facts += [f"{figure(axis.points)} points"] if axis.points is not None else []
     lines: list[RenderableType] = [
-        Text.assemble((safe(name), "bold"), (f"  {', '.join([*facts, _scored_by(axis)])}", "dim"))
+        Text.assemble(
+            (safe(title_of(name, axis)), "bold"), (f"  {', '.join([safe(name), *facts, _scored_by(axis)])}", "dim")
+        )
     ]
     below: list[RenderableType] = []
     if axis.asks:
@@ -132,8 +135,8 @@ def _profiles(profiles: Profiles, rubric: Rubric) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
     table.add_column("profile", no_wrap=True)
     table.add_column("threshold", justify="right", no_wrap=True)
-    for name in rubric.dimensions:
-        table.add_column(safe(name), justify="right")
+    for name, dimension in rubric.dimensions.items():
+        table.add_column(safe(title_of(name, dimension)), justify="right")
     for name, profile in profiles.named.items():
         weights = [profile.weights.get(d, spec.weight) for d, spec in rubric.dimensions.items()]
         threshold = profile.threshold if profile.threshold is not None else rubric.threshold
@@ -166,7 +169,10 @@ def _score(rubric: Rubric) -> Text:
 def _sections(rubric: Rubric) -> Group:
     lines = []
     for name, section in rubric.sections.items():
-        line = Text.assemble((safe(name), "bold"), f"  {', '.join(section.dimensions)}")
+        members = ", ".join(dimension_title(one, rubric) for one in section.dimensions)
+        line = Text.assemble(
+            (safe(section_title(name, rubric)), "bold"), (f"  {safe(name)}", "dim"), f"  {safe(members)}"
+        )
         line.append(f"  {safe(section.formula or 'their mean')}", "dim")
         for verdict in section.verdicts:
             line.append("\n  ").append_text(_verdict(verdict, rubric))
@@ -198,13 +204,14 @@ def _verdict(verdict: Verdict, rubric: Rubric) -> Text:
     return line
 
 
-def _validity(rubric: str, known: Mapping[str, ScoreCard]) -> Table:
+def _validity(rubric: Rubric, known: Mapping[str, ScoreCard]) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
     table.add_column("score", no_wrap=True, style="bold")
     table.add_column("agreement with people", ratio=1)
     table.add_column("not for", ratio=1)
     for name, card in known.items():
-        table.add_row(safe(name), safe(agreement_of(rubric, name)), safe(card.not_for))
+        title = dimension_title(name, rubric)
+        table.add_row(safe(title), safe(agreement_of(rubric.name, name)), safe(card.not_for))
     return table
 
 

@@ -22,6 +22,7 @@ from rubrica.workspace.run_queue import TIMES, WorkerTimes, serve_queue, worker_
 from rubrica.workspace.run_worker import RunWorker
 
 from .db import DEFAULT_DATABASE, DatabasePlace
+from .options import local_folder
 from .screen import out, safe
 
 app = typer.Typer(add_completion=False, rich_markup_mode="rich")
@@ -29,7 +30,12 @@ app = typer.Typer(add_completion=False, rich_markup_mode="rich")
 Jobs = Annotated[int, typer.Option("--jobs", "-j", min=1, max=64, help="Runs that are worked off at once.")]
 Folder = Annotated[
     Path,
-    typer.Option("--folder", metavar="DIR", help="The folder of runs of the servers (their --runs), on a shared disk."),
+    typer.Option(
+        "--folder",
+        metavar="DIR",
+        callback=local_folder,
+        help="The folder of runs of the servers (their --runs), on a shared disk.",
+    ),
 ]
 Stalled = Annotated[
     float,

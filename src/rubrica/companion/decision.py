@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from random import Random
 from statistics import fmean
 from typing import Literal
 
 from rubrica.model.rubric import Rubric
 from rubrica.report.figures import count_of
+from rubrica.report.titles import dimension_titles
 from rubrica.scoring.intervals import Estimate, bootstrap
 
 Label = Literal["deploy", "ab_test", "revise", "inconclusive"]
@@ -32,6 +33,7 @@ class DecisionTerms:
     deploy_at: float = 0.7
     test_at: float = 0.6
     floor: float = 0.5
+    titles: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)  # of dimensions, by name
 
     @classmethod
     def of(cls, rubric: Rubric) -> DecisionTerms:
@@ -46,7 +48,7 @@ class DecisionTerms:
         }
         if "axis_floor" in own:
             found["floor"] = rubric.scale.share(float(own["axis_floor"]))
-        return cls(**found)
+        return cls(**found, titles=dimension_titles(rubric))
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +171,8 @@ def _interval(scores: Mapping[str, Sequence[float]], chance: Random) -> Estimate
 
 def _reason(label: Label, mean: float, below: Sequence[str], terms: DecisionTerms) -> str:
     if below:
-        return f"{', '.join(below)} {'is' if len(below) == 1 else 'are'} under {terms.floor:g} on average"
+        weak = ", ".join(terms.titles.get(name, name) for name in below)
+        return f"{weak} {'is' if len(below) == 1 else 'are'} under {terms.floor:g} on average"
     match label:
         case "deploy":
             return f"the mean of {mean:.3f} reaches {terms.deploy_at:g}, and no dimension is under {terms.floor:g}"

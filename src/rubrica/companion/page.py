@@ -9,7 +9,7 @@ from importlib.resources import files
 from jinja2 import Template
 
 from rubrica.report.charts import bar, radar
-from rubrica.report.figures import duration, headline, price
+from rubrica.report.figures import count_of, duration, headline, price
 from rubrica.report.plots import Layer, PlotLine, histogram, linear
 from rubrica.report.rendering import TEMPLATES, stylesheet
 from rubrica.report.roles import SIGNS, Role
@@ -121,7 +121,9 @@ def _scores(trial: Trial) -> str:
     for reply in trial.ranked:
         counts[min(int((reply.score or 0.0) * BINS), BINS - 1)] += 1
     lines = [PlotLine(trial.terms.deploy_at, "deploy"), PlotLine(trial.terms.test_at, "A/B")]
-    return histogram([Layer(counts)], linear(0.0, 1.0), f"Scores of {len(trial.ranked)} replies", lines=lines)
+    return histogram(
+        [Layer(counts)], linear(0.0, 1.0), f"Scores of {count_of(len(trial.ranked), 'reply', 'replies')}", lines=lines
+    )
 
 
 @cache

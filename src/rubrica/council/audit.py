@@ -14,6 +14,7 @@ from typing import Any
 
 import msgspec
 
+from rubrica.report.figures import count_of
 from rubrica.scoring.agreement import kendall
 from rubrica.scoring.paired import sign_flips
 
@@ -170,7 +171,8 @@ def _contrast(pairs: Sequence[tuple[float | None, float | None]], chance: Random
     gaps = [sign * (other - one) for one, other in pairs if one is not None and other is not None]
     difference = fmean(gaps) if gaps else None
     if len(gaps) < FEWEST_SESSIONS:
-        why = f"too few: {len(gaps)} sessions with both, {FEWEST_SESSIONS} are needed (rubrica council ask --both)"
+        there = count_of(len(gaps), "session")
+        why = f"too few: {there} with both, {FEWEST_SESSIONS} are needed (rubrica council ask --both)"
         return ScoringContrast(rubric, holistic, difference, None, why)
     return ScoringContrast(rubric, holistic, difference, sign_flips(gaps, chance).p)
 
@@ -190,7 +192,7 @@ def _trend(sessions: Sequence[SavedCouncil], sheets: Callable[[SavedCouncil], Sh
             None, None, None, 0, "too few: no session has two answers that differ in length and in score"
         )
     if slope.groups < FEWEST_SESSIONS:
-        why = f"too few: {slope.groups} sessions that tell something, {FEWEST_SESSIONS} are needed"
+        why = f"too few: {count_of(slope.groups, 'session')} that tell something, {FEWEST_SESSIONS} are needed"
         return LengthTrend(slope.gain, slope.correlation, None, slope.groups, why)
     return LengthTrend(slope.gain, slope.correlation, slope.p, slope.groups)
 

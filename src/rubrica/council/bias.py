@@ -14,6 +14,7 @@ from typing import Literal
 
 import msgspec
 
+from rubrica.report.figures import count_of
 from rubrica.scoring.holm import holm
 from rubrica.scoring.paired import sign_flips
 
@@ -142,4 +143,4 @@ def _signed(kind: Kind, reviewer: str, gaps: Sequence[float], chance: Random, wh
 
 
 def _too_few(count: int, what: str = "that tell something") -> str:
-    return f"too few: {count} sessions {what}, {FEWEST_SESSIONS} are needed"
+    return f"too few: {count_of(count, 'session')} {what}, {FEWEST_SESSIONS} are needed"

@@ -12,8 +12,9 @@ import msgspec
 from rubrica.judges.fence import TokenSource, process_token
 from rubrica.judges.prompt import Material, Template
 from rubrica.llm.model import ChatMessage
+from rubrica.llm.text_stream import Transcript
 
-from .member_reply import MemberReply, ReplyBounds, Transcript, ask_member
+from .member_reply import MemberReply, ReplyBounds, ask_member
 from .members import Members
 from .ranking import RankedAnswer
 

@@ -7,8 +7,8 @@ paid for.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -16,7 +16,7 @@ import msgspec
 from rubrica.judges.fence import visible
 from rubrica.llm.model import ChatMessage, Model, ModelError, Reply, Request
 from rubrica.llm.reasoning import Effort, room_for
-from rubrica.llm.text_stream import heard_by
+from rubrica.llm.text_stream import Transcript, heard_by
 from rubrica.model.evaluation import Cost
 from rubrica.text.style import refusal_spans
 from rubrica.text.texts import Texts
@@ -50,35 +50,6 @@ class ReplyBounds:
     effort: Effort | None = None
     seed: int | None = None
     schema: Mapping[str, Any] | None = None  # that a reply follows, where a model can be held to it
-
-
-def _tell_nobody(_text: str, _anew: bool) -> None:
-    pass
-
-
-@dataclass(slots=True)
-class Transcript:
-    """Keeps a reply while it is written, and passes it on. `tell` hears a piece, and whether the reply begins anew."""
-
-    tell: Callable[[str, bool], None] = _tell_nobody
-    told: bool = False
-    _anew: bool = False
-    _pieces: list[str] = field(default_factory=list)
-    _longest: str = ""  # of the attempts before this one
-
-    @property
-    def kept(self) -> str:
-        """What came of the attempt that came furthest."""
-        return max(self._longest, "".join(self._pieces), key=len).strip()
-
-    def begin(self) -> None:
-        self._anew = self.told
-        self._longest, self._pieces = self.kept, []
-
-    def hear(self, text: str) -> None:
-        self._pieces.append(text)
-        self.tell(text, self._anew)
-        self.told, self._anew = True, False
 
 
 def declines(text: str) -> bool:

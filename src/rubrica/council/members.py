@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from rubrica.errors import RubricaError
 from rubrica.extras import requires
@@ -13,8 +13,8 @@ from rubrica.judges.exchange import Price
 from rubrica.judges.fence import TokenSource, process_token
 from rubrica.judges.jury import kept_token
 from rubrica.llm.budget import Budget, load_price
-from rubrica.llm.cache import ReplyCache
-from rubrica.llm.connect import check_keys, connect
+from rubrica.llm.cache import Cached, ReplyCache
+from rubrica.llm.connect import check_keys, connect_uncached
 from rubrica.llm.model import Model, Reply, Request
 from rubrica.llm.provider import ProviderLimits
 from rubrica.llm.provider_table import check_form
@@ -36,6 +36,7 @@ class Members:
     fence_source: TokenSource = process_token
     clock: Callable[[], float] = time.perf_counter
     specs: Mapping[str, str] = field(default_factory=dict)  # the models behind names that are not their own
+    identities: Mapping[str, str] = field(default_factory=dict)  # by name, of models whose replies may be kept
 
     def spec(self, name: str) -> str:
         """The model behind a member's name, in the form that tells its provider."""
@@ -46,6 +47,16 @@ class Members:
         if name not in self.models:
             raise RubricaError(f"{name} is not connected (there are {', '.join(self.models) or 'none'})")
         return self.models[name]
+
+    def keeping(self, cache: ReplyCache, owner: str = "") -> Members:
+        """The same members, whose replies are kept and found again by equal requests of the same owner, never by those
+        of another one."""
+        prefix = f"{owner} " if owner else ""
+        kept: dict[str, Model] = {
+            name: Cached(self.models[name], cache, identity=prefix + identity)
+            for name, identity in self.identities.items()
+        }
+        return replace(self, models={**self.models, **kept}, fence_source=kept_token(cache.path))
 
 
 @asynccontextmanager
@@ -79,13 +90,16 @@ async def open_members(
     budget = Budget(settings.budget, prices) if settings.budget is not None else None
     kept = ReplyCache(settings.cache) if cache and settings.cache is not None else None
     models: dict[str, Model] = {}
+    identities: dict[str, str] = {}
     try:
         for name in names:
             spec, its = specs.get(name, name), ready.get(name, settings)
-            model = connect(spec, its, session=session, cache=kept, gates=gates, budget=budget)
+            model, identity = connect_uncached(spec, its, session=session, gates=gates, budget=budget)
             models[name] = model if spec == name else RenamedModel(name, model)
-        fences = process_token if kept is None else kept_token(kept.path)
-        yield Members(models, prices, fences, specs=specs)
+            if identity is not None:
+                identities[name] = identity
+        members = Members(models, prices, specs=specs, identities=identities)
+        yield members if kept is None else members.keeping(kept)
     finally:
         for model in models.values():
             await model.close()

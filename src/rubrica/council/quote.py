@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import msgspec
 
@@ -35,6 +35,10 @@ class StageQuote(msgspec.Struct, frozen=True):
     input_tokens: int
     output_tokens: int
     usd: float | None
+
+
+StageQuoting = Callable[[CouncilSettings, Sequence[str], int, Price], tuple[StageQuote, ...]]
+"""What works a quote out: of the settings, the models, the tokens that are asked, and the prices."""
 
 
 def quote_stages(settings: CouncilSettings, models: Sequence[str], asked: int, price: Price) -> tuple[StageQuote, ...]:

@@ -11,6 +11,7 @@ import msgspec
 from rubrica.errors import StoredError
 from rubrica.judges.labels import ChoiceLabel
 from rubrica.judges.panel_lesson import FEWEST_CHOICES, learn_choices
+from rubrica.report.figures import count_of
 
 from .ballots import clean_ballot
 from .saved import SavedCouncil
@@ -71,7 +72,7 @@ def learn_reviewers(sessions: Mapping[int, SavedCouncil], preferences: Sequence[
         used |= {one.session} if own else set()
     pairs = len({(label.group, label.item) for label in labels})
     if pairs < FEWEST_CHOICES:
-        why = f"{pairs} pairs of answers have a preference; {FEWEST_CHOICES} are the fewest to learn from"
+        why = f"{count_of(pairs, 'pair')} of answers with a preference; {FEWEST_CHOICES} are the fewest to learn from"
         return ReviewerLesson({}, len(used), pairs, why)
     lesson = learn_choices(labels)
     alike, learned = (None, None) if lesson.right is None else (lesson.right.mean, lesson.right.learned)

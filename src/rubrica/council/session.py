@@ -10,7 +10,9 @@ from random import Random
 from rubrica.engine.plan import Plan
 from rubrica.errors import InputError, RubricaError
 from rubrica.llm.model import ChatMessage
+from rubrica.llm.text_stream import Transcript
 from rubrica.model.evaluation import Cost
+from rubrica.report.figures import count_of
 
 from .answer_stage import MemberSpeeches, answer_messages
 from .chair import BestAnswer, ChairNotes, FinalAnswer, chair_messages, conclude
@@ -26,7 +28,7 @@ from .events import (
     ignore_event,
 )
 from .instruction_checks import broken_instructions
-from .member_reply import MemberReply, ReplyBounds, Transcript
+from .member_reply import MemberReply, ReplyBounds
 from .members import Members
 from .order import labels_for
 from .ranking import RankedAnswer, Ranking, rank
@@ -251,7 +253,7 @@ class _Session:
         """What stands where too few answered: the refusal where more refuse than answer, else an answer unreviewed."""
         if len(self.refusals) > len(answers):
             count, first = len(self.refusals), self.refusals[0]
-            who = "every member" if not answers and count == len(self.settings.models) else f"{count} members"
+            who = "every member" if not answers and count == len(self.settings.models) else count_of(count, "member")
             return FinalAnswer(first.text, None, first.model, refusal=f"{who} refused to answer")
         first_answer = next((one for one in answers if one.label not in failed), answers[0])
         reason = "there is no quorum: an answer stands that nobody has reviewed"

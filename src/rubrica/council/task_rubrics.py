@@ -9,13 +9,13 @@ from __future__ import annotations
 import re
 from functools import cache
 from importlib import resources
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import msgspec
 import yaml
 
 from rubrica.model.rubric import Rubric
-from rubrica.packs.library import load
+from rubrica.packs.library import load, load_if_bundled
 from rubrica.text.question_type import classify_question, task_of
 
 Task = Literal["general", "code", "maths", "creative"]
@@ -94,6 +94,14 @@ def task_rubric(task: Task) -> Rubric:
     fields = {name: getattr(rubric, name) for name in Rubric.model_fields}
     name = f"{GENERAL}-{task}"
     return Rubric.model_validate({**fields, "name": name, "title": change["title"], "dimensions": dimensions})
+
+
+def review_rubric(reference: str) -> Rubric | None:
+    """The rubric of a finished session by its `name@version`; None where it was a file's."""
+    for task in get_args(Task):
+        if (rubric := task_rubric(task)).reference == reference:
+            return rubric
+    return load_if_bundled(reference)
 
 
 @cache

@@ -34,11 +34,10 @@ from .compliance import (
 )
 from .inputs import GivenRequest, GivenResponse, request_of, response_of
 from .questions import GeneratedQuestion, GenerateQuestionResponse, GenerateQuestionsRequest, context_of
-from .results import QuestionEvaluation, ResponseEvaluation
+from .results import RUBRIC, QuestionEvaluation, ResponseEvaluation
 from .sections import failure_of, question_evaluation
 from .taxonomy import count_errors
 
-RUBRIC = "education-question"
 WORKERS = 6
 T = TypeVar("T")
 

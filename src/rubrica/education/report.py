@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from rubrica.packs.library import load
 from rubrica.report.figures import count_of
+from rubrica.report.titles import dimension_title, section_title
 
-from .results import SECTIONS, QuestionEvaluation, ResponseEvaluation
+from .results import RUBRIC, SECTIONS, QuestionEvaluation, ResponseEvaluation
 from .taxonomy import TOTAL
 
 BAR = 20
@@ -38,14 +40,15 @@ def _head(evaluation: ResponseEvaluation) -> Iterator[str]:
 
 
 def _dimensions(evaluation: ResponseEvaluation) -> Iterator[str]:
+    rubric = load(RUBRIC)
     yield "Dimensions"
     for name, score in evaluation.scores.items():
-        yield f"  {name.replace('_', ' '):24} {_bar(score)} {_figure(score)}"
+        yield f"  {dimension_title(name, rubric):24} {_bar(score)} {_figure(score)}"
     yield "Sections"
     for name, section in evaluation.section_scores.items():
         score = section.average_score
         tail = f"  ({count_of(section.count, 'question')})" if section.count else "  (does not apply, or not scored)"
-        yield f"  {name:24} {_bar(score)} {_figure(score)}{tail}"
+        yield f"  {section_title(name, rubric):24} {_bar(score)} {_figure(score)}{tail}"
     yield ""
 
 

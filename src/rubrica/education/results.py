@@ -12,6 +12,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field
 
 FROZEN = ConfigDict(frozen=True, extra="ignore")
+RUBRIC = "education-question"
 VERDICTS = ("accept", "revise", "reject", "inconclusive")
 SECTIONS = ("question", "scaffolding", "image")
 DIMENSIONS = (

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from rubrica.packs.library import load
+from rubrica.report.titles import dimension_title
 from rubrica.runs.summary.page_tables import PageTable
 
-from .results import VERDICTS
+from .results import RUBRIC, VERDICTS
 from .taxonomy import TOTAL
 
 Data = Mapping[str, Any]
@@ -36,7 +38,7 @@ def weakest(summary: Data) -> tuple[str, float] | None:
 
 
 def _grades_table(grades: list[Data]) -> PageTable:
-    rows = []
+    rows, rubric = [], load(RUBRIC)
     for summary in grades:
         verdicts, low = summary["quality_distribution"], weakest(summary)
         rows.append(
@@ -45,7 +47,7 @@ def _grades_table(grades: list[Data]) -> PageTable:
                 f"{summary['total_questions']:,}",
                 *(f"{verdicts[name]:,}" for name in VERDICTS),
                 _percent(summary["scores"]["mean"]),
-                f"{low[0].replace('_', ' ')} {low[1]:.2f}" if low is not None else NOTHING,
+                f"{dimension_title(low[0], rubric)} {low[1]:.2f}" if low is not None else NOTHING,
                 f"{summary['failed_questions'] + summary['total_skills'] - summary['successful_skills']:,}",
             )
         )

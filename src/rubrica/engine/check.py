@@ -59,7 +59,7 @@ def _check_calls(rubric: Rubric, vocabulary: Vocabulary) -> None:
     """One evaluation asks a bounded number of questions, also where each of the numbers is within its own bound."""
     judging = rubric.judging
     judged = sum(axis.kind == "judge" for _, _, axis in axes_of(rubric))
-    asked = judged if judging.one_by_one else min(judged, 1)
+    asked = -(-judged // judging.batch) if judging.one_by_one else min(judged, 1)
     calls = asked * judging.repeats * judging.panel
     if calls > MOST_CALLS:
         what = f"{judged} judged dimensions" if judging.one_by_one else "one question"
@@ -245,6 +245,9 @@ def _check_axis(axis: Axis, rubric: Rubric, dimension: str, path: Path, vocabula
     scale = rubric.scale_of(dimension)
     for gap in coverage_problems(axis, scale):
         vocabulary.report(f"the anchors do not fit the scale {scale}: {gap}", (*path, "anchors"))
+    for i, example in enumerate(axis.examples):
+        if example.score is not None and not scale.holds(example.score):
+            vocabulary.report(f"{example.score:g} is off the scale {scale}", (*path, "examples", i, "score"))
     neutral = rubric.on_unscored.neutral
     if neutral is not None and not scale.holds(neutral):
         vocabulary.report(

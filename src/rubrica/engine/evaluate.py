@@ -38,13 +38,19 @@ NO_JUDGE = Unscored("no judge is configured and the rubric has no offline scorer
 def evaluate(plan: Plan, context: Context, case: str | None = None, *, told: bool = True) -> Evaluation:
     """Score by code alone: judged dimensions use their offline scorer, and are marked so. With `told` false nobody who
     listens hears of it."""
+    state = score_by_code(plan, context)
+    return record(state, case) if told else record_state(state, case)
+
+
+def score_by_code(plan: Plan, context: Context) -> EvaluationState:
+    """A state in which code has scored all it can, ready to be recorded."""
     state = begin(plan, context)
     if plan.judged:
         for axis in state.waiting:
             if _decided(state):
                 break
             _settle(state, axis, {})
-    return record(state, case) if told else record_state(state, case)
+    return state
 
 
 async def aevaluate(plan: Plan, context: Context, case: str | None = None) -> Evaluation:

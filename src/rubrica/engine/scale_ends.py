@@ -32,7 +32,7 @@ def unreached_ends(rubric: Rubric) -> list[Problem]:
     >>> [(problem.where, problem.message) for problem in unreached_ends(found)]
     [('dimensions.length.formula', 'the formula can never give more than 1, and its scale goes to 10')]
     """
-    names = _known(rubric)
+    names = known_ranges(rubric)
     found: list[Problem] = []
     for path, name, axis in axes_of(rubric):
         found += _of_axis(axis, rubric.axis_scales[name], path, names)
@@ -48,7 +48,7 @@ def _of_axis(axis: Axis, scale: Scale, path: Path, names: dict[str, Interval]) -
 def _of_formula(
     text: str | None, scale: Scale, path: Path, names: dict[str, Interval], *, stand_in: bool
 ) -> Iterator[Problem]:
-    found = _reach(text, names)
+    found = formula_range(text, names)
     narrow = (scale.clamp(found.hi) - scale.clamp(found.lo)) / (scale.max - scale.min) < FEWEST_COVERED
     if found.hi < scale.max and (narrow or not stand_in):
         message = f"the formula can never give more than {found.hi:g}, and its scale goes to {scale.max:g}"
@@ -58,8 +58,9 @@ def _of_formula(
         yield Problem(message, path, fix="spread it over the scale, or change the scale")
 
 
-def _reach(text: str | None, names: dict[str, Interval]) -> Interval:
-    """All that a formula can give; anything where there is none, or where it is told as a problem of the rubric."""
+def formula_range(text: str | None, names: dict[str, Interval]) -> Interval:
+    """All that a formula can give, by what its names can be; anything where there is none, or where the rubric has a
+    problem there."""
     try:
         formula = parse(text) if text is not None else None
     except FormulaError:
@@ -69,7 +70,7 @@ def _reach(text: str | None, names: dict[str, Interval]) -> Interval:
     return formula.interval({name: names.get(name, _ANYTHING) for name in formula.names})
 
 
-def _known(rubric: Rubric) -> dict[str, Interval]:
+def known_ranges(rubric: Rubric) -> dict[str, Interval]:
     """What is known of the names that formulas of dimensions read, before there is a text."""
     known = {name: Interval.of(feature.low, feature.high) for name, feature in text_features().items()}
     known |= dict.fromkeys([*rubric.patterns, *CONTEXT_COUNTS], Interval.of(0.0, math.inf))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal
 
 from rubrica.errors import FormulaError, Problem
@@ -72,7 +73,7 @@ class Vocabulary:
 
     def metrics(self) -> tuple[str, ...]:
         """The names read so far that only a context can give."""
-        others = {*text_features(), *CONTEXT_COUNTS, *RESERVED, *self.scored()}
+        others = {*text_features(), *CONTEXT_COUNTS, *RESERVED, *self.scored}
         if self.rubric is not None:
             others |= {*self.rubric.settings, *self.rubric.patterns}
         return tuple(sorted(self.names - others))
@@ -80,6 +81,7 @@ class Vocabulary:
     def report(self, message: str, path: Path, fix: str = "") -> None:
         self.problems.append(Problem(message, path, fix=fix))
 
+    @cached_property
     def scored(self) -> frozenset[str]:
         """Dimensions, their parts and their shares, and the answers to them."""
         if self.rubric is None:
@@ -94,7 +96,7 @@ class Vocabulary:
         if self.lost(name) or self._known(name, scope):
             return
         where = f"in the formula {_short(text)!r}"
-        if name in self.scored():
+        if name in self.scored:
             fix = (
                 "gates after scoring may; drop `before`"
                 if path[:1] == ("gates",)
@@ -129,7 +131,7 @@ class Vocabulary:
             return rubric.threshold is not None or (bool(profiles) and all(p.threshold is not None for p in profiles))
         if scope in ("context", "reliability"):
             return scope == "reliability" and name == OFFLINE_VALUE
-        if name in self.scored() or (name == "score" and scope in ("gates", "section")):
+        if name in self.scored or (name == "score" and scope in ("gates", "section")):
             return True
         return name == "section" and scope == "section"
 
@@ -138,7 +140,7 @@ class Vocabulary:
         names = set(text_features()) | set(CONTEXT_COUNTS) | self.extra
         if rubric is not None:
             names |= set(rubric.settings) | set(rubric.patterns) | set(rubric.context or ())
-            names |= self.scored() if scope not in ("context", "reliability") else set()
+            names |= self.scored if scope not in ("context", "reliability") else set()
             names |= {word for word in RESERVED if self._known(word, scope)}
         return names
 

@@ -9,6 +9,7 @@ from uuid import UUID
 
 from rubrica.lru_cache import LruCache
 
+from .eligibility import UncountedGame
 from .leaderboard import LeaderboardRow
 
 LARGE = 1_000
@@ -25,6 +26,7 @@ class CompleteBoard:
 
     rows: Sequence[LeaderboardRow]
     places: dict[UUID, int]  # by player
+    uncounted: Sequence[UncountedGame] = ()  # across games: those that do not count
     mark: object = None  # names what the rows follow from
     took: float = 0.0
     fresh_until: float = 0.0
@@ -41,11 +43,11 @@ class CompleteBoard:
 class BoardCache:
     """Large boards that were worked out last. Threads may share it."""
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, clock: Callable[[], float] = time.monotonic, large: int = LARGE) -> None:
         self._kept: LruCache[Hashable, CompleteBoard] = LruCache(
             100, weight=lambda board: len(board.rows), most_weight=MOST_ROWS
         )
-        self._clock = clock
+        self._clock, self._large = clock, large
 
     def get(self, key: Hashable, mark: Callable[[], object], make: Callable[[], CompleteBoard]) -> CompleteBoard:
         """A board; `mark` names what it follows from, and is asked for only where the board may be too old."""
@@ -57,7 +59,7 @@ class BoardCache:
             named = mark()
             known = make()
             known.mark, known.took = named, self._clock() - now
-            if len(known.rows) > LARGE:
+            if len(known.rows) > self._large:
                 self._kept.put(key, known)
         known.fresh_until = self._clock() + max(SHORTEST, TIMES * known.took)
         return known

@@ -145,7 +145,8 @@ def _usable(found: Invitation | None, now: datetime) -> Invitation:
     if found.expires_at <= now:
         raise ConflictError(f"this invitation expired on {moment(found.expires_at)} (ask for another)")
     if found.most_uses is not None and found.uses >= found.most_uses:
-        raise ConflictError(f"this invitation was used {found.uses} times, which is all it allows (ask for another)")
+        times = "once" if found.uses == 1 else f"{found.uses:,} times"
+        raise ConflictError(f"this invitation was used {times}, which is all it allows (ask for another)")
     return found
 
 

@@ -18,6 +18,7 @@ from uuid import UUID
 
 import msgspec
 
+from rubrica.report.figures import count_of
 from rubrica.scoring.normalise import Method, over_set
 from rubrica.store.games import Attachment
 from rubrica.store.scores import PlayerMean
@@ -224,7 +225,7 @@ def _part(score: MeanScore, mean: PlayerMean | None, rounds: int) -> CompositePa
         score.weight,
         score.share,
         (0.0, 1.0) if mean is None else mean.bounds,
-        reason="" if score.share is not None else f"none of {rounds} rounds has a score",
+        reason="" if score.share is not None else f"none of {count_of(rounds, 'round')} has a score",
     )
 
 
@@ -238,7 +239,7 @@ def _alike(share: float | None) -> ComparedScore | None:
 
 
 def _provisional(waiting: int, rounds: int) -> str:
-    return f"provisional: {waiting} of {rounds} rounds {'has' if waiting == 1 else 'have'} no score yet"
+    return f"provisional: {waiting:,} of {count_of(rounds, 'round')} {'has' if waiting == 1 else 'have'} no score yet"
 
 
 def _missing(attachment: Attachment, reason: str) -> MissingScore:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from uuid import UUID
 
 import msgspec
-from sqlalchemy import Connection, true
+from sqlalchemy import Connection, and_, true
 
 from rubrica.errors import MissingError
-from rubrica.store import games, players, scores
+from rubrica.store import games, players, scores, standings
 from rubrica.store.games import Attachment
 from rubrica.store.scores import PlayerMean
 from rubrica.workspace.access import LOCAL, Caller
 
+from .board_cache import BoardCache, CompleteBoard
 from .comparison import PlayerComparison, comparison_of
 from .eligibility import GameCredentials, UncountedGame, counted
 from .games import visible_game
@@ -47,19 +49,43 @@ def of_game(conn: Connection, caller: Caller, game_id: UUID, by: Way, dimension:
         lines = by_korgym(attached, found)
     else:
         lines = by_composite(attached, found, comparisons_of(conn, attached) if by == "normalized" else {})
-    return _board(conn, by, dimension, attached, lines)
+    dimensions = check_dimension(attached, dimension)
+    entries = _board(conn, dimension, lines)
+    return Leaderboard(by, dimension, dimensions, entries, len(entries))
 
 
-def across_games(conn: Connection, caller: Caller, dimension: str | None) -> Leaderboard:
-    """The players of all games that the caller may see: in each, those who joined it, by whoever stands behind them."""
+def across_games(
+    conn: Connection, caller: Caller, dimension: str | None, cache: BoardCache | None = None
+) -> Leaderboard:
+    """The players of all games that the caller may see: in each, those who joined it, by whoever stands behind them.
+
+    With a cache, a large board may be a few seconds old; whose games are seen is looked up every time.
+    """
     seen_by = None if caller.is_admin else caller.user_id
     attached = games.attachments(conn, seen_by=seen_by)
-    found = scores.standings(conn, true() if seen_by is None else games.visible(seen_by), joined_only=True)
+
+    def work_out() -> CompleteBoard:
+        return _across(conn, seen_by, attached, dimension)
+
+    seen = frozenset((each.id, each.weight, each.dimension) for each in attached)
+    known = work_out() if cache is None else cache.get((seen_by, dimension, seen), object, work_out)
+    gone = {game.game_id for game in known.uncounted}
+    dimensions = check_dimension([each for each in attached if each.game_id not in gone], dimension)
+    rows = list(known.rows)
+    return Leaderboard("korgym", dimension, dimensions, rows, len(rows), uncounted=list(known.uncounted))
+
+
+def _across(
+    conn: Connection, seen_by: UUID | None, attached: Sequence[Attachment], dimension: str | None
+) -> CompleteBoard:
+    chosen = true() if seen_by is None else games.visible(seen_by)
+    found = standings.joined_means(conn, chosen)
+    found += scores.standings(conn, and_(chosen, standings.not_kept()), joined_only=True)
     counting, left_out = counted(found, *_credentials(conn, attached, found))
     gone = {game.game_id for game in left_out}
-    attached = [each for each in attached if each.game_id not in gone]
-    board = _board(conn, "korgym", dimension, attached, by_korgym(attached, counting))
-    return msgspec.structs.replace(board, uncounted=left_out)
+    counted_for = [each for each in attached if each.game_id not in gone]
+    check_dimension(counted_for, dimension)
+    return replace(CompleteBoard.of(_board(conn, dimension, by_korgym(counted_for, counting))), uncounted=left_out)
 
 
 def _credentials(
@@ -92,13 +118,8 @@ def comparisons_of(conn: Connection, attached: Sequence[Attachment]) -> dict[UUI
     }
 
 
-def _board(
-    conn: Connection, by: Way, dimension: str | None, attached: Sequence[Attachment], lines: Sequence[PlayerTotals]
-) -> Leaderboard:
-    dimensions = check_dimension(attached, dimension)
-    names = players.names_of(conn, {line.player_id for line in lines})
-    entries = ranked(lines, names, dimension)
-    return Leaderboard(by, dimension, dimensions, entries, len(entries))
+def _board(conn: Connection, dimension: str | None, lines: Sequence[PlayerTotals]) -> list[LeaderboardRow]:
+    return ranked(lines, players.names_of(conn, {line.player_id for line in lines}), dimension)
 
 
 def check_dimension(attached: Sequence[Attachment], wanted: str | None) -> list[str]:

@@ -9,6 +9,7 @@ from typing import Any, get_args
 from sqlalchemy import Connection
 
 from rubrica.errors import ConflictError, InputError
+from rubrica.report.figures import count_of
 from rubrica.store import games as store
 from rubrica.store import standings
 from rubrica.store.games import Game, GameStatus
@@ -47,8 +48,8 @@ def check_rounds_left(game: Game, player: str, played: int, more: int) -> None:
     """Refuse rounds beyond what one player may play."""
     if game.most_rounds is not None and played + more > game.most_rounds:
         raise ConflictError(
-            f"{player} has played {played} of {game.most_rounds} rounds that {game.name} allows, and {more} more "
-            "would be too many"
+            f"{player} has played {played:,} of {count_of(game.most_rounds, 'round')} that {game.name} allows, "
+            f"and {more} more would be too many"
         )
 
 

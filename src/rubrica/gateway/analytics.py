@@ -15,6 +15,7 @@ import msgspec
 from sqlalchemy import Connection
 
 from rubrica.errors import InputError
+from rubrica.report.figures import count_of
 from rubrica.scoring.intervals import Estimate, Moments, mean_estimate, share_estimate, wilson
 from rubrica.store.gateway_figures import (
     Bucket,
@@ -73,7 +74,7 @@ class Money(msgspec.Struct, frozen=True):
         >>> print(Money(1.5, 0.015, 100, 7), "|", Money(None, None, 0, 7))
         $1.5000 (unknown for 7 requests) | unknown for 7 requests
         """
-        gap = f"unknown for {self.unknown} requests" if self.unknown else ""
+        gap = f"unknown for {count_of(self.unknown, 'request')}" if self.unknown else ""
         if self.usd is None:
             return gap or "none"
         return f"${self.usd:.4f}" + (f" ({gap})" if gap else "")

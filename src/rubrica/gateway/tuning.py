@@ -19,6 +19,7 @@ from typing import Literal
 
 import msgspec
 
+from rubrica.report.figures import count_of
 from rubrica.scoring.intervals import REPLICATES, Estimate, Moments, mean_estimate, percentile_interval, wilson
 from rubrica.store.gateway import ComparedRequest
 
@@ -110,7 +111,8 @@ def _propose(
     if not found:
         free = sum(not row.gated for row in rows)
         missing = max(1, 2 * terms.fewest - free)
-        why = f"{free} answers were compared that a threshold decides about; it takes {2 * terms.fewest}"
+        compared = count_of(free, "answer was", "answers were")
+        why = f"{compared} compared that a threshold decides about; it takes {2 * terms.fewest}"
         return Proposal(name, "cannot tell", why, current, None, len(rows), missing)
     fit = [one for one in found if one.loss.high <= terms.tolerance and one.weakest_loss <= terms.clearly]
     if fit:

@@ -6,9 +6,9 @@ So providers' prompt caches apply: what comes before the criterion is paid once,
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Mapping, Sequence
-from functools import partial
-from typing import Literal
+from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
+from functools import cached_property, partial
+from typing import Any, Literal
 
 import msgspec
 
@@ -23,6 +23,7 @@ from . import prompt, shape
 from .exchange import AskingTerms, Cell, JudgeQuestion, ParsedReply, exchange
 from .fence import Fence, TokenSource
 from .reply import read_one
+from .shown_examples import MOST_SHARED, ShownExamples
 from .yes_no import question_of, read_yes_no
 
 ONE = ""
@@ -30,6 +31,9 @@ ONE = ""
 
 PATIENCE = 0.25
 """Of a deadline that is spent on waiting for a first answer before the other questions are asked."""
+
+MOST_FORMS = 1_000
+"""Forms of replies that are kept."""
 
 AskingKind = Literal["each", "yes_no"]
 """The prompts about a single axis."""
@@ -39,28 +43,14 @@ class AxisQuestion(msgspec.Struct, frozen=True):
     """What a question about one axis is, whatever the context."""
 
     name: str
+    axis: Axis
     kind: AskingKind
     system: str  # the same for every axis of a rubric
     criterion: str  # how the user message ends
     scale: Scale
     form: shape.ReplyForm  # what is read: a number on the scale, or an answer
-    shape: Callable[[Collection[Cell]], shape.Shape]
-
-    @classmethod
-    def of(cls, kind: AskingKind, rubric: Rubric, name: str, axis: Axis, scale: Scale) -> AxisQuestion:
-        template = prompt.template(kind)
-        given = axis.answer_set or scale
-        form = shape.yes_no_shape() if kind == "yes_no" else shape.axis_shape(given, rubric.judging.reasons)
-        values = {
-            "rubric": prompt.about(rubric),
-            **prompt.reason_words(rubric),
-            "dimensions": prompt.dimensions({name: axis}, {name: scale}),
-            "question": question_of(name, axis),
-            "shape": shape.skeleton(form),
-            "names": name,
-        }
-        system, criterion = template.fill_system(values), template.fill_criterion(values)
-        return cls(name, kind, system, criterion, scale, given, lambda _: form)
+    schema: shape.Shape
+    examples: ShownExamples
 
     def about(self, shown: ShownContext, sighted: tuple[Cell, ...] | None) -> JudgeQuestion:
         """The question about a context. `sighted` are the cells that need to be seen."""
@@ -71,15 +61,18 @@ class AxisQuestion(msgspec.Struct, frozen=True):
             cells=((ONE, self.name),),
             read=self._read_word if by_word else partial(self._read, shown),
             weigh=self._weigh if by_word else None,
-            shape=self.shape,
+            shape=self._schema,
             images=shown.material.images,
             suspicions=shown.signs,
             shared=shown.shared,
             sighted=sighted,
         )
 
+    def _schema(self, _cells: Collection[Cell]) -> shape.Shape:
+        return self.schema
+
     def _read(self, shown: ShownContext, text: str) -> ParsedReply:
-        mark = read_one(shown.fence.cut(text), self.name, self.form, shown.material.quoted)
+        mark = read_one(self.examples.cut(shown.fence.cut(text)), self.name, self.form, shown.material.quoted)
         return ParsedReply({(ONE, self.name): mark})
 
     def _read_word(self, text: str) -> ParsedReply:
@@ -87,6 +80,101 @@ class AxisQuestion(msgspec.Struct, frozen=True):
 
     def _weigh(self, reply: Reply) -> ParsedReply:
         return ParsedReply({(ONE, self.name): read_yes_no(reply, self.scale)})
+
+
+class AxisQuestions:
+    """The questions about the axes of a rubric, and about those that a case brings along. What is the same for all of
+    them is written once.
+
+    Examples of the rubric's own axes stand in the system message: all of them, so that it is the same whatever is asked
+    about, or those of one axis where all are too long. Other axes bring their examples along, behind the material.
+    """
+
+    def __init__(self, rubric: Rubric, own: Callable[[], Mapping[str, Axis]], source: TokenSource) -> None:
+        """`own` are the judged axes of the rubric."""
+        self.kind: AskingKind = "yes_no" if rubric.judging.mode == "yes_no" else "each"
+        self.rubric = rubric
+        self._own, self._source = own, source
+        self._kept: dict[str, AxisQuestion] = {}
+        self._systems: dict[tuple[str, str], str] = {}
+        self._forms: dict[object, tuple[shape.Shape, str]] = {}
+
+    @cached_property
+    def own(self) -> Mapping[str, Axis]:
+        return self._own()
+
+    @cached_property
+    def examples(self) -> ShownExamples:
+        """Of all axes of the rubric."""
+        return self.examples_of(self.own)
+
+    def examples_of(self, axes: Mapping[str, Axis]) -> ShownExamples:
+        return ShownExamples.of(axes, {name: scale_of(self.rubric, name) for name in axes}, self._source)
+
+    def shared_examples(self, axes: Mapping[str, Axis]) -> ShownExamples:
+        """The examples in the system message of a question about some axes."""
+        if len(self.examples.text) <= MOST_SHARED:
+            return self.examples
+        return self.examples_of({name: axis for name, axis in axes.items() if self.own.get(name) is axis})
+
+    def own_examples(self, axes: Mapping[str, Axis]) -> str:
+        """The examples that stand behind the material: of axes that are not the rubric's."""
+        found = self.examples_of({name: axis for name, axis in axes.items() if self.own.get(name) is not axis})
+        return f"\n\n{found.text}" if found.text else ""
+
+    def system(self, kind: Literal["each", "yes_no", "batch"], examples: ShownExamples) -> str:
+        """The system message, the same for all questions of a kind that show the same examples."""
+        key = (kind, examples.text)
+        found = self._systems.get(key)
+        if found is None:
+            values = {
+                "rubric": prompt.about(self.rubric),
+                **prompt.reason_words(self.rubric),
+                "shape": shape.skeleton(shape.yes_no_shape()),
+                "examples": examples.text,
+            }
+            found = self._systems[key] = prompt.template(kind).fill_system(values)
+        return found
+
+    def of(self, name: str, axis: Axis) -> AxisQuestion:
+        """The question about one axis."""
+        found = self._kept.get(name)
+        if found is not None and found.axis is axis:  # an axis of another case may be called the same
+            return found
+        scale = scale_of(self.rubric, name)
+        given = axis.answer_set or scale
+        form, skeleton = self._form(axis, given)
+        brought = self.own_examples({name: axis})
+        values = {
+            "dimensions": prompt.dimensions({name: axis}, {name: scale}) + brought,
+            "question": question_of(name, axis) + brought,
+            "shape": skeleton,
+            "names": name,
+        }
+        examples = self.shared_examples({name: axis})
+        criterion = prompt.template(self.kind).fill_criterion(values)
+        system = self.system(self.kind, examples)
+        found = AxisQuestion(name, axis, self.kind, system, criterion, scale, given, form, examples)
+        if self.own.get(name) is axis:
+            self._kept[name] = found
+        return found
+
+    def _form(self, axis: Axis, given: shape.ReplyForm) -> tuple[shape.Shape, str]:
+        key = tuple(axis.answers.items()) if axis.answers else given
+        found = self._forms.get(key)
+        if found is None:
+            form = shape.axis_shape(given, self.rubric.judging.reasons)
+            if self.kind == "yes_no":
+                form = shape.yes_no_shape()
+            if len(self._forms) >= MOST_FORMS:
+                self._forms.clear()
+            found = self._forms[key] = form, shape.skeleton(form)
+        return found
+
+
+def scale_of(rubric: Rubric, name: str) -> Scale:
+    """The scale of an axis; a part is scored on its dimension's, and so is a criterion of a case."""
+    return rubric.axis_scales.get(name) or rubric.criteria_scale or rubric.scale
 
 
 class ShownContext(msgspec.Struct, frozen=True):
@@ -114,16 +202,27 @@ class ShownContext(msgspec.Struct, frozen=True):
         return cls(material, fence, text, len(text) if several else msgspec.UNSET, signs)
 
 
-async def exchange_each(asks: Sequence[JudgeQuestion], terms: AskingTerms) -> dict[Cell, Score | Unscored]:
+Outcomes = dict[Cell, Score | Unscored]
+AskOne = Callable[[JudgeQuestion, AskingTerms], Coroutine[Any, Any, Outcomes]]
+"""Asks one question, and tells the outcomes of its cells."""
+
+
+async def ask_alone(ask: JudgeQuestion, terms: AskingTerms) -> Outcomes:
+    """The outcomes of one question that is about one axis."""
+    outcomes, _ = await exchange(ask, terms)
+    return outcomes
+
+
+async def exchange_each(asks: Sequence[JudgeQuestion], terms: AskingTerms, ask_one: AskOne = ask_alone) -> Outcomes:
     """The outcomes of several questions that begin alike: all at once, or the first alone where that is cheaper."""
     first, *others = asks
     if others and _read_for_less(first, terms):
-        return await _first_alone(asks, terms)
+        return await _first_alone(asks, terms, ask_one)
     async with asyncio.TaskGroup() as group:  # cancelled, it waits until its calls have ended
-        tasks = [group.create_task(exchange(ask, terms)) for ask in others]
-        outcomes, _ = await exchange(first, terms)  # in this task, which would only wait for the others
+        tasks = [group.create_task(ask_one(ask, terms)) for ask in others]
+        outcomes = await ask_one(first, terms)  # in this task, which would only wait for the others
     for task in tasks:
-        outcomes |= task.result()[0]
+        outcomes |= task.result()
     return outcomes
 
 
@@ -135,7 +234,7 @@ def _read_for_less(ask: JudgeQuestion, terms: AskingTerms) -> bool:
     return len(ask.system) + ask.shared >= kept_from(name) and reads_for_less(name, terms.price)
 
 
-async def _first_alone(asks: Sequence[JudgeQuestion], terms: AskingTerms) -> dict[Cell, Score | Unscored]:
+async def _first_alone(asks: Sequence[JudgeQuestion], terms: AskingTerms, ask_one: AskOne) -> Outcomes:
     """The first fills the provider's prompt cache, and the others read it; started together, none would find it.
 
     The form of the reply comes before all else in what a provider keeps, so each form has its first.
@@ -147,9 +246,9 @@ async def _first_alone(asks: Sequence[JudgeQuestion], terms: AskingTerms) -> dic
     others = [ask for ask in asks if not any(ask is first for first in firsts)]
     limit, started = terms.deadline, terms.clock()
     async with asyncio.TaskGroup() as group:
-        tasks = [group.create_task(exchange(first, terms)) for first in firsts]
+        tasks = [group.create_task(ask_one(first, terms)) for first in firsts]
         await asyncio.wait(tasks, timeout=None if limit is None else PATIENCE * limit)
         if limit is not None:
             terms = msgspec.structs.replace(terms, deadline=limit - (terms.clock() - started))
-        tasks += [group.create_task(exchange(ask, terms)) for ask in others]
-    return {cell: outcome for task in tasks for cell, outcome in task.result()[0].items()}
+        tasks += [group.create_task(ask_one(ask, terms)) for ask in others]
+    return {cell: outcome for task in tasks for cell, outcome in task.result().items()}

@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Collection, Mapping
+from contextlib import nullcontext
 
 import msgspec
 
 from rubrica.llm.model import ChatMessage, Model, ModelError, Reply, Request, Usage
 from rubrica.llm.reasoning import Effort
+from rubrica.llm.text_stream import Transcript, current_listener, heard_by
 from rubrica.model.evaluation import Cost, Remarks, Score, Unscored
 from rubrica.text.style import refusal_spans
 from rubrica.text.texts import Texts
@@ -54,8 +56,9 @@ class ParsedReply(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def of_use(self) -> bool:
-        """Whether there is any score in it."""
-        return bool(self.wholes) or any(isinstance(mark, ReplyScore) for mark in self.marks.values())
+        """Whether there is any score in it, or an order of several."""
+        scored = any(isinstance(mark, ReplyScore) for mark in self.marks.values())
+        return scored or bool(self.wholes) or len(self.ranking) > 1
 
     def completed_by(self, other: ParsedReply) -> ParsedReply:
         """This answer, with what it lacks taken from a later one."""
@@ -90,6 +93,7 @@ class JudgeQuestion(msgspec.Struct, frozen=True, gc=False):
     suspicions: Mapping[str, tuple[str, ...]] = {}  # by label
     shared: int | msgspec.UnsetType = msgspec.UNSET  # characters of `user` that other questions begin with too
     sighted: tuple[Cell, ...] | None = None  # the cells that need to be seen; None: no rubric says, so all may
+    repaired: bool = True  # asked once more for what cannot be read; else whoever asks looks at what is left `unread`
 
 
 class AskingTerms(msgspec.Struct, frozen=True, gc=False):
@@ -145,14 +149,17 @@ class _Unusable(Exception):  # noqa: N818 - the reply came; it is of no use
 async def exchange(ask: JudgeQuestion, terms: AskingTerms) -> tuple[dict[Cell, Score | Unscored], ParsedReply]:
     """Every cell's Score, or Unscored with its reason. Nothing is raised but cancellation."""
     bill, started = ExchangeCost(), terms.clock()
-    if terms.deadline is None:
-        answer = await _answer(ask, terms, bill)
-    else:
-        try:
-            async with asyncio.timeout(_IN_TIME * terms.deadline):
-                answer = await _answer(ask, terms, bill)
-        except TimeoutError:
-            answer = _none(ask, f"no answer within the deadline of {terms.deadline:g} s")
+    written = None if ask.salvage is None else Transcript()
+    with nullcontext() if written is None else heard_by(written):
+        if terms.deadline is None:
+            answer = await _answer(ask, terms, bill)
+        else:
+            try:
+                async with asyncio.timeout(_IN_TIME * terms.deadline):
+                    answer = await _answer(ask, terms, bill)
+            except TimeoutError:
+                late = f"the deadline of {terms.deadline:g} s"
+                answer = _saved(ask, f"cut off at {late}") or _none(ask, f"no answer within {late}")
     spent = (terms.clock() - started) * 1000
     judge, costs = terms.model.name, bill.split(len(ask.cells))
     outcomes = {
@@ -171,9 +178,9 @@ async def _answer(ask: JudgeQuestion, terms: AskingTerms, bill: ExchangeCost) ->
     except ModelError as error:
         if ask.images and ask.sighted is not None and error.trouble == "rejected":
             return await _without_images(ask, terms, bill, str(error))
-        return _none(ask, str(error))
+        return _saved(ask, f"cut off half-way: {error}") or _none(ask, str(error))
     except _Unusable as error:
-        return _none(ask, str(error))
+        return _none(ask, str(error), final=ask.repaired)
     except Exception as error:  # noqa: BLE001 - the boundary of a scorer: a fault here must not lose the other scores
         return _none(ask, f"the judge failed: {type(error).__name__}: {error}")
 
@@ -186,13 +193,21 @@ async def _ask_model(ask: JudgeQuestion, terms: AskingTerms, bill: ExchangeCost)
     reply = await terms.model(request)
     if ask.weigh is not None and reply.stop == "length":  # whatever comes after the answer is not looked at
         reply = msgspec.structs.replace(reply, stop="end")
-    if ask.salvage is not None and reply.stop == "length" and (saved := ask.salvage(reply.text)).of_use:
+    written = current_listener()
+    if isinstance(written, Transcript) and not written.told:
+        written.hear(reply.text)  # it came whole
+    why = f"cut off after {reply.usage.output_tokens:,} tokens"
+    if reply.stop == "length" and (saved := _saved(ask, why, reply.text)):
         bill.add(reply, terms.model.name, terms.price)
-        reason = f"the reply was cut off after {reply.usage.output_tokens:,} tokens"
-        return _marked(msgspec.structs.replace(saved, cut=reason), reason)
+        return saved
     text = _text(reply, request, terms, bill)
     answer = ask.read(text) if ask.weigh is None else ask.weigh(reply)
-    return await _ask_again(ask, terms, bill, request, text, answer) if answer.unread else answer
+    if not answer.unread:
+        return answer
+    if not ask.repaired:
+        terms.forget(request)
+        return answer
+    return await _ask_again(ask, terms, bill, request, text, answer)
 
 
 async def _without_images(ask: JudgeQuestion, terms: AskingTerms, bill: ExchangeCost, reason: str) -> ParsedReply:
@@ -239,8 +254,20 @@ def _declines(text: str) -> bool:
     return bool(refusal_spans(Texts(response=text), "response"))
 
 
-def _none(ask: JudgeQuestion, reason: str) -> ParsedReply:
-    return ParsedReply(dict.fromkeys(ask.cells, NoScore(reason, final=True)))
+def _saved(ask: JudgeQuestion, why: str, text: str = "") -> ParsedReply | None:
+    """What can be read of a reply that was cut off, marked as such; None where that is nothing. Without its text: of
+    what whoever listens has heard of it."""
+    written = current_listener()
+    kept = text or (written.kept if isinstance(written, Transcript) else "")
+    if ask.salvage is None or not kept:
+        return None
+    found = ask.salvage(kept)
+    reason = f"the reply was {why}"
+    return _marked(msgspec.structs.replace(found, cut=reason), reason) if found.of_use else None
+
+
+def _none(ask: JudgeQuestion, reason: str, *, final: bool = True) -> ParsedReply:
+    return ParsedReply(dict.fromkeys(ask.cells, NoScore(reason, final=final)))
 
 
 def _text(reply: Reply, request: Request, terms: AskingTerms, bill: ExchangeCost) -> str:

@@ -15,11 +15,11 @@ from rubrica.model.dimensions import Axis
 from rubrica.model.evaluation import Remarks, Score, Unscored
 from rubrica.model.judge import Judgement
 from rubrica.model.rubric import Rubric
-from rubrica.model.scale import Scale
 
 from . import prompt, shape
-from .axis_questions import ONE, AskingKind, AxisQuestion, ShownContext, exchange_each
+from .axis_questions import ONE, AxisQuestions, ShownContext, exchange_each, scale_of
 from .ballot_reply import completed, read_entries, read_ranking
+from .batches import BatchTerms, batch_question, in_batches
 from .exchange import AskingTerms, Cell, JudgeQuestion, ParsedReply, Price, exchange
 from .fence import TokenSource, process_token
 from .reply import MISSING, UNREADABLE, read_listwise, read_many, read_overall, read_wholes
@@ -77,7 +77,11 @@ class ModelJudge:
     fence_source: TokenSource = field(default=process_token, kw_only=True)
     on_unreadable: Callable[[Request], None] | None = field(default=None, kw_only=True)
     clock: Callable[[], float] = field(default=time.perf_counter, kw_only=True)
-    _questions: dict[str, AxisQuestion] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _questions: AxisQuestions = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        questions = AxisQuestions(self.rubric, lambda: self.judged, self.fence_source)
+        object.__setattr__(self, "_questions", questions)
 
     async def __call__(self, axes: Mapping[str, Axis], context: Context) -> Judgement:
         """A Score or Unscored for every axis: one call each, or one for all, as the rubric's `judging.mode` says."""
@@ -149,36 +153,45 @@ class ModelJudge:
         return found
 
     async def _each(self, axes: Mapping[str, Axis], context: Context) -> dict[str, Score | Unscored]:
-        kind: AskingKind = "yes_no" if self.rubric.judging.mode == "yes_no" else "each"
-        judged = self.judged
-        material, several = prompt.Material.of(context, self.rubric), len(axes) > 1 or len(judged) > 1
-        shown = ShownContext.of(kind, material, self.fence_source, _signs(context), several=several)
-        asks = []
-        for name, axis in axes.items():
-            question = self._questions.get(name)
-            if question is None or name not in judged:  # a case brings criteria of its own under the same names
-                question = AxisQuestion.of(kind, self.rubric, name, axis, self._scale(name))
-                self._questions[name] = question
-            asks.append(question.about(shown, self._sighted({name: axis}) if axis.looks or material.images else None))
-        tokens = LONGEST_ANSWER if kind == "yes_no" else 512
-        terms = self._terms(tokens, self.rubric.judging.deadline)  # a late axis is given up alone
-        outcomes = await exchange_each(asks, terms)
+        questions, judging = self._questions, self.rubric.judging
+        material, several = prompt.Material.of(context, self.rubric), len(axes) > 1 or len(questions.own) > 1
+        shown = ShownContext.of(questions.kind, material, self.fence_source, _signs(context), several=several)
+        tokens = LONGEST_ANSWER if questions.kind == "yes_no" else 512
+        deadline = judging.deadline  # a late axis is given up alone
+
+        def alone(name: str) -> JudgeQuestion:
+            return questions.of(name, axes[name]).about(shown, self._to_be_seen({name: axes[name]}, material))
+
+        if judging.batch == 1 or len(axes) == 1:
+            outcomes = await exchange_each([alone(name) for name in axes], self._terms(tokens, deadline))
+        else:
+            asks = [
+                batch_question(questions, batch, shown, self._to_be_seen(batch, material))
+                if len(batch) > 1
+                else alone(next(iter(batch)))
+                for batch in in_batches(self._shown(axes), judging.batch)
+            ]
+            asking = BatchTerms(alone, self._terms(tokens).max_tokens)
+            outcomes = await exchange_each(asks, self._terms(256 * (1 + judging.batch), deadline), asking)
         return {name: outcomes[ONE, name] for name in axes}
+
+    def _to_be_seen(self, axes: Mapping[str, Axis], material: prompt.Material) -> tuple[Cell, ...] | None:
+        return self._sighted(axes) if material.images or any(axis.looks for axis in axes.values()) else None
 
     def _together(self, axes: Mapping[str, Axis], context: Context) -> JudgeQuestion:
         material = prompt.Material.of(context, self.rubric)
         fence, quoted = material.fence(self.fence_source), material.quoted
         shown = self._shown(axes)
-        scales = {name: self._scale(name) for name in shown}
+        scales = {name: scale_of(self.rubric, name) for name in shown}
         forms = {name: axis.answer_set or scales[name] for name, axis in shown.items()}
-        sections = self._sections(axes)
+        sections, examples = self._sections(axes), self._questions.shared_examples(axes)
 
         def form(cells: Collection[Cell]) -> shape.Shape:
             wanted = {name: forms[name] for name in shown if (ONE, name) in cells}
             return shape.axes_shape(wanted, sections, self.rubric.judging.reasons)
 
         def read(text: str) -> ParsedReply:
-            marks, remarks = read_many(fence.cut(text), forms, quoted)
+            marks, remarks = read_many(examples.cut(fence.cut(text)), forms, quoted)
             return ParsedReply({(ONE, name): mark for name, mark in marks.items()}, remarks)
 
         cells = tuple((ONE, name) for name in shown)
@@ -186,6 +199,7 @@ class ModelJudge:
             {
                 "rubric": prompt.about(self.rubric),
                 "dimensions": prompt.dimensions(shown, scales),
+                "examples": examples.text,
                 **prompt.reason_words(self.rubric),
                 "sections": prompt.sections(self.rubric, sections) + prompt.issue_classes(self.rubric),
                 "shape": shape.skeleton(form(cells)),
@@ -194,7 +208,7 @@ class ModelJudge:
                 "material": material.between(fence),
             }
         )
-        sighted = self._sighted(shown) if material.images or any(axis.looks for axis in shown.values()) else None
+        sighted = self._to_be_seen(shown, material)
         return JudgeQuestion(
             system, user, cells, read, form, images=material.images, suspicions=_signs(context), sighted=sighted
         )
@@ -214,7 +228,7 @@ class ModelJudge:
         material = prompt.Material(tuple(pieces))
         fence, quoted = material.fence(self.fence_source), material.quoted
         shown = self._shown(axes)
-        scales = {name: self._scale(name) for name in shown}
+        scales = {name: scale_of(self.rubric, name) for name in shown}
         forms = {name: axis.answer_set or scales[name] for name, axis in shown.items()}
 
         def form(cells: Collection[Cell]) -> shape.Shape:
@@ -260,7 +274,7 @@ class ModelJudge:
         material = prompt.Material.of(context, self.rubric)
         fence, quoted = material.fence(self.fence_source), material.quoted
         scale, shown = self.rubric.scale, self._shown(self.rubric.dimensions)
-        scales = {name: self._scale(name) for name in shown}
+        scales = {name: scale_of(self.rubric, name) for name in shown}
         system, user = prompt.template("holistic").fill(
             {
                 "rubric": prompt.about(self.rubric),
@@ -289,10 +303,6 @@ class ModelJudge:
 
     def _shown(self, axes: Mapping[str, Axis]) -> dict[str, Axis]:
         return {name: axes[name] for name in prompt.shuffled(list(axes), self._order)}
-
-    def _scale(self, name: str) -> Scale:
-        """The scale of an axis; a part is scored on its dimension's, and so is a criterion of a case."""
-        return self.rubric.axis_scales.get(name) or self.rubric.criteria_scale or self.rubric.scale
 
     def _sections(self, axes: Collection[str]) -> list[str]:
         """The sections that have one of the axes in them."""

@@ -29,6 +29,7 @@ from rubrica.model.judge import Judge, QuestionClass
 from rubrica.model.rubric import Rubric
 
 from .calibration import CalibratedJudge
+from .exchange import AskingTerms
 from .fence import TokenSource, keyed_token, process_token
 from .judge import ModelJudge
 from .panel import Panel, Pooling
@@ -178,6 +179,17 @@ class Jury:
         """What comparing some responses costs at most. Nobody is asked."""
         usages = await rank_usages(question, responses, rubric, graded=graded)
         return sum((quote_usages(name, usages, price) for name in self._models), Quote())
+
+    def asking_terms(self, max_tokens: int) -> AskingTerms:
+        """How the first model is asked something that is no judgement."""
+        name = next(iter(self._models))
+        model, known = self._named(name)
+        return AskingTerms(model, max_tokens, price=known, on_unreadable=self._forget.get(name))
+
+    @property
+    def fence_source(self) -> TokenSource:
+        """What makes the fences of its questions."""
+        return self._fence
 
     @property
     def names(self) -> tuple[str, ...]:

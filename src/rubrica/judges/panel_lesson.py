@@ -8,6 +8,7 @@ from statistics import fmean
 
 from rubrica.model.calibration import ChoiceWeights, JudgeWeight, LearnedPanel, PanelTrial
 from rubrica.model.scale import Scale
+from rubrica.phrases import count_of
 from rubrica.scoring.combination import LinearCombination, learn_combination
 from rubrica.scoring.dawid_skene import dawid_skene
 from rubrica.scoring.isotonic import DECIMALS
@@ -144,10 +145,9 @@ def learn_choices(labels: Sequence[ChoiceLabel], seed: int = 0) -> ChoiceLesson:
         if label.human is not None:
             items.setdefault((label.unit, label.item), []).append(label)
     if len(items) < FEWEST_CHOICES or len({unit for unit, _ in items}) < FOLDS:
-        return ChoiceLesson(
-            None, f"{len(items)} pairs have labels; {FEWEST_CHOICES} in {FOLDS} groups are the fewest to learn from",
-            len(items),
-        )  # fmt: skip
+        there = count_of(len(items), "pair has", "pairs have")
+        why = f"{there} labels; {FEWEST_CHOICES} in {FOLDS} groups are the fewest to learn from"
+        return ChoiceLesson(None, why, len(items))
     rows = [_votes(own, sides) for own in items.values()]
     truth = [_side(own, sides) for own in items.values()]
     units = [unit for unit, _ in items]

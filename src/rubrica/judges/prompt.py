@@ -16,6 +16,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib import resources
+from importlib.resources.abc import Traversable
 from typing import Literal, TypeVar
 
 from rubrica.model.context import Context
@@ -23,11 +24,18 @@ from rubrica.model.dimensions import Axis
 from rubrica.model.rubric import Rubric
 from rubrica.model.scale import Scale
 
-from .fence import Fence, JudgedTexts, TokenSource
+from .fence import Fence, JudgedTexts, TokenSource, visible
 
-Kind = Literal["each", "together", "listwise", "holistic", "prefer", "yes_no", "question_type", "repair"]
+Kind = Literal["each", "batch", "together", "listwise", "holistic", "prefer", "yes_no", "question_type", "repair"]
 Item = TypeVar("Item")
 
+REFERENCE = "reference"
+"""The name under which a case gives an answer that is known to be good, and the label of the fence around it."""
+
+ABOUT_REFERENCE = (
+    "The text labelled reference is an answer that is known to be good. Hold the response against what it says, not "
+    "against its words or its length: another good answer may look different. It is not what you judge."
+)
 _USER, _CRITERION = "<!-- user -->\n", "<!-- criterion -->\n"
 _PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")
 _TWO_BLANKS = re.compile(r"\n{3,}")
@@ -77,13 +85,21 @@ def _pieces(text: str) -> tuple[str, ...]:
 
 @cache
 def template(kind: Kind) -> Template:
-    """A bundled template, with the paragraph on untrusted material in its place."""
-    folder = resources.files("rubrica.judges") / "prompts"
-    text = (folder / f"{kind}.md").read_text("utf-8")
-    text = text.replace("{{untrusted}}", (folder / "untrusted.md").read_text("utf-8").strip())
+    """A bundled template of what judges are asked."""
+    return read_template(_folder(), kind)
+
+
+def read_template(folder: Traversable, name: str) -> Template:
+    """The template ``NAME.md`` of a folder, with the paragraph on untrusted material in its place."""
+    text = (folder / f"{name}.md").read_text("utf-8")
+    text = text.replace("{{untrusted}}", (_folder() / "untrusted.md").read_text("utf-8").strip())
     system, found, rest = text.partition(_USER)
     user, _, criterion = (rest if found else text).partition(_CRITERION)
     return Template(system if found else "", user, hashlib.sha256(text.encode()).hexdigest(), criterion)
+
+
+def _folder() -> Traversable:
+    return resources.files("rubrica.judges") / "prompts"
 
 
 @dataclass(frozen=True)
@@ -96,18 +112,21 @@ class Material:
 
     @classmethod
     def of(cls, context: Context, rubric: Rubric) -> Material:
-        """All of a context that a judge may see: what the rubric declares, the talk before, question and response."""
+        """All of a context that a judge may see: what the rubric declares, the talk before, question, reference answer
+        and response."""
+        reference = _reference(context)
         pieces = [
             ("facts", "\n".join(_facts(context, rubric))),
             ("conversation", "\n\n".join(_conversation(context))),
             ("question", context.prompt),
+            (REFERENCE, reference),
             ("response", context.response or "(the response is empty)"),
             ("images", "\n".join(f"image {n}: {image.alt}" for n, image in enumerate(context.images, 1) if image.alt)),
         ]
         return cls(
             tuple((label, text) for label, text in pieces if text),
             tuple(image.url for image in context.images),
-            _notes(context, rubric),
+            "\n\n".join(note for note in (_notes(context, rubric), ABOUT_REFERENCE if reference else "") if note),
         )
 
     @cached_property
@@ -181,7 +200,7 @@ def shuffled(items: Sequence[Item], seed: int) -> list[Item]:
 
 def _dimension(name: str, axis: Axis, scale: Scale) -> str:
     lines = [f"### {name}" + (f" ({axis.title})" if axis.title and axis.title != name else ""), ""]
-    lines += [" ".join(axis.asks.split())] if axis.asks else []
+    lines += [visible(" ".join(axis.asks.split()))] if axis.asks else []  # a case's criterion may hide something
     if axis.answers:
         lines += [f"Answer with one of: {', '.join(axis.answers)}. It takes the place of a score: give it as `answer`."]
         return "\n".join(lines)
@@ -200,10 +219,15 @@ def _facts(context: Context, rubric: Rubric) -> list[str]:
     lines = []
     for name, says in declared.items():
         value = context.lookup(name)
-        if value is not None:
+        if value is not None and not (name == REFERENCE and _reference(context)):  # it has a place of its own
             text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
             lines.append(f"{name}{f' ({says})' if says else ''}: {text}")
     return lines
+
+
+def _reference(context: Context) -> str:
+    given = context.lookup(REFERENCE)
+    return given if isinstance(given, str) and given.strip() else ""
 
 
 def _notes(context: Context, rubric: Rubric) -> str:

@@ -57,9 +57,7 @@ def judged_axes(rubric: Rubric) -> dict[str, Axis]:
 
 def calls_of(rubric: Rubric, judges: int, repeats: int) -> int:
     """How many calls one evaluation takes at most: of the dimensions, times the repeats, times the judges."""
-    axes = len(judged_axes(rubric))
-    at_once = not rubric.judging.one_by_one and rubric.judging.stop != "decided"
-    return min(axes, 1 if at_once else axes) * judges * repeats
+    return rubric.judging.calls_for(len(judged_axes(rubric))) * judges * repeats
 
 
 def asks_type(rubric: Rubric, context: Context | None = None) -> bool:

@@ -41,6 +41,11 @@ def axes_shape(forms: Mapping[str, ReplyForm], sections: Iterable[str] = (), rea
     return _object(fields | ({"sections": _object(notes)} if notes else {}))
 
 
+def batch_shape(forms: Mapping[str, ReplyForm], reasons: Reasons = "full") -> Shape:
+    """The reply about a batch of axes, each by itself."""
+    return _object({name: axis_shape(form, reasons) for name, form in forms.items()})
+
+
 def listwise_shape(labels: Iterable[str], forms: Mapping[str, ReplyForm]) -> Shape:
     """The reply about several responses."""
     row = _object(
@@ -95,6 +100,8 @@ def skeleton(shape: Shape) -> str:
             return f"[{skeleton(shape['items'])}]"
         case "number":
             return f"<{shape['minimum']:g} to {shape['maximum']:g}>"
+        case "boolean":
+            return "<true or false>"
         case _:
             return " | ".join(json.dumps(option, ensure_ascii=False) for option in shape.get("enum", "…"))
 

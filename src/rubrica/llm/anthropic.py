@@ -8,6 +8,8 @@ from typing import Any, ClassVar
 import msgspec
 from yarl import URL
 
+from rubrica.errors import JsonError
+from rubrica.jsontext import decode_json
 from rubrica.llm.http_model import HttpModel, OptionalField, address, schema_name
 from rubrica.llm.images import Picture
 from rubrica.llm.model import ChatMessage, Reply, Request, StopReason, Usage
@@ -69,6 +71,7 @@ class MessageAssembly:
 
     def __init__(self) -> None:
         self._texts: list[str] = []
+        self._given: list[str] = []  # to the tool that holds a reply to its schema
         self._message: dict[str, Any] = {}
         self._usage: dict[str, Any] = {}
         self.ended = False
@@ -85,11 +88,18 @@ class MessageAssembly:
             case {"type": "content_block_delta", "delta": {"type": "text_delta", "text": str(text)}}:
                 self._texts.append(text)
                 return text
+            case {"type": "content_block_delta", "delta": {"type": "input_json_delta", "partial_json": str(text)}}:
+                self._given.append(text)
+                return text
         return ""
 
     def body(self) -> dict[str, Any]:
-        text = {"type": "text", "text": "".join(self._texts)}
-        return {"stop_reason": None, **self._message, "content": [text], "usage": self._usage}
+        given = "".join(self._given)
+        try:
+            block: dict[str, Any] = {"type": "tool_use", "input": decode_json(given.encode())}
+        except JsonError:  # it was not called, or is cut off
+            block = {"type": "text", "text": given or "".join(self._texts)}
+        return {"stop_reason": None, **self._message, "content": [block], "usage": self._usage}
 
 
 class AnthropicModel(HttpModel):

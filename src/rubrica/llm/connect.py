@@ -55,6 +55,19 @@ def connect(
     rubrica.errors.RubricaError: 'gpt-4' names no model; the forms are:
     ...
     """
+    model, identity = connect_uncached(spec, settings, session=session, gates=gates, budget=budget)
+    return model if cache is None or identity is None else Cached(model, cache, identity=identity)
+
+
+def connect_uncached(
+    spec: str,
+    settings: Settings,
+    *,
+    session: HttpSession | None = None,
+    gates: ProviderLimits | None = None,
+    budget: Budget | None = None,
+) -> tuple[Model, str | None]:
+    """The same without a cache, and what tells its replies from others' in one; None: they are never kept."""
     provider = check_form(spec)
     connected = provider.connect(spec, ClientOptions(settings, gates or ProviderLimits(), session))
     model = connected.resilient()
@@ -62,7 +75,7 @@ def connect(
         model = Budgeted(model, budget)
     if connected.session is not None:
         model = _WithSession(model, connected.session)
-    return model if cache is None or connected.identity is None else Cached(model, cache, identity=connected.identity)
+    return model, connected.identity
 
 
 class _WithSession:

@@ -16,12 +16,14 @@ from typing import Any, Self, TypeVar
 
 import aiohttp
 import msgspec
-from aiohttp.http_exceptions import ContentEncodingError
+from aiohttp.http_exceptions import ContentEncodingError, HttpProcessingError
+from aiohttp.streams import StreamReader
 from yarl import URL
 
 from rubrica.errors import JsonError
 from rubrica.jsontext import decode_json
 from rubrica.llm.deadlines import Deadlines
+from rubrica.llm.http_post import PostTarget, post
 from rubrica.llm.model import ModelError, Trouble
 
 T = TypeVar("T")
@@ -29,9 +31,13 @@ T = TypeVar("T")
 LARGEST_ANSWER = 20_000_000
 """Bytes; a longer body is no answer of a language model."""
 
+FEWEST_CONNECTIONS = 256
+"""So many calls may be under way over one session at least."""
+
 LONGEST_MESSAGE = 300  # characters of a provider's own words in an error
 _IN_ONE_PIECE = 2**20  # bytes; aiohttp wants a larger body as a stream
 _LONGEST_ERROR = 2**20  # bytes
+_MOST_TARGETS = 64
 _STREAMED = {"Accept": "text/event-stream", "Accept-Encoding": "identity"}  # compressed, events would come in lumps
 MASKED = re.compile(r"\bsk-[\w.*-]+|\S*\*{3}\S*")  # a key, or what a provider shows of one
 
@@ -51,27 +57,29 @@ class HttpSession:
     The time limit of a call includes its wait for one of the `connections`.
     """
 
-    def __init__(self, *, connections: int = 256, largest_answer: int = LARGEST_ANSWER) -> None:
+    def __init__(self, *, connections: int = FEWEST_CONNECTIONS, largest_answer: int = LARGEST_ANSWER) -> None:
         self._connections = connections
         self._largest_answer = largest_answer
         self._deadlines = Deadlines()
         self._client: aiohttp.ClientSession | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._targets: dict[tuple[object, ...], PostTarget] = {}
 
     def __repr__(self) -> str:
         return f"HttpSession(connections={self._connections})"
 
     async def post(self, url: URL, headers: Mapping[str, str], body: bytes, timeout: float) -> HttpAnswer:
         """Send `body`; the answer with whatever status it has. Redirects are not followed: they would carry keys."""
-        data = body if len(body) <= _IN_ONE_PIECE else io.BytesIO(body)
         try:
+            client = self._open()
+            target = self._target(client, url, headers)
             with self._deadlines.within(timeout):
-                response = await self._open().post(url, data=data, headers=headers, allow_redirects=False)
+                answer = await post(client, target, body)
                 try:
-                    return HttpAnswer(response.status, response.headers, await self._content(response))
+                    return HttpAnswer(answer.status, answer.headers, await self._content(answer.content, url))
                 finally:
-                    response.release()  # the connection, for the next call; it is closed where the answer is not read
-        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+                    answer.release()  # the connection, for the next call; it is closed where the answer is not read
+        except (aiohttp.ClientError, HttpProcessingError, TimeoutError, OSError) as error:
             trouble = _of_connection(error, url, timeout)
         raise trouble  # outside the except block: aiohttp's errors can hold the request headers, and so the key
 
@@ -101,8 +109,16 @@ class HttpSession:
             raise RuntimeError("this HttpSession belongs to another event loop: close it before that loop ends")
         return self._client
 
-    async def _content(self, response: aiohttp.ClientResponse) -> bytes:
-        stream = response.content
+    def _target(self, client: aiohttp.ClientSession, url: URL, headers: Mapping[str, str]) -> PostTarget:
+        key = (url, *headers.items())
+        target = self._targets.get(key)
+        if target is None:
+            if len(self._targets) >= _MOST_TARGETS:  # headers that differ each time, such as those of a trace
+                self._targets.clear()
+            target = self._targets[key] = PostTarget.of(client, url, headers)
+        return target
+
+    async def _content(self, stream: StreamReader, url: URL) -> bytes:
         content = await stream.readany()
         if not stream.at_eof():
             whole = bytearray(content)
@@ -110,11 +126,12 @@ class HttpSession:
                 whole += chunk
             content = bytes(whole)
         if len(content) > self._largest_answer:
-            raise _too_long(response, self._largest_answer)
+            raise _too_long(url, self._largest_answer)
         return content
 
     async def close(self) -> None:
         client, self._client = self._client, None
+        self._targets.clear()
         if client is not None:
             await client.close()
 
@@ -158,7 +175,7 @@ class StreamingAnswer:
         finally:
             self.close()
         if good and len(body) > longest:
-            raise _too_long(self._response, longest)
+            raise _too_long(self._response.url, longest)
         return HttpAnswer(self.status, self.headers, bytes(body))
 
     async def drain(self, seconds: float) -> None:
@@ -177,8 +194,8 @@ class StreamingAnswer:
         self._response.close()
 
 
-def _too_long(response: aiohttp.ClientResponse, largest: int) -> ModelError:
-    return ModelError("garbled", f"{response.url.host}: the answer is longer than {largest:,} bytes")
+def _too_long(url: URL, largest: int) -> ModelError:
+    return ModelError("garbled", f"{url.host}: the answer is longer than {largest:,} bytes")
 
 
 def _of_connection(error: Exception, url: URL, timeout: float) -> ModelError:
@@ -194,7 +211,7 @@ def _of_connection(error: Exception, url: URL, timeout: float) -> ModelError:
             return ModelError("unreachable", f"{place}: the connection broke before the answer was complete")
         case aiohttp.ClientSSLError() | aiohttp.ServerFingerprintMismatch():
             return ModelError("unreachable", f"{place}: no trusted TLS connection: {type(error).__name__}")
-        case aiohttp.ClientResponseError():  # its text shows the request
+        case aiohttp.ClientResponseError() | HttpProcessingError():  # its text shows the request
             return ModelError("garbled", f"{place}: the answer is not HTTP")
         case OSError():
             reason = error.strerror or type(error).__name__

@@ -138,7 +138,7 @@ class HttpModel(ABC):
         started = time.perf_counter()
         pictured = any(message.images for message in request.messages)
         images = await pictures(request) if pictured else {}
-        listener = current_listener() if request.schema is None else None
+        listener = current_listener()
         while True:  # every round leaves out one more field
             fields, body = self._written(request, images, streamed=listener is not None)
             if listener is None:

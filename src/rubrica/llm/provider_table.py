@@ -91,11 +91,12 @@ def _connect_http(
     options: ClientOptions,
 ) -> ConnectedClient[HttpModel]:
     with requires("judges", spec):
-        from rubrica.llm.http import HttpSession
+        from rubrica.llm.http import FEWEST_CONNECTIONS, HttpSession
 
         kind = client()
     model, url, key, variable = place
-    settings, session = options.settings, options.session or HttpSession()
+    settings = options.settings
+    session = options.session or HttpSession(connections=max(FEWEST_CONNECTIONS, settings.concurrency))
     asked = kind(spec, model, base_url=url, key=key, session=session, timeout=settings.timeout, key_variable=variable)
     gate = options.limits.of(spec, url, key or "", settings.concurrency)
     patience = RetryPolicy(attempts=settings.attempts, call_deadline=settings.deadline)

@@ -99,7 +99,7 @@ else:
 
 
 class Settings(_OfProviders):
-    """Everything about models that is not in a rubric. Of every provider there are also NAME_base_url and NAME_key.
+    """Everything about models and runs that no rubric says. Each provider has NAME_base_url and NAME_key besides.
 
     >>> Settings(timeout=5).timeout, Settings().base_url_of("openai")
     (5.0, 'https://api.openai.com/v1')
@@ -121,6 +121,9 @@ class Settings(_OfProviders):
     budget: float | None = Field(None, ge=0, allow_inf_nan=False, description="most US dollars a command may spend")
     cache: Annotated[Path | None, BeforeValidator(_cache_path)] = Field(
         None, description="file that keeps replies, or off"
+    )
+    run_copies: float = Field(
+        20.0, ge=0, le=1_000_000, description="most gigabytes of copies of runs in object stores; the oldest go first"
     )
     address_keys: Mapping[str, SecretStr] = Field(
         default_factory=dict, description="keys for single servers given by URL, each in RUBRICA_HTTP_KEY_HOST"

@@ -6,7 +6,7 @@ nothing of pieces. So the listener is kept beside the call, as the budget of a r
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -24,6 +24,35 @@ class TextListener(Protocol):
     def begin(self) -> None: ...
 
     def hear(self, text: str) -> None: ...
+
+
+def _tell_nobody(_text: str, _anew: bool) -> None:
+    pass
+
+
+@dataclass(slots=True)
+class Transcript:
+    """Keeps a reply while it is written, and passes it on. `tell` hears a piece, and whether the reply begins anew."""
+
+    tell: Callable[[str, bool], None] = _tell_nobody
+    told: bool = False
+    _anew: bool = False
+    _pieces: list[str] = field(default_factory=list)
+    _longest: str = ""  # of the attempts before this one
+
+    @property
+    def kept(self) -> str:
+        """What came of the attempt that came furthest."""
+        return max(self._longest, "".join(self._pieces), key=len).strip()
+
+    def begin(self) -> None:
+        self._anew = self.told
+        self._longest, self._pieces = self.kept, []
+
+    def hear(self, text: str) -> None:
+        self._pieces.append(text)
+        self.tell(text, self._anew)
+        self.told, self._anew = True, False
 
 
 class StreamAssembly(Protocol):

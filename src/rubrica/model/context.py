@@ -169,8 +169,8 @@ class Context(BaseModel):
     def of(cls, data: Mapping[str, Any] | Context | None = None, **fields: Any) -> Context:
         """A Context from loose data; a ContextError lists everything that does not fit.
 
-        A chat without prompt or response is read as its last question and last answer. A response that is an object
-        or a list, such as a question with its options, is read as its JSON text.
+        A chat without prompt or response is read as its last question and the answer to it, if there is one. A
+        response that is an object or a list, such as a question with its options, is read as its JSON text.
         """
         if isinstance(data, Context):
             if not fields:
@@ -188,7 +188,7 @@ class Context(BaseModel):
         if context.messages and not (context.prompt and context.response):
             texts = {
                 "prompt": context.prompt or _last(context, "user"),
-                "response": context.response or _last(context, "assistant"),
+                "response": context.response or _answer(context),
             }
             return context.model_copy(update=texts)
         return context
@@ -258,3 +258,9 @@ def _json_text(value: Any) -> str:
 
 def _last(context: Context, role: str) -> str:
     return next((message.content for message in reversed(context.messages) if message.role == role), "")
+
+
+def _answer(context: Context) -> str:
+    """The last answer, unless the user spoke again after it: nobody has answered that yet."""
+    speakers = [message.role for message in context.messages if message.role in ("user", "assistant")]
+    return _last(context, "assistant") if speakers[-1:] == ["assistant"] else ""

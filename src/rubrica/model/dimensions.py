@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from .answers import AnswerSet
 from .bounds import FormulaText, Label, Number, PositiveNumber, Prose, choice_words
 from .criteria import MOST_CRITERIA, Points, Tags
+from .few_shot import MOST_EXAMPLES, FewShotExample
 from .reliability import Reliability
 from .rules import FROZEN, HOLDS_RULES, Name, Rule
 from .scale import Anchor, Scale, anchor_gaps, read_anchors
@@ -119,6 +120,12 @@ class Axis(Recipe):
         "{yes: 1, no: 0}; a label without one, such as {cannot_assess: null}, leaves it unscored. Formulas read "
         "whether a label was answered as NAME_is_LABEL",
     )
+    examples: tuple[FewShotExample, ...] = Field(
+        (),
+        max_length=MOST_EXAMPLES,
+        description="responses with the answer or score that each deserves; a judge is shown them before it judges, as "
+        "many of each answer as of the rarest, and two at least",
+    )
     weight: Weight | None = Field(
         None, description="0 to 1; the weights of a rubric, or of a dimension's parts, sum to 1"
     )
@@ -186,6 +193,18 @@ class Axis(Recipe):
             raise ValueError("has answers and anchors; a label is no range: say in `asks` when each is right")
         if sum(value is not None for value in self.answers.values()) < 2:
             raise ValueError(f"answers has no choice ({', '.join(self.answers)}); give at least two labels a value")
+        return self
+
+    @model_validator(mode="after")
+    def _examples_fit(self) -> Self:
+        if self.examples and self.kind != "judge":
+            raise ValueError("examples go with scorer: judge; code learns nothing from them")
+        for number, example in enumerate(self.examples, 1):
+            if self.answers and example.answer not in self.answers:
+                said = "has a score" if example.answer is None else f"has the answer {example.answer!r}"
+                raise ValueError(f"example {number} {said}; the answers are {', '.join(self.answers)}")
+            if not self.answers and example.score is None:
+                raise ValueError(f"example {number} has an answer, and there are no `answers`; give it a score")
         return self
 
     @model_validator(mode="after")

@@ -10,6 +10,8 @@ from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, model_validator
 from .bounds import LONGEST_NOTE, MOST_JUDGES, MOST_NOTES, MOST_REPEATS, Label, Number, Prose, choice_words
 from .rules import FROZEN, Name
 
+MOST_BATCHED = 50
+
 
 class Note(BaseModel):
     """What a judge is told besides the rubric for one kind of context. Written as plain text, it is the text."""
@@ -120,6 +122,12 @@ class Judging(BaseModel):
         "has it",
         json_schema_extra=choice_words("low", "medium", "high"),
     )
+    batch: Annotated[int, Field(ge=1, le=MOST_BATCHED)] = Field(
+        1,
+        title="Dimensions a call",
+        description="with `mode: each` or `yes_no`: how many dimensions, parts or criteria one call asks about. More "
+        "is cheaper, and answers may drift towards each other: `rubrica agreement --against` tells how far",
+    )
     stop: Literal["never", "decided"] = Field(
         "never",
         description="decided: do not pay for what cannot change the verdict",
@@ -154,8 +162,24 @@ class Judging(BaseModel):
 
     @property
     def one_by_one(self) -> bool:
-        """Whether every dimension is a call of its own."""
+        """Whether every dimension, or every batch of them, is a call of its own."""
         return self.mode in ("each", "yes_no")
+
+    def calls_for(self, axes: int) -> int:
+        """How many calls one judge takes at most, asked once about so many axes.
+
+        >>> Judging(mode="each", batch=5).calls_for(12), Judging(mode="together").calls_for(12)
+        (3, 1)
+        """
+        if self.stop == "decided":  # each may turn out to be asked about alone
+            return axes
+        return -(-axes // self.batch) if self.one_by_one else min(axes, 1)
+
+    @model_validator(mode="after")
+    def _batches_are_of_one_by_one(self) -> Self:
+        if self.batch > 1 and not self.one_by_one:
+            raise ValueError(f"batch goes with mode: each or yes_no; mode: {self.mode} asks about all at once anyway")
+        return self
 
 
 class Normalisation(BaseModel):

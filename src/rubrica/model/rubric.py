@@ -115,6 +115,12 @@ class Rubric(BaseModel):
         """The same rubric with offline scores taken as bounds, or as the points they are."""
         return self._changed(judging=self.judging.model_copy(update={"offline": offline}))
 
+    def scored_in_full(self) -> Rubric:
+        """The same rubric with every dimension scored, even where the verdict is decided already."""
+        if self.judging.stop == "never":
+            return self
+        return self._changed(judging=self.judging.model_copy(update={"stop": "never"}))
+
     def _changed(self, **changes: object) -> Rubric:
         fields = {name: getattr(self, name) for name in Rubric.model_fields}
         return Rubric.model_validate({**fields, **changes})

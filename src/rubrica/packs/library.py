@@ -19,7 +19,15 @@ from rubrica.hints import did_you_mean
 from rubrica.model.rubric import Rubric
 from rubrica.plugins import PluginError, added
 
-PACKS = ("answer-quality", "education-question", "voice-companion", "council-review", "arena")
+PACKS = (
+    "answer-quality",
+    "education-question",
+    "voice-companion",
+    "council-review",
+    "arena",
+    "clinical-answer",
+    "paper-replication",
+)
 SUFFIXES = (".yaml", ".yml", ".json")
 MAIN = "rubric.yaml"
 EXAMPLES = "examples.jsonl"
@@ -70,6 +78,15 @@ def find(name: str) -> Bundled | None:
         if bundled.name == wanted and (not version or _load_bundled(bundled.pack, bundled.name).version == version):
             return bundled
     return None
+
+
+def load_if_bundled(reference: str) -> Rubric | None:
+    """The bundled rubric of a `name@version`; None where that is another one, or another version of it.
+
+    >>> load_if_bundled("answer-quality@0.0.1") is None
+    True
+    """
+    return load(reference) if reference and find(reference) is not None else None
 
 
 @cache

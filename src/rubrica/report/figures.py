@@ -6,7 +6,7 @@ import math
 
 from rubrica.model.calibration import CalibrationFigures
 from rubrica.model.evaluation import Cost, Source, Status
-from rubrica.phrases import figure, percent, signed
+from rubrica.phrases import count_of, figure, percent, signed
 
 __all__ = [
     "SOURCE_WORDS",
@@ -100,11 +100,3 @@ def headline(name: str) -> str:
     """
     words = name.replace("_", " ").strip()
     return words[:1].upper() + words[1:]
-
-
-def count_of(number: int, noun: str, several: str = "") -> str:
-    """
-    >>> count_of(1, "evaluation"), count_of(9500, "evaluation"), count_of(2, "reply", "replies")
-    ('1 evaluation', '9,500 evaluations', '2 replies')
-    """
-    return f"{number:,} {noun if number == 1 else several or noun + 's'}"

@@ -270,6 +270,8 @@ def _judging_sentence(judging: Judging) -> str:
         "yes_no": "A judge answers one question about each dimension with yes or no",
         "listwise": "A judge sees competing responses side by side, and a response alone in one question",
     }[judging.mode]
+    if judging.batch > 1:
+        asked = f"A judge is asked about up to {judging.batch} dimensions in a call, each to be judged by itself"
     panel = (
         f"; {judging.panel} judges answer, and what they give is pooled ({judging.pool})" if judging.panel > 1 else ""
     )

@@ -6,7 +6,6 @@ other processes are started, which costs each of them most of a second.
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import time
@@ -23,6 +22,7 @@ import msgspec
 from .batch import CaseWork, Judged, evaluate_each
 from .case_messages import ResultMessage, case_message, outcome_of, rubric_message
 from .core_worker import CaseChunk, read_message, write_message
+from .cores import worker_environment
 
 ALONE = 1.5
 """Seconds that this process evaluates alone before others are started."""
@@ -68,12 +68,11 @@ class _CoreProcess:
     """Another process, the chunks it has, and the thread that sees to it."""
 
     def __init__(self) -> None:
-        paths = os.pathsep.join(path for path in sys.path if path)
         self.process = subprocess.Popen(
             [sys.executable, "-m", "rubrica.runs.core_worker"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            env={**os.environ, "PYTHONPATH": paths},
+            env=worker_environment(),
         )
         self.orders, self.answers = cast("BinaryIO", self.process.stdin), cast("BinaryIO", self.process.stdout)
         self.chunks: deque[_Chunk] = deque()

@@ -29,12 +29,12 @@ class JurySession:
     nodes: int | None = None  # it asks from this machine
 
     def __init__(self, jury: Jury, runner: asyncio.Runner, jobs: int) -> None:
-        self._jury = jury
+        self.jury = jury
         self.runner = runner
         self._jobs = jobs
 
     def judge_of(self, rubric: Rubric, turn: int = 0) -> Judge:
-        return self._jury.judge(rubric, turn)
+        return self.jury.judge(rubric, turn)
 
     def evaluate(self, plan: Plan, context: Context) -> Evaluation:
         return self.runner.run(aevaluate(plan, context))
@@ -49,7 +49,7 @@ class JurySession:
         """Preferences as they are found, at most `jobs` comparisons under way."""
 
         async def one(case: ComparedCase) -> tuple[ComparedCase, Preference | Unscored]:
-            ranked = self._jury.rank(case.prompt, case.responses, how.rubric, graded=how.graded, labels=how.labels)
+            ranked = self.jury.rank(case.prompt, case.responses, how.rubric, graded=how.graded, labels=how.labels)
             return case, await ranked
 
         return run_concurrently(self.runner, pairs, one, self._jobs)
@@ -57,7 +57,7 @@ class JurySession:
     @property
     def estimates(self) -> Sequence[CostEstimate]:
         """What a dry run counted, by model."""
-        return self._jury.estimates
+        return self.jury.estimates
 
 
 @contextmanager

@@ -20,7 +20,7 @@ from rubrica.model.evaluation import Evaluation
 from rubrica.model.notebook import html_table
 from rubrica.model.rubric import Rubric
 from rubrica.packs.library import load
-from rubrica.report.figures import percent
+from rubrica.report.figures import count_of, percent
 
 from .compare.comparison import USUAL, Comparison, compare
 from .compare.measure_comparison import ComparisonTerms
@@ -122,7 +122,7 @@ class Run:
             for label, own in part.verdicts.items()
         ]
         cost = f", ${found.cost.usd:.4f}" if found.cost.usd is not None else ""
-        title = f"{self.folder}: {found.evaluations:,} evaluations of {found.cases:,} cases{cost}"
+        title = f"{self.folder}: {count_of(found.evaluations, 'evaluation')} of {count_of(found.cases, 'case')}{cost}"
         return html_table(title, ("rubric", "verdict", "count", "share"), rows)
 
 

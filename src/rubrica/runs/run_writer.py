@@ -13,6 +13,7 @@ from rubrica.engine.cases import BadLine
 from rubrica.errors import RubricaError, StoredError
 from rubrica.model.context import Context
 from rubrica.model.evaluation import DimensionResult, Evaluation, leaves_of
+from rubrica.report.figures import count_of
 
 from .batch import BadCase, CaseWork
 from .failure_reasons import FailureReasons
@@ -217,4 +218,4 @@ def _readable(line: bytes) -> bool:
 
 
 def _dead(held: Sequence[tuple[object, AskOutcome]]) -> ModelsDownError:
-    return ModelsDownError(f"no model answered the last {len(held)} cases: {held[-1][1].reason}")
+    return ModelsDownError(f"no model answered the last {count_of(len(held), 'case')}: {held[-1][1].reason}")

@@ -23,6 +23,7 @@ from .files.folder import COLUMNS, EVALUATIONS
 from .files.manifest import MANIFEST, Manifest, read_manifest
 from .files.rows import GROUP, RunRow, row_of
 from .mirror.copy import open_copy
+from .mirror.prune import prune_copies
 from .objects.address import is_address
 
 WAY_OUT = "`rubrica run CASES -o DIR` and `rubrica eval CASES.jsonl -o FILE.jsonl` store evaluations"
@@ -43,7 +44,10 @@ class StoredRun:
     def open(cls, path: Path | str, on_broken: OnBroken | None = None) -> Self:
         """A run's folder, or its address in an object store; a .jsonl file of evaluations, or a .parquet file that a
         run wrote."""
-        path = open_copy(path) if isinstance(path, str) and is_address(path) else Path(path)
+        if isinstance(path, str) and is_address(path):
+            path = open_copy(path)
+            prune_copies()
+        path = Path(path)
         if not path.exists():
             raise RubricaError(f"there is no {path}; {WAY_OUT}")
         if path.name in (EVALUATIONS, COLUMNS) and (path.parent / MANIFEST).is_file():

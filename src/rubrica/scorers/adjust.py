@@ -49,7 +49,7 @@ class AdjustRule:
 
     def __call__(self, namespace: Namespace) -> list[RuleHit]:
         try:
-            if not self.when.holds(namespace):
+            if self.when.value(namespace) == 0:  # it does not hold
                 return []
             points = self.add.value(namespace) if isinstance(self.add, Formula) else self.add
         except FormulaFault as fault:

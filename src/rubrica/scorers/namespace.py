@@ -238,7 +238,10 @@ class Namespace(dict[str, object]):
         if slot is not None:
             return self._count(name, slot)
         if (feature := text_features().get(name)) is not None:
-            return feature.compute(self.texts) if feature.unread is None else self._look_for(feature)
+            if feature.unread is not None:
+                return self._look_for(feature)
+            texts = self._texts  # a call less where there is no excerpt to take note of
+            return feature.compute(self.texts if texts is None or texts.parts else texts)
         if name in CONTEXT_COUNTS:
             return CONTEXT_COUNTS[name][1](self.context)
         value = self.context.lookup(name)
@@ -257,11 +260,13 @@ class Namespace(dict[str, object]):
         return 0.0
 
     def _count(self, name: str, slot: PatternSlot) -> float:
+        scan = self.scan(slot.field)
+        if scan.parts is None and slot.index not in scan.found:
+            return 0.0
         try:
             found = float(len(self.places(slot, MOST_MATCHES)))
         except PatternError as error:
             raise FormulaFault(str(error)) from None
-        scan = self._scans[slot.field]
         if scan.parts is not None and (part := scan.excerpt(slot.index)) is not None and found < MOST_MATCHES:
             reason = self.doubt_pattern(name, slot.field, part)
             self._partial[name] = PartialCount(found, Interval.of(found, MOST_MATCHES), reason)

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from typing import Annotated, Any, Literal
 
@@ -17,17 +17,19 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from rubrica.council.events import Listener, ignore_event
 from rubrica.council.members import Members, open_members
-from rubrica.council.quote import StageQuote, quote_stages, total_quote
+from rubrica.council.quote import StageQuote, StageQuoting, quote_stages, quote_verdict, total_quote
 from rubrica.council.ranking import Pool
 from rubrica.council.result import CouncilResult
 from rubrica.council.session import run
 from rubrica.council.settings import MOST_MEMBERS, CouncilSettings, Scoring, load_council
 from rubrica.council.task_rubrics import AUTO
 from rubrica.council.tiers import TIERS, Rounds, TierName, TokenLimit
+from rubrica.council.verdict_mode import VerdictResult, reach_verdict
 from rubrica.errors import InputError, RubricaError
 from rubrica.extras import MissingExtraError
 from rubrica.judges.quote import Quote
 from rubrica.llm.budget import Price, load_price
+from rubrica.llm.cache import CacheError, ReplyCache
 from rubrica.llm.model import ChatMessage
 from rubrica.llm.provider_table import check_form
 from rubrica.llm.public import PublicModel, by_public_name, public_price
@@ -47,6 +49,9 @@ MOST_AT_ONCE = 16
 
 class CouncilUnavailableError(RubricaError):
     """The council cannot meet now, through no fault of whoever asks."""
+
+
+SeedNumber = Annotated[int, Field(ge=0, lt=2**53)]
 
 
 class EarlierTurn(BaseModel):
@@ -82,12 +87,38 @@ class CouncilRequest(BaseModel):
         None, description="by dimension, in place of the rubric's own"
     )
     safety_gate: Literal[True] | None = Field(None, description="cap the score of answers with unsafe statements")
-    seed: Annotated[int, Field(ge=0, lt=2**53)] | None = Field(None, description="of labels and orders")
+    seed: SeedNumber | None = Field(
+        None, description="of labels and orders; replies to the same seed and question are kept for whoever asked"
+    )
     max_tokens: TokenLimit | None = Field(None, description="of one answer; left out: as the tier says")
     review_tokens: TokenLimit | None = Field(None, description="of one review")
     final_tokens: TokenLimit | None = Field(None, description="of the final answer; left out: as the tier says")
     debate: Rounds | None = Field(None, description="rounds in which reviewers see each other's points")
     early: bool | None = Field(None, description="stop asking reviewers once none can change the winner")
+
+
+class VerdictRequest(BaseModel):
+    """What a council shall decide by yes or no. What is left out is as the server is set up."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    question: Annotated[str, Field(max_length=LONGEST_TEXT)] = Field(
+        description="what is decided", examples=["May this change be released?"]
+    )
+    models: Annotated[tuple[Label, ...], Field(max_length=MOST_MEMBERS)] | None = Field(
+        None, description="who votes, among the models of the server"
+    )
+    tier: TierName | None = Field(None, description="how long it may take: 20, 60, 180 or 600 seconds a round")
+    majority: Annotated[float, Field(ge=0.5, le=1)] = Field(0.5, description="of the votes, what a verdict needs")
+    debate: Rounds | None = Field(None, description="rounds in which members read each other's reasons")
+    max_tokens: TokenLimit | None = Field(None, description="of one vote; left out: 700")
+    seed: SeedNumber | None = Field(
+        None, description="replies to the same seed and question are kept for whoever asked, and found again"
+    )
+
+    def session(self) -> CouncilRequest:
+        """The session in which it is decided."""
+        return CouncilRequest(**self.model_dump(exclude={"majority"}))
 
 
 class CouncilService:
@@ -110,6 +141,7 @@ class CouncilService:
         self._opening = asyncio.Lock()
         self._open = AsyncExitStack()
         self._members: Members | None = None
+        self._kept: ReplyCache | None = None
         self._open_sessions = 0
         known = {name: alias for alias, name in self._names.items()}
         for name in self._base.roster:
@@ -175,22 +207,49 @@ class CouncilService:
 
     async def quote_stages(self, request: CouncilRequest) -> tuple[StageQuote, ...]:
         """The same by stage."""
+        return await self._quote(quote_stages, request)
+
+    async def quote_verdict(self, request: VerdictRequest) -> tuple[StageQuote, ...]:
+        """What a verdict costs at most, by stage."""
+        return await self._quote(quote_verdict, request.session())
+
+    async def _quote(self, quoting: StageQuoting, request: CouncilRequest) -> tuple[StageQuote, ...]:
         settings = self.settings(request)
         price = await asyncio.to_thread(load_price, "a council") if self._price is None else self._price
         asked = most_tokens(request.question) + sum(most_tokens(turn.content) for turn in request.history)
         specs = [self._base.spec_of(self._names[alias]) for alias in settings.everybody]
-        return quote_stages(settings, specs, asked, price)
+        return quoting(settings, specs, asked, price)
 
-    async def hear(self, request: CouncilRequest, on_event: Listener = ignore_event) -> CouncilResult:
-        """Hold a session. A QuorumError says who did not answer; a ClosedError that there is no session now."""
+    async def hear(
+        self, request: CouncilRequest, on_event: Listener = ignore_event, *, owner: str | None = None
+    ) -> CouncilResult:
+        """Hold a session. A QuorumError says who did not answer; a ClosedError that there is no session now. Replies to
+        a seed are kept for their owner; without one they are not."""
         settings = self.settings(request)
+        async with self._seated_for(settings, owner) as members:
+            history = [ChatMessage(turn.role, turn.content) for turn in request.history]
+            return await run(request.question, settings, members, history=history, on_event=on_event)
+
+    async def decide(
+        self, request: VerdictRequest, on_event: Listener = ignore_event, *, owner: str | None = None
+    ) -> VerdictResult:
+        """Let the members vote; replies are kept as those of a session are."""
+        settings = self.settings(request.session())
+        async with self._seated_for(settings, owner) as members:
+            return await reach_verdict(
+                request.question, settings, members, majority=request.majority, on_event=on_event
+            )
+
+    @asynccontextmanager
+    async def _seated_for(self, settings: CouncilSettings, owner: str | None) -> AsyncIterator[Members]:
+        """The members for one session, of which so many are held at once."""
         if self._open_sessions >= MOST_AT_ONCE:
             raise CouncilUnavailableError(f"{MOST_AT_ONCE} councils are in session already (try again in a minute)")
         self._open_sessions += 1
         try:
             members = await self._ready()
-            history = [ChatMessage(turn.role, turn.content) for turn in request.history]
-            return await run(request.question, settings, members, history=history, on_event=on_event)
+            cache = None if settings.seed is None or owner is None else await self._reply_cache()
+            yield members if cache is None else members.keeping(cache, owner or "")
         finally:
             self._open_sessions -= 1
 
@@ -202,6 +261,9 @@ class CouncilService:
         """Let go of every connection."""
         self._members = None
         await self._open.aclose()
+        if self._kept is not None:
+            self._kept.close()
+            self._kept = None
 
     async def _ready(self) -> Members:
         """The members, connected once. Their limits and the budget hold for all sessions together."""
@@ -209,6 +271,17 @@ class CouncilService:
             if self._members is None:
                 self._members = await self._connected()
             return self._members
+
+    async def _reply_cache(self) -> ReplyCache | None:
+        """The file of kept replies, opened when a seed first asks for it; None: there is none, all is asked anew."""
+        path = self._models().cache
+        async with self._opening:
+            if self._kept is None and path is not None:
+                try:
+                    self._kept = await asyncio.to_thread(ReplyCache, path)
+                except CacheError as error:
+                    LOG.warning("replies are not kept by seed: %s", error)
+            return self._kept
 
     async def _connected(self) -> Members:
         changed = [change.deadline for change in self._base.tiers.values() if change.deadline is not None]
@@ -231,4 +304,7 @@ class CouncilService:
         seats = {alias: PublicModel(alias, opened.models[name]) for alias, name in self._names.items()}
         price = None if opened.price is None else public_price(opened.price, self._names)
         specs = {alias: opened.spec(name) for alias, name in self._names.items()}
-        return Members(seats, price, opened.fence_source, opened.clock, specs)
+        identities = {
+            alias: opened.identities[name] for alias, name in self._names.items() if name in opened.identities
+        }
+        return replace(opened, models=seats, price=price, specs=specs, identities=identities)

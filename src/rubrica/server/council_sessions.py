@@ -146,7 +146,9 @@ class CouncilSessions:
         outcome: CouncilResult | BaseException
         try:
             async with self._spending.paying(caller, await self._council.quote(live.request)):
-                outcome = await self._council.hear(live.request, lambda event: live.hear(event, self._clock()))
+                outcome = await self._council.hear(
+                    live.request, lambda event: live.hear(event, self._clock()), owner=reply_owner(caller)
+                )
         except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001 - the boundary of a session
             outcome = error
         if not live.heard and isinstance(outcome, BaseException):  # nobody was asked: there is nothing to keep
@@ -204,6 +206,11 @@ class CouncilSessions:
             except StoreError as error:
                 LOG.warning("events of a council session are not written yet: %s", error)
                 await asyncio.sleep(1.0)
+
+
+def reply_owner(caller: Caller) -> str:
+    """Whose kept replies a caller finds: the user's own, whatever key is used."""
+    return f"user:{caller.user_id}"
 
 
 def _first(live: LiveSession, events: list[StoredEvent], end: SessionEnd | None, held_until: datetime) -> SessionQuery:

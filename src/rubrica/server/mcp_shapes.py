@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from rubrica.council.result import CouncilResult, notes_on
 from rubrica.council.tiers import TokenLimit
+from rubrica.council.verdict_mode import Choice, Decision, MemberVote, VerdictResult
 from rubrica.model.evaluation import DimensionResult, Evaluation
 
 
@@ -51,6 +52,32 @@ class Advice(BaseModel):
     refusals: list[str] = Field(description="the models that refused to answer")
     failed: list[Failed] = Field(description="who did not take part in a stage, and why")
     notes: list[str] = Field(description="what to know about the ranking")
+    seconds: float
+    usd: float | None = Field(description="US dollars; null: not known")
+
+
+class VoteReply(BaseModel):
+    """One model's vote."""
+
+    model: str
+    vote: Choice
+    confidence: float = Field(description="that the vote is right, 0.5 to 1, as the model says")
+    reason: str
+    changed_from: Choice | None = Field(description="what it was before the debate; null: the same")
+
+
+class VerdictReply(BaseModel):
+    """What a council decides by yes or no."""
+
+    verdict: Decision
+    why: str = Field(description="why it is undecided; empty: it is not")
+    agreement: float | None = Field(description="the share of the yes and no votes that the verdict has")
+    confidence: float | None = Field(description="the chance that the votes together give the verdict")
+    votes: list[VoteReply]
+    dissent: list[VoteReply] = Field(description="the votes against the verdict, the surest first")
+    complete: bool = Field(description="false: too few have voted")
+    refusals: list[str] = Field(description="the models that refused to vote")
+    failed: list[Failed] = Field(description="who did not vote, and why")
     seconds: float
     usd: float | None = Field(description="US dollars; null: not known")
 
@@ -141,6 +168,29 @@ def advice_of(result: CouncilResult) -> Advice:
         notes=list(result.notes),
         seconds=round(result.seconds, 3),
         usd=result.cost.usd if result.cost is not None else None,
+    )
+
+
+def verdict_of(result: VerdictResult) -> VerdictReply:
+    """A verdict in short."""
+    return VerdictReply(
+        verdict=result.verdict,
+        why=result.why,
+        agreement=result.agreement,
+        confidence=result.confidence,
+        votes=[_vote(one) for one in result.votes],
+        dissent=[_vote(one) for one in result.dissent],
+        complete=result.complete,
+        refusals=[one.model for one in result.refusals],
+        failed=[Failed(model=one.model, stage=one.stage, reason=one.reason) for one in result.dropped],
+        seconds=round(result.seconds, 3),
+        usd=result.cost.usd if result.cost is not None else None,
+    )
+
+
+def _vote(one: MemberVote) -> VoteReply:
+    return VoteReply(
+        model=one.model, vote=one.vote, confidence=one.confidence, reason=one.reason, changed_from=one.changed_from
     )
 
 

@@ -34,7 +34,7 @@ from rubrica.council.events import (
     StageFinished,
     StageStarted,
 )
-from rubrica.council.tiers import TierName
+from rubrica.council.tiers import Rounds, TierName
 from rubrica.engine.compile import compile_rubric
 from rubrica.engine.evaluate import aevaluate
 from rubrica.errors import InputError, RubricaError
@@ -43,7 +43,7 @@ from rubrica.model.context import Context as Judgeable
 from rubrica.model.context import refuse_files
 from rubrica.workspace.spending import MAX_CALLS
 
-from .council_service import CouncilRequest, CouncilService
+from .council_service import CouncilRequest, CouncilService, SeedNumber, VerdictRequest
 from .mcp_rubrics import LocalRubrics, StoredRubrics, rubric_data
 from .mcp_shapes import (
     Advice,
@@ -52,14 +52,19 @@ from .mcp_shapes import (
     RubricReply,
     RubricsReply,
     TokenLimits,
+    VerdictReply,
     advice_of,
     judged_of,
+    verdict_of,
 )
 
+MYSELF = ""
+"""The owner of kept replies: whoever runs the command, as for `rubrica council`."""
 NO_COUNCIL = "this server has no council (start it with `rubrica mcp --models A,B,C`)"
 INSTRUCTIONS = (
     "council puts a question to several models that review each other, and returns the chair's answer with the "
-    "ranking behind it: for questions that matter, as it takes a minute and costs a dozen calls. judge scores a "
+    "ranking behind it: for questions that matter, as it takes a minute and costs a dozen calls. verdict has them vote "
+    "yes or no, which takes one call each. judge scores a "
     "response by a rubric and explains every point; rubrics lists those that may be named, and rubric shows one. "
     "health says what is there and what is wrong."
 )
@@ -67,6 +72,10 @@ COUNCIL = (
     "Ask several language models the same question. Each answers, reviews the others' answers by rubric without "
     "knowing who wrote them, and a chair writes the final answer from the ranked ones. It takes up to three times the "
     "seconds of its tier. "
+)
+VERDICT = (
+    "Have several language models decide a question by yes or no: the votes with their reasons, how sure they are, and "
+    "the dissent. It is undecided where they are tied, too few vote, or the majority is missed. "
 )
 JUDGE = (
     "Score a response by a rubric: the verdict, the score, each dimension with its reason, and the gates that fired. "
@@ -84,6 +93,16 @@ TierChoice = Annotated[
 ]
 TokenChoice = Annotated[
     TokenLimits | None, Field(description="the most tokens of each answer, each review and the final answer")
+]
+SeedChoice = Annotated[
+    SeedNumber | None,
+    Field(
+        description="a number; the same question with the same one is answered from what was kept, and costs nothing"
+    ),
+]
+MajorityChoice = Annotated[float, Field(ge=0.5, le=1, description="the share of the votes that a verdict needs")]
+DebateChoice = Annotated[
+    Rounds | None, Field(description="rounds in which members read each other's reasons and may change their vote")
 ]
 RubricName = Annotated[str, Field(description="the name of a rubric", examples=["answer-quality"])]
 ResponseText = Annotated[str, Field(description="the text to judge")]
@@ -110,11 +129,11 @@ class Tools:
         models: Members = None,
         tier: TierChoice = None,
         tokens: TokenChoice = None,
+        seed: SeedChoice = None,
     ) -> Advice:
         """A session of the council."""
         with reporting_errors():
-            if self.council_service is None:
-                raise InputError(NO_COUNCIL)
+            council = self._council()
             limits = tokens or TokenLimits()
             request = CouncilRequest(
                 question=question,
@@ -123,9 +142,39 @@ class Tools:
                 max_tokens=limits.answers,
                 review_tokens=limits.reviews,
                 final_tokens=limits.final,
+                seed=seed,
             )
             async with progress(ctx) as listener:
-                return advice_of(await self.council_service.hear(request, listener))
+                return advice_of(await council.hear(request, listener, owner=MYSELF))
+
+    async def verdict(
+        self,
+        question: Question,
+        ctx: Context,
+        models: Members = None,
+        tier: TierChoice = None,
+        majority: MajorityChoice = 0.5,
+        debate: DebateChoice = None,
+        seed: SeedChoice = None,
+    ) -> VerdictReply:
+        """A vote of the council."""
+        with reporting_errors():
+            council = self._council()
+            request = VerdictRequest(
+                question=question,
+                models=None if models is None else tuple(models),
+                tier=tier,
+                majority=majority,
+                debate=debate,
+                seed=seed,
+            )
+            async with progress(ctx) as listener:
+                return verdict_of(await council.decide(request, listener, owner=MYSELF))
+
+    def _council(self) -> CouncilService:
+        if self.council_service is None:
+            raise InputError(NO_COUNCIL)
+        return self.council_service
 
     async def judge(
         self, rubric: RubricName, response: ResponseText, prompt: PromptText = "", context: Known = None
@@ -200,6 +249,9 @@ def mcp_server(tools: Tools) -> MCPServer:
     reading = ToolAnnotations(read_only_hint=True, open_world_hint=tools.stored is not None)
     server.add_tool(
         tools.council, title="Consult the council", description=f"{COUNCIL}Models: {there}.", annotations=asking
+    )
+    server.add_tool(
+        tools.verdict, title="Have the council decide", description=f"{VERDICT}Models: {there}.", annotations=asking
     )
     server.add_tool(tools.judge, title="Judge a response", description=f"{JUDGE}{named}", annotations=judging)
     server.add_tool(tools.rubrics, title="List rubrics", description=RUBRICS, annotations=reading)

@@ -16,6 +16,7 @@ import msgspec
 from sqlalchemy import ColumnElement, Connection, and_, delete, func, insert, select, update
 
 from .game_tables import game_team_players, player_means, standings
+from .players import joined
 from .scores import PlayerMean, player_mean
 from .tables import evaluation_scores, game_players, game_rubrics, games, rounds
 
@@ -138,6 +139,35 @@ def kept_means(conn: Connection, attachment_ids: Sequence[UUID]) -> list[PlayerM
         table.high,
     ).where(table.attachment_id.in_(list(attachment_ids)))
     return [player_mean(row) for row in conn.execute(query)]
+
+
+def joined_means(conn: Connection, chosen: ColumnElement[bool]) -> list[PlayerMean]:
+    """The kept means of who joined some games, under what is attached now; of games whose standings are not kept as
+    they are now there are none."""
+    table = player_means.c
+    query = (
+        select(
+            table.game_session_id,
+            table.attachment_id,
+            table.player_id,
+            table.raw_mean,
+            table.normalized_mean,
+            table.rounds,
+            table.scored,
+            table.low,
+            table.high,
+        )
+        .join(game_rubrics, game_rubrics.c.id == table.attachment_id)
+        .join(games, games.c.id == table.game_session_id)
+        .where(game_rubrics.c.detached_at.is_(None), games.c.board_form == BOARD_FORM, chosen)
+        .where(joined(table.game_session_id, table.player_id))
+    )
+    return [player_mean(row) for row in conn.execute(query)]
+
+
+def not_kept() -> ColumnElement[bool]:
+    """Games whose standings are not kept as they are now."""
+    return games.c.board_form != BOARD_FORM
 
 
 def replace_standings(

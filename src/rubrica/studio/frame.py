@@ -63,7 +63,7 @@ def frame(visitor: Visitor, title: str, here: str) -> Iterator[None]:
     ui.page_title(f"{title} · Rubrica")
     ui.add_css(style())
     ui.add_head_html(_THEME)
-    ui.add_head_html(f"<script>{_press()}</script>")
+    ui.add_head_html(f"<script>{_script('press.js')}{_script('upload_names.js')}</script>")
     dark = ui.dark_mode(None)
     ui.colors(primary="#3156c4", positive="#17713f", negative="#b3261e", warning="#8a5800")
     ui.on_exception(_unforeseen)
@@ -109,9 +109,9 @@ def _switch() -> None:
 
 
 @cache
-def _press() -> str:
-    """What keeps a click from being lost when a page is drawn anew under it."""
-    return (files("rubrica.studio") / "press.js").read_text("utf-8")
+def _script(name: str) -> str:
+    """What every page does by itself: no click is lost when it is drawn anew, and uploads have names."""
+    return (files("rubrica.studio") / name).read_text("utf-8")
 
 
 @cache

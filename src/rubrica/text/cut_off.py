@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from rubrica.text.style import FENCE, HEADING, LIST_ITEM
+from rubrica.text.style import FENCE, HEADING, LIST_ITEM, has_fence
 from rubrica.text.texts import Feature, Texts
 from rubrica.text.words import cached_reading
 
@@ -26,6 +26,7 @@ _DANGLING = re.compile(
     r"|\b(?:and|or|but|nor|the|an?|of|because|which|than|their|your|my))\Z",
     re.IGNORECASE,
 )
+_LAST_WORD = 10  # characters at the end of a line that `_DANGLING` can match
 
 
 @cached_reading
@@ -41,17 +42,17 @@ def cut_off(texts: Texts) -> bool:
     if not text:
         return False
     line = text.rsplit("\n", 1)[-1].strip()
-    if len(FENCE.findall(text)) % 2 or _OPEN_STEP.search(line):
+    if len(FENCE.findall(text) if has_fence(text) else ()) % 2 or _OPEN_STEP.search(line):
         return True
     if FENCE.match(line):
         return False
     line = CALCULATOR_STEP.sub("", line).strip()
-    if _DANGLING.search(line) and len(line.split()) >= PROSE:
+    if _DANGLING.search(line, max(0, len(line) - _LAST_WORD)) and len(line.split()) >= PROSE:
         return True
-    if _ENDED.search(line) or _STATED.search(line) or RESULT_MARK.search(line) or not _is_prose(line):
+    if _ENDED.search(line[-1:]) or _STATED.search(line) or RESULT_MARK.search(line) or not _is_prose(line):
         return False
     others = [part.strip() for part in text.split("\n")[:-1] if _is_prose(part)]
-    ended = [part for part in others if _ENDED.search(part) or part.endswith(":")]
+    ended = [part for part in others if _ENDED.search(part[-1:]) or part.endswith(":")]
     inside = len(re.findall(r"[.!?] +[A-Z]", line))
     return len(ended) + inside >= 2 and len(ended) >= 0.8 * len(others)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import string
 from collections.abc import Sequence
+from itertools import repeat
 
 from rubrica.text.texts import Field, Span, Texts
 from rubrica.text.words import WORD, cached_reading, spaced_words, stems, words
@@ -68,13 +69,16 @@ def longest_common_run(first: Sequence[str], second: Sequence[str]) -> int:
     1. With m words that is at most log(m) passes over m slices.
     """
     numbers = {word: chr(0xE000 + at) for at, word in enumerate(dict.fromkeys(first))}
-    one = "".join(numbers[word] for word in first)
-    other = "".join(numbers.get(word, "\0") for word in second)
-    low, high = 0, min(len(one), max(map(len, other.split("\0"))))  # no run goes across a word that is not in both
+    one = "".join([numbers[word] for word in first])
+    other = "".join(map(numbers.get, second, repeat("\0")))
+    shared = [run for run in other.split("\0") if run]  # no run goes across a word that is not in both
+    if not shared:
+        return 0
+    low, high = 1, min(len(one), max(map(len, shared)))
     while low < high:
         length = (low + high + 1) // 2
         runs = {one[at : at + length] for at in range(len(one) - length + 1)}
-        if any(other[at : at + length] in runs for at in range(len(other) - length + 1)):
+        if any(run[at : at + length] in runs for run in shared for at in range(len(run) - length + 1)):
             low = length
         else:
             high = length - 1

@@ -13,6 +13,7 @@ from typing import Any, Literal, get_args
 import re2
 import yaml
 
+from rubrica.text.encoded import without_surrogates
 from rubrica.text.pii import PiiSpan, mask_value, pii_of, search_pii
 from rubrica.text.texts import Feature, Span, Texts
 from rubrica.text.windows import LONG, WindowedFindings, unscreened, windows_of
@@ -65,7 +66,7 @@ def search_unsafe(text: str) -> WindowedFindings[Finding]:
 
 def _search_statements(text: str) -> WindowedFindings[Finding]:
     """The findings of all families but personal data."""
-    readable = re.sub(r"[\ud800-\udfff]", "\ufffd", text)  # a lone surrogate has no UTF-8 form
+    readable = text if text.isascii() else without_surrogates(text)  # a lone surrogate has no UTF-8 form
     spans, unread = (list(_spans(readable)), 0) if len(text) <= LONG else _window_spans(readable)
     found = (
         Finding(family, start, end, text[start:end][:200], bool(why), why)

@@ -77,6 +77,11 @@ REFUSAL = re.compile(
 REFUSAL_WORDS = 150  # a longer text does more than refuse
 
 
+def has_fence(text: str) -> bool:
+    """Whether a text may hold a fence of code: most have none of its marks, which is seen at once."""
+    return "```" in text or "~~~" in text
+
+
 def question_spans(texts: Texts, name: Field) -> list[tuple[int, int]]:
     """The sentences that end in a question mark of any script."""
     return [(s.start, s.end) for s in sentences(texts, name) if not QUESTION_MARKS.isdisjoint(s.marks)]
@@ -169,13 +174,15 @@ def refusal_spans(texts: Texts, name: Field) -> list[tuple[int, int]]:
         return []
     text = texts.of(name)
     match = REFUSAL.search(text, 0, opening[-1].end)
-    if match is None or FENCE.search(text) or len(pattern_spans(texts, name, LIST_ITEM)) >= 3:
+    if match is None or (has_fence(text) and FENCE.search(text)) or len(pattern_spans(texts, name, LIST_ITEM)) >= 3:
         return []
     return [match.span()]
 
 
 def code_block_spans(texts: Texts, name: Field) -> list[tuple[int, int]]:
     """Fenced code blocks: every opening fence with its closing one, or with the end of the text."""
+    if not has_fence(texts.of(name)):
+        return []
     fences = [start for start, _ in pattern_spans(texts, name, FENCE)]
     ends = [end for _, end in pattern_spans(texts, name, FENCE)]
     closed = [*ends, len(texts.of(name))]

@@ -130,10 +130,13 @@ def stems(texts: Texts, name: Field) -> frozenset[str]:
     >>> sorted(stems(Texts(prompt="The cats were chasing a cat"), "prompt"))
     ['cat', 'chas']
     """
-    stop = lexicon("stopwords")
-    return frozenset(
-        stem(word) for word in word_counts(texts, name) if word not in stop and (len(word) > 1 or word.isdigit())
-    )
+    return frozenset(filter(None, map(_content_stem, word_counts(texts, name))))
+
+
+@lru_cache(maxsize=20_000)
+def _content_stem(word: str) -> str | None:
+    """The stem of a word that says what a text is about; None for the others."""
+    return stem(word) if word not in lexicon("stopwords") and (len(word) > 1 or word.isdigit()) else None
 
 
 @lru_cache(maxsize=8_192)
@@ -174,13 +177,16 @@ def pattern_spans(texts: Texts, name: Field, pattern: re.Pattern[str] | Regex) -
 def _split_sentences(text: str) -> Iterator[Sentence]:
     start = 0
     for match in _SENTENCE_END.finditer(text):
-        marks = match["mark"] or match["full"] or ""
-        if match["mark"] and not _ends_here(text, match.start(), match.end(), match["mark"]):
+        at, end = match.span()
+        marks = match["mark"]
+        if marks is None:
+            marks = match["full"] or ""
+        elif not _ends_here(text, at, end, marks):
             continue
-        sentence = _trimmed(text, start, match.end(), marks)
+        sentence = _trimmed(text, start, end, marks)
         if sentence is not None:
             yield sentence
-        start = match.end()
+        start = end
     sentence = _trimmed(text, start, len(text), "")
     if sentence is not None:
         yield sentence
@@ -190,13 +196,13 @@ def _ends_here(text: str, at: int, after: int, marks: str) -> bool:
     """Whether Latin closing marks end a sentence: 3.5, e.g. and J. Smith do not."""
     following = text[after : after + 3]
     if marks == ".":
-        if following and following[0].isascii() and not following[0].isspace():
+        if not following:
+            return True
+        if following[0].isascii() and not following[0].isspace():
             return False
         before = text[max(0, at - 8) : at].rsplit(None, 1)
         last = before[-1].strip("(\"'“‘[").lower() if before else ""
-        return not (
-            following and (last in lexicon("abbreviations") or (len(last) == 1 and last.isalpha() and last != "i"))
-        )
+        return not (last in lexicon("abbreviations") or (len(last) == 1 and last.isalpha() and last != "i"))
     if not following or following[0].isspace():
         continued = set(marks) <= {".", "…"} and following.lstrip()[:1].islower()
         return not continued

@@ -16,6 +16,7 @@ from typing import Literal
 
 import msgspec
 
+from rubrica.report.figures import count_of
 from rubrica.scoring.risk_control import draws_needed, hold_in_order, is_below
 
 from .policy import GRADE_ALL, GatePolicy, KnownOutcome, PolicyOutcome, cells_of, loss_of, outcome, worth_testing
@@ -105,7 +106,8 @@ def learn_gate(samples: Sequence[GateSample], terms: GateTerms, seed: int = 0) -
     enough = max(FEWEST, math.ceil(tests / (1 - TAUGHT)))
     if len(usable) < enough:
         points = f"{100 * terms.loss:.3g} points"
-        why = f"{len(usable):,} requests were compared; to hold a loss of {points} it takes {enough:,} at the least"
+        compared = count_of(len(usable), "request was", "requests were")
+        why = f"{compared} compared; to hold a loss of {points} it takes {enough:,} at the least"
         return LearnedGate("too few", why, len(usable), enough - len(usable))
     priced = _with_prices(usable)
     if priced is None:

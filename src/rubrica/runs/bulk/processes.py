@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from collections import deque
@@ -15,6 +14,7 @@ import msgspec
 
 from rubrica.engine.plan import Plan
 from rubrica.errors import RubricaError
+from rubrica.runs.cores import worker_environment
 from rubrica.runs.files.manifest import UsedRubric
 
 from .shards import Shard, ShardJudge
@@ -94,12 +94,11 @@ def _workers(shards: ShardJudge, crew: PieceQueue, count: int) -> Iterator[None]
 
 def _started(plan: Plan, shards: ShardJudge) -> subprocess.Popen[bytes]:
     rubric = plan.rubric
-    paths = os.pathsep.join(path for path in sys.path if path)
     worker = subprocess.Popen(
         [sys.executable, "-m", "rubrica.runs.bulk.worker"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        env={**os.environ, "PYTHONPATH": paths},
+        env=worker_environment(),
     )
     job = WorkerJob(UsedRubric.of(rubric).document, rubric.hash, str(shards.folder), shards.group)
     _write(worker, msgspec.json.encode(job))

@@ -197,7 +197,8 @@ def cluster_session(
         finally:
             session.close()
             if session.repeated:
-                note(f"{session.repeated:,} cases were under way on workers that were lost, and were judged by others")
+                cases = count_of(session.repeated, "case was", "cases were")
+                note(f"{cases} under way on workers that were lost, and judged by others")
 
 
 def start_workers(

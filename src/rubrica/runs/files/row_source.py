@@ -19,7 +19,7 @@ from .column_names import CASE_NAMES, QUESTION_NAMES, plain_name
 from .json_lists import RecordList, record_list
 from .layout import columns_of
 from .table_rows import TableRow, csv_header, csv_rows, json_rows
-from .text_encoding import UTF8, TextEncoding, decode_text, encoding_of, utf8_lines
+from .text_encoding import BOM, UTF8, TextEncoding, decode_text, encoding_of, utf8_lines
 from .xlsx_rows import sheet_columns, sheet_note, sheet_rows
 
 STDIN = "-"
@@ -214,6 +214,14 @@ def is_plain(source: str) -> bool:
     if ending in (*CSV_ENDINGS, *XLSX_ENDINGS) or not path.is_file():
         return False
     return encoding_of(path).is_utf8 and read_document(source) is None
+
+
+def tells_lines(head: bytes, ending: str) -> bool:
+    """Whether the beginning of a file tells that all of it is lines in UTF-8, and where its columns are named."""
+    first, _, rest = head.removeprefix(BOM).lstrip().partition(b"\n")
+    if not rest.strip() or not decode_text(head[: head.rfind(b"\n") + 1])[1].is_utf8:
+        return False
+    return ending in CSV_ENDINGS or isinstance(_parsed(first), dict)
 
 
 def first_rows(source: RowSource, count: int = 20) -> list[TableRow]:

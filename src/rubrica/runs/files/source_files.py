@@ -6,16 +6,21 @@ from bisect import bisect_left
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from io import BufferedReader
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from rubrica.engine.cases import BadLine, Case
 from rubrica.errors import InputError, RubricaError
 from rubrica.runs.objects.address import ObjectAddress, fits, fixed_folder, is_address, is_pattern
-from rubrica.runs.objects.object_store import ObjectInfo, ObjectStore
+from rubrica.runs.objects.object_store import ObjectInfo, ObjectStore, ObjectStoreError
+from rubrica.runs.objects.ranged_stream import RANGE_BYTES, RangedStream
 
-from .case_source import STDIN, CaseSource, FileCases, cases_of, count_cases
+from .case_source import STDIN, CaseSource, FileCases, WholeStream, cases_of, count_cases
 from .layout import AS_IT_IS, FileLayout
+from .row_source import CSV_ENDINGS, tells_lines
+
+_STREAMED = (".jsonl", ".ndjson", *CSV_ENDINGS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +56,45 @@ class SourceFile:
                 found = ObjectStore(address).copy_to(address.key, path)
             except FileNotFoundError:
                 raise RubricaError(f"there is no {self.address} any more") from None
-            if self.stamp not in ("", _stamp(found)):
-                raise RubricaError(f"{self.address} changed while it was judged; run the same command again")
+            self._check(found)
             yield path
+
+    @contextmanager
+    def cases(
+        self, layout: FileLayout = AS_IT_IS, before: int = 0, range_bytes: int = RANGE_BYTES
+    ) -> Iterator[FileCases]:
+        """Its cases. Lines of a large file in a store are fetched as they are read; others are fetched first."""
+        head = self._head(layout, range_bytes)
+        if head is None:
+            with self.local() as path, cases_of(str(path), layout, before) as source:
+                yield source
+            return
+        with TemporaryDirectory(prefix="rubrica-") as folder, head, BufferedReader(head) as stream:
+            path = Path(folder) / self.name
+            path.write_bytes(head.head()[: head.head().rfind(b"\n") + 1])
+            with cases_of(str(path), layout, before, WholeStream(stream, self.size or 0)) as source:
+                yield source
+
+    def _head(self, layout: FileLayout, range_bytes: int) -> RangedStream | None:
+        """The bytes of a large file in a store whose first ones tell how it is read; None of any other file."""
+        if not self.is_remote or self.ending not in _STREAMED or (self.size or 0) <= range_bytes:
+            return None
+        if layout.records or any("." in name for name in layout.columns):
+            return None  # what keys of questions mean is told by all of them
+        address = ObjectAddress.of(self.address)
+        if address.is_web:
+            return None  # not every web server gives ranges
+        stream = RangedStream(ObjectStore(address), address.key, self.size or 0, self._check, range_bytes)
+        try:
+            return stream if tells_lines(stream.head(), self.ending) else None
+        except FileNotFoundError:
+            raise RubricaError(f"there is no {self.address} any more") from None
+        except ObjectStoreError:
+            return None  # a server that gives no ranges; one that cannot be reached is told when all is fetched
+
+    def _check(self, found: ObjectInfo) -> None:
+        if self.stamp not in ("", _stamp(found)):
+            raise RubricaError(f"{self.address} changed while it was judged; run the same command again")
 
     def now(self) -> SourceFile:
         """The same file as it is at the moment."""
@@ -157,7 +198,7 @@ class ManyFiles:
     def _cases(self) -> Generator[Case | BadLine, None, None]:
         for file in self._files:
             before = self._ends[-1] if self._ends else 0
-            with file.local() as path, cases_of(str(path), self._layout, before) as source:
+            with file.cases(self._layout, before) as source:
                 self._current = source
                 yield from source.cases()
                 self._ends.append(before + source.lines)

@@ -61,7 +61,7 @@ class RunCopy:
     def __init__(self, address: ObjectAddress) -> None:
         self.address = address
         name = hashlib.sha256(str(address).rstrip("/").encode()).hexdigest()[:16]
-        self.place = cache_home() / "rubrica" / "runs" / name
+        self.place = copies_home() / name
         self.folder = self.place / (address.key.rstrip("/").rpartition("/")[2] or address.place)
         self.state = CopyState(uuid4().hex)
 
@@ -81,6 +81,7 @@ class RunCopy:
         make_private_folder(self.place)
         with hold_lock(self.place / FETCH_LOCK, LONGEST_FETCH):
             self.state = self._read()
+            os.utime(self.place)  # it is used now
             yield
 
     def fetch(self, store: ObjectStore) -> MirrorIndex | None:
@@ -160,6 +161,7 @@ def scan(folder: Path) -> list[Path]:
     return sorted(path for path in found if not path.name.startswith(".") and path.name != LOCK)
 
 
-def cache_home() -> Path:
+def copies_home() -> Path:
+    """Where the copies of runs lie."""
     given = os.environ.get("XDG_CACHE_HOME")
-    return Path(given) if given else Path.home() / ".cache"
+    return (Path(given) if given else Path.home() / ".cache") / "rubrica" / "runs"

@@ -17,6 +17,7 @@ from rubrica.runs.objects.object_store import ObjectStore
 from .claim import CLAIMS, USUAL_PACE, RunClaim, StorePace
 from .copy import FileState, RunCopy, scan
 from .index import SEGMENTS, FileSegment, FileSegments, MirrorIndex, new_segment_name
+from .prune import prune_copies
 
 LINES = ".jsonl"
 """Files that grow; all others are written whole, under another name first."""
@@ -150,6 +151,7 @@ def mirrored(text: str, note: Callable[[str], None], pace: StorePace = USUAL_PAC
         if index is None:
             _refuse_strangers(store, address)
         mirror.clean(index)
+        prune_copies()
         threads = MirrorThreads(claim, mirror, pace)
 
         def check() -> None:

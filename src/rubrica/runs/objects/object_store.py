@@ -100,6 +100,12 @@ class ObjectStore:
         except FileNotFoundError:
             return None
 
+    def read_range(self, key: str, start: int, end: int) -> tuple[bytes, ObjectInfo]:
+        """Some bytes of an object, and what the whole of it was. A FileNotFoundError where there is none."""
+        with self._told(key):
+            found = self._api.get(self._store, key, options={"range": (start, end)})
+            return bytes(found.bytes()), _info(found.meta)
+
     def copy_to(self, key: str, path: Path, *, adding: bool = False) -> ObjectInfo:
         """Write an object to a file, at its end with `adding`; what it was. A FileNotFoundError where there is none."""
         with self._told(key), path.open("ab" if adding else "wb") as stream:

@@ -85,7 +85,7 @@ class VerdictAgreement:
 def agreements(found: ReviewedRun, rubrics: Rubrics) -> list[QuestionAgreement]:
     """Agreement on every question of every rubric that somebody answered."""
     by_question: dict[tuple[str, str], tuple[ReviewQuestion, list[_RatedItem]]] = {}
-    for item, evaluation, opinions in _items(found):
+    for item, evaluation, opinions in opinions_by_item(found):
         rubric = rubric_for(evaluation, rubrics)
         for question in questions_of(rubric, evaluation):
             given = {one.reviewer: one.scores[question.name] for one in opinions if question.name in one.scores}
@@ -139,7 +139,7 @@ def _agreement(rubric: str, question: ReviewQuestion, units: Sequence[_RatedItem
 def verdict_agreement(found: ReviewedRun, rubrics: Rubrics) -> VerdictAgreement:
     """Decide anew by people's mean scores, where they answered every question."""
     pairs: list[tuple[str, str]] = []
-    for _, evaluation, opinions in _items(found):
+    for _, evaluation, opinions in opinions_by_item(found):
         rubric = rubric_for(evaluation, rubrics)
         means = _means(opinions)
         if any(question.name not in means for question in questions_of(rubric, evaluation)):
@@ -155,7 +155,7 @@ def labels(found: ReviewedRun, rubrics: Rubrics) -> dict[str, list[str]]:
     Only what a judge scored is there: rules, formulas and offline stand-ins are not calibrated.
     """
     lines: dict[str, list[str]] = {}
-    for item, evaluation, opinions in _items(found):
+    for item, evaluation, opinions in opinions_by_item(found):
         rubric = rubric_for(evaluation, rubrics)
         by_judge: dict[str, dict[str, float]] = {}
         for question in questions_of(rubric, evaluation):
@@ -209,7 +209,8 @@ def _means(opinions: Sequence[Opinion]) -> dict[str, float]:
     return {name: round(fmean(values), 6) for name, values in given.items()}
 
 
-def _items(found: ReviewedRun) -> Iterator[tuple[str, Evaluation, list[Opinion]]]:
+def opinions_by_item(found: ReviewedRun) -> Iterator[tuple[str, Evaluation, list[Opinion]]]:
+    """Each item that people scored, with its evaluation and all they said of it."""
     by_item: dict[str, list[Opinion]] = {}
     for opinion in found.opinions.values():
         by_item.setdefault(opinion.item, []).append(opinion)

@@ -199,7 +199,7 @@ def _distribution_text(own: Distribution) -> str:
     if not own.count:
         return "none"
     first, median, third = (figure(round(value, 2)) for value in own.quantiles([0.25, 0.5, 0.75]))
-    return f"{own.count:,} values, median {median}, middle half {first} to {third}"
+    return f"{count_of(own.count, 'value')}, median {median}, middle half {first} to {third}"
 
 
 # --- time, cost, and what is unusual ----------------------------------------------------------------------

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import msgspec
 from fastapi import APIRouter, Query, Request, Response
 from starlette.exceptions import HTTPException
 
-from rubrica.council.quote import total_quote
+from rubrica.council.quote import StageQuote, total_quote
 from rubrica.council.ranking import Pool
 from rubrica.council.result import CouncilResult
 from rubrica.council.settings import Scoring
 from rubrica.council.tiers import Rounds, TierName, TokenLimit
+from rubrica.council.verdict_mode import VerdictResult
 from rubrica.errors import RubricaError
 from rubrica.server.council_events import followed, resumed, session_path
 from rubrica.server.council_problems import council_refusal
-from rubrica.server.council_service import CouncilRequest, CouncilService
+from rubrica.server.council_service import CouncilRequest, CouncilService, SeedNumber, VerdictRequest
+from rubrica.server.council_sessions import reply_owner
 from rubrica.server.depends import Serving, Signed
 from rubrica.server.event_stream import EVENTS
 from rubrica.server.gateway.presence import ClientPresence
@@ -62,6 +65,24 @@ QUOTE = {
     },
 }
 
+VERDICT = {
+    "type": "object",
+    "description": "What `rubrica council verdict --json` prints.",
+    "required": ["question", "verdict", "votes", "counts", "dissent", "agreement", "confidence", "complete"],
+    "properties": {
+        "question": {"type": "string"},
+        "verdict": {"type": "string", "enum": ["yes", "no", "undecided"]},
+        "why": {"type": "string", "description": "Why it is undecided."},
+        "votes": {"type": "array", "items": {"type": "object"}, "description": "Each member's vote, with its reason."},
+        "counts": {"type": "object", "description": "How many votes yes, no and unclear have."},
+        "dissent": {"type": "array", "items": {"type": "object"}, "description": "The votes against it, surest first."},
+        "agreement": {"type": ["number", "null"], "description": "Its share of the votes; null: it is undecided."},
+        "confidence": {"type": ["number", "null"], "description": "The chance that the votes together give it."},
+        "complete": {"type": "boolean", "description": "Whether a quorum has voted."},
+    },
+}
+MAY_IT = {"question": "May this change be released?", "tier": "quick", "majority": 0.66}
+
 router = APIRouter(prefix="/v1/council", route_class=JsonRoute, tags=["council"])
 
 
@@ -96,10 +117,7 @@ async def run_council(request: Request, council_request: CouncilRequest, caller:
     except RubricaError as error:
         return council_refusal(request.scope, error)
     kept_at = {"Content-Location": session_path(begun[0].line.id)}
-    answer = RouteAnswer(found[0].to_dict(), headers=kept_at)
-    if "claim" in request.scope["state"]:
-        return await write_once(request, _unchanged, lambda _: answer)  # a repeated request is not paid twice
-    return render(answer)
+    return await _paid_once(request, RouteAnswer(found[0].to_dict(), headers=kept_at))
 
 
 @router.post(
@@ -111,10 +129,48 @@ async def run_council(request: Request, council_request: CouncilRequest, caller:
 )
 async def quote_council(council_request: CouncilRequest, caller: Signed, service: Serving) -> Response:
     """Authors. The most that each stage of a session can take, in calls, tokens and US dollars. Nobody is asked."""
-    stages = await _council_service(caller, service).quote_stages(council_request)
-    total = total_quote(stages)
-    plain = [msgspec.to_builtins(stage) for stage in stages]
-    return render(RouteAnswer({"stages": plain, "calls": total.calls, "usd": total.usd}))
+    return _quoted(await _council_service(caller, service).quote_stages(council_request))
+
+
+@router.post(
+    "/verdict",
+    summary="Have the council decide by yes or no",
+    response_class=Response,
+    responses={200: {"content": {"application/json": {"schema": VERDICT}}}},
+    openapi_extra={"requestBody": {"content": {"application/json": {"example": MAY_IT}}}},
+)
+async def reach_verdict(
+    request: Request, verdict_request: VerdictRequest, caller: Signed, service: Serving
+) -> Response:
+    """Authors. Every model votes yes or no, with its confidence and its reason; with `debate` they read each other's
+    reasons and may change their vote. A tie, too few votes, and less than the `majority` are `undecided`. It is not
+    kept as a session; send an `Idempotency-Key`, or a `seed`, to have the same again without paying for it."""
+    council = _council_service(caller, service)
+    found: list[VerdictResult] = []
+
+    async def vote() -> None:
+        quote = total_quote(await council.quote_verdict(verdict_request))
+        async with service.spending.paying(caller, quote):
+            found.append(await council.decide(verdict_request, owner=reply_owner(caller)))
+
+    try:
+        if not await shared_instance(request.app, ClientPresence).attend(request.receive, vote()):
+            return Response(status_code=GONE)  # which nobody sees
+    except RubricaError as error:
+        return council_refusal(request.scope, error)
+    return await _paid_once(request, RouteAnswer(found[0].to_dict()))
+
+
+@router.post(
+    "/verdict/quote",
+    summary="Tell what a verdict can cost",
+    response_class=Response,
+    responses={200: {"content": {"application/json": {"schema": QUOTE}}}},
+    openapi_extra={"requestBody": {"content": {"application/json": {"example": MAY_IT}}}},
+)
+async def quote_verdict(verdict_request: VerdictRequest, caller: Signed, service: Serving) -> Response:
+    """Authors. The most that a verdict can take, in calls, tokens and US dollars. Nobody is asked."""
+    return _quoted(await _council_service(caller, service).quote_verdict(verdict_request))
 
 
 @router.get(
@@ -133,7 +189,7 @@ async def stream_council(
     tier: TierName | None = None,
     scoring: Scoring | None = None,
     pool: Pool | None = None,
-    seed: Annotated[int | None, Query(ge=0, lt=2**53)] = None,
+    seed: SeedNumber | None = None,
     max_tokens: Annotated[TokenLimit | None, Query(description="Of one answer.")] = None,
     review_tokens: Annotated[TokenLimit | None, Query(description="Of one review.")] = None,
     final_tokens: Annotated[TokenLimit | None, Query(description="Of the final answer.")] = None,
@@ -179,6 +235,19 @@ async def _events(request: Request, caller: Caller, service: Service, council_re
     except RubricaError as error:
         return council_refusal(request.scope, error)
     return followed(request, caller, service, live.line.id)
+
+
+def _quoted(stages: Sequence[StageQuote]) -> Response:
+    total = total_quote(stages)
+    plain = [msgspec.to_builtins(stage) for stage in stages]
+    return render(RouteAnswer({"stages": plain, "calls": total.calls, "usd": total.usd}))
+
+
+async def _paid_once(request: Request, answer: RouteAnswer) -> Response:
+    """An answer that a repeated request gets again, and is not paid for twice."""
+    if "claim" in request.scope["state"]:
+        return await write_once(request, _unchanged, lambda _: answer)
+    return render(answer)
 
 
 def _unchanged(answer: RouteAnswer) -> RouteAnswer:

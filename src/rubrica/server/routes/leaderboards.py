@@ -101,5 +101,5 @@ async def across_games(caller: Signed, service: Serving, dimension: Axis = None,
     """Over all games that you see, in each the players who joined it. Scores of a rubric in a game become
     ln(1 + S) where one exceeds 1, then shares between the lowest (0) and the highest (1); equal ones become 0.5. Games
     are averaged per dimension, dimensions over all."""
-    board = await service.database.read(leaderboard_access.across_games, caller, dimension)
+    board = await service.database.read(leaderboard_access.across_games, caller, dimension, service.boards)
     return render(RouteAnswer(leaderboard_payload(board.first(limit))))

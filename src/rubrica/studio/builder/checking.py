@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from rubrica.authoring.lint import lint_rubric
 from rubrica.engine.document import Document, read_document
 from rubrica.engine.evaluate import evaluate
-from rubrica.engine.scale_ends import unreached_ends
 from rubrica.engine.schema import EMPTY
 from rubrica.errors import ContextError, InputError, Problem, RubricError
 from rubrica.model.context import Context, refuse_files
@@ -52,7 +52,7 @@ class DraftCheck:
     evaluation: Evaluation | None = None
     context: Context = field(default_factory=Context)
     sample_fault: str = ""
-    warnings: tuple[Problem, ...] = ()  # what may well be meant otherwise, and can be saved
+    warnings: tuple[Problem, ...] = ()  # of lint: what an author may want to change, and can be saved
 
 
 def payload(document: Data, *, is_public: bool = False, note: str = "") -> dict[str, Any]:
@@ -89,7 +89,7 @@ def check_draft(document: Data, placed: Document | None, sample: DraftSample) ->
         return DraftCheck(problems, context=context, sample_fault=sample_fault)
     except InputError as error:
         return DraftCheck((Problem(str(error)),), context=context, sample_fault=sample_fault)
-    warnings = tuple(_with_line(problem, placed) for problem in unreached_ends(draft.rubric))
+    warnings = tuple(_with_line(warning.advice, placed) for warning in lint_rubric(draft.rubric).warnings)
     try:
         evaluation = evaluate(draft.compiled(), context)
     except ContextError as error:  # such as a profile that the sample does not choose

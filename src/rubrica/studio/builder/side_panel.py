@@ -47,7 +47,7 @@ def draw_problems(editor: DraftEditor, go: Go) -> None:
                 ui.label("It can be saved as it is.").classes("quiet")
             _list(problems, go)
             if warnings:
-                ui.label("It may be meant otherwise:").classes("quiet")
+                ui.label("It could be worded better:").classes("quiet")
                 _list(warnings, go)
 
     editor.live(holder, follow)

@@ -10,8 +10,10 @@ from rubrica.council.ranking import RankedAnswer, Ranking
 from rubrica.council.result import CouncilResult, name_of
 from rubrica.council.review import AnswerReview
 from rubrica.council.settings import Scoring
+from rubrica.council.task_rubrics import review_rubric
 from rubrica.report.excerpt import visible
 from rubrica.report.figures import count_of, dollars, duration, figure, headline
+from rubrica.report.titles import dimension_title
 from rubrica.studio.html_tables import NUMBER, Cell, muted, table
 
 OVERALL, HOLISTIC = "", "*"
@@ -39,7 +41,8 @@ def matrix_views(result: CouncilResult) -> dict[str, str]:
     if any(one.holistic is not None for one in result.opinions) and result.settings.scoring == "both":
         found[HOLISTIC] = "For the whole"
     named = dict.fromkeys(name for one in result.opinions for name in one.scores)
-    return {**found, **{name: headline(name) for name in named}}
+    rubric = review_rubric(result.rubric)
+    return {**found, **{name: dimension_title(name, rubric) for name in named}}
 
 
 def matrix(result: CouncilResult, lens: str = OVERALL) -> Markup:

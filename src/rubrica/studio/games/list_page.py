@@ -63,7 +63,7 @@ def install(studio: Studio) -> None:
 
 def _across(visitor: Visitor) -> Standings:
     async def ask(query: BoardQuery) -> Leaderboard:
-        board = await visitor.read(leaderboard_access.across_games, query.dimension)
+        board = await visitor.read(leaderboard_access.across_games, query.dimension, visitor.service.boards)
         end = query.offset + query.limit
         return msgspec.structs.replace(board, items=board.items[query.offset : end], offset=query.offset)
 

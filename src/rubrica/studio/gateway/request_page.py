@@ -11,8 +11,10 @@ from nicegui import ui
 from rubrica.errors import RubricaError
 from rubrica.gateway.dashboard import kept_request
 from rubrica.llm.public import public_names
+from rubrica.packs.library import load_if_bundled
 from rubrica.report.charts import bar
-from rubrica.report.figures import count_of, duration, figure, headline
+from rubrica.report.figures import count_of, duration, figure
+from rubrica.report.titles import dimension_title
 from rubrica.store.gateway import RequestRecord
 from rubrica.studio.frame import frame, page
 from rubrica.studio.gateway.steps import steps_of
@@ -97,9 +99,10 @@ def _grade(found: RequestRecord) -> None:
     varied = f"variance {figure(round(found.variance, 1))}" if found.variance is not None else ""
     said = [note for note in (found.rubric or "", sure, varied, "a gate took part" if found.gated else "") if note]
     ui.label(" · ".join(said)).classes("quiet")
+    rubric = load_if_bundled(found.rubric or "")
     rows: list[list[Cell]] = [
         [
-            headline(name),
+            dimension_title(name, rubric),
             figure(own.score),
             f"{own.confidence:.2f}",
             muted("nobody could: a neutral value stands in")

@@ -49,7 +49,7 @@ def listing_card(offer: MarketListing, now: datetime) -> Markup:
     """An offer in a list: what it is called, whose it is, what it is for, how it stands."""
     listing = offer.listing
     return Markup(
-        '<h3><a href="/market/{}">{}</a></h3><p class="quiet">{} · version {} · {}</p><p class="about">{}</p>{}'
+        '<h2><a href="/market/{}">{}</a></h2><p class="quiet">{} · version {} · {}</p><p class="about">{}</p>{}'
     ).format(
         listing.id,
         listing.name,
@@ -75,7 +75,7 @@ def own_rubric_card(own: OwnRubric, now: datetime) -> Markup:
         whence = Markup("written by you")
     seen = Markup('<a href="/market/{}">on the marketplace</a>').format(listing.id) if own.offer else "private"
     return Markup(
-        '<h3><a href="/rubrics/{}">{}</a></h3><p class="quiet">version {} · {} · {}</p><p class="about">{}</p>{}'
+        '<h2><a href="/rubrics/{}">{}</a></h2><p class="quiet">version {} · {} · {}</p><p class="about">{}</p>{}'
     ).format(
         listing.id,
         listing.name,

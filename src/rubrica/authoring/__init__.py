@@ -1,0 +1,1 @@
+"""The author's side: what is wrong with the wording of criteria, and drafts of new ones."""

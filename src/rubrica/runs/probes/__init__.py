@@ -1,0 +1,1 @@
+"""What a model could gain by writing for a rubric rather than for its reader."""

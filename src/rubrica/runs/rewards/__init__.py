@@ -1,0 +1,1 @@
+"""Rubrics as rewards for reinforcement learning, with the signatures of TRL, verl and verifiers."""
