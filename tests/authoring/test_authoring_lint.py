@@ -18,7 +18,30 @@ from rubrica.authoring.wording import wording_warnings
 from rubrica.packs.library import PACKS, bundled_rubrics, examples, load
 
 YES_NO = {"yes": 1, "no": 0}
-JOINTS = ("and", "is", "the", "a", "good", ",", ".", "?", "or", "not", "while", "may", "it", "both", "says")
+JOINTS = (
+    "and",
+    "is",
+    "the",
+    "a",
+    "good",
+    ",",
+    ".",
+    "?",
+    "or",
+    "not",
+    "while",
+    "may",
+    "it",
+    "both",
+    "says",
+    "but",
+    "warm",
+    "that",
+    ";",
+    "has",
+    "while",
+    "keeping",
+)
 
 
 def linted(**dimensions: Any) -> list[tuple[str, str]]:

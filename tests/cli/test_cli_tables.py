@@ -166,6 +166,19 @@ def test_a_table_loses_no_figure_however_narrow(width: int) -> None:
         assert "…" not in shown
 
 
+@pytest.mark.parametrize("width", [12, 30, 80])
+def test_brackets_in_a_text_are_no_styles(width: int) -> None:
+    table = FiguresTable()
+    table.add_column("text")
+    table.add_column("n", justify="right")
+    table.add_row("see [red]this[/red] [/]", "1")
+    console = Console(width=width, force_terminal=True)
+    with console.capture() as captured:
+        console.print(table)
+    shown = "".join(re.sub(r"\x1b\[[0-9;]*m", "", captured.get()).split())
+    assert "see[red]this[/red][/]" in shown.replace("1", "")
+
+
 @pytest.mark.parametrize(("command", "columns"), [(["summary", "run"], 80), (["compare", "run", "run"], 60)])
 def test_on_a_real_terminal_the_tables_of_a_run_keep_their_figures(
     cli: Cli, run: Path, monkeypatch: pytest.MonkeyPatch, command: list[str], columns: int

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import rubrica
 from rubrica.errors import RubricError
-from rubrica.interchange import Conversion, export_rubric, import_rubric
+from rubrica.interchange import Conversion, RubricFormat, export_rubric, import_rubric
 from rubrica.interchange.criterion_lists import Flavour
 
 FLAVOURS = get_args(Flavour)
@@ -97,7 +97,10 @@ def test_sections_become_tags_and_guidelines_the_description() -> None:
     sections = {
         "rubric": {"sections": [{"name": "Food", "criteria": MENU[:1]}, {"name": "Money", "criteria": MENU[1:2]}]}
     }
-    assert [one["tags"] for one in read(sections).data["dimensions"].values()] == [["Food"], ["Money"]]
+    found = read(sections)
+    assert [one["tags"] for one in found.data["dimensions"].values()] == [["Food"], ["Money"]]
+    back = export_rubric(rubrica.load(found.data), "rubric")
+    assert (back.data, back.lost) == (sections["rubric"]["sections"], ())
     guided = read({"guidelines": "Be strict.", "criteria": MENU}, "autorubric")
     assert guided.data["description"] == "Be strict."
     assert export_rubric(rubrica.load(guided.data), "autorubric").data["guidelines"] == "Be strict."
@@ -124,7 +127,7 @@ def test_what_a_list_cannot_say_is_told_on_the_way_out() -> None:
             "named": {"points": 1, "asks": "Names it.", "answers": {"yes": 1, "no": 0}},
             "long": {"points": 1, "formula": "min(1, word_count / 100)"},
         },
-        "score": {"points": True},
+        "score": {"points": True, "out_of": 100, "clip": False},
         "gates": [{"name": "short", "when": "word_count < 3", "verdict": "poor"}],
         "verdicts": [{"label": "good", "when": "score > 0.5"}, {"label": "poor"}],
     }
@@ -135,6 +138,8 @@ def test_what_a_list_cannot_say_is_told_on_the_way_out() -> None:
         "dimensions.named.answers: yes, no become met and not met",
         "dimensions.polite.answers: has other answers than met and not met, and is left out",
         "gates: has no place in a file of `rubric`",
+        "score.clip: has no place in a file of `rubric`",
+        "score.out_of: a score there is out of 1",
         "verdicts: has no place in a file of `rubric`",
     ]
 
@@ -199,5 +204,48 @@ def test_a_long_list_is_one_dimension_with_the_same_score(flavour: Flavour) -> N
 
 
 def test_a_rubric_whose_cases_bring_their_criteria_says_where_they_go() -> None:
-    with pytest.raises(RubricError, match="no dimension is a criterion"):
-        export_rubric(rubrica.load("clinical-answer"), "rubric")
+    for form in get_args(RubricFormat):
+        with pytest.raises(RubricError, match="each case brings its criteria: export the cases"):
+            export_rubric(rubrica.load("clinical-answer"), form)
+
+
+def test_answers_on_another_scale_keep_their_share() -> None:
+    answers = {"none": 0, "half": 5, "full": 10}
+    document = {
+        "name": "tens",
+        "scale": {"min": 0, "max": 10},
+        "dimensions": {
+            "a": {"points": 1, "asks": "A?", "answers": answers},
+            "b": {"points": 1, "asks": "B?", "answers": {"yes": 10, "no": 0}},
+        },
+        "score": {"points": True, "out_of": 10},
+        "verdicts": [{"label": "scored"}],
+    }
+    found = export_rubric(rubrica.load(document), "autorubric").data
+    assert [one["value"] for one in found[0]["options"]] == [0, 0.5, 1]
+    assert found[1] == {"name": "b", "weight": 1, "requirement": "B?"}
+
+
+@pytest.mark.parametrize("form", get_args(RubricFormat))
+def test_weights_that_hang_on_a_profile_are_refused(form: RubricFormat) -> None:
+    with pytest.raises(RubricError, match="the weights hang on the profile"):
+        export_rubric(rubrica.load("answer-quality"), form)
+
+
+@pytest.mark.parametrize("form", ["rubric", "openai-grader"])
+def test_a_branch_that_takes_points_away_cannot_be_flat(form: RubricFormat) -> None:
+    parts = {
+        key: {"points": worth, "asks": f"{key}?", "answers": {"yes": 1, "no": 0}}
+        for key, worth in (("a", 2), ("b", -1))
+    }
+    document = {
+        "name": "branch",
+        "dimensions": {
+            "x": {"points": 1, "parts": parts},
+            "y": {"points": 1, "asks": "y?", "answers": {"yes": 1, "no": 0}},
+        },
+        "score": {"points": True},
+        "verdicts": [{"label": "scored"}],
+    }
+    with pytest.raises(RubricError, match="cannot stand in a flat list"):
+        export_rubric(rubrica.load(document), form)

@@ -17,6 +17,7 @@ ROOT = Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "src" / "rubrica"
 EXAMPLES = {
     "Adding a rule type": "custom_expression",
+    "Adding a rule of lint": "",
     "Adding a text feature": "",
     "Adding a pack": "answer-quality",
     "Adding a provider": "anthropic",

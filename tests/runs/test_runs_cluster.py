@@ -14,6 +14,8 @@ import polars as pl
 import pytest
 from cluster_nodes import ENVIRONMENT, ClusterNodes, cluster_nodes
 from loopback import Loopback
+from object_server import BUCKET, put_objects, serving_objects
+from object_server import environment as objects
 from runs_judged import (
     JUDGE,
     KIND,
@@ -30,6 +32,7 @@ from runs_judged import (
 from rubrica.engine.compile import compile_rubric
 from rubrica.engine.load import rubric_from_text
 from rubrica.runs.bulk.run import bulk_rows
+from rubrica.runs.files.source_files import find_files
 from rubrica.runs.stored import StoredRun
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("cluster")]
@@ -130,16 +133,22 @@ def test_a_killed_driver_goes_on_asks_nothing_again_and_all_workers_spend_from_o
         assert sum(after.values()) == len(scored - kept)
 
 
-def test_a_bulk_run_on_a_cluster_is_that_of_one_machine(tmp_path: Path, nodes: ClusterNodes) -> None:
+def test_a_bulk_run_on_a_cluster_of_files_here_and_in_a_bucket_is_that_of_one_machine(
+    tmp_path: Path, nodes: ClusterNodes
+) -> None:
     rubric = tmp_path / "wordy.yaml"
     rubric.write_text(PLAIN)
     rows = [{"id": f"c{n % 9_990}", "response": "word " * (n % 17)} for n in range(10_000)]
-    file = tmp_path / "cases.jsonl"
-    file.write_text("".join(json.dumps(row) + "\n" for row in rows) + "{broken\n")
-    told = (file, "-r", rubric, "-o", tmp_path / "many", "--cluster", nodes.address)
-    code, said = ended(command(*told, env=on_cluster(None, tmp_path)))
+    here, there = tmp_path / "a.jsonl", tmp_path / "b.jsonl"
+    here.write_text("".join(json.dumps(row) + "\n" for row in rows[:6_000]))
+    there.write_text("".join(json.dumps(row) + "\n" for row in rows[6_000:]) + "{broken\n")
+    with serving_objects(tmp_path / "objects") as port:
+        put_objects(port, "cases", [there])
+        told = (here, f"s3://{BUCKET}/cases/b*", "-r", rubric, "-o", tmp_path / "many", "--cluster", nodes.address)
+        code, said = ended(command(*told, env={**on_cluster(None, tmp_path), **objects(port)}))
     assert code == 1, said
-    one = bulk_rows(compile_rubric(rubric_from_text(PLAIN)), file, tmp_path / "one")
+    files = find_files([str(here), str(there)])
+    one = bulk_rows(compile_rubric(rubric_from_text(PLAIN)), files, tmp_path / "one")
     assert (one.rows, one.errors, one.renamed) == (10_000, 1, 10)
     assert sorted_figures(tmp_path / "many").equals(sorted_figures(tmp_path / "one"))
     assert (tmp_path / "many" / "errors.jsonl").read_bytes() == (tmp_path / "one" / "errors.jsonl").read_bytes()

@@ -7,6 +7,7 @@ import os
 import signal
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -93,6 +94,15 @@ def test_a_run_waits_for_a_worker_and_is_cancelled_before_one_comes(queued: Runn
     assert queued.author.post("/api/runs/early/cancel").json["state"] == "stopped"
     assert queued.author.post("/api/runs/early/resume").json["state"] == "waiting"
     assert queued.author.post("/api/runs/early/cancel").json["state"] == "stopped"
+
+
+def test_a_waiting_run_is_worked_off_by_another_server_that_has_room_for_runs(queued: Running) -> None:
+    settings = queued.service.settings
+    assert start_run(queued.author, "beside", 4)["state"] == "waiting"
+    with serving(settings.database, keyless=True, settings=replace(settings, run_jobs=1)):
+        last = until(queued.author, "beside", lambda found: found["state"] not in ("waiting", "running"))
+    assert (last["state"], last["evaluations"], last["verdicts"]) == ("finished", 4, {"fail": 3, "pass": 1})
+    assert [row.case for row in StoredRun.open(settings.runs / "beside").rows()] == [f"case-{n}" for n in range(4)]
 
 
 @pytest.mark.slow

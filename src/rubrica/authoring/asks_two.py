@@ -12,6 +12,8 @@ from .criterion_words import criterion_words, third_person
 
 _TOKEN = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*|[?.,;:!/()]")
 _PHRASES = ("as well as", "along with", "in addition to", "together with", "and also", "but also", "while also")
+_END = ("", ".", "?", "!")
+_ARTICLES = ("the", "a", "an", "its", "their")
 _ENUMERATED = re.compile(r"(?:^|\s)\(?(?:1|a|i)[.)]\s.*\s\(?(?:2|b|ii)[.)]\s", re.IGNORECASE)
 
 
@@ -168,33 +170,23 @@ def _second_clause(sentence: _Sentence, joint: int, second: int) -> TwoQuestions
     """Something else that the response does, or a second question."""
     words = criterion_words()
     word, following = sentence.word(second), sentence.word(second + 1)
-    in_relative = sentence.any_before(joint, criterion_words().relatives)
-    if word in criterion_words().auxiliaries:
+    in_relative = sentence.any_before(joint, words.relatives)
+    if word in words.auxiliaries:
         if sentence.asks and not in_relative:
             return sentence.halves(joint, second, 0)
         if not sentence.asks and not in_relative and word in ("is", "are", "has", "have", "does", "do"):
             return sentence.halves(joint, second, _subject(sentence))
         return None
-    is_verb = (word in words.verbs and following != "of") or (
-        word in words.noun_verbs and following in criterion_words().openers
-    )
-    if not is_verb or sentence.word(second - 1) in criterion_words().determiners:
+    is_verb = following in words.openers if word in words.noun_verbs else word in words.verbs and following != "of"
+    if not is_verb or sentence.word(second - 1) in words.determiners:
         return None
-    if sentence.asks == word.endswith("s") and word not in (
-        "address",
-        "discuss",
-        "express",
-        "pass",
-        "stress",
-        "dismiss",
-    ):
+    if sentence.asks == (word.endswith("s") and not word.endswith("ss")):
         return None  # the form of another subject: "the reader understands"
     verb = sentence.first_verb(joint)
     if verb is None and sentence.asks:
         return None
-    if sentence.asks and any(
-        sentence.word(at) == "to" and sentence.word(at + 1) in words.all_verbs for at in range(joint)
-    ):
+    told = (sentence.word(at) == "to" and sentence.word(at + 1) in words.all_verbs for at in range(joint))
+    if sentence.asks and any(told):
         return None  # what the reader is told to do
     keep = (verb or 0) if sentence.asks else (verb if verb is not None else _subject(sentence))
     return sentence.halves(joint, second, keep)
@@ -206,22 +198,17 @@ def _two_qualities(sentence: _Sentence, joint: int, second: int) -> TwoQuestions
     while sentence.word(second) in ("also", "very", "not", "too"):
         second += 1
     before, after, following = sentence.word(joint - 1), sentence.word(second), sentence.word(second + 1)
-    if before.endswith("ly") and after.endswith("ly") and following in ("", ".", "?", "!"):
+    if before.endswith("ly") and after.endswith("ly") and following in _END:
         if qualities.get(before[:-2], before) == qualities.get(after[:-2], after):
             return None
         return sentence.halves(joint, second, joint - 1)
-    opposed = sentence.word(second - 1) == "but" and following in (
-        "",
-        ".",
-        "?",
-        "!",
-    )  # what but sets apart is two things
+    opposed = sentence.word(second - 1) == "but" and following in _END and after.isalpha()  # whatever it sets apart
     if before not in qualities or (after not in qualities and not opposed):
         return None
     if qualities[before] == qualities.get(after):
         return None
-    is_said_of_it = following in ("", ".", "?", "!", ",", "to", "for", "in", "enough") or after == "free"
-    if not is_said_of_it or not (sentence.any_before(joint, criterion_words().linking)):
+    is_said_of_it = following in (*_END, ",", "to", "for", "in", "enough") or after == "free"
+    if not is_said_of_it or not sentence.any_before(joint, criterion_words().linking):
         return None
     return sentence.halves(joint, second, joint - 1)
 
@@ -238,10 +225,9 @@ def _second_object(sentence: _Sentence, joint: int, second: int) -> TwoQuestions
         return sentence.halves(joint, second, verb + 1)
     if word == "that" and sentence.word(verb + 1) == "that":
         return sentence.halves(joint, second, verb + 1)
-    first = sentence.word(verb + 1)
     if word in ("a", "an") and joint - verb <= 6:
         return sentence.halves(joint, second, verb + 1)
-    if word in ("the", "a", "an", "its", "their") and first in ("the", "a", "an", "its", "their") and joint - verb <= 5:
+    if word in _ARTICLES and sentence.word(verb + 1) in _ARTICLES and joint - verb <= 5:
         return sentence.halves(joint, second, verb + 1)
     return None
 

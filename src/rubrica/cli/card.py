@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from rich.console import Group, RenderableType
 from rich.panel import Panel
 from rich.table import Table
@@ -14,6 +16,9 @@ from rubrica.report.titles import dimension_title
 
 from .screen import safe, short
 from .verdict_style import bar, share_style, verdict_text
+
+MOST_PARTS = 30
+"""Parts of a dimension in the table at a glance."""
 
 
 def card(evaluation: Evaluation, rubric: Rubric | None = None) -> Panel:
@@ -74,9 +79,19 @@ def dimension_table(evaluation: Evaluation, rubric: Rubric | None = None) -> Tab
     table.add_column("why", ratio=1)
     for name, result in evaluation.dimensions.items():
         _add(table, dimension_title(name, rubric), result, weighted=weighted, judged=judged)
-        for part, part_result in result.parts.items():
-            _add(table, f"└ {dimension_title(part, rubric)}", part_result, weighted=weighted, judged=judged)
+        shown = list(_inside(result, rubric, 0))
+        for title, part_result in shown[:MOST_PARTS]:
+            _add(table, title, part_result, weighted=weighted, judged=judged)
+        if len(shown) > MOST_PARTS:
+            table.add_row(Text(f"  … and {len(shown) - MOST_PARTS:,} more parts; `rubrica explain` has them", "dim"))
     return table
+
+
+def _inside(result: DimensionResult, rubric: Rubric | None, level: int) -> Iterator[tuple[str, DimensionResult]]:
+    """The parts of a dimension, and theirs, each a little further in."""
+    for name, part in result.parts.items():
+        yield f"{'  ' * level}└ {short(part.asks, 40) or dimension_title(name, rubric)}", part
+        yield from _inside(part, rubric, level + 1)
 
 
 def gate_line(gate: GateResult) -> Text:

@@ -7,10 +7,11 @@ from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
 
-from rubrica.model.evaluation import DimensionResult, Evaluation, Remarks, RuleHit, Step
+from rubrica.model.evaluation import DimensionResult, Evaluation, Remarks, RuleHit, Step, every_result
 from rubrica.model.evidence import Span
 from rubrica.model.rubric import Rubric
-from rubrica.report.figures import SOURCE_WORDS, STATUS_WORDS, figure, signed, within
+from rubrica.report.figures import SOURCE_WORDS, STATUS_WORDS, count_of, figure, signed, within
+from rubrica.report.parts_tree import earned_words
 from rubrica.report.titles import dimension_title, section_title
 
 from .card import gate_line, headline
@@ -31,6 +32,8 @@ def explanation(evaluation: Evaluation, rubric: Rubric | None = None) -> Group:
     if evaluation.steps:
         parts += [_heading("The way to the score"), _waterfall(evaluation, rubric)]
     parts += [_heading("Dimensions"), _dimension_tree(evaluation, rubric)]
+    if evaluation.tags:
+        parts += [_heading("By tag"), _tags(evaluation)]
     if evaluation.gates:
         parts += [_heading("Gates"), *(_gates(evaluation))]
     if evaluation.sections:
@@ -60,15 +63,27 @@ def _waterfall(evaluation: Evaluation, rubric: Rubric | None) -> Table:
     table.add_column(justify="right", no_wrap=True)
     table.add_column(justify="right", no_wrap=True)
     table.add_column(no_wrap=True)
+    asked = {name: result.asks for name, result in every_result(evaluation.dimensions)}
     for step in evaluation.steps:
         label = f"gate {step.label}" if step.kind == "gate" else step.label
         label = dimension_title(label, rubric) if step.kind == "dimension" else label
+        label = short(asked.get(label, "") or label, 60) if step.kind == "criterion" else label
         amount = "" if step.kind == "base" else signed(step.amount)
         table.add_row(
             safe(label), Text(amount, _tone(step)), figure(step.total), _floating_bar(step, evaluation.out_of)
         )
     out_of = figure(evaluation.out_of)
     table.add_row(Text("score", "bold"), "", Text(figure(evaluation.score), "bold"), Text(f"of {out_of}", "dim"))
+    return table
+
+
+def _tags(evaluation: Evaluation) -> Table:
+    table = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
+    for tag, own in evaluation.tags.items():
+        told = f"{figure(own.earned)} of {figure(own.possible)} points over "
+        told += count_of(own.count, "criterion", "criteria")
+        told += f", {own.unscored} not scored" if own.unscored else ""
+        table.add_row(Text(safe(tag), "bold"), Text(figure(own.share), share_style(own.share)), Text(told, "dim"))
     return table
 
 
@@ -91,7 +106,7 @@ def _dimension_tree(evaluation: Evaluation, rubric: Rubric | None) -> Group:
 
 
 def _axis(name: str, result: DimensionResult, rubric: Rubric | None, gain: float | None = None) -> Tree:
-    tree = Tree(_axis_line(dimension_title(name, rubric), result, gain), guide_style="dim")
+    tree = Tree(_axis_line(short(result.asks, 200) or dimension_title(name, rubric), result, gain), guide_style="dim")
     if result.start:
         tree.add(Text(f"{figure(result.start)} to start with", "dim"))
     for hit in result.hits:
@@ -114,6 +129,10 @@ def _axis_line(title: str, result: DimensionResult, gain: float | None) -> Text:
         line.append(f" ({safe(result.label)})", "bold")
     if result.weight is not None:
         line.append(f", weight {figure(result.weight)}", "dim")
+    if words := earned_words(result):
+        line.append(f", {words}", "dim")
+    if result.tags:
+        line.append(f" #{' #'.join(map(safe, result.tags))}", "cyan")
     if gain is not None:
         line.append(f" → {signed(gain)}", "dim")
     if result.value is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from rich.console import Console, ConsoleOptions, RenderResult
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.measure import Measurement
 from rich.table import Column, Table
 from rich.text import Text
@@ -24,6 +24,10 @@ class FiguresTable(Table):
 
     def __init__(self, **how: Any) -> None:
         super().__init__(**{"box": None, "padding": (0, 2, 0, 0), "header_style": "dim", **how})
+
+    def add_row(self, *cells: RenderableType | None, **how: Any) -> None:
+        """Add a row. A text is shown as it is: brackets in somebody's words are no styles."""
+        super().add_row(*(Text(cell) if isinstance(cell, str) else cell for cell in cells), **how)
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         room = options.max_width
@@ -71,7 +75,9 @@ class FiguresTable(Table):
 
     def _texts(self, columns: list[Column], widths: dict[int, int]) -> list[int]:
         """The widths of columns whose texts have to wrap."""
-        natural = {column._index: max((len(str(cell)) for cell in column.cells), default=0) for column in columns}
+        natural = {
+            column._index: max((len(_text(cell).plain) for cell in column.cells), default=0) for column in columns
+        }
         return [
             widths[column._index]
             for column in columns

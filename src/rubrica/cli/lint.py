@@ -72,7 +72,7 @@ def lint(
     cases: ProbeCases = None,
     most_gain: MostGain = MOST_GAIN,
 ) -> None:
-    """Find criteria that ask two things, are vague, overlap or contradict, or cannot fail."""
+    """Find criteria that ask two things, are vague, overlap or contradict."""
     names = split_list(judge)
     if len(names) > 1:
         raise typer.BadParameter("one model reads the criteria; name one", param_hint="--judge")

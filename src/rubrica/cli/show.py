@@ -78,6 +78,7 @@ def _axis(name: str, axis: Axis, rubric: Rubric) -> Group:
     scale = rubric.scale_of(name) if isinstance(axis, Dimension) else None
     facts = [f"scale {scale}"] if scale is not None else []
     facts += [f"weight {figure(axis.weight)}"] if axis.weight is not None else []
+    facts += [f"{figure(axis.points)} points"] if axis.points is not None else []
     lines: list[RenderableType] = [
         Text.assemble(
             (safe(title_of(name, axis)), "bold"), (f"  {', '.join([safe(name), *facts, _scored_by(axis)])}", "dim")
@@ -90,10 +91,9 @@ def _axis(name: str, axis: Axis, rubric: Rubric) -> Group:
         below.append(_anchors(axis))
     if axis.answer_set is not None:
         below.append(Text(f"answers: {safe(axis.answer_set.listed)}"))
-    if isinstance(axis, Dimension):
-        if axis.applies:
-            below.append(Text(f"only when {safe(axis.applies)}", "dim"))
-        below += [_axis(part_name, part, rubric) for part_name, part in axis.parts.items()]
+    if isinstance(axis, Dimension) and axis.applies:
+        below.append(Text(f"only when {safe(axis.applies)}", "dim"))
+    below += [_axis(part_name, part, rubric) for part_name, part in axis.parts.items()]
     return Group(*lines, *(Padding(item, (0, 0, 0, 2)) for item in below))
 
 
@@ -115,7 +115,7 @@ def _scored_by(axis: Axis) -> str:
             kinds = len(way.reliability) if way is not None else 0
             return f"judged{offline}" + (f", bounds for {kinds} kind{'s' * (kinds > 1)} of text" if kinds else "")
         case "parts":
-            return "from its parts"
+            return "from the criteria of each case" if axis.answers_for_parts else "from its parts"
         case kind:
             return f"scored by {_recipe(kind, axis)}"
 
@@ -146,7 +146,9 @@ def _profiles(profiles: Profiles, rubric: Rubric) -> Table:
 
 
 def _score(rubric: Rubric) -> Text:
-    way = "the weighted mean of the dimensions" if rubric.score.formula is None else rubric.score.formula
+    way = rubric.score.formula or "the weighted mean of the dimensions"
+    if rubric.score.points:
+        way = "the points earned of those possible" + ("" if rubric.score.clip else ", also below 0")
     line = Text(f"{safe(way)}, out of {figure(rubric.score.out_of)}")
     if rubric.score.round is not None:
         line.append(f", rounded to {count_of(rubric.score.round, 'decimal')}")

@@ -22,6 +22,7 @@ from .verdict_style import verdict_text
 
 WIDE = 100  # columns of a terminal that holds every percentile
 MOST_PAIRS, MOST_OUTLIERS, MOST_RULES, MOST_VALUES = 8, 10, 8, 60
+MOST_POSITIONS = 20
 
 
 def summary_page(found: Summary, rubrics: Mapping[str, Rubric], width: int) -> RenderableType:
@@ -31,6 +32,7 @@ def summary_page(found: Summary, rubrics: Mapping[str, Rubric], width: int) -> R
         rubric = rubrics.get(name_of(reference))
         parts += [Text(safe(f"{reference}: {count_of(part.evaluations, 'evaluation')}"), "bold"), Text()]
         parts += [_verdicts(part, rubric), Text(), _spreads(part, rubric, width), Text()]
+        parts += criteria_tables(part)
         parts += _details(part, rubric)
     return Group(*parts, *_totals(found))
 
@@ -62,12 +64,35 @@ def _spreads(part: RubricSummary, rubric: Rubric | None, width: int) -> Table:
     percents = (5, 25, 75, 90, 95, 99) if width >= WIDE else (5, 95)
     table = plain_table(("",), ("n", "mean", "median", "std", *(f"p{percent}" for percent in percents), "unscored"))
     for measure, spread in part.spreads.items():
+        if measure.kind == "tag":  # which have a table of their own
+            continue
         name = f"score of {figure(part.out_of)}" if measure == SCORE else measure_title(measure, rubric)
         missing = part.unscored.get(measure.name, 0) if measure.kind == "dimension" else 0
         count = f"{spread.count:,}" if spread is not None else "0"
         unscored = Text(f"{missing:,}" if missing else "", "yellow")
         table.add_row(safe(name), count, *_cells(spread, percents), unscored, style="bold" if measure == SCORE else "")
     return table
+
+
+def criteria_tables(part: RubricSummary) -> list[RenderableType]:
+    """What was earned by tag, and by the position of a criterion in its case."""
+    found: list[RenderableType] = []
+    if part.tags:
+        table = plain_table(("tag",), ("share", "points", "possible", "criteria", "cases"), ("",))
+        for tag, own in list(part.tags.items())[:MOST_VALUES]:
+            cells = (format_figure(own.share), figure(own.earned), figure(own.possible))
+            told = Text(f"{format_figure(own.share)} over {count_of(own.criteria, 'criterion', 'criteria')}", "dim")
+            table.add_row(short(tag, 40), *cells, f"{own.criteria:,}", f"{own.cases:,}", told)
+        found += [table, Text()]
+    if part.positions:
+        table = plain_table(("criterion",), ("mean", "scored"))
+        for number, place in enumerate(part.positions[:MOST_POSITIONS], 1):
+            table.add_row(str(number), format_figure(place.mean), f"{place.criteria:,}")
+        found += [table]
+        hidden = len(part.positions) - MOST_POSITIONS
+        found += [Text(f"… and {hidden:,} more; --json has them all", "dim")] if hidden > 0 else []
+        found.append(Text())
+    return found
 
 
 def _cells(spread: Spread | None, percents: tuple[int, ...]) -> list[str]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from rubrica.model.evaluation import DimensionResult, Step, TagResult
+from rubrica.model.evaluation import DimensionResult, Step, TagResult, every_result
 from rubrica.scoring.decision_plan import NOISE_DIGITS
 
 from .plan import Plan
@@ -48,7 +48,7 @@ class _Sum:
 def tag_results(results: Mapping[str, DimensionResult]) -> dict[str, TagResult]:
     """What was earned by tag, in the order in which tags are met first."""
     sums: dict[str, _Sum] = {}
-    for result in _every(results):
+    for _, result in every_result(results):
         points = 1.0 if result.points is None else result.points
         for tag in dict.fromkeys(result.tags):
             own = sums.setdefault(tag, _Sum())
@@ -70,9 +70,3 @@ def tag_results(results: Mapping[str, DimensionResult]) -> dict[str, TagResult]:
         )
         for tag, own in sums.items()
     }
-
-
-def _every(results: Mapping[str, DimensionResult]) -> Iterator[DimensionResult]:
-    for result in results.values():
-        yield result
-        yield from _every(result.parts)

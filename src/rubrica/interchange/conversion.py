@@ -35,6 +35,12 @@ class Reading:
     def refuse(self, message: str, path: Path = (), fix: str = "") -> None:
         self.faults.append(Problem(message, path, fix=fix))
 
+    def refuse_rest(self, message: str, path: Path) -> None:
+        """Nothing is left to convert: what was lost on the way is why."""
+        if not self.faults:
+            self.refuse(message, path)
+            self.faults += self.losses
+
     def lose(self, message: str, path: Path = (), fix: str = "") -> None:
         self.losses.append(Problem(message, path, fix=fix))
 
@@ -87,9 +93,19 @@ def shown(value: Any) -> str:
 
 
 def lose_rest(rubric: Rubric, kept: Iterable[str], target: str, reading: Reading) -> None:
-    """Tell the fields of a rubric that the target has no place for; what is left at its default says nothing."""
+    """Tell the fields of a rubric that the target has no place for; what is left at its default says nothing.
+
+    Weights that hang on a profile are refused: without it nobody knows them.
+    """
     told = rubric.model_dump(mode="json", exclude_defaults=True)
     if told.get("verdicts") == SCORED:
         del told["verdicts"]
-    for key in told.keys() - {*kept, "name", "version", "dimensions", "score", "scale"}:
+    for key in told.keys() - {*kept, "name", "dimensions", "score", "scale"}:
         reading.lose(f"has no place in {target}", (key,))
+    score = rubric.score
+    if score.out_of != rubric.scale.max:
+        reading.lose(f"a score there is out of {rubric.scale.max:g}", ("score", "out_of"))
+    for key in told.get("score", {}).keys() & {"round", "clip"}:
+        reading.lose(f"has no place in {target}", ("score", key))
+    if score.weighted and rubric.profiles is not None and any(one.weights for one in rubric.profiles.named.values()):
+        reading.refuse("the weights hang on the profile", ("profiles",), "give the dimensions weights of their own")

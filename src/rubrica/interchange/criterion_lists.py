@@ -9,10 +9,13 @@ avoided; here such a criterion gives its points where it is not met.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import groupby
+from operator import itemgetter
 from typing import Any, Literal
 
 from rubrica.model.dimensions import Axis
 from rubrica.model.rubric import Rubric
+from rubrica.model.scale import Scale
 
 from .conversion import MET, SCORED, Conversion, Path, Reading, lose_rest, number, text
 from .label_names import answer_names, name_of, reserved_names, with_legend, without_legend
@@ -76,20 +79,31 @@ def write_criterion_list(rubric: Rubric, flavour: Flavour) -> Conversion:
         reading.refuse("the score is a formula", ("score", "formula"), f"{_title(flavour)} only adds up weights")
     criteria: list[dict[str, Any]] = []
     for name, share, axis, path in leaves_of(rubric, reading):
-        found = _criterion(axis, share, path, flavour, reading)
+        found = _criterion(axis, share, rubric.scale_of(str(path[1])), path, flavour, reading)
         if found is None:
             continue
         if flavour == "autorubric" and not _numbered(name):
             found = {"name": axis.title or name, **found}
         elif axis.title and flavour == "rubric":
             reading.lose(f"has no place in {_title(flavour)}", (*path, "title"))
-        criteria.append(found)
-    criteria = _settle_avoided(criteria, flavour, reading)
-    if not criteria and not reading.faults:
-        reading.refuse("no dimension is a criterion that a judge answers with a label", ("dimensions",))
+        criteria.append({**found, "section": axis.tags[0] if axis.tags else ""})
+        if len(axis.tags) > 1:
+            reading.lose(f"a criterion is in one section, {axis.tags[0]}", (*path, "tags"))
+    criteria = _in_sections(_settle_avoided(criteria, flavour, reading))
+    if not criteria:
+        reading.refuse_rest("no dimension is a criterion that a judge answers with a label", ("dimensions",))
     if flavour == "autorubric" and rubric.description:
         return reading.done({"guidelines": rubric.description, "criteria": criteria})
     return reading.done(criteria)
+
+
+def _in_sections(criteria: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The list, with neighbours of one section under its name."""
+    found: list[dict[str, Any]] = []
+    for section, group in groupby(criteria, key=itemgetter("section")):
+        plain = [{key: value for key, value in one.items() if key != "section"} for one in group]
+        found += [{"name": section, "criteria": plain}] if section else plain
+    return found
 
 
 def _as_parts(criteria: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
@@ -119,7 +133,7 @@ def _leaves(
     worth = {key: part.points if part.points is not None else part.weight or 0.0 for key, part in parts.items()}
     total = sum(one for one in worth.values() if one > 0)
     if share < 0 or total <= 0 or any(one < 0 for one in worth.values()):
-        reading.lose("its parts cannot stand in a flat list: some of them take points away", (*path, "parts"))
+        reading.refuse("its parts cannot stand in a flat list: some of them take points away", (*path, "parts"))
         return
     reading.lose("its parts stand in a flat list, each with its share of the weight", (*path, "parts"))
     for key, part in parts.items():
@@ -221,7 +235,9 @@ def _settle_avoided(criteria: list[dict[str, Any]], flavour: Flavour, reading: R
     return settled
 
 
-def _criterion(axis: Axis, share: float, path: Path, flavour: Flavour, reading: Reading) -> dict[str, Any] | None:
+def _criterion(
+    axis: Axis, share: float, scale: Scale, path: Path, flavour: Flavour, reading: Reading
+) -> dict[str, Any] | None:
     if axis.answers_for_parts:
         reading.lose("each case brings its criteria: export the cases --to healthbench", path)
         return None
@@ -233,16 +249,15 @@ def _criterion(axis: Axis, share: float, path: Path, flavour: Flavour, reading: 
         reading.lose("weighs nothing, and is left out", path)
         return None
     told = axis.model_dump(mode="json", exclude_defaults=True)
-    reading.lose_keys(told, ("asks", "answers", "points", "weight", "title"), path, _title(flavour))
+    reading.lose_keys(told, ("asks", "answers", "points", "weight", "title", "scale", "tags"), path, _title(flavour))
     question, labels = without_legend(axis.asks or axis.title, tuple(axis.answers))
     weight = int(share) if float(share).is_integer() else share
-    met, others = met_value(axis.answers)
+    values = answer_shares(axis, scale)
+    met, others = met_value(values)
     if met is None and flavour == "rubric":
         reading.lose("has other answers than met and not met, and is left out", (*path, "answers"))
         return None
-    options = [
-        {"label": labels[key], "value": value or 0.0, "na": value is None} for key, value in axis.answers.items()
-    ]
+    options = [{"label": labels[key], "value": value or 0.0, "na": value is None} for key, value in values.items()]
     if met is None:
         return {"weight": weight, "requirement": question, "options": options}
     if not axis.answers.keys() <= {*MET, *_CANNOT}:
@@ -250,6 +265,11 @@ def _criterion(axis: Axis, share: float, path: Path, flavour: Flavour, reading: 
     if others and flavour == "rubric":
         reading.lose(f"{', '.join(others)} cannot be answered there", (*path, "answers"))
     return {"weight": weight, "requirement": axis.asks or axis.title, **({} if met else {"avoided": options})}
+
+
+def answer_shares(axis: Axis, scale: Scale) -> dict[str, float | None]:
+    """The labels of an axis with their share of full marks."""
+    return {label: None if value is None else scale.share(value) for label, value in axis.answers.items()}
 
 
 def met_value(answers: Mapping[str, float | None]) -> tuple[int | None, list[str]]:

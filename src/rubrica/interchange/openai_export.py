@@ -37,7 +37,7 @@ def write_grader(rubric: Rubric, model: str = _MODEL) -> Conversion:
     graders = {name: writer.grader(name, axis, path) for name, _, axis, path in leaves}
     left = {name: one for name, one in graders.items() if one is not None}
     if not left:
-        reading.refuse("no dimension can be a grader", ("dimensions",))
+        reading.refuse_rest("no dimension can be a grader", ("dimensions",))
         return reading.done(None)
     single = len(leaves) == 1 and rubric.score.formula is None
     if single:
@@ -47,7 +47,7 @@ def write_grader(rubric: Rubric, model: str = _MODEL) -> Conversion:
         return reading.done(writer.with_verdicts(name, left[name]))
     if len(left) < len(leaves):
         missing = ", ".join(name for name in graders if name not in left)
-        reading.refuse(f"the score needs {missing}, which no grader can give", ("score",))
+        reading.refuse_rest(f"the score needs {missing}, which no grader can give", ("score",))
     if rubric.model_dump(mode="json", exclude_defaults=True)["verdicts"] != SCORED:
         reading.lose(f"has no place in {_TARGET}", ("verdicts",))
     formula = writer.formula([(name, share, path) for name, share, _, path in leaves])
@@ -74,6 +74,9 @@ class _GraderWriter:
                 self.reading.lose("asks nothing, and is left out", path)
                 return None
             return {**shared, **self._model(axis, path)}
+        if axis.answers_for_parts:
+            self.reading.lose("each case brings its criteria: export the cases --to healthbench", path)
+            return None
         check = self._string_check(axis)
         if check is None:
             self.reading.lose(f"is scored by {axis.kind}, which no grader does: it is left out", path)
@@ -114,9 +117,9 @@ class _GraderWriter:
                     break
             return score.formula.replace("**", "^")
         total = sum(share for _, share, _ in leaves if share > 0)
-        terms = [f"{share:g} * {self._share(name, path)}" for name, share, path in leaves]
+        terms = [f"{share:.12g} * {self._share(name, path)}" for name, share, path in leaves]
         if score.points:
-            return f"max(0, min(1, ({' + '.join(terms)}) / {total:g}))"
+            return f"max(0, min(1, ({' + '.join(terms)}) / {total:.12g}))"
         return " + ".join(terms)
 
     def _share(self, name: str, path: Path) -> str:

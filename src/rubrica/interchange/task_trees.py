@@ -10,9 +10,10 @@ from typing import Any
 
 from rubrica.model.dimensions import Axis
 from rubrica.model.rubric import Rubric
+from rubrica.model.scale import Scale
 
 from .conversion import MET, SCORED, Conversion, Path, Reading, lose_rest, number, shown, text
-from .criterion_lists import met_value
+from .criterion_lists import answer_shares, met_value
 from .label_names import id_of_name, name_of_id, reserved_names
 
 MOST_LEVELS, MOST_LEAVES = 12, 5_000
@@ -142,10 +143,13 @@ def write_task_tree(rubric: Rubric) -> Conversion:
     about = rubric.description or rubric.display_title
     if rubric.title not in ("", _title_of(about)):
         reading.lose(f"has no place in {_TARGET}", ("title",))
-    found = [_task(name, axis, ("dimensions", name), reading) for name, axis in rubric.dimensions.items()]
+    found = [
+        _task(name, axis, rubric.scale_of(name), ("dimensions", name), reading)
+        for name, axis in rubric.dimensions.items()
+    ]
     tasks = [task for task in found if task is not None]
-    if not tasks and not reading.faults:
-        reading.refuse("no dimension can be a task of a tree", ("dimensions",))
+    if not tasks:
+        reading.refuse_rest("no dimension can be a task of a tree", ("dimensions",))
     return reading.done(
         {
             "id": rubric.name,
@@ -158,11 +162,14 @@ def write_task_tree(rubric: Rubric) -> Conversion:
     )
 
 
-def _task(name: str, axis: Axis, path: Path, reading: Reading) -> dict[str, Any] | None:
+def _task(name: str, axis: Axis, scale: Scale, path: Path, reading: Reading) -> dict[str, Any] | None:
     parts = getattr(axis, "parts", {})
     weight = axis.points if axis.points is not None else axis.weight
     if weight is not None and weight < 0:
         reading.lose("takes points away, which no task does: it is left out", (*path, "points"))
+        return None
+    if axis.answers_for_parts:
+        reading.lose("each case brings its criteria: export the cases --to healthbench", path)
         return None
     if not parts and axis.kind != "judge":
         reading.lose(f"is scored by {axis.kind}, not by a judge: it is left out", path)
@@ -171,14 +178,18 @@ def _task(name: str, axis: Axis, path: Path, reading: Reading) -> dict[str, Any]
     told = axis.model_dump(mode="json", exclude_defaults=True)
     if axis.title == _title_of(asked):
         told.pop("title", None)
-    reading.lose_keys(told, ("asks", "answers", "points", "weight", "parts", "tags"), path, _TARGET)
+    reading.lose_keys(told, ("asks", "answers", "points", "weight", "parts", "tags", "scale"), path, _TARGET)
     coarse, fine = _categories(axis, path, reading)
-    if not parts and axis.answers and not (set(axis.answers) == set(MET) and met_value(axis.answers)[0] == 1):
+    met = met_value(answer_shares(axis, scale))[0]
+    if not parts and met == 0:
+        reading.lose("gives points where it is not met, which no task does: it is left out", (*path, "answers"))
+        return None
+    if not parts and axis.answers and not (met == 1 and set(axis.answers) == set(MET)):
         reading.lose(f"{', '.join(axis.answers)} become met and not met", (*path, "answers"))
     if not parts and not axis.answers and coarse != "Subtree":
         reading.lose("a number on a scale becomes a share of a subtree", path)
         coarse = "Subtree"
-    children = [_task(key, part, (*path, "parts", key), reading) for key, part in parts.items()]
+    children = [_task(key, part, scale, (*path, "parts", key), reading) for key, part in parts.items()]
     sub_tasks = [child for child in children if child is not None]
     if parts and not sub_tasks:
         return None

@@ -100,7 +100,7 @@ class MessageAssembly:
     def body(self) -> dict[str, Any]:
         given = "".join(self._given)
         try:
-            block: dict[str, Any] = {"type": "tool_use", "input": decode_json(given.encode())}
+            block: dict[str, Any] = {"type": "tool_use", "input": decode_json(given)}
         except JsonError:  # it was not called, or is cut off
             block = {"type": "text", "text": given or "".join(self._texts)}
         return {"stop_reason": None, **self._message, "content": [block], "usage": self._usage}

@@ -8,7 +8,7 @@ to it, so those made by the million are spared the garbage collector (``gc=False
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 import msgspec
@@ -158,6 +158,18 @@ class DimensionResult(msgspec.Struct, frozen=True, omit_defaults=True, gc=False)
             kind = f" ({self.kind})" if self.kind else ""
             parts.append(f"known within {self.bounds[0]:g} to {self.bounds[1]:g}{kind}")
         return ", ".join(parts) or ("no rule applied" if self.status == "scored" else "")
+
+
+def every_result(results: Mapping[str, DimensionResult]) -> Iterator[tuple[str, DimensionResult]]:
+    """Every dimension and every part, however deep, with its name."""
+    for name, result in results.items():
+        yield name, result
+        yield from every_result(result.parts)
+
+
+def leaves_of(results: Mapping[str, DimensionResult]) -> Iterator[DimensionResult]:
+    """All that was scored itself, and not worked out from its parts."""
+    return (result for _, result in every_result(results) if not result.parts)
 
 
 class TagResult(msgspec.Struct, frozen=True, omit_defaults=True):

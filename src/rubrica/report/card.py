@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from rubrica.model.context import Context
-from rubrica.model.evaluation import DimensionResult, Evaluation, GateResult, RuleHit, Step
+from rubrica.model.evaluation import DimensionResult, Evaluation, GateResult, RuleHit, every_result
 from rubrica.model.evidence import Field, Span
 from rubrica.model.rubric import Rubric
 
@@ -16,10 +16,12 @@ from .charts import bar, points_bar, radar, share_bar, waterfall
 from .excerpt import LONGEST, Highlight, TextRun, Tone, excerpt
 from .figures import STATUS_WORDS, duration, figure, headline, percent, price, signed, within
 from .outcome_sentence import OutcomeFacts, OutcomeSentences
+from .parts_tree import earned_words, is_tree, parts_tree, shown_steps
 from .roles import SIGNS, Role, role_of
-from .titles import dimension_title, section_title
+from .titles import dimension_titles, section_title
 
 QUOTES_SHOWN = 3
+NO_TREE = Markup("")
 LONGEST_QUOTE_SHOWN = 60
 LONGEST_ADDRESS = 120
 _OPERATORS = frozenset("<>=!+-*/%×")
@@ -52,6 +54,7 @@ class DimensionRow:
     state: str
     reason: str
     hits: tuple[HitLine, ...]
+    tree: Markup  # its parts, where they are criteria or have parts of their own
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,8 +119,9 @@ def card_of(evaluation: Evaluation, number: int = 1, rubric: Rubric | None = Non
     """The card of an evaluation; the rubric, where it is known, gives titles and tells good verdicts from bad."""
     role = role_of(evaluation.verdict, rubric)
     results = evaluation.dimensions
-    titles = {name: dimension_title(name, rubric) for name in results}
-    steps = [Step(s.kind, _step_label(s, titles), s.amount, s.total) for s in evaluation.steps]
+    known = dimension_titles(rubric)
+    titles = {name: known.get(name) or headline(name) for name in results}
+    steps = shown_steps(evaluation.steps, results, titles)
     low, high = evaluation.bounds
     return Card(
         evaluation=evaluation,
@@ -135,7 +139,7 @@ def card_of(evaluation: Evaluation, number: int = 1, rubric: Rubric | None = Non
             list(titles.values()), [r.share for r in results.values()], [r.status for r in results.values()]
         ),
         steps_chart=waterfall(steps, top=evaluation.out_of, threshold=evaluation.threshold),
-        rows=tuple(_rows(results, rubric)),
+        rows=tuple(_rows(results, known)),
         weighted=any(result.weight is not None for result in results.values()),
         gates=tuple(_gate_line(gate) for gate in evaluation.gates),
         sections=tuple(_sections(evaluation, rubric)),
@@ -154,12 +158,6 @@ def _outcome(evaluation: Evaluation, rubric: Rubric | None) -> str:
         evaluation.verdict, evaluation.score, evaluation.out_of, evaluation.reason, evaluation.profile, values
     )
     return OutcomeSentences(rubric).of(facts)
-
-
-def _step_label(step: Step, titles: Mapping[str, str]) -> str:
-    if step.kind == "dimension":
-        return titles.get(step.label, headline(step.label))
-    return f"Gate {step.label}" if step.kind == "gate" else headline(step.label)
 
 
 def _sentence(text: str) -> str:
@@ -190,14 +188,16 @@ def _chips(evaluation: Evaluation) -> Iterator[str]:
         yield "stopped early: the verdict was decided"
 
 
-def _rows(results: Mapping[str, DimensionResult], rubric: Rubric | None) -> Iterator[DimensionRow]:
+def _rows(results: Mapping[str, DimensionResult], titles: Mapping[str, str]) -> Iterator[DimensionRow]:
     for name, result in results.items():
-        yield _row(dimension_title(name, rubric), result, part=False)
-        for part, part_result in result.parts.items():
-            yield _row(dimension_title(part, rubric), part_result, part=True)
+        tree = parts_tree(result.parts, titles) if is_tree(result) else NO_TREE
+        yield _row(titles.get(name) or headline(name), result, part=False, tree=tree)
+        if not tree:
+            for part, part_result in result.parts.items():
+                yield _row(titles.get(part) or headline(part), part_result, part=True)
 
 
-def _row(title: str, result: DimensionResult, *, part: bool) -> DimensionRow:
+def _row(title: str, result: DimensionResult, *, part: bool, tree: Markup = NO_TREE) -> DimensionRow:
     return DimensionRow(
         title=title,
         result=result,
@@ -207,6 +207,7 @@ def _row(title: str, result: DimensionResult, *, part: bool) -> DimensionRow:
                 figure(result.value),
                 *([f"({ends})"] if (ends := within(result.bounds)) else []),
                 *([result.label] if result.label else []),
+                *([f"({earned_words(result)})"] if result.points is not None else []),
             ]
         ),
         scale=f"{figure(result.low)}–{figure(result.high)}",
@@ -214,6 +215,7 @@ def _row(title: str, result: DimensionResult, *, part: bool) -> DimensionRow:
         state="" if result.status == "scored" else STATUS_WORDS[result.status],
         reason=_sentence(_reason(result)),
         hits=tuple(_hit_lines(result)),
+        tree=tree,
     )
 
 
@@ -312,7 +314,7 @@ def _texts(evaluation: Evaluation, titles: Mapping[str, str]) -> Iterator[TextBl
 
 def _marks(evaluation: Evaluation, titles: Mapping[str, str]) -> Iterator[tuple[Field, Highlight]]:
     for name, result in evaluation.dimensions.items():
-        for part in (result, *result.parts.values()):
+        for _, part in every_result({name: result}):
             for hit in part.hits:
                 points = "" if hit.type == "check" or not hit.points else f" ({signed(hit.points)})"
                 title = f"{titles[name]}: {_hit_text(hit)}{points}"

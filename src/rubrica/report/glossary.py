@@ -67,9 +67,9 @@ def _features_read(rubric: Rubric) -> Mapping[str, str]:
 
 
 def _formulas(rubric: Rubric) -> Iterator[str]:
-    for dimension in rubric.dimensions.values():
+    for name, dimension in rubric.dimensions.items():
         yield from [dimension.applies] if dimension.applies is not None else []
-        for axis in (dimension, *dimension.parts.values()):
+        for _, axis in dimension.every(name):
             for recipe in (axis, axis.offline):
                 if recipe is not None:
                     yield from _recipe_formulas(recipe)

@@ -8,7 +8,7 @@ from rubrica.errors import FormulaError, FormulaFault
 from rubrica.formula import parse
 from rubrica.model.evaluation import INCONCLUSIVE
 from rubrica.model.rubric import Rubric
-from rubrica.scoring.decision_plan import share_name
+from rubrica.scoring.decision_plan import points_names, share_name
 
 Role = Literal["good", "middle", "bad", "inconclusive", "neutral"]
 ROLES: tuple[Role, ...] = ("good", "middle", "bad", "inconclusive", "neutral")
@@ -57,8 +57,11 @@ def _extremes(rubric: Rubric, *, best: bool) -> _Extremes:
     names = _Extremes(rubric.settings)
     for name, dimension in rubric.dimensions.items():
         scale = rubric.scale_of(name)
-        end = scale.max if best else scale.min
-        names |= dict.fromkeys((name, *dimension.parts), end) | {share_name(name): scale.share(end)}
+        for own, axis in dimension.every(name):
+            costs = axis.points is not None and axis.points < 0
+            end = scale.max if best != costs else scale.min
+            names |= {own[-1]: end, share_name(own[-1]): scale.share(end)}
+        names |= dict.fromkeys(points_names(name), 1.0 if best else 0.0)
     profiles = rubric.profiles.named.values() if rubric.profiles is not None else ()
     thresholds = [profile.threshold for profile in profiles] + [rubric.threshold]
     names["threshold"] = next((threshold for threshold in thresholds if threshold is not None), 0.0)

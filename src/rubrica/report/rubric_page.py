@@ -191,15 +191,26 @@ def _sections(rubric: Rubric) -> Iterator[Block]:
 def _dimension(name: str, dimension: Dimension, scale: Scale) -> Iterator[Block]:
     yield Heading(3, title_of(name, dimension))
     weight = f" Weight: {percent(dimension.weight)}." if dimension.weight is not None else ""
+    weight += f" Points: {figure(dimension.points)}." if dimension.points is not None else ""
     asks = f"{dimension.asks} " if dimension.asks else ""
     yield Paragraph(phrase(asks, "In formulas: ", Code(name), f". Scale: {scale}.", weight))
     if dimension.applies is not None:
         yield Paragraph(phrase("It is scored only if ", Code(dimension.applies), "; otherwise it does not apply."))
+    if dimension.filled_from is not None:
+        yield Paragraph(("Each case brings its own criteria, with their points: they are the parts of it.",))
     yield from _axis(dimension, scale)
-    for part, spec in dimension.parts.items():
-        share = f", {percent(spec.weight)} of it" if spec.weight is not None else ""
-        yield Paragraph(phrase("Part ", Strong(title_of(part, spec)), " (", Code(part), f"{share}). ", spec.asks))
-        yield from _axis(spec, scale)
+    for names, spec in dimension.every(name):
+        if len(names) > 1:
+            within = f" of {names[-2]}" if len(names) > 2 else ""
+            share = f", {percent(spec.weight)} of it" if spec.weight is not None else counted(spec)
+            title = Strong(title_of(names[-1], spec))
+            yield Paragraph(phrase(f"Part{within} ", title, " (", Code(names[-1]), f"{share}). ", spec.asks))
+            yield from _axis(spec, scale)
+
+
+def counted(axis: Axis) -> str:
+    """What a part counts, where it counts by points."""
+    return f", {figure(axis.points)} points" if axis.points is not None else ""
 
 
 def _axis(axis: Axis, scale: Scale) -> Iterator[Block]:
@@ -235,8 +246,8 @@ def _recipe(recipe: Recipe, scale: Scale, lead: str) -> Iterator[Block]:
 
 
 def _judging(rubric: Rubric) -> Iterator[Block]:
-    axes = [axis for d in rubric.dimensions.values() for axis in (d, *d.parts.values())]
-    if any(axis.kind == "judge" for axis in axes):
+    axes = [axis for name, d in rubric.dimensions.items() for _, axis in d.every(name)]
+    if any(axis.kind == "judge" or axis.answers_for_parts for axis in axes):
         yield Heading(2, "How judges are asked")
         yield Paragraph((_judging_sentence(rubric.judging),))
     if rubric.normalization.method != "none":

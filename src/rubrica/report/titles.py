@@ -29,8 +29,7 @@ def dimension_titles(rubric: Rubric | None) -> dict[str, str]:
     """What every dimension of a rubric, and every part of one, is called."""
     found: dict[str, str] = {}
     for name, dimension in rubric.dimensions.items() if rubric is not None else ():
-        found |= {part: title_of(part, axis) for part, axis in dimension.parts.items()}
-        found[name] = title_of(name, dimension)
+        found |= {names[-1]: title_of(names[-1], axis) for names, axis in dimension.every(name)}
     return found
 
 

@@ -12,7 +12,7 @@ import msgspec
 from rubrica.engine.cases import BadLine
 from rubrica.errors import RubricaError, StoredError
 from rubrica.model.context import Context
-from rubrica.model.evaluation import DimensionResult, Evaluation
+from rubrica.model.evaluation import DimensionResult, Evaluation, leaves_of
 from rubrica.report.figures import count_of
 
 from .batch import BadCase, CaseWork
@@ -149,10 +149,9 @@ def encoded(context: Context) -> bytes:
 
 def asked_of(evaluation: Evaluation) -> Iterator[DimensionResult]:
     """What a model was asked about, and had to answer."""
-    for dimension in evaluation.dimensions.values():
-        for result in dimension.parts.values() if dimension.parts else (dimension,):
-            if result.source == "llm" and result.status in ("scored", "neutral", "unscored"):
-                yield result
+    for result in leaves_of(evaluation.dimensions):
+        if result.source == "llm" and result.status in ("scored", "neutral", "unscored"):
+            yield result
 
 
 class AskOutcome(NamedTuple):

@@ -17,12 +17,12 @@ from math import exp
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
-import yaml
 
 from rubrica.errors import StoredError
 from rubrica.text.patterns import Regex, compile_regex
 from rubrica.text.sentence_model import sentence_model
 from rubrica.text.texts import Feature, Field, Span, Texts
+from rubrica.text.word_files import read_words
 from rubrica.text.words import cached_reading, sentences
 
 if TYPE_CHECKING:
@@ -34,7 +34,6 @@ MOST_SENTENCES = 24  # of a text: two thirds from its beginning, one third from 
 LONG_SENTENCE = 12  # words beyond which clauses are read by themselves, too
 CLAUSE_WORDS = 3  # of the shortest clause
 LIKELY = 0.5  # from here on the sentences are shown as evidence
-_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # in C where it can be: this is read at every start
 _CLAUSE_END = re.compile(r"[,;:–—]\s+|\s+(?=(?:but|because|so|although)\b)")
 _YOU = re.compile(r"\b(?:you|your|yours|yourself|u|ur)\b", re.IGNORECASE)
 _ME = re.compile(r"\b(?:i|me|my|mine|myself)\b", re.IGNORECASE)
@@ -82,9 +81,7 @@ class Cue(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 @cache
 def cues() -> Mapping[str, Cue]:
     """Every cue by its name."""
-    written = files(__package__).joinpath("cues.yaml").read_text(encoding="utf-8")
-    document = yaml.load(written, Loader=_LOADER)  # noqa: S506 - a safe loader, and a file of our own
-    return msgspec.convert(document, dict[str, Cue])
+    return msgspec.convert(read_words("cues.yaml"), dict[str, Cue])
 
 
 @cache

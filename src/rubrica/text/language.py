@@ -11,9 +11,8 @@ import unicodedata
 from collections import Counter
 from collections.abc import Mapping
 from functools import cache
-from importlib.resources import files
 
-import yaml
+from rubrica.text.word_files import read_words
 
 ENGLISH = "English"
 READ = 4_000  # characters that are looked at
@@ -57,7 +56,7 @@ STEP = re.compile(
 @cache
 def common_words() -> Mapping[str, frozenset[str]]:
     """The commonest words of each language that is told by them."""
-    written = yaml.safe_load(files(__package__).joinpath("language_words.yaml").read_text(encoding="utf-8"))
+    written = read_words("language_words.yaml")
     return {name: frozenset(words.split()) for name, words in written.items()}
 
 

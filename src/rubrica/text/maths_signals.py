@@ -9,13 +9,11 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from math import log10
-
-import yaml
 
 from rubrica.text.style import reading_grade
 from rubrica.text.texts import Texts
+from rubrica.text.word_files import read_words
 from rubrica.text.words import sentences, words
 
 LONGEST = 2_000  # characters of a question that are looked at
@@ -107,7 +105,7 @@ class MathsWords:
 @cache
 def maths_words() -> MathsWords:
     """The words by which questions are read."""
-    written = yaml.safe_load(files(__package__).joinpath("maths_words.yaml").read_text(encoding="utf-8"))
+    written = read_words("maths_words.yaml")
     topics = [MathsTopic(row["topic"], float(row["grade"]), _either(row["shows"])) for row in written["topics"]]
     return MathsWords(
         tuple(sorted(topics, key=lambda topic: -topic.grade)),

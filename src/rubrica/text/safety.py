@@ -6,17 +6,16 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache, partial
-from importlib.resources import files
 from math import inf
 from typing import Any, Literal, get_args
 
 import re2
-import yaml
 
 from rubrica.text.encoded import without_surrogates
 from rubrica.text.pii import PiiSpan, mask_value, pii_of, search_pii
 from rubrica.text.texts import Feature, Span, Texts
 from rubrica.text.windows import LONG, WindowedFindings, unscreened, windows_of
+from rubrica.text.word_files import read_words
 
 Family = Literal[
     "dangerous_instructions", "weapon_making", "malware_hacking", "self_harm", "hate_harassment", "pii_exposure"
@@ -106,7 +105,7 @@ class _Data:
 
 @cache
 def _data() -> _Data:
-    document = yaml.safe_load(files(__package__).joinpath("safety.yaml").read_text(encoding="utf-8"))
+    document = read_words("safety.yaml")
     words = {name: "(?:" + "|".join(listed) + ")" for name, listed in document["words"].items()}
     sources = [(family, _compiled_source(row, words)) for family in FAMILIES for row in document["families"][family]]
     screen = re2.Set.SearchSet(_options())

@@ -62,6 +62,11 @@ class DimensionScore(msgspec.Struct, frozen=True):
     confidence: float
     parts: dict[str, DimensionScore] | UnsetType = UNSET
     bounds: tuple[float, float] | UnsetType = UNSET  # an offline score is only known within these
+    label: str | UnsetType = UNSET  # the answer, where a judge chose among answers
+    points: float | UnsetType = UNSET  # in place of a weight
+    earned: float | UnsetType = UNSET  # of those points
+    tags: tuple[str, ...] | UnsetType = UNSET
+    asks: str | UnsetType = UNSET  # of a criterion that the case brought
 
 
 class ScoreOutcome(msgspec.Struct, frozen=True):
@@ -218,4 +223,9 @@ def _dimension_score(result: DimensionResult) -> DimensionScore:
         result.confidence,
         {name: _dimension_score(part) for name, part in result.parts.items()} if result.parts else UNSET,
         result.bounds or UNSET,
+        result.label or UNSET,
+        UNSET if result.points is None else result.points,
+        UNSET if result.earned is None else result.earned,
+        result.tags or UNSET,
+        result.asks or UNSET,
     )

@@ -37,6 +37,8 @@ MOST_AUTOMATIC = 10
 """Runs added by themselves whose cases are kept too; of older ones only the figures are."""
 FORMAT = 1
 _KEPT = ("case", "rubric", "verdict", "score", "out_of", "dimensions", "sections", "group", "repeat")
+_CRITERIA = ("earned", "possible", "counted")
+"""What is kept of rows that have it."""
 
 
 class BaselineEntry(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
@@ -267,6 +269,7 @@ def _lines(rows: Iterable[RunRow], gathering: SummaryBuilder) -> Iterator[bytes]
     for row in rows:
         gathering.add(row)
         kept: dict[str, Any] = {name: getattr(row, name) for name in _KEPT}
+        kept |= {name: getattr(row, name) for name in _CRITERIA if row.counted}
         yield (
             encoder.encode({name: value for name, value in kept.items() if value is not None or name == "score"})
             + b"\n"

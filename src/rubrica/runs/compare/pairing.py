@@ -91,7 +91,7 @@ class RubricCases:
     def span(self, measure: Measure) -> tuple[float, float] | None:
         """From where to where a measure goes; None where that is not known, or not one range."""
         match measure.kind:
-            case "passed":
+            case "passed" | "tag":
                 return 0.0, 1.0
             case "score" | "section":
                 return (0.0, max(self.out_of)) if len(self.out_of) == 1 else None

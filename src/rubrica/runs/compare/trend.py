@@ -128,6 +128,7 @@ def trend_title(name: str) -> str:
     rubric, _, own = name.rpartition("/")
     kind, _, part = own.partition(".")
     title = headline(part) if kind == "dimension" else f"section {headline(part)}" if kind == "section" else own
+    title = f"tag {part}" if kind == "tag" else title
     return f"{rubric}: {title}" if rubric else title
 
 

@@ -123,7 +123,7 @@ class TableCases:
         return replace((case_from_cells if as_cells else case_from)(cells, number), line=line)
 
 
-class WholeStream(NamedTuple):
+class StreamedFile(NamedTuple):
     """All bytes of a file that lies elsewhere, from its first on."""
 
     stream: BinaryIO
@@ -132,16 +132,16 @@ class WholeStream(NamedTuple):
 
 @contextmanager
 def cases_of(
-    source: str, layout: FileLayout = AS_IT_IS, before: int = 0, whole: WholeStream | None = None
+    source: str, layout: FileLayout = AS_IT_IS, before: int = 0, streamed: StreamedFile | None = None
 ) -> Iterator[FileCases]:
     """The cases of a file, by the end of its name and what is in it; so many lines stand before it in other files.
-    With `whole`, the source has only the first lines, which tell how all of them are read.
+    With `streamed`, the source has only the first lines, which tell how all of them are read.
 
     An UnmappedError names the columns of a file that has none for what is judged.
     """
     with open_rows(source, layout.records) as rows:
-        if whole is not None and isinstance(rows, LineSource):
-            rows.stream, rows.size = whole
+        if streamed is not None and isinstance(rows, LineSource):
+            rows.stream, rows.size = streamed
         if type(rows) is LineSource and not layout.columns:
             _refuse_unmapped_lines(source)
             lines = JsonCases(rows.stream, rows.size, rows.encoding)

@@ -20,6 +20,15 @@ from .atomic import write_atomically
 from .rows import RunRow
 
 DIMENSION, SECTION = "dimension.", "section."
+BY_NAME = {
+    DIMENSION: "dimensions",
+    SECTION: "sections",
+    "earned.": "earned",
+    "possible.": "possible",
+    "criteria.": "counted",
+}
+"""Columns of values by name: how they begin, and where a row has them."""
+POSITIONS = "positions"
 CHUNK = 5_000
 """Rows that are held as Python objects at once."""
 ROW_GROUP = 10_000
@@ -177,7 +186,7 @@ def _rows(path: Path) -> Iterator[RunRow]:
     if missing:
         raise RubricaError(f"{path} holds no evaluations: it has no column {missing[0]} (`rubrica run` writes them)")
     by_rubric = {rubric: set(own) for rubric, own in msgspec.json.decode(_metadata(path)).items()}
-    others = {name for name in names if name.startswith((DIMENSION, SECTION))}
+    others = {name for name in names if name.startswith(tuple(BY_NAME))}
     count = frame.select(pl.len()).collect().item()
     for start in range(0, count, CHUNK):  # a query for all of them would read far ahead
         for data in frame.slice(start, CHUNK).collect().iter_rows(named=True):
@@ -190,14 +199,17 @@ def _metadata(path: Path) -> str:
 
 
 def _names(row: RunRow) -> list[str]:
-    return [*(DIMENSION + name for name in row.dimensions), *(SECTION + name for name in row.sections)]
+    return [prefix + name for prefix, field in BY_NAME.items() for name in getattr(row, field)]
 
 
 def frame_of(rows: list[RunRow]) -> pl.DataFrame:
     """Rows as columns."""
     columns: dict[str, Any] = {name: [getattr(row, name) for row in rows] for name in PLAIN}
     schema = dict(PLAIN)
-    for prefix, field in ((DIMENSION, "dimensions"), (SECTION, "sections")):
+    if any(row.positions for row in rows):
+        columns[POSITIONS] = [list(row.positions) for row in rows]
+        schema[POSITIONS] = pl.List(pl.Float64)
+    for prefix, field in BY_NAME.items():
         found = [getattr(row, field) for row in rows]
         for name in dict.fromkeys(name for values in found for name in values):
             columns[prefix + name] = [values.get(name) for values in found]
@@ -210,6 +222,6 @@ def _row(data: dict[str, Any], own: set[str]) -> RunRow:
     lists = {name: tuple(plain[name] or ()) for name in ("unscored", "gates", "fired")}
     values = {
         field: {name.removeprefix(prefix): data[name] for name in data if name in own and name.startswith(prefix)}
-        for prefix, field in ((DIMENSION, "dimensions"), (SECTION, "sections"))
+        for prefix, field in BY_NAME.items()
     }
-    return RunRow(**{**plain, **lists, **values})
+    return RunRow(**{**plain, **lists, **values, POSITIONS: tuple(data.get(POSITIONS) or ())})

@@ -35,6 +35,16 @@ class RunRow(msgspec.Struct, frozen=True, gc=False):
     input_tokens: int = 0
     output_tokens: int = 0
     reason: str = ""
+    earned: Mapping[str, float | None] = {}  # points, by tag
+    possible: Mapping[str, float | None] = {}  # points that could be earned, by tag
+    counted: Mapping[str, float | None] = {}  # criteria that have a score, by tag
+    positions: tuple[float | None, ...] = ()  # of the criteria that the case brought, each as a share of full marks
+
+    @property
+    def tags(self) -> dict[str, float | None]:
+        """By tag the share of its points that was earned, 0 to 1; None where there were none to earn."""
+        shares = {tag: (self.earned.get(tag) or 0.0, possible or 0.0) for tag, possible in self.possible.items()}
+        return {tag: min(max(own / most, 0.0), 1.0) if most > 0 else None for tag, (own, most) in shares.items()}
 
     @property
     def key(self) -> tuple[str, int]:
@@ -67,6 +77,10 @@ def row_of(evaluation: Evaluation, group: str = GROUP) -> RunRow:
         input_tokens=cost.input_tokens if cost is not None else 0,
         output_tokens=cost.output_tokens if cost is not None else 0,
         reason=evaluation.reason,
+        earned={tag: own.earned for tag, own in evaluation.tags.items()},
+        possible={tag: own.possible for tag, own in evaluation.tags.items()},
+        counted={tag: float(own.count) for tag, own in evaluation.tags.items()},
+        positions=tuple(part.share for result in results.values() for part in result.parts.values() if part.asks),
     )
 
 

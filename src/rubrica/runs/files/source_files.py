@@ -16,7 +16,7 @@ from rubrica.runs.objects.address import ObjectAddress, fits, fixed_folder, is_a
 from rubrica.runs.objects.object_store import ObjectInfo, ObjectStore, ObjectStoreError
 from rubrica.runs.objects.ranged_stream import RANGE_BYTES, RangedStream
 
-from .case_source import STDIN, CaseSource, FileCases, WholeStream, cases_of, count_cases
+from .case_source import STDIN, CaseSource, FileCases, StreamedFile, cases_of, count_cases
 from .layout import AS_IT_IS, FileLayout
 from .row_source import CSV_ENDINGS, tells_lines
 
@@ -72,7 +72,7 @@ class SourceFile:
         with TemporaryDirectory(prefix="rubrica-") as folder, head, BufferedReader(head) as stream:
             path = Path(folder) / self.name
             path.write_bytes(head.head()[: head.head().rfind(b"\n") + 1])
-            with cases_of(str(path), layout, before, WholeStream(stream, self.size or 0)) as source:
+            with cases_of(str(path), layout, before, StreamedFile(stream, self.size or 0)) as source:
                 yield source
 
     def _head(self, layout: FileLayout, range_bytes: int) -> RangedStream | None:

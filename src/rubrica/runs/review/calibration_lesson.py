@@ -67,9 +67,7 @@ def _axes(rubric: Rubric) -> Iterator[tuple[str, tuple[Axis, Scale]]]:
     """Everything scored, by name: dimensions, and their parts on the dimension's scale."""
     for name, dimension in rubric.dimensions.items():
         scale = rubric.scale_of(name)
-        yield name, (dimension, scale)
-        for part, spec in dimension.parts.items():
-            yield part, (spec, scale)
+        yield from ((names[-1], (axis, scale)) for names, axis in dimension.every(name))
 
 
 def _unjudged(name: str, axis: Axis) -> str:

@@ -10,8 +10,9 @@ from typing import Any, Literal, TextIO
 
 from rubrica.errors import RubricaError
 from rubrica.model.context import Context
-from rubrica.model.dimensions import Axis
-from rubrica.model.evaluation import DimensionResult, Evaluation
+from rubrica.model.criteria import MET_OR_NOT
+from rubrica.model.dimensions import Axis, Part
+from rubrica.model.evaluation import DimensionResult, Evaluation, every_result
 from rubrica.model.rubric import Rubric
 from rubrica.model.scale import Scale
 from rubrica.phrases import Code, Strong, phrase
@@ -80,7 +81,11 @@ def questions_of(rubric: Rubric, evaluation: Evaluation | None = None) -> list[R
         if result is not None and result.status == "not_applicable":
             continue
         scale = rubric.scale_of(name)
-        axes: Mapping[str, Axis] = dimension.parts or {name: dimension}
+        axes = {names[-1]: spec for names, spec in dimension.every(name) if not spec.parts}
+        if dimension.filled_from is not None:
+            answers = dimension.answers or MET_OR_NOT
+            parts = result.parts.items() if result is not None else ()
+            axes = {part: Part(asks=own.asks, answers=answers) for part, own in parts}
         found += [_question(axis, spec, scale) for axis, spec in axes.items()]
     return found
 
@@ -89,7 +94,7 @@ def result_of(evaluation: Evaluation, axis: str) -> DimensionResult | None:
     """How a dimension or a part came out."""
     if axis in evaluation.dimensions:
         return evaluation.dimensions[axis]
-    return next((result.parts[axis] for result in evaluation.dimensions.values() if axis in result.parts), None)
+    return next((result for name, result in every_result(evaluation.dimensions) if name == axis), None)
 
 
 def _question(name: str, axis: Axis, scale: Scale) -> ReviewQuestion:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from hashlib import blake2b
 
 from rubrica.errors import InputError
-from rubrica.model.evaluation import INCONCLUSIVE, DimensionResult, Evaluation
+from rubrica.model.evaluation import INCONCLUSIVE, DimensionResult, Evaluation, every_result
 
 STRATA = ("rubric", "verdict", "score", "doubt")
 """What a sample is spread over unless somebody asks for something else."""
@@ -96,7 +96,7 @@ def doubts(evaluation: Evaluation) -> Iterator[str]:
     for name, result in evaluation.dimensions.items():
         if result.status in ("unscored", "neutral"):
             yield f"{name} has no score"
-        for axis, own in ((name, result), *result.parts.items()):
+        for axis, own in every_result({name: result}):
             if _vote_spread(own) >= APART:
                 yield f"the judges disagree on {axis}"
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from rubrica.model.evaluation import Cost
 from rubrica.runs.summary.measures import Measure
 from rubrica.scoring.intervals import Estimate
 from rubrica.scoring.spread import Spread
+
+from .criteria_counts import PositionFigures, TagFigures
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,10 +58,12 @@ class RubricSummary:
     correlations: tuple[Correlation, ...]
     outliers: tuple[Outlier, ...]  # the furthest
     outlying: int  # values that lie far off, told or not
+    tags: Mapping[str, TagFigures] = field(default_factory=dict)
+    positions: tuple[PositionFigures, ...] = ()  # of criteria in their cases
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, ready for JSON."""
-        figures: dict[str, dict[str, Any]] = {"score": {}, "section": {}, "dimension": {}}
+        figures: dict[str, dict[str, Any]] = {"score": {}, "section": {}, "dimension": {}, "tag": {}}
         for measure, spread in self.spreads.items():
             figures[measure.kind][measure.name] = spread.to_dict() if spread is not None else {"count": 0}
         return {
@@ -70,6 +74,7 @@ class RubricSummary:
             "dimensions": {
                 name: {**own, "unscored": self.unscored.get(name, 0)} for name, own in figures["dimension"].items()
             },
+            **self._criteria(figures["tag"]),
             "verdicts": {
                 label: {"count": own.count, "rate": own.rate.value, "low": own.rate.low, "high": own.rate.high}
                 for label, own in self.verdicts.items()
@@ -86,6 +91,13 @@ class RubricSummary:
             ],
             "outlying": self.outlying,
         }
+
+    def _criteria(self, spreads: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
+        """What there is only where cases are judged by criteria."""
+        if not self.tags and not self.positions:
+            return {}
+        tags = {tag: {**own.to_dict(), "by_case": spreads.get(tag)} for tag, own in self.tags.items()}
+        return {"tags": tags, "positions": [own.to_dict() for own in self.positions]}
 
 
 @dataclass(frozen=True, slots=True)

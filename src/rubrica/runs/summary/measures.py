@@ -9,8 +9,8 @@ from rubrica.model.rubric import Rubric
 from rubrica.report.titles import dimension_title, section_title
 from rubrica.runs.files.rows import RunRow
 
-Kind = Literal["score", "section", "dimension", "passed"]
-KINDS: tuple[Kind, ...] = ("score", "passed", "section", "dimension")
+Kind = Literal["score", "section", "dimension", "tag", "passed"]
+KINDS: tuple[Kind, ...] = ("score", "passed", "section", "dimension", "tag")
 
 
 class Measure(NamedTuple):
@@ -24,7 +24,7 @@ class Measure(NamedTuple):
     name: str
 
     def __str__(self) -> str:
-        return f"section {self.name}" if self.kind == "section" else self.name
+        return f"{self.kind} {self.name}" if self.kind in ("section", "tag") else self.name
 
     @property
     def key(self) -> str:
@@ -53,9 +53,11 @@ def measure_title(measure: Measure, *rubrics: Rubric | None) -> str:
 
 
 def values_of(row: RunRow) -> Iterator[tuple[Measure, float | None]]:
-    """The score of a row, and the values of its sections and dimensions."""
+    """The score of a row, the values of its sections and dimensions, and what was earned by tag."""
     yield SCORE, row.score
     for name, value in row.sections.items():
         yield Measure("section", name), value
     for name, value in row.dimensions.items():
         yield Measure("dimension", name), value
+    for name, value in row.tags.items():
+        yield Measure("tag", name), value

@@ -20,6 +20,8 @@ from rubrica.report.roles import ROLES, Role, role_of
 from rubrica.report.run_figures import Distribution, Reservoir
 from rubrica.runs.files.rows import RunRow
 
+from .criteria_counts import CriteriaCounts
+
 CHUNK = 4096
 SAMPLED = 5000
 """Rows of each rubric that correlations and points are drawn from; with fewer, all of them."""
@@ -45,6 +47,7 @@ class RubricFigures:
     by_role: dict[Role, Distribution] = field(default_factory=dict)
     dimensions: dict[str, Distribution] = field(default_factory=dict)
     sections: dict[str, Distribution] = field(default_factory=dict)
+    criteria: CriteriaCounts = field(default_factory=CriteriaCounts)
     unscored: Counter[str] = field(default_factory=Counter)
     gates: Counter[str] = field(default_factory=Counter)
     fired: Counter[str] = field(default_factory=Counter)
@@ -87,6 +90,7 @@ class RubricFigures:
             self.dimensions.setdefault(name, Distribution()).add([row.dimensions.get(name) for row in rows])
         for name in dict.fromkeys(chain.from_iterable(row.sections for row in rows)):
             self.sections.setdefault(name, Distribution()).add([row.sections.get(name) for row in rows])
+        self.criteria.add(rows)
         self.unscored.update(chain.from_iterable(row.unscored for row in rows))
         self.gates.update(chain.from_iterable(row.gates for row in rows))
         self.fired.update(chain.from_iterable(row.fired for row in rows))

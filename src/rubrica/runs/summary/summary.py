@@ -22,6 +22,7 @@ from rubrica.scoring.correlation import pearson
 from rubrica.scoring.intervals import Estimate, Moments, share_estimate, wilson
 from rubrica.scoring.spread import FAR, SortedCounts, Spread, robust_range, spread_of
 
+from .criteria_counts import CriteriaCounts
 from .figures import Correlation, Outlier, RubricSummary, Summary, VerdictShare
 from .value_counts import ValueCounts
 
@@ -144,6 +145,7 @@ class _Sheet:
     unscored: Counter[str] = field(default_factory=Counter)
     gates: Counter[str] = field(default_factory=Counter)
     rules: Counter[str] = field(default_factory=Counter)
+    criteria: CriteriaCounts = field(default_factory=CriteriaCounts)
     _waiting: list[RunRow] = field(default_factory=list)
 
     def add(self, row: RunRow) -> None:
@@ -158,7 +160,9 @@ class _Sheet:
         named_values: tuple[tuple[Kind, list[Mapping[str, float | None]]], ...] = (
             ("section", [row.sections for row in rows]),
             ("dimension", [row.dimensions for row in rows]),
+            ("tag", [row.tags for row in rows] if any(row.counted for row in rows) else []),
         )
+        self.criteria.add(rows)
         for kind, found in named_values:
             for name in dict.fromkeys(chain.from_iterable(found)):
                 self._column(Measure(kind, name), [values.get(name) for values in found])
@@ -191,6 +195,8 @@ class _Sheet:
         for measure, column in self.columns.items():
             counted = column.values.counted()
             spreads[measure] = spread_of(counted)
+            if measure.kind == "tag":  # of which a case may have few
+                continue
             found, count = _outliers(measure, column, counted)
             outliers += found
             outlying += count
@@ -206,6 +212,8 @@ class _Sheet:
             correlations=self._correlations(),
             outliers=tuple(furthest[:MOST_OUTLIERS]),
             outlying=outlying,
+            tags=self.criteria.tags,
+            positions=self.criteria.positions,
         )
 
     def _rate(self, label: str) -> Estimate:

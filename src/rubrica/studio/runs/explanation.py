@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from rubrica.model.evaluation import Evaluation, Vote
+from rubrica.model.evaluation import Evaluation, Vote, every_result
 from rubrica.model.rubric import Rubric
 from rubrica.report.card import card_of
-from rubrica.report.figures import headline
+from rubrica.report.parts_tree import part_title
 from rubrica.report.rendering import TEMPLATES
 from rubrica.report.titles import dimension_titles
 
@@ -32,7 +32,6 @@ def explanation(evaluation: Evaluation, rubric: Rubric | None) -> Markup:
 def votes_of(evaluation: Evaluation, rubric: Rubric | None) -> Iterator[Votes]:
     """The votes of a panel, or of repeats, dimension by dimension; nothing where one judge was asked once."""
     titles = dimension_titles(rubric)
-    for name, result in evaluation.dimensions.items():
-        for axis, own in ((name, result), *result.parts.items()):
-            if own.votes:
-                yield Votes(titles.get(axis) or headline(axis), own.votes)
+    for axis, own in every_result(evaluation.dimensions):
+        if own.votes:
+            yield Votes(part_title(axis, own, titles), own.votes)

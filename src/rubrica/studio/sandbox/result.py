@@ -120,7 +120,7 @@ def _scored_by(row: DimensionRow) -> Markup:
 def _why(row: DimensionRow) -> Markup:
     reason = Markup("<p>{}</p>").format(visible(row.reason or "—")) if row.reason or not row.hits else Markup("")
     if not row.hits:
-        return reason
+        return reason + row.tree
     hits = Markup('<ul class="hits">{}</ul>').format(Markup("").join(_hit(hit) for hit in row.hits))
     if len(row.hits) > MANY_HITS:
         hits = Markup("<details><summary>{}</summary>{}</details>").format(count_of(len(row.hits), "rule"), hits)
