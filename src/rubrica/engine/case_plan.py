@@ -56,10 +56,16 @@ def case_plan(plan: Plan, context: Context) -> Plan:
 
 
 def _part(name: str, criterion: Criterion, axis: AxisPlan) -> AxisPlan:
+    answers = criterion.answers or axis.spec.answers or MET_OR_NOT
     if criterion.answers:
         _check_answers(name, criterion, axis)
-    told = {"asks": criterion.criterion, "points": criterion.points, "tags": criterion.tags}
-    answered = _answered_with(tuple((criterion.answers or axis.spec.answers or MET_OR_NOT).items()))
+    told: dict[str, object] = {"asks": criterion.criterion, "points": criterion.points, "tags": criterion.tags}
+    if criterion.examples:
+        told["examples"] = criterion.examples
+        if odd := next((one for one in criterion.examples if one.answer not in answers), None):
+            said = "no answer" if odd.answer is None else f"the answer {odd.answer!r}"
+            raise ContextError(f"criteria: {name}: an example has {said}; the answers are {', '.join(answers)}")
+    answered = _answered_with(tuple(answers.items()))
     spec = answered.model_copy(update=told)  # which is not checked again: a Criterion has been
     return AxisPlan(name, spec, axis.scale, axis.ends, None, None, judged=True, points=criterion.points, of_case=True)
 

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, FiniteFloat, model_validator
 
 from .bounds import Number
+from .few_shot import FewShotExample
 from .rules import Name
 
 MOST_POINTS = 1e6
@@ -47,6 +48,9 @@ class Criterion(BaseModel):
         {}, description="labels with their values; left out: those of the dimension"
     )
     id: Name | None = Field(None, description="what it is called in results; left out: c1, c2 and so on")
+    examples: tuple[FewShotExample, ...] = Field(
+        (), max_length=20, description="responses with the answer that each deserves, shown to judges"
+    )
 
     @model_validator(mode="before")
     @classmethod
