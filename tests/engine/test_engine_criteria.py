@@ -161,6 +161,7 @@ def test_scores_that_are_there_are_decided_and_judged_again_by_criterion() -> No
         ("a, b", "criteria: should be a list"),
         ([{"criterion": "a", "id": "answer"}], "'answer' is a dimension of clinical"),
         ([{"criterion": "a", "answers": {"yes": 1}}], "c1: answers has no choice"),
+        ([{"criterion": "a", "examples": [{"response": "x", "answer": "no"}]}], "c1: an example has the answer 'no'"),
         ([{"criterion": "a", "answers": {"yes": 5, "no": 0}}], "c1: the answer 5 is off the scale 0–1 of answer"),
     ],
 )

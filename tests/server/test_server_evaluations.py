@@ -271,6 +271,25 @@ def test_trying_out_stores_nothing_and_explains_everything(full_server: Running)
     assert scores.status == 404 or scores.json["items"] == []
 
 
+def test_a_context_brings_its_own_criteria_or_is_refused_with_the_way_out(server: Running) -> None:
+    definition = {
+        "name": "by-expert",
+        "dimensions": {"answer": {"from": "criteria"}},
+        "score": {"points": True},
+        "verdicts": [{"label": "good", "when": "score >= 0.6"}, {"label": "poor"}],
+    }
+    at = f"{PATH}/{create(server.author, definition).json['id']}/test"
+    context = {"response": "Pull it out.", "criteria": [{"criterion": "Says how.", "points": 5, "tags": ["care"]}]}
+    told = server.author.post(at, context).json
+    part = told["dimension_scores"]["answer"]["parts"]["c1"]
+    assert (part["points"], part["tags"], part["asks"]) == (5, ["care"], "Says how.")
+    assert told["evaluation"]["tags"]["care"]["unscored"] == 1
+    twice = server.author.post(at, {"response": "x", "criteria": ["A", "a"]})
+    assert (twice.status, "given twice" in twice.text) == (422, True)
+    other = server.author.post(f"{PATH}/{create(server.author).json['id']}/test", context)
+    assert (other.status, "from: criteria" in other.text) == (422, True)
+
+
 def test_an_unsaved_definition_is_tried_out(server: Running) -> None:
     create(server.author)
     at = f"{PATH}/brevity-wins/test"

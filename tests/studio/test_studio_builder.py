@@ -163,6 +163,13 @@ def test_a_dimension_takes_its_weight_and_its_places_along() -> None:
     assert at(document, ("sections", "all", "dimensions")) == ["truth"]
 
 
+def test_a_dimension_of_a_rubric_in_points_comes_and_goes_without_a_weight() -> None:
+    document: Data = {"dimensions": {"first": {"points": 5, "asks": "?"}}, "score": {"points": True}}
+    added, name = add_dimension(document, ("dimensions",), "second")
+    assert added["dimensions"][name] == {"asks": "", "points": 1, "scorer": "judge"}
+    assert remove_dimension(added, ("dimensions", name)) == document
+
+
 def test_scoring_without_a_judge_drops_what_says_when_a_judge_is_asked() -> None:
     offline = {"formula": "word_count", "uncertain": "word_count > 5"}
     document = put(

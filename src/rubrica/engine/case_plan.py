@@ -58,9 +58,9 @@ def _part(name: str, criterion: Criterion, axis: AxisPlan) -> AxisPlan:
     if criterion.answers:
         _check_answers(name, criterion, axis)
     spec = criterion_part(criterion, axis.spec)
-    for example in criterion.examples:
-        if example.answer not in spec.answers:
-            raise ContextError(f"criteria: {name}: an example has none of the answers {', '.join(spec.answers)}")
+    if odd := next((one for one in criterion.examples if one.answer not in spec.answers), None):
+        said = "no answer" if odd.answer is None else f"the answer {odd.answer!r}"
+        raise ContextError(f"criteria: {name}: an example has {said}; the answers are {', '.join(spec.answers)}")
     return AxisPlan(name, spec, axis.scale, axis.ends, None, None, judged=True, points=criterion.points, of_case=True)
 
 

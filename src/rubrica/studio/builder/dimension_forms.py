@@ -175,7 +175,8 @@ def _axis(editor: DraftEditor, path: Path, redraw: Callable[[], None]) -> None:
     text_field(editor, (*path, "asks"), area=True)
     kind = kind_of(at(editor.document, path))
     scorer = field_at(editor.document, (*path, "scorer"))
-    kinds = {name: words for name, words in (scorer.choices or {}).items() if not (is_part and name == "parts")}
+    offered = {kind} if is_part else {"parts"}  # deeper trees are shown, and made in the document
+    kinds = {name: words for name, words in (scorer.choices or {}).items() if name != "parts" or name in offered}
 
     def turn(event: Any) -> None:
         editor.change(with_scoring(editor.document, path, event.value), structural=True)

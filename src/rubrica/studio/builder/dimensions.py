@@ -22,8 +22,18 @@ BLOCKS: Mapping[ScorerKind, str] = {"parts": "parts", "rules": "rules", "formula
 
 
 def weights_of(document: Data, path: Path) -> dict[str, float]:
-    """The weights of the things in a mapping, such as the dimensions; 0 where one has none."""
+    """The weights of the things in a mapping, such as the dimensions; 0 where one has none. What counts by points, or
+    is filled by the criteria of each case, has none."""
+    if in_points(document, path):
+        return {}
     return {name: _number(at(thing, ("weight",), 0.0)) for name, thing in mapping_at(document, path).items()}
+
+
+def in_points(document: Data, path: Path) -> bool:
+    """Whether the things in a mapping count by points."""
+    things = mapping_at(document, path).values()
+    counted = any(at(thing, ("points",)) is not None for thing in things)
+    return counted or (path == ("dimensions",) and bool(at(document, ("score", "points"))))
 
 
 def with_weights(document: Data, path: Path, weights: Mapping[str, float]) -> Data:
@@ -39,6 +49,8 @@ def add_dimension(document: Data, path: Path, new_name: str) -> tuple[Data, str]
     if path == ("dimensions",) and weighed_by_profiles(document):
         document = put(document, (*path, name), {"asks": "", "scorer": "judge"})
         return _profiles(document, lambda own: {**own, name: 0.0}), name
+    if in_points(document, path):
+        return put(document, (*path, name), {"asks": "", "points": 1, "scorer": "judge"}), name
     weights = add_weight(weights_of(document, path), name)
     document = put(document, (*path, name), {"asks": "", "weight": weights[name], "scorer": "judge"})
     document = with_weights(document, path, weights)
