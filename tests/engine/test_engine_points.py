@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from typing import Any
 
 import pytest
@@ -151,3 +152,12 @@ def test_points_that_cannot_count_are_refused_with_the_way_out(changes: dict[str
     with pytest.raises(RubricError) as refused:
         rubrica.load(document(**changes))
     assert any(said in str(problem) for problem in refused.value.problems), refused.value.problems
+
+
+@pytest.mark.parametrize("counted", [{"points": 2}, {"weight": 1 / 200}])
+def test_as_many_dimensions_as_a_rubric_may_have_are_weighed(counted: dict[str, float]) -> None:
+    names = [f"criterion_with_quite_a_long_name_and_the_number_{number}" for number in range(200)]
+    dimensions = {name: {"asks": "Is it met?", "answers": {"yes": 1, "no": 0}, **counted} for name in names}
+    score = {"out_of": 100, **({"points": True} if "points" in counted else {})}
+    plan = pickle.loads(pickle.dumps(rubrica.compile(document(dimensions, score=score))))  # noqa: S301 - our own
+    assert rubrica.decide(plan, {name: int(number % 4 == 0) for number, name in enumerate(names)}).score == 25

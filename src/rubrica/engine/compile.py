@@ -214,7 +214,7 @@ def _terms(
 ) -> ProfilePlan:
     constants = {**rubric.settings, **({} if threshold is None else {"threshold": threshold})}
     if rubric.score.points:
-        formula = vocabulary.read(points_formula(rubric), ("dimensions",), "score")
+        formula = vocabulary.compose(points_formula(rubric), ("dimensions",))
         return ProfilePlan(profile, formula, {}, threshold, constants, points_read(rubric))
     if rubric.score.formula is not None:
         formula = vocabulary.read(rubric.score.formula, ("score", "formula"), "score")
@@ -225,7 +225,7 @@ def _terms(
         if weight > 0 and name in rubric.dimensions
     )
     text = f"weighted({pairs})" if pairs else "0"
-    formula = vocabulary.read(text, ("dimensions",), "score")
+    formula = vocabulary.compose(text, ("dimensions",))
     return ProfilePlan(profile, formula, weights, threshold, constants, _reads(formula, rubric))
 
 
@@ -273,5 +273,5 @@ def _section(name: str, rubric: Rubric, vocabulary: Vocabulary) -> SectionRule:
     else:
         known = [d for d in section.dimensions if d in rubric.dimensions]
         members = (share_name(d) if _weigh_shares(rubric) else d for d in known)
-        score = vocabulary.read(f"mean({', '.join(members)})" if known else "0", path, "score")
+        score = vocabulary.compose(f"mean({', '.join(members)})" if known else "0", path)
     return SectionRule(name, score, _verdicts(section.verdicts, (*path, "verdicts"), "section", vocabulary))

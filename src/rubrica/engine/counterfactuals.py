@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from rubrica.formula import parse
+from rubrica.formula import composed
 from rubrica.model.context import Context
 from rubrica.model.evaluation import DimensionResult, Evaluation, Score, Unscored
 from rubrica.scorers.namespace import Namespace
@@ -127,7 +127,7 @@ def reweigh(plan: Plan, profile: str | None, weights: Mapping[str, float]) -> Pl
         reads.append(DimensionReading(name, share_name(name) if as_shares else name, lowest))
     pairs = ", ".join(f"{weights[read.dimension]!r}, {read.name}" for read in reads)
     changed = replace(
-        terms, score=parse(f"weighted({pairs})" if pairs else "0"), weights=dict(weights), reads=tuple(reads)
+        terms, score=composed(f"weighted({pairs})" if pairs else "0"), weights=dict(weights), reads=tuple(reads)
     )
     decision = replace(
         plan.decision,

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
 
 from rubrica.errors import FormulaError, Problem
-from rubrica.formula import FUNCTIONS, Formula, name_hint, never_a_name, parse
+from rubrica.formula import FUNCTIONS, Formula, composed, name_hint, never_a_name, parse
 from rubrica.model.answers import label_name
 from rubrica.model.context import Metadata
 from rubrica.model.dimensions import Axis
@@ -46,6 +46,10 @@ class Vocabulary:
         """Whether a name is missing only because its definition could not be read: that was told already."""
         return any(name in path for path in self.dropped)
 
+    def compose(self, text: str, path: Path) -> Formula:
+        """Parse a score formula that was put together from the dimensions, and check its names."""
+        return self._checked(composed, text, path, "score")
+
     def read(self, text: str, path: Path, scope: Scope = "context") -> Formula:
         """Parse a formula and check its names; what is wrong is collected, and 0 stands in for the formula."""
         if self.characters > LONGEST_TOGETHER:
@@ -55,8 +59,11 @@ class Vocabulary:
             message = f"the formulas up to here have more than {LONGEST_TOGETHER:,} characters together"
             self.report(message, path, "make them shorter, or split the rubric")
             return _NOTHING
+        return self._checked(parse, text, path, scope)
+
+    def _checked(self, parsed: Callable[[str], Formula], text: str, path: Path, scope: Scope) -> Formula:
         try:
-            formula = parse(text)
+            formula = parsed(text)
         except FormulaError as error:
             self.problems.append(
                 Problem(

@@ -4,7 +4,7 @@ from rubrica.formula.check import name_hint, never_a_name
 from rubrica.formula.functions import FUNCTIONS, Function
 from rubrica.formula.interval import Interval
 from rubrica.formula.nodes import Node, text_of
-from rubrica.formula.parse import Formula, conjuncts, parse
+from rubrica.formula.parse import Formula, composed, conjuncts, parse
 
 __all__ = [
     "FUNCTIONS",
@@ -12,6 +12,7 @@ __all__ = [
     "Function",
     "Interval",
     "Node",
+    "composed",
     "conjuncts",
     "name_hint",
     "never_a_name",

@@ -27,7 +27,7 @@ from rubrica.formula.nodes import (
     Unary,
     literal,
 )
-from rubrica.formula.tokens import MAX_DEPTH, Token, refused, scan
+from rubrica.formula.tokens import MAX_DEPTH, MAX_LENGTH, Token, refused, scan
 from rubrica.hints import did_you_mean
 
 MAX_NODES = 500
@@ -70,7 +70,7 @@ _REFUSED: Mapping[type[ast.AST], tuple[str, str]] = {
 _SHOUTED = {"AND": "and", "OR": "or", "NOT": "not", "IF": "if", "ELSE": "else"}
 
 
-def read(text: str) -> Node:
+def read(text: str, longest: int = MAX_LENGTH) -> Node:
     """The tree of a formula, or a FormulaError that says where the text is wrong and what to write.
 
     >>> read("a >= 0.5")
@@ -82,7 +82,7 @@ def read(text: str) -> Node:
     if not isinstance(text, str):
         raise FormulaError(f"a formula is text, not {type(text).__name__}", fix="put it in quotes")
     plain = text.replace("\r\n", "\n").replace("\r", "\n")
-    tokens = scan(plain)
+    tokens = scan(plain, longest)
     try:
         # The brackets let a formula go on over several lines; scan() has made sure that its own are balanced.
         body = ast.parse(f"({plain}\n)", mode="eval").body

@@ -11,6 +11,7 @@ from rubrica.formula.bounds import Intervals, bounds
 from rubrica.formula.grammar import read
 from rubrica.formula.interval import Interval
 from rubrica.formula.nodes import Logic, Name, Node, text_of, walk
+from rubrica.formula.tokens import MAX_COMPOSED, MAX_LENGTH
 from rubrica.formula.value import Names, compiled
 
 _LONGEST_KEPT = 300  # characters: bounds what the formulas that are kept can take up
@@ -60,7 +61,7 @@ class Formula:
 
     def __reduce__(self) -> tuple[Callable[[str], Formula], tuple[str]]:
         """Copies and pickles are parsed again: the text is all there is to know."""
-        return parse, (self.text,)
+        return composed, (self.text,)
 
 
 @lru_cache(maxsize=1024)
@@ -86,15 +87,20 @@ def parse(text: str) -> Formula:
     return _kept(text) if short else _parsed(text)
 
 
+def composed(text: str) -> Formula:
+    """Read a formula that was put together here, over the dimensions of a rubric: it may be longer than an author's."""
+    return _kept(text) if len(text) <= _LONGEST_KEPT else _parsed(text, MAX_COMPOSED)
+
+
 @lru_cache(maxsize=1024)
 def _kept(text: str) -> Formula:
     """A formula that was read before is not read again: variants of a rubric differ in a number or two."""
     return _parsed(text)
 
 
-def _parsed(text: str) -> Formula:
+def _parsed(text: str, longest: int = MAX_LENGTH) -> Formula:
     try:
-        root = read(text)
+        root = read(text, longest)
         value = compiled(root)
     except RecursionError:  # only on a stack that is nearly full already: a tree has 50 levels at most
         raise FormulaError("there is no room left to read this formula", fix="split it into several formulas") from None

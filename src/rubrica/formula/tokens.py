@@ -9,6 +9,7 @@ from typing import Literal
 from rubrica.errors import FormulaError
 
 MAX_LENGTH = 2000  # characters
+MAX_COMPOSED = 40_000  # of a formula that Rubrica writes: over as many dimensions as a rubric may have
 MAX_DEPTH = 50  # brackets or operators inside one another
 MAX_NAME = 100  # characters
 
@@ -104,15 +105,15 @@ def refused(text: str, at: int, message: str, fix: str = "") -> FormulaError:
     return FormulaError(message, line=line, column=column, fix=fix)
 
 
-def scan(text: str) -> list[Token]:
+def scan(text: str, longest: int = MAX_LENGTH) -> list[Token]:
     """The tokens of a formula whose lines end in plain newlines, or a FormulaError for the first misfit.
 
     >>> [token.text for token in scan("min(a, 1) * 30")]
     ['min', '(', 'a', ',', '1', ')', '*', '30']
     """
-    if len(text) > MAX_LENGTH:
-        message = f"the formula has {len(text)} characters; at most {MAX_LENGTH} are read"
-        raise refused(text, MAX_LENGTH, message, "split it into several formulas")
+    if len(text) > longest:
+        message = f"the formula has {len(text)} characters; at most {longest} are read"
+        raise refused(text, longest, message, "split it into several formulas")
     tokens: list[Token] = []
     at = 0
     while at < len(text):
