@@ -63,7 +63,7 @@ def test_an_unknown_price_is_told_and_not_counted_as_nothing(database: Opened) -
     unknown: dict[str, Any] = {"tier0_usd": None, "total_usd": None}
     found = figures(database, record(), record(), record(**unknown), record(baseline_usd=None))
     assert found.costs.total == Money(pytest.approx(0.009), pytest.approx(0.003), 3, 1)  # type: ignore[arg-type]
-    assert str(found.costs.total) == "$0.0090 (unknown for 1 requests)"
+    assert str(found.costs.total) == "$0.0090 (unknown for 1 request)"
     assert found.costs.savings == Money(pytest.approx(0.014), pytest.approx(0.007), 2, 2)  # type: ignore[arg-type]
     assert found.costs.saved_share == pytest.approx(0.7)
     assert (found.costs.tier1.usd, found.costs.tier1.unknown) == (0.0, 0)

@@ -41,7 +41,9 @@ def bits(value: Any) -> Any:
 
 def in_columns(row: RunRow, line: int) -> dict[str, Any]:
     """A row as it stands in columns. How long it took is not told of texts that are judged together."""
-    found = {name: getattr(row, name) for name in row.__struct_fields__ if name not in ("dimensions", "sections")}
+    by_name = ("dimensions", "sections", "earned", "possible", "counted", "positions")
+    found = {name: getattr(row, name) for name in row.__struct_fields__ if name not in by_name}
+    assert not any((row.earned, row.possible, row.counted, row.positions))  # bulk takes no criteria and no tags
     found |= {DIMENSION + name: value for name, value in row.dimensions.items()}
     found |= {SECTION + name: value for name, value in row.sections.items()}
     return dict(bits(found | {"line": line, "duration_ms": 0.0}))

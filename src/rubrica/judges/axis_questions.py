@@ -115,11 +115,11 @@ class AxisQuestions:
         """The examples in the system message of a question about some axes."""
         if len(self.examples.text) <= MOST_SHARED:
             return self.examples
-        return self.examples_of({name: axis for name, axis in axes.items() if self.own.get(name) is axis})
+        return self.examples_of({name: axis for name, axis in axes.items() if name in self.own})
 
     def own_examples(self, axes: Mapping[str, Axis]) -> str:
         """The examples that stand behind the material: of axes that are not the rubric's."""
-        found = self.examples_of({name: axis for name, axis in axes.items() if self.own.get(name) is not axis})
+        found = self.examples_of({name: axis for name, axis in axes.items() if name not in self.own})
         return f"\n\n{found.text}" if found.text else ""
 
     def system(self, kind: Literal["each", "yes_no", "batch"], examples: ShownExamples) -> str:
@@ -155,7 +155,7 @@ class AxisQuestions:
         criterion = prompt.template(self.kind).fill_criterion(values)
         system = self.system(self.kind, examples)
         found = AxisQuestion(name, axis, self.kind, system, criterion, scale, given, form, examples)
-        if self.own.get(name) is axis:
+        if name in self.own:
             self._kept[name] = found
         return found
 

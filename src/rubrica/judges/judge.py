@@ -92,7 +92,7 @@ class ModelJudge:
         judging, own = self.rubric.judging, self._questions.own
         if judging.one_by_one:
             return Judgement(await self._each(axes, context, judging.batch))
-        brought = {name: axis for name, axis in axes.items() if own.get(name) is not axis}
+        brought = {name: axis for name, axis in axes.items() if name not in own}
         if not brought:
             return Judgement(*await self.together(axes, context))
         # What a case asks has no place in the instructions: it is asked in batches, behind the material.
