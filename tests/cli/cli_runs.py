@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -55,8 +56,8 @@ def stored(file: Path) -> list[Evaluation]:
     return [Evaluation.from_json(line) for line in file.read_bytes().splitlines()]
 
 
-def process(*args: str | Path, **options: Any) -> subprocess.Popen[bytes]:
-    """The command as a process of its own."""
-    command = rubrica_command(*args)
+def process(*args: str | Path, from_scratch: bool = False, **options: Any) -> subprocess.Popen[bytes]:
+    """The command as a process of its own; where its number counts, or when a signal reaches it, from scratch."""
+    command = [sys.executable, "-m", "rubrica", *map(str, args)] if from_scratch else rubrica_command(*args)
     pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "stdin": subprocess.DEVNULL}
     return subprocess.Popen(command, env={**os.environ, **STEADY}, **(pipes | options))

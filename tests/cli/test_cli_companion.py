@@ -246,7 +246,7 @@ def test_a_trial_that_is_killed_and_interrupted_goes_on_and_asks_nobody_twice(
     with provided(script=companion_and_judge, latency=0.2) as server:
         for name, value in environment(server, tmp_path).items():
             monkeypatch.setenv(name, value)
-        killed = process(*command)
+        killed = process(*command, from_scratch=True)
         while killed.poll() is None and lines(journal) < 5:
             time.sleep(0.005)
         killed.kill()

@@ -230,7 +230,7 @@ def test_a_run_that_is_killed_goes_on_without_doing_a_skill_twice_or_missing_one
 
 def test_ctrl_c_keeps_what_is_finished(tmp_path: Path) -> None:
     folder = tmp_path / "out"
-    with provider(teacher(), latency=0.05) as server:
+    with provider(teacher(), latency=0.3) as server:
         args = ["run", "-g", 3, "-m", model_name(server), "--offline", "-j", 1, "-o", folder]
         process = command(*args)
         until = time.monotonic() + 60

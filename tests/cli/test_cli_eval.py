@@ -301,7 +301,7 @@ def test_a_closed_pipe_ends_the_run_quietly(tiny: Path, write_lines: WriteLines)
 
 def test_an_interrupted_run_keeps_what_it_finished(tiny: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.jsonl"
-    run = process("eval", "-", "-r", tiny, "-o", out, "--json", stdin=-1)
+    run = process("eval", "-", "-r", tiny, "-o", out, "--json", stdin=-1, from_scratch=True)
     assert run.stdin is not None
     assert run.stdout is not None
     for row in rows(GOOD, POOR):
@@ -319,7 +319,7 @@ def test_an_interrupted_run_keeps_what_it_finished(tiny: Path, tmp_path: Path) -
 
 def test_a_killed_run_keeps_what_it_finished(tiny: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.jsonl"
-    run = process("eval", "-", "-r", tiny, "-o", out, "--json", stdin=-1)
+    run = process("eval", "-", "-r", tiny, "-o", out, "--json", stdin=-1, from_scratch=True)
     assert run.stdin is not None
     assert run.stdout is not None
     run.stdin.write(json.dumps(rows(GOOD)[0]).encode() + b"\n")

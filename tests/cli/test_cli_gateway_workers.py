@@ -40,7 +40,7 @@ def gateway(*args: str) -> Iterator[tuple[subprocess.Popen[bytes], str, Path]]:
     """A gateway as a process, where it listens, and what it logs."""
     log = Path("gateway.log")
     with log.open("wb") as errors:
-        running = process("gateway", "--port", "0", *args, stderr=errors)
+        running = process("gateway", "--port", "0", *args, stderr=errors, from_scratch=True)
         try:
             assert running.stdout is not None
             said = ""

@@ -22,6 +22,7 @@ ENVIRONMENT = {
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
     "RAY_DISABLE_IMPORT_WARNING": "1",
+    "RAY_CLIENT_RECONNECT_GRACE_PERIOD": "1",  # seconds that the workers of a killed driver keep their places
     "RAY_worker_niceness": "0",  # 15 otherwise: beside other tests, a worker would get next to no time
 }
 STORE = 80_000_000  # bytes of a node's object store

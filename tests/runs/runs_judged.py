@@ -7,6 +7,7 @@ import json
 import os
 import re
 import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -88,9 +89,11 @@ def environment(server: Loopback, folder: Path) -> dict[str, str]:
     return {**kept, **own}
 
 
-def command(*args: str | Path, env: dict[str, str], **options: Any) -> subprocess.Popen[str]:
-    """``rubrica run`` as a process."""
-    line = rubrica_command("run", *args)
+def command(
+    *args: str | Path, env: dict[str, str], from_scratch: bool = False, **options: Any
+) -> subprocess.Popen[str]:
+    """``rubrica run`` as a process; from scratch where it is killed, and has to be gone at once."""
+    line = [sys.executable, "-m", "rubrica", "run", *map(str, args)] if from_scratch else rubrica_command("run", *args)
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "stdin": subprocess.DEVNULL}
     return subprocess.Popen(line, env=env, text=True, **(pipes | options))
 

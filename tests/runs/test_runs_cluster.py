@@ -111,7 +111,7 @@ def test_a_killed_driver_goes_on_asks_nothing_again_and_all_workers_spend_from_o
     with provided(latency=0.1) as server:
         env = on_cluster(server, tmp_path)
         told = (file, "-r", rubric, "-J", JUDGE, "-j", "6", "-o", folder, "--cluster", nodes.address)
-        process = command(*told, env=env)
+        process = command(*told, env=env, from_scratch=True)
         wait_for_lines(folder, 30, process)
         process.kill()
         process.communicate()

@@ -92,15 +92,15 @@ class ClusterSession:
 
     def evaluator(self, work: Iterable[CaseWork]) -> Iterator[Judged]:
         """Evaluations as they arrive."""
-        waiting, is_over = iter(work), False
+        waiting, is_over = iter(work), False  # over: there is nothing more to give out; some may be under way
         while True:
-            while self._idle and not is_over:
-                is_over = not self._give(self._idle.pop(), waiting)
+            idle, self._idle = self._idle, []
+            for worker in idle:  # one that has given back some of its cases is asked for the others
+                is_over = not self._give(worker, waiting) or is_over
             if is_over and not self._asked and not self._again:
                 return
             for answer in self._look():
                 yield from self._taken(answer)
-                is_over = is_over and not self._again
 
     def _look(self) -> list[Any]:
         """Wait a moment for news: workers that are ready are noted, exchanges that ended are given back."""

@@ -122,13 +122,17 @@ async def _judge(work: _OpenLoop, contexts: Sequence[Context]) -> list[Evaluatio
     try:
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(one(context)) for context in contexts]
-    except* ContextError as errors:
-        raise _first(errors) from None
-    return [task.result() for task in tasks]
+    except BaseExceptionGroup as errors:
+        found = _first(errors)
+    else:
+        return [task.result() for task in tasks]
+    raise found
 
 
-def _first(errors: BaseExceptionGroup[ContextError]) -> BaseException:
-    found = errors.exceptions[0]
+def _first(errors: BaseExceptionGroup[BaseException]) -> BaseException:
+    """A fault of a context where there is one: whoever gave it can mend it."""
+    ours = errors.subgroup(ContextError) or errors
+    found = ours.exceptions[0]
     return _first(found) if isinstance(found, BaseExceptionGroup) else found
 
 
