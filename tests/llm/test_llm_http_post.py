@@ -21,10 +21,12 @@ class ByteServer:
     def __init__(self, *answers: bytes, patient: bool = True) -> None:
         self._answers, self._patient = list(answers), patient
         self.connections: list[list[bytes]] = []
+        self._talks: list[asyncio.Task[None] | None] = []
 
     async def _talk(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         requests: list[bytes] = []
         self.connections.append(requests)
+        self._talks.append(asyncio.current_task())
         try:
             while True:
                 head = await reader.readuntil(b"\r\n\r\n")
@@ -32,8 +34,8 @@ class ByteServer:
                 body = await reader.readexactly(length) if self._patient else b""
                 requests.append(head + body)
                 writer.write(self._answers.pop(0))
-        except (asyncio.IncompleteReadError, ConnectionError, IndexError):
-            writer.close()
+        except (asyncio.IncompleteReadError, asyncio.LimitOverrunError, ConnectionError, IndexError):
+            writer.transport.abort()
 
     async def post(self, bodies: list[bytes], headers: Mapping[str, str] | None = None) -> list[HttpAnswer]:
         """The answers to some bodies, sent one after the other."""
@@ -41,7 +43,9 @@ class ByteServer:
         port = server.sockets[0].getsockname()[1]
         async with server, HttpSession() as session:
             url = URL(f"http://127.0.0.1:{port}/v1/chat?api-version=2")
-            return [await session.post(url, headers or {}, body, 10.0) for body in bodies]
+            found = [await session.post(url, headers or {}, body, 10.0) for body in bodies]
+        await asyncio.gather(*filter(None, self._talks))
+        return found
 
 
 def test_a_request_is_one_head_with_every_header_once_and_the_body() -> None:

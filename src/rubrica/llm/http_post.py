@@ -50,6 +50,7 @@ class PostedAnswer(msgspec.Struct, frozen=True, gc=False):
         """Give the connection to the next call, or end it where the exchange is not complete."""
         transport = self.connection.transport
         if transport is not None and transport.get_write_buffer_size():  # answered before all of the body was sent
+            transport.abort()  # nobody waits for the rest to be sent
             self.connection.close()
         else:
             self.connection.release()
