@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import ipaddress
 import os
+import signal
 import socket
 from collections.abc import Generator
 from typing import Any
@@ -15,6 +16,9 @@ from hypothesis import settings
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy is there: tests already run on every core
 
 os.environ["RUBRICA_BASELINES"] = "off"  # runs of tests are added to no project's baselines, but where a test says so
+
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # as a shell leaves it to what runs in the background
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # so that the processes of tests can be interrupted
 
 pytest_plugins = ["databases"]  # the fixtures `database`, `database_url` and what they stand on
 
