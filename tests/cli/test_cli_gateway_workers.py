@@ -10,7 +10,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.client import HTTPConnection
 from pathlib import Path
 
@@ -76,9 +76,13 @@ def until(true: Callable[[], bool]) -> None:
 
 
 def children(pid: int) -> set[int]:
-    """Processes that a process started, but for the one that multiprocessing keeps its books with."""
-    found = map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split())
-    return {child for child in found if b"resource_tracker" not in Path(f"/proc/{child}/cmdline").read_bytes()}
+    """Processes that a process started and that still live, but for the one that multiprocessing keeps its books with."""
+    living = set()
+    for child in map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split()):
+        with suppress(FileNotFoundError, ProcessLookupError):  # it ended between the list and this look at it
+            if b"resource_tracker" not in Path(f"/proc/{child}/cmdline").read_bytes():
+                living.add(child)
+    return living
 
 
 def published() -> list[Path]:
