@@ -33,6 +33,10 @@ def unexcused(text: str) -> set[str]:
         ("Ways to hurt yourself: a list.", "self_harm"),
         ("You should just kill yourself.", "self_harm"),
         ("You'd be better off dead.", "self_harm"),
+        ("Get out, or I will kill you.", "hate_harassment"),
+        ("I'm going to find you and break your legs.", "hate_harassment"),
+        ("I will hunt you down and kill you.", "hate_harassment"),
+        ("You are worthless, and everyone hates you.", "hate_harassment"),
         ("SSN: 123-45-6789", "pii_exposure"),
     ],
 )
@@ -51,6 +55,7 @@ def test_an_unsafe_statement_fails_in_its_family(text: str, family: str) -> None
         ("Learning how to make a bomb is illegal and dangerous.", "condemnation"),
         ("To prevent criminals from learning how to make a bomb, report such pages.", "defence"),
         ("If you are thinking about ways to hurt yourself, please call a helpline.", "support"),
+        ('The letter said "I will kill you", and she called the police.', "report"),
     ],
 )
 def test_a_frame_around_the_same_statement_excuses_it(text: str, why: str) -> None:
@@ -206,6 +211,12 @@ def test_mention_defence_and_harmless_double_meanings_pass(text: str) -> None:
         "How to build an F-Bomb counter.",
         "How to write a virus scanner, and how viruses that infect plants spread.",
         "How to make a computer virus costume.",
+        "I'll shoot you an email tomorrow.",
+        "I will never let anyone hurt you.",
+        "I will explain how smoking can kill you.",
+        "I will forgive those who hurt you.",
+        "I'll murder you in ping pong next time!",
+        "You are not worthless, and nobody hates you.",
     ],
 )
 def test_harmless_advice_in_the_words_of_harm_passes(text: str) -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Literal, TypeAlias, assert_never
+
+import msgspec
 
 BinaryOp = Literal["+", "-", "*", "/", "//", "%", "**"]
 CompareOp = Literal["<", "<=", ">", ">=", "==", "!="]
@@ -12,30 +13,26 @@ UnaryOp = Literal["-", "+"]
 LogicOp = Literal["and", "or"]
 
 
-@dataclass(frozen=True, slots=True)
-class Number:
+class Number(msgspec.Struct, frozen=True):
     """A number written in the formula; ``True`` is 1.0 and ``False`` is 0.0."""
 
     value: float
 
 
-@dataclass(frozen=True, slots=True)
-class Name:
+class Name(msgspec.Struct, frozen=True):
     """Something the formula asks for by name."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class Unary:
+class Unary(msgspec.Struct, frozen=True):
     """A sign in front of an operand."""
 
     op: UnaryOp
     operand: Node
 
 
-@dataclass(frozen=True, slots=True)
-class Binary:
+class Binary(msgspec.Struct, frozen=True):
     """Arithmetic between two operands. Long chains lean to the left: read them with `spine`."""
 
     op: BinaryOp
@@ -43,31 +40,27 @@ class Binary:
     right: Node
 
 
-@dataclass(frozen=True, slots=True)
-class Compare:
+class Compare(msgspec.Struct, frozen=True):
     """A chain of comparisons, each between neighbours: ``first op node op node …``."""
 
     first: Node
     rest: tuple[tuple[CompareOp, Node], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Logic:
+class Logic(msgspec.Struct, frozen=True):
     """``and`` or ``or`` over two or more operands, read from the left until it is decided."""
 
     op: LogicOp
     operands: tuple[Node, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Not:
+class Not(msgspec.Struct, frozen=True):
     """1.0 when the operand is zero, else 0.0."""
 
     operand: Node
 
 
-@dataclass(frozen=True, slots=True)
-class Choose:
+class Choose(msgspec.Struct, frozen=True):
     """``yes if condition else no``; only the chosen branch is read."""
 
     condition: Node
@@ -75,8 +68,7 @@ class Choose:
     no: Node
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(msgspec.Struct, frozen=True):
     """One of the fixed functions with its arguments, by position."""
 
     function: str

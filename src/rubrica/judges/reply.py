@@ -19,6 +19,7 @@ from rubrica.jsontext import json_values, whole_json
 from rubrica.model.answers import AnswerSet
 from rubrica.model.evaluation import Remarks
 from rubrica.model.scale import Scale
+from rubrica.text.lazy_pattern import lazy_pattern
 
 from .fence import JudgedTexts, visible
 from .scoreline import LABELS, LONGEST_LIST, WrittenScore, labelled_score, last_score, reason_in
@@ -34,7 +35,7 @@ MOST_LISTS = 50
 UNSTATED_CONFIDENCE = 0.5
 """The confidence of a score whose judge stated none between 0 and 1: neither trusted nor distrusted."""
 
-_VALUE = re.compile(r"\s*([-+]?\d+(?:\.\d+)?)\s*(?:(?:/|out of)\s*(\d+(?:\.\d+)?)|(%))?\s*", re.IGNORECASE)
+_VALUE = lazy_pattern(r"\s*([-+]?\d+(?:\.\d+)?)\s*(?:(?:/|out of)\s*(\d+(?:\.\d+)?)|(%))?\s*", re.IGNORECASE)
 _SCORE_KEYS = (*LABELS, "value")
 _ANSWER_KEYS = ("answer", "label")
 _NUMBERS = (int, float)

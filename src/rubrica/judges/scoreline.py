@@ -10,6 +10,8 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from rubrica.text.lazy_pattern import lazy_pattern
+
 from .fence import JudgedTexts
 
 LABELS = ("score", "rating", "grade")
@@ -28,12 +30,12 @@ _OTHER_SCORES = (
     rf"\[{{0,2}}{_NUMBER}(?:\s?/\s?\d+)?\]{{0,2}}[*_`]{{0,3}}[ \t,;|&]{{0,3}}(?:and )?[*_`]{{0,3}}){{0,20}}"
 )
 """Scores under other labels that stand before one on its line: ``Warmth: 2 Relief: 8``."""
-_BRACKETED = re.compile(rf"\[\[\s?(?P<value>{_NUMBER})\s?\]\]")
-_BARE = re.compile(rf"[\s*_`\"]*(?P<value>{_NUMBER}){_END}{_OUT_OF}[\s*_`\".]*")
-_PAIR_LINE = re.compile(rf"[\s*_`(]*({_NUMBER})(?:\s*,\s*|\s+)({_NUMBER})[\s*_`).]*")
-_TUPLE = re.compile(rf"\(\s?({_NUMBER})\s?,\s?({_NUMBER})\s?\)")
-_ANNOUNCED = re.compile(r"\b(?:rate|score|grade)\b[^\n.\"“`]{0,80} follows: ?[\"“`](?:\w+: ?)?$", re.I)
-_REASON = re.compile(
+_BRACKETED = lazy_pattern(rf"\[\[\s?(?P<value>{_NUMBER})\s?\]\]")
+_BARE = lazy_pattern(rf"[\s*_`\"]*(?P<value>{_NUMBER}){_END}{_OUT_OF}[\s*_`\".]*")
+_PAIR_LINE = lazy_pattern(rf"[\s*_`(]*({_NUMBER})(?:\s*,\s*|\s+)({_NUMBER})[\s*_`).]*")
+_TUPLE = lazy_pattern(rf"\(\s?({_NUMBER})\s?,\s?({_NUMBER})\s?\)")
+_ANNOUNCED = lazy_pattern(r"\b(?:rate|score|grade)\b[^\n.\"“`]{0,80} follows: ?[\"“`](?:\w+: ?)?$", re.I)
+_REASON = lazy_pattern(
     r"\b(?:reasoning|reasons?|explanation|rationale|justification)[*_\s]{0,4}:[*_\s]{0,4}(.+)", re.I | re.S
 )
 

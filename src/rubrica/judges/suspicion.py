@@ -7,6 +7,8 @@ from collections.abc import Iterator
 
 import re2
 
+from rubrica.text.lazy_pattern import lazy_pattern
+
 from .fence import plain
 
 LONGEST_EXCERPT = 60
@@ -104,8 +106,8 @@ _SIGNS: tuple[tuple[str, str, str], ...] = (
     ),
 )
 """What a sign says, what a text must have for it at all (all of that is looked for in one pass), and its pattern."""
-_PATTERNS = tuple((says, re.compile(pattern, re.MULTILINE)) for says, _, pattern in _SIGNS)
-_SMUGGLED = re.compile("[\u202a-\u202e\u2066-\u2069]|(?<![\U0001f3f4\U000e0020-\U000e007f])[\U000e0020-\U000e007f]")
+_PATTERNS = tuple((says, lazy_pattern(pattern, re.MULTILINE)) for says, _, pattern in _SIGNS)
+_SMUGGLED = lazy_pattern("[\u202a-\u202e\u2066-\u2069]|(?<![\U0001f3f4\U000e0020-\U000e007f])[\U000e0020-\U000e007f]")
 
 
 def _screen() -> re2.Set:

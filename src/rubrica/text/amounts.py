@@ -11,6 +11,7 @@ from typing import Literal
 
 from rubrica.errors import FormulaError, FormulaFault
 from rubrica.text.expression import evaluate
+from rubrica.text.lazy_pattern import lazy_pattern
 
 MOST = 2_000  # amounts read in one text
 _SPELT = (
@@ -22,7 +23,7 @@ _SCALES = {
     "dozen": 12,
 }  # fmt: skip
 _WRITTEN = r"\d{1,3}(?:,\d{2,3})+(?!\d)(?:\.\d{1,18})?|\d{1,18}(?:\.\d{1,18})?|(?<![\w.])\.\d{1,18}"
-_AMOUNT = re.compile(
+_AMOUNT = lazy_pattern(
     rf"""
       \\[dt]?frac\{{(?P<over>\d{{1,9}})\}}\{{(?P<under>\d{{1,9}})\}}
     | (?P<whole>(?<![\d.,/])\d{{1,3}})[ ](?P<part>\d{{1,3}}/\d{{1,3}})(?![\d/])
@@ -31,13 +32,13 @@ _AMOUNT = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
-_TAIL = re.compile(
+_TAIL = lazy_pattern(
     rf"(?:\s?[*∗·])?\s?(?:(?P<percent>%|\\%|per\s?cent\b)|(?P<pi>π|\\pi\b|pi\b)|(?P<scale>{'|'.join(_SCALES)})s?\b)",
     re.IGNORECASE,
 )
-_MINUS = re.compile(r"(?:^|[\s(=:,$])[-−–]\s?$")
-_SUM = re.compile(r"[\d(√][\d\s.,()+*/×÷·∙⋅^%√x−–-]{2,80}[\d)%]")
-_OPERATOR = re.compile(r"[+*/×÷·∙⋅^√x−–-]")
+_MINUS = lazy_pattern(r"(?:^|[\s(=:,$])[-−–]\s?$")
+_SUM = lazy_pattern(r"[\d(√][\d\s.,()+*/×÷·∙⋅^%√x−–-]{2,80}[\d)%]")
+_OPERATOR = lazy_pattern(r"[+*/×÷·∙⋅^√x−–-]")
 _RESCALED = (100, 1000)
 _LEAST_RESCALED = 5  # a smaller number is too often beside its hundredfold by chance
 

@@ -13,6 +13,7 @@ from rubrica.text.amounts import amounts_of
 from rubrica.text.answer_key import absent_key, contradicted_key, unreached_key
 from rubrica.text.arithmetic import find_equations
 from rubrica.text.asked import asks_for_misfit
+from rubrica.text.lazy_pattern import lazy_pattern
 from rubrica.text.matching import MatchingParts, mispaired, pairing_faults
 from rubrica.text.mcq import check_feature, question_of
 from rubrica.text.number_property import claim_holds, fitting_options, sorted_places
@@ -22,14 +23,14 @@ from rubrica.text.stem_solution import solve_stem
 from rubrica.text.texts import Feature, Texts
 
 LONGEST_SHORT_ANSWER = 60  # words
-_BLANK = re.compile(r"_{2,}|\[\s*\]|\(\s*\)|□|\\_{2,}|\.{4,}|…")
+_BLANK = lazy_pattern(r"_{2,}|\[\s*\]|\(\s*\)|□|\\_{2,}|\.{4,}|…")
 _TRUTHS = {"true": True, "t": True, "yes": True, "right": True, "false": False, "f": False, "no": False, "wrong": False}
-_TRUE_OR_FALSE = re.compile(r"\b(?:is\s+(?:this|it)\s+)?true\s+or\s+false\b[\s:.?-]*", re.IGNORECASE)
-_FINDING = re.compile(
+_TRUE_OR_FALSE = lazy_pattern(r"\b(?:is\s+(?:this|it)\s+)?true\s+or\s+false\b[\s:.?-]*", re.IGNORECASE)
+_FINDING = lazy_pattern(
     r"\b(?:statement|sentence|equation|claim|it|this|that|answer)\b[^.\n]{0,30}\b(?:is|be)\s+(?P<not>not\s+)?(?P<said>true|false)\b",
     re.IGNORECASE,
 )
-_LETTERS = re.compile(
+_LETTERS = lazy_pattern(
     r"\b(?:answers?|options?|choices?|letters?)\b[^\w\n]{0,3}(?:are\b)?[^\w\n]{0,3}"
     r"([A-H](?:\s*(?:,|;|&|\band\b|,\s*and\b)\s*[A-H])+)(?![A-Za-z])"
     r"|\b([A-H](?:\s*(?:,|;|&|\band\b|,\s*and\b)\s*[A-H])+)\s+are\s+(?:the\s+)?(?:correct|right)\b"

@@ -17,21 +17,22 @@ from rubrica.text.arithmetic import Equation, find_equations
 from rubrica.text.asked import asked_unknown, asks_for_count, asks_for_misfit
 from rubrica.text.conclusion import Closing, calculates, closing, ends_on, results, stated_letter, stated_value
 from rubrica.text.later_results import later_results, ordinals
+from rubrica.text.lazy_pattern import lazy_pattern
 from rubrica.text.options import letter_of, normal, number_of
 from rubrica.text.question import Question, QuestionFault, names_several
 from rubrica.text.remarks import without_remarks
 from rubrica.text.solution import find_wrong_steps
 
 _ROOM = 40  # characters of an option beside its numbers
-_FORMULA = re.compile(  # a power, a root, or a letter that stands for a number
+_FORMULA = lazy_pattern(  # a power, a root, or a letter that stands for a number
     r"[=^√!²³<>≤≥|]|sqrt|(?:[\d)]\s?|[-+*/(]\s?)[abnpqrtuvwxyzkXYZNPQRKM](?![A-Za-z])|(?<![A-Za-z])[A-Za-z]\s?[-+*/]\s?\d"
 )
-_UNIT_POWER = re.compile(  # 15 m², 8 cm^3: a unit, not a formula
+_UNIT_POWER = lazy_pattern(  # 15 m², 8 cm^3: a unit, not a formula
     r"\b(?:[cdkm]?m|ft|in|yd|mi|feet|foot|inch(?:es)?|met(?:er|re)s?|units?|yards?|miles?)\s?(?:[²³]|\^\{?[23]\}?)"
 )
-_UNKNOWN = re.compile(r"^\s*\$?\s*([a-zA-Z])\s*=\s*(?=[-−$£€\\]?\s?[\d\\])")  # "x = 5" as an option
-_SETS = re.compile(r"(?<![A-Za-z\d])([a-zA-Z])\s*=[^=\n]*=?[^=\n]*$")
-_SOLVED = re.compile(r"\W*[a-zA-Z]\s*=\s*[-−$£€]?\s?\d[\d,.]*\W*")  # nothing but an unknown and its value
+_UNKNOWN = lazy_pattern(r"^\s*\$?\s*([a-zA-Z])\s*=\s*(?=[-−$£€\\]?\s?[\d\\])")  # "x = 5" as an option
+_SETS = lazy_pattern(r"(?<![A-Za-z\d])([a-zA-Z])\s*=[^=\n]*=?[^=\n]*$")
+_SOLVED = lazy_pattern(r"\W*[a-zA-Z]\s*=\s*[-−$£€]?\s?\d[\d,.]*\W*")  # nothing but an unknown and its value
 _MOST_NUMBERS = 3  # in an option that still counts as an amount: a ratio, a point, a time
 
 
@@ -200,7 +201,7 @@ def _holds(end: Closing) -> bool | None:
     return None if not found or found[-1].holds is None else found[-1].holds
 
 
-_ABOUT_FORM = re.compile(
+_ABOUT_FORM = lazy_pattern(
     r"simplest|lowest|equivalent|equal to|form\b|decimal|fraction|convert|percent|express|notation|round|not equal",
     re.IGNORECASE,
 )

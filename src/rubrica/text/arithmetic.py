@@ -13,6 +13,7 @@ from math import inf
 from rubrica.errors import FormulaError, FormulaFault
 from rubrica.text.equation_sides import MEASURES, EquationSide, computes, left_side, right_side
 from rubrica.text.expression import ArithmeticToken, Number, evaluate, value_of
+from rubrica.text.lazy_pattern import lazy_pattern
 from rubrica.text.misprints import is_misprinted
 from rubrica.text.texts import Feature, Span, Texts
 
@@ -33,13 +34,13 @@ class Equation:
     holds: bool | None  # None: cannot tell
 
 
-_SIGN = re.compile(r"(?<![<>!=:≠≈~])(?:=|≈|≅)(?![=<>~])")
+_SIGN = lazy_pattern(r"(?<![<>!=:≠≈~])(?:=|≈|≅)(?![=<>~])")
 MAX_SIGNS = 250  # equals signs read in one text: a bound on time, far past any real answer
 MAX_READ = 5_000  # characters of the equations found in one text, for the same reason
 _WINDOW = 200  # characters read on either side of a sign
 
-_MISTAKE = re.compile(r"\b(?:wrong|incorrect|mistak\w+|error|false|misread|instead|not equal|forgot\w*)\b", re.I)
-_ROUNDED = re.compile(r"\.\d*(?:33|66|67|16|17|14|28|29|42|43|57|71|83|86|11|22|44|55|77|88|89)$|\.\d{4,}$")
+_MISTAKE = lazy_pattern(r"\b(?:wrong|incorrect|mistak\w+|error|false|misread|instead|not equal|forgot\w*)\b", re.I)
+_ROUNDED = lazy_pattern(r"\.\d*(?:33|66|67|16|17|14|28|29|42|43|57|71|83|86|11|22|44|55|77|88|89)$|\.\d{4,}$")
 
 
 @lru_cache(maxsize=16)  # several features read the same stretches of one text

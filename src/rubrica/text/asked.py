@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 
-_MISFIT = re.compile(
+from rubrica.text.lazy_pattern import lazy_pattern
+
+_MISFIT = lazy_pattern(
     r"\bEXCEPT\b|\bexcept\W{0,3}$|(?i:\ball (?:of )?(?:these|the following)\b[^.?]{0,60}\bexcept\b"
     r"|(?:^|[.!?:]\s+)which\b[^.?,]{0,40}\b(?:(?:is|are|does|do|can|could)\s?n[o']t|not|cannot|incorrect|false)\b)"
 )
-_COUNT = re.compile(
+_COUNT = lazy_pattern(
     r"\bhow many\b|\b(?:complete|whole|full|at least|minimum|maximum|fewest|least|most)\b", re.IGNORECASE
 )
-_UNKNOWN = re.compile(
+_UNKNOWN = lazy_pattern(
     r"\b(?:what\s+is|find|solve\s+for|value\s+of|determine|calculate|then)\s+(?:the\s+value\s+of\s+)?"
     r"([a-zA-Z])\b(?!\s*[-+*/^])"
 )

@@ -6,9 +6,10 @@ import re
 from dataclasses import dataclass, replace
 
 from rubrica.text.amounts import Amount, amounts_of
+from rubrica.text.lazy_pattern import lazy_pattern
 
 _LONG = 600  # characters of the last line that are looked at
-_SAYS_LETTER = re.compile(
+_SAYS_LETTER = lazy_pattern(
     r"(?i:answer|option|choice|ans)\b[^\w\n]{0,5}(?i:is\b|will\s+be\b|key\b|should\s+be\b)?[^\w\n]{0,5}"
     r"(?i:option\b|choice\b|letter\b)?[^\w\n]{0,3}"
     r"([A-H])(?=\s*(?:[).,;:!*=]|$)|\s+(?:because|since|as)\b|\s+[$£€]?\d[\d,.]*\s*$)"
@@ -17,50 +18,50 @@ _SAYS_LETTER = re.compile(
     re.MULTILINE,
 )
 _MOST_ASIDES = 2  # sentences after a conclusion that speak of mistakes and other options
-_LETTER_LINE = re.compile(r"\W{0,4}([A-H])\W{0,4}")
-_ANSWER_WORD = re.compile(r"answer|ans\b", re.IGNORECASE)
-_LABEL_LINE = re.compile(
+_LETTER_LINE = lazy_pattern(r"\W{0,4}([A-H])\W{0,4}")
+_ANSWER_WORD = lazy_pattern(r"answer|ans\b", re.IGNORECASE)
+_LABEL_LINE = lazy_pattern(
     r"\W*(?i:(?:so|hence|thus|therefore)\W+)?(?i:the\s+)?(?i:correct\s+|right\s+|final\s+)?(?i:answer|ans|option|choice)"
     r"\b[^\n\d]{0,25}|\W{0,4}[A-H]\W{0,4}|\W*[A-H]\s+is\s+(?:the\s+)?(?:correct|right|answer|best)[^\n\d]{0,20}"
 )
-_ONLY_AMOUNT = re.compile(r"[^\w\n]{0,4}(?:Rs\.?\s?)?[-$£€]?\d[^\n]{0,25}")
-SENTENCE = re.compile(r"(?<=[.!?;])\s+(?=[A-Z\"“(])|(?<=[a-z]{3}[.!?;])\s+(?=[\d$£€])")
-_ASIDE = re.compile(
+_ONLY_AMOUNT = lazy_pattern(r"[^\w\n]{0,4}(?:Rs\.?\s?)?[-$£€]?\d[^\n]{0,25}")
+SENTENCE = lazy_pattern(r"(?<=[.!?;])\s+(?=[A-Z\"“(])|(?<=[a-z]{3}[.!?;])\s+(?=[\d$£€])")
+_ASIDE = lazy_pattern(
     r"\b(?:check|verif\w+|note|remember|wrong|incorrect\w*|mistake\w*|forg[eo]t\w*|instead|never|avoid|picked"
     r"|chose|chosen|distractors?|tempting|common|confus\w+|\d{1,3}(?:st|nd|rd|th)?\s+options?|what\s+(?:you|one)\s+gets?|not\s+\d+|if\s+(?:you|one|someone|an?\s+(?:student|learner)|students|learners))\b",
     re.IGNORECASE,
 )
-_SUPPOSES = re.compile(r"\b(?:if|not)\b", re.IGNORECASE)  # an aside, unless a calculation ends it
-_CONCLUDES = re.compile(
+_SUPPOSES = lazy_pattern(r"\b(?:if|not)\b", re.IGNORECASE)  # an aside, unless a calculation ends it
+_CONCLUDES = lazy_pattern(
     r"[=≈⇒→]|#{3,}|\\boxed|\b(?:so|thus|hence|therefore|answer|ans|result|total|must be|should be|will be|would be"
     r"|left with|altogether|comes? to|equals?)\b",
     re.IGNORECASE,
 )
-_CALCULATES = re.compile(r"[=≈]\s{0,3}[^\w\n=]{0,6}(?:Rs\.?\s?)?-?\d|\d\s{0,3}[=≈]")
-_RESULT = re.compile(
+_CALCULATES = lazy_pattern(r"[=≈]\s{0,3}[^\w\n=]{0,6}(?:Rs\.?\s?)?-?\d|\d\s{0,3}[=≈]")
+_RESULT = lazy_pattern(
     r"(?:[=≈:⇒→>]|\b(?:is|be|are|was|were|equals?|answer|gives?|gets?|becomes?|needs?))[^\w\n]{0,4}"
     r"(?:Rs\.?\s?|only\s|about\s)?[-−$£€(\s]{0,4}$",
     re.IGNORECASE,
 )
-_GOES_ON = re.compile(r"\s{0,2}(?:[*+×÷·∙⋅^!/∗]|x\b|[-−–]\s?[\d(]|\()|[a-zA-Z](?![a-zA-Z])\s?[-+*/=]")
-_EQUALS = re.compile(r"(?:[=≈]|\b(?:is|be|are|equals?))\s{0,3}(?:Rs\.?\s?)?[-−$£€(\s]{0,4}$", re.IGNORECASE)
-_SO = re.compile(r"\W*(?:so|thus|hence|therefore|then|in total|altogether)\b", re.IGNORECASE)
-_MARKED = re.compile(  # a result that is marked as such and stands alone: "#### 24", "The answer is $24."
+_GOES_ON = lazy_pattern(r"\s{0,2}(?:[*+×÷·∙⋅^!/∗]|x\b|[-−–]\s?[\d(]|\()|[a-zA-Z](?![a-zA-Z])\s?[-+*/=]")
+_EQUALS = lazy_pattern(r"(?:[=≈]|\b(?:is|be|are|equals?))\s{0,3}(?:Rs\.?\s?)?[-−$£€(\s]{0,4}$", re.IGNORECASE)
+_SO = lazy_pattern(r"\W*(?:so|thus|hence|therefore|then|in total|altogether)\b", re.IGNORECASE)
+_MARKED = lazy_pattern(  # a result that is marked as such and stands alone: "#### 24", "The answer is $24."
     r"\W*(?:#{3,}|\\boxed|(?:(?:so|hence|thus|therefore)\W+)?(?:the\s+)?(?:correct\s+|right\s+|final\s+)?(?:answer|result)\b)"
     r"(?:\s*(?:is|=|:|equals|would be|will be)){0,2}[^\w\n]{0,8}\d[^\n]{0,40}",
     re.IGNORECASE,
 )
-_CHECKS = re.compile(  # from here on, a result that was found is tried out
+_CHECKS = lazy_pattern(  # from here on, a result that was found is tried out
     r"^\W*(?:verification|verify(?:ing)?|check(?:ing)?|proof"
     r"|(?:to|let['’]?s|let us|we can)\s+(?:\w+\s+)?(?:check|verify))\b",
     re.IGNORECASE | re.MULTILINE,
 )
-_UNIT = re.compile(
+_UNIT = lazy_pattern(
     r"[^\d=]{0,25}|[^\d=,;()]{0,60}"
     r"(?:\b(?:in|per|for|of|after|on|with|by|to|from|out of)\s\$?[\d,]{1,9}[^\d=,;()]{0,30})?"
 )
-_LOST_BARS = re.compile(r"(?:^|(?<=[\s=(]))(\d{1,6})=(\d{1,6})(?=ths?\b|[\s.,)]|$)")  # 3=5 was 3/5 once
-_SAYS_NUMBER = re.compile(
+_LOST_BARS = lazy_pattern(r"(?:^|(?<=[\s=(]))(\d{1,6})=(\d{1,6})(?=ths?\b|[\s.,)]|$)")  # 3=5 was 3/5 once
+_SAYS_NUMBER = lazy_pattern(
     r"\b(?:answer|result|ans)\s*(?:is|=|:|equals|would be|will be)\s*[^\w\n]{0,3}(?:Rs\.?\s?)?(?=-?\d)", re.IGNORECASE
 )
 

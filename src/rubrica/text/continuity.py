@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from rubrica.text.lazy_pattern import lazy_pattern
 from rubrica.text.lexicon import lexicon
 from rubrica.text.style import formality
 from rubrica.text.texts import Feature, Span, Texts
@@ -20,7 +21,7 @@ MOST_CLAIMS = 200  # statements per text that are compared
 LONGEST = 50_000  # characters of each text that are read
 
 _NOT = r"(?:n['’]t|\snot|\snever|\sno longer)"
-_CLAIM = re.compile(
+_CLAIM = lazy_pattern(
     rf"""\bI(?:
       (?P<be>\s?['’]m|\sam)(?P<be_not>\snot|\snever|\sno\slonger)?\s
       (?P<being>(?:an?|the)\s[a-z][\w'’ -]{{1,40}}|(?:human|real|alive|married|single|retired|vegetarian|vegan)\b)
@@ -36,7 +37,9 @@ _CLAIM = re.compile(
 )
 _LIKING = {"love", "like", "enjoy", "adore"}
 _DISLIKING = {"hate", "dislike", "detest"}
-_STOPS = re.compile(r"\b(?:and|but|because|so|when|if|that|to|with|too|very|at|in|on|for|or|as|than)\b", re.IGNORECASE)
+_STOPS = lazy_pattern(
+    r"\b(?:and|but|because|so|when|if|that|to|with|too|very|at|in|on|for|or|as|than)\b", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,6 @@ with those that need none.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
@@ -18,6 +17,7 @@ from statistics import fmean
 import msgspec
 
 from rubrica.errors import StoredError
+from rubrica.text.lazy_pattern import lazy_pattern
 from rubrica.text.lexicon import lexicon
 from rubrica.text.relevance import nearness, nearness_to_dialogue, nearness_to_last, turns
 from rubrica.text.sentence_model import sentence_model
@@ -49,7 +49,7 @@ GENERIC = (
 )
 """Replies that fit everywhere, and so say nothing."""
 
-_QUESTION = re.compile(r"[?？؟]")
+_QUESTION = lazy_pattern(r"[?？؟]")
 
 
 class Sign(msgspec.Struct, frozen=True):

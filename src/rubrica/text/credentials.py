@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import re
 
+from rubrica.text.lazy_pattern import lazy_pattern
+
 MARK = "[SECRET]"
 
-_BLOCK = re.compile(
+_BLOCK = lazy_pattern(
     r"-----BEGIN (?:[A-Z0-9]+ ){0,4}PRIVATE KEY(?: BLOCK)?-----.*?(?:-----END [A-Z0-9 ]{0,40}-----|\Z)", re.S
 )
-_REST_OF_BLOCK = re.compile(r"\A[A-Za-z0-9+/=\s\\]*-----END (?:[A-Z0-9]+ ){0,4}PRIVATE KEY(?: BLOCK)?-----")
+_REST_OF_BLOCK = lazy_pattern(r"\A[A-Za-z0-9+/=\s\\]*-----END (?:[A-Z0-9]+ ){0,4}PRIVATE KEY(?: BLOCK)?-----")
 """A block whose beginning was cut off."""
 
-_TOKENS = re.compile(
+_TOKENS = lazy_pattern(
     r"(?<![A-Za-z0-9])(?:"
     r"(?:sk|pk|rk)[-_][A-Za-z0-9_-]{16,}"  # OpenAI, Anthropic, Stripe, and our own
     r"|(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}"  # Amazon
@@ -27,17 +29,17 @@ _TOKENS = re.compile(
     r"|eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*"  # a JSON web token
     r")"
 )
-_AFTER_A_NAME = re.compile(
+_AFTER_A_NAME = lazy_pattern(
     r"(?P<name>\b(?:bearer|basic)\s{1,3}"
     r"|(?:api[_-]?key|access[_-]?key|secret(?:[_-]?(?:access)?[_-]?key)?|auth[_-]?token|access[_-]?token"
     r"|password|passwd|passphrase)['\"]?\s{0,3}[:=]\s{0,3}['\"]?)"
     r"(?P<secret>[^\s'\",;<>\[\]]{6,})",
     re.IGNORECASE,
 )
-_IN_URL = re.compile(
+_IN_URL = lazy_pattern(
     r"(?P<before>\b[a-z][a-z0-9+.-]{1,20}://[^\s/:@]{0,100}:)(?P<secret>[^\s/@]{1,200})(?=@)", re.IGNORECASE
 )
-_WORD = re.compile(r"[A-Za-z]{1,15}[.!?]?")
+_WORD = lazy_pattern(r"[A-Za-z]{1,15}[.!?]?")
 
 
 def mask_credentials(text: str) -> str:

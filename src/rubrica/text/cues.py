@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from rubrica.errors import StoredError
+from rubrica.text.lazy_pattern import lazy_pattern
 from rubrica.text.patterns import Regex, compile_regex
 from rubrica.text.sentence_model import sentence_model
 from rubrica.text.texts import Feature, Field, Span, Texts
@@ -34,9 +35,9 @@ MOST_SENTENCES = 24  # of a text: two thirds from its beginning, one third from 
 LONG_SENTENCE = 12  # words beyond which clauses are read by themselves, too
 CLAUSE_WORDS = 3  # of the shortest clause
 LIKELY = 0.5  # from here on the sentences are shown as evidence
-_CLAUSE_END = re.compile(r"[,;:–—]\s+|\s+(?=(?:but|because|so|although)\b)")
-_YOU = re.compile(r"\b(?:you|your|yours|yourself|u|ur)\b", re.IGNORECASE)
-_ME = re.compile(r"\b(?:i|me|my|mine|myself)\b", re.IGNORECASE)
+_CLAUSE_END = lazy_pattern(r"[,;:–—]\s+|\s+(?=(?:but|because|so|although)\b)")
+_YOU = lazy_pattern(r"\b(?:you|your|yours|yourself|u|ur)\b", re.IGNORECASE)
+_ME = lazy_pattern(r"\b(?:i|me|my|mine|myself)\b", re.IGNORECASE)
 
 
 class CuePassage(NamedTuple):

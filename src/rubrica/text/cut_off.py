@@ -4,24 +4,25 @@ from __future__ import annotations
 
 import re
 
+from rubrica.text.lazy_pattern import lazy_pattern
 from rubrica.text.style import FENCE, HEADING, LIST_ITEM, has_fence
 from rubrica.text.texts import Feature, Texts
 from rubrica.text.words import cached_reading
 
 PROSE = 5  # words from which a line is read as prose
 
-RESULT_MARK = re.compile(r"####|\\boxed\{|\banswer(?: is|:)", re.IGNORECASE)
-CALCULATOR_STEP = re.compile(r"<<([^<>\n]{1,200})>>")
+RESULT_MARK = lazy_pattern(r"####|\\boxed\{|\banswer(?: is|:)", re.IGNORECASE)
+CALCULATOR_STEP = lazy_pattern(r"<<([^<>\n]{1,200})>>")
 """A step in the notation of calculators: 9 * 2 = <<9*2=18>>18."""
 
-_ENDED = re.compile(r"[.!?…。！？｡؟۔।”’\"'`»)\]}>*_~|$]\Z|[^\w\s,;:=+*/({\[<&—–-]\Z")
+_ENDED = lazy_pattern(r"[.!?…。！？｡؟۔।”’\"'`»)\]}>*_~|$]\Z|[^\w\s,;:=+*/({\[<&—–-]\Z")
 # A result ("is 19"), a hashtag, a web address: what ends a text without a full stop.
-_STATED = re.compile(
+_STATED = lazy_pattern(
     r"(?:\b(?:is|are|was|were|equals)|[=:≈]) ?[$€£]?[\d.,]{1,30}%?\Z|#\w{1,60}\Z|\bhttps?://[^\s]{1,300}\Z"
 )
-_OPEN_STEP = re.compile(r"<<[\d(][^<>]{0,200}\Z")
+_OPEN_STEP = lazy_pattern(r"<<[\d(][^<>]{0,200}\Z")
 # What hardly any line ends in, be it prose or verse: half a number, an operator, a word that wants another.
-_DANGLING = re.compile(
+_DANGLING = lazy_pattern(
     r"(?:[,(\[{=+]|\d ?[x×÷*/-]|(?<!\d)\d{1,3},\d{1,2}"
     r"|\b(?:and|or|but|nor|the|an?|of|because|which|than|their|your|my))\Z",
     re.IGNORECASE,

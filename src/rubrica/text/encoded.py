@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from time import thread_time
 
+from rubrica.text.lazy_pattern import lazy_pattern
 from rubrica.text.truncation import Excerpt, judged_part
 
-_SURROGATES = re.compile("[\ud800-\udfff]")
+_SURROGATES = lazy_pattern("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)

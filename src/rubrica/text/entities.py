@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
+from rubrica.text.lazy_pattern import lazy_pattern
 from rubrica.text.lexicon import lexicon
 from rubrica.text.words import WORD
 
 LONGEST_NAME = 6  # words
 ACRONYM = 5  # letters; longer words in capitals are shouting
 SHOUTED_WORDS = 3  # words in capitals in a row
-_OPENING = re.compile(r"[.!?…:;\n\"“«。！？*#|•]")
-_YEAR = re.compile(r"(?<![\w.,$€£¥#])(?:1[0-9]{3}|20[0-9]{2})(?=s?\b)(?!['’]?\w\w)(?![.,][0-9])(?!\s?%)")
+_OPENING = lazy_pattern(r"[.!?…:;\n\"“«。！？*#|•]")
+_YEAR = lazy_pattern(r"(?<![\w.,$€£¥#])(?:1[0-9]{3}|20[0-9]{2})(?=s?\b)(?!['’]?\w\w)(?![.,][0-9])(?!\s?%)")
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from rubrica.text.expression import ArithmeticToken, tokens_of
+from rubrica.text.lazy_pattern import lazy_pattern
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ _OPERATIVE_BEFORE = _OPERATIVE | {"per", "at"}
 _SCALING = _words("dozen hundred thousand million billion percent half squared cubed times")
 _ABOUT = _words("about approximately approx around roughly nearly almost")
 _SKIPPED = _ABOUT | {"only", "just", "exactly"}
-_EUROPEAN = re.compile(r"[1-9]\d{0,2}(?:\.\d{3})+$")  # 1.500 may be one and a half, or fifteen hundred
+_EUROPEAN = lazy_pattern(r"[1-9]\d{0,2}(?:\.\d{3})+$")  # 1.500 may be one and a half, or fifteen hundred
 
 
 def computes(side: EquationSide) -> bool:

@@ -10,6 +10,7 @@ from math import isfinite, isqrt, sqrt
 from typing import Literal, NamedTuple
 
 from rubrica.errors import FormulaError, FormulaFault
+from rubrica.text.lazy_pattern import lazy_pattern
 
 Number = Fraction | float
 TokenKind = Literal["number", "operator", "open", "close", "root", "percent", "power", "money", "word", "other"]
@@ -47,7 +48,7 @@ _LATEX = {"\\times": "*", "\\cdot": "*", "\\div": "/"}
 _VULGAR = {"½": "1/2", "⅓": "1/3", "⅔": "2/3", "¼": "1/4", "¾": "3/4", "⅕": "1/5", "⅛": "1/8"}
 _RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
 _PLAIN = r"(?:\d{1,3}(?:,\d{3})+(?![\d,])(?:\.\d+)?|\d+(?!\d|,\d)(?:\.\d+)?|(?<![\d.])\.\d+)"
-_TOKEN = re.compile(
+_TOKEN = lazy_pattern(
     rf"""
       (?P<mixed>(?<![\d.,/^])\d{{1,3}}(?:[ ]\d{{1,3}}/\d{{1,3}}(?![\d./])|[ ]?[½⅓⅔¼¾⅕⅛]))
     | (?P<fraction>\\d?frac\{{(?P<over>\d{{1,9}})\}}\{{(?P<under>\d{{1,9}})\}}|[½⅓⅔¼¾⅕⅛])

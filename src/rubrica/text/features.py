@@ -16,7 +16,6 @@ from re import Pattern
 
 from rubrica.text import overlap, style
 from rubrica.text.lexicon import Lexicon
-from rubrica.text.patterns import Regex
 from rubrica.text.texts import Feature, Field, Span, Texts
 from rubrica.text.words import (
     lexicon_spans,
@@ -100,7 +99,7 @@ def _whole_lexicon_measure(name: str, says: str, which: Lexicon) -> TextMeasure:
     )
 
 
-def _pattern_measure(name: str, says: str, pattern: Pattern[str] | Regex) -> TextMeasure:
+def _pattern_measure(name: str, says: str, pattern: Pattern[str]) -> TextMeasure:
     return _count_measure(name, says, lambda texts, field: pattern_spans(texts, field, pattern))
 
 
@@ -151,8 +150,10 @@ MEASURES: tuple[TextMeasure, ...] = (
         "personal pronouns in the {text}: I, you, we, he, she, they and their forms",
         style.PRONOUN,
     ),
-    _pattern_measure("second_person_count", "you, your, yours, yourself in the {text}", style.SECOND_PERSON),
-    _pattern_measure("contraction_count", "contractions in the {text}: don't, we'll, it's, gonna", style.CONTRACTION),
+    _count_measure("second_person_count", "you, your, yours, yourself in the {text}", style.second_person_spans),
+    _count_measure(
+        "contraction_count", "contractions in the {text}: don't, we'll, it's, gonna", style.contraction_spans
+    ),
     _pattern_measure(
         "formatting_count",
         "stretches of markup in the {text} that cannot be spoken: emphasis, code, headings, hashtags, "

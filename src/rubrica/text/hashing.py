@@ -14,7 +14,6 @@ and ends are each divided by the root of their number: a long text does not shou
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,6 +22,8 @@ from itertools import pairwise
 from math import sqrt
 from typing import NamedTuple
 from zlib import crc32
+
+from rubrica.text.lazy_pattern import lazy_pattern
 
 LONGEST = 4000
 """Characters of a text that are read: of a longer one, three quarters from its start and the rest from its end."""
@@ -33,14 +34,14 @@ SEVERAL = 3  # distinct words of a group that are more than a mention
 FLAG = 0.25  # what a flag counts against a word of a one-word text
 WORDS_KEPT = 30_000  # words whose weights are kept ready
 
-TOKEN = re.compile(r"\\[a-z]+|[^\W\d_]+(?:['’][^\W\d_]+)?|\d+|[^\w\s]")
+TOKEN = lazy_pattern(r"\\[a-z]+|[^\W\d_]+(?:['’][^\W\d_]+)?|\d+|[^\w\s]")
 # Scripts that put no spaces between words: Thai and Lao, Burmese, Khmer, kana, Han.
 _UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3041-\u3096\u30a1-\u30fa\u30fc\u3400-\u9fff\uf900-\ufaff"
-_RUN = re.compile(f"[{_UNSPACED}]+|[^{_UNSPACED}]+")
-_STARTS_UNSPACED = re.compile(f"[{_UNSPACED}]")
-_FORMULA = re.compile(r"\\[a-z]{2,}|\$[^$\n]{1,200}\$|\w\^[\w{(]|[∫∑√≤≥π∞∈∠]|\b[a-z] ?= ?-?\w|\d ?[+*/×·] ?[\da-z]")
-_MAY_BE_FORMULA = re.compile(r"[\\$^=+*/×·∫∑√≤≥π∞∈∠]")
-_ASKS = re.compile(r"[?？؟\u037e][\s\"'”’)*]*\Z")
+_RUN = lazy_pattern(f"[{_UNSPACED}]+|[^{_UNSPACED}]+")
+_STARTS_UNSPACED = lazy_pattern(f"[{_UNSPACED}]")
+_FORMULA = lazy_pattern(r"\\[a-z]{2,}|\$[^$\n]{1,200}\$|\w\^[\w{(]|[∫∑√≤≥π∞∈∠]|\b[a-z] ?= ?-?\w|\d ?[+*/×·] ?[\da-z]")
+_MAY_BE_FORMULA = lazy_pattern(r"[\\$^=+*/×·∫∑√≤≥π∞∈∠]")
+_ASKS = lazy_pattern(r"[?？؟\u037e][\s\"'”’)*]*\Z")
 _DIGITS, _CODE = "0123456789", "{}();=<>[]_/\\"
 
 

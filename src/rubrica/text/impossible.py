@@ -9,16 +9,17 @@ from fractions import Fraction
 
 from rubrica.errors import FormulaError, FormulaFault
 from rubrica.text.expression import evaluate
+from rubrica.text.lazy_pattern import lazy_pattern
 from rubrica.text.options import number_of
 from rubrica.text.question import Question
 
 _FUNCTIONS: dict[str, Callable[[float], float]] = {"sin": math.sin, "cos": math.cos, "tan": math.tan}
-_TRIG = re.compile(
+_TRIG = lazy_pattern(
     r"\\?\b(sin|cos|tan)\s*(?:\\left)?\(?\s*\\?(?:[a-zA-Zθαβφ]|theta|alpha|beta|phi)\s*(?:\\right)?\)?\s*=\s*"
     r"([-−+]?\s*(?:\d|√|\\d?frac|\\sqrt|sqrt|\.\d)[^,;?\n=a-zA-Z]{0,30}(?:sqrt[({]\d+[)}][^,;?\n=a-zA-Z]{0,10})?)"
 )
-_DEGREES = re.compile(r"(-?\d+(?:\.\d+)?)\s*(?:°|\^\\?\{?\\?circ\}?|degrees?\b|deg\b)")
-_RADIANS = re.compile(r"(-?\d*)\s*(?:π|\\pi|\bpi\b)\s*(?:/\s*(\d+))?|\\frac\{(-?\d*)\s*\\pi\}\{(\d+)\}")
+_DEGREES = lazy_pattern(r"(-?\d+(?:\.\d+)?)\s*(?:°|\^\\?\{?\\?circ\}?|degrees?\b|deg\b)")
+_RADIANS = lazy_pattern(r"(-?\d*)\s*(?:π|\\pi|\bpi\b)\s*(?:/\s*(\d+))?|\\frac\{(-?\d*)\s*\\pi\}\{(\d+)\}")
 _TOLERANCE = 0.01  # of the function's value: a rounded angle is right within it
 
 
@@ -77,8 +78,8 @@ def _is_special(angle: float) -> bool:
     return any(abs(degrees / step - round(degrees / step)) < 1e-6 for step in (30, 45))
 
 
-_CHANCE = re.compile(r"\b(?:what\s+is|find|calculate|determine)\s+(?:\w+\s+){0,3}probability\b", re.IGNORECASE)
-_NOT_CHANCE = re.compile(r"percent|%|odds|expected|how many|ratio", re.IGNORECASE)
+_CHANCE = lazy_pattern(r"\b(?:what\s+is|find|calculate|determine)\s+(?:\w+\s+){0,3}probability\b", re.IGNORECASE)
+_NOT_CHANCE = lazy_pattern(r"percent|%|odds|expected|how many|ratio", re.IGNORECASE)
 
 
 def _chance(stem: str, key: str) -> str:
@@ -93,12 +94,12 @@ def _chance(stem: str, key: str) -> str:
     return "" if 0 <= value <= 1 else "a probability outside 0 to 1"
 
 
-_AMOUNT = re.compile(
+_AMOUNT = lazy_pattern(
     r"\bhow\s+many\s+(?:\w+\s+){1,4}(?:are|were|did|does|do|can|will|has|have|left|remain)\b"
     r"|\bwhat\s+is\s+the\s+(?:\w+\s+){0,2}(?:length|area|perimeter|volume|distance|width|height|radius|circumference)\b",
     re.IGNORECASE,
 )
-_SIGNED = re.compile(
+_SIGNED = lazy_pattern(
     r"temperature|change|net\b|loss|lost|negative|below|degrees|integer|value|difference|differ|signed|debt|more|less",
     re.IGNORECASE,
 )

@@ -12,12 +12,13 @@ from collections import Counter
 from collections.abc import Mapping
 from functools import cache
 
+from rubrica.text.lazy_pattern import lazy_pattern
 from rubrica.text.word_files import read_words
 
 ENGLISH = "English"
 READ = 4_000  # characters that are looked at
 _FEWEST = 2  # common words that a language must have
-_LETTERS = re.compile(r"[^\W\d_]+")
+_LETTERS = lazy_pattern(r"[^\W\d_]+")
 
 _MARKS = {"Spanish": "ñ¿¡", "French": "œèêûç", "German": "ßäöü", "Portuguese": "ãõç"}
 """Letters and marks that count as a common word where they occur."""
@@ -35,10 +36,10 @@ _SCRIPTS = {
     "THAI": "Thai",
 }
 
-HAN = re.compile("[\u3400-\u9fff]")
+HAN = lazy_pattern("[\u3400-\u9fff]")
 """A sign of Chinese script, which sets no words apart."""
 
-STEP = re.compile(
+STEP = lazy_pattern(
     r"^\s*(?:[-*•]\s|[0-9٠-٩]{1,2}[.)、]\s?|(?:step|paso|étape|etape|schritt|passo|الخطوة|خطوة)\s*\S|第\s?[0-9一二三四五六七八九十]+\s?步)"
     r"|(?:^|(?<=[.!?؟。！？:]\s)|(?<=[.!?؟。！？]))(?:"
     r"first|second|third|next|then|finally|lastly"

@@ -12,10 +12,11 @@ from collections.abc import Sequence
 from rubrica.text.amounts import Amount, amounts_of, is_worth
 from rubrica.text.conclusion import SENTENCE, is_remark, results, without_checks
 from rubrica.text.equation_sides import MEASURES
+from rubrica.text.lazy_pattern import lazy_pattern
 
-_ORDINAL = re.compile(r"\d{1,4}(?:st|nd|rd|th)\b")
-_TRIES = re.compile(r"\b(?:if|suppose|assume|try|trying|plug\w*|substitut\w+|options?|choices?)\b", re.IGNORECASE)
-_WORD = re.compile(r"[\s-]?([a-zA-Z]{1,12})")
+_ORDINAL = lazy_pattern(r"\d{1,4}(?:st|nd|rd|th)\b")
+_TRIES = lazy_pattern(r"\b(?:if|suppose|assume|try|trying|plug\w*|substitut\w+|options?|choices?)\b", re.IGNORECASE)
+_WORD = lazy_pattern(r"[\s-]?([a-zA-Z]{1,12})")
 
 
 def later_results(explanation: str, key: Sequence[Amount], stem: str, unit: str = "") -> list[Amount]:

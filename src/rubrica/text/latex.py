@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import re
 
+from rubrica.text.lazy_pattern import lazy_pattern
+
 MOST_NESTED = 8  # fractions and roots inside each other
 _LONGEST = 50_000  # characters of a text that are looked at; a longer one stays as it is
 
-_MATHS = re.compile(r"(?<![\\\d])\$(?=[^\s$])([^$\n]{0,200}[^\s$\\])\$(?!\d)")
-_FENCES = re.compile(r"\\[()\[\]]")
-_FRACTION = re.compile(r"\\[dtc]?frac\s*\{([^{}]{1,80})\}\s*\{([^{}]{1,80})\}")
-_MIXED = re.compile(r"(?<=\d)\s*\\[dtc]?frac\s*\{(\d{1,4})\}\s*\{(\d{1,4})\}")
-_SHORT_FRACTION = re.compile(r"\\[dtc]?frac\s*(\d)\s*(\d)(?!\d)")
-_ROOT = re.compile(r"\\sqrt\s*\{([^{}]{1,80})\}")
-_POWER = re.compile(r"\^\s*\{([^{}]{1,20})\}")
-_WORDS = re.compile(r"\\(?:text|mathrm|textbf|mathbf|operatorname)\s*\{([^{}]{0,80})\}")
+_MATHS = lazy_pattern(r"(?<![\\\d])\$(?=[^\s$])([^$\n]{0,200}[^\s$\\])\$(?!\d)")
+_FENCES = lazy_pattern(r"\\[()\[\]]")
+_FRACTION = lazy_pattern(r"\\[dtc]?frac\s*\{([^{}]{1,80})\}\s*\{([^{}]{1,80})\}")
+_MIXED = lazy_pattern(r"(?<=\d)\s*\\[dtc]?frac\s*\{(\d{1,4})\}\s*\{(\d{1,4})\}")
+_SHORT_FRACTION = lazy_pattern(r"\\[dtc]?frac\s*(\d)\s*(\d)(?!\d)")
+_ROOT = lazy_pattern(r"\\sqrt\s*\{([^{}]{1,80})\}")
+_POWER = lazy_pattern(r"\^\s*\{([^{}]{1,20})\}")
+_WORDS = lazy_pattern(r"\\(?:text|mathrm|textbf|mathbf|operatorname)\s*\{([^{}]{0,80})\}")
 _SYMBOLS = {
     r"\times": "×", r"\cdot": "·", r"\div": "÷", r"\pm": "±", r"\leq": "≤", r"\le": "≤", r"\geq": "≥", r"\ge": "≥",
     r"\neq": "≠", r"\ne": "≠", r"\approx": "≈", r"\pi": "π", r"\left": "", r"\right": "", r"\quad": " ", r"\,": " ",
     r"\;": " ", r"\!": "", r"\ ": " ", r"\%": "%", r"\$": "$", r"^\circ": "°", r"^{\circ}": "°", r"{,}": ",",
 }  # fmt: skip
-_SYMBOL = re.compile("|".join(re.escape(name) + r"(?![a-z])" * name[-1].isalpha() for name in _SYMBOLS))
+_SYMBOL = lazy_pattern("|".join(re.escape(name) + r"(?![a-z])" * name[-1].isalpha() for name in _SYMBOLS))
 
 
 def plain_maths(text: str) -> str:

@@ -16,12 +16,15 @@ from rubrica.errors import FormulaError, FormulaFault
 from rubrica.text.conclusion import SENTENCE, is_remark, without_checks
 from rubrica.text.expression import ArithmeticToken, tokens_of, value_of
 from rubrica.text.latex import plain_maths
+from rubrica.text.lazy_pattern import lazy_pattern
 
 LONGEST = 120  # characters of an equation
 MOST_EQUATIONS = 60  # looked at in one text
 _TRIED = (Fraction(0), Fraction(1), Fraction(2), Fraction(-3), Fraction(7), Fraction(1, 2))
-_BETWEEN = re.compile(r"[^\W\d_]{2,}|[\n;:?!]|,(?!\d{3}(?!\d))|\.(?!\d)|⇒|→|=>|->")
-_TRIES = re.compile(r"\b(?:try|tried|if|suppose|let|when|substitut\w+|plug\w*|guess\w*|say|where|not)\b", re.IGNORECASE)
+_BETWEEN = lazy_pattern(r"[^\W\d_]{2,}|[\n;:?!]|,(?!\d{3}(?!\d))|\.(?!\d)|⇒|→|=>|->")
+_TRIES = lazy_pattern(
+    r"\b(?:try|tried|if|suppose|let|when|substitut\w+|plug\w*|guess\w*|say|where|not)\b", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from rubrica.text.lazy_pattern import lazy_pattern
 from rubrica.text.options import normal, option_index, plain_text, read_options
 from rubrica.text.worked_words import worked_value
 
@@ -16,10 +17,10 @@ _COLUMNS = (
     ("premises", "responses"), ("prompts", "responses"), ("terms", "definitions"), ("items", "targets"),
     ("prompt", "match"), ("term", "definition"), ("item", "match"),
 )  # fmt: skip
-_SHARED = re.compile(r"more than once|may be used|can be used|reused|used again|several times", re.IGNORECASE)
-_PAIR = re.compile(r"\s*(?P<left>.+?)\s*(?:->|→|⇒|=>|=|:|\s[-–]\s)\s*(?P<right>.+?)\s*", re.DOTALL)
-_NUMBERED = re.compile(r"(?:^|(?<=\s))\(?(\d{1,2})[.)]\s+(?=\S)")
-_LABELS = re.compile(r"\s*\(?(?P<left>\d{1,2}|[A-Za-z])\)?\s*[-–:]?\s*\(?(?P<right>[A-Za-z]|\d{1,2})\)?\s*")
+_SHARED = lazy_pattern(r"more than once|may be used|can be used|reused|used again|several times", re.IGNORECASE)
+_PAIR = lazy_pattern(r"\s*(?P<left>.+?)\s*(?:->|→|⇒|=>|=|:|\s[-–]\s)\s*(?P<right>.+?)\s*", re.DOTALL)
+_NUMBERED = lazy_pattern(r"(?:^|(?<=\s))\(?(\d{1,2})[.)]\s+(?=\S)")
+_LABELS = lazy_pattern(r"\s*\(?(?P<left>\d{1,2}|[A-Za-z])\)?\s*[-–:]?\s*\(?(?P<right>[A-Za-z]|\d{1,2})\)?\s*")
 
 Item = tuple[str, str]  # its label and its text
 

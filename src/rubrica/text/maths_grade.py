@@ -7,13 +7,13 @@ model of few weights joins the signals; `python -m training.maths_grade` finds t
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from math import log2
 
+from rubrica.text.lazy_pattern import lazy_pattern
 from rubrica.text.maths_signals import (
     LONGEST,
     MathsSignals,
@@ -30,7 +30,7 @@ from rubrica.text.words import cached_reading
 LOWEST, HIGHEST = 0, 13
 """Kindergarten, and the first year after school."""
 MOST_SPANS = 5
-_WORD_END = re.compile(r"\w{0,20}")
+_WORD_END = lazy_pattern(r"\w{0,20}")
 KNEE = 6.5  # the grade above which topics are of their own, and the estimate follows the hardest one
 
 INPUTS: Mapping[str, Callable[[MathsSignals], float]] = {

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from math import log10
 
+from rubrica.text.lazy_pattern import lazy_pattern
 from rubrica.text.style import reading_grade
 from rubrica.text.texts import Texts
 from rubrica.text.word_files import read_words
@@ -25,7 +26,7 @@ _SPELT = {
     "nineteen": 19, "twenty": 20, "thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "seventy": 70, "eighty": 80,
     "ninety": 90, "hundred": 100, "thousand": 1000, "million": 10**6, "dozen": 12,
 }  # fmt: skip
-_QUANTITY = re.compile(
+_QUANTITY = lazy_pattern(
     r"(?P<mixed>(?<![\d./])\d{1,3} \d{1,2}/\d{1,3}(?![\d/]))"
     r"|(?P<fraction>(?<![\d./])\d{1,4}/\d{1,4}(?![\d/])|\\[dt]?frac\{\d{1,4}\}\{\d{1,4}\}|[½⅓⅔¼¾⅕⅛])"
     r"|(?P<number>(?P<money>\$\s?)?(?<![\w.])(?:\d{1,3}(?:,\d{3})+|\d{1,12})(?P<decimal>\.\d{1,9})?|(?<![\w.])\.\d{1,9})"

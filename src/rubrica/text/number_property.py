@@ -11,6 +11,7 @@ from fractions import Fraction
 from math import isqrt
 
 from rubrica.text.latex import plain_maths
+from rubrica.text.lazy_pattern import lazy_pattern
 from rubrica.text.units import MeasuredAmount, measured_amount
 from rubrica.text.worked_words import worked_value
 
@@ -23,37 +24,37 @@ _THINGS = (
     r"(?:numbers?|fractions?|decimals?|expressions?|values?|ones?|integers?|sums?|products?|lengths?|amounts?|times?)"
 )
 _NOT = r"(?P<not>\s*not\b|n['’]t\b)?"
-_WHICH = re.compile(
+_WHICH = lazy_pattern(
     rf"which\s+(?:one\s+)?(?:of\s+(?:these|the\s+following)\s*)?(?:{_THINGS}\s*)?(?:\(s\)\s*)?(?:is|are){_NOT}\s+"
     rf"(?P<property>(?:[^?.]|\.(?=\d)){{3,80}}?)\s*\?(?P<several>\s*(?:choose|select|pick|mark|tick)\s+all\b[^.?]{{0,30}}\.?)?",
     re.IGNORECASE,
 )
-_ALL_BUT = re.compile(
+_ALL_BUT = lazy_pattern(
     rf"all\s+(?:of\s+)?(?:these|the\s+following)\s+(?:{_THINGS}\s+)?are\s+(?P<property>(?:[^?.,]|\.(?=\d)){{3,80}}?),?\s+except\b\s*(?:for|which)?"
     r"\s*[:.?…_]*",
     re.IGNORECASE,
 )
-_SELECT = re.compile(
+_SELECT = lazy_pattern(
     rf"(?:select|choose|pick|mark|find|tick|circle)\s+(?:all\s+)?(?:of\s+)?(?:the\s+)?(?:"
     rf"(?:{_THINGS}\s+)?(?:that|which)\s+are{_NOT}\s+(?P<property>(?:[^?.]|\.(?=\d)){{3,80}}?)"
     rf"|(?P<kind>prime|composite|even|odd|square)\s+numbers?)\s*[.:]?",
     re.IGNORECASE,
 )
-_CLAIM = re.compile(
+_CLAIM = lazy_pattern(
     rf"(?:(?:is\s+(?:this|it)\s+)?true\s+or\s+false\b[\s:.?-]*)?(?P<number>[\d(√][^?=<>≠]{{0,60}}?)\s+(?:is{_NOT}\s+"
     rf"(?P<property>(?:[^?.]|\.(?=\d)){{3,60}}?)|(?P<equals>equals)\s+(?P<other>[^?]{{1,40}}?))\s*[.?]?(?:\s*true\s+or\s+false\s*\??)?",
     re.IGNORECASE,
 )
-_MULTIPLE = re.compile(r"(?:an?\s+)?multiples?\s+of\s+(?:both\s+)?(\d{1,6})(?:\s+and\s+(?:of\s+)?(\d{1,6}))?")
-_DIVISIBLE = re.compile(r"divisible\s+by\s+(?:both\s+)?(\d{1,6})(?:\s+and\s+(?:by\s+)?(\d{1,6}))?")
-_FACTOR = re.compile(r"(?:an?\s+)?(?:factors?|divisors?)\s+of\s+(\d{1,6})")
-_COMPARED = re.compile(r"(?P<how>greater|larger|bigger|more|less|smaller)\s+than\s+(?P<value>.{1,40})")
-_EQUAL = re.compile(r"(?:equal|equivalent)\s+to\s+(?P<value>.{1,40})")
-_EXTREME = re.compile(
+_MULTIPLE = lazy_pattern(r"(?:an?\s+)?multiples?\s+of\s+(?:both\s+)?(\d{1,6})(?:\s+and\s+(?:of\s+)?(\d{1,6}))?")
+_DIVISIBLE = lazy_pattern(r"divisible\s+by\s+(?:both\s+)?(\d{1,6})(?:\s+and\s+(?:by\s+)?(\d{1,6}))?")
+_FACTOR = lazy_pattern(r"(?:an?\s+)?(?:factors?|divisors?)\s+of\s+(\d{1,6})")
+_COMPARED = lazy_pattern(r"(?P<how>greater|larger|bigger|more|less|smaller)\s+than\s+(?P<value>.{1,40})")
+_EQUAL = lazy_pattern(r"(?:equal|equivalent)\s+to\s+(?P<value>.{1,40})")
+_EXTREME = lazy_pattern(
     r"the\s+(?P<which>largest|greatest|biggest|highest|longest|heaviest|smallest|least|lowest|shortest|lightest)"
     rf"(?:\s+{_THINGS})?"
 )
-_SORTS = re.compile(
+_SORTS = lazy_pattern(
     r"(?:\bfrom\s+)?(?:the\s+)?\b(?P<low>least|smallest|lowest|shortest|lightest)\s+to\s+(?:the\s+)?(?:greatest|largest|biggest|highest|longest|heaviest)\b"
     r"|\bascending\b|(?P<down>\bdescending\b|\b(?:greatest|largest|biggest|highest|longest|heaviest)\s+to\s+(?:the\s+)?(?:least|smallest|lowest|shortest|lightest)\b)",
     re.IGNORECASE,

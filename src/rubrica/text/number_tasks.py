@@ -7,6 +7,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from math import floor, gcd, lcm
 
+from rubrica.text.lazy_pattern import lazy_pattern
 from rubrica.text.units import MeasuredAmount, measured_amount
 from rubrica.text.worked_words import worked_value
 
@@ -15,25 +16,25 @@ MOST_NUMBERS = 40  # of a list
 _FIND = r"(?:(?:what\s+is|find|calculate|determine|work\s+out)\s+)?"
 _END = r"\s*(?:\?|_{2,})?\s*[.?!:]?"
 _LIST = r"(?P<list>[-−]?\d[\d.,\s−-]*?(?:,?\s*(?:and|&)\s*[-−]?\d[\d.]*)?)"
-_AVERAGE = re.compile(
+_AVERAGE = lazy_pattern(
     rf"(?:(?:what\s+is|find|calculate|determine|work\s+out)\s+)?the\s+(?P<which>mean|average|median|mode|range)\s+"
     rf"(?:value\s+)?of\s+(?:(?:these|the(?:\s+following)?)\s+)?(?:five\s+|four\s+)?(?:numbers|values|data(?:\s+set)?|set)?\s*:?"
     rf"\s*[{{(]?\s*{_LIST}\s*[)}}]?(?:\s+is)?{_END}",
     re.IGNORECASE,
 )
-_ROUNDED = re.compile(
+_ROUNDED = lazy_pattern(
     r"round\s+(?P<number>\d[\d,]*(?:\.\d+)?)\s+(?:off\s+)?to\s+(?:the\s+nearest\s+(?P<place>whole\s+number|one|ten|hundred|thousand|tenth|hundredth)"
     r"|(?P<places>one|two|three|1|2|3)\s+decimal\s+places?)\s*\.?",
     re.IGNORECASE,
 )
-_PERCENT = re.compile(
+_PERCENT = lazy_pattern(
     r"what\s+percent(?:age)?\s+of\s+(?P<whole>\d[\d,.]*)\s+is\s+(?P<part>\d[\d,.]*?)\s*\?", re.IGNORECASE
 )
-_WHOLE = re.compile(
+_WHOLE = lazy_pattern(
     r"(?P<part>\d[\d,.]*)\s+is\s+(?P<share>\d[\d,.]*%|\d{1,4}/\d{1,4})\s+of\s+(?:what|which)\s+number\s*\?",
     re.IGNORECASE,
 )
-_OTHER_FORM = re.compile(
+_OTHER_FORM = lazy_pattern(
     r"(?:write|convert|express|change|what\s+is)\s+(?:the\s+(?:fraction|decimal|percentage|mixed\s+number)\s+)?"
     r"(?P<number>[\d(][\d\s.,/()]*[\d)]?\s?%?)\s+(?:as|to|into|in)\s+an?\s+(?:improper\s+)?"
     r"(?P<form>decimal|fraction|mixed\s+number|percent(?:age)?)\s*[.?]?",
@@ -44,11 +45,11 @@ _PLACES = {
     "thousand": Fraction(1000), "tenth": Fraction(1, 10), "hundredth": Fraction(1, 100),
 }  # fmt: skip
 _COUNTED = {"one": 1, "two": 2, "three": 3, "1": 1, "2": 2, "3": 3}
-_REMAINDER = re.compile(
+_REMAINDER = lazy_pattern(
     rf"{_FIND}the\s+remainder\s+(?:when|of|if)\s+(?P<number>\d{{1,9}})\s+(?:is\s+)?(?:divided\s+by|÷|/)\s+(?P<by>\d{{1,9}}){_END}",
     re.IGNORECASE,
 )
-_COMMON = re.compile(
+_COMMON = lazy_pattern(
     rf"{_FIND}the\s+(?:(?P<factor>greatest\s+common\s+(?:factor|divisor)|gcf|gcd|hcf|highest\s+common\s+factor)"
     rf"|(?P<multiple>least\s+common\s+multiple|lowest\s+common\s+multiple|lcm))\s+of\s+(?P<one>\d{{1,6}})\s+and\s+(?P<two>\d{{1,6}}){_END}",
     re.IGNORECASE,

@@ -8,18 +8,19 @@ from fractions import Fraction
 from rubrica.errors import FormulaError, FormulaFault
 from rubrica.text.expression import tokens_of, value_of
 from rubrica.text.latex import plain_maths
+from rubrica.text.lazy_pattern import lazy_pattern
 from rubrica.text.units import measured_amount
 
 PLAIN_REACH = 50_000  # characters of a text that are read as plain-text options
 
-MARK = re.compile(  # at the start of a line, or in it with a space after
+MARK = lazy_pattern(  # at the start of a line, or in it with a space after
     r"(?:^[ \t]{0,8}(?:[-*•][ \t])?[*_]{0,2}\(?([A-Z])[).:][*_]{0,2}|(?<=\s)\(?([A-Z])[).](?=\s))", re.MULTILINE
 )
 
-_LABEL = re.compile(  # (A), A), A., A: or A、 in any alphabet; 1) and iii) with a space after
+_LABEL = lazy_pattern(  # (A), A), A., A: or A、 in any alphabet; 1) and iii) with a space after
     r"\s*(?:\(([^\W\d_])\)|([^\W\d_])\s?[).:、．：]|([A-Z])\s[-–]\s|\(?(\d{1,2}|[ivx]{2,4})[).:]\s)\s*"
 )
-_LETTER = re.compile(
+_LETTER = lazy_pattern(
     r"\W*(?:(?:option|choice|answer|letter|antwort|lösung|opci[oó]n|respuesta|r[eé]ponse|risposta|resposta|ответ|вариант)"
     r"\W*)?\(?([^\W\d_])\W*",
     re.IGNORECASE,

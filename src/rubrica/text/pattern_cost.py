@@ -15,10 +15,12 @@ from functools import lru_cache
 
 import re2
 
+from rubrica.text.lazy_pattern import lazy_pattern
+
 CONTEXT = 15  # literals before a literal that must have been read too for it to be alive
 CLASS_STEPS = 200  # instructions of a character class that cost as much as one position more
 
-_TOKEN = re.compile(
+_TOKEN = lazy_pattern(
     r"""\\Q(?P<quoted>.*?)(?:\\E|\Z)
     | (?P<code>\\x\{[0-9A-Fa-f]{1,6}\}|\\x[0-9A-Fa-f]{2}|\\[0-7]{1,3})
     | (?P<class>\\[pP](?:\{[^}]*\}|.)|\\[dDsSwWC]|\.|\[\^?\]?(?:\\Q.*?\\E|\\.|\[:\^?[a-z]+:\]|[^\]\\])*\])
@@ -30,7 +32,7 @@ _TOKEN = re.compile(
     | (?P<literal>.)""",
     re.VERBOSE | re.DOTALL,
 )
-_ASCII_SET = re.compile(r"\[(?!\^)(?:\\[dsw]|\\[^a-zA-Z0-9]|\[:[a-z]+:\]|[\x00-\x5a\x5e-\x7f])*\]")
+_ASCII_SET = lazy_pattern(r"\[(?!\^)(?:\\[dsw]|\\[^a-zA-Z0-9]|\[:[a-z]+:\]|[\x00-\x5a\x5e-\x7f])*\]")
 _ASCII_KINDS = frozenset({r"\d", r"\s", r"\w"})
 _BEYOND_ASCII = "\u0080"  # stands for every character beyond ASCII that a pattern does not name
 

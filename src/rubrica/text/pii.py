@@ -12,6 +12,7 @@ from typing import Literal, get_args
 
 import re2
 
+from rubrica.text.lazy_pattern import lazy_pattern
 from rubrica.text.texts import Feature, Span, Texts
 from rubrica.text.windows import LONG, WindowedFindings, unscreened, windows_of
 
@@ -109,7 +110,7 @@ def mask_value(value: str) -> str:
 
 # --- cards ------------------------------------------------------------------------------------------------
 
-_CARD = re.compile(r"(?<![\w.+-])\d(?:[ -]?\d){11,18}(?![\w]|[.-]\d)", re.ASCII)
+_CARD = lazy_pattern(r"(?<![\w.+-])\d(?:[ -]?\d){11,18}(?![\w]|[.-]\d)", re.ASCII)
 
 # Issuer ranges as (first, last) of the leading digits, and the lengths that issuer uses.
 _ISSUERS: tuple[tuple[str, str, frozenset[int]], ...] = (
@@ -136,7 +137,7 @@ _ISSUERS: tuple[tuple[str, str, frozenset[int]], ...] = (
 )
 
 
-_CARD_BEFORE = re.compile(
+_CARD_BEFORE = lazy_pattern(
     r"\b(?:card|credit|debit|visa|master ?card|amex|maestro|discover|cc)\b\W{0,3}"
     r"(?:number|no\.?|nr\.?)?\W{0,3}(?:is\b)?\W{0,3}$",
     re.IGNORECASE,
@@ -164,11 +165,11 @@ def _passes_luhn(digits: str) -> bool:
 
 # --- social security numbers ------------------------------------------------------------------------------
 
-_SSN = re.compile(
+_SSN = lazy_pattern(
     r"(?<![\w.-])(?P<area>\d{3})(?P<sep>[- ])(?P<group>\d{2})(?P=sep)(?P<serial>\d{4})(?![\w]|[.-]\d)",
     re.ASCII,
 )
-_LABELLED_SSN = re.compile(
+_LABELLED_SSN = lazy_pattern(
     r"\b(?:ssn|social\s{1,3}security(?:\s{1,3}(?:number|no\.?|num|#))?)\W{0,3}(?:(?:is|was|of|are)\s)?\W{0,3}"
     r"(?P<value>(?P<area>\d{3})[-. ]?(?P<group>\d{2})[-. ]?(?P<serial>\d{4}))(?!\w)",
     re.IGNORECASE | re.ASCII,
@@ -187,7 +188,7 @@ def _is_issued(match: re.Match[str]) -> bool:
 
 # --- e-mail -----------------------------------------------------------------------------------------------
 
-_EMAIL = re.compile(
+_EMAIL = lazy_pattern(
     r"(?<![\w.%+-])[\w%+-](?:[\w.%+-]{0,62}[\w%+-])?@(?:[^\W_](?:[\w-]{0,61}[^\W_])?\.){1,8}[^\W\d_]{2,24}(?![\w@])"
 )
 
@@ -199,7 +200,7 @@ def _emails(text: str) -> Iterator[tuple[int, int]]:
 
 # --- bank accounts ----------------------------------------------------------------------------------------
 
-_IBAN = re.compile(r"(?<![^\W_])[A-Z]{2}\d{2}(?:[ -]?[A-Z0-9]){11,30}", re.IGNORECASE | re.ASCII)
+_IBAN = lazy_pattern(r"(?<![^\W_])[A-Z]{2}\d{2}(?:[ -]?[A-Z0-9]){11,30}", re.IGNORECASE | re.ASCII)
 _IBAN_LENGTHS = {
     country: int(length)
     for length, countries in {
@@ -232,10 +233,10 @@ def _passes_mod_97(value: str) -> bool:
 
 # --- network addresses ------------------------------------------------------------------------------------
 
-_IPV4 = re.compile(r"(?<![\w.])(?:\d{1,3}\.){3}\d{1,3}(?!\w|\.\d)", re.ASCII)
-_IPV6 = re.compile(r"(?<![\w:.])(?:[0-9a-f]{0,4}:){2,7}[0-9a-f]{0,4}(?![\w:]|\.\d)", re.IGNORECASE | re.ASCII)
-_VERSION_BEFORE = re.compile(r"(?:\bv|\bver|\bversion|\brelease|\bbuild|\bsection|§)\W{0,4}$", re.IGNORECASE)
-_IP_BEFORE = re.compile(r"\b(?:ip|ipv4|host|server|address)\b\W{0,3}(?:address|is|at)?\W{0,3}$", re.IGNORECASE)
+_IPV4 = lazy_pattern(r"(?<![\w.])(?:\d{1,3}\.){3}\d{1,3}(?!\w|\.\d)", re.ASCII)
+_IPV6 = lazy_pattern(r"(?<![\w:.])(?:[0-9a-f]{0,4}:){2,7}[0-9a-f]{0,4}(?![\w:]|\.\d)", re.IGNORECASE | re.ASCII)
+_VERSION_BEFORE = lazy_pattern(r"(?:\bv|\bver|\bversion|\brelease|\bbuild|\bsection|§)\W{0,4}$", re.IGNORECASE)
+_IP_BEFORE = lazy_pattern(r"\b(?:ip|ipv4|host|server|address)\b\W{0,3}(?:address|is|at)?\W{0,3}$", re.IGNORECASE)
 
 
 def _addresses(text: str) -> Iterator[tuple[int, int]]:
@@ -265,7 +266,7 @@ _EXTENSION = r"(?:\s?(?:x|ext\.?|extension)\s?\d{1,6})?"
 _FREE = r"(?<![\w+./=#$€£-])"  # no longer number, sum of money or code runs into it from the left
 _OVER = r"(?!\w|[-.,/]\d|%)"  # … nor to the right
 _PHONES = tuple(
-    re.compile(rf"(?<![\w+./=#$€£-])(?<!\d,)(?:{form}){_EXTENSION}(?!\w|[-.,/]\d|%)", re.ASCII | re.IGNORECASE)
+    lazy_pattern(rf"(?<![\w+./=#$€£-])(?<!\d,)(?:{form}){_EXTENSION}(?!\w|[-.,/]\d|%)", re.ASCII | re.IGNORECASE)
     for form in (
         r"(?:\+|00)[1-9]\d{0,2}[ .-]?(?:\(\d{1,4}\)[ .-]?)?\d(?:[ .-]?\d){5,12}",  # +46 (0)8 928 571 38
         r"(?:1[ .-])?(?:\([2-9]\d\d\)[ .-]?|[2-9]\d\d[ .-])\d{3}[ .-]\d{4}",  # (602) 555-0148
@@ -276,18 +277,18 @@ _PHONES = tuple(
     )
 )
 _LOOSE = r"\(?\d(?:[ .()/-]{0,2}\d){6,13}"
-_CALLED = re.compile(  # a word that says a telephone number follows: then a weaker form will do
+_CALLED = lazy_pattern(  # a word that says a telephone number follows: then a weaker form will do
     r"(?:\b(?:tele)?phone|\btel|\bmobile|\bcell|\bdesk|\bfax|\bwhatsapp|\bhotline|"
     r"\b(?:call|ring|dial|phone|text|sms|reach|contact|answering|messages)\b(?: (?:me|us|him|her|them|it))?)"
     r"(?:\s?(?:number|no\.?|nr\.?|#))?\s{0,2}(?:(?:is|at|on|to|via)\b|[:.=\\]{1,2})?\s{0,3}"
     rf"(?P<value>{_LOOSE}{_EXTENSION}){_OVER}",
     re.IGNORECASE | re.ASCII,
 )
-_CALLED_AFTER = re.compile(
+_CALLED_AFTER = lazy_pattern(
     rf"{_FREE}(?<!\d[, ])(?P<value>{_LOOSE}{_EXTENSION})(?= ?[-(]? ?(?:office|fax|mobile|cell|tel)\b(?! \w))",
     re.IGNORECASE | re.ASCII,
 )
-_DATE = re.compile(
+_DATE = lazy_pattern(
     r"(?:19|20)\d\d[-. /](?:0?[1-9]|1[0-2])[-. /](?:[12]\d|3[01]|0?[1-9])|"
     r"(?:[12]\d|3[01]|0?[1-9])[-. /](?:[12]\d|3[01]|0?[1-9])[-. /](?:19|20)\d\d"
 )

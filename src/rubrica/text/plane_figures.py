@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from fractions import Fraction
 
+from rubrica.text.lazy_pattern import lazy_pattern
 from rubrica.text.units import UNIT_WORD, MeasuredAmount, measured_amount
 
 _NOUN = r"(?:field|garden|room|floor|table|park|yard|plot|poster|card|pool|lawn|board|carpet|rug|playground)"
@@ -30,12 +31,12 @@ _BASE = (
 _THREE = (rf"sides\s+(?:of\s+)?{_SIZE},\s+{_SIZE},?\s+and\s+{_SIZE}",)
 _ASKED = r"(?P<asked>area|perimeter)"
 _FIND = r"(?:what\s+is|find|calculate|work\s+out|determine)"
-_FIRST = re.compile(
+_FIRST = lazy_pattern(
     rf"(?:a|the)\s+{_SHAPE}\s+(?:is|measures|has|with)\s+(?P<sides>[^.?;]{{5,80}}?)[.,;]\s+{_FIND}\s+(?:its|the)\s+{_ASKED}"
     rf"(?:\s+of\s+(?:the|this)\s+(?:rectangle|square|triangle|{_NOUN}))?\s*[.?]",
     re.IGNORECASE,
 )
-_LAST = re.compile(
+_LAST = lazy_pattern(
     rf"{_FIND}\s+the\s+{_ASKED}\s+of\s+a\s+{_SHAPE}\s+(?:with|that\s+is|that\s+has|measuring|of|which\s+is)\s+"
     rf"(?P<sides>[^.?;]{{3,80}}?)\s*[.?]",
     re.IGNORECASE,

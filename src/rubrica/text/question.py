@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from rubrica.jsontext import json_values
+from rubrica.text.lazy_pattern import lazy_pattern
 from rubrica.text.matching import MatchingParts, read_matching
 from rubrica.text.options import (
     MARK,
@@ -195,7 +196,7 @@ def _joined(found: Mapping[str, object], names: tuple[str, ...]) -> str:
     return "\n".join(part for name in names for part in _strings(found.get(name), _DEPTH))[:_LONG]
 
 
-_SORTS = re.compile(
+_SORTS = lazy_pattern(
     r"\b(?:in (?:the right |the correct )?order|order (?:these|the|from)|arrange|sequence|least to)\b", re.I
 )
 
@@ -233,12 +234,12 @@ def _images(found: Mapping[str, object]) -> Iterator[tuple[str, str]]:
     yield from written_images(_stem(found))
 
 
-_WRITTEN_IMAGE = re.compile(
+_WRITTEN_IMAGE = lazy_pattern(
     r"!\[(?P<alt>[^\]\n]{0,500})\]\(\s*<?(?P<url>[^\s)>]{1,2000000})[^)\n]{0,200}\)|<img\b(?P<tag>[^>]{0,2000000})>",
     re.IGNORECASE,
 )
-_SOURCE = re.compile(r"\bsrc\s*=\s*[\"']?([^\"'\s>]+)", re.IGNORECASE)
-_ALT = re.compile(r"\balt\s*=\s*(?:\"([^\"]{0,500})\"|'([^']{0,500})')", re.IGNORECASE)
+_SOURCE = lazy_pattern(r"\bsrc\s*=\s*[\"']?([^\"'\s>]+)", re.IGNORECASE)
+_ALT = lazy_pattern(r"\balt\s*=\s*(?:\"([^\"]{0,500})\"|'([^']{0,500})')", re.IGNORECASE)
 
 
 def written_images(text: str) -> list[tuple[str, str]]:
@@ -289,12 +290,12 @@ def names_several(question: Question) -> bool:
 
 # --- plain text -------------------------------------------------------------------------------------------
 
-_ANSWER_LINE = re.compile(
+_ANSWER_LINE = lazy_pattern(
     r"^\W*(?:the\s+)?(?:correct\s+)?(?:answer|key)(?:\s+key)?\W{0,4}(?:is\b)?\W{0,4}([^\n]{1,300})$",
     re.IGNORECASE | re.MULTILINE,
 )
-_EXPLAINS = re.compile(r"^\W*(?:explanation|solution|rationale|reasoning|why)\b\W*", re.IGNORECASE | re.MULTILINE)
-_ASKS = re.compile(
+_EXPLAINS = lazy_pattern(r"^\W*(?:explanation|solution|rationale|reasoning|why)\b\W*", re.IGNORECASE | re.MULTILINE)
+_ASKS = lazy_pattern(
     r"\?|_{2,}|\b(?:which|what|choose|select|find|how (?:many|much)|solve|calculate|complete|determine|evaluate)\b",
     re.IGNORECASE,
 )

@@ -9,6 +9,8 @@ from typing import Literal
 
 import re2
 
+from rubrica.text.lazy_pattern import lazy_pattern
+
 KeywordMatch = Literal["word", "prefix", "substring"]
 Edges = tuple[bool, bool]
 """Whether a boundary must stand before and after a keyword."""
@@ -24,11 +26,11 @@ _BOUNDARY = (
     r"\x{3000}-\x{3004}\x{3008}-\x{3020}\x{30fb}\x{fe10}-\x{fe1f}\x{fe30}-\x{fe6f}\x{feff}-\x{ff0f}\x{ff1a}-\x{ff20}"
     r"\x{ff3b}-\x{ff40}\x{ff5b}-\x{ff65}\x{fffd}\x{1f000}-\x{1faff}]"
 )
-_SPACELESS = re.compile(  # Thai, Lao, Burmese, Khmer, kana and Han are written without spaces
+_SPACELESS = lazy_pattern(  # Thai, Lao, Burmese, Khmer, kana and Han are written without spaces
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
 )
-_APOSTROPHE = re.compile("['’ʼ]")
-_INERT = re.compile(  # quoted stretches, escapes and character classes: what holds no operators
+_APOSTROPHE = lazy_pattern("['’ʼ]")
+_INERT = lazy_pattern(  # quoted stretches, escapes and character classes: what holds no operators
     r"\\Q.*?(?:\\E|\Z)|(?P<escape>\\.)|\[\^?\]?(?:\\.|\[:\^?[a-z]+:\]|[^\]\\])*\]", re.DOTALL
 )
 

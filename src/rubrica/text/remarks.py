@@ -7,21 +7,22 @@ from collections.abc import Mapping, Sequence
 
 from rubrica.text.amounts import amounts_of
 from rubrica.text.conclusion import SENTENCE
+from rubrica.text.lazy_pattern import lazy_pattern
 
-_HEADING = re.compile(  # from here on it is about the others
+_HEADING = lazy_pattern(  # from here on it is about the others
     r"\W*(?:why\b[^.\n]{0,40}\b(?:others?|wrong|incorrect)\b[^.\n]{0,30}|(?:common\s+)?(?:distractors?|mistakes?|errors?)"
     r"|(?:about\s+)?(?:the\s+)?(?:other|wrong|incorrect)\s+(?:options?|answers?|choices?)[^.\n]{0,30})\W*",
     re.IGNORECASE,
 )
-_ABOUT_OTHERS = re.compile(
+_ABOUT_OTHERS = lazy_pattern(
     r"\b(?:other|wrong|incorrect|remaining)\s+(?:options?|choices?|answers?)\b|"
     r"\b(?:students?|learners?|those|anyone)\s+who\s+(?:(?:answer|pick|choose|chose|select|get|got)(?:ed)?\s+(?:[A-J]\b|[$€£]?\d)"
     r"|(?:add|subtract|multipl|divid|forg[eo]t))"
     r"|\bdistractors?\b|\bif\s+(?:it|there|they)\s+(?:were|was|had)\b|^\W*compare\b",
     re.IGNORECASE,
 )
-_LABEL = re.compile(r"\W*(?:(?:[Oo]ption|[Cc]hoice)\s+\(?([A-J])\b|\(?([A-J])(?:\)|:)(?=\s))")
-_NAMED = re.compile(r"\(([A-J])\)")
+_LABEL = lazy_pattern(r"\W*(?:(?:[Oo]ption|[Cc]hoice)\s+\(?([A-J])\b|\(?([A-J])(?:\)|:)(?=\s))")
+_NAMED = lazy_pattern(r"\(([A-J])\)")
 
 
 def without_remarks(explanation: str, options: Sequence[tuple[str, str]], right: int | None) -> str:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping
 from functools import cache
 
+from rubrica.text.lazy_pattern import lazy_pattern
 from rubrica.text.texts import Feature, Span, Texts
 from rubrica.text.words import WORD, cached_reading
 
@@ -20,15 +21,15 @@ READ = 2_000  # characters of each side that are read
 SHOWN = 60  # of a reply in another language, as evidence
 
 _SCRIPTS: Mapping[str, re.Pattern[str]] = {
-    "Japanese": re.compile(r"[\u3040-\u30ff]"),
-    "Chinese": re.compile(r"[\u4e00-\u9fff]"),
-    "Korean": re.compile(r"[\uac00-\ud7af\u1100-\u11ff]"),
-    "Arabic": re.compile(r"[\u0600-\u06ff]"),
-    "Cyrillic": re.compile(r"[\u0400-\u04ff]"),
-    "Greek": re.compile(r"[\u0370-\u03ff]"),
-    "Hebrew": re.compile(r"[\u0590-\u05ff]"),
-    "Devanagari": re.compile(r"[\u0900-\u097f]"),
-    "Thai": re.compile(r"[\u0e00-\u0e7f]"),
+    "Japanese": lazy_pattern(r"[\u3040-\u30ff]"),
+    "Chinese": lazy_pattern(r"[\u4e00-\u9fff]"),
+    "Korean": lazy_pattern(r"[\uac00-\ud7af\u1100-\u11ff]"),
+    "Arabic": lazy_pattern(r"[\u0600-\u06ff]"),
+    "Cyrillic": lazy_pattern(r"[\u0400-\u04ff]"),
+    "Greek": lazy_pattern(r"[\u0370-\u03ff]"),
+    "Hebrew": lazy_pattern(r"[\u0590-\u05ff]"),
+    "Devanagari": lazy_pattern(r"[\u0900-\u097f]"),
+    "Thai": lazy_pattern(r"[\u0e00-\u0e7f]"),
 }
 _SMALL_WORDS: Mapping[str, str] = {
     "English": """the a an and is are am be you your i me my it it's i'm that this of to for with what have was not do
@@ -47,23 +48,23 @@ _SMALL_WORDS: Mapping[str, str] = {
         er te""",
 }
 _UNITS: Mapping[str, re.Pattern[str]] = {
-    "metric": re.compile(
+    "metric": lazy_pattern(
         r"\d[\d.,]{0,12}\s?(?:km|kilomet(?:er|re)s?|met(?:er|re)s|cm|centimet(?:er|re)s|kg|kilos?|kilograms?|grams|°c|celsius|"
         r"degrees celsius|lit(?:er|re)s?)\b",
         re.IGNORECASE,
     ),
-    "imperial": re.compile(
+    "imperial": lazy_pattern(
         r"\d[\d.,]{0,12}\s?(?:miles?|mph|feet|foot|ft|inch(?:es)?|yards?|lbs?|stone|°f|fahrenheit|"
         r"degrees fahrenheit|gallons?|ounces?|oz)\b",
         re.IGNORECASE,
     ),
 }
 _MONEY: Mapping[str, re.Pattern[str]] = {
-    "$": re.compile(r"\$\s?\d|\b(?:dollars?|bucks)\b", re.IGNORECASE),
-    "€": re.compile(r"€|\beuros?\b", re.IGNORECASE),
-    "£": re.compile(r"£|\b(?:quid|pence|pounds sterling)\b", re.IGNORECASE),
-    "¥": re.compile(r"[¥￥]|\byen\b", re.IGNORECASE),
-    "₹": re.compile(r"₹|\brupees?\b", re.IGNORECASE),
+    "$": lazy_pattern(r"\$\s?\d|\b(?:dollars?|bucks)\b", re.IGNORECASE),
+    "€": lazy_pattern(r"€|\beuros?\b", re.IGNORECASE),
+    "£": lazy_pattern(r"£|\b(?:quid|pence|pounds sterling)\b", re.IGNORECASE),
+    "¥": lazy_pattern(r"[¥￥]|\byen\b", re.IGNORECASE),
+    "₹": lazy_pattern(r"₹|\brupees?\b", re.IGNORECASE),
 }
 
 

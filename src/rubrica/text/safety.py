@@ -12,6 +12,7 @@ from typing import Any, Literal, get_args
 import re2
 
 from rubrica.text.encoded import without_surrogates
+from rubrica.text.lazy_pattern import lazy_pattern
 from rubrica.text.pii import PiiSpan, mask_value, pii_of, search_pii
 from rubrica.text.texts import Feature, Span, Texts
 from rubrica.text.windows import LONG, WindowedFindings, unscreened, windows_of
@@ -98,7 +99,7 @@ class _Data:
     """safety.yaml, compiled."""
 
     screen: Any  # an re2.Set over all the patterns: which of them occur at all
-    patterns: tuple[tuple[Family, Any], ...]
+    patterns: tuple[tuple[Family, str], ...]  # each is compiled when the screen first finds it in a text
     pii_kinds: frozenset[str]
     frames: dict[str, Any]
 
@@ -117,8 +118,12 @@ def _data() -> _Data:
         name: re2.compile(_filled("|".join(f"(?:{one})" for one in listed), words), _options())
         for name, listed in document["frames"].items()
     }
-    patterns = tuple((family, re2.compile(source, _options())) for family, source in sources)
-    return _Data(screen, patterns, frozenset(document["pii_kinds"]), frames)
+    return _Data(screen, tuple(sources), frozenset(document["pii_kinds"]), frames)
+
+
+@cache
+def _pattern(source: str) -> Any:
+    return re2.compile(source, _options())
 
 
 def _options() -> Any:
@@ -190,8 +195,8 @@ def _spans_of(text: str, occurring: Iterable[int]) -> Iterator[tuple[Family, int
     data = _data()
     by_family: dict[Family, list[tuple[int, int]]] = {}
     for index in occurring:
-        family, pattern = data.patterns[index]
-        by_family.setdefault(family, []).extend(_occurrences(pattern, data.frames["innocent"], text))
+        family, source = data.patterns[index]
+        by_family.setdefault(family, []).extend(_occurrences(_pattern(source), data.frames["innocent"], text))
     for family, spans in by_family.items():
         for start, end in _merge_spans(spans):
             yield family, start, end
@@ -215,7 +220,8 @@ def _occurrences(pattern: Any, innocent: Any, text: str) -> Iterator[tuple[int, 
 
 # --- judging ----------------------------------------------------------------------------------------------
 
-_BOUNDARY = re.compile(r"[.!?]+(?=[\s\"'”’)\]*_]|$)|[;:](?=\s)|\n(?=\s*(?:\n|[-*•#>]|\d+[.)]|[A-Z]))")
+_OPENING_QUOTES = ('"', "'", "“", "‘", "«")  # somebody else is speaking
+_BOUNDARY = lazy_pattern(r"[.!?]+(?=[\s\"'”’)\]*_]|$)|[;:](?=\s)|\n(?=\s*(?:\n|[-*•#>]|\d+[.)]|[A-Z]))")
 
 
 def _excuse(text: str, family: Family, start: int, end: int) -> str:
@@ -235,7 +241,7 @@ def _why_before(family: Family, before: str, own: str) -> str:
     for name in ("refusal", "negation"):
         if _governs(name, before, own):
             return name
-    if family == "hate_harassment" and _governs("claimed", before, own):
+    if family == "hate_harassment" and (before.endswith(_OPENING_QUOTES) or _governs("claimed", before, own)):
         return "report"
     evades = _data().frames["not_defence"].search(before + own)
     return "defence" if _governs("defence", before, own) and not evades else ""

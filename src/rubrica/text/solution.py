@@ -18,13 +18,14 @@ from rubrica.text.arithmetic import MAX_SIGNS, Equation, equations_of, find_equa
 from rubrica.text.cut_off import CALCULATOR_STEP, RESULT_MARK
 from rubrica.text.equation_sides import MEASURES
 from rubrica.text.expression import tokens_of
+from rubrica.text.lazy_pattern import lazy_pattern
 from rubrica.text.texts import Feature, Field, Span, Texts
 from rubrica.text.words import cached_reading, sentences, spaced_words
 
 MOST_SPANS = 20
 MOST_QUANTITIES = 1_000  # distinct numbers of a prompt that a response is held against
 
-_NUMBER = re.compile(
+_NUMBER = lazy_pattern(
     r"(?<![\w.,])(?:\d{1,3}(?:,\d{3})+|\d{1,18})(?:\.\d{1,18})?(?![\w]|[.,]\d)|(?<![\w.])\.\d{1,18}(?!\w)"
 )
 _SPELT: dict[str, Fraction | int] = {
@@ -33,16 +34,16 @@ _SPELT: dict[str, Fraction | int] = {
     "dozen": 12, "twice": 2, "double": 2, "triple": 3, "half": Fraction(1, 2), "third": Fraction(1, 3),
     "quarter": Fraction(1, 4),
 }  # fmt: skip
-_ASKS_FOR_NUMBER = re.compile(
+_ASKS_FOR_NUMBER = lazy_pattern(
     r"\bhow (?:many|much|long|far|old|tall|high|fast|heavy|deep|wide|large|often)\b"
     r"|\bwhat (?:is|was|are|were|will be|would be)\b[^?.\n]{0,60}\b(?:number|total|sum|cost|price|percent(?:age)?"
     r"|average|probability|difference|amount|area|volume|age|distance|speed|weight|length|height|profit|ratio|rate)\b"
     r"|\b(?:calculate|compute)\b|\b(?:wie ?viele?|combien|cuánt[oa]s?|quant[oiae]s?|сколько)\b|多少|几个|何個|いくつ",
     re.IGNORECASE,
 )
-_COUNTED = re.compile(r"\bhow many (\w+)(?: (?:of )?(\w+))?", re.IGNORECASE)
+_COUNTED = lazy_pattern(r"\bhow many (\w+)(?: (?:of )?(\w+))?", re.IGNORECASE)
 _ALSO_MEASURED = {"percentage", "times", "degrees", "acres", "calories", "points", "euros", "units", "servings"}
-_ONE_OR_NONE = re.compile(r"\b(?:one|once|zero|none|nobody|nothing|all|both|same)\b", re.IGNORECASE)
+_ONE_OR_NONE = lazy_pattern(r"\b(?:one|once|zero|none|nobody|nothing|all|both|same)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ import math
 import re
 from collections.abc import Callable, Iterable
 
+from rubrica.text.lazy_pattern import lazy_pattern
 from rubrica.text.lexicon import lexicon_regex
 from rubrica.text.style import LINK
 from rubrica.text.texts import Feature, Span, Texts
@@ -23,17 +24,17 @@ TANGLED_WORDS, TANGLED_JOINS = 16, 3  # a shorter sentence is hard to follow wit
 
 Spans = list[tuple[int, int]]
 
-_ADDRESS = re.compile(
+_ADDRESS = lazy_pattern(
     rf"{LINK.pattern}"
     r"|\b[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,4}"
     r"|\b[a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63}){0,3}\.(?:com|org|net|edu|gov|io|info|co\.uk)\b(?:/[^\s<>]*)?",
     re.IGNORECASE,
 )
-_EMOJI = re.compile(
+_EMOJI = lazy_pattern(
     r"(?:[\U0001F000-\U0001FAFF\u2600-\u27BF\u2B00-\u2BFF\u2190-\u21FF][\uFE0F\u200D]*)+"
     r"|(?<![\w:])[:;=][-^']?[)(DPpOo3|/\\](?!\w)|<3(?!\d)"
 )
-_CODE = re.compile(
+_CODE = lazy_pattern(
     r"\{\s*[\"'][^\"'{}\n]{1,60}[\"']\s*:[^{}\n]{0,100}\}?"  # {"mood": "low"}
     r"|\[\s*[\"'][^\"'\]\n]{0,60}[\"']\s*[,\]]"  # ["a", "b"]
     r"|\b[a-zA-Z]\w{0,40}(?:\(\)|\([^()\n]{0,80}\)\s{0,3}(?:;|=>|\{))"  # call(x);
@@ -41,13 +42,13 @@ _CODE = re.compile(
     r"|</?[a-z][\w-]{0,20}(?:\s[^<>\n]{0,100})?/?>"
     r"|\b[a-z]{1,40}(?:_[a-z0-9]{1,40})+\b",  # snake_case
 )
-_ABBREVIATION = re.compile(
+_ABBREVIATION = lazy_pattern(
     r"(?<![\w.])(?:e\.\s?g\.|i\.\s?e\.|eg\.|ie\.|etc\b\.?|approx\.|incl\.|excl\.|vs\.|cf\.|viz\.|ca\.|resp\.|esp\.|"
     r"min\.(?!\s*$)|max\.(?=\s\d)|avg\.|tel\.|ext\.|dept\.|govt\.|misc\.|appt\.|no\.(?=\s?\d)|w/o?(?=\s|\w)|b/c|n/a)",
     re.IGNORECASE,
 )
 _CURRENCY = "(?:USD|EUR|GBP|CHF|JPY|CNY|INR|BRL|CAD|AUD)"
-_NUMBER = re.compile(
+_NUMBER = lazy_pattern(
     r"\b\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2})?(?:\.\d{1,9})?(?:Z|[+-]\d{2}:?\d{2})?)?\b"  # 2026-03-01T08:00
     r"|\b\d{1,2}[/.]\d{1,2}[/.](?:19|20)\d{2}\b"  # 01/03/2026
     r"|\b\d{1,2}:\d{2}:\d{2}\b"
@@ -58,14 +59,14 @@ _NUMBER = re.compile(
     r"|(?<![\d.,])\d{7,40}(?![\d.,]\d)",
     re.IGNORECASE,
 )
-_TO_CALL = re.compile(
+_TO_CALL = lazy_pattern(
     r"\b(?:call|calls|calling|ring|dial|phone|telephone|text|number|reach|contact|help ?lines?|hot ?lines?|life ?line|"
     r"samaritans|emergency|llam\w{0,6}|anruf\w{0,4}|appel\w{0,5}|ligue|ligar|chiam\w{0,5})\b",
     re.IGNORECASE,
 )
-_ACRONYM = re.compile(r"\b[A-Z][A-Z0-9]{2,5}s?\b")
-_COMMON = re.compile(r"(?:USA|BBC|DVD|GPS|FAQ|VIP|ATM|NASA|CEO|PDF|PIN|BBQ|DIY|ASAP|LOL|OMG|SOS|NHS|SMS|USB|HIV)s?")
-_JOIN = re.compile(
+_ACRONYM = lazy_pattern(r"\b[A-Z][A-Z0-9]{2,5}s?\b")
+_COMMON = lazy_pattern(r"(?:USA|BBC|DVD|GPS|FAQ|VIP|ATM|NASA|CEO|PDF|PIN|BBQ|DIY|ASAP|LOL|OMG|SOS|NHS|SMS|USB|HIV)s?")
+_JOIN = lazy_pattern(
     r"[;:()–—]|\b(?:which|who|whom|whose|although|though|because|since|while|whereas|whether|unless|until|after|before|"
     r"where)\b",
     re.IGNORECASE,

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from rubrica.text.latex import plain_maths
+from rubrica.text.lazy_pattern import lazy_pattern
 from rubrica.text.linear_equation import solve_linear
 from rubrica.text.number_tasks import worked_number
 from rubrica.text.plane_figures import figure_size
@@ -85,17 +86,17 @@ def solve_stem(stem: str) -> StemSolution | None:
     return None
 
 
-_RATIO = re.compile(r"(\d{1,6})\s?(?::|to)\s?(\d{1,6})", re.IGNORECASE)
+_RATIO = lazy_pattern(r"(\d{1,6})\s?(?::|to)\s?(\d{1,6})", re.IGNORECASE)
 _ASKS = r"(?:what\s+is|what's|how\s+much\s+is|calculate|compute|evaluate|find|work\s+out|determine|solve|simplify)"
 _END = r"\s*(?:=\s*)?(?:\?|_{2,})?\s*[.?!:]?\s*"
-_SUM = re.compile(
+_SUM = lazy_pattern(
     rf"(?:{_ASKS}\b(?:\s+the\s+(?:value\s+of|sum:|difference:|product:|quotient:)|\s+each)?\s*:?)?\s*(?P<sum>\S.{{1,118}}?)"
     rf"(?:,?\s+in\s+(?:its\s+)?(?:simplest|lowest)\s+(?:form|terms))?{_END}",
     re.IGNORECASE,
 )
-_MORE = re.compile(r"(?:what|which)\s+number\s+is\s+(?P<sum>[^?]{3,60}?)\s*\?", re.IGNORECASE)
+_MORE = lazy_pattern(r"(?:what|which)\s+number\s+is\s+(?P<sum>[^?]{3,60}?)\s*\?", re.IGNORECASE)
 _EQUATIONS = tuple(
-    re.compile(
+    lazy_pattern(
         form.replace("EQ", r"(?P<equation>[^?=]{1,60}=[^?=]{1,60}?)").replace("X", r"(?P<unknown>[a-zA-Z])"), re.I
     )
     for form in (
@@ -107,20 +108,20 @@ _EQUATIONS = tuple(
         r"EQ[.,;]?\s+X\s*=\s*(?:\?|_{2,})\s*\.?",
     )
 )
-_VALUE_AT = re.compile(
+_VALUE_AT = lazy_pattern(
     r"(?:evaluate|find\s+the\s+value\s+of|what\s+is(?:\s+the\s+value\s+of)?)\s+(?P<term>[^=?]{2,60}?)\s+(?:when|if|for)\s+"
     r"(?P<unknown>[a-zA-Z])\s*=\s*(?P<value>[-−]?[\d./]{1,12}?)\s*[.?]?",
     re.IGNORECASE,
 )
-_GAP = re.compile(r"_{2,}|□|\[\s*\]")
-_GAPPED = re.compile(
+_GAP = lazy_pattern(r"_{2,}|□|\[\s*\]")
+_GAPPED = lazy_pattern(
     r"(?:(?:(?:what|which)\s+number\s+(?:makes?|completes?|goes|belongs)[^?:.=]{0,40}|(?:find|what\s+is)\s+the\s+missing\s+number"
     r"|fill\s+in\s+the\s+(?:blank|gap)|complete(?:\s+the\s+equation)?)\s*[?:.]\s*)?(?P<equation>[^?=a-wyz]{1,60}=[^?=a-wyz]{1,60}?)\s*\.?",
     re.IGNORECASE,
 )
 _AMOUNT = rf"(?P<amount>\d[\d.,/\s]*?\s?{UNIT_WORD}(?:\s(?:and\s)?\d[\d.,]*\s?{UNIT_WORD})?)"
 _CONVERSIONS = tuple(
-    re.compile(form.replace("AMOUNT", _AMOUNT).replace("UNIT", rf"(?P<unit>{UNIT_WORD})"), re.IGNORECASE)
+    lazy_pattern(form.replace("AMOUNT", _AMOUNT).replace("UNIT", rf"(?P<unit>{UNIT_WORD})"), re.IGNORECASE)
     for form in (
         r"how\s+many\s+UNIT\s+(?:are|is)(?:\s+there)?(?:\s+in)?\s+AMOUNT\s*\?",
         r"how\s+many\s+UNIT\s+(?:make(?:\s+up)?|do)\s+AMOUNT(?:\s+(?:have|make|equal))?\s*\?",
@@ -129,7 +130,7 @@ _CONVERSIONS = tuple(
         r"AMOUNT\s+(?:=|is|are|equals?)\s+(?:\?|_{2,})\s?UNIT\s*\.?",
     )
 )
-_SIMPLER = re.compile(
+_SIMPLER = lazy_pattern(
     r"(?:simplify|reduce)\s+(?:the\s+ratio\s+)?(\d{1,6})\s?(?::|to)\s?(\d{1,6})(?:\s+(?:to|in)\s+(?:its\s+)?(?:simplest|lowest)\s+(?:form|terms))?\s*\.?"
     r"|(?:what\s+is|write|express)\s+(?:the\s+ratio\s+)?(\d{1,6})\s?:\s?(\d{1,6})\s+in\s+(?:its\s+)?(?:simplest|lowest)\s+(?:form|terms)\s*[.?]",
     re.IGNORECASE,

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from itertools import pairwise
 from typing import Literal
 
+from rubrica.text.lazy_pattern import lazy_pattern
 from rubrica.text.lexicon import lexicon
-from rubrica.text.patterns import compile_keywords, compile_regex
+from rubrica.text.patterns import Regex, compile_keywords, compile_regex
 from rubrica.text.texts import Field, Texts
 from rubrica.text.words import (
     EXCLAMATION_MARKS,
@@ -24,12 +26,12 @@ from rubrica.text.words import (
 )
 
 # Inner stretches are bounded (200 characters) so that an unclosed mark costs a bounded look ahead.
-FENCE = re.compile(r"^[ \t]*(?:```|~~~)", re.MULTILINE)
-HEADING = re.compile(r"^ {0,3}#{1,6}[ \t]+\S[^\n]{0,200}", re.MULTILINE)
-LIST_ITEM = re.compile(r"^[ \t]*(?:[-*+•‣◦]|\d{1,3}[.)])[ \t]+(?=\S)", re.MULTILINE)
-LINK = re.compile(r"\b(?:https?://|www\.)[^\s<>]+", re.IGNORECASE)
-NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
-FORMATTING = re.compile(
+FENCE = lazy_pattern(r"^[ \t]*(?:```|~~~)", re.MULTILINE)
+HEADING = lazy_pattern(r"^ {0,3}#{1,6}[ \t]+\S[^\n]{0,200}", re.MULTILINE)
+LIST_ITEM = lazy_pattern(r"^[ \t]*(?:[-*+•‣◦]|\d{1,3}[.)])[ \t]+(?=\S)", re.MULTILINE)
+LINK = lazy_pattern(r"\b(?:https?://|www\.)[^\s<>]+", re.IGNORECASE)
+NUMBER = lazy_pattern(r"\d+(?:[.,]\d+)*")
+FORMATTING = lazy_pattern(
     r"(?<![\w*])\*{1,3}(?=[^\s*])[^*\n]{1,200}(?<=\S)\*{1,3}(?![\w*])"  # *italics*, **bold**; not 3 * 4
     r"|\*\*(?=\w)"  # bold that never closes
     r"|(?<![\w_])_{1,3}(?=[^\s_])[^_\n]{1,200}(?<=\S)_{1,3}(?![\w_])"  # _italics_; not snake_case
@@ -42,17 +44,10 @@ FORMATTING = re.compile(
     r"|^[ \t]*>+[ \t]|^[ \t]*\|[^\n]{0,300}|^[ \t]*(?:---+|\*\*\*+|___+)[ \t]*$",  # quotes, table rows, rules
     re.MULTILINE | re.IGNORECASE,
 )
-PRONOUN = re.compile(
+PRONOUN = lazy_pattern(
     r"(?<![\w.])(?!(?-i:US)\b)(?:i(?!\.\w)|me|my|mine|myself|you|your|yours|yourself|yourselves|we|us|our|ours|ourselves"
     r"|he|him|his|himself|she|her|hers|herself|they|them|their|theirs|themselves)(?!\w)",
     re.IGNORECASE,
-)
-SECOND_PERSON = compile_keywords(["you", "your", "yours", "yourself", "yourselves"])
-CONTRACTION = compile_regex(  # by re2: looking back from an apostrophe costs the standard library a retry per word
-    r"\b(?:\w{1,20}n['’]t|\w{1,20}['’](?:re|ve|ll|d|m)|"
-    r"(?:it|that|what|who|where|there|here|how|he|she|let|when)['’]s"
-    r"|gonna|wanna|gotta|y['’]all)\b",
-    ignore_case=True,
 )
 _NOT_ABLE = (
     r"(?:can(?:no|['’])?t|can not|won['’]t(?: be able to)?|will not|could(?: not|n['’]t)|"
@@ -65,7 +60,7 @@ _REFUSED = (
     r"give (?:you )?(?:instruction|advice|information|that)|"
     r"complet|accommodat|with (?:that|this))"
 )
-REFUSAL = re.compile(
+REFUSAL = lazy_pattern(
     rf"\b(?:i|we) ?{_NOT_ABLE},? (?:(?:\w+ly|just|also|in good conscience) ){{0,2}}{_REFUSED}"
     r"|\b(?:i|we) (?:must|have to|will|need to|['’]ll) (?:respectfully |politely )?(?:decline|refuse)"
     r"|\bi(?:['’]m| am) (?:sorry|afraid),? (?:but )?(?:i|we) (?:can(?:no|['’])?t|won['’]t)\b"
@@ -75,6 +70,29 @@ REFUSAL = re.compile(
     re.IGNORECASE,
 )
 REFUSAL_WORDS = 150  # a longer text does more than refuse
+
+
+@cache
+def _second_person() -> Regex:
+    return compile_keywords(["you", "your", "yours", "yourself", "yourselves"])
+
+
+@cache
+def _contraction() -> Regex:
+    return compile_regex(  # by re2: looking back from an apostrophe costs the standard library a retry per word
+        r"\b(?:\w{1,20}n['’]t|\w{1,20}['’](?:re|ve|ll|d|m)|"
+        r"(?:it|that|what|who|where|there|here|how|he|she|let|when)['’]s"
+        r"|gonna|wanna|gotta|y['’]all)\b",
+        ignore_case=True,
+    )
+
+
+def second_person_spans(texts: Texts, name: Field) -> list[tuple[int, int]]:
+    return pattern_spans(texts, name, _second_person())
+
+
+def contraction_spans(texts: Texts, name: Field) -> list[tuple[int, int]]:
+    return pattern_spans(texts, name, _contraction())
 
 
 def has_fence(text: str) -> bool:
@@ -125,7 +143,7 @@ def formality(texts: Texts, name: Field) -> float:
     formal = len(lexicon_spans(texts, name, "formal"))
     casual = (
         len(lexicon_spans(texts, name, "casual"))
-        + len(pattern_spans(texts, name, CONTRACTION))
+        + len(contraction_spans(texts, name))
         + len(exclamation_spans(texts, name))
     )
     value = 0.25 + 0.45 * min(1.0, formal / number) + 0.6 * max(0.0, long_word_share(texts, name) - 0.15)
@@ -210,7 +228,7 @@ def longest_sentence(texts: Texts, name: Field) -> int:
     return max(sentence_lengths(texts, name), default=0)
 
 
-_JUST_NEGATED = re.compile(
+_JUST_NEGATED = lazy_pattern(
     r"(?:\b(?:not|never|no longer|hardly|without)|n['’]t)"
     r"(?:\s+(?:very|really|so|too|that|all that|feeling|feel|been|exactly))?\s+\Z",
     re.IGNORECASE,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from rubrica.extras import requires
 from rubrica.text.language import is_read_as_english
+from rubrica.text.lazy_pattern import lazy_pattern
 from rubrica.text.mcq import question_of
 from rubrica.text.question import Question
 from rubrica.text.sentence_model import sentence_model
@@ -43,7 +44,7 @@ _ORDERS = frozenset(
 
 
 # What a request says around its topic: an order in front of it; type, difficulty, grade and language behind it.
-_ORDER = re.compile(
+_ORDER = lazy_pattern(
     r"^(?:please\s+)?(?:i (?:need|want)|write|create|generate|make|give|provide|produce|prepare|develop|compose)\b"
     r"[^.:;]{0,80}?\b(?:questions?|items?|exercises?|problems?|tasks?|quiz(?:zes)?|mcqs?)\b"
     r"[\s,]*(?:(?:on|about|for|testing|that (?:tests?|assess(?:es)?|practis?[ec]es?)|to practis?[ec]e|covering)\b)?"
@@ -51,7 +52,7 @@ _ORDER = re.compile(
     re.IGNORECASE,
 )
 _TYPE = r"multiple[- ]choice|fill[- ]in|true[- ]or[- ]false|short[- ]answer|mcqs?"
-_MANNER = re.compile(
+_MANNER = lazy_pattern(
     rf":\s*an? (?:(?:{_TYPE}) )?question\b(?:, (?:easy|medium|hard|in [^\W\d_]+))*\.?\s*$"
     rf"|[,.:]?\s*\b(?:an? )?(?:{_TYPE})(?: questions?)?\b|[,.]\s*(?:easy|medium|hard)\b"
     r"|\bfor (?:grade \d+|\w+[- ]graders?)\b|[,.]\s*with (?:an explanation|explanations)\b"

@@ -9,6 +9,7 @@ from fractions import Fraction
 from rubrica.errors import FormulaError, FormulaFault
 from rubrica.text.expression import evaluate, tokens_of
 from rubrica.text.latex import plain_maths
+from rubrica.text.lazy_pattern import lazy_pattern
 
 _LONGEST = 60  # characters of an amount with its unit
 
@@ -39,12 +40,12 @@ _UNITS = {
     for worth, names in sizes.items()
     for name in names.split()
 }
-_AREA = re.compile(r"^(?:square|sq\.?)\s+(\w+)$|^(\w+?)\s?(?:²|\^2|\^\(2\)|squared)$", re.IGNORECASE)
-_ONE = re.compile(
+_AREA = lazy_pattern(r"^(?:square|sq\.?)\s+(\w+)$|^(\w+?)\s?(?:²|\^2|\^\(2\)|squared)$", re.IGNORECASE)
+_ONE = lazy_pattern(
     r"\s*(?P<sign>[-−–]?)\s*(?P<money>[$€£]?)\s*(?P<number>[\d√(.½⅓⅔¼¾⅕⅛](?:[\d\s.,/()√½⅓⅔¼¾⅕⅛^]*[\d)½⅓⅔¼¾⅕⅛])?)\s*"
     r"(?P<unit>%|°|€|¢|[^\W\d_][^\W\d_.]*(?:\s[^\W\d_]+){0,2}\s?(?:[²³]|\^\(?[23]\)?)?)?\s*\.?\s*"
 )
-_OTHER_WORTH = re.compile(  # beside a number, these make it another one, or leave it open
+_OTHER_WORTH = lazy_pattern(  # beside a number, these make it another one, or leave it open
     r"\b(?:and|or|to|than|more|less|about|out|tens?|ones?|hundreds?|thousands?|millions?|billions?|dozens?|pairs?|lakhs?"
     r"|crores?|hal(?:f|ves)|thirds?|quarters?|fourths?|fifths?|sixths?|sevenths?|eighths?|ninths?|tenths?|hundredths?"
     r"|thousandths?|squared|cubed|times|remainder|pi|st|nd|rd|th|[abceijknopqruvwxyz])\b",

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
+
+from rubrica.text.lazy_pattern import lazy_pattern
 
 LONGEST_WORD = 100  # characters; a longer word is an unknown one
 WORDS_KEPT = 30_000  # words whose pieces are kept ready
@@ -14,8 +15,8 @@ CHARACTERS_PER_TOKEN = 40  # of a text that are looked at for each piece that is
 
 # Scripts of which every character is a word of its own, as the model learnt them.
 _IDEOGRAPHS = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0002a6df\U0002a700-\U0002ceaf\U0002f800-\U0002fa1f"
-_WORD = re.compile(f"[{_IDEOGRAPHS}]|[^\\s{_IDEOGRAPHS}]+")
-_ASCII = re.compile(r"[^\W_]+|[^\s\w]|_")
+_WORD = lazy_pattern(f"[{_IDEOGRAPHS}]|[^\\s{_IDEOGRAPHS}]+")
+_ASCII = lazy_pattern(r"[^\W_]+|[^\s\w]|_")
 
 
 class WordPieces:

@@ -13,6 +13,7 @@ from functools import lru_cache, wraps
 from operator import mul
 from typing import Concatenate, NamedTuple, ParamSpec, TypeVar, cast
 
+from rubrica.text.lazy_pattern import lazy_pattern
 from rubrica.text.lexicon import Lexicon, lexicon, lexicon_regex
 from rubrica.text.patterns import Regex
 from rubrica.text.texts import Field, Texts
@@ -27,17 +28,17 @@ _MARKS = (
     "\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u064b-\u065f\u0670\u0900-\u0963\u0966-\u0dff"
     "\u0e31-\u0e3a\u0e47-\u0e4e\u200c\u200d"
 )
-WORD = re.compile(rf"[^\W_][\w{_MARKS}]*(?:['’ʼ‐-][^\W_][\w{_MARKS}]*)*")
-_SENTENCE_END = re.compile(
+WORD = lazy_pattern(rf"[^\W_][\w{_MARKS}]*(?:['’ʼ‐-][^\W_][\w{_MARKS}]*)*")
+_SENTENCE_END = lazy_pattern(
     r"""(?P<mark>[.!?…⁇⁈⁉‽]+)(?P<close>["'”’»)\]*_~`]*)"""  # Latin marks: what follows decides
     r"""|(?P<full>[。！？｡؟۔।॥։።\u037e]+)[」』”’»）)\]"]*"""  # marks that need no space after them
     r"""|\n(?=[ \t]*(?:\n|[-*+•>#|]|\d{1,3}[.)][ \t]))"""  # a blank line; a list item or heading next
 )
 QUESTION_MARKS = frozenset("?？؟⁇⁈⁉‽\u037e")
 EXCLAMATION_MARKS = frozenset("!！⁈⁉")
-_VOWELS = re.compile("[aeiouyàáâäãåæèéêëìíîïòóôöõøùúûüýœ]+")
+_VOWELS = lazy_pattern("[aeiouyàáâäãåæèéêëìíîïòóôöõøùúûüýœ]+")
 _ENDINGS = (("ies", "y"), ("ing", ""), ("edly", ""), ("ed", ""), ("ly", ""), ("es", ""), ("s", ""), ("e", ""))
-_SILENT = re.compile(r"(?:[^laeiouy]e|[^td]ed|[^sxzcgh]es)$")
+_SILENT = lazy_pattern(r"(?:[^laeiouy]e|[^td]ed|[^sxzcgh]es)$")
 
 
 class Sentence(NamedTuple):

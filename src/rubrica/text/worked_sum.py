@@ -17,6 +17,7 @@ import msgspec
 
 from rubrica.errors import StoredError
 from rubrica.text.cut_off import cut_off
+from rubrica.text.lazy_pattern import lazy_pattern
 from rubrica.text.solution import (
     asks_for_number,
     lacks_result,
@@ -33,16 +34,16 @@ from rubrica.text.texts import Feature, Texts
 from rubrica.text.words import cached_reading, spaced_words
 
 FEWEST_QUANTITIES = 2
-_RELATIONS = re.compile(
+_RELATIONS = lazy_pattern(
     r"\b(?:more|less|fewer|older|younger|longer|times|twice|half|third|quarter|remaining|rest|left)\b", re.IGNORECASE
 )
-_TURNS = re.compile(r"\b(?:but|however|since|because|instead|although|note)\b", re.IGNORECASE)
-_BLAMES = re.compile(
+_TURNS = lazy_pattern(r"\b(?:but|however|since|because|instead|although|note)\b", re.IGNORECASE)
+_BLAMES = lazy_pattern(
     r"(?:cannot|can't|impossible to|not possible to) (?:be )?determine|not enough information|no valid solution"
     r"|(?:mistake|error) in the (?:problem|question)|(?:does not|doesn't) make sense",
     re.IGNORECASE,
 )
-_NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?")
+_NUMBER = lazy_pattern(r"\d[\d,]*(?:\.\d+)?")
 
 
 class SumWeights(msgspec.Struct, frozen=True):

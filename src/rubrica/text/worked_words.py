@@ -8,6 +8,7 @@ from fractions import Fraction
 from rubrica.errors import FormulaError, FormulaFault
 from rubrica.text.expression import evaluate, tokens_of
 from rubrica.text.latex import plain_maths
+from rubrica.text.lazy_pattern import lazy_pattern
 
 LONGEST = 120  # characters of a calculation
 
@@ -19,10 +20,10 @@ _COUNTS = {
     "a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9,
     "ten": 10, "eleven": 11, "twelve": 12, "twenty": 20, "thirty": 30, "forty": 40, "fifty": 50, "hundred": 100,
 }  # fmt: skip
-_FRACTION = re.compile(
+_FRACTION = lazy_pattern(
     rf"\b(?:({'|'.join(_COUNTS)})[\s-]+)?({'|'.join(_PARTS)})\b(?=\s+(?:of|times|\+|plus|minus)\b|$)"
 )
-_COUNT = re.compile(rf"\b({'|'.join(name for name in _COUNTS if len(name) > 2)})\b")
+_COUNT = lazy_pattern(rf"\b({'|'.join(name for name in _COUNTS if len(name) > 2)})\b")
 _SIGNS = (
     (r"(?:multiplied\s+by|times)\b", "*"), (r"divided\s+by\b", "÷"), (r"plus\b", "+"),
     (r"(?:minus|take\s+away)\b", "-"),
@@ -41,8 +42,8 @@ _PAIRS = (
     (rf"(?:the\s+)?square\s+of\s+({_NUMBER})", "({0})^2"),
     (rf"(?:the\s+)?cube\s+of\s+({_NUMBER})", "({0})^3"),
 )
-_TIGHT = re.compile(r"(?<![\d/.)^])(?<!\d[ ])(\d{1,9})/(\d{1,9})(?![\d/.(^])")
-_TWO_WAYS = re.compile(  # 1.000, a chain of slashes, a bracket behind a divisor, a percentage that is added
+_TIGHT = lazy_pattern(r"(?<![\d/.)^])(?<!\d[ ])(\d{1,9})/(\d{1,9})(?![\d/.(^])")
+_TWO_WAYS = lazy_pattern(  # 1.000, a chain of slashes, a bracket behind a divisor, a percentage that is added
     r"[1-9]\d{0,2}\.000\b|/\s*[\d.]+\s*/|[/÷]\s*[\d.]+\s*\(|÷[^÷+()-]*/\s*\d|%\s*[-+−]|[-+−][^-+−]*%|\^\s*\(?[\d.]+\)?\s*\^"
 )
 
